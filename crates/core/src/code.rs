@@ -1,0 +1,206 @@
+//! The table of error codes. To add one: a row here, a heading in no other place (docs/errors.md is generated), a scene.
+
+/// What the caller can do about an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// The call itself is wrong; correct it.
+    FixCall,
+    /// Read the file, then repeat.
+    ReadAgain,
+    /// Name fewer places.
+    Narrow,
+    /// Give more context, or ask for all places.
+    Widen,
+    /// A person has to allow it.
+    AskPerson,
+    /// The same call may work when repeated.
+    Retry,
+    /// There is nothing to try.
+    GiveUp,
+}
+
+impl Remedy {
+    /// One word for the documentation.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Remedy::FixCall => "correct the call",
+            Remedy::ReadAgain => "read, then repeat",
+            Remedy::Narrow => "name fewer places",
+            Remedy::Widen => "give more context",
+            Remedy::AskPerson => "ask a person",
+            Remedy::Retry => "repeat the call",
+            Remedy::GiveUp => "nothing to try",
+        }
+    }
+}
+
+/// One row of the table: everything that is known of a code beside the words of a particular error.
+#[derive(Debug)]
+pub struct CodeRow {
+    /// The code.
+    pub code: Code,
+    /// The stable dotted name; never reused.
+    pub name: &'static str,
+    /// Exit status of the command line.
+    pub exit: u8,
+    /// Number in the Edit tool's table of the seed documents (1–10).
+    pub edit: Option<u8>,
+    /// Number in the Write tool's table of the seed documents (1–3).
+    pub write: Option<u8>,
+    /// What can be done.
+    pub remedy: Remedy,
+    /// What it means, for docs/errors.md.
+    pub meaning: &'static str,
+}
+
+macro_rules! codes {
+    ($($(#[doc = $doc:literal])+ $code:ident = $name:literal, $exit:literal, $edit:expr, $write:expr, $remedy:ident;)+) => {
+        /// Stable cause of an [`Error`](crate::Error).
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum Code { $($(#[doc = $doc])+ $code,)+ }
+
+        /// Every code, in the order of the documentation.
+        pub static CODES: &[CodeRow] = &[$(CodeRow {
+            code: Code::$code,
+            name: $name,
+            exit: $exit,
+            edit: $edit,
+            write: $write,
+            remedy: Remedy::$remedy,
+            meaning: concat!($($doc),+),
+        },)+];
+    };
+}
+
+codes! {
+    /// The arguments are not a JSON object of the tool's shape: malformed JSON, an unknown or missing field, a wrong type, values that contradict each other.
+    CallInvalid = "call.invalid", 2, None, None, FixCall;
+    /// No tool has that name.
+    CallUnknownTool = "call.unknown_tool", 2, None, None, FixCall;
+    /// The call is larger than the limit on one request.
+    CallTooLarge = "call.too_large", 2, None, None, Narrow;
+    /// A text edit (patch, block) does not follow its format.
+    EditUnparsable = "edit.unparsable", 16, None, None, FixCall;
+    /// The edit asks for what is already there: old and new text are equal, or the result equals the file.
+    EditNoChange = "edit.no_change", 17, Some(1), None, FixCall;
+    /// Two edits of one call write the same text.
+    EditOverlap = "edit.overlap", 17, None, None, FixCall;
+    /// Two edits of one call replace the same text differently.
+    EditContradiction = "edit.contradiction", 17, None, None, FixCall;
+    /// An edit's target exists only in, or contains, the text an earlier edit of the call writes.
+    EditDependency = "edit.dependency", 17, None, None, FixCall;
+    /// The edit would need more work than the limit allows.
+    EditTooMuchWork = "edit.too_much_work", 17, None, None, Narrow;
+    /// The edit would put text where its indentation cannot be kept.
+    EditMisindent = "edit.would_misindent", 17, None, None, FixCall;
+    /// The new text contains a placeholder such as "… rest unchanged …" that the old text does not.
+    EditOmission = "edit.omission", 17, None, None, FixCall;
+    /// Permission rules, or the list of guarded files, deny the path.
+    AccessDenied = "access.denied", 14, Some(2), Some(1), AskPerson;
+    /// The path leaves every root, by `..`, by a link or by being somewhere else.
+    PathOutside = "path.outside", 14, Some(2), Some(1), FixCall;
+    /// The path is not absolute, empty, or holds a NUL.
+    PathInvalid = "path.invalid", 2, None, None, FixCall;
+    /// A link on the way is broken, loops, or leads where it may not.
+    PathSymlink = "path.symlink", 14, Some(2), Some(1), FixCall;
+    /// The path is a directory, FIFO, socket or device.
+    PathNotRegular = "path.not_regular", 15, None, None, FixCall;
+    /// An empty old_string would create the file, but it exists and is not blank.
+    FileExists = "file.exists", 17, Some(3), None, FixCall;
+    /// There is no such file.
+    FileMissing = "file.not_found", 10, Some(4), None, FixCall;
+    /// A Jupyter notebook is edited by cells, not by text.
+    FileNotebook = "file.notebook", 15, Some(5), None, FixCall;
+    /// The file is larger than the limit.
+    FileTooLarge = "file.too_large", 15, None, None, Narrow;
+    /// The file is binary: it has a NUL byte near its start or a known signature.
+    ContentBinary = "content.binary", 15, None, None, GiveUp;
+    /// The bytes cannot be read in the declared encoding, or the encoding is not supported.
+    ContentUndecodable = "content.undecodable", 15, None, None, FixCall;
+    /// The new text has characters that the file's encoding cannot hold, or the encoding was not declared.
+    ContentUnencodable = "content.unencodable", 15, None, None, FixCall;
+    /// The match begins or ends where, in an undeclared encoding, a character might be cut in half.
+    ContentBoundary = "content.boundary", 15, None, None, FixCall;
+    /// The file has not been read in this session.
+    ReadRequired = "read.required", 14, Some(6), Some(2), ReadAgain;
+    /// Parts of the file that the call would replace have never been shown.
+    ReadPartial = "read.partial", 14, Some(6), Some(2), ReadAgain;
+    /// The lines asked for do not exist.
+    ReadRange = "read.range", 10, None, None, FixCall;
+    /// The reply would be larger than the limit.
+    ReadTooLarge = "read.too_large", 17, None, None, Narrow;
+    /// The file changed since it was read, and the lines of the edit are among what changed or merging is off.
+    StaleChanged = "stale.changed", 12, Some(7), Some(3), ReadAgain;
+    /// The tag names no version of this file that the engine knows.
+    StaleUnknownTag = "stale.unknown_tag", 12, Some(7), Some(3), ReadAgain;
+    /// The text to replace is not in the file.
+    MatchNotFound = "match.not_found", 10, Some(8), None, FixCall;
+    /// The text to replace occurs several times.
+    MatchAmbiguous = "match.ambiguous", 11, Some(9), None, Widen;
+    /// The text occurs another number of times than expected_replacements says.
+    MatchCount = "match.count", 17, Some(9), None, FixCall;
+    /// The file was changed, replaced or removed between the check and the write.
+    ConflictRaced = "conflict.raced", 13, Some(7), Some(3), Retry;
+    /// The result violates the file's schema.
+    SchemaViolation = "schema.violation", 17, Some(10), None, FixCall;
+    /// The operating system refused: permissions of the file or its directory.
+    IoPermission = "io.permission", 20, None, None, AskPerson;
+    /// The disk is full or a quota is used up.
+    IoNoSpace = "io.no_space", 20, None, None, AskPerson;
+    /// The file system is read-only.
+    IoReadOnly = "io.read_only", 20, None, None, AskPerson;
+    /// Another input or output error; nothing was changed.
+    IoFailed = "io.failed", 20, None, None, Retry;
+    /// An input or output error after part of the change was visible.
+    IoPartial = "io.partial", 21, None, None, AskPerson;
+    /// Another process holds the lock.
+    LockTimeout = "lock.timeout", 22, None, None, Retry;
+    /// A fault of the engine itself; please report it.
+    InternalBug = "internal.bug", 70, None, None, GiveUp;
+}
+
+impl Code {
+    /// The row of the table.
+    pub fn row(self) -> &'static CodeRow {
+        // The macro writes the enum and the table from the same rows, in the same order.
+        &CODES[self as usize]
+    }
+
+    /// The stable dotted name, e.g. `match.ambiguous`.
+    pub fn as_str(self) -> &'static str {
+        self.row().name
+    }
+
+    /// Exit status of the command line.
+    pub fn exit(self) -> u8 {
+        self.row().exit
+    }
+
+    /// What the caller can do.
+    pub fn remedy(self) -> Remedy {
+        self.row().remedy
+    }
+
+    /// True when a later call can succeed without a person: after reading again, or by repeating.
+    pub fn retryable(self) -> bool {
+        matches!(self.remedy(), Remedy::ReadAgain | Remedy::Retry | Remedy::FixCall | Remedy::Widen | Remedy::Narrow)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CODES;
+
+    #[test]
+    fn names_are_dotted_and_unique_and_rows_find_themselves() {
+        let mut names: Vec<_> = CODES.iter().map(|row| row.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), CODES.len());
+        for row in CODES {
+            assert!(row.name.split('.').count() == 2, "{}", row.name);
+            assert_eq!(row.code.as_str(), row.name);
+        }
+    }
+}

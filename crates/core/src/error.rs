@@ -1,0 +1,199 @@
+//! The one error type. An error is a lesson: what went wrong, the evidence, the next call that would work.
+
+use core::fmt;
+use serde_json::{Map, Value, json};
+
+pub use crate::code::{Code, Remedy};
+
+/// `Result` with the crate's [`Error`].
+pub type Result<T, E = Error> = core::result::Result<T, E>;
+
+/// What went wrong, in words for a model and fields for a program. One word wide.
+#[derive(Clone, PartialEq)]
+pub struct Error(Box<Inner>);
+
+#[derive(Clone, PartialEq)]
+struct Inner {
+    code: Code,
+    message: String,
+    evidence: String,
+    next: String,
+    op: Option<u32>,
+    data: Map<String, Value>,
+}
+
+impl Error {
+    /// An error with its first line. Where the seed documents word one, `message` begins with that wording.
+    pub fn new(code: Code, message: impl Into<String>) -> Error {
+        Error(Box::new(Inner {
+            code,
+            message: message.into(),
+            evidence: String::new(),
+            next: String::new(),
+            op: None,
+            data: Map::new(),
+        }))
+    }
+
+    /// The lines that prove it: text of the file with line numbers, a diff, the offending input. Appended.
+    #[must_use]
+    pub fn evidence(mut self, lines: impl AsRef<str>) -> Error {
+        let lines = lines.as_ref().trim_end_matches('\n');
+        if !self.0.evidence.is_empty() && !lines.is_empty() {
+            self.0.evidence.push('\n');
+        }
+        self.0.evidence.push_str(lines);
+        self
+    }
+
+    /// The next call that would work, or the one missing piece. Replaces what was said before.
+    #[must_use]
+    pub fn next(mut self, next: impl Into<String>) -> Error {
+        self.0.next = next.into();
+        self
+    }
+
+    /// The zero-based operation of the request it happened in; the first one told stays.
+    #[must_use]
+    pub fn op(mut self, op: u32) -> Error {
+        self.0.op.get_or_insert(op);
+        self
+    }
+
+    /// A machine-readable fact for `data`.
+    #[must_use]
+    pub fn fact(mut self, key: &str, value: impl Into<Value>) -> Error {
+        self.0.data.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// All failures of a batch as one error: the first one's code, everybody's evidence. `of` is the batch size.
+    /// A single failure stays as it is. `None` when there was no failure.
+    pub fn all(mut errors: Vec<Error>, of: usize) -> Option<Error> {
+        if errors.len() <= 1 {
+            return errors.pop();
+        }
+        let first = errors.first()?;
+        let shown = 20;
+        let mut all = Error::new(
+            first.code(),
+            format!("{} of {of} edits cannot be applied; nothing was written.", errors.len()),
+        )
+        .next(first.next_step());
+        for error in errors.iter().take(shown) {
+            let mut part = error.message().to_owned();
+            if !error.0.evidence.is_empty() {
+                part.push('\n');
+                part.push_str(&error.0.evidence);
+            }
+            if error.0.next != all.0.next && !error.0.next.is_empty() {
+                part.push_str("\nNext: ");
+                part.push_str(&error.0.next);
+            }
+            all = all.evidence(part);
+        }
+        if errors.len() > shown {
+            all = all.evidence(format!("… and {} more", errors.len() - shown));
+        }
+        let list: Vec<Value> = errors.iter().map(Error::to_json).collect();
+        Some(all.fact("errors", list))
+    }
+
+    /// Stable, machine-readable cause.
+    pub fn code(&self) -> Code {
+        self.0.code
+    }
+
+    /// The first line(s): what went wrong.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The lines that prove it; may be empty.
+    pub fn evidence_text(&self) -> &str {
+        &self.0.evidence
+    }
+
+    /// The next call that would work; may be empty.
+    pub fn next_step(&self) -> &str {
+        &self.0.next
+    }
+
+    /// Zero-based operation of the request, where it belongs to one.
+    pub fn op_index(&self) -> Option<u32> {
+        self.0.op
+    }
+
+    /// The facts for programs.
+    pub fn data(&self) -> &Map<String, Value> {
+        &self.0.data
+    }
+
+    /// The same error with `prefix` before its message, e.g. the edit it belongs to.
+    #[must_use]
+    pub fn prefixed(mut self, prefix: &str) -> Error {
+        self.0.message.insert_str(0, prefix);
+        self
+    }
+
+    /// `{code, message, evidence, next, retryable, op?, data?}`: the part every front end shows alike.
+    pub fn to_json(&self) -> Value {
+        let mut out = json!({
+            "code": self.code().as_str(),
+            "message": self.message(),
+            "evidence": self.evidence_text(),
+            "next": self.next_step(),
+            "retryable": self.code().retryable(),
+        });
+        if let Some(fields) = out.as_object_mut() {
+            if let Some(op) = self.0.op {
+                fields.insert("op".to_owned(), op.into());
+            }
+            if !self.0.data.is_empty() {
+                fields.insert("data".to_owned(), Value::Object(self.0.data.clone()));
+            }
+        }
+        out
+    }
+}
+
+impl fmt::Display for Error {
+    /// What a model reads: message, evidence, `Next: …`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.message())?;
+        for part in [self.evidence_text()].into_iter().filter(|part| !part.is_empty()) {
+            write!(f, "\n{part}")?;
+        }
+        if !self.next_step().is_empty() {
+            write!(f, "\nNext: {}", self.next_step())?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "[{}] {self}", self.code().as_str())
+    }
+}
+
+impl core::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::{Code, Error};
+
+    #[test]
+    fn a_batch_tells_every_failure() {
+        let one = Error::new(Code::MatchNotFound, "edits[0]: not found").evidence("a").op(0).next("read");
+        let two = Error::new(Code::MatchAmbiguous, "edits[2]: twice").evidence("b").op(2).next("widen");
+        let all = Error::all(vec![one.clone(), two], 3).unwrap();
+        assert_eq!(all.code(), Code::MatchNotFound);
+        let text = all.to_string();
+        for part in ["2 of 3", "edits[0]: not found", "edits[2]: twice", "Next: read", "Next: widen"] {
+            assert!(text.contains(part), "{text}");
+        }
+        assert_eq!(Error::all(vec![one.clone()], 3), Some(one));
+        assert_eq!(Error::all(vec![], 3), None);
+    }
+}

@@ -1,0 +1,95 @@
+//! A byte range that is `Copy` and never inverted.
+
+use core::ops::Range;
+
+/// Half-open byte range `start..end` with `start <= end`. Whether it counts bytes of the raw file or of its
+/// [reading](crate::Snapshot::text) is said wherever one is handed out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Span {
+    start: usize,
+    end: usize,
+}
+
+impl Span {
+    /// The span between two offsets, whichever comes first.
+    pub const fn new(a: usize, b: usize) -> Span {
+        if a <= b { Span { start: a, end: b } } else { Span { start: b, end: a } }
+    }
+
+    /// The empty span at `point`.
+    pub const fn at(point: usize) -> Span {
+        Span { start: point, end: point }
+    }
+
+    /// First byte.
+    pub const fn start(self) -> usize {
+        self.start
+    }
+
+    /// One past the last byte.
+    pub const fn end(self) -> usize {
+        self.end
+    }
+
+    /// Number of bytes.
+    pub const fn len(self) -> usize {
+        self.end - self.start
+    }
+
+    /// True when no byte is covered.
+    pub const fn is_empty(self) -> bool {
+        self.start == self.end
+    }
+
+    /// For indexing slices.
+    pub const fn range(self) -> Range<usize> {
+        self.start..self.end
+    }
+
+    /// The smallest span that covers both and what lies between.
+    #[must_use]
+    pub fn hull(self, other: Span) -> Span {
+        Span { start: self.start.min(other.start), end: self.end.max(other.end) }
+    }
+
+    /// True when every byte of `other` is covered and its ends lie within.
+    pub const fn covers(self, other: Span) -> bool {
+        self.start <= other.start && other.end <= self.end
+    }
+
+    /// True when the two share a byte, or an empty one lies strictly inside the other.
+    pub const fn clashes(self, other: Span) -> bool {
+        self.start < other.end && other.start < self.end
+    }
+
+    /// The span moved by a signed distance; stops at zero.
+    #[must_use]
+    pub const fn shifted(self, by: isize) -> Span {
+        Span::new(self.start.saturating_add_signed(by), self.end.saturating_add_signed(by))
+    }
+}
+
+impl From<Range<usize>> for Span {
+    fn from(range: Range<usize>) -> Span {
+        Span::new(range.start, range.end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Span;
+
+    #[test]
+    fn an_insertion_clashes_only_strictly_inside() {
+        let word = Span::new(2, 5);
+        assert!(!Span::at(2).clashes(word) && !Span::at(5).clashes(word));
+        assert!(Span::at(3).clashes(word) && word.clashes(Span::at(3)));
+        assert!(!Span::at(3).clashes(Span::at(3)));
+    }
+
+    #[test]
+    fn ends_given_backwards_are_put_right() {
+        assert_eq!(Span::new(5, 2), Span::new(2, 5));
+        assert_eq!(Span::new(3, 4).shifted(-10), Span::at(0));
+    }
+}
