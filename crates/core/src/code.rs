@@ -106,7 +106,7 @@ codes! {
     PathSymlink = "path.symlink", 14, Some(2), Some(1), FixCall;
     /// The path is a directory, FIFO, socket or device.
     PathNotRegular = "path.not_regular", 15, None, None, FixCall;
-    /// An empty old_string would create the file, but it exists and is not blank.
+    /// An empty `old_string` would create the file, but it exists and is not blank.
     FileExists = "file.exists", 17, Some(3), None, FixCall;
     /// There is no such file.
     FileMissing = "file.not_found", 10, Some(4), None, FixCall;
@@ -138,7 +138,7 @@ codes! {
     MatchNotFound = "match.not_found", 10, Some(8), None, FixCall;
     /// The text to replace occurs several times.
     MatchAmbiguous = "match.ambiguous", 11, Some(9), None, Widen;
-    /// The text occurs another number of times than expected_replacements says.
+    /// The text occurs another number of times than `expected_replacements` says.
     MatchCount = "match.count", 17, Some(9), None, FixCall;
     /// The file was changed, replaced or removed between the check and the write.
     ConflictRaced = "conflict.raced", 13, Some(7), Some(3), Retry;
@@ -182,9 +182,9 @@ impl Code {
         self.row().remedy
     }
 
-    /// True when a later call can succeed without a person: after reading again, or by repeating.
+    /// True when the same call can succeed later: at once, or after reading the file again.
     pub fn retryable(self) -> bool {
-        matches!(self.remedy(), Remedy::ReadAgain | Remedy::Retry | Remedy::FixCall | Remedy::Widen | Remedy::Narrow)
+        matches!(self.remedy(), Remedy::ReadAgain | Remedy::Retry)
     }
 }
 

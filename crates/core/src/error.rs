@@ -3,7 +3,7 @@
 use core::fmt;
 use serde_json::{Map, Value, json};
 
-pub use crate::code::{Code, Remedy};
+use crate::code::Code;
 
 /// `Result` with the crate's [`Error`].
 pub type Result<T, E = Error> = core::result::Result<T, E>;

@@ -1,1 +1,5 @@
-//! Placeholder.
+//! Emendate's one door to the disk.
+
+mod stamp;
+
+pub use stamp::Stamp;

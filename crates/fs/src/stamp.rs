@@ -1,0 +1,39 @@
+//! What the file system says of a file beside its bytes.
+
+/// Identity and metadata of one file at one moment, as `fstat` gave it. A hint for "unchanged", never a proof:
+/// contents decide (see [`Version::racy`](crate::Version)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Stamp {
+    /// Device number.
+    pub dev: u64,
+    /// Inode number.
+    pub ino: u64,
+    /// Size in bytes.
+    pub size: u64,
+    /// Last modification, nanoseconds since the epoch.
+    pub mtime_ns: i64,
+    /// Last status change, nanoseconds since the epoch.
+    pub ctime_ns: i64,
+    /// Type and permission bits.
+    pub mode: u32,
+    /// Number of hard links.
+    pub links: u64,
+    /// Owner.
+    pub uid: u32,
+    /// Group.
+    pub gid: u32,
+}
+
+impl Stamp {
+    /// True when both name the same inode.
+    pub fn same_file(&self, other: &Stamp) -> bool {
+        (self.dev, self.ino) == (other.dev, other.ino)
+    }
+
+    /// True when nothing says that the contents changed: inode, size and both times are equal. Permission bits, owner
+    /// and link count do not count.
+    pub fn same_version(&self, other: &Stamp) -> bool {
+        let of = |stamp: &Stamp| (stamp.dev, stamp.ino, stamp.size, stamp.mtime_ns, stamp.ctime_ns);
+        of(self) == of(other)
+    }
+}
