@@ -1,0 +1,511 @@
+//! The normalised form of every edit: sorted, disjoint splices of raw bytes against one snapshot.
+
+use crate::content::ContentId;
+use crate::diff;
+use crate::snapshot::Snapshot;
+use crate::span::Span;
+use core::iter;
+
+/// Replaces `span` of the base with `text`. Offsets and text are raw: bytes of the file, in its encoding, with its line ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Splice {
+    /// What is written over.
+    pub span: Span,
+    /// What was read to decide it; covers `span`.
+    pub claim: Span,
+    /// The new bytes.
+    pub text: Box<[u8]>,
+    /// Zero-based operation of the request it comes from.
+    pub op: u32,
+}
+
+impl Splice {
+    /// A splice that claims what it writes.
+    pub fn new(span: Span, text: impl Into<Box<[u8]>>, op: u32) -> Splice {
+        Splice { span, claim: span, text: text.into(), op }
+    }
+
+    /// Also claims `claim`.
+    #[must_use]
+    pub fn claiming(mut self, claim: Span) -> Splice {
+        self.claim = claim.hull(self.span);
+        self
+    }
+
+    /// True when it writes nothing.
+    fn is_nothing(&self) -> bool {
+        self.span.is_empty() && self.text.is_empty()
+    }
+
+    /// True when both write the same over the same.
+    fn same_as(&self, other: &Splice) -> bool {
+        self.span == other.span && self.text == other.text
+    }
+
+    /// How much longer the file gets.
+    fn growth(&self) -> isize {
+        self.text.len().cast_signed() - self.span.len().cast_signed()
+    }
+
+    /// Drops what old and new have in common at both ends, whole characters and whole CRLFs only.
+    fn minimised(mut self, base: &Snapshot) -> Splice {
+        let old = &base.raw()[self.span.range()];
+        if old == &*self.text {
+            return Splice { span: Span::at(self.span.start()), text: Box::default(), ..self };
+        }
+        let (head, tail) = common_ends(base, self.span, &self.text);
+        if head + tail > 0 {
+            self.span = Span::new(self.span.start() + head, self.span.end() - tail);
+            self.text = self.text[head..self.text.len() - tail].into();
+        }
+        self
+    }
+}
+
+/// Lengths of the common head and tail of `base[span]` and `text` that may be left alone.
+fn common_ends(base: &Snapshot, span: Span, text: &[u8]) -> (usize, usize) {
+    let raw = base.raw();
+    let old = &raw[span.range()];
+    let unit = base.codec().charset.unit();
+    let mut head = diff::common_prefix(old, text);
+    // Decoding is deterministic from a border on, so a border of the old text is one of the equal new text too; only a
+    // CRLF may begin in the new text where the old one ends.
+    while head > 0 && (!base.is_border(span.start() + head) || cuts_crlf(text, head, unit)) {
+        head -= 1;
+    }
+    let (old, new) = (&old[head..], &text[head..]);
+    let mut tail = diff::common_suffix(old, new);
+    let borders = |tail: usize| {
+        let at = new.len() - tail;
+        base.is_border(span.end() - tail) && !cuts_crlf(new, at, unit) && begins_char(base, new, at)
+    };
+    while tail > 0 && !borders(tail) {
+        tail -= 1;
+    }
+    (head, tail)
+}
+
+/// True between the CR and the LF of a CRLF.
+fn cuts_crlf(text: &[u8], at: usize, unit: usize) -> bool {
+    if unit == 1 {
+        return at > 0 && text[at - 1] == b'\r' && text.get(at) == Some(&b'\n');
+    }
+    // In UTF-16 either order of bytes shows the CR before and the LF behind.
+    let is = |pair: Option<&[u8]>, byte| pair.is_some_and(|pair| pair == [byte, 0] || pair == [0, byte]);
+    at >= 2 && is(text.get(at - 2..at), b'\r') && is(text.get(at..at + 2), b'\n')
+}
+
+/// True when `at` surely is a character border of `text`, which is in the base's encoding. Multi-byte legacy encodings
+/// cannot be read backwards, so there only the place behind an LF is sure.
+fn begins_char(base: &Snapshot, text: &[u8], at: usize) -> bool {
+    use crate::charset::Charset;
+    match base.codec().charset {
+        Charset::Utf8 => text.get(at).is_none_or(|byte| byte & 0xC0 != 0x80),
+        Charset::Utf16Le | Charset::Utf16Be => at.is_multiple_of(2),
+        Charset::Latin1 => true,
+        Charset::Legacy(encoding) => encoding.is_single_byte() || at == text.len() || (at > 0 && text[at - 1] == b'\n'),
+    }
+}
+
+/// Two operations of one request that write the same bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overlap {
+    /// The operation that comes first in the file.
+    pub first: u32,
+    /// The other one.
+    pub second: u32,
+    /// The bytes both write, raw.
+    pub span: Span,
+}
+
+/// Sorted, disjoint, minimal splices against the version `base`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangeSet {
+    base: ContentId,
+    splices: Vec<Splice>,
+}
+
+/// Who stands first when two sides insert at the same place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tie {
+    /// The set that is carried over.
+    MineFirst,
+    /// The set it is carried over.
+    TheirsFirst,
+}
+
+/// A change set carried over another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rebased {
+    /// Against the version the other set leads to.
+    pub changes: ChangeSet,
+    /// Operations whose claim, but not whose span, was changed under them.
+    pub touched: Vec<u32>,
+    /// Operations that the other side had already made.
+    pub already: Vec<u32>,
+}
+
+/// A place both sides changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// The operation of the set that was to be carried over.
+    pub op: u32,
+    /// What it writes over, raw, in the common base.
+    pub mine: Span,
+    /// What the other side wrote over, raw, in the common base.
+    pub theirs: Span,
+}
+
+impl ChangeSet {
+    /// Minimises, sorts, joins insertions at one point in the order of their operations, drops repetitions.
+    ///
+    /// Errors: every pair of neighbours that write the same bytes. Linear but for the sort.
+    pub fn new(base: &Snapshot, splices: impl IntoIterator<Item = Splice>) -> Result<ChangeSet, Vec<Overlap>> {
+        let mut sorted: Vec<Splice> =
+            splices.into_iter().map(|splice| splice.minimised(base)).filter(|splice| !splice.is_nothing()).collect();
+        sorted.sort_by_key(|splice| (splice.span, splice.op));
+        sorted.dedup_by(|b, a| a.same_as(b) && (!a.span.is_empty() || a.op == b.op));
+        let mut overlaps = Vec::new();
+        let mut splices: Vec<Splice> = Vec::with_capacity(sorted.len());
+        let mut furthest: Option<(Span, u32)> = None;
+        for splice in sorted {
+            if let Some((span, op)) = furthest.filter(|(span, _)| span.clashes(splice.span)) {
+                let shared = Span::new(splice.span.start(), splice.span.end().min(span.end()));
+                overlaps.push(Overlap { first: op, second: splice.op, span: shared });
+            }
+            if furthest.is_none_or(|(span, _)| span.end() <= splice.span.end()) {
+                furthest = Some((splice.span, splice.op));
+            }
+            push_joined(&mut splices, splice);
+        }
+        if overlaps.is_empty() { Ok(ChangeSet { base: base.id(), splices }) } else { Err(overlaps) }
+    }
+
+    /// No change to `base`.
+    pub fn none(base: &Snapshot) -> ChangeSet {
+        ChangeSet { base: base.id(), splices: Vec::new() }
+    }
+
+    /// The difference between two versions, by whole lines, then trimmed. Linear-ish and bounded on any input: where
+    /// lines repeat too much to be told apart cheaply, the answer is coarser, never wrong.
+    pub fn between(before: &Snapshot, after: &Snapshot) -> ChangeSet {
+        let hunks = if before.codec() == after.codec() {
+            diff::raw_hunks(before, after)
+        } else {
+            vec![(Span::new(0, before.raw().len()), Span::new(0, after.raw().len()))]
+        };
+        let splices = hunks.into_iter().map(|(old, new)| {
+            let splice = Splice::new(old, &after.raw()[new.range()], 0);
+            if before.codec() == after.codec() { splice.minimised(before) } else { splice }
+        });
+        ChangeSet { base: before.id(), splices: splices.filter(|splice| !splice.is_nothing()).collect() }
+    }
+
+    /// The version it starts from.
+    pub fn base(&self) -> ContentId {
+        self.base
+    }
+
+    /// The splices, in order.
+    pub fn splices(&self) -> &[Splice] {
+        &self.splices
+    }
+
+    /// True when nothing is written.
+    pub fn is_empty(&self) -> bool {
+        self.splices.is_empty()
+    }
+
+    /// The new text as slices of the base and of the splices, in order: what is written to disk, without a second copy.
+    /// `raw` is the raw text of the base.
+    pub fn pieces<'a>(&'a self, raw: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
+        let starts = iter::once(0).chain(self.splices.iter().map(|splice| splice.span.end()));
+        let ends = self.splices.iter().map(|splice| splice.span.start()).chain(iter::once(raw.len()));
+        let texts = self.splices.iter().map(|splice| &*splice.text).chain(iter::once(&[][..]));
+        let pairs = starts.zip(ends).zip(texts);
+        pairs.flat_map(move |((start, end), text)| [&raw[start..end], text]).filter(|piece| !piece.is_empty())
+    }
+
+    /// The new raw text. `base` must be the version this set was made against.
+    pub fn apply(&self, base: &Snapshot) -> Vec<u8> {
+        debug_assert_eq!(base.id(), self.base, "a change set belongs to one version");
+        let growth: isize = self.splices.iter().map(Splice::growth).sum();
+        let mut out = Vec::with_capacity(base.raw().len().saturating_add_signed(growth));
+        for piece in self.pieces(base.raw()) {
+            out.extend_from_slice(piece);
+        }
+        out
+    }
+
+    /// Undoes `self`: applies to the version that `self` leads to.
+    #[must_use]
+    pub fn invert(&self, base: &Snapshot) -> ChangeSet {
+        let mut shift = 0;
+        let mut splices = Vec::with_capacity(self.splices.len());
+        for splice in &self.splices {
+            let start = splice.span.start().saturating_add_signed(shift);
+            shift += splice.growth();
+            let span = Span::new(start, start + splice.text.len());
+            let text = base.raw()[splice.span.range()].into();
+            push_joined(&mut splices, Splice { span, claim: span, text, op: splice.op });
+        }
+        ChangeSet { base: ContentId::of_pieces(self.pieces(base.raw())), splices }
+    }
+
+    /// First `self`, then `next` (made against the version `self` leads to), as one change set against `base`.
+    #[must_use]
+    pub fn then(&self, base: &Snapshot, next: &ChangeSet) -> ChangeSet {
+        let mut out = Vec::with_capacity(self.splices.len() + next.splices.len());
+        let (mut first, mut second) = (self.splices.as_slice(), next.splices.as_slice());
+        // Offset on the middle text minus offset on the base, before the group at hand.
+        let mut shift = 0isize;
+        loop {
+            let group = Group::take(&mut first, &mut second, shift);
+            let Some(group) = group else { break };
+            out.push(group.join(base, shift));
+            shift = group.shift;
+        }
+        let splices = out.into_iter().map(|splice| splice.minimised(base)).filter(|splice| !splice.is_nothing());
+        ChangeSet { base: self.base, splices: splices.collect() }
+    }
+
+    /// Where a raw offset of the base lies after the change. At an insertion `after` tells on which side; an offset
+    /// inside replaced text goes to the nearer end of the new text: its start, or with `after` its end.
+    pub fn map(&self, at: usize, after: bool) -> usize {
+        let mut shift = 0;
+        for splice in &self.splices {
+            if splice.span.end() < at || (splice.span.end() == at && (after || !splice.span.is_empty())) {
+                shift += splice.growth();
+            } else if splice.span.start() < at {
+                let start = splice.span.start().saturating_add_signed(shift);
+                return if after { start + splice.text.len() } else { start };
+            } else {
+                break;
+            }
+        }
+        at.saturating_add_signed(shift)
+    }
+
+    /// Carries `self` over `other`; both start from `base`, the result from the version `other` leads to. Two sides that
+    /// change one line are in conflict even if the bytes differ; what both did alike is left out. Linear.
+    ///
+    /// Errors: every operation in conflict, with the first place each.
+    pub fn rebase(&self, base: &Snapshot, other: &ChangeSet, tie: Tie) -> Result<Rebased, Vec<Conflict>> {
+        debug_assert_eq!(self.base, other.base, "both sides start from one version");
+        let agreed = agreement(&self.splices, &other.splices);
+        let conflicts = conflicts(base, &self.splices, &other.splices, &agreed);
+        if !conflicts.is_empty() {
+            return Err(conflicts);
+        }
+        let shifts = Shifts::new(&other.splices);
+        let mut out = Vec::with_capacity(self.splices.len());
+        let (mut touched, mut already) = (Vec::new(), Vec::new());
+        for (mine, agreed) in self.splices.iter().zip(&agreed.mine) {
+            if *agreed {
+                already.push(mine.op);
+                continue;
+            }
+            if shifts.any_within(mine.claim, mine.span) {
+                touched.push(mine.op);
+            }
+            let span = mine.span.shifted(shifts.before(mine.span, tie));
+            let claim = Span::new(shifts.map(mine.claim.start()), shifts.map(mine.claim.end())).hull(span);
+            out.push(Splice { span, claim, ..mine.clone() });
+        }
+        let base = ContentId::of_pieces(other.pieces(base.raw()));
+        Ok(Rebased { changes: ChangeSet { base, splices: out }, touched, already })
+    }
+}
+
+/// Appends in order; an insertion at the point of the one before it becomes part of that one.
+fn push_joined(splices: &mut Vec<Splice>, splice: Splice) {
+    match splices.last_mut() {
+        Some(last) if last.span.is_empty() && last.span == splice.span => {
+            last.text = [&*last.text, &*splice.text].concat().into();
+            last.claim = last.claim.hull(splice.claim);
+        }
+        _ => splices.push(splice),
+    }
+}
+
+/// Splices of two consecutive sets that touch each other on the text between them.
+struct Group<'a> {
+    /// Where the group lies on the middle text.
+    middle: Span,
+    first: &'a [Splice],
+    second: &'a [Splice],
+    /// Shift after the group.
+    shift: isize,
+}
+
+impl<'a> Group<'a> {
+    fn take(first: &mut &'a [Splice], second: &mut &'a [Splice], shift: isize) -> Option<Group<'a>> {
+        let on_middle = |splice: &Splice, shift: isize| splice.span.start().saturating_add_signed(shift);
+        let starts = [first.first().map(|splice| on_middle(splice, shift)), second.first().map(|it| it.span.start())];
+        let start = starts.into_iter().flatten().min()?;
+        let (mut end, mut shift, mut a, mut b) = (start, shift, 0, 0);
+        loop {
+            if let Some(splice) = first.get(a).filter(|splice| on_middle(splice, shift) <= end) {
+                end = end.max(on_middle(splice, shift) + splice.text.len());
+                shift += splice.growth();
+                a += 1;
+            } else if let Some(splice) = second.get(b).filter(|splice| splice.span.start() <= end) {
+                end = end.max(splice.span.end());
+                b += 1;
+            } else {
+                break;
+            }
+        }
+        let group = Group { middle: Span::new(start, end), first: &first[..a], second: &second[..b], shift };
+        (*first, *second) = (&first[a..], &second[b..]);
+        Some(group)
+    }
+
+    /// One splice of the base with the effect of the whole group; `shift` is the one before the group.
+    fn join(&self, base: &Snapshot, shift: isize) -> Splice {
+        let span = Span::new(
+            self.middle.start().saturating_add_signed(-shift),
+            self.middle.end().saturating_add_signed(-self.shift),
+        );
+        let inner = self.first.iter().map(|splice| Splice {
+            span: Span::new(splice.span.start() - span.start(), splice.span.end() - span.start()),
+            ..splice.clone()
+        });
+        let inner = ChangeSet { base: ContentId::of(&[]), splices: inner.collect() };
+        let middle: Vec<u8> = inner.pieces(&base.raw()[span.range()]).flatten().copied().collect();
+        let mut text = Vec::with_capacity(middle.len());
+        let mut from = 0;
+        for splice in self.second {
+            text.extend_from_slice(&middle[from..splice.span.start() - self.middle.start()]);
+            text.extend_from_slice(&splice.text);
+            from = splice.span.end() - self.middle.start();
+        }
+        text.extend_from_slice(&middle[from..]);
+        let claim = self.first.iter().fold(span, |hull, splice| hull.hull(splice.claim));
+        let ops = self.first.iter().chain(self.second).map(|splice| splice.op);
+        Splice { span, claim, text: text.into(), op: ops.min().unwrap_or(0) }
+    }
+}
+
+/// Which splices of either side the other side makes as well.
+struct Agreement {
+    mine: Vec<bool>,
+    theirs: Vec<bool>,
+}
+
+fn agreement(mine: &[Splice], theirs: &[Splice]) -> Agreement {
+    let mut out = Agreement { mine: vec![false; mine.len()], theirs: vec![false; theirs.len()] };
+    let (mut a, mut b) = (0, 0);
+    while let (Some(left), Some(right)) = (mine.get(a), theirs.get(b)) {
+        match left.span.cmp(&right.span) {
+            core::cmp::Ordering::Less => a += 1,
+            core::cmp::Ordering::Greater => b += 1,
+            core::cmp::Ordering::Equal => {
+                // Spans are unique on either side, so equal ones meet here.
+                let same = left.text == right.text;
+                (out.mine[a], out.theirs[b]) = (same, same);
+                a += 1;
+                b += 1;
+            }
+        }
+    }
+    out
+}
+
+/// The whole lines each splice touches, in the reading: both ends never decrease. An insertion between lines touches none.
+fn line_hulls(base: &Snapshot, splices: &[Splice]) -> Vec<Span> {
+    use crate::lines::{line_start, line_stop, starts_line};
+    let text = base.text();
+    let mut line = Span::at(0);
+    // A line found once is not searched again: many splices of one endless line stay linear.
+    let mut line_at = |at: usize| {
+        if !(line.start() <= at && at < line.end()) {
+            line = Span::new(line_start(text, at), line_stop(text, at));
+        }
+        line
+    };
+    let hull = |splice: &Splice| {
+        let span = base.text_span(splice.span);
+        if span.is_empty() && starts_line(text, span.start()) {
+            return span;
+        }
+        let start = line_at(span.start()).start();
+        let whole = !span.is_empty() && starts_line(text, span.end());
+        Span::new(start, if whole { span.end() } else { line_at(span.end()).end() })
+    };
+    splices.iter().map(hull).collect()
+}
+
+fn conflicts(base: &Snapshot, mine: &[Splice], theirs: &[Splice], agreed: &Agreement) -> Vec<Conflict> {
+    let (my_lines, their_lines) = (line_hulls(base, mine), line_hulls(base, theirs));
+    // What both did alike clashes with nothing.
+    let theirs: Vec<(&Splice, Span)> = theirs
+        .iter()
+        .zip(their_lines)
+        .zip(&agreed.theirs)
+        .filter(|(_, agreed)| !**agreed)
+        .map(|((splice, lines), _)| (splice, lines))
+        .collect();
+    let mut out = Vec::new();
+    let mut from = 0;
+    for ((splice, lines), _) in mine.iter().zip(my_lines).zip(&agreed.mine).filter(|(_, agreed)| !**agreed) {
+        while theirs.get(from).is_some_and(|(their, hull)| hull.end() < lines.start() && their.span.end() < splice.span.start()) {
+            from += 1;
+        }
+        let near = theirs[from..].iter().take_while(|(_, hull)| hull.start() <= lines.end());
+        let clash = |(their, hull): &&(&Splice, Span)| hull.clashes(lines) || their.span.clashes(splice.span);
+        // Hulls are monotone, so no more than a handful can touch these lines without clashing.
+        if let Some((their, _)) = near.into_iter().find(clash) {
+            out.push(Conflict { op: splice.op, mine: splice.span, theirs: their.span });
+        }
+    }
+    out
+}
+
+/// How far offsets move under a change set; logarithmic look-ups.
+struct Shifts<'a> {
+    splices: &'a [Splice],
+    /// Growth of all splices before the n-th.
+    before: Vec<isize>,
+}
+
+impl<'a> Shifts<'a> {
+    fn new(splices: &'a [Splice]) -> Shifts<'a> {
+        let mut sum = 0;
+        let mut before = Vec::with_capacity(splices.len() + 1);
+        before.push(0);
+        before.extend(splices.iter().map(|splice| {
+            sum += splice.growth();
+            sum
+        }));
+        Shifts { splices, before }
+    }
+
+    /// Shift for a splice that clashes with none of these.
+    fn before(&self, span: Span, tie: Tie) -> isize {
+        let n = self.splices.partition_point(|theirs| {
+            let tied = theirs.span.is_empty() && theirs.span == span;
+            if tied { tie == Tie::TheirsFirst } else { theirs.span.end() <= span.start() && theirs.span <= span }
+        });
+        self.before[n]
+    }
+
+    /// True when a splice, other than an insertion right at `span`, writes inside `claim`.
+    fn any_within(&self, claim: Span, span: Span) -> bool {
+        let from = self.splices.partition_point(|theirs| theirs.span.end() <= claim.start());
+        self.splices[from..]
+            .iter()
+            .take_while(|theirs| theirs.span.start() < claim.end())
+            .any(|theirs| theirs.span.clashes(claim) && theirs.span != span)
+    }
+
+    /// Where an offset goes; inside replaced text to the start of what replaced it.
+    fn map(&self, at: usize) -> usize {
+        let n = self.splices.partition_point(|theirs| theirs.span.end() <= at);
+        let at = self.splices.get(n).map_or(at, |theirs| at.min(theirs.span.start()));
+        at.saturating_add_signed(self.before[n])
+    }
+}
+
+#[cfg(test)]
+mod tests;

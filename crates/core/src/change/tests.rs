@@ -1,0 +1,178 @@
+//! The laws of change sets, over mixed line ends, marks and encodings.
+
+use super::{ChangeSet, Splice, Tie};
+use crate::charset::{Charset, Declared};
+use crate::snapshot::Snapshot;
+use crate::span::Span;
+use proptest::prelude::*;
+
+const ENCODINGS: usize = 6;
+
+/// The same text in one of the encodings of the laws.
+fn snapshot(text: &str, encoding: usize) -> Snapshot {
+    let marked = |mark: &[u8], charset: Charset| [mark, &charset.encode(text).unwrap()].concat();
+    let (raw, declared) = match encoding {
+        0 | 1 => (text.as_bytes().to_vec(), None),
+        2 => (marked(b"\xEF\xBB\xBF", Charset::Utf8), None),
+        3 => (marked(b"\xFF\xFE", Charset::Utf16Le), None),
+        4 => (marked(b"\xFE\xFF", Charset::Utf16Be), None),
+        _ => (
+            Charset::Latin1.encode(text).unwrap(),
+            Some(Declared { charset: Charset::Latin1, by_call: true }),
+        ),
+    };
+    Snapshot::open(raw, declared).unwrap()
+}
+
+/// Texts with every kind of line end; small alphabets make equal lines and equal ends likely.
+fn text(max: usize) -> impl Strategy<Value = String> {
+    let atom = prop_oneof![4 => Just("a"), 2 => Just("b"), 1 => Just("é"), 4 => Just("\n"), 3 => Just("\r\n"), 1 => Just(" "), 1 => Just("\r")];
+    prop::collection::vec(atom, 0..max).prop_map(|atoms| atoms.concat())
+}
+
+/// A change of `base`: cuts at borders, replaced by small texts.
+fn change(base: &Snapshot, seeds: &[(u16, u16, String)], op: u32) -> Option<ChangeSet> {
+    let borders: Vec<usize> = (0..=base.raw().len()).filter(|&at| base.is_border(at)).collect();
+    let mut points: Vec<usize> =
+        seeds.iter().flat_map(|(a, b, _)| [*a, *b]).map(|at| borders[usize::from(at) % borders.len()]).collect();
+    points.sort_unstable();
+    let splices = points.chunks(2).zip(seeds).map(|(pair, (_, _, text))| {
+        let text = base.codec().charset.encode(text).unwrap();
+        Splice::new(Span::new(pair[0], pair[1]), text, op)
+    });
+    ChangeSet::new(base, splices).ok()
+}
+
+fn seeds() -> impl Strategy<Value = Vec<(u16, u16, String)>> {
+    prop::collection::vec((any::<u16>(), any::<u16>(), text(4)), 0..4)
+}
+
+fn after(base: &Snapshot, change: &ChangeSet) -> Snapshot {
+    let declared = Declared { charset: base.codec().charset, by_call: true };
+    let marked = base.codec().mark > 0;
+    Snapshot::open(change.apply(base), (!marked && base.codec().charset != Charset::Utf8).then_some(declared)).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn apply_then_invert_is_identity(base in text(24), encoding in 0..ENCODINGS, x in seeds()) {
+        let base = snapshot(&base, encoding);
+        let Some(x) = change(&base, &x, 0) else { return Ok(()) };
+        let middle = after(&base, &x);
+        let back = x.invert(&base);
+        prop_assert_eq!(back.apply(&middle), base.raw());
+    }
+
+    #[test]
+    fn then_is_applying_twice(base in text(24), encoding in 0..ENCODINGS, x in seeds(), y in seeds()) {
+        let base = snapshot(&base, encoding);
+        let Some(x) = change(&base, &x, 0) else { return Ok(()) };
+        let middle = after(&base, &x);
+        let Some(y) = change(&middle, &y, 1) else { return Ok(()) };
+        prop_assert_eq!(x.then(&base, &y).apply(&base), y.apply(&middle));
+    }
+
+    #[test]
+    fn between_leads_from_one_to_the_other(a in text(40), b in text(40), encoding in 0..ENCODINGS) {
+        let (a, b) = (snapshot(&a, encoding), snapshot(&b, encoding));
+        let change = ChangeSet::between(&a, &b);
+        prop_assert_eq!(change.apply(&a), b.raw());
+        prop_assert_eq!(change.is_empty(), a.raw() == b.raw());
+    }
+
+    #[test]
+    fn between_other_encodings_replaces_all(a in text(10), b in text(10), from in 0..ENCODINGS, to in 0..ENCODINGS) {
+        let (a, b) = (snapshot(&a, from), snapshot(&b, to));
+        prop_assert_eq!(ChangeSet::between(&a, &b).apply(&a), b.raw());
+    }
+
+    #[test]
+    fn bytes_outside_spans_survive(base in text(24), encoding in 0..ENCODINGS, x in seeds()) {
+        let base = snapshot(&base, encoding);
+        let Some(x) = change(&base, &x, 0) else { return Ok(()) };
+        let out = x.apply(&base);
+        let (mut old, mut new) = (0, 0);
+        for splice in x.splices() {
+            let kept = splice.span.start() - old;
+            prop_assert_eq!(&base.raw()[old..old + kept], &out[new..new + kept]);
+            prop_assert!(base.is_border(splice.span.start()) && base.is_border(splice.span.end()));
+            for at in old + 1..splice.span.start() {
+                prop_assert_eq!((x.map(at, false), x.map(at, true)), (new + at - old, new + at - old));
+            }
+            old = splice.span.end();
+            new += kept + splice.text.len();
+        }
+        prop_assert_eq!(&base.raw()[old..], &out[new..]);
+    }
+
+    #[test]
+    fn rebase_converges(base in text(24), encoding in 0..ENCODINGS, x in seeds(), y in seeds()) {
+        let base = snapshot(&base, encoding);
+        let (Some(x), Some(y)) = (change(&base, &x, 0), change(&base, &y, 1)) else { return Ok(()) };
+        match (y.rebase(&base, &x, Tie::TheirsFirst), x.rebase(&base, &y, Tie::MineFirst)) {
+            (Ok(yx), Ok(xy)) => {
+                let left = yx.changes.apply(&after(&base, &x));
+                let right = xy.changes.apply(&after(&base, &y));
+                prop_assert_eq!(left, right);
+            }
+            (Err(a), Err(b)) => prop_assert!(!a.is_empty() && !b.is_empty()),
+            (a, b) => prop_assert!(false, "a conflict seen from one side: {:?} / {:?}", a, b),
+        }
+    }
+}
+
+#[test]
+fn trimming_never_cuts_a_crlf_or_a_character() {
+    let base = snapshot("a\r\nb", 0);
+    let one = ChangeSet::new(&base, [Splice::new(Span::new(0, 4), &b"a\nb"[..], 0)]).unwrap();
+    assert_eq!(one.splices()[0].span, Span::new(1, 3));
+    let base = snapshot("é", 0);
+    let one = ChangeSet::new(&base, [Splice::new(Span::new(0, 2), "è".as_bytes(), 0)]).unwrap();
+    assert_eq!(one.splices()[0].span, Span::new(0, 2));
+}
+
+#[test]
+fn shared_context_is_no_overlap_once_trimmed() {
+    let base = snapshot("a\nb\nc\nd\n", 0);
+    let splices = [Splice::new(Span::new(0, 6), &b"A\nb\nc\n"[..], 0), Splice::new(Span::new(2, 8), &b"b\nc\nD\n"[..], 1)];
+    assert_eq!(ChangeSet::new(&base, splices).unwrap().apply(&base), b"A\nb\nc\nD\n");
+    let splices = [Splice::new(Span::new(0, 3), &b"xyz"[..], 0), Splice::new(Span::new(2, 5), &b"uvw"[..], 1)];
+    let overlaps = ChangeSet::new(&base, splices).unwrap_err();
+    assert_eq!((overlaps.len(), overlaps[0].first, overlaps[0].second), (1, 0, 1));
+}
+
+#[test]
+fn a_touched_claim_merges_and_is_told() {
+    let base = snapshot("a\nb\nc\nd\n", 0);
+    let mine = ChangeSet::new(&base, [Splice::new(Span::new(0, 6), &b"A\nb\nc\n"[..], 7).claiming(Span::new(0, 6))]).unwrap();
+    let onto = |text: &str| mine.rebase(&base, &ChangeSet::between(&base, &snapshot(text, 0)), Tie::TheirsFirst);
+    let near = onto("a\nb\nC!\nd\n").unwrap();
+    assert_eq!(near.touched, [7]);
+    assert_eq!(near.changes.apply(&snapshot("a\nb\nC!\nd\n", 0)), b"A\nb\nC!\nd\n");
+    assert!(onto("a\nb\nc\nD!\n").unwrap().touched.is_empty());
+    assert_eq!(onto("X\nb\nc\nd\n").unwrap_err()[0].op, 7);
+    let done = onto("A\nb\nc\nd\n").unwrap();
+    assert_eq!((done.already, done.changes.is_empty()), (vec![7], true));
+}
+
+#[test]
+fn hostile_inputs_stay_cheap() {
+    // Ten thousand splices of one endless line, and texts of two values that no line diff likes.
+    let long = "ab".repeat(100_000);
+    let base = snapshot(&long, 0);
+    let at = |n: usize| Splice::new(Span::new(n * 20, n * 20 + 1), &b"X"[..], 0);
+    let mine = ChangeSet::new(&base, (0..10_000).map(at)).unwrap();
+    assert_eq!(mine.rebase(&base, &mine, Tie::MineFirst).unwrap().already.len(), 10_000);
+    let bits = |seed: u64| {
+        let mut state = seed;
+        let mut bit = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            if state >> 63 == 0 { "a\n" } else { "b\n" }
+        };
+        (0..100_000).map(|_| bit()).collect::<String>()
+    };
+    let (a, b) = (snapshot(&bits(1), 0), snapshot(&bits(2), 0));
+    assert_eq!(ChangeSet::between(&a, &b).apply(&a), b.raw());
+}

@@ -1,0 +1,314 @@
+//! Character encodings: telling which one a file is in, and encoding new text for it. What is not edited is never
+//! re-encoded, because decode and encode of legacy encodings are not inverse to each other.
+
+use crate::code::Code;
+use crate::error::{Error, Result};
+use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
+use encoding_rs::Encoding;
+
+/// A character encoding that text can be read from and written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Charset {
+    /// UTF-8.
+    Utf8,
+    /// UTF-16, little end first.
+    Utf16Le,
+    /// UTF-16, big end first.
+    Utf16Be,
+    /// ISO-8859-1 by its letter: byte n is U+00nn. Every byte sequence is valid, so it also stands for "unknown bytes".
+    Latin1,
+    /// Any other encoding of the WHATWG Encoding Standard that keeps no shift state.
+    Legacy(&'static Encoding),
+}
+
+impl Charset {
+    /// The encoding for a label as used in `.editorconfig`, HTML or on a command line. `None` for unknown labels, for
+    /// UTF-32 and for stateful encodings (ISO-2022-JP), which cannot be spliced.
+    pub fn for_label(label: &str) -> Option<Charset> {
+        let label = label.trim().to_ascii_lowercase();
+        match label.as_str() {
+            "utf-8-bom" | "utf8-bom" => return Some(Charset::Utf8),
+            "latin1" | "latin-1" | "iso-8859-1" | "iso8859-1" | "l1" => return Some(Charset::Latin1),
+            _ => {}
+        }
+        let encoding = Encoding::for_label(label.as_bytes())?;
+        if encoding == encoding_rs::UTF_8 {
+            Some(Charset::Utf8)
+        } else if encoding == encoding_rs::UTF_16LE {
+            Some(Charset::Utf16Le)
+        } else if encoding == encoding_rs::UTF_16BE {
+            Some(Charset::Utf16Be)
+        } else if encoding == encoding_rs::REPLACEMENT || !encoding.is_ascii_compatible() {
+            None
+        } else {
+            Some(Charset::Legacy(encoding))
+        }
+    }
+
+    /// The usual name, in lower case.
+    pub fn name(self) -> String {
+        match self {
+            Charset::Utf8 => "utf-8".to_owned(),
+            Charset::Utf16Le => "utf-16le".to_owned(),
+            Charset::Utf16Be => "utf-16be".to_owned(),
+            Charset::Latin1 => "latin1".to_owned(),
+            Charset::Legacy(encoding) => encoding.name().to_ascii_lowercase(),
+        }
+    }
+
+    /// Encodes `text`; on failure the characters that the encoding has no place for, each once, in order.
+    pub fn encode(self, text: &str) -> core::result::Result<Vec<u8>, Vec<char>> {
+        let units = |to: fn(u16) -> [u8; 2]| Ok(text.encode_utf16().flat_map(to).collect());
+        match self {
+            Charset::Utf8 => Ok(text.as_bytes().to_vec()),
+            Charset::Utf16Le => units(u16::to_le_bytes),
+            Charset::Utf16Be => units(u16::to_be_bytes),
+            Charset::Latin1 => {
+                let bytes: Option<Vec<u8>> = text.chars().map(|ch| u8::try_from(u32::from(ch)).ok()).collect();
+                bytes.ok_or_else(|| distinct(text, |ch| u32::from(ch) < 256))
+            }
+            Charset::Legacy(encoding) => match encoding.encode(text) {
+                (bytes, _, false) => Ok(bytes.into_owned()),
+                (_, _, true) => {
+                    let mut buffer = [0; 4];
+                    Err(distinct(text, |ch| !encoding.encode(ch.encode_utf8(&mut buffer)).2))
+                }
+            },
+        }
+    }
+
+    /// Bytes of one code unit: two for UTF-16, else one.
+    pub const fn unit(self) -> usize {
+        match self {
+            Charset::Utf16Le | Charset::Utf16Be => 2,
+            Charset::Utf8 | Charset::Latin1 | Charset::Legacy(_) => 1,
+        }
+    }
+}
+
+fn distinct(text: &str, mut known: impl FnMut(char) -> bool) -> Vec<char> {
+    let mut out = Vec::new();
+    for ch in text.chars() {
+        if !known(ch) && !out.contains(&ch) {
+            out.push(ch);
+            if out.len() == 20 {
+                break;
+            }
+        }
+    }
+    out
+}
+
+/// How the encoding of a file was settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// By a byte order mark.
+    Mark,
+    /// The bytes are valid UTF-8.
+    Valid,
+    /// The caller or a configuration file said so.
+    Declared,
+    /// Guessed from the bytes; good for reading, never for writing new non-ASCII text.
+    Guessed,
+}
+
+/// An encoding somebody declared for a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Declared {
+    /// The encoding.
+    pub charset: Charset,
+    /// True when the call itself names it; false when it comes from a configuration, which valid UTF-8 outweighs.
+    pub by_call: bool,
+}
+
+/// The encoding of one version of one file, and how we know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Codec {
+    /// The encoding.
+    pub charset: Charset,
+    /// Length of the byte order mark, 0 when there is none.
+    pub mark: usize,
+    /// How it was settled.
+    pub settled: Settled,
+}
+
+impl Codec {
+    /// UTF-8 without a mark: what new files are written in.
+    pub const UTF8: Codec = Codec { charset: Charset::Utf8, mark: 0, settled: Settled::Valid };
+
+    /// Settles the encoding of `raw`. `valid_utf8` says whether the bytes are valid UTF-8 (checked once, by the caller).
+    ///
+    /// Errors: [`Code::ContentBinary`], [`Code::ContentUndecodable`] for UTF-32.
+    pub fn settle(raw: &[u8], valid_utf8: bool, declared: Option<Declared>) -> Result<Codec> {
+        if let Some(codec) = by_mark(raw)? {
+            return Ok(codec);
+        }
+        let with = |charset, settled| Codec { charset, mark: 0, settled };
+        if let Some(kind) = signature(raw) {
+            return Err(binary(&format!("it begins like {kind}")));
+        }
+        if let Some(declared) = declared.filter(|declared| declared.by_call) {
+            return Ok(with(declared.charset, Settled::Declared));
+        }
+        let declared_wide = declared.filter(|declared| declared.charset.unit() == 2);
+        if let Some(at) = memchr::memchr(0, &raw[..raw.len().min(8192)]) {
+            return match declared_wide {
+                Some(declared) => Ok(with(declared.charset, Settled::Declared)),
+                None => Err(binary(&format!("it has a NUL byte at offset {at}"))),
+            };
+        }
+        if valid_utf8 {
+            // Plain ASCII in a tree that declares an encoding will be in that encoding as soon as it is not ASCII.
+            return Ok(match declared {
+                Some(declared) if declared_wide.is_none() && raw.is_ascii() => with(declared.charset, Settled::Declared),
+                _ => Codec::UTF8,
+            });
+        }
+        Ok(match declared {
+            Some(declared) if declared.charset != Charset::Utf8 => with(declared.charset, Settled::Declared),
+            _ => with(guess(raw), Settled::Guessed),
+        })
+    }
+
+    /// Encodes new text for this file.
+    ///
+    /// Errors: [`Code::ContentUnencodable`] with the characters, when the encoding has no place for them or was only guessed.
+    pub fn encode(self, text: &str) -> Result<Vec<u8>> {
+        let refuse = |chars: Vec<char>, why: String, next: String| {
+            let shown: Vec<String> = chars.iter().map(|ch| format!("{ch:?} (U+{:04X})", u32::from(*ch))).collect();
+            Error::new(Code::ContentUnencodable, why)
+                .evidence(format!("Characters: {}", shown.join(", ")))
+                .next(next)
+                .fact("characters", chars.into_iter().collect::<String>())
+        };
+        if self.settled == Settled::Guessed && !text.is_ascii() {
+            let name = self.charset.name();
+            return Err(refuse(
+                distinct(text, |ch| ch.is_ascii()),
+                format!("The file is not UTF-8 and its encoding was not declared (it reads like {name}), so new non-ASCII text cannot be written safely."),
+                format!("Repeat the call with \"encoding\": \"{name}\" if that is right, declare it in .editorconfig (charset) or emend.toml ([encoding]), or use ASCII text only."),
+            ));
+        }
+        self.charset.encode(text).map_err(|chars| {
+            let name = self.charset.name();
+            refuse(
+                chars,
+                format!("The file is in {name}, which has no place for some of the new characters."),
+                format!("Use characters that {name} has, or convert the file to UTF-8 first."),
+            )
+        })
+    }
+}
+
+fn by_mark(raw: &[u8]) -> Result<Option<Codec>> {
+    let with = |charset, mark| Ok(Some(Codec { charset, mark, settled: Settled::Mark }));
+    match raw {
+        [0xFF, 0xFE, 0, 0, ..] | [0, 0, 0xFE, 0xFF, ..] => {
+            Err(Error::new(Code::ContentUndecodable, "The file is in UTF-32, which is not supported.")
+                .next("Convert the file to UTF-8 first, e.g. with iconv."))
+        }
+        [0xEF, 0xBB, 0xBF, ..] => with(Charset::Utf8, 3),
+        [0xFF, 0xFE, ..] => with(Charset::Utf16Le, 2),
+        [0xFE, 0xFF, ..] => with(Charset::Utf16Be, 2),
+        _ => Ok(None),
+    }
+}
+
+fn binary(why: &str) -> Error {
+    Error::new(Code::ContentBinary, format!("The file is binary: {why}. Text edits would damage it."))
+        .next("Use a program that understands this file type. If it really is text, name its encoding with \"encoding\".")
+}
+
+/// Signatures of at least three bytes that no text begins with. Shorter ones ("BM", "MZ") do begin texts.
+const SIGNATURES: &[(&[u8], &str)] = &[
+    (b"\x89PNG", "a PNG image"),
+    (b"\xFF\xD8\xFF", "a JPEG image"),
+    (b"GIF87a", "a GIF image"),
+    (b"GIF89a", "a GIF image"),
+    (b"%PDF-", "a PDF"),
+    (b"PK\x03\x04", "a ZIP archive"),
+    (b"PK\x05\x06", "a ZIP archive"),
+    (b"\x1F\x8B\x08", "gzip data"),
+    (b"BZh9", "bzip2 data"),
+    (b"\xFD7zXZ\0", "xz data"),
+    (b"\x28\xB5\x2F\xFD", "zstd data"),
+    (b"7z\xBC\xAF\x27\x1C", "a 7z archive"),
+    (b"Rar!\x1A\x07", "a RAR archive"),
+    (b"\x7FELF", "an ELF program"),
+    (b"\xCF\xFA\xED\xFE", "a Mach-O program"),
+    (b"\xCA\xFE\xBA\xBE", "a Java class or Mach-O program"),
+    (b"\0asm", "a WebAssembly module"),
+    (b"SQLite format 3\0", "an SQLite database"),
+    (b"wOFF", "a WOFF font"),
+    (b"wOF2", "a WOFF2 font"),
+    (b"OggS\0", "an Ogg stream"),
+    (b"fLaC\0", "a FLAC stream"),
+];
+
+fn signature(raw: &[u8]) -> Option<&'static str> {
+    SIGNATURES.iter().find(|(magic, _)| raw.starts_with(magic)).map(|(_, kind)| *kind)
+}
+
+/// The likely encoding of bytes that are not UTF-8, if they decode without fault and encode back to themselves;
+/// else Latin-1, which every byte sequence satisfies.
+fn guess(raw: &[u8]) -> Charset {
+    // The detector settles within the first part of any real text; hostile size buys nothing.
+    let sample = &raw[..raw.len().min(1 << 20)];
+    let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
+    detector.feed(sample, true);
+    let encoding = detector.guess(None, Utf8Detection::Deny);
+    let faithful = encoding
+        .decode_without_bom_handling_and_without_replacement(raw)
+        .is_some_and(|text| matches!(encoding.encode(&text), (back, _, false) if back.as_ref() == raw));
+    if faithful { Charset::Legacy(encoding) } else { Charset::Latin1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Charset, Codec, Declared, Settled};
+    use crate::code::Code;
+
+    fn settle(raw: &[u8], declared: Option<Declared>) -> Result<Codec, Code> {
+        Codec::settle(raw, core::str::from_utf8(raw).is_ok(), declared).map_err(|error| error.code())
+    }
+
+    #[test]
+    fn marks_win_and_binary_is_refused() {
+        assert_eq!(settle(b"\xEF\xBB\xBFa", None).unwrap().mark, 3);
+        assert_eq!(settle(b"\xFF\xFEa\0", None).unwrap().charset, Charset::Utf16Le);
+        assert_eq!(settle(b"\xFF\xFE\0\0a\0\0\0", None), Err(Code::ContentUndecodable));
+        assert_eq!(settle(b"a\0b", None), Err(Code::ContentBinary));
+        assert_eq!(settle(b"\x89PNG\r\n", None), Err(Code::ContentBinary));
+        assert_eq!(settle(b"BMW and MZ", None).unwrap(), Codec::UTF8);
+    }
+
+    #[test]
+    fn a_configuration_yields_to_valid_utf8_but_a_call_does_not() {
+        let latin = |by_call| Some(Declared { charset: Charset::Latin1, by_call });
+        assert_eq!(settle("é".as_bytes(), latin(false)).unwrap(), Codec::UTF8);
+        assert_eq!(settle("é".as_bytes(), latin(true)).unwrap().charset, Charset::Latin1);
+        assert_eq!(settle(b"\xE9", latin(false)).unwrap().settled, Settled::Declared);
+        assert_eq!(settle(b"\xE9", None).unwrap().settled, Settled::Guessed);
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_named() {
+        let codec = Codec { charset: Charset::Latin1, mark: 0, settled: Settled::Declared };
+        assert_eq!(codec.encode("né").unwrap(), b"n\xE9");
+        let error = codec.encode("a→b→c€").unwrap_err();
+        assert_eq!(error.code(), Code::ContentUnencodable);
+        assert_eq!(error.data()["characters"], "→€");
+        assert!(Codec { settled: Settled::Guessed, ..codec }.encode("plain").is_ok());
+        assert_eq!(Codec { settled: Settled::Guessed, ..codec }.encode("né").unwrap_err().data()["characters"], "é");
+    }
+
+    #[test]
+    fn labels() {
+        assert_eq!(Charset::for_label("UTF-8"), Some(Charset::Utf8));
+        assert_eq!(Charset::for_label("latin1"), Some(Charset::Latin1));
+        assert_eq!(Charset::for_label("shift_jis").map(Charset::name).as_deref(), Some("shift_jis"));
+        for bad in ["iso-2022-jp", "utf-32", "klingon", "replacement", ""] {
+            assert_eq!(Charset::for_label(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Line numbers: a sparse index, one count per block of 4 KiB.
+
+use crate::span::Span;
+
+const BLOCK: usize = 4096;
+
+/// For every 4 KiB of a reading, the number of line ends before it. One pass to build, eight bytes per block.
+#[derive(Debug)]
+pub struct LineIndex {
+    before: Vec<usize>,
+    total: usize,
+}
+
+impl LineIndex {
+    /// Indexes a reading.
+    pub fn new(text: &str) -> LineIndex {
+        let mut total = 0;
+        let mut before = Vec::with_capacity(text.len() / BLOCK + 1);
+        for block in text.as_bytes().chunks(BLOCK) {
+            before.push(total);
+            total += memchr::memchr_iter(b'\n', block).count();
+        }
+        LineIndex { before, total }
+    }
+
+    /// Number of line ends.
+    pub fn ends(&self) -> usize {
+        self.total
+    }
+
+    /// Number of lines: a last line without a line end counts, an empty rest after the last line end does not.
+    pub fn count(&self, text: &str) -> usize {
+        self.total + usize::from(!text.is_empty() && !text.ends_with('\n'))
+    }
+
+    /// The 1-based line that holds `offset`.
+    pub fn line_of(&self, text: &str, offset: usize) -> usize {
+        let offset = offset.min(text.len());
+        let block = (offset / BLOCK).min(self.before.len().saturating_sub(1));
+        let counted = self.before.get(block).copied().unwrap_or(0);
+        let rest = text.as_bytes().get(block * BLOCK..offset).unwrap_or(&[]);
+        counted + memchr::memchr_iter(b'\n', rest).count() + 1
+    }
+
+    /// Offset at which the 1-based `line` begins; for a line past the end, the length of the text.
+    pub fn start_of(&self, text: &str, line: usize) -> usize {
+        let Some(ends) = line.checked_sub(1).filter(|&ends| ends > 0) else { return 0 };
+        if ends > self.total {
+            return text.len();
+        }
+        // The block in which the last line end before `line` lies.
+        let block = self.before.partition_point(|&before| before < ends) - 1;
+        let from = block * BLOCK;
+        let nth = ends - self.before[block] - 1;
+        memchr::memchr_iter(b'\n', &text.as_bytes()[from..]).nth(nth).map_or(text.len(), |at| from + at + 1)
+    }
+
+    /// Span of 1-based lines `from..=to`, line ends included.
+    pub fn span_of(&self, text: &str, from: usize, to: usize) -> Span {
+        Span::new(self.start_of(text, from), self.start_of(text, to + 1))
+    }
+}
+
+/// Offset at which the line that holds `at` begins.
+pub fn line_start(text: &str, at: usize) -> usize {
+    memchr::memrchr(b'\n', &text.as_bytes()[..at]).map_or(0, |end| end + 1)
+}
+
+/// Offset just past the line end of the line that holds `at`, or the end of the text.
+pub fn line_stop(text: &str, at: usize) -> usize {
+    memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |end| at + end + 1)
+}
+
+/// True when `at` is the first offset of a line.
+pub fn starts_line(text: &str, at: usize) -> bool {
+    at == 0 || text.as_bytes()[at - 1] == b'\n'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LineIndex;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn agrees_with_counting(lines in prop::collection::vec("[a-zé]{0,700}", 0..60), tail in "[a-z]{0,5}") {
+            let text: String = lines.iter().map(|line| format!("{line}\n")).chain([tail]).collect();
+            let index = LineIndex::new(&text);
+            prop_assert_eq!(index.count(&text), text.lines().count());
+            let mut start = 0;
+            for (n, line) in text.split_inclusive('\n').enumerate() {
+                prop_assert_eq!(index.start_of(&text, n + 1), start);
+                prop_assert_eq!(index.line_of(&text, start), n + 1);
+                prop_assert_eq!(index.line_of(&text, start + line.len() - 1), n + 1);
+                start += line.len();
+            }
+            prop_assert_eq!(index.start_of(&text, text.lines().count() + 1), text.len());
+            prop_assert_eq!(index.start_of(&text, usize::MAX), text.len());
+        }
+    }
+}
