@@ -449,7 +449,10 @@ fn conflicts(base: &Snapshot, mine: &[Splice], theirs: &[Splice], agreed: &Agree
     let mut out = Vec::new();
     let mut from = 0;
     for ((splice, lines), _) in mine.iter().zip(my_lines).zip(&agreed.mine).filter(|(_, agreed)| !**agreed) {
-        while theirs.get(from).is_some_and(|(their, hull)| hull.end() < lines.start() && their.span.end() < splice.span.start()) {
+        while theirs
+            .get(from)
+            .is_some_and(|(their, hull)| hull.end() < lines.start() && their.span.end() < splice.span.start())
+        {
             from += 1;
         }
         let near = theirs[from..].iter().take_while(|(_, hull)| hull.start() <= lines.end());

@@ -160,7 +160,9 @@ impl Codec {
         if valid_utf8 {
             // Plain ASCII in a tree that declares an encoding will be in that encoding as soon as it is not ASCII.
             return Ok(match declared {
-                Some(declared) if declared_wide.is_none() && raw.is_ascii() => with(declared.charset, Settled::Declared),
+                Some(declared) if declared_wide.is_none() && raw.is_ascii() => {
+                    with(declared.charset, Settled::Declared)
+                }
                 _ => Codec::UTF8,
             });
         }
@@ -185,8 +187,12 @@ impl Codec {
             let name = self.charset.name();
             return Err(refuse(
                 distinct(text, |ch| ch.is_ascii()),
-                format!("The file is not UTF-8 and its encoding was not declared (it reads like {name}), so new non-ASCII text cannot be written safely."),
-                format!("Repeat the call with \"encoding\": \"{name}\" if that is right, declare it in .editorconfig (charset) or emend.toml ([encoding]), or use ASCII text only."),
+                format!(
+                    "The file is not UTF-8 and its encoding was not declared (it reads like {name}), so new non-ASCII text cannot be written safely."
+                ),
+                format!(
+                    "Repeat the call with \"encoding\": \"{name}\" if that is right, declare it in .editorconfig (charset) or emend.toml ([encoding]), or use ASCII text only."
+                ),
             ));
         }
         self.charset.encode(text).map_err(|chars| {
@@ -197,6 +203,25 @@ impl Codec {
                 format!("Use characters that {name} has, or convert the file to UTF-8 first."),
             )
         })
+    }
+}
+
+impl Codec {
+    /// True when the encoding was only guessed and, in some multi-byte encoding that fits all of the bytes, the raw
+    /// offset `at` lies inside a character.
+    pub(crate) fn may_cut(self, raw: &[u8], at: usize) -> bool {
+        // Only behind a high byte can a byte be the second half of something.
+        if self.settled != Settled::Guessed || at == 0 || at >= raw.len() || raw[at - 1] < 0x80 || raw[at] < 0x30 {
+            return false;
+        }
+        const SUSPECTS: [&Encoding; 4] =
+            [encoding_rs::SHIFT_JIS, encoding_rs::GBK, encoding_rs::BIG5, encoding_rs::EUC_KR];
+        // Below 0x30 no byte is ever part of a longer character, so decoding can start behind it.
+        let from = raw[..at].iter().rposition(|&byte| byte < 0x30).map_or(0, |before| before + 1);
+        let reads = |encoding: &'static Encoding, part: &[u8]| {
+            encoding.decode_without_bom_handling_and_without_replacement(part).is_some()
+        };
+        SUSPECTS.iter().any(|encoding| !reads(encoding, &raw[from..at]) && reads(encoding, raw))
     }
 }
 
@@ -215,8 +240,9 @@ fn by_mark(raw: &[u8]) -> Result<Option<Codec>> {
 }
 
 fn binary(why: &str) -> Error {
-    Error::new(Code::ContentBinary, format!("The file is binary: {why}. Text edits would damage it."))
-        .next("Use a program that understands this file type. If it really is text, name its encoding with \"encoding\".")
+    Error::new(Code::ContentBinary, format!("The file is binary: {why}. Text edits would damage it.")).next(
+        "Use a program that understands this file type. If it really is text, name its encoding with \"encoding\".",
+    )
 }
 
 /// Signatures of at least three bytes that no text begins with. Shorter ones ("BM", "MZ") do begin texts.

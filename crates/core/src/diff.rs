@@ -38,6 +38,56 @@ pub(crate) fn common_suffix(a: &[u8], b: &[u8]) -> usize {
     len - left + a[..left].iter().rev().zip(b[..left].iter().rev()).take_while(|(a, b)| a == b).count()
 }
 
+/// Lengths of the common head and tail of two texts, whole characters only.
+pub(crate) fn common_text_ends(old: &str, new: &str) -> (usize, usize) {
+    let mut head = common_prefix(old.as_bytes(), new.as_bytes());
+    while !old.is_char_boundary(head) {
+        head -= 1;
+    }
+    let mut tail = common_suffix(&old.as_bytes()[head..], &new.as_bytes()[head..]);
+    while !old.is_char_boundary(old.len() - tail) {
+        tail -= 1;
+    }
+    (head, tail)
+}
+
+/// Spans, old and new, of the whole lines that differ between two readings.
+pub(crate) fn text_hunks(old: &str, new: &str) -> Vec<(Span, Span)> {
+    let (head, _) = common_text_ends(old, new);
+    let start = line_start(old, head);
+    let tail = common_suffix(&old.as_bytes()[start..], &new.as_bytes()[start..]);
+    let (mut old_end, mut new_end) = (old.len() - tail, new.len() - tail);
+    if !(starts_line(old, old_end) && starts_line(new, new_end)) {
+        (old_end, new_end) = (line_stop(old, old_end), line_stop(new, new_end));
+    }
+    let (old_span, new_span) = (Span::new(start, old_end.max(start)), Span::new(start, new_end.max(start)));
+    let (a, b) = (TextLines::new(old, old_span), TextLines::new(new, new_span));
+    line_hunks(&a.lines, &b.lines).into_iter().map(|(from, to)| (a.span(&from), b.span(&to))).collect()
+}
+
+/// The lines of a part of a text.
+struct TextLines<'a> {
+    lines: Vec<&'a str>,
+    starts: Vec<usize>,
+}
+
+impl<'a> TextLines<'a> {
+    fn new(text: &'a str, part: Span) -> TextLines<'a> {
+        let lines: Vec<&str> = text[part.range()].split_inclusive('\n').collect();
+        let mut at = part.start();
+        let mut starts = vec![at];
+        starts.extend(lines.iter().map(|line| {
+            at += line.len();
+            at
+        }));
+        TextLines { lines, starts }
+    }
+
+    fn span(&self, lines: &Range<usize>) -> Span {
+        Span::new(self.starts[lines.start], self.starts[lines.end])
+    }
+}
+
 /// Raw spans, before and after, of the whole lines that differ. Both versions have the same codec.
 pub(crate) fn raw_hunks(before: &Snapshot, after: &Snapshot) -> Vec<(Span, Span)> {
     let (start, before_end, after_end) = differing_middle(before, after);
@@ -97,7 +147,10 @@ impl<'a> Lines<'a> {
 }
 
 /// Ranges of lines that differ, in order.
-pub(crate) fn line_hunks<T: AsRef<[u8]> + Eq + core::hash::Hash + Ord>(a: &[T], b: &[T]) -> Vec<(Range<usize>, Range<usize>)> {
+pub(crate) fn line_hunks<T: AsRef<[u8]> + Eq + core::hash::Hash + Ord>(
+    a: &[T],
+    b: &[T],
+) -> Vec<(Range<usize>, Range<usize>)> {
     let mut budget = BUDGET;
     let mut out: Vec<(Range<usize>, Range<usize>)> = Vec::new();
     let mut push = |old: Range<usize>, new: Range<usize>| {

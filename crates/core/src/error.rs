@@ -75,11 +75,9 @@ impl Error {
         }
         let first = errors.first()?;
         let shown = 20;
-        let mut all = Error::new(
-            first.code(),
-            format!("{} of {of} edits cannot be applied; nothing was written.", errors.len()),
-        )
-        .next(first.next_step());
+        let mut all =
+            Error::new(first.code(), format!("{} of {of} edits cannot be applied; nothing was written.", errors.len()))
+                .next(first.next_step());
         for error in errors.iter().take(shown) {
             let mut part = error.message().to_owned();
             if !error.0.evidence.is_empty() {

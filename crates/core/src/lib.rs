@@ -3,11 +3,18 @@
 mod change;
 mod charset;
 mod code;
+mod conflict;
 mod content;
 mod diff;
 mod error;
+pub mod explain;
+mod find;
+pub mod formats;
 mod lines;
+pub mod marks;
+mod op;
 mod reading;
+mod resolve;
 mod snapshot;
 mod span;
 
@@ -16,6 +23,9 @@ pub use charset::{Charset, Codec, Declared, Settled};
 pub use code::{CODES, Code, CodeRow, Remedy};
 pub use content::{ContentId, Tag};
 pub use error::{Error, Result};
+pub use find::{Found, Hit, TextEdit, Tier, find};
 pub use lines::LineIndex;
+pub use op::{Ask, FileRequest, Find, Locator, Matching, Op, Order, Pick, Request, Settings, reading_of};
+pub use resolve::{Outcome, Resolved, resolve};
 pub use snapshot::{LineEnd, LineEnds, Snapshot};
 pub use span::Span;

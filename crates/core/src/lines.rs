@@ -62,17 +62,17 @@ impl LineIndex {
 }
 
 /// Offset at which the line that holds `at` begins.
-pub fn line_start(text: &str, at: usize) -> usize {
+pub(crate) fn line_start(text: &str, at: usize) -> usize {
     memchr::memrchr(b'\n', &text.as_bytes()[..at]).map_or(0, |end| end + 1)
 }
 
 /// Offset just past the line end of the line that holds `at`, or the end of the text.
-pub fn line_stop(text: &str, at: usize) -> usize {
+pub(crate) fn line_stop(text: &str, at: usize) -> usize {
     memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |end| at + end + 1)
 }
 
 /// True when `at` is the first offset of a line.
-pub fn starts_line(text: &str, at: usize) -> bool {
+pub(crate) fn starts_line(text: &str, at: usize) -> bool {
     at == 0 || text.as_bytes()[at - 1] == b'\n'
 }
 

@@ -49,8 +49,8 @@ impl Builder {
     }
 
     fn segment(&mut self, raw: usize, unit: u8, raw_unit: u8) {
-        let fits = !self.broken
-            && self.map.segments.last().is_some_and(|last| last.unit == unit && last.raw_unit == raw_unit);
+        let fits =
+            !self.broken && self.map.segments.last().is_some_and(|last| last.unit == unit && last.raw_unit == raw_unit);
         if !fits {
             self.map.segments.push(Segment { text: self.text.len(), raw, unit, raw_unit });
             self.broken = false;

@@ -1,6 +1,6 @@
 //! One version of one file: its raw bytes, its reading, and the way between the two.
 
-use crate::charset::{Codec, Declared};
+use crate::charset::{Codec, Declared, Settled};
 use crate::content::ContentId;
 use crate::error::Result;
 use crate::lines::{LineIndex, starts_line};
@@ -75,6 +75,19 @@ struct Inner {
     lines: OnceLock<LineIndex>,
 }
 
+impl Default for Inner {
+    fn default() -> Inner {
+        Inner {
+            raw: Raw::Utf8(String::new()),
+            codec: Codec::UTF8,
+            reading: None,
+            ends: OnceLock::new(),
+            id: OnceLock::new(),
+            lines: OnceLock::new(),
+        }
+    }
+}
+
 /// Valid UTF-8 is kept as a `String`, so that it can be lent as text without checking it again.
 enum Raw {
     Utf8(String),
@@ -102,14 +115,24 @@ impl Snapshot {
             }
             _ => Some(reading::decode(bytes, codec)),
         };
-        Ok(Snapshot(Arc::new(Inner {
-            raw,
-            codec,
-            reading,
-            ends: OnceLock::new(),
-            id: OnceLock::new(),
-            lines: OnceLock::new(),
-        })))
+        Ok(Snapshot(Arc::new(Inner { raw, codec, reading, ..Inner::default() })))
+    }
+
+    /// Another version of the same file: same encoding, known in the same way.
+    ///
+    /// Errors: as [`Snapshot::open`].
+    pub fn reopen(&self, raw: Vec<u8>) -> Result<Snapshot> {
+        let codec = self.codec();
+        let declared = Declared { charset: codec.charset, by_call: true };
+        let plain = codec.mark > 0 || codec.settled == Settled::Valid;
+        let next = Snapshot::open(raw, (!plain).then_some(declared))?;
+        if next.codec().charset != codec.charset || next.codec().settled == codec.settled {
+            return Ok(next);
+        }
+        // A guess stays a guess: only a declaration allows new non-ASCII text.
+        let mut inner = Arc::into_inner(next.0).unwrap_or_default();
+        inner.codec.settled = codec.settled;
+        Ok(Snapshot(Arc::new(inner)))
     }
 
     /// A snapshot of UTF-8 text, e.g. for a file that is about to be created.
@@ -117,14 +140,7 @@ impl Snapshot {
         let raw = text.to_owned();
         let crlf = memchr::memmem::find(raw.as_bytes(), b"\r\n");
         let reading = crlf.map(|_| reading::without_crlf(&raw, 0));
-        Snapshot(Arc::new(Inner {
-            raw: Raw::Utf8(raw),
-            codec: Codec::UTF8,
-            reading,
-            ends: OnceLock::new(),
-            id: OnceLock::new(),
-            lines: OnceLock::new(),
-        }))
+        Snapshot(Arc::new(Inner { raw: Raw::Utf8(raw), reading, ..Inner::default() }))
     }
 
     /// The bytes of the file.

@@ -16,10 +16,7 @@ fn snapshot(text: &str, encoding: usize) -> Snapshot {
         2 => (marked(b"\xEF\xBB\xBF", Charset::Utf8), None),
         3 => (marked(b"\xFF\xFE", Charset::Utf16Le), None),
         4 => (marked(b"\xFE\xFF", Charset::Utf16Be), None),
-        _ => (
-            Charset::Latin1.encode(text).unwrap(),
-            Some(Declared { charset: Charset::Latin1, by_call: true }),
-        ),
+        _ => (Charset::Latin1.encode(text).unwrap(), Some(Declared { charset: Charset::Latin1, by_call: true })),
     };
     Snapshot::open(raw, declared).unwrap()
 }
@@ -136,7 +133,8 @@ fn trimming_never_cuts_a_crlf_or_a_character() {
 #[test]
 fn shared_context_is_no_overlap_once_trimmed() {
     let base = snapshot("a\nb\nc\nd\n", 0);
-    let splices = [Splice::new(Span::new(0, 6), &b"A\nb\nc\n"[..], 0), Splice::new(Span::new(2, 8), &b"b\nc\nD\n"[..], 1)];
+    let splices =
+        [Splice::new(Span::new(0, 6), &b"A\nb\nc\n"[..], 0), Splice::new(Span::new(2, 8), &b"b\nc\nD\n"[..], 1)];
     assert_eq!(ChangeSet::new(&base, splices).unwrap().apply(&base), b"A\nb\nc\nD\n");
     let splices = [Splice::new(Span::new(0, 3), &b"xyz"[..], 0), Splice::new(Span::new(2, 5), &b"uvw"[..], 1)];
     let overlaps = ChangeSet::new(&base, splices).unwrap_err();
@@ -146,7 +144,8 @@ fn shared_context_is_no_overlap_once_trimmed() {
 #[test]
 fn a_touched_claim_merges_and_is_told() {
     let base = snapshot("a\nb\nc\nd\n", 0);
-    let mine = ChangeSet::new(&base, [Splice::new(Span::new(0, 6), &b"A\nb\nc\n"[..], 7).claiming(Span::new(0, 6))]).unwrap();
+    let mine =
+        ChangeSet::new(&base, [Splice::new(Span::new(0, 6), &b"A\nb\nc\n"[..], 7).claiming(Span::new(0, 6))]).unwrap();
     let onto = |text: &str| mine.rebase(&base, &ChangeSet::between(&base, &snapshot(text, 0)), Tie::TheirsFirst);
     let near = onto("a\nb\nC!\nd\n").unwrap();
     assert_eq!(near.touched, [7]);

@@ -1,0 +1,229 @@
+//! Conflicts between the edits of one call. Edits that are matched against the same text are accepted only where
+//! applying them one after another would give the same result; everything else is named and refused.
+
+use crate::change::{Overlap, Splice};
+use crate::code::Code;
+use crate::diff;
+use crate::error::{Error, Result};
+use crate::op::{Locator, Op};
+use crate::resolve::Placed;
+use crate::snapshot::Snapshot;
+use crate::span::Span;
+use aho_corasick::{AhoCorasick, MatchKind};
+use serde_json::{Value, json};
+use std::collections::{HashMap, HashSet};
+
+/// Conflicts listed in one reply.
+const LISTED: usize = 50;
+/// Bytes of unchanged text looked at on either side of what an edit writes.
+const CONTEXT: usize = 4096;
+
+/// Why two edits of one call cannot stand together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Kind {
+    Contradiction,
+    Overlap,
+    Dependency,
+}
+
+impl Kind {
+    const fn name(self) -> &'static str {
+        match self {
+            Kind::Contradiction => "contradiction",
+            Kind::Overlap => "overlap",
+            Kind::Dependency => "dependency",
+        }
+    }
+
+    const fn code(self) -> Code {
+        match self {
+            Kind::Contradiction => Code::EditContradiction,
+            Kind::Overlap => Code::EditOverlap,
+            Kind::Dependency => Code::EditDependency,
+        }
+    }
+
+    fn describe(self, first: usize, second: usize) -> String {
+        match self {
+            Kind::Contradiction => format!("edits[{first}] and edits[{second}] replace the same text differently"),
+            Kind::Overlap => format!("edits[{first}] and edits[{second}] affect overlapping text"),
+            Kind::Dependency => format!("edits[{second}] depends on the result of edits[{first}]"),
+        }
+    }
+
+    const fn advice(self) -> &'static str {
+        match self {
+            Kind::Contradiction => "Keep one of the two edits.",
+            Kind::Overlap => {
+                "Merge the overlapping edits into one, or send \"order\": \"in_turn\" so that each is applied to the result of the one before."
+            }
+            Kind::Dependency => {
+                "Send \"order\": \"in_turn\" so that each edit is applied to the result of the one before, or merge the edits."
+            }
+        }
+    }
+}
+
+type Clash = (Kind, usize, usize);
+
+/// For each operation the earlier one that says the very same, if any.
+pub(crate) fn repetitions(ops: &[Op]) -> Vec<Option<usize>> {
+    let mut first: HashMap<(&str, &str), usize> = HashMap::new();
+    let mut repeated = vec![None; ops.len()];
+    for (index, op) in ops.iter().enumerate() {
+        if let Locator::Find(find) = &op.at {
+            let known = *first.entry((&find.old, &op.text)).or_insert(index);
+            repeated[index] = Some(known).filter(|&known| known < index);
+        }
+    }
+    repeated
+}
+
+/// All conflicts between edits that are to be applied together.
+pub(crate) fn check(
+    base: &Snapshot,
+    ops: &[Op],
+    placed: &[Result<Placed>],
+    repeated: &[Option<usize>],
+) -> Option<Error> {
+    if ops.len() < 2 {
+        return None;
+    }
+    let mut clashes: HashSet<Clash> = contradictions(ops, repeated).into_iter().collect();
+    let contradicting: HashSet<(usize, usize)> = clashes.iter().map(|&(_, a, b)| (a, b)).collect();
+    clashes.extend(overlapping(placed, repeated).into_iter().filter(|&(_, a, b)| !contradicting.contains(&(a, b))));
+    clashes.extend(unmet(ops, placed));
+    let taken: HashSet<(usize, usize)> = clashes.iter().map(|&(_, a, b)| (a, b)).collect();
+    let made = created(base, ops, placed, repeated);
+    clashes.extend(made.into_iter().filter(|&(_, a, b)| !taken.contains(&(a, b)) && !taken.contains(&(b, a))));
+    let mut clashes: Vec<Clash> = clashes.into_iter().collect();
+    clashes.sort_unstable();
+    report(&clashes)
+}
+
+/// Overlaps found when the splices were put together (places of one `replace_all`, say).
+pub(crate) fn overlaps(overlaps: &[Overlap]) -> Error {
+    let pairs: Vec<Clash> = overlaps
+        .iter()
+        .map(|it| (Kind::Overlap, it.first.min(it.second) as usize, it.first.max(it.second) as usize))
+        .collect();
+    report(&pairs).unwrap_or_else(|| Error::new(Code::EditOverlap, "Edit conflicts detected; nothing was written."))
+}
+
+fn report(clashes: &[Clash]) -> Option<Error> {
+    let (kind, ..) = clashes.first()?;
+    let mut error = Error::new(kind.code(), "Edit conflicts detected; nothing was written.");
+    for &(kind, first, second) in clashes.iter().take(LISTED) {
+        error = error.evidence(format!("- {}: {}", kind.name(), kind.describe(first, second)));
+    }
+    if clashes.len() > LISTED {
+        error = error.evidence(format!("… and {} more", clashes.len() - LISTED));
+    }
+    let mut advice: Vec<&str> = clashes.iter().map(|(kind, ..)| kind.advice()).collect();
+    advice.dedup();
+    let list: Vec<Value> = clashes
+        .iter()
+        .take(LISTED)
+        .map(|(kind, first, second)| json!({ "kind": kind.name(), "edits": [first, second] }))
+        .collect();
+    Some(error.next(advice.join(" ")).fact("conflicts", list))
+}
+
+/// The same target, different text.
+fn contradictions(ops: &[Op], repeated: &[Option<usize>]) -> Vec<Clash> {
+    let mut first: HashMap<&str, usize> = HashMap::new();
+    let mut out = Vec::new();
+    for (index, op) in ops.iter().enumerate().filter(|(index, _)| repeated[*index].is_none()) {
+        let Locator::Find(find) = &op.at else { continue };
+        match first.get(find.old.as_str()) {
+            Some(&earlier) => out.push((Kind::Contradiction, earlier, index)),
+            None => {
+                first.insert(&find.old, index);
+            }
+        }
+    }
+    out
+}
+
+/// One edit writes into the text that another one matched. A sweep: of the claims that are open where a write begins,
+/// every one of another operation is a conflict, so the list stays short or the search is over.
+fn overlapping(placed: &[Result<Placed>], repeated: &[Option<usize>]) -> Vec<Clash> {
+    let live: Vec<(usize, &Placed)> = placed
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| repeated[*index].is_none())
+        .filter_map(|(op, placed)| Some((op, placed.as_ref().ok()?)))
+        .collect();
+    let spans = |of: fn(&Splice) -> Span| {
+        let all = live.iter().flat_map(|(op, placed)| placed.splices.iter().map(move |splice| (of(splice), *op)));
+        let mut all: Vec<(Span, usize)> = all.collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    };
+    let (claims, writes) = (spans(|splice| splice.claim), spans(|splice| splice.span));
+    let mut open: Vec<(Span, usize)> = Vec::new();
+    let mut next = 0;
+    let mut out = HashSet::new();
+    for (span, op) in writes {
+        while let Some(&claim) = claims.get(next).filter(|(claim, _)| claim.start() <= span.end()) {
+            open.push(claim);
+            next += 1;
+        }
+        open.retain(|(claim, _)| claim.end() > span.start());
+        let clashing = open.iter().filter(|(claim, owner)| *owner != op && claim.clashes(span));
+        out.extend(clashing.map(|(_, owner)| (Kind::Overlap, op.min(*owner), op.max(*owner))));
+        if out.len() > LISTED {
+            break;
+        }
+    }
+    out.into_iter().collect()
+}
+
+/// Edits whose target is not in the file but in, or around, what an earlier edit writes.
+fn unmet(ops: &[Op], placed: &[Result<Placed>]) -> Vec<Clash> {
+    let missing = (0..ops.len()).filter(|&at| matches!(&placed[at], Err(error) if error.code() == Code::MatchNotFound));
+    let mut out = Vec::new();
+    for later in missing.take(LISTED) {
+        let Locator::Find(find) = &ops[later].at else { continue };
+        let target = find.old.trim_end_matches('\n');
+        let makes = |op: &Op| {
+            !op.text.trim().is_empty() && (op.text.contains(target) || target.contains(op.text.trim_end_matches('\n')))
+        };
+        if let Some(earlier) = ops[..later].iter().position(makes) {
+            out.push((Kind::Dependency, earlier, later));
+        }
+    }
+    out
+}
+
+/// Edits whose target also comes into being where an earlier edit writes: in turn they would do something else.
+fn created(base: &Snapshot, ops: &[Op], placed: &[Result<Placed>], repeated: &[Option<usize>]) -> Vec<Clash> {
+    let targets: Vec<&str> =
+        ops.iter().map(|op| if let Locator::Find(find) = &op.at { &*find.old } else { "" }).collect();
+    let longest = targets.iter().map(|target| target.len()).max().unwrap_or(0).min(CONTEXT);
+    let patterns: Vec<&str> = targets.iter().map(|target| if target.len() <= CONTEXT { *target } else { "" }).collect();
+    let Ok(search) = AhoCorasick::builder().match_kind(MatchKind::Standard).build(&patterns) else { return Vec::new() };
+    let mut out = HashSet::new();
+    let text = base.text();
+    let whole = |at: usize| (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+    for (op, placed) in placed.iter().enumerate().filter(|(op, _)| repeated[*op].is_none()) {
+        let Ok(placed) = placed else { continue };
+        for edit in placed.found.hits.iter().flat_map(|hit| &hit.edits) {
+            let (head, tail) = diff::common_text_ends(&text[edit.span.range()], &edit.text);
+            let (start, end) = (edit.span.start() + head, edit.span.end() - tail);
+            let fresh = &edit.text[head..edit.text.len() - tail];
+            let from = whole(start.saturating_sub(longest));
+            let window = [&text[from..start], fresh, &text[end..whole(end + longest)]].concat();
+            let written = Span::new(start - from, start - from + fresh.len());
+            for hit in search.find_overlapping_iter(&window) {
+                let later = hit.pattern().as_usize();
+                let touches = Span::new(hit.start(), hit.end()).clashes(written);
+                if later > op && !hit.is_empty() && touches && out.len() < LISTED {
+                    out.insert((Kind::Dependency, op, later));
+                }
+            }
+        }
+    }
+    out.into_iter().collect()
+}

@@ -1,0 +1,325 @@
+//! What an edit did, from its spans: hunks, counts, a snippet. Nothing is diffed again.
+
+use crate::change::{ChangeSet, Splice};
+use crate::lines::{line_start, line_stop, starts_line};
+use crate::snapshot::Snapshot;
+use crate::span::Span;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// What happened to a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineKind {
+    /// In both versions.
+    Kept,
+    /// Only before.
+    Removed,
+    /// Only after.
+    Added,
+}
+
+impl LineKind {
+    /// The first character of the line in a unified diff.
+    pub const fn sign(self) -> char {
+        match self {
+            LineKind::Kept => ' ',
+            LineKind::Removed => '-',
+            LineKind::Added => '+',
+        }
+    }
+}
+
+/// One line of a hunk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiffLine {
+    /// What happened to it.
+    pub kind: LineKind,
+    /// Its text, decoded, without its line end.
+    pub text: String,
+    /// False for a last line without a line end.
+    pub ended: bool,
+}
+
+/// A run of changed lines with its context.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hunk {
+    /// 1-based first line before; as in unified diffs, the line before the hunk when it has no old lines.
+    pub old_start: usize,
+    /// Number of old lines.
+    pub old_lines: usize,
+    /// 1-based first line after; likewise.
+    pub new_start: usize,
+    /// Number of new lines.
+    pub new_lines: usize,
+    /// The lines, context included.
+    pub lines: Vec<DiffLine>,
+}
+
+/// Lines added and removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DiffStat {
+    /// Lines only in the new version.
+    pub added: usize,
+    /// Lines only in the old version.
+    pub removed: usize,
+}
+
+/// The hunks of a change set, with `context` unchanged lines around each.
+pub fn hunks(base: &Snapshot, changes: &ChangeSet, context: usize) -> Vec<Hunk> {
+    let text = base.text();
+    let blocks = blocks(base, changes);
+    let near = |a: &Block, b: &Block| forth(text, a.old.end(), 2 * context) >= b.old.start();
+    let mut out = Vec::new();
+    let mut gained = 0isize;
+    for group in blocks.chunk_by(near) {
+        let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
+        let (start, stop) = (back(text, first.old.start(), context), forth(text, last.old.end(), context));
+        let old_start = base.lines().line_of(text, start);
+        let new_start = old_start.saturating_add_signed(gained);
+        let mut hunk = Hunk { old_start, old_lines: 0, new_start, new_lines: 0, lines: Vec::new() };
+        let mut at = start;
+        for block in group {
+            hunk.push(LineKind::Kept, &text[at..block.old.start()]);
+            hunk.push(LineKind::Removed, &text[block.old.range()]);
+            hunk.push(LineKind::Added, &block.new);
+            at = block.old.end();
+        }
+        hunk.push(LineKind::Kept, &text[at..stop]);
+        gained += hunk.new_lines.cast_signed() - hunk.old_lines.cast_signed();
+        // Unified diffs name the line before where a side has none.
+        hunk.old_start -= usize::from(hunk.old_lines == 0);
+        hunk.new_start -= usize::from(hunk.new_lines == 0);
+        out.push(hunk);
+    }
+    out
+}
+
+impl Hunk {
+    fn push(&mut self, kind: LineKind, text: &str) {
+        for line in text.split_inclusive('\n') {
+            let body = line.strip_suffix('\n');
+            self.lines.push(DiffLine { kind, text: body.unwrap_or(line).to_owned(), ended: body.is_some() });
+            self.old_lines += usize::from(kind != LineKind::Added);
+            self.new_lines += usize::from(kind != LineKind::Removed);
+        }
+    }
+}
+
+/// Whole lines of the base and what takes their place.
+struct Block {
+    old: Span,
+    new: String,
+}
+
+fn blocks(base: &Snapshot, changes: &ChangeSet) -> Vec<Block> {
+    let text = base.text();
+    let mut groups: Vec<(Span, Vec<&Splice>)> = Vec::new();
+    for splice in changes.splices() {
+        let lines = whole_lines(base, splice);
+        match groups.last_mut() {
+            Some((span, splices)) if lines.start() < span.end() => {
+                *span = span.hull(lines);
+                splices.push(splice);
+            }
+            _ => groups.push((lines, vec![splice])),
+        }
+    }
+    let block = |(lines, splices): (Span, Vec<&Splice>)| {
+        let raw = base.raw_span(lines);
+        let mut out = Vec::new();
+        let mut at = raw.start();
+        for splice in splices {
+            out.extend_from_slice(&base.raw()[at..splice.span.start()]);
+            out.extend_from_slice(&splice.text);
+            at = splice.span.end();
+        }
+        out.extend_from_slice(&base.raw()[at..raw.end().max(at)]);
+        without_equal_ends(text, lines, base.read_piece(&out))
+    };
+    groups.into_iter().map(block).collect()
+}
+
+/// The lines of the reading that a splice touches; none for whole lines put between two others.
+fn whole_lines(base: &Snapshot, splice: &Splice) -> Span {
+    let text = base.text();
+    let span = base.text_span(splice.span);
+    let lf_last = |bytes: &[u8]| bytes.ends_with(b"\n") || bytes.ends_with(b"\n\0");
+    let ended = splice.text.is_empty() || lf_last(&splice.text);
+    let (start, stop) = (line_start(text, span.start()), line_stop(text, span.end()));
+    let whole = starts_line(text, span.start()) && starts_line(text, span.end()) && ended;
+    Span::new(start, if whole { span.end() } else { stop })
+}
+
+fn without_equal_ends(text: &str, lines: Span, new: String) -> Block {
+    let old = &text[lines.range()];
+    let same = |(a, b): &(&str, &str)| a == b;
+    let head: usize =
+        old.split_inclusive('\n').zip(new.split_inclusive('\n')).take_while(same).map(|(line, _)| line.len()).sum();
+    let (old_rest, new_rest) = (&old[head..], &new[head..]);
+    let ends = old_rest.split_inclusive('\n').rev().zip(new_rest.split_inclusive('\n').rev());
+    let tail: usize = ends.take_while(same).map(|(line, _)| line.len()).sum();
+    let old = Span::new(lines.start() + head, lines.end() - tail);
+    if head + tail == 0 { Block { old, new } } else { Block { old, new: new_rest[..new_rest.len() - tail].to_owned() } }
+}
+
+/// Start of the line `count` lines before the one that begins at `at`.
+fn back(text: &str, at: usize, count: usize) -> usize {
+    (0..count).fold(at, |at, _| at.checked_sub(1).map_or(0, |before| line_start(text, before)))
+}
+
+/// End of the line `count` lines after `at`, which begins a line or ends the text.
+fn forth(text: &str, at: usize, count: usize) -> usize {
+    (0..count).fold(at, |at, _| line_stop(text, at))
+}
+
+/// Lines added and removed by these hunks.
+pub fn stat(hunks: &[Hunk]) -> DiffStat {
+    let count = |kind| hunks.iter().flat_map(|hunk| &hunk.lines).filter(|line| line.kind == kind).count();
+    DiffStat { added: count(LineKind::Added), removed: count(LineKind::Removed) }
+}
+
+/// The hunks as a unified diff of `path`, at most `limit` bytes, cut between lines and said so.
+pub fn unified(path: &str, hunks: &[Hunk], limit: usize) -> String {
+    let mut out = format!("--- {path}\n+++ {path}\n");
+    for hunk in hunks {
+        let range =
+            |start: usize, lines: usize| if lines == 1 { start.to_string() } else { format!("{start},{lines}") };
+        let (old, new) = (range(hunk.old_start, hunk.old_lines), range(hunk.new_start, hunk.new_lines));
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "@@ -{old} +{new} @@");
+        for line in &hunk.lines {
+            if out.len() + line.text.len() > limit {
+                out.push_str("… (diff cut)\n");
+                return out;
+            }
+            out.push(line.kind.sign());
+            out.push_str(&line.text);
+            out.push('\n');
+            if !line.ended {
+                out.push_str("\\ No newline at end of file\n");
+            }
+        }
+    }
+    out
+}
+
+/// The hunks in the shape of the Edit tool's `structuredPatch` (seed 001).
+pub fn structured(hunks: &[Hunk]) -> Value {
+    let lines = |hunk: &Hunk| {
+        let mut out: Vec<String> = Vec::with_capacity(hunk.lines.len());
+        for line in &hunk.lines {
+            out.push(format!("{}{}", line.kind.sign(), line.text));
+            if !line.ended {
+                out.push("\\ No newline at end of file".to_owned());
+            }
+        }
+        out
+    };
+    let hunk = |hunk: &Hunk| {
+        json!({
+            "oldStart": hunk.old_start, "oldLines": hunk.old_lines,
+            "newStart": hunk.new_start, "newLines": hunk.new_lines,
+            "lines": lines(hunk),
+        })
+    };
+    Value::Array(hunks.iter().map(hunk).collect())
+}
+
+/// The changed places of the new version with line numbers, `>` before changed lines, at most `limit` characters, cut
+/// between lines and said so (seed 000).
+pub fn snippet(hunks: &[Hunk], limit: usize) -> String {
+    let mut out = String::new();
+    for (nth, hunk) in hunks.iter().enumerate() {
+        if nth > 0 {
+            out.push_str("...\n");
+        }
+        let mut number = hunk.new_start + usize::from(hunk.new_lines == 0);
+        for line in hunk.lines.iter().filter(|line| line.kind != LineKind::Removed) {
+            let mark = if line.kind == LineKind::Added { '>' } else { ' ' };
+            let row = format!("{mark}{number:>6}\t{}\n", line.text);
+            if out.len() + row.len() > limit {
+                out.push_str("... (truncated)\n");
+                return out;
+            }
+            out.push_str(&row);
+            number += 1;
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{hunks, snippet, stat, unified};
+    use crate::change::{ChangeSet, Splice};
+    use crate::snapshot::Snapshot;
+    use crate::span::Span;
+    use proptest::prelude::*;
+
+    fn diff(base: &str, splices: Vec<(usize, usize, &str)>) -> String {
+        let base = Snapshot::from_text(base);
+        let splices = splices.into_iter().map(|(a, b, text)| Splice::new(Span::new(a, b), text.as_bytes(), 0));
+        let changes = ChangeSet::new(&base, splices).unwrap();
+        unified("f", &hunks(&base, &changes, 1), usize::MAX)
+    }
+
+    #[test]
+    fn shapes() {
+        assert_eq!(diff("a\nb\nc\nd\n", vec![(2, 3, "B")]), "--- f\n+++ f\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n");
+        assert_eq!(diff("a\nb\n", vec![(2, 2, "x\n")]), "--- f\n+++ f\n@@ -1,2 +1,3 @@\n a\n+x\n b\n");
+        assert_eq!(diff("", vec![(0, 0, "x\n")]), "--- f\n+++ f\n@@ -0,0 +1 @@\n+x\n");
+        assert_eq!(diff("a\n", vec![(0, 2, "")]), "--- f\n+++ f\n@@ -1 +0,0 @@\n-a\n");
+        let gone = "--- f\n+++ f\n@@ -1,2 +1,2 @@\n a\n-b\n+b\n\\ No newline at end of file\n";
+        assert_eq!(diff("a\nb\n", vec![(3, 4, "")]), gone);
+        assert_eq!(diff("a\nb\nc\n", vec![(1, 2, " ")]), "--- f\n+++ f\n@@ -1,3 +1,2 @@\n-a\n-b\n+a b\n c\n");
+    }
+
+    #[test]
+    fn a_snippet_numbers_the_new_lines() {
+        let base = Snapshot::from_text("a\nb\nc\n");
+        let changes = ChangeSet::new(&base, [Splice::new(Span::new(2, 3), &b"B\nB2"[..], 0)]).unwrap();
+        let hunks = hunks(&base, &changes, 4);
+        assert_eq!(snippet(&hunks, 1000), "      1\ta\n>     2\tB\n>     3\tB2\n      4\tc\n");
+        assert_eq!((stat(&hunks).added, stat(&hunks).removed), (2, 1));
+    }
+
+    /// Applies hunks the way `patch` does, without looking at anything else.
+    fn patched(base: &str, hunks: &[super::Hunk]) -> String {
+        let lines: Vec<&str> = base.split_inclusive('\n').collect();
+        let mut out = String::new();
+        let mut at = 0;
+        for hunk in hunks {
+            let start = hunk.old_start - usize::from(hunk.old_lines > 0);
+            lines[at..start].iter().for_each(|line| out.push_str(line));
+            assert_eq!(out.split_inclusive('\n').count(), hunk.new_start - usize::from(hunk.new_lines > 0));
+            at = start + hunk.old_lines;
+            for line in hunk.lines.iter().filter(|line| line.kind != super::LineKind::Removed) {
+                out.push_str(&line.text);
+                out.push_str(if line.ended { "\n" } else { "" });
+            }
+            let old: String = hunk
+                .lines
+                .iter()
+                .filter(|line| line.kind != super::LineKind::Added)
+                .map(|line| format!("{}{}", line.text, if line.ended { "\n" } else { "" }))
+                .collect();
+            assert_eq!(old, lines[start..at].concat());
+        }
+        lines[at..].iter().for_each(|line| out.push_str(line));
+        out
+    }
+
+    proptest! {
+        #[test]
+        fn hunks_say_what_the_change_does(
+            base in "[ab\n]{0,40}", seeds in prop::collection::vec((0usize..41, 0usize..41, "[xa\n]{0,4}"), 0..4), context in 0usize..3
+        ) {
+            let base = Snapshot::from_text(&base);
+            let len = base.raw().len();
+            let splices = seeds.iter().map(|(a, b, text)| Splice::new(Span::new(*a.min(&len), *b.min(&len)), text.as_bytes(), 0));
+            let Ok(changes) = ChangeSet::new(&base, splices) else { return Ok(()) };
+            let after = String::from_utf8(changes.apply(&base)).unwrap();
+            prop_assert_eq!(patched(base.text(), &hunks(&base, &changes, context)), after);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The edit formats. To add one: a folder or file here with a type that implements [`Format`], and its row in [`FORMATS`].
+
+pub mod multi_edit;
+pub mod replace;
+pub mod write;
+
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::op::Request;
+use schemars::Schema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// What a format reads.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// A JSON object; its shape is given by [`Spec::schema`].
+    Json(Value),
+    /// Text as a model writes it.
+    Text(String),
+}
+
+/// What is known of a format beside its parser. Help, schema, documentation and tools derive from it.
+pub struct Spec {
+    /// The name used in calls, file names and documentation.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// The text that teaches it to a model.
+    pub prompt: &'static str,
+    /// The JSON schema of its input; `None` for formats that are text.
+    pub schema: Option<fn() -> Schema>,
+    /// An input that parses, for documentation and tests.
+    pub example: &'static str,
+}
+
+/// One edit syntax: from input to operations, without seeing a file.
+pub trait Format: Sync {
+    /// What is known of it.
+    fn spec(&self) -> &'static Spec;
+
+    /// Reads an input.
+    ///
+    /// Errors: [`Code::CallInvalid`] for JSON of another shape, [`Code::EditUnparsable`] for text that breaks the
+    /// syntax, [`Code::EditNoChange`] where the input says so by itself.
+    fn parse(&self, input: Input) -> Result<Request>;
+}
+
+/// Every format.
+pub static FORMATS: &[&dyn Format] = &[&replace::Replace, &multi_edit::MultiEdit, &write::Write];
+
+/// The format of that name.
+pub fn named(name: &str) -> Option<&'static dyn Format> {
+    FORMATS.iter().copied().find(|format| format.spec().name == name)
+}
+
+/// Reads a JSON input of the shape `T`.
+///
+/// Errors: [`Code::CallInvalid`] with what does not fit.
+pub fn from_json<T: DeserializeOwned>(input: Input) -> Result<T> {
+    let value = match input {
+        Input::Json(value) => value,
+        Input::Text(text) => serde_json::from_str(&text).map_err(|error| malformed(&error))?,
+    };
+    if !value.is_object() {
+        return Err(Error::new(Code::CallInvalid, "The input must be a JSON object.")
+            .next("Send an object with the tool's fields."));
+    }
+    T::deserialize(value).map_err(|error| {
+        Error::new(Code::CallInvalid, format!("The input does not fit the tool: {error}."))
+            .next("Correct that field and send the call again; nothing was changed.")
+    })
+}
+
+/// The error for text that is not JSON at all.
+pub fn malformed(error: &serde_json::Error) -> Error {
+    Error::new(Code::CallInvalid, format!("The input is not valid JSON: {error}."))
+        .next("Send one JSON object; in strings write line ends as \\n, quotes as \\\" and backslashes as \\\\.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FORMATS, Input};
+
+    #[test]
+    fn every_example_parses_and_every_row_is_complete() {
+        for format in FORMATS {
+            let spec = format.spec();
+            assert!(!spec.summary.is_empty() && !spec.prompt.is_empty(), "{}", spec.name);
+            let request = format.parse(Input::Text(spec.example.to_owned())).unwrap();
+            assert_eq!(request.files.len(), 1, "{}", spec.name);
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        for (input, part) in [
+            ("[1]", "object"),
+            ("{", "not valid JSON"),
+            (r#"{"file_path":"/a","old_string":"a","new_string":"b","colour":"red"}"#, "colour"),
+            (r#"{"file_path":"/a","old_string":"a"}"#, "new_string"),
+            (r#"{"file_path":"/a","old_string":7,"new_string":"b"}"#, "invalid type"),
+            (r#"{"file_path":"/a","old_string":"\ud800","new_string":"b"}"#, "not valid JSON"),
+        ] {
+            let error = super::replace::Replace.parse(Input::Text(input.to_owned())).unwrap_err();
+            assert!(error.message().contains(part), "{input}: {error}");
+        }
+    }
+
+    use super::Format;
+}

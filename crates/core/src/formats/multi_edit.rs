@@ -1,0 +1,207 @@
+//! `multi_edit`: several replacements in one file, all or nothing: the MultiEdit tool of the seed documents.
+
+use super::replace::Replacement;
+use super::{Format, Input, Spec};
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::op::{Ask, FileRequest, Op, Order, Request, Settings};
+use crate::resolve::resolve;
+use crate::snapshot::Snapshot;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Edits in one call.
+pub const MOST_EDITS: usize = 10_000;
+
+/// The format.
+pub struct MultiEdit;
+
+/// The order of a call's edits, as it stands in the call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EditOrder {
+    /// All edits are matched against the file as it is; edits that depend on each other are refused.
+    #[default]
+    Together,
+    /// Each edit is matched against the result of the one before.
+    InTurn,
+}
+
+impl From<EditOrder> for Order {
+    fn from(order: EditOrder) -> Order {
+        match order {
+            EditOrder::Together => Order::Together,
+            EditOrder::InTurn => Order::InTurn,
+        }
+    }
+}
+
+/// The input of the format.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Args {
+    /// The absolute path of the file.
+    file_path: String,
+    /// The replacements.
+    edits: Vec<Replacement>,
+    /// How they relate.
+    #[serde(default)]
+    order: EditOrder,
+}
+
+/// The operations of several replacements.
+///
+/// Errors: every replacement that is wrong by itself, at once; none at all; more than [`MOST_EDITS`].
+pub fn to_ops(edits: &[Replacement]) -> Result<Vec<Op>> {
+    if edits.is_empty() {
+        return Err(Error::new(Code::CallInvalid, "No edits provided.")
+            .next("Put at least one {old_string, new_string} into edits."));
+    }
+    if edits.len() > MOST_EDITS {
+        return Err(Error::new(
+            Code::CallTooLarge,
+            format!("{} edits are more than the {MOST_EDITS} that one call may have.", edits.len()),
+        )
+        .next("Send them in several calls."));
+    }
+    let mut ops = Vec::with_capacity(edits.len());
+    let mut errors = Vec::new();
+    for (index, edit) in edits.iter().enumerate() {
+        match edit.to_op() {
+            Ok(op) => ops.push(op),
+            Err(error) if edits.len() == 1 => errors.push(error),
+            Err(error) => errors.push(error.prefixed(&format!("edits[{index}]: "))),
+        }
+    }
+    Error::all(errors, edits.len()).map_or(Ok(ops), Err)
+}
+
+/// True when two lists of edits of one file say the same, or lead to the same text from the file as it is now (seed 001,
+/// "Input Equivalence Checking"). Front ends use it to drop a repeated call.
+pub fn edits_equivalent(a: &[Replacement], b: &[Replacement], file: &Snapshot, order: Order) -> bool {
+    let all = |edit: &Replacement| edit.replace_all.unwrap_or(false);
+    let same = |(a, b): (&Replacement, &Replacement)| {
+        let of = |edit: &Replacement| (all(edit), edit.expected_replacements);
+        a.old_string == b.old_string && a.new_string == b.new_string && of(a) == of(b)
+    };
+    if a.len() == b.len() && a.iter().zip(b).all(same) {
+        return true;
+    }
+    let result =
+        |edits| Some(resolve(file, &to_ops(edits).ok()?, order, Settings::default()).ok()?.changes.apply(file));
+    matches!((result(a), result(b)), (Some(a), Some(b)) if a == b)
+}
+
+impl Format for MultiEdit {
+    fn spec(&self) -> &'static Spec {
+        &Spec {
+            name: "multi_edit",
+            summary: "several replacements in one file, all or nothing (the MultiEdit tool)",
+            prompt: PROMPT,
+            schema: Some(|| schemars::schema_for!(Args)),
+            example: r#"{"file_path": "/src/main.rs", "edits": [{"old_string": "a", "new_string": "b"}], "order": "together"}"#,
+        }
+    }
+
+    fn parse(&self, input: Input) -> Result<Request> {
+        let Args { file_path, edits, order } = super::from_json(input)?;
+        let ask = Ask::Edit { ops: to_ops(&edits)?, order: order.into() };
+        Ok(Request { files: vec![FileRequest { path: file_path, base: None, ask }] })
+    }
+}
+
+const PROMPT: &str = "\
+Makes several replacements in one file, all or nothing. Every old_string is matched against the file as it was read, so do not \
+count on the result of an earlier edit; set order to in_turn if an edit needs one. Read the file first.";
+
+#[cfg(test)]
+mod tests {
+    use super::{Replacement, edits_equivalent, to_ops};
+    use crate::code::Code;
+    use crate::op::{Order, Settings};
+    use crate::resolve::resolve;
+    use crate::snapshot::Snapshot;
+
+    fn edits(pairs: &[(&str, &str)]) -> Vec<Replacement> {
+        let one = |(old, new): &(&str, &str)| Replacement {
+            old_string: (*old).to_owned(),
+            new_string: (*new).to_owned(),
+            ..Replacement::default()
+        };
+        pairs.iter().map(one).collect()
+    }
+
+    fn apply(base: &str, pairs: &[(&str, &str)], order: Order) -> Result<String, (Code, String)> {
+        let base = Snapshot::from_text(base);
+        let resolved = to_ops(&edits(pairs)).and_then(|ops| resolve(&base, &ops, order, Settings::default()));
+        match resolved {
+            Ok(resolved) => Ok(String::from_utf8(resolved.changes.apply(&base)).unwrap()),
+            Err(error) => Err((error.code(), format!("{error} {:?}", error.data()))),
+        }
+    }
+
+    #[test]
+    fn independent_edits_go_together() {
+        assert_eq!(
+            apply("one\ntwo\nthree\n", &[("three", "3"), ("one", "1")], Order::Together).unwrap(),
+            "1\ntwo\n3\n"
+        );
+        assert_eq!(
+            apply("a b\nb c\n", &[("a b\n", "A b\n"), ("b c\n", "b C\n")], Order::Together).unwrap(),
+            "A b\nb C\n"
+        );
+    }
+
+    #[test]
+    fn the_three_kinds_of_conflict() {
+        let log = "console.log('test')\n";
+        let dependent = [("console.log", "logger.info"), ("logger.info('test')", "logger.debug('test')")];
+        let (code, text) = apply(log, &dependent, Order::Together).unwrap_err();
+        assert_eq!(code, Code::EditDependency);
+        assert!(text.contains("edits[1] depends on the result of edits[0]") && text.contains("in_turn"), "{text}");
+        assert_eq!(apply(log, &dependent, Order::InTurn).unwrap(), "logger.debug('test')\n");
+
+        let overlap = apply("one two three\n", &[("one two", "1 2"), ("two three", "2 3")], Order::Together);
+        assert_eq!(overlap.unwrap_err().0, Code::EditOverlap);
+        let context = apply("let x = 1;\n", &[("let x = 1", "let x = 2"), ("x = 1", "y = 1")], Order::Together);
+        assert_eq!(context.unwrap_err().0, Code::EditOverlap);
+        let contradiction = apply("one\n", &[("one", "1"), ("one", "2")], Order::Together);
+        assert_eq!(contradiction.unwrap_err().0, Code::EditContradiction);
+        let swap = apply("a b\n", &[("a", "b"), ("b", "c")], Order::Together);
+        assert_eq!(swap.unwrap_err().0, Code::EditDependency);
+        assert_eq!(
+            apply("x 1\nversion = 2.0\n", &[("1", "2"), ("version = 2.0", "version = 3.0")], Order::Together).unwrap(),
+            "x 2\nversion = 3.0\n"
+        );
+    }
+
+    #[test]
+    fn all_failures_are_told_and_a_repetition_is_not_one() {
+        let (code, text) = apply("a\na\nb\n", &[("zzz", "y"), ("b", "c"), ("a", "x")], Order::Together).unwrap_err();
+        assert_eq!(code, Code::MatchNotFound);
+        assert!(text.contains("2 of 3") && text.contains("edits[0]") && text.contains("edits[2]"), "{text}");
+        assert_eq!(apply("a\nb\n", &[("a", "x"), ("a", "x")], Order::Together).unwrap(), "x\nb\n");
+        assert_eq!(apply("a\n", &[], Order::Together).unwrap_err().0, Code::CallInvalid);
+    }
+
+    #[test]
+    fn many_edits_stay_linear() {
+        let lines: String = (0..10_000).map(|n| format!("line number {n:06};\n")).collect();
+        let pairs: Vec<(String, String)> =
+            (0..10_000).map(|n| (format!("line number {n:06};"), format!("LINE number {n:06};"))).collect();
+        let pairs: Vec<(&str, &str)> = pairs.iter().map(|(a, b)| (&**a, &**b)).collect();
+        let out = apply(&lines, &pairs, Order::Together).unwrap();
+        assert_eq!(out, lines.replace("line", "LINE"));
+    }
+
+    #[test]
+    fn equivalent_edits() {
+        let file = Snapshot::from_text("a b\n");
+        let same =
+            |a: &[(&str, &str)], b: &[(&str, &str)]| edits_equivalent(&edits(a), &edits(b), &file, Order::Together);
+        assert!(same(&[("a", "x")], &[("a", "x")]));
+        assert!(same(&[("a b", "x b")], &[("a", "x")]));
+        assert!(!same(&[("a", "x")], &[("a", "y")]));
+        assert!(!same(&[("q", "x")], &[("r", "y")]));
+    }
+}

@@ -1,0 +1,138 @@
+//! `replace`: one exact replacement, the Edit tool of the seed documents 000 and 001.
+
+use super::{Format, Input, Spec};
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::op::{Ask, FileRequest, Find, Locator, Op, Order, Pick, Request, reading_of};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The format.
+pub struct Replace;
+
+/// One replacement, as it stands in a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Replacement {
+    /// The text to replace, exactly as in the file, without line numbers. Empty only to fill a missing or blank file.
+    pub old_string: String,
+    /// The text to replace it with (must be different from old_string). Empty deletes.
+    pub new_string: String,
+    /// Replace all occurrences of old_string (default false: it must occur exactly once).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replace_all: Option<bool>,
+    /// Replace exactly this many occurrences, and refuse if there are more or fewer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_replacements: Option<usize>,
+}
+
+/// The input of the format.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Args {
+    /// The absolute path of the file.
+    file_path: String,
+    /// The text to replace.
+    old_string: String,
+    /// The text to replace it with.
+    new_string: String,
+    /// Replace all occurrences.
+    #[serde(default)]
+    replace_all: Option<bool>,
+    /// Replace exactly this many occurrences.
+    #[serde(default)]
+    expected_replacements: Option<usize>,
+}
+
+impl Replacement {
+    /// The operation it stands for.
+    ///
+    /// Errors: [`Code::EditNoChange`] when old and new are equal, [`Code::CallInvalid`] when the counts contradict each other.
+    pub fn to_op(&self) -> Result<Op> {
+        let text = reading_of(&self.new_string);
+        let pick = self.pick()?;
+        let find = Find::new(&self.old_string, pick);
+        if find.old == text {
+            return Err(Error::new(
+                Code::EditNoChange,
+                "No changes to make: old_string and new_string are exactly the same.",
+            )
+            .next("Send a new_string that differs from old_string, or nothing if the file is as wanted."));
+        }
+        let at = if find.old.is_empty() { Locator::Blank } else { Locator::Find(find) };
+        Ok(Op { at, text })
+    }
+
+    fn pick(&self) -> Result<Pick> {
+        match (self.replace_all, self.expected_replacements) {
+            (_, Some(0)) => Err(contradiction("expected_replacements must be at least 1")),
+            (Some(false), Some(count)) if count > 1 => {
+                Err(contradiction("replace_all is false, but expected_replacements asks for several"))
+            }
+            (_, Some(count)) if count > 1 => Ok(Pick::Exactly(count)),
+            (Some(true), Some(count)) => Ok(Pick::Exactly(count)),
+            (Some(true), None) => Ok(Pick::All),
+            (None | Some(false), _) => Ok(Pick::Unique),
+        }
+    }
+}
+
+fn contradiction(what: &str) -> Error {
+    Error::new(Code::CallInvalid, format!("The counts contradict each other: {what}."))
+        .next("Give replace_all for any number of places, or expected_replacements for an exact number.")
+}
+
+impl Format for Replace {
+    fn spec(&self) -> &'static Spec {
+        &Spec {
+            name: "replace",
+            summary: "one exact replacement: old_string → new_string (the Edit tool)",
+            prompt: PROMPT,
+            schema: Some(|| schemars::schema_for!(Args)),
+            example: r#"{"file_path": "/src/main.rs", "old_string": "let x = 1;", "new_string": "let x = 2;"}"#,
+        }
+    }
+
+    fn parse(&self, input: Input) -> Result<Request> {
+        let Args { file_path, old_string, new_string, replace_all, expected_replacements } = super::from_json(input)?;
+        let op = Replacement { old_string, new_string, replace_all, expected_replacements }.to_op()?;
+        let ask = Ask::Edit { ops: vec![op], order: Order::Together };
+        Ok(Request { files: vec![FileRequest { path: file_path, base: None, ask }] })
+    }
+}
+
+const PROMPT: &str = "\
+Replaces text in a file. old_string must be copied from the file exactly, with its indentation and without line numbers, \
+and must occur once; give more surrounding lines to make it unique, or set replace_all. Read the file first.";
+
+#[cfg(test)]
+mod tests {
+    use super::Replacement;
+    use crate::code::Code;
+    use crate::op::{Locator, Pick};
+
+    fn pick(replace_all: Option<bool>, expected_replacements: Option<usize>) -> Result<Pick, Code> {
+        let edit = Replacement { old_string: "a".into(), new_string: "b".into(), replace_all, expected_replacements };
+        match edit.to_op().map_err(|error| error.code())?.at {
+            Locator::Find(find) => Ok(find.pick),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn counts() {
+        assert_eq!(pick(None, None), Ok(Pick::Unique));
+        assert_eq!(pick(Some(false), Some(1)), Ok(Pick::Unique));
+        assert_eq!(pick(Some(true), None), Ok(Pick::All));
+        assert_eq!(pick(None, Some(3)), Ok(Pick::Exactly(3)));
+        assert_eq!(pick(Some(true), Some(1)), Ok(Pick::Exactly(1)));
+        assert_eq!(pick(Some(false), Some(2)), Err(Code::CallInvalid));
+        assert_eq!(pick(None, Some(0)), Err(Code::CallInvalid));
+    }
+
+    #[test]
+    fn equal_but_for_line_ends_is_no_change() {
+        let edit = Replacement { old_string: "a\r\nb".into(), new_string: "a\nb".into(), ..Replacement::default() };
+        assert_eq!(edit.to_op().unwrap_err().code(), Code::EditNoChange);
+    }
+}

@@ -1,0 +1,125 @@
+//! Operations: what a caller said, as plain data about places. Parsed without a file, resolved against one snapshot.
+
+use crate::content::Tag;
+use crate::span::Span;
+
+/// How many places a [`Find`] may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pick {
+    /// Exactly one; overlapping hits count as several.
+    Unique,
+    /// All of them, at least one.
+    All,
+    /// Exactly this many.
+    Exactly(usize),
+}
+
+/// Text to look for. `\n` line ends, no byte order mark (see [`Find::new`]).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Find {
+    /// The text.
+    pub old: String,
+    /// How many places it may have.
+    pub pick: Pick,
+    /// 1-based line near which the caller expects it; breaks ties only.
+    pub line: Option<usize>,
+}
+
+impl Find {
+    /// Brings the text to the form of a reading.
+    pub fn new(old: &str, pick: Pick) -> Find {
+        Find { old: reading_of(old), pick, line: None }
+    }
+}
+
+/// Brings text from a call to the form of a reading: no byte order mark, `\n` line ends.
+pub fn reading_of(text: &str) -> String {
+    text.strip_prefix('\u{FEFF}').unwrap_or(text).replace("\r\n", "\n")
+}
+
+/// How the caller points at text. Closed on purpose: a new syntax is a format, a new way to point is a variant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Locator {
+    /// The whole text, whatever it is.
+    Whole,
+    /// The whole text, provided there is nothing in it but white space.
+    Blank,
+    /// Literal or near-literal text: the matching cascade.
+    Find(Find),
+    /// Bytes of the reading, for callers that already know.
+    Exactly(Span),
+}
+
+/// One thing the caller asked for: put `text` in place of what `at` points to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Op {
+    /// Where.
+    pub at: Locator,
+    /// The new text, in the form of a reading.
+    pub text: String,
+}
+
+/// How the operations on one file relate to each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// All against the same text; edits that depend on each other are refused.
+    #[default]
+    Together,
+    /// Each against the result of the one before.
+    InTurn,
+}
+
+/// What is asked of one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Ask {
+    /// Change it by operations.
+    Edit {
+        /// In the order of the call.
+        ops: Vec<Op>,
+        /// How they relate.
+        order: Order,
+    },
+    /// Make this its whole text; creates it if missing.
+    Write(String),
+}
+
+/// What a call asks of one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileRequest {
+    /// The path as the caller gave it.
+    pub path: String,
+    /// The version the caller was looking at, where the call names one.
+    pub base: Option<Tag>,
+    /// What to do.
+    pub ask: Ask,
+}
+
+/// Everything one call asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// In the order of the call.
+    pub files: Vec<FileRequest>,
+}
+
+/// How much the matching cascade may forgive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Matching {
+    /// Nothing: tier 0.
+    Exact,
+    /// Characters that look alike and trailing blanks: tiers 0–3.
+    Strict,
+    /// All tiers.
+    #[default]
+    Standard,
+}
+
+/// What holds for all operations of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// How much the matching cascade may forgive.
+    pub matching: Matching,
+    /// The file has changed since the caller saw the text that is searched: the drift tiers stay off.
+    pub stale: bool,
+}

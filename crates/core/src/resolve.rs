@@ -1,0 +1,200 @@
+//! From operations to splices: pure, against one snapshot, all failures told at once.
+
+use crate::change::{ChangeSet, Splice};
+use crate::code::Code;
+use crate::conflict;
+use crate::diff;
+use crate::error::{Error, Result};
+use crate::find::{self, Found, Hit, TextEdit, Tier};
+use crate::marks;
+use crate::op::{Locator, Op, Order, Settings};
+use crate::snapshot::Snapshot;
+use crate::span::Span;
+
+/// Bytes that edits applied in turn may go through together.
+const IN_TURN_WORK: usize = 4 << 30;
+
+/// What became of one operation.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// How much was forgiven to find it.
+    pub tier: Tier,
+    /// Number of places.
+    pub places: usize,
+    /// The text as it stood in the file, at the first place.
+    pub old: String,
+    /// What was forgiven, what was kept from the file, warnings.
+    pub notes: Vec<String>,
+    /// The change this operation makes, against the text it was resolved in.
+    pub changes: ChangeSet,
+}
+
+/// A resolved edit of one file.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// The change of all operations together, against the base.
+    pub changes: ChangeSet,
+    /// One per operation, in the order of the call.
+    pub ops: Vec<Outcome>,
+}
+
+/// Lowers all operations on one file to a change set against `base`.
+///
+/// Errors: every operation that cannot be placed and every pair that conflicts, in one error; an edit that changes
+/// nothing.
+pub fn resolve(base: &Snapshot, ops: &[Op], order: Order, settings: Settings) -> Result<Resolved> {
+    let resolved = match order {
+        Order::Together => together(base, ops, settings)?,
+        Order::InTurn => in_turn(base, ops, settings)?,
+    };
+    if resolved.changes.is_empty() {
+        return Err(Error::new(Code::EditNoChange, "Original and edited file match exactly. Failed to apply edit.")
+            .next("Nothing is left to do if this was the intended state; else correct the edit."));
+    }
+    Ok(resolved)
+}
+
+/// One operation that has found its places.
+pub(crate) struct Placed {
+    pub(crate) found: Found,
+    pub(crate) splices: Vec<Splice>,
+}
+
+fn together(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved> {
+    let placed: Vec<Result<Placed>> = (0..).zip(ops).map(|(index, op)| place(base, op, index, settings)).collect();
+    let repeated = conflict::repetitions(ops);
+    if let Some(error) = conflict::check(base, ops, &placed, &repeated) {
+        return Err(error);
+    }
+    let mut errors = Vec::new();
+    let mut splices = Vec::new();
+    let mut outcomes = Vec::with_capacity(ops.len());
+    for (index, placed) in placed.into_iter().enumerate() {
+        match placed {
+            Ok(placed) => {
+                if repeated[index].is_none() {
+                    splices.extend(placed.splices.iter().cloned());
+                }
+                outcomes.push(outcome(base, placed));
+            }
+            Err(error) => errors.push(named(error, index, ops.len())),
+        }
+    }
+    if let Some(error) = Error::all(errors, ops.len()) {
+        return Err(error);
+    }
+    let changes = ChangeSet::new(base, splices).map_err(|overlaps| conflict::overlaps(&overlaps))?;
+    Ok(Resolved { changes, ops: outcomes })
+}
+
+fn in_turn(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved> {
+    if ops.len().saturating_mul(base.raw().len()) > IN_TURN_WORK {
+        return Err(Error::new(
+            Code::EditTooMuchWork,
+            format!(
+                "{} edits in turn on a file of {} bytes are too much work for one call.",
+                ops.len(),
+                base.raw().len()
+            ),
+        )
+        .next("Send them with \"order\": \"together\", or in several calls."));
+    }
+    let mut changes = ChangeSet::none(base);
+    let mut middle = base.clone();
+    let (mut errors, mut outcomes) = (Vec::new(), Vec::with_capacity(ops.len()));
+    for (index, op) in (0..).zip(ops) {
+        let step = place(&middle, op, index, settings).and_then(|placed| {
+            let step = ChangeSet::new(&middle, placed.splices.clone()).map_err(|it| conflict::overlaps(&it))?;
+            Ok((placed, step))
+        });
+        match step {
+            Ok((placed, step)) => {
+                outcomes.push(outcome(&middle, placed));
+                changes = changes.then(base, &step);
+                middle = Snapshot::reopen(&middle, step.apply(&middle))?;
+            }
+            Err(error) => errors.push(named(error, outcomes.len() + errors.len(), ops.len())),
+        }
+    }
+    match Error::all(errors, ops.len()) {
+        Some(error) => Err(error),
+        None => Ok(Resolved { changes, ops: outcomes }),
+    }
+}
+
+/// Says which edit of several it was.
+fn named(error: Error, index: usize, of: usize) -> Error {
+    if of <= 1 {
+        return error;
+    }
+    let error = error.prefixed(&format!("edits[{index}]: "));
+    u32::try_from(index).map_or(error.clone(), |index| error.op(index))
+}
+
+fn outcome(base: &Snapshot, placed: Placed) -> Outcome {
+    let old = placed.found.hits.first().map_or("", |hit| &base.text()[hit.span.range()]).to_owned();
+    Outcome {
+        tier: placed.found.tier,
+        places: placed.found.hits.len(),
+        old,
+        notes: placed.found.notes,
+        // Places of one operation never overlap, so this cannot fail; an empty set would only shorten the report.
+        changes: ChangeSet::new(base, placed.splices).unwrap_or_else(|_| ChangeSet::none(base)),
+    }
+}
+
+fn place(base: &Snapshot, op: &Op, index: u32, settings: Settings) -> Result<Placed> {
+    let whole = Span::new(0, base.text().len());
+    let literal = |span: Span| Found {
+        tier: Tier::Exact,
+        hits: vec![Hit { span, edits: difference(base.text(), span, &op.text) }],
+        notes: Vec::new(),
+    };
+    let found = match &op.at {
+        Locator::Whole => literal(whole),
+        Locator::Exactly(span) => literal(*span),
+        Locator::Blank if base.text().trim().is_empty() => literal(whole),
+        Locator::Blank => {
+            return Err(Error::new(Code::FileExists, "Cannot create new file - file already exists.")
+                .evidence(format!("It has {} lines:\n{}", base.lines().count(base.text()), marks::excerpt(base, 1, 5)))
+                .next("Give the text to replace as old_string, or use write to replace the whole file."));
+        }
+        Locator::Find(find) => find::find(base, find, &op.text, settings)?,
+    };
+    let mut splices = Vec::new();
+    for hit in &found.hits {
+        let claim = base.raw_span(hit.span);
+        for edit in &hit.edits {
+            splices.push(splice(base, edit, index)?.claiming(claim));
+        }
+    }
+    Ok(Placed { found, splices })
+}
+
+/// The lines that differ between a part of the reading and its new text.
+pub(crate) fn difference(text: &str, span: Span, new: &str) -> Vec<TextEdit> {
+    let hunks = diff::text_hunks(&text[span.range()], new);
+    let at = |old: Span| Span::new(span.start() + old.start(), span.start() + old.end());
+    hunks.into_iter().map(|(old, fresh)| TextEdit { span: at(old), text: new[fresh.range()].to_owned() }).collect()
+}
+
+/// The raw splice for an edit of the reading: trimmed to what differs before it is encoded, so that text which stays
+/// needs no encoding.
+fn splice(base: &Snapshot, edit: &TextEdit, op: u32) -> Result<Splice> {
+    let old = &base.text()[edit.span.range()];
+    let (head, tail) = diff::common_text_ends(old, &edit.text);
+    let span = Span::new(edit.span.start() + head, edit.span.end() - tail);
+    let text = base.encode_for(span, &edit.text[head..edit.text.len() - tail])?;
+    let span = base.raw_span(span);
+    for at in [span.start(), span.end()] {
+        if base.codec().may_cut(base.raw(), at) {
+            return Err(Error::new(
+                Code::ContentBoundary,
+                "The file's encoding was not declared, and in one that fits its bytes this edit would begin or end inside a character.",
+            )
+            .evidence(format!("Line {}, byte offset {at}.", base.lines().line_of(base.text(), base.to_text(at))))
+            .next(format!("Repeat the call with \"encoding\" set to the file's encoding (it reads like {}).", base.codec().charset.name())));
+        }
+    }
+    Ok(Splice::new(span, text, op))
+}
