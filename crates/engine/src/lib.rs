@@ -1,1 +1,44 @@
-//! Placeholder.
+//! Emendate: the file-editing engine for AI coding agents.
+//!
+//! ```
+//! use emendate::{Caller, Config, Engine, State};
+//! use serde_json::json;
+//!
+//! let root = tempfile::tempdir()?;
+//! let path = root.path().canonicalize()?.join("hello.txt");
+//! let engine = Engine::open(&[root.path().to_owned()], State::Memory, Config::default())?;
+//! let caller = Caller::default();
+//!
+//! let made = engine.call(&caller, "write", json!({ "file_path": path, "content": "one\ntwo\n" }));
+//! assert!(made.result.is_ok());
+//! let edit = json!({ "file_path": path, "old_string": "two", "new_string": "TWO" });
+//! assert!(engine.call(&caller, "edit", edit).text().contains("TWO"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod caller;
+mod config;
+mod edit;
+mod encoding;
+mod engine;
+mod options;
+mod policy;
+mod read;
+mod receipt;
+mod reply;
+mod seen;
+mod shelves;
+mod stale;
+mod suggest;
+mod tools;
+
+pub use caller::{Caller, OnStale, Unread};
+pub use config::{Config, MAX_FILE};
+pub use emendate_core as core;
+pub use emendate_fs as fs;
+pub use emendate_history as history;
+pub use engine::Engine;
+pub use read::{DEFAULT_LIMIT, MAX_REPLY};
+pub use reply::{Answer, Reply, SeedCodes};
+pub use shelves::State;
+pub use tools::{Annotations, MAX_INPUT, Offer, PROFILES, Profile, TOOLS, Tool, describe, format_specs, profile, tool};

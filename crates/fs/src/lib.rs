@@ -1,5 +1,25 @@
-//! Emendate's one door to the disk.
+//! Emendate's one door to the disk: sandboxed roots, identity, staging, compare-and-swap.
+//!
+//! A [`Store`] admits a path ([`Place`]), reads one [`Version`] of it, stages [`Draft`]s (written, but not visible) and
+//! commits them. [`Local`] is the disk, [`Memory`] the same semantics without one.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "this is the crate that may touch files, clocks for file stamps, and wait for locks"
+)]
 
+mod fault;
+mod local;
+mod memory;
+mod place;
 mod stamp;
+mod store;
 
+pub use local::{Local, Probe};
+pub use memory::Memory;
+pub use place::{Place, RootInfo};
 pub use stamp::Stamp;
+pub use store::{Draft, Durability, Expect, Method, Staged, Store, Transaction, Version, Written};
+
+/// Names that [`Store::siblings`] returns at most.
+const SIBLINGS: usize = 10_000;

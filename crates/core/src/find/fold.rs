@@ -1,0 +1,164 @@
+//! Characters that look alike, brought to one form.
+//!
+//! Single and double quotes and primes, dashes, unicode blanks and `…` become ASCII, zero-width characters vanish,
+//! accents are taken off their letters (canonical decomposition). Never: compatibility forms (`²` is not `2`), case,
+//! letters of other scripts.
+
+use std::borrow::Cow;
+
+/// Hands the folded form of one character to `each`.
+fn fold_char(ch: char, mut each: impl FnMut(char)) {
+    match ch {
+        '\0'..='\u{7F}' => each(ch),
+        '\u{2018}'..='\u{201B}' | '\u{2032}' => each('\''),
+        '\u{201C}'..='\u{201F}' | '\u{2033}' => each('"'),
+        '\u{2010}'..='\u{2015}' | '\u{2212}' => each('-'),
+        '\u{A0}' | '\u{2000}'..='\u{200A}' | '\u{202F}' | '\u{205F}' | '\u{3000}' => each(' '),
+        '\u{2026}' => "...".chars().for_each(each),
+        '\u{200B}'..='\u{200D}' | '\u{FEFF}' | '\u{2060}' => {}
+        _ => unicode_normalization::char::decompose_canonical(ch, each),
+    }
+}
+
+/// The folded form of a text.
+pub(super) fn folded(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    text.chars().for_each(|ch| fold_char(ch, |ch| out.push(ch)));
+    Cow::Owned(out)
+}
+
+/// What of a line counts when two lines are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    /// Everything but trailing blanks.
+    Ended,
+    /// Also not the indentation.
+    Trimmed,
+    /// Also not the length of blank runs.
+    Runs,
+}
+
+/// The form in which lines are compared: folded, without what `look` leaves out.
+pub(super) fn form(line: &str, look: Look) -> Cow<'_, str> {
+    let line = folded(line);
+    let line = match (line, look) {
+        (Cow::Borrowed(line), Look::Ended) => Cow::Borrowed(line.trim_end_matches(BLANKS)),
+        (Cow::Borrowed(line), _) => Cow::Borrowed(line.trim_matches(BLANKS)),
+        (Cow::Owned(line), Look::Ended) => Cow::Owned(line.trim_end_matches(BLANKS).to_owned()),
+        (Cow::Owned(line), _) => Cow::Owned(line.trim_matches(BLANKS).to_owned()),
+    };
+    if look == Look::Runs && has_runs(&line) { Cow::Owned(single_blanks(&line)) } else { line }
+}
+
+/// The blanks that are white space within a line.
+pub(super) const BLANKS: [char; 2] = [' ', '\t'];
+
+/// True when there is nothing in the line.
+pub(super) fn is_blank(line: &str) -> bool {
+    line.trim().is_empty()
+}
+
+/// The indentation of a line.
+pub(super) fn indent_of(line: &str) -> &str {
+    &line[..line.len() - line.trim_start_matches(BLANKS).len()]
+}
+
+/// Letters and digits in a text, counted up to `enough`.
+pub(super) fn substance(text: &str, enough: usize) -> usize {
+    text.chars().filter(|ch| ch.is_alphanumeric()).take(enough).count()
+}
+
+/// True when a blank run is anything but one blank.
+fn has_runs(line: &str) -> bool {
+    let bytes = line.as_bytes();
+    bytes.windows(2).fold(false, |any, pair| any | (pair == b"  ")) | bytes.contains(&b'\t')
+}
+
+fn single_blanks(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    let mut last_blank = false;
+    for ch in line.chars() {
+        let blank = BLANKS.contains(&ch);
+        if !(blank && last_blank) {
+            out.push(if blank { ' ' } else { ch });
+        }
+        last_blank = blank;
+    }
+    out
+}
+
+/// Hash of [`form`].
+pub(super) fn key(line: &str, look: Look) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(form(line, look).as_bytes())
+}
+
+/// True when two lines have the same [`form`].
+pub(super) fn alike(a: &str, b: &str, look: Look) -> bool {
+    a == b || form(a, look) == form(b, look)
+}
+
+/// A folded text that knows where its bytes come from.
+pub(super) struct Mapped {
+    /// The folded text.
+    pub(super) text: String,
+    /// For every byte of `text` the offset of the character it comes from, and the length of the source.
+    pub(super) from: Vec<usize>,
+}
+
+impl Mapped {
+    /// Folds `text`; with `runs` every blank run is one blank.
+    pub(super) fn new(text: &str, runs: bool) -> Mapped {
+        let mut out = Mapped { text: String::with_capacity(text.len()), from: Vec::with_capacity(text.len() + 1) };
+        let mut last_blank = false;
+        for (at, ch) in text.char_indices() {
+            fold_char(ch, |ch| {
+                let blank = runs && BLANKS.contains(&ch);
+                if !(blank && last_blank) {
+                    out.text.push(if blank { ' ' } else { ch });
+                    out.from.resize(out.text.len(), at);
+                }
+                last_blank = blank;
+            });
+        }
+        out.from.push(text.len());
+        out
+    }
+
+    /// True when no character of the source lies on both sides of this offset of the folded text.
+    pub(super) fn is_border(&self, at: usize) -> bool {
+        at == 0 || at >= self.text.len() || self.from[at] != self.from[at - 1]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Look, Mapped, alike, folded, key};
+
+    #[test]
+    fn looks_alike_but_is_not_the_same_thing() {
+        assert_eq!(folded("“a” ‘b’ — c\u{A0}d… e\u{301}"), folded("\"a\" 'b' - c d... é"));
+        for (a, b) in [("r²", "r2"), ("Foo", "foo"), ("ａ", "a"), ("а", "a"), ("ﬁ", "fi")] {
+            assert_ne!(folded(a), folded(b), "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn each_look_forgives_more() {
+        assert!(alike("a  b ", "a  b", Look::Ended) && !alike(" a", "a", Look::Ended));
+        assert!(alike("\ta  b ", "a  b", Look::Trimmed) && !alike("a  b", "a b", Look::Trimmed));
+        assert!(alike("a \t b", "a b", Look::Runs) && !alike("a b", "ab", Look::Runs));
+        assert_eq!(key("  a\t“b”", Look::Runs), key("a \"b\"", Look::Runs));
+    }
+
+    #[test]
+    fn a_fold_knows_its_source() {
+        let map = Mapped::new("é…x", false);
+        assert_eq!(map.text, "e\u{301}...x");
+        assert_eq!(map.from, [0, 0, 0, 2, 2, 2, 5, 6]);
+        assert!(!map.is_border(1) && map.is_border(3) && !map.is_border(4) && map.is_border(6));
+        assert_eq!(Mapped::new("a \u{A0} b", true).text, "a b");
+    }
+}

@@ -1,0 +1,210 @@
+//! Indentation maps: from the depths of the caller's text to those of the file.
+
+use super::fold::{BLANKS, indent_of, is_blank};
+use super::refusal::{Reason, Refusal};
+use std::collections::BTreeMap;
+
+/// Turns indentation of the caller's text into indentation of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum IndentMap {
+    /// The caller's own.
+    Verbatim,
+    /// A prefix that every line of the caller's text lacks.
+    Add(String),
+    /// A prefix that every line of the caller's text has too much.
+    Remove(String),
+    /// Another width, or tabs for blanks.
+    Widths(Widths),
+    /// The caller's first line lost its indentation; the others follow `rest`.
+    FirstLine { first: String, rest: Box<IndentMap> },
+}
+
+/// Depths seen on both sides, and the steps by which further ones follow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Widths {
+    seen: BTreeMap<String, String>,
+    base: (String, String),
+    steps: Option<(String, String)>,
+}
+
+/// Indentation of a line as the caller has it, and as the file has it.
+pub(super) type Pair<'a> = (&'a str, &'a str);
+
+impl IndentMap {
+    /// One prefix added to, or taken from, every line.
+    pub(super) fn shift(pairs: &[Pair<'_>]) -> Option<IndentMap> {
+        let &(old, file) = pairs.first()?;
+        if let Some(add) = file.strip_suffix(old) {
+            let fits = |(old, file): &Pair<'_>| file.strip_prefix(add) == Some(old);
+            let map = if add.is_empty() { IndentMap::Verbatim } else { IndentMap::Add(add.to_owned()) };
+            pairs.iter().all(fits).then_some(map)
+        } else {
+            let take = old.strip_suffix(file)?;
+            let fits = |(old, file): &Pair<'_>| old.strip_prefix(take) == Some(file);
+            pairs.iter().all(fits).then(|| IndentMap::Remove(take.to_owned()))
+        }
+    }
+
+    /// A one-to-one map of depths that keeps their order; steps of both sides agree.
+    pub(super) fn widths(pairs: &[Pair<'_>], steps: Option<(String, String)>) -> Option<IndentMap> {
+        let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+        for &(old, file) in pairs {
+            if *seen.entry(old).or_insert(file) != file {
+                return None;
+            }
+        }
+        let mut order: Vec<Pair<'_>> = seen.into_iter().collect();
+        order.sort_by_key(|(old, _)| width(old));
+        let rises = |pair: &[Pair<'_>]| width(pair[0].0) < width(pair[1].0) && width(pair[0].1) < width(pair[1].1);
+        if !order.windows(2).all(rises) {
+            return None;
+        }
+        let &base = order.first()?;
+        if let Some((old_step, file_step)) = &steps {
+            // Counted in bytes of one kind of blank, so that 4 blanks for 1 tab come out even.
+            let agrees = |(old, file): &Pair<'_>| {
+                (old.len().abs_diff(base.0.len())) * file_step.len() == file.len().abs_diff(base.1.len()) * old_step.len()
+            };
+            if !order.iter().all(agrees) {
+                return None;
+            }
+        }
+        let seen = order.iter().map(|(old, file)| ((*old).to_owned(), (*file).to_owned())).collect();
+        Some(IndentMap::Widths(Widths { seen, base: (base.0.to_owned(), base.1.to_owned()), steps }))
+    }
+
+    /// The indentation for one line of the new text; `first` is true for its first line.
+    fn depth(&self, indent: &str, first: bool) -> Result<String, Refusal> {
+        match self {
+            IndentMap::Verbatim => Ok(indent.to_owned()),
+            IndentMap::Add(add) => Ok(format!("{add}{indent}")),
+            IndentMap::Remove(take) => indent.strip_prefix(&**take).map(str::to_owned).ok_or_else(|| {
+                misindent("a line of the new text is less deep than the indentation that old_string has too much")
+            }),
+            IndentMap::Widths(widths) => widths.depth(indent),
+            IndentMap::FirstLine { first: own, .. } if first => Ok(own.clone()),
+            IndentMap::FirstLine { rest, .. } => rest.depth(indent, false),
+        }
+    }
+
+    /// A line of the new text at the file's depth; blank lines become empty.
+    pub(super) fn apply(&self, line: &str, first: bool) -> Result<String, Refusal> {
+        if *self == IndentMap::Verbatim {
+            return Ok(line.to_owned());
+        }
+        if is_blank(line) {
+            return Ok(String::new());
+        }
+        let indent = indent_of(line);
+        Ok(self.depth(indent, first)? + &line[indent.len()..])
+    }
+}
+
+impl Widths {
+    fn depth(&self, indent: &str) -> Result<String, Refusal> {
+        if let Some(file) = self.seen.get(indent) {
+            return Ok(file.clone());
+        }
+        self.extrapolated(indent)
+            .ok_or_else(|| misindent("the new text has a depth that nothing in old_string maps onto the file"))
+    }
+
+    fn extrapolated(&self, indent: &str) -> Option<String> {
+        let (old_step, file_step) = self.steps.as_ref()?;
+        let (wanted, base) = (times(indent, old_step)?, times(&self.base.0, old_step)?);
+        let depth = (times(&self.base.1, file_step)? + wanted).checked_sub(base)?;
+        Some(file_step.repeat(depth))
+    }
+}
+
+/// How often `step` makes up `indent`.
+fn times(indent: &str, step: &str) -> Option<usize> {
+    let count = indent.len() / step.len();
+    (indent == step.repeat(count)).then_some(count)
+}
+
+/// Columns of an indentation, tabs to multiples of four.
+fn width(indent: &str) -> usize {
+    indent.bytes().fold(0, |at, byte| if byte == b'\t' { at / 4 * 4 + 4 } else { at + 1 })
+}
+
+fn misindent(why: &str) -> Refusal {
+    Refusal::new(Reason::Misindent, format!("The text is there with other indentation, but {why}."))
+}
+
+/// The step by which lines are indented: a tab, or the most frequent rise in blanks from one line to the next.
+pub(super) fn step<'t>(lines: impl Iterator<Item = &'t str> + Clone) -> Option<String> {
+    let indents = lines.filter(|line| !is_blank(line)).map(indent_of);
+    if indents.clone().any(|indent| indent.contains('\t')) {
+        return Some("\t".to_owned());
+    }
+    let mut rises: BTreeMap<usize, usize> = BTreeMap::new();
+    let (mut last, mut least) = (None, None::<usize>);
+    for len in indents.map(str::len) {
+        if last.is_some_and(|last| last < len) {
+            *rises.entry(len - last.unwrap_or(0)).or_default() += 1;
+        }
+        least = Some(len).filter(|&len| len > 0).into_iter().chain(least).min();
+        last = Some(len);
+    }
+    // Of equally frequent rises the smallest; where nothing rises, the least depth itself.
+    let most = rises.iter().max_by_key(|&(&rise, &count)| (count, core::cmp::Reverse(rise))).map(|(&rise, _)| rise);
+    most.or(least).map(|len| " ".repeat(len))
+}
+
+/// The pairs of indentation of lines that are not blank.
+pub(super) fn pairs<'a>(lines: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<Pair<'a>> {
+    lines.filter(|(old, _)| !is_blank(old)).map(|(old, file)| (indent_of(old), indent_of(file))).collect()
+}
+
+/// True when tabs and blanks are mixed within one indentation.
+pub(super) fn is_mixed(indent: &str) -> bool {
+    BLANKS.iter().all(|&blank| indent.contains(blank))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{IndentMap, step};
+
+    fn steps(old: &str, file: &str) -> Option<(String, String)> {
+        Some((old.to_owned(), file.to_owned()))
+    }
+
+    #[test]
+    fn a_shift_is_one_prefix() {
+        let map = IndentMap::shift(&[("", "  "), ("  ", "    ")]).unwrap();
+        assert_eq!(map.apply("    x", false).unwrap(), "      x");
+        let map = IndentMap::shift(&[("    ", "  "), ("      ", "    ")]).unwrap();
+        assert_eq!(map.apply("    x", false).unwrap(), "  x");
+        assert!(map.apply(" x", false).is_err(), "a negative depth is refused");
+        assert_eq!(IndentMap::shift(&[("", "  "), ("  ", "  ")]), None);
+        assert_eq!(IndentMap::shift(&[("", ""), ("  ", "  ")]), Some(IndentMap::Verbatim));
+    }
+
+    #[test]
+    fn widths_map_one_to_one() {
+        let map = IndentMap::widths(&[("", ""), ("    ", "\t")], steps("    ", "\t")).unwrap();
+        assert_eq!(map.apply("        x", false).unwrap(), "\t\tx");
+        assert_eq!(map.apply("  \t ", false).unwrap(), "");
+        assert!(map.apply("  x", false).is_err(), "half a step");
+        let two = IndentMap::widths(&[("    ", "  "), ("        ", "    ")], steps("    ", "  ")).unwrap();
+        assert_eq!(two.apply("            x", false).unwrap(), "      x");
+        for bad in [
+            [("", ""), ("", "  ")],
+            [("", "  "), ("  ", "  ")],
+            [("", "    "), ("  ", "  ")],
+        ] {
+            assert_eq!(IndentMap::widths(&bad, None), None, "{bad:?}");
+        }
+        assert_eq!(IndentMap::widths(&[("", ""), ("    ", "      ")], steps("    ", "  ")), None);
+    }
+
+    #[test]
+    fn steps_are_told_by_rises() {
+        let of = |text: &str| step(text.lines());
+        assert_eq!(of("a\n  b\n    c\n   * d\n").as_deref(), Some("  "));
+        assert_eq!(of("a\n\tb\n").as_deref(), Some("\t"));
+        assert_eq!(of("    a\n    b\n").as_deref(), Some("    "));
+        assert_eq!(of("a\nb\n"), None);
+    }
+}

@@ -1,0 +1,64 @@
+//! A place that a tier found, and how the new text gets there.
+
+use super::indent::IndentMap;
+use super::refusal::Refusal;
+use super::search::{Search, Wanted, span_of};
+use super::tier::{exact, punctuation};
+use super::transplant::{self, Window};
+use super::{Hit, TextEdit};
+use crate::span::Span;
+use std::borrow::Cow;
+use std::rc::Rc;
+
+/// Where something stands.
+pub(super) struct Place<'a> {
+    /// What the caller's text stands for, in the reading.
+    pub(super) span: Span,
+    pub(super) plan: Plan<'a>,
+}
+
+/// How the new text gets there.
+pub(super) enum Plan<'a> {
+    /// As it is.
+    Literal(Cow<'a, str>),
+    /// Token by token into a piece of a line.
+    Inline,
+    /// Line by line into whole lines.
+    Lines(Block<'a>),
+    /// Worked out already.
+    Ready(Vec<TextEdit>),
+}
+
+/// Whole lines that stand for `wanted.old`, one to one.
+pub(super) struct Block<'a> {
+    /// The first of them, zero-based.
+    pub(super) first: usize,
+    pub(super) wanted: Rc<Wanted<'a>>,
+    pub(super) indent: IndentMap,
+    /// Blank runs differ.
+    pub(super) runs: bool,
+}
+
+impl<'a> Place<'a> {
+    /// Whole lines from `first` on.
+    pub(super) fn lines(search: &Search<'_>, first: usize, wanted: &Rc<Wanted<'a>>, indent: IndentMap, runs: bool) -> Place<'a> {
+        let span = span_of(search.lines(), first, first + wanted.old.len());
+        Place { span, plan: Plan::Lines(Block { first, wanted: Rc::clone(wanted), indent, runs }) }
+    }
+
+    /// What has to be written.
+    pub(super) fn hit(&self, search: &Search<'_>) -> Result<Hit, Refusal> {
+        let edits = match &self.plan {
+            Plan::Literal(new) => return Ok(exact::hit(search.text, self.span, new)),
+            Plan::Inline => return Ok(punctuation::hit(search, self.span)),
+            Plan::Ready(edits) => edits.clone(),
+            Plan::Lines(block) => {
+                let window = Window::whole(search, block.first, &block.wanted);
+                transplant::write(&window, &block.indent, block.runs)?
+            }
+        };
+        // An edit may reach beyond: a deletion takes the line end.
+        let span = edits.iter().fold(self.span, |span, edit| span.hull(edit.span));
+        Ok(Hit { span, edits })
+    }
+}

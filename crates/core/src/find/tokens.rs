@@ -1,0 +1,159 @@
+//! Lines as words, blank runs and signs: what two of them share, and how a change is carried over to a line that only
+//! looks like the one it was made for.
+
+use super::fold::Mapped;
+use core::ops::Range;
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+/// Cells (tokens × tokens) that one comparison may cost.
+const CELLS: usize = 1_000_000;
+
+/// Words, blank runs and single signs, in order.
+pub(super) fn tokens(text: &str) -> Vec<&str> {
+    let class = |ch: char| match ch {
+        _ if ch.is_alphanumeric() || ch == '_' => 1,
+        _ if ch.is_whitespace() => 2,
+        _ => 3,
+    };
+    let mut out = Vec::new();
+    let mut rest = text.char_indices().peekable();
+    while let Some((start, ch)) = rest.next() {
+        let mut end = start + ch.len_utf8();
+        while class(ch) != 3
+            && let Some((at, next)) = rest.next_if(|&(_, next)| class(next) == class(ch))
+        {
+            end = at + next.len_utf8();
+        }
+        out.push(&text[start..end]);
+    }
+    out
+}
+
+/// A stretch of the new tokens, and the old tokens it is equal to, if it is.
+pub(super) struct Stretch {
+    pub(super) new: Range<usize>,
+    pub(super) kept: Option<Range<usize>>,
+}
+
+/// The new tokens as stretches that are kept and stretches that are new.
+pub(super) fn stretches(old: &[&str], new: &[&str]) -> Vec<Stretch> {
+    let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let most = old.len().min(new.len()) - head;
+    let tail = old.iter().rev().zip(new.iter().rev()).take(most).take_while(|(a, b)| a == b).count();
+    let (old_end, new_end) = (old.len() - tail, new.len() - tail);
+    let mut out = vec![Stretch { new: 0..head, kept: Some(0..head) }];
+    if (old_end - head).saturating_mul(new_end - head) > CELLS {
+        out.push(Stretch { new: head..new_end, kept: None });
+    } else {
+        for op in capture_diff_slices(Algorithm::Myers, &old[head..old_end], &new[head..new_end]) {
+            let shift = |range: Range<usize>| range.start + head..range.end + head;
+            let kept = matches!(op, DiffOp::Equal { .. }).then(|| shift(op.old_range()));
+            out.push(Stretch { new: shift(op.new_range()), kept });
+        }
+    }
+    out.push(Stretch { new: new_end..new.len(), kept: Some(old_end..old.len()) });
+    out.retain(|it| !it.new.is_empty());
+    out
+}
+
+/// `new`, but every token it shares with `old` is written with the file's own characters. `None` when `file` does not
+/// look like `old`. With `runs` the length of blank runs does not count.
+pub(super) fn carried(file: &str, old: &str, new: &str, runs: bool) -> Option<String> {
+    let map = Mapped::new(file, runs);
+    let old_tokens = tokens(old);
+    let mut ends = Vec::with_capacity(old_tokens.len() + 1);
+    let mut at = 0;
+    ends.push(0);
+    for token in &old_tokens {
+        let form = Mapped::new(token, runs).text;
+        if !map.text.get(at..)?.starts_with(&form) {
+            return None;
+        }
+        at += form.len();
+        ends.push(at);
+    }
+    if at != map.text.len() {
+        return None;
+    }
+    let new_tokens = tokens(new);
+    let mut out = String::with_capacity(new.len());
+    for stretch in stretches(&old_tokens, &new_tokens) {
+        match stretch.kept {
+            Some(kept) => out.push_str(&file[map.from[ends[kept.start]]..map.from[ends[kept.end]]]),
+            None => out.extend(new_tokens[stretch.new].iter().copied()),
+        }
+    }
+    Some(out)
+}
+
+/// How alike two lines are, 0 to 1: shared tokens, counted with their number and not their order.
+pub(super) fn similarity(a: &[&str], b: &[&str]) -> f64 {
+    let (mut a, mut b): (Vec<&str>, Vec<&str>) = (worded(a), worded(b));
+    if a.is_empty() || b.is_empty() {
+        return 0.0;
+    }
+    a.sort_unstable();
+    b.sort_unstable();
+    let (mut left, mut right, mut shared) = (0, 0, 0usize);
+    while left < a.len() && right < b.len() {
+        match a[left].cmp(b[right]) {
+            core::cmp::Ordering::Less => left += 1,
+            core::cmp::Ordering::Greater => right += 1,
+            core::cmp::Ordering::Equal => {
+                (left, right, shared) = (left + 1, right + 1, shared + 1);
+            }
+        }
+    }
+    ratio(2 * shared, a.len() + b.len())
+}
+
+/// Blank runs are no sign of likeness.
+fn worded<'t>(tokens: &[&'t str]) -> Vec<&'t str> {
+    tokens.iter().copied().filter(|token| !token.trim().is_empty()).collect()
+}
+
+/// A share of a whole, 0 to 1.
+#[expect(clippy::cast_precision_loss, reason = "counts of lines and letters, far below 2^52")]
+pub(super) fn ratio(part: usize, whole: usize) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{carried, similarity, tokens};
+
+    #[test]
+    fn words_runs_and_signs() {
+        assert_eq!(tokens("if  (a_1 ≠ é2)"), ["if", "  ", "(", "a_1", " ", "≠", " ", "é2", ")"]);
+        assert!(tokens("").is_empty());
+    }
+
+    #[test]
+    fn the_file_keeps_its_own_characters() {
+        let cases = [
+            ("She said, “Hello.”", "She said, \"Hello.\"", "She said, \"Hi there.\"", "She said, “Hi there.”"),
+            ("t = “Hello”", "t = \"Hello\"", "t = 'Hello'", "t = 'Hello'"),
+            ("price: 100\u{A0}EUR", "price: 100 EUR", "price: 120 EUR", "price: 120\u{A0}EUR"),
+            ("a\u{200B}b — c", "ab - c", "ab - d", "a\u{200B}b — d"),
+        ];
+        for (file, old, new, want) in cases {
+            let got = carried(file, old, new, false);
+            if file.contains('\u{200B}') {
+                // A zero-width character inside a word: the word is one token, and stays the file's.
+                assert_eq!(got.as_deref(), Some(want));
+            } else {
+                assert_eq!(got.as_deref(), Some(want), "{file}");
+            }
+        }
+        assert_eq!(carried("f(\"a  b\", end)", "f(\"a b\", end)", "f(\"a b\", end, x)", true).unwrap(), "f(\"a  b\", end, x)");
+        assert_eq!(carried("other", "old", "new", false), None);
+    }
+
+    #[test]
+    fn likeness_counts_tokens() {
+        let of = |a: &str, b: &str| similarity(&tokens(a), &tokens(b));
+        assert!(of("let a = 1;", "let a = 2;") > 0.7);
+        assert!(of("let a = 1;", "return x") < 0.1);
+        assert!(of("", "").abs() < f64::EPSILON);
+    }
+}

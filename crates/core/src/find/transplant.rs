@@ -1,0 +1,189 @@
+//! Delta transplant: the difference between old and new, written onto the file's own lines.
+//!
+//! Lines equal in old and new keep the file's bytes. In a changed line the tokens common to old and new keep the file's
+//! characters. In a hunk of unequal size, lines are paired in order by likeness. A line to be changed or deleted that
+//! has no partner in the file, and unseen lines where something is written, end in a refusal.
+
+use super::TextEdit;
+use super::fold::{BLANKS, indent_of, is_blank};
+use super::indent::IndentMap;
+use super::refusal::{Reason, Refusal};
+use super::search::{Search, Wanted};
+use super::tokens;
+use crate::diff;
+use crate::resolve;
+use crate::span::Span;
+use core::ops::Range;
+
+/// Pairs of lines (old × new) of one hunk that are compared for likeness.
+const PAIRS: usize = 100_000;
+/// Lines of a hunk are likened from here on.
+const LIKE: f64 = 0.5;
+
+/// Lines of the file, and which of them stand for which line of old.
+pub(super) struct Window<'s, 'a> {
+    pub(super) search: &'s Search<'a>,
+    pub(super) wanted: &'s Wanted<'s>,
+    /// Lines of the file, zero-based.
+    pub(super) lines: Range<usize>,
+    /// For every line of old its line in the file.
+    pub(super) partner: Vec<Option<usize>>,
+}
+
+impl<'s, 'a> Window<'s, 'a> {
+    /// All lines of old, one to one, from line `first` of the file on.
+    pub(super) fn whole(search: &'s Search<'a>, first: usize, wanted: &'s Wanted<'s>) -> Window<'s, 'a> {
+        let lines = first..first + wanted.old.len();
+        Window { search, wanted, partner: lines.clone().map(Some).collect(), lines }
+    }
+
+    /// The file's line for a line of old.
+    fn partner_text(&self, old: usize) -> Option<&'a str> {
+        self.partner[old].map(|at| self.search.line(at))
+    }
+
+    /// The line after the last one that stands before old line `at`.
+    fn after(&self, at: usize) -> usize {
+        self.partner[..at].iter().rev().find_map(|&line| line).map_or(self.lines.start, |line| line + 1)
+    }
+
+    /// The first line that stands for old line `at` or a later one.
+    fn before(&self, at: usize) -> usize {
+        self.partner[at..].iter().find_map(|&line| line).unwrap_or(self.lines.end)
+    }
+
+    fn shown(&self, lines: Range<usize>) -> Result<(), Refusal> {
+        match lines.clone().find(|&at| !is_blank(self.search.line(at))) {
+            None => Ok(()),
+            Some(at) => Err(Refusal::new(
+                Reason::UnseenLines,
+                format!("Line {} of the file, which old_string does not have, lies where the change would be written.", at + 1),
+            )
+            .at(self.lines.start, self.lines.end)),
+        }
+    }
+}
+
+/// What has to be written so that the change from old to new happens in the window.
+pub(super) fn write(window: &Window<'_, '_>, indent: &IndentMap, runs: bool) -> Result<Vec<TextEdit>, Refusal> {
+    let Wanted { old, new } = window.wanted;
+    let mut out = Vec::new();
+    for (from, to) in diff::line_hunks(old, new) {
+        let lines = changed_lines(window, from.clone())?;
+        let fresh = fresh_lines(window, from.clone(), to, indent, runs)?;
+        match lines {
+            Some(lines) => {
+                if fresh.len() > from.len() {
+                    // The further lines have a place only if nothing unseen adjoins.
+                    window.shown(window.after(from.start)..lines.start)?;
+                    window.shown(lines.end..window.before(from.end).max(lines.end))?;
+                }
+                out.extend(replaced(window, lines, &fresh));
+            }
+            None if fresh.is_empty() => {}
+            None => {
+                let at = window.after(from.start);
+                window.shown(at..window.before(from.end).max(at))?;
+                out.push(inserted(window, at, &fresh));
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// The lines of the file for old lines that are changed or deleted.
+fn changed_lines(window: &Window<'_, '_>, old: Range<usize>) -> Result<Option<Range<usize>>, Refusal> {
+    let differs = |&at: &usize| window.partner[at].is_none() && !is_blank(window.wanted.old[at]);
+    if let Some(at) = old.clone().find(differs) {
+        let line = window.wanted.old[at].trim();
+        return Err(Refusal::new(Reason::TargetDiffers, format!("A line to be changed is not there: {line}"))
+            .at(window.lines.start, window.lines.end));
+    }
+    let partners: Vec<usize> = old.filter_map(|at| window.partner[at]).collect();
+    let (Some(&first), Some(&last)) = (partners.first(), partners.last()) else { return Ok(None) };
+    for pair in partners.windows(2) {
+        window.shown(pair[0] + 1..pair[1])?;
+    }
+    Ok(Some(first..last + 1))
+}
+
+/// The new lines of a hunk as they are written.
+fn fresh_lines(
+    window: &Window<'_, '_>,
+    from: Range<usize>,
+    to: Range<usize>,
+    indent: &IndentMap,
+    runs: bool,
+) -> Result<Vec<String>, Refusal> {
+    let Wanted { old, new } = window.wanted;
+    let differs = |at: usize| window.partner_text(at).is_some_and(|file| file.trim_matches(BLANKS) != old[at].trim_matches(BLANKS));
+    // Where the file has the very text of old there is nothing to carry over.
+    let partners = if from.clone().any(differs) { pair_up(&old[from.clone()], &new[to.clone()]) } else { Vec::new() };
+    let mut out = Vec::with_capacity(to.len());
+    for (nth, at) in to.clone().enumerate() {
+        let line = new[at];
+        let placed = indent.apply(line, at == 0).map_err(|it| it.at(window.lines.start, window.lines.end))?;
+        let partner = partners.get(nth).copied().flatten().map(|old| from.start + old);
+        let carried = partner.and_then(|at| {
+            let file = window.partner_text(at)?.trim_matches(BLANKS);
+            tokens::carried(file, old[at].trim_matches(BLANKS), line.trim_matches(BLANKS), runs)
+        });
+        out.push(match carried {
+            Some(text) if !is_blank(line) => {
+                let tail = &line[line.trim_end_matches(BLANKS).len()..];
+                [indent_of(&placed), &text, tail].concat()
+            }
+            _ => placed,
+        });
+    }
+    Ok(out)
+}
+
+/// For every new line of a hunk its old line: one to one where there are as many, else in order by likeness.
+fn pair_up(old: &[&str], new: &[&str]) -> Vec<Option<usize>> {
+    if old.len() == new.len() {
+        return (0..new.len()).map(Some).collect();
+    }
+    if old.len().saturating_mul(new.len()) > PAIRS {
+        return vec![None; new.len()];
+    }
+    let old: Vec<Vec<&str>> = old.iter().map(|line| tokens::tokens(line)).collect();
+    let mut next = 0;
+    let mut pair = |line: &&str| {
+        let line = tokens::tokens(line);
+        let mut best = (LIKE, None);
+        for (at, old) in old.iter().enumerate().skip(next) {
+            let like = tokens::similarity(old, &line);
+            if like > best.0 {
+                best = (like, Some(at));
+            }
+        }
+        next = best.1.map_or(next, |at| at + 1);
+        best.1
+    };
+    new.iter().map(&mut pair).collect()
+}
+
+/// Lines of the file replaced by others, or taken away with one line end each.
+fn replaced(window: &Window<'_, '_>, lines: Range<usize>, fresh: &[String]) -> Vec<TextEdit> {
+    let index = window.search.lines();
+    let span = Span::new(index.start(lines.start), index.start(lines.end));
+    if !fresh.is_empty() {
+        let mut text = fresh.join("\n");
+        text.push_str(if index.is_open(lines.end - 1) { "" } else { "\n" });
+        return resolve::difference(window.search.text, span, &text);
+    }
+    // Without a final line end the kept line before must have none either.
+    let open = index.is_open(lines.end - 1) && lines.start > window.lines.start;
+    let start = if open { index.end(lines.start - 1) } else { span.start() };
+    vec![TextEdit { span: Span::new(start, span.end()), text: String::new() }]
+}
+
+/// Lines put in front of line `at` of the file.
+fn inserted(window: &Window<'_, '_>, at: usize, fresh: &[String]) -> TextEdit {
+    let index = window.search.lines();
+    if at == window.lines.start {
+        return TextEdit { span: Span::at(index.start(at)), text: fresh.join("\n") + "\n" };
+    }
+    TextEdit { span: Span::at(index.end(at - 1)), text: format!("\n{}", fresh.join("\n")) }
+}

@@ -1,0 +1,98 @@
+//! Who calls, and under which rules: what a front end passes along with every call. There is no per-connection state.
+
+use emendate_core::{Code, Error, Matching, Result};
+use std::path::PathBuf;
+
+/// May a file be edited that this session has not read?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unread {
+    /// Yes: a person at a terminal sees what is there.
+    Allow,
+    /// No: a model must have been shown what it changes.
+    #[default]
+    Deny,
+}
+
+/// What to do when the file changed since it was read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnStale {
+    /// Carry the edit over to the new text if both sides changed different lines; refuse otherwise.
+    #[default]
+    Merge,
+    /// Refuse.
+    Reject,
+    /// As merge, but write conflict markers where both sides changed the same lines.
+    Markers,
+    /// Refuse, and list the choices.
+    Ask,
+}
+
+/// One word of an option's closed set.
+pub(crate) trait Word: Copy + 'static {
+    /// Every value with its name; the default first.
+    const WORDS: &'static [(&'static str, Self)];
+
+    /// The value with that name.
+    ///
+    /// Errors: `call.invalid` with the names there are.
+    fn parse(option: &str, word: &str) -> Result<Self> {
+        let known = Self::WORDS.iter().find(|(name, _)| *name == word).map(|(_, value)| *value);
+        known.ok_or_else(|| {
+            let names: Vec<&str> = Self::WORDS.iter().map(|(name, _)| *name).collect();
+            Error::new(Code::CallInvalid, format!("{option}: `{word}` is not one of {}.", names.join(", ")))
+                .next(format!("Use one of: {}.", names.join(", ")))
+        })
+    }
+}
+
+impl Word for Unread {
+    const WORDS: &'static [(&'static str, Unread)] = &[("deny", Unread::Deny), ("allow", Unread::Allow)];
+}
+
+impl Word for OnStale {
+    const WORDS: &'static [(&'static str, OnStale)] =
+        &[("merge", OnStale::Merge), ("reject", OnStale::Reject), ("markers", OnStale::Markers), ("ask", OnStale::Ask)];
+}
+
+impl Word for Matching {
+    const WORDS: &'static [(&'static str, Matching)] =
+        &[("standard", Matching::Standard), ("strict", Matching::Strict), ("exact", Matching::Exact)];
+}
+
+impl std::str::FromStr for Unread {
+    type Err = Error;
+
+    fn from_str(word: &str) -> Result<Unread> {
+        Unread::parse("unread", word)
+    }
+}
+
+impl std::str::FromStr for OnStale {
+    type Err = Error;
+
+    fn from_str(word: &str) -> Result<OnStale> {
+        OnStale::parse("on_stale", word)
+    }
+}
+
+/// Who calls, and under which rules. A call may override `on_stale` and `dry_run` for itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// Name of the session whose reads count.
+    pub session: String,
+    /// May unread files be edited?
+    pub unread: Unread,
+    /// What to do with stale edits; `None` leaves it to the configuration.
+    pub on_stale: Option<OnStale>,
+    /// Work everything out, write nothing.
+    pub dry_run: bool,
+    /// The caller's working directory, for messages only.
+    pub cwd: Option<PathBuf>,
+}
+
+impl Default for Caller {
+    /// The session `default`, under the rules for models.
+    fn default() -> Caller {
+        Caller { session: "default".to_owned(), unread: Unread::Deny, on_stale: None, dry_run: false, cwd: None }
+    }
+}

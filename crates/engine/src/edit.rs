@@ -1,0 +1,270 @@
+//! Editing: from a request to a receipt. Hops 3 to 8 of the picture in ARCHITECTURE.md.
+
+use crate::caller::{Caller, OnStale};
+use crate::encoding;
+use crate::engine::{Engine, Opened};
+use crate::options::Options;
+use crate::policy::Access;
+use crate::receipt::Receipt;
+use crate::seen::{self, Base};
+use crate::stale;
+use emendate_core::{
+    Ask, ChangeSet, Charset, Code, Error, FileRequest, Locator, Op, Order, Outcome, Request, Result, Settings,
+    Snapshot, Span, Splice, Tie, reading_of, resolve,
+};
+use emendate_fs::{Draft, Expect, Place, Written};
+use emendate_history::{Body, Lines};
+use std::ops::Range;
+
+/// Times an edit is worked out again because the file changed between the check and the write.
+const ATTEMPTS: usize = 4;
+
+/// What will be done to one file. Nothing is written yet.
+pub(crate) struct Plan {
+    pub(crate) place: Place,
+    /// The file as it is; `None` when it is to be created.
+    pub(crate) now: Option<Opened>,
+    /// The text the changes apply to: that of the file, or the empty one of a new file.
+    pub(crate) before: Snapshot,
+    pub(crate) changes: ChangeSet,
+    /// What became of each operation; empty for a whole-file write.
+    pub(crate) ops: Vec<Outcome>,
+    /// The file had changed since it was read, and the edit was carried over.
+    pub(crate) merged: bool,
+    /// Lines known to the caller once this is written.
+    pub(crate) lines: Lines,
+    pub(crate) notes: Vec<String>,
+}
+
+impl Engine {
+    /// Does what a request asks, or nothing.
+    pub(crate) fn apply(&self, caller: &Caller, request: &Request, options: &Options) -> Result<Receipt> {
+        let [file] = &*request.files else {
+            return Err(Error::new(Code::CallInvalid, "One call edits one file.").next("Send one call per file."));
+        };
+        for attempt in 1.. {
+            let plan = self.plan(caller, file, options)?;
+            if options.dry_run || plan.changes.is_empty() && plan.now.is_some() {
+                return Ok(Receipt::new(plan, None, options.dry_run));
+            }
+            match self.commit(&plan) {
+                // Somebody wrote in between: look again, and merge or refuse as for any other change.
+                Err(error) if error.code() == Code::ConflictRaced && attempt < ATTEMPTS => self.finish(plan),
+                Err(error) => return Err(raced(error)),
+                Ok(written) => return Ok(self.settle(caller, plan, written)),
+            }
+        }
+        Err(Error::new(Code::InternalBug, "The attempts ran out without an answer."))
+    }
+
+    /// Hops 3 to 6: opens the file, resolves the request against what the caller saw, carries it over to what is there.
+    fn plan(&self, caller: &Caller, file: &FileRequest, options: &Options) -> Result<Plan> {
+        let place = self.admit(&file.path, Access::Write)?;
+        match &file.ask {
+            Ask::Write(content) => self.plan_write(caller, place, content, options),
+            Ask::Edit { ops, order } => self.plan_edit(caller, place, ops, *order, options),
+            _ => Err(Error::new(Code::CallInvalid, "This engine cannot do that yet.")),
+        }
+    }
+
+    fn plan_edit(&self, caller: &Caller, place: Place, ops: &[Op], order: Order, options: &Options) -> Result<Plan> {
+        let fills = matches!(ops.first(), Some(Op { at: Locator::Blank, .. }));
+        let fresh: String = ops.iter().map(|op| &*op.text).collect();
+        let Some(now) = self.snapshot(&place, options.declared, &fresh)? else {
+            if !fills {
+                return Err(self.missing(&place, caller.cwd.as_deref()));
+            }
+            let before = self.blank(&place, options)?;
+            let resolved = resolve(&before, ops, order, settings(options, false))?;
+            return Ok(Plan::create(place, before, resolved.changes, resolved.ops));
+        };
+        if let (true, Some(Op { text, .. })) = (fills, ops.first()) {
+            // Code 3 comes before the questions of what was read.
+            resolve(
+                &now.snapshot,
+                &[Op { at: Locator::Blank, text: format!("{text}.") }],
+                order,
+                settings(options, false),
+            )?;
+        }
+        if place.absolute().extension().is_some_and(|it| it.eq_ignore_ascii_case("ipynb")) {
+            return Err(notebook(&place));
+        }
+        match self.base(caller, options, &place, &now)? {
+            Base::Fresh { lines } => {
+                let resolved = resolve(&now.snapshot, ops, order, settings(options, false))?;
+                let lines = seen::after_writing(&lines, &now.snapshot, &resolved.changes);
+                Ok(Plan::edit(place, now, resolved.changes, resolved.ops, lines))
+            }
+            Base::Lost => Err(stale::lost(self, caller, &place, &now)),
+            Base::Stale { .. } if options.on_stale == OnStale::Reject => Err(stale::lost(self, caller, &place, &now)),
+            Base::Stale { seen, lines } => self.plan_stale(caller, place, now, (&seen, lines), (ops, order), options),
+        }
+    }
+
+    /// The file changed since it was read: resolve in what was read, then rebase.
+    fn plan_stale(
+        &self,
+        caller: &Caller,
+        place: Place,
+        now: Opened,
+        (seen, lines): (&Snapshot, Lines),
+        (ops, order): (&[Op], Order),
+        options: &Options,
+    ) -> Result<Plan> {
+        let theirs = ChangeSet::between(seen, &now.snapshot);
+        let mine = match resolve(seen, ops, order, settings(options, true)) {
+            Ok(mine) => mine,
+            Err(error) => return Err(stale::unresolved(self, caller, &place, &now, (seen, &theirs), &error)),
+        };
+        match mine.changes.rebase(seen, &theirs, Tie::TheirsFirst) {
+            Ok(rebased) if rebased.changes.is_empty() => Err(stale::already(&place, &now, &rebased)),
+            Ok(rebased) => {
+                let known = seen::carried(&lines, seen, &theirs);
+                let lines = seen::after_writing(&known, &now.snapshot, &rebased.changes);
+                let mut plan = Plan::edit(place, now, rebased.changes, mine.ops, lines);
+                plan.merged = true;
+                plan.notes.push(stale::merged(&rebased.touched, &rebased.already, ops.len()));
+                Ok(plan)
+            }
+            Err(_) if options.on_stale == OnStale::Markers => {
+                let text = stale::with_markers(seen, &mine.changes, &now.snapshot)?;
+                let changes = whole(&now.snapshot, &text)?;
+                let lines = seen::after_writing(&Lines::none(), &now.snapshot, &changes);
+                let mut plan = Plan::edit(place, now, changes, mine.ops, lines);
+                plan.merged = true;
+                plan.notes.push(stale::MARKED.to_owned());
+                Ok(plan)
+            }
+            Err(conflicts) => Err(stale::conflict(self, caller, &place, &now, (seen, &theirs), &conflicts, options)),
+        }
+    }
+
+    fn plan_write(&self, caller: &Caller, place: Place, content: &str, options: &Options) -> Result<Plan> {
+        let Some(now) = self.snapshot(&place, options.declared, content)? else {
+            let before = self.blank(&place, options)?;
+            let body = if before.raw().is_empty() { content } else { content.trim_start_matches('\u{FEFF}') };
+            let text = before.codec().encode(body)?;
+            let splice = Splice::new(Span::at(before.raw().len()), text, 0);
+            let changes = ChangeSet::new(&before, [splice]).unwrap_or_else(|_| ChangeSet::none(&before));
+            return Ok(Plan::create(place, before, changes, Vec::new()));
+        };
+        let reject = options.on_stale == OnStale::Reject || !options.on_stale_asked;
+        match self.base(caller, options, &place, &now)? {
+            Base::Fresh { lines } => {
+                let missing = lines.missing(now.snapshot.lines().count(now.snapshot.text()) as u64);
+                if !missing.is_empty() {
+                    return Err(stale::partly_read(&place, &missing));
+                }
+                let changes = whole(&now.snapshot, content)?;
+                Ok(Plan::edit(place, now, changes, Vec::new(), Lines::all()))
+            }
+            Base::Lost => Err(stale::lost(self, caller, &place, &now)),
+            // A whole text says something about every line, so it is merged only when the caller asks for it.
+            Base::Stale { .. } if reject => Err(stale::lost(self, caller, &place, &now)),
+            Base::Stale { seen, lines } => {
+                let missing = lines.missing(seen.lines().count(seen.text()) as u64);
+                if !missing.is_empty() {
+                    return Err(stale::partly_read(&place, &missing));
+                }
+                let op = Op { at: Locator::Whole, text: reading_of(content) };
+                self.plan_stale(caller, place, now, (&seen, lines), (&[op], Order::Together), options)
+            }
+        }
+    }
+
+    /// The empty text of a file to be created, in the encoding declared for it.
+    fn blank(&self, place: &Place, options: &Options) -> Result<Snapshot> {
+        let configured = || encoding::configured(self.config(), self.store(), place);
+        let (declared, marked) = match options.declared {
+            Some(declared) => (Some(declared), declared.charset.unit() == 2),
+            None => configured().map_or((None, false), |it| (Some(it.declared), it.mark)),
+        };
+        let mark: &[u8] = match declared.filter(|_| marked).map(|it| it.charset) {
+            Some(Charset::Utf8) => b"\xEF\xBB\xBF",
+            Some(Charset::Utf16Le) => b"\xFF\xFE",
+            Some(Charset::Utf16Be) => b"\xFE\xFF",
+            _ => b"",
+        };
+        Snapshot::open(mark.to_vec(), declared)
+    }
+
+    /// Hop 7: the only writer. Stages, checks again under the lock, publishes.
+    fn commit(&self, plan: &Plan) -> Result<Vec<Written>> {
+        let pieces: Vec<&[u8]> = plan.changes.pieces(plan.before.raw()).collect();
+        let expect = match &plan.now {
+            Some(now) => Expect::Version { bytes: now.snapshot.raw(), stamp: &now.stamp },
+            None => Expect::Missing,
+        };
+        let drafts = [Draft { place: &plan.place, expect, pieces: &pieces }];
+        self.store().stage(&drafts, self.config().durability)?.commit()
+    }
+
+    /// Hop 8: the session knows what it wrote; the receipt says what happened.
+    fn settle(&self, caller: &Caller, mut plan: Plan, written: Vec<Written>) -> Receipt {
+        let Some(written) = written.into_iter().next() else { return Receipt::new(plan, None, false) };
+        let content = emendate_core::ContentId::of_pieces(plan.changes.pieces(plan.before.raw()));
+        let record = seen::written(content, written.stamp, plan.lines.clone());
+        let splices: Vec<(Range<usize>, &[u8])> =
+            plan.changes.splices().iter().map(|splice| (splice.span.range(), &*splice.text)).collect();
+        let full = || plan.changes.apply(&plan.before);
+        let body = match &plan.now {
+            Some(now) => Body::Change { base: now.snapshot.id(), splices: &splices, full: &full },
+            None => Body::Change { base: content, splices: &[], full: &full },
+        };
+        let trouble = self.remember(caller, &plan.place, &record, &body);
+        plan.notes.extend(trouble);
+        plan.notes.extend(written.notes.iter().cloned());
+        Receipt::new(plan, Some((content, written)), false)
+    }
+
+    /// Keeps the buffers of a plan that has served.
+    pub(crate) fn finish(&self, plan: Plan) {
+        drop(plan.before);
+        if let Some(now) = plan.now {
+            self.recycle(now.snapshot);
+        }
+    }
+}
+
+impl Plan {
+    fn edit(place: Place, now: Opened, changes: ChangeSet, ops: Vec<Outcome>, lines: Lines) -> Plan {
+        let before = now.snapshot.clone();
+        Plan { place, now: Some(now), before, changes, ops, merged: false, lines, notes: Vec::new() }
+    }
+
+    fn create(place: Place, before: Snapshot, changes: ChangeSet, ops: Vec<Outcome>) -> Plan {
+        Plan { place, now: None, before, changes, ops, merged: false, lines: Lines::all(), notes: Vec::new() }
+    }
+}
+
+fn settings(options: &Options, stale: bool) -> Settings {
+    Settings { matching: options.matching, stale }
+}
+
+/// The change that makes `content` the whole text; none when it already is.
+fn whole(now: &Snapshot, content: &str) -> Result<ChangeSet> {
+    let op = Op { at: Locator::Whole, text: reading_of(content) };
+    match resolve(now, &[op], Order::Together, Settings::default()) {
+        Ok(resolved) => Ok(resolved.changes),
+        Err(error) if error.code() == Code::EditNoChange => Ok(ChangeSet::none(now)),
+        Err(error) => Err(error),
+    }
+}
+
+fn raced(error: Error) -> Error {
+    if error.code() != Code::ConflictRaced {
+        return error;
+    }
+    let what = error.message().to_owned();
+    Error::new(Code::ConflictRaced, "File has been unexpectedly modified. Read it again before attempting to write it.")
+        .evidence(what)
+        .evidence(error.evidence_text())
+        .next("Another program keeps writing this file. Read it again, then repeat the call; nothing was changed.")
+}
+
+fn notebook(place: &Place) -> Error {
+    Error::new(Code::FileNotebook, "File is a Jupyter Notebook. Use the NotebookEdit to edit this file.")
+        .evidence(place.absolute().display().to_string())
+        .next("Edit the notebook by cells with notebook_edit; text edits would break its JSON.")
+}

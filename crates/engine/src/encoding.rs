@@ -1,0 +1,68 @@
+//! The encoding somebody declared for a file: the call, the configuration, `.editorconfig`.
+
+use crate::config::Config;
+use ec4rs::{ConfigParser, Properties, PropertiesSource as _};
+use emendate_core::{Charset, Code, Declared, Error, Result};
+use emendate_fs::{Place, Store};
+use std::path::Path;
+
+/// `.editorconfig` files larger than this are ignored.
+const MAX_EDITORCONFIG: u64 = 1 << 20;
+
+/// The encoding a call names.
+///
+/// Errors: `call.invalid` for labels nobody knows.
+pub(crate) fn by_call(label: &str) -> Result<Declared> {
+    Charset::for_label(label).map(|charset| Declared { charset, by_call: true }).ok_or_else(|| {
+        Error::new(Code::CallInvalid, format!("`{label}` is not an encoding that can be edited."))
+            .next("Use a name such as utf-8, utf-16le, latin1, windows-1252, shift_jis, gbk, big5, euc-kr or koi8-r.")
+    })
+}
+
+/// The encoding that configuration files declare for a place. `mark` tells that new files begin with a byte order mark.
+pub(crate) struct Configured {
+    pub(crate) declared: Declared,
+    pub(crate) mark: bool,
+}
+
+/// Looks in the configuration, then in the `.editorconfig` files from the root down to the file; the nearest wins.
+pub(crate) fn configured(config: &Config, store: &dyn Store, place: &Place) -> Option<Configured> {
+    let path = place.relative().to_string_lossy();
+    let ruled = config.encodings.iter().find(|(rule, _)| rule.matches(&path)).map(|(_, charset)| *charset);
+    if let Some(charset) = ruled {
+        let mark = charset.unit() == 2;
+        return Some(Configured { declared: Declared { charset, by_call: false }, mark });
+    }
+    let label = editorconfig(store, place)?;
+    let charset = Charset::for_label(&label)?;
+    let mark = label == "utf-8-bom" || charset.unit() == 2;
+    Some(Configured { declared: Declared { charset, by_call: false }, mark })
+}
+
+fn editorconfig(store: &dyn Store, place: &Place) -> Option<String> {
+    let root = place.absolute().ancestors().nth(place.relative().components().count())?;
+    let folders = place.absolute().ancestors().skip(1).take_while(|folder| folder.starts_with(root));
+    let mut found: Vec<(&Path, Vec<u8>)> = Vec::new();
+    for folder in folders {
+        let bytes = store
+            .admit(&folder.join(".editorconfig"))
+            .and_then(|place| store.read(&place, MAX_EDITORCONFIG, Vec::new()));
+        let Ok(Some(version)) = bytes else { continue };
+        let root = ConfigParser::new(&version.bytes[..]).is_ok_and(|parser| parser.is_root);
+        found.push((folder, version.bytes));
+        if root {
+            break;
+        }
+    }
+    let mut properties = Properties::new();
+    for (folder, bytes) in found.iter().rev() {
+        let Ok(parser) = ConfigParser::new(&bytes[..]) else { continue };
+        let Ok(below) = place.absolute().strip_prefix(folder) else { continue };
+        for section in parser.flatten() {
+            // A section that does not apply leaves the properties as they are.
+            let _ = (&section).apply_to(&mut properties, below);
+        }
+    }
+    let label = properties.get_raw_for_key("charset").into_str().to_ascii_lowercase();
+    (!label.is_empty() && label != "unset").then_some(label)
+}

@@ -1,0 +1,171 @@
+//! The engine: what every use case shares. Opening a file is hop 3 of an edit: admit the path, policy, read, decode.
+
+use crate::config::Config;
+use crate::encoding;
+use crate::policy::{self, Access};
+use crate::shelves::{Shelves, State};
+use crate::suggest;
+use emendate_core::{Code, Declared, Error, Result, Settled, Snapshot};
+use emendate_fs::{Local, Place, Stamp, Store};
+use emendate_history::Sessions;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// Buffers kept for the next file, and the largest one worth keeping.
+const POOL: usize = 4;
+const POOLED: usize = 16 << 20;
+
+/// Reads, edits and writes files below its roots, for any number of callers at once.
+pub struct Engine {
+    store: Box<dyn Store>,
+    shelves: Shelves,
+    config: Config,
+    pool: Mutex<Vec<Vec<u8>>>,
+    notices: Mutex<Vec<String>>,
+}
+
+/// A file as it is now.
+pub(crate) struct Opened {
+    pub(crate) snapshot: Snapshot,
+    pub(crate) stamp: Stamp,
+    pub(crate) racy: bool,
+}
+
+impl Engine {
+    /// An engine over directories of the local disk. Reads `emend.toml` (or `.emend.toml`) of each root.
+    ///
+    /// Errors: a root that is no directory, a configuration file that is wrong.
+    pub fn open(roots: &[PathBuf], state: State, config: Config) -> Result<Engine> {
+        Engine::over(Box::new(Local::open(roots)?), state, config)
+    }
+
+    /// An engine over any store.
+    ///
+    /// Errors: a configuration file that is wrong.
+    pub fn over(store: Box<dyn Store>, state: State, mut config: Config) -> Result<Engine> {
+        let mut notices = Vec::new();
+        for root in store.roots() {
+            for name in ["emend.toml", ".emend.toml"] {
+                let path = root.canonical.join(name);
+                let Ok(place) = store.admit(&path) else { continue };
+                let Some(version) = store.read(&place, 1 << 20, Vec::new())? else { continue };
+                let text = String::from_utf8_lossy(&version.bytes);
+                config = config.with_file(&text, &path.display().to_string(), false)?;
+                if text.contains("allow") {
+                    notices.push(format!(
+                        "{}: a project file cannot allow guarded paths; that part is ignored.",
+                        path.display()
+                    ));
+                }
+                break;
+            }
+        }
+        let shelves = Shelves::new(state, store.roots().len());
+        Ok(Engine { store, shelves, config, pool: Mutex::default(), notices: Mutex::new(notices) })
+    }
+
+    /// The directories that can be reached, canonical.
+    pub fn roots(&self) -> Vec<&Path> {
+        self.store.roots().iter().map(|root| &*root.canonical).collect()
+    }
+
+    /// The settings in force.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Messages for a person about the configuration and the session store; each is handed out once.
+    pub fn notices(&self) -> Vec<String> {
+        let mut all = std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner));
+        all.extend(self.shelves.notices());
+        all
+    }
+
+    pub(crate) fn store(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    pub(crate) fn sessions(&self, place: &Place) -> &dyn Sessions {
+        self.shelves.of(self.store.roots(), place)
+    }
+
+    /// Lets a path through the sandbox and the policy.
+    pub(crate) fn admit(&self, path: &str, access: Access) -> Result<Place> {
+        let place = self.store.admit(Path::new(path))?;
+        policy::check(&self.config, &place, access)?;
+        Ok(place)
+    }
+
+    /// The file as it is now, decoded; `None` when there is none. `fresh_text` is text that may be put into it.
+    pub(crate) fn snapshot(
+        &self,
+        place: &Place,
+        declared: Option<Declared>,
+        fresh_text: &str,
+    ) -> Result<Option<Opened>> {
+        let Some(version) = self.store.read(place, self.config.max_file, self.buffer())? else { return Ok(None) };
+        let (stamp, racy) = (version.stamp, version.racy);
+        let snapshot = self.decode(place, version.bytes, declared, fresh_text)?;
+        Ok(Some(Opened { snapshot, stamp, racy }))
+    }
+
+    /// Decodes a version of a file. Configuration files are asked for the encoding only where it could matter: bytes
+    /// that are not UTF-8 text, and plain ASCII that is about to get other characters.
+    pub(crate) fn decode(
+        &self,
+        place: &Place,
+        bytes: Vec<u8>,
+        declared: Option<Declared>,
+        fresh_text: &str,
+    ) -> Result<Snapshot> {
+        let told = |error: Error| error.prefixed(&format!("{}: ", place.absolute().display()));
+        let configured = || encoding::configured(&self.config, self.store(), place).map(|it| it.declared);
+        let nul = memchr::memchr(0, &bytes[..bytes.len().min(8192)]).is_some();
+        let declared = declared.or_else(|| if nul { configured() } else { None });
+        let snapshot = Snapshot::open(bytes, declared).map_err(told)?;
+        let guessed = snapshot.codec().settled == Settled::Guessed;
+        if declared.is_some() || !(guessed || (!fresh_text.is_ascii() && snapshot.raw().is_ascii())) {
+            return Ok(snapshot);
+        }
+        match configured() {
+            Some(declared) => Snapshot::open(snapshot.raw().to_vec(), Some(declared)).map_err(told),
+            None => Ok(snapshot),
+        }
+    }
+
+    /// The error for a file that is not there, with a name that may be meant.
+    pub(crate) fn missing(&self, place: &Place, cwd: Option<&Path>) -> Error {
+        let mut message = "File does not exist.".to_owned();
+        let home = self.store.roots().get(place.root()).map(|root| &*root.canonical);
+        if let Some(cwd) = cwd.filter(|cwd| home.is_some_and(|home| home != *cwd)) {
+            message.push_str(&format!(" Current working directory: {}.", cwd.display()));
+        }
+        let names = self.store.siblings(place).unwrap_or_default();
+        let meant = suggest::near(place.absolute(), &names);
+        if let Some(meant) = &meant {
+            message.push_str(&format!(" Did you mean {}?", meant.display()));
+        }
+        let error = Error::new(Code::FileMissing, message).evidence(place.absolute().display().to_string());
+        match meant {
+            Some(meant) => error
+                .next(format!("Repeat the call with {}.", meant.display()))
+                .fact("did_you_mean", meant.display().to_string()),
+            None => error.next("Check the path; to create the file, use write."),
+        }
+    }
+
+    /// A buffer to read into; give it back with [`Engine::recycle`].
+    fn buffer(&self) -> Vec<u8> {
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    }
+
+    /// Keeps a snapshot's buffer for the next file: fresh memory is the dearest part of reading a large one.
+    pub(crate) fn recycle(&self, snapshot: Snapshot) {
+        if let Some(buffer) = snapshot.into_buffer().filter(|buffer| buffer.capacity() <= POOLED) {
+            let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+            if pool.len() < POOL {
+                pool.push(buffer);
+            }
+        }
+    }
+}

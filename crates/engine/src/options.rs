@@ -1,0 +1,75 @@
+//! What a call may say beside its edit: the fields that every changing tool has.
+
+use crate::caller::{Caller, OnStale, Word};
+use crate::config::Config;
+use crate::encoding;
+use emendate_core::{Code, Declared, Error, Matching, Result, Tag};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// Fields that every changing tool takes.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct OptionFields {
+    /// The tag of the version this edit is based on, as a read or an edit returned it (default: the last one this session saw).
+    tag: Option<String>,
+    /// The file's encoding, if it is neither UTF-8 nor marked.
+    encoding: Option<String>,
+    /// If the file changed since it was read: merge (default), reject, markers or ask.
+    on_stale: Option<String>,
+    /// How much matching may forgive: standard (default), strict or exact.
+    r#match: Option<String>,
+    /// Work everything out and show it, write nothing.
+    dry_run: Option<bool>,
+}
+
+/// The names of the fields above.
+pub(crate) const OPTION_FIELDS: &[&str] = &["tag", "encoding", "on_stale", "match", "dry_run"];
+
+/// The rules one call runs under.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Options {
+    pub(crate) tag: Option<Tag>,
+    pub(crate) declared: Option<Declared>,
+    pub(crate) on_stale: OnStale,
+    /// Somebody asked for the policy above, rather than leaving it to the default.
+    pub(crate) on_stale_asked: bool,
+    pub(crate) matching: Matching,
+    pub(crate) dry_run: bool,
+}
+
+impl Options {
+    /// Takes the option fields out of a call's input; what is left is the edit.
+    ///
+    /// Errors: `call.invalid` for values that mean nothing.
+    pub(crate) fn take(input: &mut Value, caller: &Caller, config: &Config) -> Result<Options> {
+        let mut fields = Map::new();
+        if let Value::Object(input) = input {
+            for name in OPTION_FIELDS {
+                if let Some(value) = input.shift_remove(*name) {
+                    fields.insert((*name).to_owned(), value);
+                }
+            }
+        }
+        let fields: OptionFields =
+            emendate_core::formats::from_json(emendate_core::formats::Input::Json(Value::Object(fields)))?;
+        let on_stale = fields.on_stale.as_deref().map(|word| OnStale::parse("on_stale", word)).transpose()?;
+        let asked = on_stale.or(caller.on_stale);
+        Ok(Options {
+            tag: fields.tag.as_deref().map(tag).transpose()?,
+            declared: fields.encoding.as_deref().map(encoding::by_call).transpose()?,
+            on_stale: asked.unwrap_or(config.on_stale),
+            on_stale_asked: asked.is_some(),
+            matching: fields.r#match.as_deref().map_or(Ok(config.matching), |word| Matching::parse("match", word))?,
+            dry_run: fields.dry_run.unwrap_or(false) || caller.dry_run,
+        })
+    }
+}
+
+fn tag(text: &str) -> Result<Tag> {
+    text.parse().map_err(|()| {
+        Error::new(Code::CallInvalid, format!("`{text}` is not a tag: a tag is eight hexadecimal digits."))
+            .next("Use data.tag of a read or edit reply, or leave tag out.")
+    })
+}

@@ -1,0 +1,244 @@
+//! Reading: lines in marks, a tag for the version, and the record of what was shown.
+
+use crate::caller::Caller;
+use crate::encoding;
+use crate::engine::{Engine, Opened};
+use crate::policy::Access;
+use crate::reply::Answer;
+use crate::shelves::key;
+use emendate_core::marks::{MARKS, Marks};
+use emendate_core::{Code, Error, Result, Settled, Snapshot, formats};
+use emendate_history::{Body, How, Lines, Record};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// Lines shown when the call names no limit.
+pub const DEFAULT_LIMIT: usize = 2000;
+/// Characters of a line that are shown.
+const LINE_WIDTH: usize = 2000;
+/// Characters of a reply (seed 001, `maxResultSizeChars`).
+pub const MAX_REPLY: usize = 100_000;
+
+/// The input of `read`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Args {
+    /// The absolute path of the file to read.
+    file_path: String,
+    /// The line to start at, 1 for the first.
+    #[serde(default)]
+    offset: Option<usize>,
+    /// How many lines to show (default 2000).
+    #[serde(default)]
+    limit: Option<usize>,
+    /// How lines are marked: `numbered` (default) or `plain`.
+    #[serde(default)]
+    format: Option<String>,
+    /// The file's encoding, if it is neither UTF-8 nor marked.
+    #[serde(default)]
+    encoding: Option<String>,
+}
+
+/// What a page of a file looks like.
+struct Page {
+    text: String,
+    lines: Lines,
+    /// Lines that were cut, with the number of characters left out.
+    cut: Vec<(usize, usize)>,
+    from: usize,
+    shown: usize,
+    total: usize,
+}
+
+impl Engine {
+    /// The tool `read`.
+    pub(crate) fn read(&self, caller: &Caller, input: Value) -> Result<Answer> {
+        let args: Args = formats::from_json(formats::Input::Json(input))?;
+        let marks = match &args.format {
+            None => &MARKS[0],
+            Some(name) => Marks::named(name).ok_or_else(|| unknown_marks(name))?,
+        };
+        let declared = args.encoding.as_deref().map(encoding::by_call).transpose()?;
+        let place = self.admit(&args.file_path, Access::Read)?;
+        let Some(opened) = self.snapshot(&place, declared, "")? else {
+            return Err(self.missing(&place, caller.cwd.as_deref()));
+        };
+        let page = page(&opened.snapshot, &args, marks)?;
+        let Opened { snapshot, stamp, racy } = opened;
+        let record = Record {
+            content: snapshot.id(),
+            stamp,
+            racy,
+            lines: page.lines.clone(),
+            how: How::Read,
+            offset: args.offset.map(|it| it as u64),
+            limit: args.limit.map(|it| it as u64),
+        };
+        self.sessions(&place).record(&caller.session, key(&place), &record, &Body::Bytes(snapshot.raw()))?;
+        let mut answer = answer(&snapshot, page, &args);
+        if let Some(link) = place.via_link() {
+            remind(
+                &mut answer.text,
+                &format!("{} is a symbolic link; this is {}.", link.display(), place.absolute().display()),
+            );
+        }
+        answer.data.insert("filePath".to_owned(), place.absolute().display().to_string().into());
+        self.recycle(snapshot);
+        Ok(answer)
+    }
+}
+
+fn unknown_marks(name: &str) -> Error {
+    let names: Vec<&str> = MARKS.iter().map(|marks| marks.name).collect();
+    Error::new(Code::CallInvalid, format!("`{name}` is not a way to show lines."))
+        .next(format!("Use one of: {}.", names.join(", ")))
+}
+
+/// Renders the lines asked for.
+///
+/// Errors: `read.range` past the end, `read.too_large` with ranges that fit.
+fn page(snapshot: &Snapshot, args: &Args, marks: &Marks) -> Result<Page> {
+    let text = snapshot.text();
+    let total = snapshot.lines().count(text);
+    let from = args.offset.unwrap_or(1).max(1);
+    let limit = args.limit.unwrap_or(DEFAULT_LIMIT);
+    if limit == 0 {
+        return Err(Error::new(Code::CallInvalid, "limit must be at least 1.")
+            .next("Leave limit out, or give a number of lines."));
+    }
+    if from > total.max(1) {
+        return Err(Error::new(Code::ReadRange, format!("The file has {total} lines, so there is no line {from}."))
+            .next(format!("Read it with an offset from 1 to {total}."))
+            .fact("total_lines", total));
+    }
+    let span = snapshot.lines().span_of(text, from, from.saturating_add(limit - 1));
+    let mut page = Page {
+        text: String::with_capacity(span.len() + span.len() / 4),
+        lines: Lines::none(),
+        cut: Vec::new(),
+        from,
+        shown: 0,
+        total,
+    };
+    let mut chars = 0;
+    for (number, line) in (from..).zip(text[span.range()].split_inclusive('\n')) {
+        let line = line.strip_suffix('\n').unwrap_or(line);
+        let before = page.text.len();
+        match cut_at(line) {
+            None => {
+                (marks.line)(&mut page.text, number, line);
+                page.lines.add(number as u64, number as u64);
+            }
+            Some((at, left)) => {
+                let row = format!("{} ⟪{left} more characters of this line are not shown⟫", &line[..at]);
+                (marks.line)(&mut page.text, number, &row);
+                page.cut.push((number, left));
+            }
+        }
+        // Only the rows just written are counted, so the whole stays one pass.
+        chars += page.text[before..].chars().count();
+        page.shown += 1;
+        if chars > MAX_REPLY {
+            return Err(too_large(snapshot, from, limit.min(total - from + 1), total));
+        }
+    }
+    if from == 1 && page.shown == total && page.cut.is_empty() {
+        page.lines = Lines::all();
+    }
+    Ok(page)
+}
+
+/// Where a line is cut and how many characters are left out; `None` for lines that are shown whole.
+fn cut_at(line: &str) -> Option<(usize, usize)> {
+    if line.len() <= LINE_WIDTH {
+        return None;
+    }
+    let (at, _) = line.char_indices().nth(LINE_WIDTH)?;
+    Some((at, line[at..].chars().count()))
+}
+
+fn too_large(snapshot: &Snapshot, from: usize, lines: usize, total: usize) -> Error {
+    let text = snapshot.text();
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    let (mut start, mut size) = (from, 0);
+    let part = &text[snapshot.lines().span_of(text, from, from + lines - 1).range()];
+    for (number, line) in (from..).zip(part.split_inclusive('\n')) {
+        // Number, TAB and line end; a cut line carries its mark.
+        let cost = line.chars().count().min(LINE_WIDTH + 70) + 8;
+        if size + cost > MAX_REPLY && number > start {
+            ranges.push((start, number - start));
+            (start, size) = (number, 0);
+            if ranges.len() == 20 {
+                break;
+            }
+        }
+        size += cost;
+    }
+    if ranges.len() < 20 {
+        ranges.push((start, from + lines - start));
+    }
+    let calls: Vec<String> = ranges.iter().map(|(offset, limit)| format!("offset {offset}, limit {limit}")).collect();
+    let list: Vec<Value> = ranges.iter().map(|(offset, limit)| json!({ "offset": offset, "limit": limit })).collect();
+    Error::new(
+        Code::ReadTooLarge,
+        format!(
+            "The reply would be larger than {MAX_REPLY} characters; the file has {total} lines in {} bytes.",
+            snapshot.raw().len()
+        ),
+    )
+    .evidence(format!("Parts that fit: {}", calls.join("; ")))
+    .next(format!("Read one part, e.g. with {}.", calls.first().map_or("a smaller limit", String::as_str)))
+    .fact("total_lines", total)
+    .fact("ranges", list)
+}
+
+fn answer(snapshot: &Snapshot, page: Page, args: &Args) -> Answer {
+    let Page { mut text, cut, from, shown, total, .. } = page;
+    let codec = snapshot.codec();
+    if snapshot.text().is_empty() {
+        text.push_str("<system-reminder>Warning: the file exists but the contents are empty.</system-reminder>");
+    }
+    let last = from + shown.saturating_sub(1);
+    if last < total && args.limit.is_none() {
+        remind(&mut text, &format!("Lines {from} to {last} of {total} are shown. Read on with offset {}.", last + 1));
+    }
+    if !cut.is_empty() {
+        let lines: Vec<String> = cut.iter().take(10).map(|(line, _)| line.to_string()).collect();
+        remind(&mut text, &format!("Lines longer than {LINE_WIDTH} characters were cut: {}.", lines.join(", ")));
+    }
+    if codec.settled == Settled::Guessed {
+        remind(
+            &mut text,
+            &format!(
+                "The file is not UTF-8; it is shown as {}, which is a guess. To write non-ASCII text into it, name its encoding.",
+                codec.charset.name()
+            ),
+        );
+    }
+    let ends = snapshot.line_ends();
+    let data = json!({
+        "tag": snapshot.id().tag().to_string(),
+        "offset": from,
+        "lines": shown,
+        "totalLines": total,
+        "size": snapshot.raw().len(),
+        "partial": shown < total || !cut.is_empty(),
+        "encoding": codec.charset.name(),
+        "byteOrderMark": codec.mark > 0,
+        "lineEnds": if ends.mixed() { "mixed" } else { ends.majority().name() },
+        "cutLines": cut.iter().map(|(line, left)| json!({ "line": line, "charactersLeftOut": left })).collect::<Vec<Value>>(),
+    });
+    let Value::Object(data) = data else { return Answer { text, ..Answer::default() } };
+    Answer { text, data }
+}
+
+/// Appends a remark in the form models know from the Read tool of the seeds.
+pub(crate) fn remind(text: &mut String, what: &str) {
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text.push_str("<system-reminder>");
+    text.push_str(what);
+    text.push_str("</system-reminder>\n");
+}

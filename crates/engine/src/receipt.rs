@@ -1,0 +1,145 @@
+//! What was done, in words for a model and fields for a program.
+
+use crate::edit::Plan;
+use crate::reply::Answer;
+use crate::stale::reply_hunks;
+use emendate_core::explain::{self, DiffStat};
+use emendate_core::{ContentId, Outcome, Tier};
+use emendate_fs::Written;
+use serde_json::{Map, Value, json};
+
+/// Characters of snippet in a reply (seed 000).
+const SNIPPET: usize = 1000;
+/// Bytes of the original file that a reply carries along.
+const ORIGINAL: usize = 64 << 10;
+/// Operations whose own diffs a reply lists.
+const LISTED: usize = 100;
+
+/// What a request did, or would do.
+pub(crate) struct Receipt {
+    plan: Plan,
+    written: Option<(ContentId, Written)>,
+    dry_run: bool,
+}
+
+impl Receipt {
+    pub(crate) fn new(plan: Plan, written: Option<(ContentId, Written)>, dry_run: bool) -> Receipt {
+        Receipt { plan, written, dry_run }
+    }
+
+    /// The answer; `edits` are the texts the caller sent, in order.
+    pub(crate) fn answer(self, edits: &[(String, String)], replace_all: bool) -> (Answer, Plan) {
+        let Receipt { plan, written, dry_run } = self;
+        let hunks = reply_hunks(&plan.before, &plan.changes);
+        let stat = explain::stat(&hunks);
+        let path = plan.place.absolute().display().to_string();
+        let replacements: usize = plan.ops.iter().map(|op| op.places).sum();
+        let mut text = headline(&plan, &path, stat, replacements, dry_run);
+        let mut notes: Vec<String> = Vec::new();
+        if let Some(link) = plan.place.via_link() {
+            notes.push(format!("{} is a symbolic link; its target {path} was edited.", link.display()));
+        }
+        notes.extend(plan.notes.iter().cloned());
+        notes.extend(plan.ops.iter().enumerate().flat_map(|(index, op)| told(index, op, plan.ops.len())));
+        for note in &notes {
+            text.push_str("Note: ");
+            text.push_str(note);
+            text.push('\n');
+        }
+        text.push_str(&explain::snippet(&hunks, SNIPPET));
+        let mut data = Map::new();
+        let mut put = |key: &str, value: Value| {
+            data.insert(key.to_owned(), value);
+        };
+        put("filePath", path.into());
+        put("type", if plan.now.is_none() { "create" } else { "update" }.into());
+        if let ([(old, new)], [op]) = (edits, &*plan.ops) {
+            put("oldString", if plan.now.is_none() { old.clone() } else { op.old.clone() }.into());
+            put("newString", new.clone().into());
+            put("replaceAll", replace_all.into());
+        } else if !plan.ops.is_empty() {
+            put("edits", per_edit(&plan, edits));
+        }
+        if !plan.ops.is_empty() {
+            put("replacements", replacements.into());
+        }
+        if plan.before.raw().len() <= ORIGINAL && plan.now.is_some() {
+            put("originalFile", plan.before.text().into());
+        }
+        put("structuredPatch", explain::structured(&hunks));
+        put("userModified", false.into());
+        put("linesAdded", stat.added.into());
+        put("linesRemoved", stat.removed.into());
+        put("merged", plan.merged.into());
+        put("notes", notes.into());
+        put("dryRun", dry_run.into());
+        match &written {
+            Some((content, written)) => {
+                put("tag", content.tag().to_string().into());
+                put("writtenBy", written.method.as_str().into());
+            }
+            None if !dry_run => put("tag", plan.before.id().tag().to_string().into()),
+            None => {}
+        }
+        (Answer { text, data }, plan)
+    }
+}
+
+fn headline(plan: &Plan, path: &str, stat: DiffStat, replacements: usize, dry_run: bool) -> String {
+    if plan.changes.is_empty() && plan.now.is_some() {
+        return format!("The file {path} already has exactly this text; nothing was written.\n");
+    }
+    let verb = match (plan.now.is_none(), dry_run) {
+        (true, false) => "created",
+        (true, true) => "would be created",
+        (false, false) => "updated",
+        (false, true) => "would be updated",
+    };
+    let be = if dry_run { "" } else { "has been " };
+    let count = match replacements {
+        0 => String::new(),
+        1 => "1 replacement, ".to_owned(),
+        n => format!("{n} replacements, "),
+    };
+    let (added, removed) = (stat.added, stat.removed);
+    format!("The file {path} {be}{verb}: {count}+{added} -{removed} lines.\n")
+}
+
+/// What an operation has to say for itself.
+fn told(index: usize, op: &Outcome, of: usize) -> Vec<String> {
+    let name = if of > 1 { format!("edits[{index}]: ") } else { String::new() };
+    op.notes.iter().map(|note| format!("{name}{note}")).collect()
+}
+
+/// Each edit with its own summary and diff.
+fn per_edit(plan: &Plan, edits: &[(String, String)]) -> Value {
+    let one = |(index, (op, (_, new))): (usize, (&Outcome, &(String, String)))| {
+        let mut out = json!({
+            "index": index,
+            "oldString": op.old,
+            "newString": new,
+            "replacements": op.places,
+            "tier": op.tier.number(),
+            "summary": summary(op, new),
+        });
+        // Edits in turn were made on texts that are gone; their part of the whole is in the total.
+        if op.changes.base() == plan.before.id() && index < LISTED {
+            out["structuredPatch"] = explain::structured(&explain::hunks(&plan.before, &op.changes, 1));
+        }
+        out
+    };
+    plan.ops.iter().zip(edits).enumerate().map(one).collect()
+}
+
+fn summary(op: &Outcome, new: &str) -> String {
+    let cut = |text: &str| {
+        let line = text.trim().lines().next().unwrap_or_default();
+        let short: String = line.chars().take(40).collect();
+        if short.len() < text.trim().len() { format!("{short}…") } else { short }
+    };
+    let tier = if op.tier == Tier::Exact { String::new() } else { format!(" ({})", op.tier.name()) };
+    match (op.places, new.is_empty()) {
+        (places, true) => format!("deleted {places}×: {}{tier}", cut(&op.old)),
+        (places, false) => format!("replaced {places}×: {} → {}{tier}", cut(&op.old), cut(new)),
+    }
+}

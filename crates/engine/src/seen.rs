@@ -1,0 +1,165 @@
+//! What a session knows of a file when it edits it: the version it saw, and which lines of it.
+
+use crate::caller::{Caller, Unread};
+use crate::engine::{Engine, Opened};
+use crate::options::Options;
+use crate::shelves::key;
+use emendate_core::explain::{self, LineKind};
+use emendate_core::{ChangeSet, Code, Error, Result, Snapshot};
+use emendate_fs::{Place, Stamp};
+use emendate_history::{Body, How, Lines, Record};
+use serde_json::json;
+
+/// The version an edit is based on.
+pub(crate) enum Base {
+    /// The file is as it was when the caller saw it, or nothing had to be seen.
+    Fresh { lines: Lines },
+    /// The file changed; this is what the caller saw.
+    Stale { seen: Snapshot, lines: Lines },
+    /// The file changed, and what the caller saw was not kept.
+    Lost,
+}
+
+impl Engine {
+    /// Finds the version the caller was looking at.
+    ///
+    /// Errors: `read.required`, `stale.unknown_tag`.
+    pub(crate) fn base(&self, caller: &Caller, options: &Options, place: &Place, now: &Opened) -> Result<Base> {
+        let sessions = self.sessions(place);
+        let record = match options.tag {
+            Some(tag) if tag == now.snapshot.id().tag() => match sessions.by_tag(key(place), tag)? {
+                Some(record) if record.content == now.snapshot.id() => return Ok(Base::Fresh { lines: record.lines }),
+                // A tag is made of the content, so whoever names the present one has seen it somewhere.
+                _ => return Ok(Base::Fresh { lines: Lines::all() }),
+            },
+            Some(tag) => sessions.by_tag(key(place), tag)?.ok_or_else(|| unknown_tag(place, options))?,
+            None => match sessions.latest(&caller.session, key(place))? {
+                Some(record) => record,
+                None if caller.unread == Unread::Allow || now.snapshot.text().trim().is_empty() => {
+                    return Ok(Base::Fresh { lines: Lines::all() });
+                }
+                None => return Err(unread(place)),
+            },
+        };
+        // An equal stamp proves an equal content unless it was racily clean when it was taken.
+        let untouched = !record.racy && record.stamp.same_version(&now.stamp);
+        if untouched || record.content == now.snapshot.id() {
+            return Ok(Base::Fresh { lines: record.lines });
+        }
+        let Some(bytes) = sessions.bytes(record.content)? else {
+            // Nothing was ever shown that could be overwritten unseen when anything goes.
+            return Ok(if caller.unread == Unread::Allow && options.tag.is_none() {
+                Base::Fresh { lines: Lines::all() }
+            } else {
+                Base::Lost
+            });
+        };
+        let seen = self.decode(place, bytes, options.declared, "")?;
+        Ok(Base::Stale { seen, lines: record.lines })
+    }
+
+    /// Remembers a version as known to the session; a store that fails must not fail an edit that is already on disk.
+    pub(crate) fn remember(&self, caller: &Caller, place: &Place, record: &Record, body: &Body<'_>) -> Option<String> {
+        let result = self.sessions(place).record(&caller.session, key(place), record, body);
+        result.err().map(|error| {
+            format!(
+                "The session store could not remember this version, so read the file before the next edit: {}",
+                error.message()
+            )
+        })
+    }
+
+    /// Remembers lines that an error has just shown, so that the next call needs no read.
+    pub(crate) fn serve(&self, caller: &Caller, place: &Place, now: &Opened, lines: Lines) {
+        let record = Record {
+            content: now.snapshot.id(),
+            stamp: now.stamp,
+            racy: now.racy,
+            lines,
+            how: How::Served,
+            offset: None,
+            limit: None,
+        };
+        // When this cannot be kept, the caller has to read; the error that is being answered says enough.
+        let _ = self.remember(caller, place, &record, &Body::Bytes(now.snapshot.raw()));
+    }
+}
+
+fn unread(place: &Place) -> Error {
+    let path = place.absolute().display().to_string();
+    Error::new(Code::ReadRequired, "File has not been read yet. Read it first before writing to it.")
+        .evidence(path.clone())
+        .next(format!("Call read with {}, then send this call again.", json!({ "file_path": path })))
+}
+
+fn unknown_tag(place: &Place, options: &Options) -> Error {
+    let tag = options.tag.map(|tag| tag.to_string()).unwrap_or_default();
+    let path = place.absolute().display().to_string();
+    Error::new(
+        Code::StaleUnknownTag,
+        format!("The tag {tag} names no known version of this file: it changed, or the tag is from elsewhere."),
+    )
+    .evidence(path.clone())
+    .next(format!(
+        "Call read with {}, then send this call again with the new tag or without one.",
+        json!({ "file_path": path })
+    ))
+}
+
+/// Carries lines over a change: what stands unchanged stays known, under its new number.
+pub(crate) fn carried(lines: &Lines, base: &Snapshot, changes: &ChangeSet) -> Lines {
+    if changes.is_empty() || lines.is_all() && changes.splices().is_empty() {
+        return lines.clone();
+    }
+    let total = base.lines().count(base.text()) as u64;
+    let mut out = Lines::none();
+    let mut keep = |from: u64, to: u64, moved: i64| {
+        let known = if lines.is_all() { vec![(from, to)] } else { overlaps(lines, from, to) };
+        for (from, to) in known.into_iter().filter(|(from, to)| from <= to) {
+            out.add(from.saturating_add_signed(moved), to.saturating_add_signed(moved));
+        }
+    };
+    let (mut next, mut moved) = (1u64, 0i64);
+    for hunk in explain::hunks(base, changes, 0) {
+        let old_start = hunk.old_start + usize::from(hunk.old_lines == 0);
+        keep(next, (old_start as u64).saturating_sub(1), moved);
+        next = (old_start + hunk.old_lines) as u64;
+        moved += hunk.new_lines as i64 - hunk.old_lines as i64;
+    }
+    keep(next, total, moved);
+    out
+}
+
+fn overlaps(lines: &Lines, from: u64, to: u64) -> Vec<(u64, u64)> {
+    let hit = lines.ranges().iter().map(|&(a, b)| (a.max(from), b.min(to)));
+    hit.filter(|(a, b)| a <= b).collect()
+}
+
+/// The lines a caller knows after its own change: what it knew, carried over, and what it wrote.
+pub(crate) fn after_writing(lines: &Lines, base: &Snapshot, changes: &ChangeSet) -> Lines {
+    if lines.is_all() {
+        return Lines::all();
+    }
+    let mut out = carried(lines, base, changes);
+    for hunk in explain::hunks(base, changes, 0) {
+        if hunk.new_lines > 0 {
+            out.add(hunk.new_start as u64, (hunk.new_start + hunk.new_lines - 1) as u64);
+        }
+    }
+    out
+}
+
+/// The lines of the new version that hunks show.
+pub(crate) fn shown(hunks: &[explain::Hunk]) -> Lines {
+    let mut out = Lines::none();
+    for hunk in hunks.iter().filter(|hunk| hunk.lines.iter().any(|line| line.kind != LineKind::Removed)) {
+        out.add(hunk.new_start as u64, (hunk.new_start + hunk.new_lines - 1) as u64);
+    }
+    out
+}
+
+/// The record of a version that the caller wrote.
+pub(crate) fn written(content: emendate_core::ContentId, stamp: Stamp, lines: Lines) -> Record {
+    // The stamp is as young as can be: it proves nothing until contents were compared once more.
+    Record { content, stamp, racy: true, lines, how: How::Wrote, offset: None, limit: None }
+}

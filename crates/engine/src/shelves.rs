@@ -1,0 +1,73 @@
+//! One memory of sessions per root, opened when first needed.
+
+use emendate_core::Result;
+use emendate_fs::{Place, RootInfo};
+use emendate_history::{Database, Limits, Memory, Sessions, root_key};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// Where sessions are remembered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// In this process only.
+    Memory,
+    /// In a database below this directory, shared by every process; keyed by root.
+    Directory(PathBuf),
+}
+
+/// The memories of all roots.
+pub(crate) struct Shelves {
+    state: State,
+    limits: Limits,
+    open: Vec<OnceLock<Box<dyn Sessions>>>,
+    notices: Mutex<Vec<String>>,
+}
+
+impl Shelves {
+    pub(crate) fn new(state: State, roots: usize) -> Shelves {
+        let open = (0..roots).map(|_| OnceLock::new()).collect();
+        Shelves { state, limits: Limits::default(), open, notices: Mutex::new(Vec::new()) }
+    }
+
+    /// The memory for a place. A database that cannot be opened is replaced by memory, with a notice.
+    pub(crate) fn of(&self, roots: &[RootInfo], place: &Place) -> &dyn Sessions {
+        static NOWHERE: OnceLock<Memory> = OnceLock::new();
+        let (Some(shelf), Some(root)) = (self.open.get(place.root()), roots.get(place.root())) else {
+            return NOWHERE.get_or_init(|| Memory::new(Limits::default()));
+        };
+        &**shelf.get_or_init(|| match &self.state {
+            State::Memory => Box::new(Memory::new(self.limits)),
+            State::Directory(directory) => match self.database(directory.join(root_key(&root.canonical))) {
+                Ok(database) => Box::new(database),
+                Err(error) => {
+                    self.notice(format!(
+                        "What was read cannot be remembered across processes: {} It is kept in memory for now.",
+                        error.message()
+                    ));
+                    Box::new(Memory::new(self.limits))
+                }
+            },
+        })
+    }
+
+    fn database(&self, directory: PathBuf) -> Result<Database> {
+        Database::open(&directory, self.limits)
+    }
+
+    fn notice(&self, text: String) {
+        self.notices.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+    }
+
+    /// Messages to show once.
+    pub(crate) fn notices(&self) -> Vec<String> {
+        let mut all = std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner));
+        all.extend(self.open.iter().filter_map(OnceLock::get).flat_map(|shelf| shelf.notices()));
+        all
+    }
+}
+
+/// The key of a file within its root's memory: its canonical absolute path.
+pub(crate) fn key(place: &Place) -> &[u8] {
+    place.absolute().as_os_str().as_bytes()
+}

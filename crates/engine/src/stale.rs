@@ -1,0 +1,170 @@
+//! A file that changed since it was read: what to say, and what to do when the caller asked for more than a refusal.
+
+use crate::caller::{Caller, OnStale};
+use crate::engine::{Engine, Opened};
+use crate::options::Options;
+use crate::seen;
+use emendate_core::explain::{self, Hunk};
+use emendate_core::{ChangeSet, Code, Conflict, Error, Rebased, Result, Snapshot, marks};
+use emendate_fs::Place;
+use serde_json::{Value, json};
+
+/// Bytes of diff in an error.
+const DIFF: usize = 6000;
+
+const CHANGED: &str = "File has been modified since read, either by the user or by a linter. Read it again before attempting to write it.";
+
+pub(crate) const MARKED: &str =
+    "Both sides changed the same lines: conflict markers were written, as asked. Resolve them with the next edit.";
+
+/// The caller's version is not there to merge with, or merging is off.
+pub(crate) fn lost(engine: &Engine, caller: &Caller, place: &Place, now: &Opened) -> Error {
+    let record = engine.sessions(place).latest(&caller.session, crate::shelves::key(place)).ok().flatten();
+    let bytes = record.and_then(|record| engine.sessions(place).bytes(record.content).ok().flatten());
+    let seen = bytes.and_then(|bytes| engine.decode(place, bytes, None, "").ok());
+    let error = changed(place);
+    match seen {
+        Some(seen) => {
+            let theirs = ChangeSet::between(&seen, &now.snapshot);
+            with_diff(engine, caller, place, now, (&seen, &theirs), error)
+        }
+        None => error.next(read_again(place)),
+    }
+}
+
+fn changed(place: &Place) -> Error {
+    Error::new(Code::StaleChanged, CHANGED).evidence(place.absolute().display().to_string())
+}
+
+fn read_again(place: &Place) -> String {
+    format!(
+        "Call read with {}, then send the edit again.",
+        json!({ "file_path": place.absolute().display().to_string() })
+    )
+}
+
+/// Adds what changed since the read, and lets the session know the lines it shows.
+fn with_diff(
+    engine: &Engine,
+    caller: &Caller,
+    place: &Place,
+    now: &Opened,
+    (seen, theirs): (&Snapshot, &ChangeSet),
+    error: Error,
+) -> Error {
+    let hunks = explain::hunks(seen, theirs, 3);
+    let diff = explain::unified(&place.absolute().display().to_string(), &hunks, DIFF);
+    let error =
+        error.evidence(format!("What changed since you read it:\n{diff}")).fact("diff", explain::structured(&hunks));
+    if diff.contains("(diff cut)") {
+        return error.next(read_again(place));
+    }
+    // What the session knew stays known where it did not change, and the hunks show the rest.
+    let record = engine.sessions(place).latest(&caller.session, crate::shelves::key(place)).ok().flatten();
+    let known =
+        record.filter(|record| record.content == seen.id()).map_or_else(emendate_history::Lines::none, |it| it.lines);
+    let mut lines = seen::carried(&known, seen, theirs);
+    lines.union(&seen::shown(&hunks));
+    engine.serve(caller, place, now, lines);
+    error
+        .next("Send the edit again, based on the text as it is now (shown above); no new read is needed.")
+        .fact("tag", now.snapshot.id().tag().to_string())
+}
+
+/// The edit does not even fit what the caller saw.
+pub(crate) fn unresolved(
+    engine: &Engine,
+    caller: &Caller,
+    place: &Place,
+    now: &Opened,
+    base: (&Snapshot, &ChangeSet),
+    error: &Error,
+) -> Error {
+    if !matches!(error.code(), Code::MatchNotFound | Code::MatchAmbiguous | Code::MatchCount) {
+        return error.clone();
+    }
+    let told = changed(place).evidence(format!("And in the version you read: {}", error.message()));
+    with_diff(engine, caller, place, now, base, told)
+}
+
+/// Both sides changed the same lines.
+pub(crate) fn conflict(
+    engine: &Engine,
+    caller: &Caller,
+    place: &Place,
+    now: &Opened,
+    (seen, theirs): (&Snapshot, &ChangeSet),
+    conflicts: &[Conflict],
+    options: &Options,
+) -> Error {
+    let mut error = changed(place);
+    let text = now.snapshot.text();
+    for conflict in conflicts.iter().take(5) {
+        let (from, to) = (theirs.map(conflict.theirs.start(), false), theirs.map(conflict.theirs.end(), true));
+        let line = |raw: usize| now.snapshot.lines().line_of(text, now.snapshot.to_text(raw));
+        let excerpt = marks::excerpt(&now.snapshot, line(from).saturating_sub(2), line(to) + 2);
+        error = error.evidence(format!("Your edit and the other change meet here; the lines are now:\n{excerpt}"));
+    }
+    let list: Vec<Value> = conflicts
+        .iter()
+        .map(|it| json!({ "op": it.op, "line": seen.lines().line_of(seen.text(), seen.to_text(it.theirs.start())) }))
+        .collect();
+    let error = with_diff(engine, caller, place, now, (seen, theirs), error.fact("conflicts", list));
+    if options.on_stale != OnStale::Ask {
+        return error;
+    }
+    let choices =
+        ["Overwrite external changes: write the whole file with the tag above", "Abort edit", "Read file again"];
+    error.evidence(format!("Choices: {}.", choices.join("; "))).fact("options", choices.map(Value::from).to_vec())
+}
+
+/// Everything the edit asks for has been done by somebody else.
+pub(crate) fn already(place: &Place, now: &Opened, rebased: &Rebased) -> Error {
+    Error::new(Code::EditNoChange, "No changes to make: the file changed since it was read, and already has this edit.")
+        .evidence(place.absolute().display().to_string())
+        .next("Nothing is left to do; read the file if you want to see it.")
+        .fact("already_applied", true)
+        .fact("edits", rebased.already.clone())
+        .fact("tag", now.snapshot.id().tag().to_string())
+}
+
+/// The sentence that tells of a merge.
+pub(crate) fn merged(touched: &[u32], already: &[u32], ops: usize) -> String {
+    let mut text = "File was modified externally. Changes have been merged.".to_owned();
+    if !touched.is_empty() {
+        text.push_str(" Text you matched as context had changed too; check the result below.");
+    }
+    if !already.is_empty() && ops > 1 {
+        let list: Vec<String> = already.iter().map(|op| format!("edits[{op}]")).collect();
+        text.push_str(&format!(" Already done by the other side: {}.", list.join(", ")));
+    }
+    text
+}
+
+/// The three texts merged, with markers around what both sides changed.
+pub(crate) fn with_markers(seen: &Snapshot, mine: &ChangeSet, now: &Snapshot) -> Result<String> {
+    let ours = seen.reopen(mine.apply(seen))?;
+    Ok(emendate_core::merge_with_markers(seen.text(), ours.text(), now.text()))
+}
+
+/// A whole-file write over lines that were never shown.
+pub(crate) fn partly_read(place: &Place, missing: &[(u64, u64)]) -> Error {
+    let ranges: Vec<String> = missing.iter().take(10).map(|(from, to)| format!("{from}-{to}")).collect();
+    let (from, to) = missing.first().copied().unwrap_or((1, 1));
+    let path = place.absolute().display().to_string();
+    Error::new(
+        Code::ReadPartial,
+        "File has not been read yet as a whole. Read the rest first before replacing all of it.",
+    )
+    .evidence(format!("Never shown: lines {}.", ranges.join(", ")))
+    .next(format!(
+        "Call read with {}, or change the part you know with edit.",
+        json!({ "file_path": path, "offset": from, "limit": to - from + 1 })
+    ))
+    .fact("missing", missing.iter().map(|(from, to)| json!([from, to])).collect::<Vec<Value>>())
+}
+
+/// Hunks for a reply.
+pub(crate) fn reply_hunks(before: &Snapshot, changes: &ChangeSet) -> Vec<Hunk> {
+    explain::hunks(before, changes, 4)
+}

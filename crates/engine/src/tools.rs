@@ -1,0 +1,436 @@
+//! Every tool is one row of one table. Help, schema, documentation, the machine door and MCP iterate it.
+
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::options::{OPTION_FIELDS, OptionFields, Options};
+use crate::read;
+use crate::reply::{Answer, Reply, SeedCodes};
+use emendate_core::formats::{self, Format, Input, Spec, multi_edit, replace, write};
+use emendate_core::{Code, Error, Result};
+use serde_json::{Map, Value, json};
+
+/// Bytes of one call's input.
+pub const MAX_INPUT: usize = 64 << 20;
+
+/// What a tool does to the world, for clients that decide about approval. True statements only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Annotations {
+    /// Changes nothing.
+    pub read_only: bool,
+    /// May take something away that it was not told to look at.
+    pub destructive: bool,
+    /// Repeating the call changes nothing more.
+    pub idempotent: bool,
+}
+
+/// One tool.
+pub struct Tool {
+    /// The name in calls.
+    pub name: &'static str,
+    /// For lists.
+    pub title: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// The text that teaches it to a model.
+    pub prompt: &'static str,
+    /// What it does to the world.
+    pub annotations: Annotations,
+    /// Which numeric codes of the seeds it answers with.
+    pub seed: SeedCodes,
+    /// An input that works, for documentation.
+    pub example: &'static str,
+    input: ToolInput,
+}
+
+/// Where a tool's input comes from.
+enum ToolInput {
+    /// A read.
+    Read,
+    /// One of these formats, plus the option fields. The first whose required fields are there is taken.
+    Formats(&'static [&'static dyn Format]),
+}
+
+const EDITS: Annotations = Annotations { read_only: false, destructive: false, idempotent: true };
+
+/// Every tool.
+pub static TOOLS: &[Tool] = &[
+    Tool {
+        name: "read",
+        title: "Read a file",
+        summary: "show lines of a text file with their numbers, and remember what was shown",
+        prompt: "\
+Reads a text file. Lines are shown as number, TAB, text; never copy the number and TAB into an edit. By default the first 2000 \
+lines; give offset and limit for others. A file must be read before it is edited.",
+        annotations: Annotations { read_only: true, destructive: false, idempotent: true },
+        seed: SeedCodes::None,
+        example: r#"{"file_path": "/work/src/main.rs", "offset": 1, "limit": 200}"#,
+        input: ToolInput::Read,
+    },
+    Tool {
+        name: "edit",
+        title: "Edit a file",
+        summary: "replace text in a file: one replacement, or several in edits[], all or nothing",
+        prompt: "\
+Replaces text in a file that was read before. old_string is copied from the file exactly, with its indentation, without line \
+numbers, and must occur once: add surrounding lines, or set replace_all. Several replacements go into edits[] (all or nothing, \
+all matched against the file as it was read). Empty new_string deletes. If the call fails, the reply says what to send instead.",
+        annotations: EDITS,
+        seed: SeedCodes::Edit,
+        example: r#"{"file_path": "/work/src/main.rs", "old_string": "let x = 1;", "new_string": "let x = 2;"}"#,
+        input: ToolInput::Formats(&[&replace::Replace, &multi_edit::MultiEdit]),
+    },
+    Tool {
+        name: "multi_edit",
+        title: "Edit a file in several places",
+        summary: "several replacements in one file, all or nothing",
+        prompt: "\
+Makes several replacements in one file that was read before, all or nothing. Each old_string is matched against the file as it was \
+read; set order to in_turn if an edit needs the result of an earlier one.",
+        annotations: EDITS,
+        seed: SeedCodes::Edit,
+        example: r#"{"file_path": "/work/src/main.rs", "edits": [{"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": "d"}]}"#,
+        input: ToolInput::Formats(&[&multi_edit::MultiEdit]),
+    },
+    Tool {
+        name: "write",
+        title: "Write a file",
+        summary: "create a file, or replace its whole text",
+        prompt: "\
+Writes a whole file: creates it with its folders, or replaces its text. An existing file must have been read first. Prefer edit for \
+changes to part of a file.",
+        annotations: Annotations { read_only: false, destructive: true, idempotent: true },
+        seed: SeedCodes::Write,
+        example: r#"{"file_path": "/work/notes.txt", "content": "Hello\n"}"#,
+        input: ToolInput::Formats(&[&write::Write]),
+    },
+];
+
+/// The tool of that name.
+pub fn tool(name: &str) -> Option<&'static Tool> {
+    TOOLS.iter().find(|tool| tool.name == name)
+}
+
+impl Tool {
+    /// The JSON schema of its input, descriptions included.
+    pub fn schema(&self) -> Map<String, Value> {
+        let parts: Vec<schemars::Schema> = match self.input {
+            ToolInput::Read => vec![schemars::schema_for!(read::Args)],
+            ToolInput::Formats(formats) => {
+                let specs = formats.iter().filter_map(|format| format.spec().schema).map(|schema| schema());
+                specs.chain([schemars::schema_for!(OptionFields)]).collect()
+            }
+        };
+        merged(&parts)
+    }
+
+    /// Does what the input asks for.
+    fn run(&self, engine: &Engine, caller: &Caller, input: Value) -> Result<Answer> {
+        match self.input {
+            ToolInput::Read => engine.read(caller, input),
+            ToolInput::Formats(formats) => change(engine, caller, formats, input),
+        }
+    }
+}
+
+/// One object schema that takes the fields of all parts; required is what every edit part requires.
+fn merged(parts: &[schemars::Schema]) -> Map<String, Value> {
+    let mut properties = Map::new();
+    let mut definitions = Map::new();
+    let mut required: Option<Vec<Value>> = None;
+    for part in parts {
+        let part = part.as_value();
+        let fields = |key: &str| part.get(key).and_then(Value::as_object).cloned().unwrap_or_default();
+        for (name, field) in fields("properties") {
+            properties.entry(name).or_insert(field);
+        }
+        definitions.extend(fields("$defs"));
+        if let Some(list) = part.get("required").and_then(Value::as_array) {
+            let both = required.map(|known| known.into_iter().filter(|name| list.contains(name)).collect());
+            required = Some(both.unwrap_or_else(|| list.clone()));
+        }
+    }
+    let mut out = Map::new();
+    out.insert("type".to_owned(), "object".into());
+    out.insert("properties".to_owned(), Value::Object(properties));
+    out.insert("required".to_owned(), Value::Array(required.unwrap_or_default()));
+    out.insert("additionalProperties".to_owned(), Value::Bool(false));
+    if !definitions.is_empty() {
+        out.insert("$defs".to_owned(), Value::Object(definitions));
+    }
+    out
+}
+
+/// A change of files: takes out the options, lets the format read the rest, applies the request.
+fn change(engine: &Engine, caller: &Caller, formats: &[&'static dyn Format], mut input: Value) -> Result<Answer> {
+    let options = Options::take(&mut input, caller, engine.config())?;
+    let format = chosen(formats, &input)?;
+    let edits = sent(&input);
+    let replace_all = input.get("replace_all").and_then(Value::as_bool).unwrap_or(false);
+    let request = format.parse(Input::Json(input))?;
+    let receipt = engine.apply(caller, &request, &options)?;
+    let (answer, plan) = receipt.answer(&edits, replace_all);
+    engine.finish(plan);
+    Ok(answer)
+}
+
+/// The format whose own field the input has: `edits` stands for several replacements.
+fn chosen(formats: &[&'static dyn Format], input: &Value) -> Result<&'static dyn Format> {
+    let several = input.get("edits").is_some();
+    let mixed = several && (input.get("old_string").is_some() || input.get("new_string").is_some());
+    if mixed {
+        return Err(Error::new(Code::CallInvalid, "Give either old_string and new_string, or edits, not both.")
+            .next("Move old_string and new_string into edits as one more entry."));
+    }
+    let wanted = |format: &&&'static dyn Format| formats.len() == 1 || (format.spec().name == "multi_edit") == several;
+    formats.iter().find(wanted).copied().ok_or_else(|| Error::new(Code::InternalBug, "The tool has no format."))
+}
+
+/// The texts the caller sent, for the receipt.
+fn sent(input: &Value) -> Vec<(String, String)> {
+    let pair = |edit: &Value| {
+        let text = |key: &str| edit.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        (text("old_string"), text("new_string"))
+    };
+    match input.get("edits").and_then(Value::as_array) {
+        Some(edits) => edits.iter().map(pair).collect(),
+        None if input.get("old_string").is_some() => vec![pair(input)],
+        None => Vec::new(),
+    }
+}
+
+impl Engine {
+    /// Calls a tool. Never panics outward: a fault inside is answered as `internal.bug`.
+    pub fn call(&self, caller: &Caller, name: &str, input: Value) -> Reply {
+        let Some(tool) = tool(name) else {
+            let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
+            let error = Error::new(Code::CallUnknownTool, format!("There is no tool `{name}`."))
+                .next(format!("Use one of: {}.", names.join(", ")));
+            return Reply { result: Err(error), seed: SeedCodes::None };
+        };
+        let run = std::panic::AssertUnwindSafe(|| tool.run(self, caller, input));
+        let result = std::panic::catch_unwind(run).unwrap_or_else(|_| {
+            Err(Error::new(Code::InternalBug, format!("{name} failed by a fault of the engine."))
+                .next("Please report the call that led here. Read the file to see its state."))
+        });
+        Reply { result, seed: tool.seed }
+    }
+
+    /// Calls a tool with JSON text, as the machine door and NDJSON do.
+    pub fn call_json(&self, caller: &Caller, name: &str, input: &str) -> Reply {
+        let seed = tool(name).map_or(SeedCodes::None, |tool| tool.seed);
+        if input.len() > MAX_INPUT {
+            let error = Error::new(
+                Code::CallTooLarge,
+                format!("The input has {} bytes; the limit is {MAX_INPUT}.", input.len()),
+            )
+            .next("Send smaller edits in several calls.");
+            return Reply { result: Err(error), seed };
+        }
+        match serde_json::from_str(input) {
+            Ok(value) => self.call(caller, name, value),
+            Err(error) => Reply { result: Err(formats::malformed(&error)), seed },
+        }
+    }
+}
+
+/// A tool as a profile offers it.
+pub struct Offer {
+    /// The name in that profile.
+    pub name: &'static str,
+    /// The row of [`TOOLS`].
+    pub tool: &'static str,
+    /// The fields offered; `None` for all.
+    fields: Option<&'static [&'static str]>,
+    /// The text that teaches it, where the profile words it in its own way.
+    prompt: Option<&'static str>,
+}
+
+/// A set of tools for one kind of client. Chosen by a flag at start, never by the connection.
+pub struct Profile {
+    /// The name for `--profile`.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// The tools.
+    pub offers: &'static [Offer],
+}
+
+const fn all(name: &'static str) -> Offer {
+    Offer { name, tool: name, fields: None, prompt: None }
+}
+
+/// Every profile, the default first.
+pub static PROFILES: &[Profile] = &[
+    Profile {
+        name: "default",
+        summary: "read, edit, write",
+        offers: &[
+            all("read"),
+            Offer {
+                fields: Some(&[
+                    "file_path",
+                    "old_string",
+                    "new_string",
+                    "replace_all",
+                    "expected_replacements",
+                    "edits",
+                    "order",
+                    "tag",
+                    "encoding",
+                    "on_stale",
+                    "dry_run",
+                ]),
+                ..all("edit")
+            },
+            Offer { fields: Some(&["file_path", "content", "tag", "encoding", "dry_run"]), ..all("write") },
+        ],
+    },
+    Profile {
+        name: "claude",
+        summary: "the names and fields of Claude Code's tools: Read, Edit, MultiEdit, Write",
+        offers: &[
+            Offer { name: "Read", fields: Some(&["file_path", "offset", "limit"]), ..all("read") },
+            Offer {
+                name: "Edit",
+                fields: Some(&["file_path", "old_string", "new_string", "replace_all", "expected_replacements"]),
+                prompt: Some(CLAUDE_EDIT),
+                ..all("edit")
+            },
+            Offer { name: "MultiEdit", fields: Some(&["file_path", "edits"]), ..all("multi_edit") },
+            Offer { name: "Write", fields: Some(&["file_path", "content"]), ..all("write") },
+        ],
+    },
+    Profile {
+        name: "full",
+        summary: "every tool with every field",
+        offers: &[all("read"), all("edit"), all("multi_edit"), all("write")],
+    },
+];
+
+const CLAUDE_EDIT: &str = "\
+Replaces text in a file. Read the file with Read first. Copy old_string from what follows the line number and TAB in Read's output, with \
+its exact indentation. It must be unique in the file, or set replace_all.";
+
+/// The profile of that name.
+pub fn profile(name: &str) -> Option<&'static Profile> {
+    PROFILES.iter().find(|profile| profile.name == name)
+}
+
+impl Profile {
+    /// The offer of that name.
+    pub fn offer(&self, name: &str) -> Option<&'static Offer> {
+        let offers: &'static [Offer] = self.offers;
+        offers.iter().find(|offer| offer.name == name)
+    }
+}
+
+impl Offer {
+    /// The row behind it.
+    pub fn row(&self) -> &'static Tool {
+        // A test proves that every offer names a row.
+        tool(self.tool).unwrap_or(&TOOLS[0])
+    }
+
+    /// The text that teaches it to a model.
+    pub fn prompt(&self) -> &'static str {
+        self.prompt.unwrap_or(self.row().prompt)
+    }
+
+    /// The JSON schema of its input.
+    pub fn schema(&self) -> Map<String, Value> {
+        let mut schema = self.row().schema();
+        let Some(fields) = self.fields else { return schema };
+        if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+            properties.retain(|name, _| fields.contains(&name.as_str()));
+        }
+        if let Some(Value::Array(required)) = schema.get_mut("required") {
+            required.retain(|name| name.as_str().is_some_and(|name| fields.contains(&name)));
+        }
+        let text = Value::Object(schema.clone()).to_string();
+        if let Some(Value::Object(definitions)) = schema.get_mut("$defs") {
+            definitions.retain(|name, _| text.contains(&format!("#/$defs/{name}\"")));
+        }
+        schema
+    }
+
+    /// Calls the tool behind it, if the input has offered fields only.
+    pub fn call(&self, engine: &Engine, caller: &Caller, input: Value) -> Reply {
+        let unknown = match (&input, self.fields) {
+            (Value::Object(input), Some(fields)) => input.keys().find(|name| !fields.contains(&name.as_str())).cloned(),
+            _ => None,
+        };
+        match unknown {
+            None => engine.call(caller, self.tool, input),
+            Some(field) => {
+                let fields = self.fields.unwrap_or(OPTION_FIELDS).join(", ");
+                let error = Error::new(Code::CallInvalid, format!("{} has no field `{field}`.", self.name))
+                    .next(format!("Its fields are: {fields}."));
+                Reply { result: Err(error), seed: self.row().seed }
+            }
+        }
+    }
+}
+
+/// What is known of every format, for documentation.
+pub fn format_specs() -> Vec<&'static Spec> {
+    formats::FORMATS.iter().map(|format| format.spec()).collect()
+}
+
+/// Everything programs can know about the tools, as `emend tools --json` prints it.
+pub fn describe() -> Value {
+    let one = |tool: &Tool| {
+        json!({
+            "name": tool.name,
+            "title": tool.title,
+            "description": tool.prompt,
+            "inputSchema": tool.schema(),
+            "annotations": {
+                "readOnlyHint": tool.annotations.read_only,
+                "destructiveHint": tool.annotations.destructive,
+                "idempotentHint": tool.annotations.idempotent,
+                "openWorldHint": false,
+            },
+        })
+    };
+    TOOLS.iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PROFILES, TOOLS, profile, tool};
+
+    #[test]
+    fn every_offer_names_a_tool_and_known_fields() {
+        for profile in PROFILES {
+            for offer in profile.offers {
+                let row = tool(offer.tool).unwrap();
+                let schema = row.schema();
+                for field in offer.fields.unwrap_or(&[]) {
+                    assert!(schema["properties"].get(field).is_some(), "{} {field}", offer.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_default_profile_is_short() {
+        let profile = profile("default").unwrap();
+        assert!(profile.offers.len() <= 6);
+        let text: usize = profile
+            .offers
+            .iter()
+            .map(|offer| {
+                offer.prompt().len() + serde_json::to_string(&offer.schema()).unwrap().len() + offer.row().title.len()
+            })
+            .sum();
+        // Four characters a token is the usual estimate; 2,000 tokens are the limit.
+        assert!(text < 7000, "{text} characters");
+    }
+
+    #[test]
+    fn every_description_fits_the_clients_limit() {
+        for tool in TOOLS {
+            assert!(tool.prompt.len() <= 2048 && !tool.summary.is_empty() && !tool.title.is_empty(), "{}", tool.name);
+        }
+    }
+}

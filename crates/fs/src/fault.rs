@@ -1,0 +1,209 @@
+//! Errors of this crate in words: what happened, with which numbers, and what would work instead.
+
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use emendate_core::{Code, Error};
+use rustix::fs::FileType;
+use rustix::io::Errno;
+
+use crate::RootInfo;
+
+/// A path for a message: one line whatever the name holds, bytes that are no UTF-8 as `\xNN`.
+pub(crate) fn show(path: impl AsRef<OsStr>) -> String {
+    let mut out = String::new();
+    for chunk in path.as_ref().as_bytes().utf8_chunks() {
+        for char in chunk.valid().chars() {
+            if char.is_control() {
+                out.extend(char.escape_default());
+            } else {
+                out.push(char);
+            }
+        }
+        for byte in chunk.invalid() {
+            // Writing to a String cannot fail.
+            let _ = write!(out, "\\x{byte:02X}");
+        }
+    }
+    out
+}
+
+/// The one place where an error number gets its code. `doing` is a verb phrase: "open", "write a file beside".
+pub(crate) fn os(doing: &str, path: &Path, errno: Errno) -> Error {
+    let (code, next) = match errno {
+        Errno::NOSPC | Errno::DQUOT => {
+            (Code::IoNoSpace, "Free space on that disk, or ask for more, then repeat the call.")
+        }
+        Errno::ROFS => {
+            (Code::IoReadOnly, "Ask for the file system to be mounted for writing, or work on another copy.")
+        }
+        Errno::ACCESS | Errno::PERM => {
+            (Code::IoPermission, "Ask a person to grant the permission; do not work around it.")
+        }
+        Errno::LOOP => (Code::PathSymlink, "Name the file by its real path, without links."),
+        Errno::XDEV => (Code::PathOutside, "Name a path beneath one of the roots."),
+        Errno::NAMETOOLONG => (Code::PathInvalid, "Shorten it: a name has at most 255 bytes, a path at most 4095."),
+        Errno::NOTDIR | Errno::INVAL | Errno::ILSEQ => (Code::PathInvalid, "Check every part of the path."),
+        Errno::NOENT => (Code::FileMissing, "Check the path, or create the file."),
+        Errno::ISDIR | Errno::NXIO | Errno::NODEV => (Code::PathNotRegular, "Name a regular file."),
+        Errno::EXIST => (Code::ConflictRaced, "Read the file, then repeat the call."),
+        Errno::MFILE | Errno::NFILE => (Code::IoFailed, "Too many files are open; repeat the call with fewer files."),
+        _ => (Code::IoFailed, "Repeat the call; if it fails again, tell a person."),
+    };
+    Error::new(code, format!("Cannot {doing} {}: {errno}.", show(path)))
+        .next(next)
+        .fact("path", show(path))
+        .fact("errno", errno.raw_os_error())
+}
+
+/// The path is beneath none of the roots.
+pub(crate) fn outside(asked: &Path, roots: &[RootInfo]) -> Error {
+    let mut error = Error::new(Code::PathOutside, format!("{} is outside the roots.", show(asked))).evidence("roots:");
+    for root in roots {
+        error = error.evidence(format!("  {}", show(&root.given)));
+    }
+    let next = match roots.first() {
+        Some(root) => format!("Name a path beneath {}; other folders have to be added by a person.", show(&root.given)),
+        None => "Ask a person to add a root.".to_owned(),
+    };
+    error.next(next).fact("path", show(asked))
+}
+
+/// The path cannot name a file at all.
+pub(crate) fn invalid(asked: &Path, why: &str, next: impl Into<String>) -> Error {
+    Error::new(Code::PathInvalid, format!("The path `{}` {why}.", show(asked))).next(next).fact("path", show(asked))
+}
+
+/// Checks what needs no disk: not empty, no NUL, absolute.
+pub(crate) fn admissible(asked: &Path, roots: &[RootInfo]) -> Result<(), Error> {
+    let bytes = asked.as_os_str().as_bytes();
+    let beneath = |name: &Path| match roots.first() {
+        Some(root) => show(root.given.join(name)),
+        None => show(Path::new("/").join(name)),
+    };
+    if bytes.is_empty() {
+        return Err(invalid(asked, "is empty", format!("Name a file, e.g. {}.", beneath(Path::new("file.txt")))));
+    }
+    if bytes.contains(&0) {
+        return Err(invalid(asked, "holds a NUL byte", "Leave the NUL out."));
+    }
+    if !asked.is_absolute() {
+        return Err(invalid(asked, "is not absolute", format!("Use the absolute path: {}", beneath(asked))));
+    }
+    Ok(())
+}
+
+/// A link that may not be followed; `why` ends the sentence "The symbolic link A → B …".
+pub(crate) fn symlink(asked: &Path, link: &Path, target: &Path, why: &str) -> Error {
+    Error::new(Code::PathSymlink, format!("The symbolic link {} → {} {why}.", show(link), show(target)))
+        .evidence(format!("asked for: {}", show(asked)))
+        .next(
+            "Name the real path of a file beneath a root; links that leave the roots or lead nowhere are not followed.",
+        )
+        .fact("link", show(link))
+        .fact("target", show(target))
+}
+
+/// In words what an inode is.
+pub(crate) fn kind(file_type: FileType) -> &'static str {
+    match file_type {
+        FileType::RegularFile => "a regular file",
+        FileType::Directory => "a directory",
+        FileType::Symlink => "a symbolic link",
+        FileType::Fifo => "a FIFO",
+        FileType::Socket => "a socket",
+        FileType::CharacterDevice => "a character device",
+        FileType::BlockDevice => "a block device",
+        FileType::Unknown => "no file",
+    }
+}
+
+/// What is at the path is not a regular file; `what` as [`kind`] says it.
+pub(crate) fn not_regular(path: &Path, what: &str) -> Error {
+    let next = if what == "a directory" {
+        format!("Name a file in it, e.g. {}.", show(path.join("file.txt")))
+    } else {
+        "Name a regular file; nothing else can be read or edited.".to_owned()
+    };
+    Error::new(Code::PathNotRegular, format!("{} is {what}, not a regular file.", show(path)))
+        .next(next)
+        .fact("path", show(path))
+}
+
+/// `size` (`None`: it grew while it was read) is over `limit`, both in bytes.
+pub(crate) fn too_large(path: &Path, size: Option<u64>, limit: u64) -> Error {
+    let has = size.map_or_else(|| "more bytes than that".to_owned(), |size| format!("{size} bytes"));
+    let error = Error::new(Code::FileTooLarge, format!("{} has {has}; the limit is {limit} bytes.", show(path)))
+        .next("Work on a part of it by other means, or ask a person to raise the limit.")
+        .fact("limit", limit);
+    match size {
+        Some(size) => error.fact("size", size),
+        None => error,
+    }
+}
+
+/// Somebody else was there first; `why` ends the sentence "path …".
+pub(crate) fn raced(path: &Path, why: &str) -> Error {
+    Error::new(Code::ConflictRaced, format!("{} {why}; nothing was written.", show(path)))
+        .next("Read the file again, then repeat the edit against what is there now.")
+        .fact("path", show(path))
+}
+
+/// The caller may not write the file, whatever a rename would allow.
+pub(crate) fn read_only(path: &Path, mode: u32) -> Error {
+    Error::new(Code::IoPermission, format!("{} is read-only (mode {:04o}).", show(path), mode & 0o7777))
+        .next("Ask a person whether it may be changed; then `chmod u+w` and repeat the call.")
+        .fact("path", show(path))
+}
+
+/// One transaction has two drafts of one file, which the engine should have made one.
+pub(crate) fn twins(path: &Path) -> Error {
+    Error::new(Code::InternalBug, format!("Two drafts of one transaction write the same file, {}.", show(path)))
+        .next("Report this; until it is mended, send the edits of that file in separate calls.")
+}
+
+/// Turns an error that left something behind into `io.partial`; `what` says what is where now.
+pub(crate) fn partial(cause: &Error, what: &str) -> Error {
+    Error::new(Code::IoPartial, format!("Part of the change could not be undone. {}", cause.message()))
+        .evidence(cause.evidence_text())
+        .evidence(what)
+        .next("Stop and tell a person; look at the files named above before anything else is written.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{os, show};
+    use emendate_core::Code;
+    use rustix::io::Errno;
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    use std::path::Path;
+
+    #[test]
+    fn names_are_shown_on_one_line() {
+        assert_eq!(show(OsStr::from_bytes(b"a\nb\xff\x1b[0m \xc3\xa9")), "a\\nb\\xFF\\u{1b}[0m é");
+    }
+
+    #[test]
+    fn every_number_finds_its_code() {
+        let rows = [
+            (Errno::NOSPC, Code::IoNoSpace),
+            (Errno::DQUOT, Code::IoNoSpace),
+            (Errno::ROFS, Code::IoReadOnly),
+            (Errno::ACCESS, Code::IoPermission),
+            (Errno::PERM, Code::IoPermission),
+            (Errno::LOOP, Code::PathSymlink),
+            (Errno::XDEV, Code::PathOutside),
+            (Errno::NAMETOOLONG, Code::PathInvalid),
+            (Errno::MFILE, Code::IoFailed),
+            (Errno::IO, Code::IoFailed),
+        ];
+        for (errno, code) in rows {
+            let error = os("open", Path::new("/a"), errno);
+            assert_eq!(error.code(), code);
+            assert!(error.message().contains("/a") && !error.next_step().is_empty());
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Extended attributes, ACLs among them: a new file gets exactly those of the file it replaces.
+
+use std::os::fd::AsFd;
+
+use rustix::fs::XattrFlags;
+use rustix::io::{Errno, Result};
+
+use crate::fault::show;
+
+/// Signatures of the old content; a kernel that checks them makes its own for the new one.
+const SIGNATURES: [&[u8]; 2] = [b"security.ima", b"security.evm"];
+
+/// Makes the attributes of `target` equal to those of `source`; what cannot be kept is told in `notes`.
+pub(super) fn copy(source: impl AsFd, target: impl AsFd, notes: &mut Vec<String>) -> Result<()> {
+    let wanted = names(&source)?;
+    let present = names(&target)?;
+    // `names` separates with NUL: an empty list is the usual case and ends here.
+    for name in split(&wanted).filter(|name| !SIGNATURES.contains(name)) {
+        let value = match value(&source, name) {
+            Err(Errno::NODATA) => continue,
+            other => other.and_then(|value| rustix::fs::fsetxattr(&target, name, &value, XattrFlags::empty())),
+        };
+        match value {
+            Ok(()) => {}
+            Err(errno @ (Errno::PERM | Errno::ACCESS | Errno::NOTSUP | Errno::INVAL)) => {
+                notes.push(format!("extended attribute {} could not be kept: {errno}", text(name)));
+            }
+            Err(errno) => return Err(errno),
+        }
+    }
+    for name in split(&present) {
+        // Labels of security modules cannot be taken off, and the folder's default one was just given.
+        if split(&wanted).any(|kept| kept == name) || name.starts_with(b"security.") {
+            continue;
+        }
+        if let Err(errno) = rustix::fs::fremovexattr(&target, name) {
+            notes.push(format!("extended attribute {} of the folder was added: {errno}", text(name)));
+        }
+    }
+    Ok(())
+}
+
+fn text(name: &[u8]) -> String {
+    use std::os::unix::ffi::OsStrExt;
+    show(std::ffi::OsStr::from_bytes(name))
+}
+
+fn split(names: &[u8]) -> impl Iterator<Item = &[u8]> {
+    names.split(|&byte| byte == 0).filter(|name| !name.is_empty())
+}
+
+/// All names, each with a NUL at its end; empty where the file system has none.
+fn names(file: impl AsFd) -> Result<Vec<u8>> {
+    let mut short = [0; 512];
+    match rustix::fs::flistxattr(&file, &mut short[..]) {
+        Ok(length) => return Ok(short[..length].to_vec()),
+        Err(Errno::NOTSUP | Errno::NOSYS) => return Ok(Vec::new()),
+        Err(Errno::RANGE) => {}
+        Err(errno) => return Err(errno),
+    }
+    long(|buffer| rustix::fs::flistxattr(&file, buffer))
+}
+
+fn value(file: impl AsFd, name: &[u8]) -> Result<Vec<u8>> {
+    long(|buffer| rustix::fs::fgetxattr(&file, name, buffer))
+}
+
+/// Calls with a longer and longer buffer, up to the 64 KiB that Linux allows for one value or list.
+fn long(mut call: impl FnMut(&mut [u8]) -> Result<usize>) -> Result<Vec<u8>> {
+    let mut size = 1 << 10;
+    loop {
+        let mut buffer = vec![0; size];
+        match call(&mut buffer) {
+            Ok(length) => {
+                buffer.truncate(length);
+                return Ok(buffer);
+            }
+            Err(Errno::RANGE) if size < 64 << 10 => size *= 4,
+            Err(errno) => return Err(errno),
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Parent folders: opened once per transaction, made when missing, locked while something becomes visible in them.
+
+use std::ffi::OsString;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use emendate_core::{Code, Error, Result};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, StatxAttributes, StatxFlags};
+use rustix::io::Errno;
+
+use super::{Local, look};
+use crate::{Place, fault};
+
+const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// An open parent folder.
+pub(super) struct Folder<'a> {
+    pub(super) fd: OwnedFd,
+    /// Device and inode.
+    pub(super) id: (u64, u64),
+    /// The root and the path in it that led here.
+    pub(super) key: (usize, &'a Path),
+    /// It could be opened for reading, so it can be locked and synced.
+    pub(super) readable: bool,
+    /// Append-only or immutable: a name in it cannot be given to another file, and a temporary file could not be removed.
+    pub(super) fixed: bool,
+}
+
+/// A folder that this transaction made.
+pub(super) struct Made {
+    parent: OwnedFd,
+    name: OsString,
+}
+
+impl Made {
+    /// Removes it again if nobody put anything into it.
+    pub(super) fn remove(&self) {
+        // Not empty means that somebody else uses it by now; then it stays.
+        let _ = rustix::fs::unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR);
+    }
+
+    /// Syncs the folder that holds it, so that it survives a power cut.
+    pub(super) fn sync_parent(&self) -> rustix::io::Result<()> {
+        let parent = rustix::fs::openat(&self.parent, ".", OFlags::RDONLY | DIRECTORY, Mode::empty())?;
+        rustix::fs::fsync(parent)
+    }
+}
+
+/// Root and parent path of a place; `None` for a root itself.
+pub(super) fn key(place: &Place) -> Option<(usize, &Path)> {
+    Some((place.root(), place.relative().parent()?))
+}
+
+impl<'a> Folder<'a> {
+    /// Opens the parent of `place`; with `create`, makes what is missing and tells it in `made`.
+    pub(super) fn open(local: &Local, place: &'a Place, create: bool, made: &mut Vec<Made>) -> Result<Folder<'a>> {
+        let path = place.absolute();
+        let Some(key) = key(place) else {
+            return Err(fault::not_regular(path, "a directory"));
+        };
+        match local.open_beneath(key.0, key.1, OFlags::RDONLY | DIRECTORY) {
+            Ok(fd) => Folder::of(fd, key, true),
+            Err(Errno::ACCESS) => {
+                // It may be entered but not listed. There is no lock then; the comparison before the write remains.
+                let fd = local.open_beneath(key.0, key.1, OFlags::PATH | DIRECTORY);
+                fd.and_then(|fd| Folder::of_io(fd, key, false))
+                    .map_err(|errno| fault::os("open the folder of", path, errno))
+            }
+            Err(Errno::NOENT) if create => make(local, place, key, made),
+            Err(Errno::NOENT | Errno::LOOP | Errno::NOTDIR) => Err(fault::raced(path, "has lost its folder")),
+            Err(errno) => Err(fault::os("open the folder of", path, errno)),
+        }
+        .map_err(|error: Error| error.fact("path", fault::show(path)))
+    }
+
+    fn of(fd: OwnedFd, key: (usize, &'a Path), readable: bool) -> Result<Folder<'a>> {
+        Folder::of_io(fd, key, readable).map_err(|errno| fault::os("look at the folder", key.1, errno))
+    }
+
+    fn of_io(fd: OwnedFd, key: (usize, &'a Path), readable: bool) -> rustix::io::Result<Folder<'a>> {
+        let (id, fixed) = identity(&fd)?;
+        Ok(Folder { fd, id, key, readable, fixed })
+    }
+
+    /// True while the folder's path still leads to this folder.
+    pub(super) fn in_place(&self, local: &Local) -> bool {
+        local
+            .open_beneath(self.key.0, self.key.1, OFlags::PATH | DIRECTORY)
+            .and_then(|fd| identity(&fd))
+            .is_ok_and(|(id, _)| id == self.id)
+    }
+}
+
+/// Device and inode, and whether the folder is append-only or immutable.
+fn identity(fd: impl AsFd) -> rustix::io::Result<((u64, u64), bool)> {
+    let Ok(found) = rustix::fs::statx(&fd, "", AtFlags::EMPTY_PATH, StatxFlags::INO) else {
+        // Some sandboxes know no statx.
+        let stamp = look::stamp_of(&rustix::fs::fstat(fd)?);
+        return Ok(((stamp.dev, stamp.ino), false));
+    };
+    let fixed = found.stx_attributes.intersects(StatxAttributes::APPEND | StatxAttributes::IMMUTABLE);
+    Ok(((rustix::fs::makedev(found.stx_dev_major, found.stx_dev_minor), found.stx_ino), fixed))
+}
+
+/// Makes every missing folder on the way, one by one, each in an open folder.
+fn make<'a>(local: &Local, place: &Place, key: (usize, &'a Path), made: &mut Vec<Made>) -> Result<Folder<'a>> {
+    let failed = |errno| fault::os("create the folder of", place.absolute(), errno);
+    let path = OFlags::PATH | DIRECTORY;
+    let mut here = local.open_beneath(key.0, Path::new(""), path).map_err(failed)?;
+    for part in key.1 {
+        let mut new = false;
+        let next = match rustix::fs::openat(&here, part, path, Mode::empty()) {
+            Err(Errno::NOENT) => {
+                new = match rustix::fs::mkdirat(&here, part, Mode::from_raw_mode(0o777)) {
+                    Ok(()) => true,
+                    Err(Errno::EXIST) => false,
+                    Err(errno) => return Err(failed(errno)),
+                };
+                rustix::fs::openat(&here, part, path, Mode::empty()).map_err(failed)?
+            }
+            other => other.map_err(failed)?,
+        };
+        let parent = std::mem::replace(&mut here, next);
+        if new {
+            made.push(Made { parent, name: part.to_owned() });
+        }
+    }
+    let fd = rustix::fs::openat(&here, ".", OFlags::RDONLY | DIRECTORY, Mode::empty()).map_err(failed)?;
+    Folder::of_io(fd, key, true).map_err(failed)
+}
+
+/// Locks every folder, in one order for all processes. The locks end when the folders are closed.
+pub(super) fn lock_all(local: &Local, folders: &[Folder<'_>]) -> Result<()> {
+    let mut order: Vec<&Folder<'_>> = folders.iter().filter(|folder| folder.readable).collect();
+    if order.len() > 1 {
+        order.sort_unstable_by_key(|folder| folder.id);
+        // One folder reached by two ways would wait for itself.
+        order.dedup_by_key(|folder| folder.id);
+    }
+    let mut deadline = None;
+    for folder in order {
+        let mut pause = Duration::from_micros(100);
+        loop {
+            match rustix::fs::flock(&folder.fd, FlockOperation::NonBlockingLockExclusive) {
+                Err(Errno::WOULDBLOCK) => {}
+                // No locks here (some network file systems): the comparison before the write remains.
+                Ok(()) | Err(Errno::NOLCK | Errno::NOSYS | Errno::NOTSUP | Errno::INVAL | Errno::BADF) => break,
+                Err(Errno::INTR) => continue,
+                Err(errno) => return Err(fault::os("lock the folder", &shown(local, folder), errno)),
+            }
+            let deadline = *deadline.get_or_insert_with(|| Instant::now() + local.lock_timeout);
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(timeout(local, folder));
+            }
+            std::thread::sleep(pause.min(left));
+            pause = (pause * 2).min(Duration::from_millis(10));
+        }
+    }
+    Ok(())
+}
+
+fn shown(local: &Local, folder: &Folder<'_>) -> std::path::PathBuf {
+    local.infos[folder.key.0].canonical.join(folder.key.1)
+}
+
+fn timeout(local: &Local, folder: &Folder<'_>) -> Error {
+    let path = fault::show(shown(local, folder));
+    let waited = local.lock_timeout.as_millis();
+    Error::new(
+        Code::LockTimeout,
+        format!("{path} stayed locked by another process for {waited} ms; nothing was written."),
+    )
+    .next("Repeat the call; if it goes on, find the process with `lslocks`.")
+    .fact("path", path)
+}

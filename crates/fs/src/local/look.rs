@@ -1,0 +1,174 @@
+//! Looking at files: stamps, reading, comparing.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+use emendate_core::Result;
+use rustix::buffer::spare_capacity;
+use rustix::fs::{FileType, OFlags, Stat};
+use rustix::io::Errno;
+use rustix::time::{ClockId, clock_gettime};
+
+use super::Local;
+use crate::{Place, Stamp, Version, fault};
+
+/// Never waits for a FIFO's other end, never makes a terminal ours, never follows a link.
+pub(super) const LOOK: OFlags =
+    OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+
+/// Reads of a file that is being written before it is called a conflict.
+const ATTEMPTS: u32 = 3;
+
+/// Bytes compared at a time.
+const CHUNK: usize = 256 << 10;
+
+/// What `fstat` said, in the crate's words.
+#[allow(clippy::useless_conversion, clippy::cast_lossless, reason = "the fields' widths differ between architectures")]
+pub(super) fn stamp_of(stat: &Stat) -> Stamp {
+    let nanos = |seconds: i64, nanos: u64| {
+        seconds.saturating_mul(1_000_000_000).saturating_add(i64::try_from(nanos).unwrap_or(0))
+    };
+    Stamp {
+        dev: stat.st_dev.into(),
+        ino: stat.st_ino.into(),
+        size: u64::try_from(stat.st_size).unwrap_or(0),
+        mtime_ns: nanos(stat.st_mtime.into(), stat.st_mtime_nsec.into()),
+        ctime_ns: nanos(stat.st_ctime.into(), stat.st_ctime_nsec.into()),
+        mode: stat.st_mode,
+        links: stat.st_nlink.into(),
+        uid: stat.st_uid,
+        gid: stat.st_gid,
+    }
+}
+
+/// The stamp of an open file, refused unless it is a regular one.
+pub(super) fn regular(file: impl AsFd, path: &Path) -> Result<Stamp> {
+    let stat = rustix::fs::fstat(file).map_err(|errno| fault::os("look at", path, errno))?;
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => Ok(stamp_of(&stat)),
+        other => Err(fault::not_regular(path, fault::kind(other))),
+    }
+}
+
+/// True when the file holds exactly `bytes`. Reads through the descriptor, from the start, a chunk at a time.
+pub(super) fn same_bytes(file: impl AsFd, bytes: &[u8]) -> rustix::io::Result<bool> {
+    let mut chunk = vec![0; CHUNK.min(bytes.len() + 1)];
+    let mut at = 0;
+    loop {
+        let rest = &bytes[at..];
+        let read = match rustix::io::pread(&file, &mut chunk[..], at as u64) {
+            Err(Errno::INTR) => continue,
+            other => other?,
+        };
+        if read == 0 {
+            return Ok(rest.is_empty());
+        }
+        if read > rest.len() || chunk[..read] != rest[..read] {
+            return Ok(false);
+        }
+        at += read;
+        // Less than there was room for, and just as much as expected: that was the end.
+        if at == bytes.len() && read < chunk.len() {
+            return Ok(true);
+        }
+    }
+}
+
+/// True when the file holds exactly the concatenation of `pieces`.
+pub(super) fn same_pieces(file: &OwnedFd, pieces: &[&[u8]]) -> rustix::io::Result<bool> {
+    let mut held = Vec::new();
+    let mut at = 0;
+    for piece in pieces.iter().filter(|piece| !piece.is_empty()) {
+        held.resize(piece.len(), 0);
+        let mut have = 0;
+        while have < piece.len() {
+            match rustix::io::pread(file, &mut held[have..], at + have as u64) {
+                Ok(0) => return Ok(false),
+                Ok(read) => have += read,
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+        if held != *piece {
+            return Ok(false);
+        }
+        at += have as u64;
+    }
+    Ok(stamp_of(&rustix::fs::fstat(file)?).size == at)
+}
+
+impl Local {
+    /// Opens the file and looks what it is; `None` when there is none.
+    pub(super) fn open_regular(&self, place: &Place, flags: OFlags) -> Result<Option<(OwnedFd, Stamp)>> {
+        match self.open_beneath(place.root(), place.relative(), flags) {
+            Ok(fd) => regular(&fd, place.absolute()).map(|stamp| Some((fd, stamp))),
+            Err(Errno::NOENT) => Ok(None),
+            // A socket, or a device nobody serves.
+            Err(Errno::NXIO | Errno::NODEV) => Err(fault::not_regular(place.absolute(), "a socket or device")),
+            Err(errno) => Err(fault::os("open", place.absolute(), errno)),
+        }
+    }
+
+    pub(super) fn read_version(&self, place: &Place, limit: u64, mut buffer: Vec<u8>) -> Result<Option<Version>> {
+        let path = place.absolute();
+        let Some((file, mut before)) = self.open_regular(place, LOOK)? else {
+            return Ok(None);
+        };
+        for attempt in 0..ATTEMPTS {
+            if attempt > 0 {
+                let error = |errno| fault::os("read", path, errno);
+                rustix::fs::seek(&file, rustix::fs::SeekFrom::Start(0)).map_err(error)?;
+            }
+            let started = now_ns();
+            read_all(&file, path, before.size, limit, &mut buffer)?;
+            let after = regular(&file, path)?;
+            // The size of files in /proc is 0 whatever they hold; times and size not moving is all that can be asked.
+            let torn = after.size != before.size
+                || (after.mtime_ns, after.ctime_ns) != (before.mtime_ns, before.ctime_ns)
+                || (after.size != 0 && after.size != buffer.len() as u64);
+            if !torn {
+                let newest = after.mtime_ns.max(after.ctime_ns);
+                let racy = started.saturating_sub(newest) <= self.grain_ns(place.root(), &after);
+                return Ok(Some(Version { bytes: buffer, stamp: after, racy }));
+            }
+            before = after;
+        }
+        Err(fault::raced(path, "is being written by another program").evidence("3 reads saw it changing."))
+    }
+}
+
+fn now_ns() -> i64 {
+    let now = clock_gettime(ClockId::RealtimeCoarse);
+    now.tv_sec.saturating_mul(1_000_000_000).saturating_add(now.tv_nsec)
+}
+
+/// Reads to the end, at most `limit` + 1 bytes; `size` is only a hint for the first reservation.
+fn read_all(file: &OwnedFd, path: &Path, size: u64, limit: u64, buffer: &mut Vec<u8>) -> Result<()> {
+    if size > limit {
+        return Err(fault::too_large(path, Some(size), limit));
+    }
+    let most = usize::try_from(limit.saturating_add(1)).unwrap_or(usize::MAX);
+    let hint = usize::try_from(size).unwrap_or(usize::MAX);
+    buffer.clear();
+    if buffer.capacity() > most {
+        // One read must not bring in more than the limit allows.
+        buffer.shrink_to(most);
+    }
+    let room = if hint == 0 { most.min(4096) } else { hint.saturating_add(1) };
+    buffer.try_reserve_exact(room).map_err(|_| fault::os("find the memory for", path, Errno::NOMEM))?;
+    loop {
+        if buffer.len() >= most {
+            return Err(fault::too_large(path, None, limit));
+        }
+        if buffer.len() == buffer.capacity() {
+            buffer.reserve_exact(buffer.len().min(most - buffer.len()));
+        }
+        match rustix::io::read(file, spare_capacity(buffer)) {
+            Ok(0) => return Ok(()),
+            // As much as the file has, and there was room for more: `fstat` afterwards tells whether it was the end.
+            Ok(_) if hint > 0 && buffer.len() == hint => return Ok(()),
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(fault::os("read", path, errno)),
+        }
+    }
+}

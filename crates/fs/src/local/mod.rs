@@ -1,0 +1,193 @@
+//! The local disk: every path is resolved beneath an open root, every later access goes by (open folder, name).
+
+mod attributes;
+mod folder;
+mod kernel;
+mod look;
+mod probe;
+mod publish;
+mod rollback;
+mod stage;
+mod temp;
+mod walk;
+
+use std::ffi::OsString;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use emendate_core::{Code, Error, Result};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+pub use probe::Probe;
+
+use crate::{Draft, Durability, Place, RootInfo, Staged, Stamp, Store, Version, fault};
+
+/// The local disk, beneath some roots.
+#[derive(Debug)]
+pub struct Local {
+    infos: Vec<RootInfo>,
+    roots: Vec<Root>,
+    lock_timeout: Duration,
+    /// False once the kernel said that it has no `openat2`.
+    openat2: AtomicBool,
+}
+
+/// An open root.
+#[derive(Debug)]
+struct Root {
+    fd: OwnedFd,
+    dev: u64,
+    /// How long after a change, in nanoseconds, its time stamp may still be given to another change.
+    grain_ns: i64,
+}
+
+impl Local {
+    /// Opens every root once and keeps it open: a root that is renamed later is still the same root.
+    ///
+    /// `path.invalid` when there is no root or one is not absolute, `file.not_found`, `path.not_regular` when one is no
+    /// folder, `io.*`.
+    pub fn open(roots: &[PathBuf]) -> Result<Local> {
+        if roots.is_empty() {
+            return Err(Error::new(Code::PathInvalid, "There is no root.").next("Name at least one folder to work in."));
+        }
+        let mut local = Local {
+            infos: Vec::new(),
+            roots: Vec::new(),
+            lock_timeout: Duration::from_secs(5),
+            openat2: AtomicBool::new(true),
+        };
+        for given in roots {
+            if !given.is_absolute() || given.as_os_str().as_bytes().contains(&0) {
+                return Err(fault::invalid(given, "is not absolute, so it cannot be a root", "Use its absolute path."));
+            }
+            let failed = |errno| match errno {
+                Errno::NOTDIR => {
+                    fault::invalid(given, "is no folder, so it cannot be a root", "Name the folder of it.")
+                }
+                other => fault::os("open the root", given, other),
+            };
+            let canonical = std::fs::canonicalize(given)
+                .map_err(|error| failed(Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let fd = rustix::fs::open(&canonical, flags, Mode::empty()).map_err(failed)?;
+            let dev = look::stamp_of(&rustix::fs::fstat(&fd).map_err(failed)?).dev;
+            let grain_ns = probe::grain_ns(&fd);
+            local.infos.push(RootInfo { given: given.clone(), canonical });
+            local.roots.push(Root { fd, dev, grain_ns });
+        }
+        Ok(local)
+    }
+
+    /// How long a commit waits for another one in the same folder; 5 seconds unless told.
+    #[must_use]
+    pub fn with_lock_timeout(mut self, timeout: Duration) -> Local {
+        self.lock_timeout = timeout;
+        self
+    }
+
+    /// The longest root that `path` is beneath, by component, and the rest of the path.
+    fn find_root<'p>(&self, path: &'p Path) -> Option<(usize, &'p Path)> {
+        let mut best: Option<(usize, &Path)> = None;
+        for (index, info) in self.infos.iter().enumerate() {
+            for base in [&info.given, &info.canonical] {
+                if let Ok(relative) = path.strip_prefix(base)
+                    && best.is_none_or(|(_, found)| relative.as_os_str().len() < found.as_os_str().len())
+                {
+                    best = Some((index, relative));
+                }
+            }
+        }
+        best
+    }
+
+    /// Opens a resolved path; a link that appeared since is `ELOOP`. An empty path is the root itself.
+    fn open_beneath(&self, root: usize, relative: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+        let root = self.roots[root].fd.as_fd();
+        if relative.as_os_str().is_empty() {
+            return rustix::fs::openat(root, ".", flags | OFlags::CLOEXEC, Mode::empty());
+        }
+        if self.openat2.load(Ordering::Relaxed) {
+            match kernel::open_beneath(root, relative, flags) {
+                Err(Errno::NOSYS) => self.openat2.store(false, Ordering::Relaxed),
+                // A sandbox that forbids the call, or a true refusal: the walk will tell.
+                Err(Errno::PERM) => {}
+                other => return other,
+            }
+        }
+        walk::open_beneath(root, relative, flags)
+    }
+
+    /// See [`Root::grain_ns`]; other mounts beneath a root get the careful number, and so do stamps of whole seconds: old
+    /// inodes of ext have nothing finer.
+    fn grain_ns(&self, root: usize, stamp: &Stamp) -> i64 {
+        let root = &self.roots[root];
+        let whole = stamp.mtime_ns % 1_000_000_000 == 0 && stamp.ctime_ns % 1_000_000_000 == 0;
+        if root.dev == stamp.dev && !whole { root.grain_ns } else { probe::GRAIN_NS }
+    }
+
+    /// Names in the folder of `place`.
+    fn names_beside(&self, place: &Place) -> rustix::io::Result<Vec<OsString>> {
+        let parent = place.relative().parent().unwrap_or(Path::new(""));
+        let folder = match self.open_beneath(place.root(), parent, OFlags::RDONLY | OFlags::DIRECTORY) {
+            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Vec::new()),
+            other => other?,
+        };
+        let mut names = Vec::new();
+        for entry in rustix::fs::Dir::new(folder)? {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if name != b"." && name != b".." {
+                names.push(std::ffi::OsStr::from_bytes(name).to_owned());
+            }
+            if names.len() == crate::SIBLINGS {
+                break;
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+}
+
+impl Store for Local {
+    fn roots(&self) -> &[RootInfo] {
+        &self.infos
+    }
+
+    fn admit(&self, path: &Path) -> Result<Place> {
+        fault::admissible(path, &self.infos)?;
+        let Some((root, relative)) = self.find_root(path) else {
+            return Err(fault::outside(path, &self.infos));
+        };
+        let plain = !path.as_os_str().as_bytes().ends_with(b"/")
+            && relative.components().all(|part| matches!(part, Component::Normal(_)));
+        if plain
+            && self.openat2.load(Ordering::Relaxed)
+            && kernel::open_beneath(self.roots[root].fd.as_fd(), relative, OFlags::PATH).is_ok()
+        {
+            // The kernel met no link on the way, so the names are the resolved path.
+            let relative = relative.components().collect();
+            return Ok(Place::new((root, &self.infos[root].canonical), relative, path, None));
+        }
+        walk::resolve(self, path, root, relative)
+    }
+
+    fn stamp(&self, place: &Place) -> Result<Option<Stamp>> {
+        Ok(self.open_regular(place, OFlags::PATH)?.map(|(_, stamp)| stamp))
+    }
+
+    fn read(&self, place: &Place, limit: u64, buffer: Vec<u8>) -> Result<Option<Version>> {
+        self.read_version(place, limit, buffer)
+    }
+
+    fn siblings(&self, place: &Place) -> Result<Vec<OsString>> {
+        self.names_beside(place).map_err(|errno| fault::os("list the folder of", place.absolute(), errno))
+    }
+
+    fn stage<'a>(&'a self, drafts: &'a [Draft<'a>], durability: Durability) -> Result<Staged<'a>> {
+        stage::stage(self, drafts, durability).map(Staged::new)
+    }
+}

@@ -1,0 +1,124 @@
+//! What a root's file system can do.
+
+use std::ffi::{OsStr, OsString};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+use emendate_core::{Code, Error, Result};
+use rustix::fs::{Access, AtFlags, Mode, OFlags, XattrFlags};
+
+use super::temp::Temp;
+use super::{Local, kernel};
+use crate::fault;
+
+/// How long, in nanoseconds, two changes may share a time stamp where nothing better is known: FAT's two seconds.
+pub(super) const GRAIN_NS: i64 = 2_100_000_000;
+
+/// The same where the kernel gives a finer stamp as soon as somebody has looked at the last one.
+const FINE_GRAIN_NS: i64 = 10_000_000;
+
+/// Magic numbers and names of file systems; the flag says that Linux 6.13 and later stamps them finely.
+const FILE_SYSTEMS: [(u64, &str, bool); 19] = [
+    (0xEF53, "ext4", true),
+    (0x5846_5342, "xfs", true),
+    (0x9123_683E, "btrfs", true),
+    (0x0102_1994, "tmpfs", true),
+    (0x794C_7630, "overlay", false),
+    (0x6969, "nfs", false),
+    (0xFF53_4D42, "cifs", false),
+    (0xFE53_4D42, "smb2", false),
+    (0x6573_5546, "fuse", false),
+    (0x0102_1997, "9p", false),
+    (0x2FC1_2FC1, "zfs", false),
+    (0xF2F5_2010, "f2fs", false),
+    (0x4D44, "vfat", false),
+    (0x2011_BAB0, "exfat", false),
+    (0x5346_544E, "ntfs", false),
+    (0x7366_746E, "ntfs3", false),
+    (0xCA45_1A4E, "bcachefs", false),
+    (0x9FA0, "proc", false),
+    (0x6265_6572, "sysfs", false),
+];
+
+/// What a root's file system can do, found by trying.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// Name of the file system type, e.g. `ext4` (also ext2 and ext3); the magic number in hexadecimal when unknown.
+    pub file_system: String,
+    /// Two names can be exchanged at once. False when it could not be tried, because the root is not writable.
+    pub exchange: bool,
+    /// The kernel resolves paths beneath a folder by itself.
+    pub openat2: bool,
+    /// `user.*` attributes can be set; listed, when the root is not writable.
+    pub xattr: bool,
+    /// `a` and `A` are two names. True when it could not be tried.
+    pub case_sensitive: bool,
+    /// The caller may create files in the root.
+    pub writable: bool,
+}
+
+fn magic(fd: impl AsFd) -> rustix::io::Result<u64> {
+    // The field's type differs between architectures; the numbers have 32 bits.
+    #[allow(clippy::cast_sign_loss, clippy::cast_possible_truncation, reason = "magic numbers have 32 bits")]
+    rustix::fs::fstatfs(fd).map(|found| u64::from(found.f_type as u32))
+}
+
+/// How long after a change its time stamp may still be given to another change.
+pub(super) fn grain_ns(root: &OwnedFd) -> i64 {
+    let fine = kernel::release() >= (6, 13)
+        && magic(root).is_ok_and(|magic| FILE_SYSTEMS.iter().any(|&(number, _, fine)| number == magic && fine));
+    if fine { FINE_GRAIN_NS } else { GRAIN_NS }
+}
+
+impl Local {
+    /// Finds out what the file system of a root can do; `root` is an index into [`Store::roots`](crate::Store::roots).
+    /// Makes two temporary files in the root if it is writable, and removes them. `path.invalid` for another index, `io.*`.
+    pub fn probe(&self, root: usize) -> Result<Probe> {
+        let (Some(info), Some(open)) = (self.infos.get(root), self.roots.get(root)) else {
+            return Err(Error::new(
+                Code::PathInvalid,
+                format!("There is no root {root}; there are {}.", self.roots.len()),
+            )
+            .next("Count roots from 0."));
+        };
+        let failed = |errno| fault::os("probe", &info.canonical, errno);
+        let magic = magic(&open.fd).map_err(failed)?;
+        let file_system = match FILE_SYSTEMS.iter().find(|(number, ..)| *number == magic) {
+            Some((_, name, _)) => (*name).to_owned(),
+            None => format!("{magic:#x}"),
+        };
+        let here = open.fd.as_fd();
+        let openat2 =
+            self.openat2.load(Ordering::Relaxed) && kernel::open_beneath(here, Path::new("."), OFlags::PATH).is_ok();
+        let access = Access::WRITE_OK | Access::EXEC_OK;
+        let writable = rustix::fs::accessat(here, ".", access, AtFlags::EACCESS).is_ok();
+        let mut probe = Probe { file_system, exchange: false, openat2, xattr: false, case_sensitive: true, writable };
+        if writable {
+            try_out(here, &mut probe).map_err(failed)?;
+        } else if let Ok(folder) = self.open_beneath(root, Path::new(""), OFlags::RDONLY | OFlags::DIRECTORY) {
+            probe.xattr = rustix::fs::flistxattr_query(folder).is_ok();
+        }
+        Ok(probe)
+    }
+}
+
+fn try_out(folder: BorrowedFd<'_>, probe: &mut Probe) -> rustix::io::Result<()> {
+    let create = || Temp::create(folder, OsStr::new("emendate-probe"), Mode::from_raw_mode(0o600));
+    let Ok(mut one) = create() else {
+        // The permissions would allow it, the file system does not.
+        probe.writable = false;
+        return Ok(());
+    };
+    if let Ok(mut other) = create() {
+        probe.exchange = kernel::exchange(folder, &one.name, &other.name).is_ok();
+        other.discard(folder)?;
+    }
+    if let Some(fd) = &one.fd {
+        probe.xattr = rustix::fs::fsetxattr(fd, "user.emendate", b"1", XattrFlags::empty()).is_ok();
+    }
+    let upper = OsString::from_vec(one.name.as_bytes().to_ascii_uppercase());
+    probe.case_sensitive = rustix::fs::statat(folder, upper, AtFlags::SYMLINK_NOFOLLOW).is_err();
+    one.discard(folder)
+}

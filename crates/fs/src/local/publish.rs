@@ -1,0 +1,349 @@
+//! Publishing: under the folders' locks everything is compared once more, then it becomes visible.
+
+use std::ffi::OsStr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use emendate_core::Result;
+use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::folder;
+use super::look::{self, LOOK, same_bytes};
+use super::stage::{OVERWRITE, Plan, failed_write};
+use super::temp::{self, Temp};
+use super::{kernel, rollback};
+use crate::{Durability, Expect, Method, Stamp, Transaction, Written, fault};
+
+impl Transaction for Plan<'_> {
+    fn commit(mut self: Box<Self>) -> Result<Vec<Written>> {
+        folder::lock_all(self.local, &self.folders)?;
+        if self.entries.len() > 1 {
+            // The later ones before the first is visible: what is known to fail need not be put back.
+            (0..self.entries.len()).try_for_each(|index| self.still_expected(index, LOOK).map(drop))?;
+        }
+        for index in 0..self.entries.len() {
+            match self.publish(index) {
+                Ok(method) => self.entries[index].done = Some(method),
+                Err(error) => return Err(rollback::undo(&mut self, error)),
+            }
+        }
+        self.settle()
+    }
+}
+
+impl Plan<'_> {
+    pub(super) fn folder_of(&self, index: usize) -> BorrowedFd<'_> {
+        self.folders[self.entries[index].folder].fd.as_fd()
+    }
+
+    /// Compares what is at the path now with what the draft expects; gives the open old file, if there is to be one.
+    fn still_expected(&self, index: usize, flags: OFlags) -> Result<Option<(OwnedFd, Stamp)>> {
+        let entry = &self.entries[index];
+        let (place, path) = (entry.draft.place, entry.path());
+        let Expect::Version { bytes, stamp } = entry.draft.expect else {
+            let folder = &self.folders[entry.folder];
+            if !folder.in_place(self.local) {
+                return Err(fault::raced(path, "has lost its folder"));
+            }
+            return match rustix::fs::statat(&folder.fd, entry.name, AtFlags::SYMLINK_NOFOLLOW) {
+                Err(Errno::NOENT) => Ok(None),
+                Ok(_) => Err(fault::raced(path, "was created meanwhile")),
+                Err(errno) => Err(fault::os("look at", path, errno)),
+            };
+        };
+        // By the whole path again: the folder may have been moved away since it was opened.
+        let file = match self.local.open_beneath(place.root(), place.relative(), flags) {
+            Ok(file) => file,
+            Err(Errno::NOENT) => return Err(fault::raced(path, "was removed")),
+            Err(Errno::LOOP | Errno::NOTDIR | Errno::NXIO | Errno::ISDIR) => {
+                return Err(fault::raced(path, "was replaced by something else"));
+            }
+            Err(errno) => return Err(fault::os("open", path, errno)),
+        };
+        let now = stamp_now(&file).map_err(|errno| fault::os("look at", path, errno))?;
+        if !now.same_file(stamp) {
+            return Err(fault::raced(path, "was replaced by another file"));
+        }
+        let same = now.size == bytes.len() as u64
+            && same_bytes(&file, bytes).map_err(|errno| fault::os("compare", path, errno))?;
+        if same { Ok(Some((file, now))) } else { Err(fault::raced(path, "was changed")) }
+    }
+
+    fn publish(&mut self, index: usize) -> Result<Method> {
+        if matches!(self.entries[index].draft.expect, Expect::Missing) {
+            if self.entries.len() == 1 {
+                self.still_expected(index, LOOK)?;
+            }
+            return self.create(index);
+        }
+        if self.entries[index].temp.is_none() {
+            return self.overwrite(index);
+        }
+        match self.still_expected(index, LOOK)? {
+            Some((old, stamp)) => self.swap(index, &old, &stamp),
+            None => Err(fault::raced(self.entries[index].path(), "was removed")),
+        }
+    }
+
+    /// A new name for the temporary file, unless there is one by now.
+    fn create(&mut self, index: usize) -> Result<Method> {
+        let entry = &mut self.entries[index];
+        let folder = self.folders[entry.folder].fd.as_fd();
+        let path = entry.draft.place.absolute();
+        let Some(temp) = &mut entry.temp else {
+            return Err(fault::raced(path, "was removed"));
+        };
+        let result = match kernel::rename_new(folder, &temp.name, entry.name) {
+            Err(errno) if kernel::unsupported(errno) => link_new(folder, temp, entry.name),
+            other => other.inspect(|()| temp.live = false),
+        };
+        match result {
+            Ok(()) => Ok(Method::Created),
+            Err(Errno::EXIST) => Err(fault::raced(path, "was created meanwhile")),
+            Err(errno) => Err(fault::os("create", path, errno)),
+        }
+    }
+
+    /// The temporary file takes the old one's name. Where it can be, the two are exchanged and the displaced one is
+    /// compared: a save that slipped in between the comparison and the exchange is put back, not lost.
+    fn swap(&mut self, index: usize, old: &OwnedFd, stamp: &Stamp) -> Result<Method> {
+        let entry = &mut self.entries[index];
+        let folder = self.folders[entry.folder].fd.as_fd();
+        let Some(temp) = &mut entry.temp else {
+            return self.overwrite(index);
+        };
+        // Without a sync only a plain rename is safe against a power cut (ext4 writes the data out first).
+        let mut swapped = Err(Errno::NOSYS);
+        let mut method = Method::Exchanged;
+        if self.durability.syncs() {
+            swapped = kernel::exchange(folder, &temp.name, entry.name);
+        }
+        if swapped.is_err_and(kernel::unsupported) {
+            method = Method::Renamed;
+            swapped = rustix::fs::renameat(folder, &temp.name, folder, entry.name);
+            temp.live = swapped.is_err();
+        }
+        match swapped {
+            Ok(()) if method == Method::Exchanged => self.verify(index, old, stamp),
+            Ok(()) => Ok(method),
+            Err(errno @ (Errno::BUSY | Errno::XDEV | Errno::PERM | Errno::ACCESS)) => {
+                // A mounted file, or one that may be written but not replaced.
+                let _ = temp.discard(folder);
+                entry.temp = None;
+                entry.notes.push(format!("written in place: the name cannot be given to another file: {errno}"));
+                self.overwrite(index)
+            }
+            Err(Errno::NOENT) => Err(fault::raced(entry.path(), "was removed")),
+            Err(Errno::ISDIR | Errno::NOTDIR) => Err(fault::raced(entry.path(), "was replaced by a directory")),
+            Err(errno) => Err(fault::os("replace", entry.path(), errno)),
+        }
+    }
+
+    /// Looks at what an exchange displaced; anything unexpected goes back to the name.
+    fn verify(&mut self, index: usize, old: &OwnedFd, stamp: &Stamp) -> Result<Method> {
+        let entry = &mut self.entries[index];
+        let folder = self.folders[entry.folder].fd.as_fd();
+        let path = entry.draft.place.absolute();
+        let (Some(temp), Expect::Version { bytes, .. }) = (&mut entry.temp, entry.draft.expect) else {
+            return Ok(Method::Exchanged);
+        };
+        let same = identity_at(folder, temp)
+            .and_then(|displaced| Ok(displaced == (stamp.dev, stamp.ino) && same_bytes(old, bytes)?));
+        let cause = match same {
+            Ok(true) => return Ok(Method::Exchanged),
+            Ok(false) => fault::raced(path, "was changed at the last moment, and that change was put back"),
+            Err(errno) => fault::os("compare", path, errno),
+        };
+        match rollback::put_back(folder, temp, entry.name) {
+            Ok(()) => Err(cause),
+            Err(what) => Err(fault::partial(&cause, &what)),
+        }
+    }
+
+    /// Writes the new bytes over the old ones, in the same inode.
+    fn overwrite(&mut self, index: usize) -> Result<Method> {
+        let Some((file, before)) = self.still_expected(index, OVERWRITE)? else {
+            return Err(fault::raced(self.entries[index].path(), "was removed"));
+        };
+        let sync = self.durability.syncs();
+        let entry = &mut self.entries[index];
+        let folder = &self.folders[entry.folder];
+        let Expect::Version { bytes, .. } = entry.draft.expect else {
+            return Err(fault::raced(entry.path(), "was removed"));
+        };
+        let new = temp::length(entry.draft.pieces);
+        let more = new.saturating_sub(before.size);
+        temp::reserve(&file, FallocateFlags::KEEP_SIZE, before.size, more)
+            .map_err(|errno| failed_write(folder, entry, "write", errno))?;
+        if let Err(errno) = replace_bytes(&file, entry.draft.pieces, sync) {
+            let cause = failed_write(folder, entry, "write", errno);
+            return Err(match replace_bytes(&file, &[bytes], sync) {
+                Ok(()) => cause.evidence("The old content was written back."),
+                Err(second) => fault::partial(&cause, &format!("{} is damaged: {second}", fault::show(entry.path()))),
+            });
+        }
+        let mut after = stamp_now(&file).unwrap_or(before);
+        if after.mode != before.mode {
+            // Writing takes the set-id bits off.
+            match rustix::fs::fchmod(&file, Mode::from_raw_mode(before.mode & 0o7777)) {
+                Ok(()) => after = stamp_now(&file).unwrap_or(after),
+                Err(errno) => entry.notes.push(format!("mode {:04o} could not be kept: {errno}", before.mode & 0o7777)),
+            }
+        }
+        entry.stamp = Some(after);
+        Ok(Method::InPlace)
+    }
+
+    /// All is visible: removes what is left over, syncs the folders if asked, and takes the stamps.
+    fn settle(&mut self) -> Result<Vec<Written>> {
+        self.finish_names();
+        let synced = if self.durability == Durability::Full { self.sync_folders() } else { Ok(()) };
+        self.made.clear();
+        if let (Err(errno), Some(entry)) = (synced, self.entries.first()) {
+            let cause = fault::os("sync the folder of", entry.path(), errno);
+            return Err(fault::partial(
+                &cause,
+                "All is written and in place, but a power cut may bring the old state back.",
+            ));
+        }
+        (0..self.entries.len()).map(|index| self.report(index)).collect()
+    }
+
+    fn report(&mut self, index: usize) -> Result<Written> {
+        let folder = self.folder_of(index);
+        let entry = &self.entries[index];
+        let ours = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref());
+        let stamp = match (entry.stamp, ours) {
+            (Some(stamp), _) => Ok(stamp),
+            (None, Some(fd)) => stamp_now(fd),
+            (None, None) => {
+                rustix::fs::statat(folder, entry.name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| look::stamp_of(&stat))
+            }
+        };
+        let stamp = stamp.map_err(|errno| {
+            fault::partial(&fault::os("look at", entry.path(), errno), "All is written and in place.")
+        })?;
+        let entry = &mut self.entries[index];
+        let method = entry.done.unwrap_or(Method::Renamed);
+        Ok(Written { stamp, method, notes: std::mem::take(&mut entry.notes) })
+    }
+
+    /// Removes the displaced files.
+    fn finish_names(&mut self) {
+        for entry in &mut self.entries {
+            if let Some(temp) = &mut entry.temp
+                && let Err(errno) = temp.discard(self.folders[entry.folder].fd.as_fd())
+            {
+                entry.notes.push(format!("the old file is left as {}: {errno}", fault::show(&temp.name)));
+            }
+        }
+    }
+
+    fn sync_folders(&self) -> rustix::io::Result<()> {
+        for folder in self.folders.iter().filter(|folder| folder.readable) {
+            rustix::fs::fsync(&folder.fd)?;
+        }
+        self.made.iter().rev().try_for_each(folder::Made::sync_parent)
+    }
+}
+
+/// Gives the temporary file a name that must be new, where a rename cannot be told so.
+fn link_new(folder: BorrowedFd<'_>, temp: &mut Temp, name: &OsStr) -> rustix::io::Result<()> {
+    match rustix::fs::linkat(folder, &temp.name, folder, name, AtFlags::empty()) {
+        Ok(()) => {
+            // The content is at its name; a second one that cannot be removed is no failure of the write.
+            let _ = temp.discard(folder);
+            Ok(())
+        }
+        // No links either: an empty file holds the name for a moment.
+        Err(Errno::PERM | Errno::NOTSUP | Errno::NOSYS) => {
+            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            drop(rustix::fs::openat(folder, name, flags, Mode::from_raw_mode(0o600))?);
+            rustix::fs::renameat(folder, &temp.name, folder, name).inspect(|()| temp.live = false).inspect_err(|_| {
+                let _ = rustix::fs::unlinkat(folder, name, AtFlags::empty());
+            })
+        }
+        Err(errno) => Err(errno),
+    }
+}
+
+fn stamp_now(file: &OwnedFd) -> rustix::io::Result<Stamp> {
+    rustix::fs::fstat(file).map(|stat| look::stamp_of(&stat))
+}
+
+/// Device and inode of what the temporary name leads to.
+pub(super) fn identity_at(folder: BorrowedFd<'_>, temp: &Temp) -> rustix::io::Result<(u64, u64)> {
+    let stat = rustix::fs::statat(folder, &temp.name, AtFlags::SYMLINK_NOFOLLOW)?;
+    let stamp = look::stamp_of(&stat);
+    Ok((stamp.dev, stamp.ino))
+}
+
+/// Makes `pieces` the whole content of an open file.
+pub(super) fn replace_bytes(file: &OwnedFd, pieces: &[&[u8]], sync: bool) -> rustix::io::Result<()> {
+    temp::write(file, pieces)?;
+    rustix::fs::ftruncate(file, temp::length(pieces))?;
+    if sync { rustix::fs::fdatasync(file) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::stage::stage;
+    use super::{Expect, LOOK, Method};
+    use crate::{Draft, Durability, Local, Store, Version};
+    use emendate_core::Code;
+    use std::path::{Path, PathBuf};
+
+    fn names(root: &Path) -> Vec<PathBuf> {
+        std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()).collect()
+    }
+
+    /// Stages `new` over `old`, lets `slip` run between the last comparison and the exchange, then exchanges.
+    fn slip_in(slip: fn(&Path)) -> (tempfile::TempDir, PathBuf, emendate_core::Result<Method>) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        std::fs::write(&path, "old").unwrap();
+        let local = Local::open(&[folder.path().to_owned()]).unwrap();
+        let place = local.admit(&path).unwrap();
+        let Version { bytes, stamp, .. } = local.read(&place, 100, Vec::new()).unwrap().unwrap();
+        let expect = Expect::Version { bytes: &bytes, stamp: &stamp };
+        let drafts = [Draft { place: &place, expect, pieces: &[b"new"] }];
+        let mut plan = stage(&local, &drafts, Durability::Normal).unwrap();
+        let (old, now) = plan.still_expected(0, LOOK).unwrap().unwrap();
+        slip(&path);
+        let result = plan.swap(0, &old, &now);
+        drop(plan);
+        (folder, path, result)
+    }
+
+    #[test]
+    fn a_save_that_slips_in_before_the_exchange_is_put_back() {
+        let slips: [fn(&Path); 2] = [
+            |path| std::fs::write(path, "theirs").unwrap(),
+            |path| {
+                let other = path.with_extension("other");
+                std::fs::write(&other, "theirs").unwrap();
+                std::fs::rename(other, path).unwrap();
+            },
+        ];
+        for slip in slips {
+            let (folder, path, result) = slip_in(slip);
+            assert_eq!(result.unwrap_err().code(), Code::ConflictRaced);
+            assert_eq!(std::fs::read(&path).unwrap(), b"theirs");
+            assert_eq!(names(folder.path()), [path]);
+        }
+    }
+
+    #[test]
+    fn a_file_that_goes_away_before_the_exchange_stays_away() {
+        let (folder, _, result) = slip_in(|path| std::fs::remove_file(path).unwrap());
+        assert_eq!(result.unwrap_err().code(), Code::ConflictRaced);
+        assert!(names(folder.path()).is_empty());
+        let (folder, path, result) = slip_in(|path| {
+            std::fs::remove_file(path).unwrap();
+            std::fs::create_dir(path).unwrap();
+        });
+        assert_eq!(result.unwrap_err().code(), Code::ConflictRaced);
+        assert!(path.is_dir());
+        assert_eq!(names(folder.path()), [path]);
+    }
+}

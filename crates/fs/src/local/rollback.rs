@@ -1,0 +1,192 @@
+//! Taking back what was published before a later draft of the same transaction failed.
+
+use std::ffi::OsStr;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use emendate_core::{Code, Error};
+use rustix::fs::{AtFlags, Mode};
+use rustix::io::{Errno, Result};
+
+use super::publish::{identity_at, replace_bytes};
+use super::stage::{Entry, OVERWRITE, Plan};
+use super::temp::{self, Temp};
+use super::{attributes, kernel, look};
+use crate::{Expect, Method, fault};
+
+/// Exchanges tried while somebody else keeps saving.
+const ROUNDS: u32 = 64;
+
+/// Puts every published entry back, the last one first, and returns the error to report.
+pub(super) fn undo(plan: &mut Plan<'_>, cause: Error) -> Error {
+    let sync = plan.durability.syncs();
+    let mut back = 0;
+    let mut failures = Vec::new();
+    for entry in plan.entries.iter_mut().rev() {
+        let Some(method) = entry.done.take() else {
+            continue;
+        };
+        let folder = plan.folders[entry.folder].fd.as_fd();
+        let result = match method {
+            Method::Created => take_away(folder, entry),
+            Method::Exchanged => match &mut entry.temp {
+                Some(temp) => put_back(folder, temp, entry.name),
+                None => Ok(()),
+            },
+            Method::Renamed => rename_back(folder, entry, sync).map_err(|errno| errno.to_string()),
+            Method::InPlace => write_back(folder, entry, sync).map_err(|errno| errno.to_string()),
+        };
+        match result {
+            Ok(()) => back += 1,
+            Err(what) => failures.push(format!("{} holds the new content: {what}", fault::show(entry.path()))),
+        }
+    }
+    if !failures.is_empty() {
+        return fault::partial(&cause, &failures.join("\n"));
+    }
+    if back > 0 && cause.code() != Code::IoPartial {
+        return cause.evidence(format!("{back} files that were already written were put back; nothing is changed."));
+    }
+    cause
+}
+
+/// Undoes an exchange without losing a save that lands meanwhile: the newest foreign content ends at the name. An error
+/// says in words where the contents are; then the temporary name is left alone.
+pub(super) fn put_back(folder: BorrowedFd<'_>, temp: &mut Temp, name: &OsStr) -> std::result::Result<(), String> {
+    let mut placed = (temp.stamp.dev, temp.stamp.ino);
+    let result = (|| {
+        let mut hand = identity_at(folder, temp)?;
+        for _ in 0..ROUNDS {
+            match kernel::exchange(folder, &temp.name, name) {
+                Ok(()) => {
+                    let got = identity_at(folder, temp)?;
+                    if got == placed {
+                        return Ok(true);
+                    }
+                    // Somebody saved over what we had placed: that is newer than what we just put there.
+                    (placed, hand) = (hand, got);
+                }
+                // Somebody removed it; what we hold goes back all the same, so that nothing is lost.
+                Err(Errno::NOENT) => match kernel::rename_new(folder, &temp.name, name) {
+                    Err(Errno::EXIST) => {}
+                    other => return other.map(|()| false),
+                },
+                Err(errno) => return Err(errno),
+            }
+        }
+        Err(Errno::AGAIN)
+    })();
+    match result {
+        Ok(live) => {
+            temp.live = live;
+            Ok(())
+        }
+        Err(errno) => {
+            // What is there may be somebody's only copy.
+            temp.live = false;
+            Err(format!("the other content is kept as {} in the same folder: {errno}", fault::show(&temp.name)))
+        }
+    }
+}
+
+/// Removes a file we created, unless somebody replaced it.
+fn take_away(folder: BorrowedFd<'_>, entry: &mut Entry<'_>) -> std::result::Result<(), String> {
+    let Some(temp) = &mut entry.temp else {
+        return Ok(());
+    };
+    let ours = (temp.stamp.dev, temp.stamp.ino);
+    let result = match kernel::rename_new(folder, entry.name, &temp.name) {
+        // The name in hand first, then the look: nobody can replace it in between.
+        Ok(()) => match identity_at(folder, temp) {
+            Ok(found) if found == ours => {
+                temp.live = true;
+                Ok(())
+            }
+            Ok(_) => kernel::rename_new(folder, &temp.name, entry.name),
+            Err(errno) => Err(errno),
+        },
+        Err(Errno::NOENT) => Ok(()),
+        Err(errno) if kernel::unsupported(errno) => rustix::fs::statat(folder, entry.name, AtFlags::SYMLINK_NOFOLLOW)
+            .and_then(|stat| {
+                let now = look::stamp_of(&stat);
+                if (now.dev, now.ino) == ours {
+                    rustix::fs::unlinkat(folder, entry.name, AtFlags::empty())
+                } else {
+                    Ok(())
+                }
+            }),
+        Err(errno) => Err(errno),
+    };
+    result.map_err(|errno| errno.to_string())
+}
+
+/// Gives the old bytes back to a name that a plain rename took; the old inode is gone.
+fn rename_back(folder: BorrowedFd<'_>, entry: &mut Entry<'_>, sync: bool) -> Result<()> {
+    let (Some(ours), Expect::Version { bytes, .. }) = (&mut entry.temp, entry.draft.expect) else {
+        return Ok(());
+    };
+    let published = rustix::fs::openat(folder, entry.name, look::LOOK, Mode::empty())?;
+    let now = look::stamp_of(&rustix::fs::fstat(&published)?);
+    if !now.same_file(&ours.stamp) {
+        // A newer save of somebody else; it stays.
+        return Ok(());
+    }
+    let temp = Temp::create(folder, entry.name, Mode::from_raw_mode(0o600))?;
+    *ours = temp;
+    let Some(fd) = &ours.fd else {
+        return Ok(());
+    };
+    temp::write(fd, &[bytes])?;
+    rustix::fs::fchown(fd, Some(rustix::fs::Uid::from_raw(now.uid)), Some(rustix::fs::Gid::from_raw(now.gid)))?;
+    attributes::copy(&published, fd, &mut entry.notes)?;
+    rustix::fs::fchmod(fd, Mode::from_raw_mode(now.mode & 0o7777))?;
+    if sync {
+        rustix::fs::fdatasync(fd)?;
+    }
+    rustix::fs::renameat(folder, &ours.name, folder, entry.name)?;
+    ours.live = false;
+    Ok(())
+}
+
+/// Gives the old bytes back to a file that was overwritten, unless somebody wrote it since.
+fn write_back(folder: BorrowedFd<'_>, entry: &Entry<'_>, sync: bool) -> Result<()> {
+    let Expect::Version { bytes, stamp } = entry.draft.expect else {
+        return Ok(());
+    };
+    let file = rustix::fs::openat(folder, entry.name, OVERWRITE, Mode::empty())?;
+    let now = look::stamp_of(&rustix::fs::fstat(&file)?);
+    if !now.same_file(stamp) || !look::same_pieces(&file, entry.draft.pieces)? {
+        return Ok(());
+    }
+    replace_bytes(&file, &[bytes], sync)?;
+    rustix::fs::fchmod(file.as_fd(), Mode::from_raw_mode(now.mode & 0o7777))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Temp, put_back};
+    use rustix::fs::Mode;
+    use std::ffi::OsStr;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn the_newest_foreign_content_ends_at_the_name() {
+        // What is at the name when we want to put "first" back: ours, a newer save, nothing.
+        for (at_name, ends) in [(Some("ours"), "first"), (Some("newer"), "newer"), (None, "first")] {
+            let folder = tempfile::tempdir().unwrap();
+            let open = std::fs::File::open(folder.path()).unwrap();
+            let mut temp = Temp::create(open.as_fd(), OsStr::new("f"), Mode::from_raw_mode(0o600)).unwrap();
+            let (name, aside) = (folder.path().join("f"), folder.path().join(&temp.name));
+            match at_name {
+                Some("ours") => std::fs::rename(&aside, &name).unwrap(),
+                Some(text) => std::fs::write(&name, text).unwrap(),
+                None => {}
+            }
+            let _ = std::fs::remove_file(&aside);
+            std::fs::write(&aside, "first").unwrap();
+            put_back(open.as_fd(), &mut temp, OsStr::new("f")).unwrap();
+            assert_eq!(std::fs::read_to_string(&name).unwrap(), ends);
+            temp.discard(open.as_fd()).unwrap();
+            assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        }
+    }
+}

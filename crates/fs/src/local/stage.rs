@@ -1,0 +1,260 @@
+//! Staging: new content is written beside its target, with the target's metadata, and synced. Nothing is visible yet.
+
+use std::ffi::OsStr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+use emendate_core::{Code, Error, Result};
+use rustix::fs::{Access, AtFlags, FallocateFlags, Gid, Mode, OFlags, Uid};
+use rustix::io::Errno;
+
+use super::folder::{self, Folder, Made};
+use super::look::{self, LOOK};
+use super::temp::{self, Temp};
+use super::{Local, attributes};
+use crate::{Draft, Durability, Expect, Method, Stamp, fault};
+
+/// A batch with more drafts keeps no descriptor per draft open.
+const MANY: usize = 128;
+
+/// A staged transaction. Dropping it removes what it made, unless it was committed.
+pub(super) struct Plan<'a> {
+    pub(super) local: &'a Local,
+    pub(super) durability: Durability,
+    pub(super) folders: Vec<Folder<'a>>,
+    pub(super) made: Vec<Made>,
+    pub(super) entries: Vec<Entry<'a>>,
+}
+
+/// One draft on its way.
+pub(super) struct Entry<'a> {
+    pub(super) draft: &'a Draft<'a>,
+    pub(super) name: &'a OsStr,
+    /// Index into [`Plan::folders`].
+    pub(super) folder: usize,
+    /// The new content; `None`: the old file's bytes will be overwritten.
+    pub(super) temp: Option<Temp>,
+    pub(super) notes: Vec<String>,
+    /// Set once it is visible.
+    pub(super) done: Option<Method>,
+    /// The file's stamp after it was overwritten.
+    pub(super) stamp: Option<Stamp>,
+}
+
+impl Entry<'_> {
+    pub(super) fn path(&self) -> &Path {
+        self.draft.place.absolute()
+    }
+}
+
+impl Drop for Plan<'_> {
+    fn drop(&mut self) {
+        for entry in &mut self.entries {
+            if let Some(temp) = &mut entry.temp {
+                // Nobody is left to be told.
+                let _ = temp.discard(self.folders[entry.folder].fd.as_fd());
+            }
+        }
+        self.made.iter().rev().for_each(Made::remove);
+    }
+}
+
+/// See [`Store::stage`](crate::Store::stage).
+pub(super) fn stage<'a>(local: &'a Local, drafts: &'a [Draft<'a>], durability: Durability) -> Result<Plan<'a>> {
+    let mut plan = Plan { local, durability, folders: Vec::new(), made: Vec::new(), entries: Vec::new() };
+    let many = drafts.len() > MANY;
+    for draft in drafts {
+        let entry = plan.add(draft)?;
+        if many {
+            plan.sync(entry)?;
+            if let Some(temp) = &mut plan.entries[entry].temp {
+                temp.fd = None;
+            }
+        }
+    }
+    if !many {
+        // All is written before the first sync, so that the disk can take it in one go.
+        (0..plan.entries.len()).try_for_each(|entry| plan.sync(entry))?;
+    }
+    plan.refuse_twins()?;
+    Ok(plan)
+}
+
+impl<'a> Plan<'a> {
+    fn refuse_twins(&self) -> Result<()> {
+        let mut entries: Vec<&Entry<'_>> = self.entries.iter().collect();
+        entries.sort_unstable_by_key(|entry| (entry.folder, entry.name));
+        let twins = entries.windows(2).find(|pair| (pair[0].folder, pair[0].name) == (pair[1].folder, pair[1].name));
+        twins.map_or(Ok(()), |pair| Err(fault::twins(pair[0].path())))
+    }
+
+    /// The index of the parent folder of `draft`, opened if it is not yet.
+    fn folder(&mut self, draft: &'a Draft<'a>) -> Result<usize> {
+        let key = folder::key(draft.place);
+        if let Some(index) = self.folders.iter().rposition(|folder| Some(folder.key) == key) {
+            return Ok(index);
+        }
+        let create = matches!(draft.expect, Expect::Missing);
+        let folder = Folder::open(self.local, draft.place, create, &mut self.made)?;
+        self.folders.push(folder);
+        Ok(self.folders.len() - 1)
+    }
+
+    /// Writes one draft aside and returns the index of its entry.
+    fn add(&mut self, draft: &'a Draft<'a>) -> Result<usize> {
+        let path = draft.place.absolute();
+        let name = draft.place.relative().file_name().ok_or_else(|| fault::not_regular(path, "a directory"))?;
+        let folder = self.folder(draft)?;
+        let index = self.entries.len();
+        self.entries.push(Entry { draft, name, folder, temp: None, notes: Vec::new(), done: None, stamp: None });
+        let folder = &self.folders[folder];
+        let entry = &mut self.entries[index];
+        match draft.expect {
+            Expect::Missing => add_new(folder, entry)?,
+            Expect::Version { bytes, stamp } => add_existing(folder, entry, bytes, stamp)?,
+        }
+        Ok(index)
+    }
+
+    fn sync(&self, entry: usize) -> Result<()> {
+        let entry = &self.entries[entry];
+        if !self.durability.syncs() {
+            return Ok(());
+        }
+        let Some(fd) = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref()) else {
+            return Ok(());
+        };
+        // Never repeated: the kernel reports a lost page once and then calls it clean.
+        rustix::fs::fdatasync(fd).map_err(|errno| failed_write(&self.folders[entry.folder], entry, "sync", errno))
+    }
+}
+
+/// An error while writing, with the numbers if the disk is full.
+pub(super) fn failed_write(folder: &Folder<'_>, entry: &Entry<'_>, doing: &str, errno: Errno) -> Error {
+    let error = fault::os(doing, entry.path(), errno);
+    let needed = temp::length(entry.draft.pieces);
+    match rustix::fs::fstatvfs(&folder.fd) {
+        Ok(disk) if error.code() == Code::IoNoSpace => {
+            let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+            error
+                .evidence(format!("needed: {needed} bytes, free: {free} bytes; nothing was changed."))
+                .fact("needed", needed)
+                .fact("free", free)
+        }
+        _ => error,
+    }
+}
+
+fn add_new(folder: &Folder<'_>, entry: &mut Entry<'_>) -> Result<()> {
+    if folder.fixed {
+        // A temporary file could not be removed again.
+        return Err(fault::os("create", entry.path(), Errno::PERM));
+    }
+    // The kernel takes the umask and the folder's default ACL into account, as for any new file.
+    let temp = Temp::create(folder.fd.as_fd(), entry.name, Mode::from_raw_mode(0o666))
+        .map_err(|errno| failed_write(folder, entry, "create", errno))?;
+    entry.temp = Some(temp);
+    fill(folder, entry)
+}
+
+fn fill(folder: &Folder<'_>, entry: &Entry<'_>) -> Result<()> {
+    let Some(fd) = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref()) else {
+        return Ok(());
+    };
+    temp::reserve(fd, FallocateFlags::empty(), 0, temp::length(entry.draft.pieces))
+        .and_then(|()| temp::write(fd, entry.draft.pieces))
+        .map_err(|errno| failed_write(folder, entry, "write a temporary file beside", errno))
+}
+
+fn add_existing(folder: &Folder<'_>, entry: &mut Entry<'_>, bytes: &[u8], expected: &Stamp) -> Result<()> {
+    let path = entry.path();
+    let source = match rustix::fs::openat(&folder.fd, entry.name, LOOK, Mode::empty()) {
+        Ok(fd) => fd,
+        Err(Errno::NOENT) => return Err(fault::raced(path, "was removed")),
+        Err(Errno::LOOP) => return Err(fault::raced(path, "was replaced by a symbolic link")),
+        Err(errno) => return Err(fault::os("open", path, errno)),
+    };
+    let stamp = look::regular(&source, path)?;
+    if !stamp.same_file(expected) {
+        return Err(fault::raced(path, "was replaced by another file"));
+    }
+    if stamp.size != bytes.len() as u64 {
+        return Err(fault::raced(path, "was changed"));
+    }
+    permitted(folder, entry, &stamp)?;
+    if stamp.links > 1 {
+        entry.notes.push(format!("written in place: the file has {} hard links", stamp.links));
+        return Ok(());
+    }
+    if folder.fixed {
+        entry.notes.push("written in place: the folder is append-only or immutable".to_owned());
+        return Ok(());
+    }
+    beside(folder, entry, &source, &stamp)
+}
+
+/// Refuses a file that the caller may not write, although a rename would get round it.
+fn permitted(folder: &Folder<'_>, entry: &Entry<'_>, stamp: &Stamp) -> Result<()> {
+    // Root passes every check of the kernel; a file without any write bit says that it is not to be written.
+    let user = rustix::process::geteuid().as_raw();
+    if stamp.mode & 0o222 == 0 || (user == stamp.uid && user != 0 && stamp.mode & 0o200 == 0) {
+        return Err(fault::read_only(entry.path(), stamp.mode));
+    }
+    if user == 0 || user == stamp.uid {
+        // The bits alone decide; the question below would be one more walk for the kernel.
+        return Ok(());
+    }
+    let flags = AtFlags::EACCESS | AtFlags::SYMLINK_NOFOLLOW;
+    let allowed = match rustix::fs::accessat(&folder.fd, entry.name, Access::WRITE_OK, flags) {
+        // Kernels before 5.8 know no flags.
+        Err(Errno::NOSYS | Errno::INVAL) => {
+            rustix::fs::accessat(&folder.fd, entry.name, Access::WRITE_OK, AtFlags::EACCESS)
+        }
+        other => other,
+    };
+    match allowed {
+        Ok(()) => Ok(()),
+        Err(Errno::ACCESS | Errno::PERM) => Err(fault::os("write", entry.path(), Errno::ACCESS)),
+        Err(errno) => Err(fault::os("write", entry.path(), errno)),
+    }
+}
+
+/// Writes the temporary file that will take the place of `source`, or decides that it cannot.
+fn beside(folder: &Folder<'_>, entry: &mut Entry<'_>, source: &OwnedFd, stamp: &Stamp) -> Result<()> {
+    // Readable by nobody else until it has its mode: the content may be a secret.
+    let temp = match Temp::create(folder.fd.as_fd(), entry.name, Mode::from_raw_mode(0o600)) {
+        Ok(temp) => temp,
+        Err(Errno::ACCESS | Errno::PERM) => {
+            entry.notes.push("written in place: no file can be created in the folder".to_owned());
+            return Ok(());
+        }
+        Err(errno) => return Err(failed_write(folder, entry, "create a temporary file beside", errno)),
+    };
+    let own = temp.stamp;
+    let temp = entry.temp.insert(temp);
+    let Some(fd) = &temp.fd else {
+        return Ok(());
+    };
+    if (own.uid, own.gid) != (stamp.uid, stamp.gid) {
+        let uid = (own.uid != stamp.uid).then(|| Uid::from_raw(stamp.uid));
+        let gid = (own.gid != stamp.gid).then(|| Gid::from_raw(stamp.gid));
+        if rustix::fs::fchown(fd, uid, gid).is_err() {
+            let _ = temp.discard(folder.fd.as_fd());
+            entry.temp = None;
+            let owner = format!("written in place: a new file cannot be given to owner {}:{}", stamp.uid, stamp.gid);
+            entry.notes.push(owner);
+            return Ok(());
+        }
+    }
+    fill(folder, entry)?;
+    let Some(fd) = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref()) else {
+        return Ok(());
+    };
+    // Attributes before the mode: an ACL moves the group bits, a change of owner clears the set-id bits.
+    attributes::copy(source, fd, &mut entry.notes)
+        .and_then(|()| rustix::fs::fchmod(fd, Mode::from_raw_mode(stamp.mode & 0o7777)))
+        .map_err(|errno| failed_write(folder, entry, "give its permissions to a copy of", errno))
+}
+
+/// Flags to overwrite a file where it is.
+pub(super) const OVERWRITE: OFlags = LOOK.union(OFlags::RDWR);

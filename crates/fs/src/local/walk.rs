@@ -1,0 +1,251 @@
+//! Resolution by descriptor, one name at a time: for paths with links, `..` or missing parts, and for kernels without
+//! `openat2`. Nothing is ever opened by a path of several parts, so nobody can swap a part underneath.
+
+use std::ffi::{OsStr, OsString};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Component, Path, PathBuf};
+
+use emendate_core::Result;
+use rustix::fs::{FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::Local;
+use crate::{Place, fault};
+
+/// Links followed before it is called a loop; the kernel's own number.
+const HOPS: u32 = 40;
+
+/// A link whose target is being walked.
+struct Link {
+    at: PathBuf,
+    target: PathBuf,
+    /// Pending parts that remain when the target has been walked.
+    rest: usize,
+}
+
+struct Walk<'a> {
+    local: &'a Local,
+    asked: &'a Path,
+    root: usize,
+    /// One descriptor per existing folder in `names`.
+    folders: Vec<OwnedFd>,
+    /// What is resolved so far.
+    names: Vec<OsString>,
+    /// What is still to be resolved, the next part last.
+    pending: Vec<OsString>,
+    hops: u32,
+    link: Option<Link>,
+    via_link: Option<PathBuf>,
+    /// The last of `names`, and what follows, does not exist.
+    missing: bool,
+}
+
+/// Resolves `relative` beneath `root`, following links as long as they stay inside the roots.
+pub(super) fn resolve(local: &Local, asked: &Path, root: usize, relative: &Path) -> Result<Place> {
+    let mut walk = Walk {
+        local,
+        asked,
+        root,
+        folders: Vec::new(),
+        names: Vec::new(),
+        pending: parts(relative),
+        hops: 0,
+        link: None,
+        via_link: None,
+        missing: false,
+    };
+    while let Some(part) = walk.pending.pop() {
+        walk.step(part)?;
+    }
+    // A slash at the end says "folder"; taking it off silently would edit something else than was named.
+    if asked.as_os_str().as_encoded_bytes().ends_with(b"/") && walk.folders.len() < walk.names.len() {
+        return Err(fault::invalid(asked, "ends in `/`, but is no folder", "Leave the `/` at the end out."));
+    }
+    let relative: PathBuf = walk.names.iter().collect();
+    Ok(Place::new((walk.root, &local.infos[walk.root].canonical), relative, asked, walk.via_link))
+}
+
+/// The parts of a path without `/` and `.`, the first one last.
+fn parts(path: &Path) -> Vec<OsString> {
+    path.components()
+        .rev()
+        .filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir))
+        .map(|part| part.as_os_str().to_owned())
+        .collect()
+}
+
+impl Walk<'_> {
+    fn here(&self) -> BorrowedFd<'_> {
+        self.folders.last().map_or_else(|| self.local.roots[self.root].fd.as_fd(), AsFd::as_fd)
+    }
+
+    /// Absolute path of `name` in the folder reached so far.
+    fn absolute(&self, name: &OsStr) -> PathBuf {
+        let mut path = self.local.infos[self.root].canonical.clone();
+        path.extend(&self.names);
+        path.push(name);
+        path
+    }
+
+    /// The link whose target the part just popped belongs to.
+    fn inside_link(&self) -> Option<&Link> {
+        self.link.as_ref().filter(|link| self.pending.len() >= link.rest)
+    }
+
+    fn step(&mut self, part: OsString) -> Result<()> {
+        if part == ".." {
+            return self.up();
+        }
+        if self.missing {
+            self.names.push(part);
+            return Ok(());
+        }
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let found = rustix::fs::openat(self.here(), &part, flags, Mode::empty())
+            .and_then(|fd| rustix::fs::fstat(&fd).map(|stat| (fd, FileType::from_raw_mode(stat.st_mode))));
+        match found {
+            Ok((fd, FileType::Symlink)) => self.follow(&fd, &part),
+            Ok((fd, FileType::Directory)) => {
+                self.folders.push(fd);
+                self.names.push(part);
+                Ok(())
+            }
+            Ok(_) if !self.pending.is_empty() => {
+                let file = fault::show(self.absolute(&part));
+                Err(fault::invalid(self.asked, &format!("goes through {file}, which is no folder"), "Check the path."))
+            }
+            Ok(_) => {
+                self.names.push(part);
+                Ok(())
+            }
+            Err(Errno::NOENT) => {
+                if let Some(link) = self.inside_link() {
+                    return Err(fault::symlink(self.asked, &link.at, &link.target, "is broken: nothing is there"));
+                }
+                self.missing = true;
+                self.names.push(part);
+                Ok(())
+            }
+            Err(errno) => Err(fault::os("look up", &self.absolute(&part), errno)),
+        }
+    }
+
+    fn up(&mut self) -> Result<()> {
+        if self.missing {
+            return Err(fault::invalid(
+                self.asked,
+                "has a `..` after a folder that does not exist",
+                "Leave the `..` out.",
+            ));
+        }
+        if self.names.pop().is_some() {
+            self.folders.pop();
+            return Ok(());
+        }
+        // Above this root there may be another one; a canonical root has no links above it, so names can be taken off.
+        let top = Path::new("/");
+        let mut above = self.local.infos[self.root].canonical.parent().unwrap_or(top).to_owned();
+        while self.pending.last().is_some_and(|next| next == "..") {
+            self.pending.pop();
+            above.pop();
+        }
+        self.enter(&above)
+    }
+
+    /// Goes on at an absolute path followed by what is pending, if that is beneath a root.
+    fn enter(&mut self, absolute: &Path) -> Result<()> {
+        let mut whole = absolute.to_owned();
+        whole.extend(self.pending.iter().rev());
+        let Some((root, relative)) = self.local.find_root(&whole) else {
+            return Err(match &self.link {
+                Some(link) => fault::symlink(self.asked, &link.at, &link.target, "leaves the roots"),
+                None => fault::outside(self.asked, &self.local.infos),
+            });
+        };
+        self.pending = parts(relative);
+        self.root = root;
+        self.folders.clear();
+        self.names.clear();
+        Ok(())
+    }
+
+    fn follow(&mut self, link: &OwnedFd, name: &OsStr) -> Result<()> {
+        let at = self.absolute(name);
+        let refuse = |errno| fault::os("read the link", &at, errno);
+        let target = rustix::fs::readlinkat(link, "", Vec::new()).map_err(refuse)?;
+        let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
+        // Links of procfs lead where their text does not say.
+        let magic = rustix::fs::fstatfs(link).map_err(refuse)?.f_type == rustix::fs::PROC_SUPER_MAGIC;
+        self.hops += 1;
+        if magic || self.hops > HOPS {
+            let why =
+                if magic { "belongs to the kernel and is never followed" } else { "loops: 40 links were followed" };
+            return Err(fault::symlink(self.asked, &at, &target, why));
+        }
+        self.via_link.get_or_insert_with(|| at.clone());
+        if self.inside_link().is_none() {
+            self.link = Some(Link { at, target: target.clone(), rest: self.pending.len() });
+        }
+        if target.is_absolute() {
+            return self.enter(&target);
+        }
+        self.pending.extend(parts(&target));
+        Ok(())
+    }
+}
+
+/// `openat2` where there is none: every folder on the way is opened by its name alone, links are refused.
+pub(super) fn open_beneath(root: BorrowedFd<'_>, relative: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+    let step = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut folder: Option<OwnedFd> = None;
+    let mut parts = relative.components().peekable();
+    while let Some(part) = parts.next() {
+        let Component::Normal(name) = part else {
+            return Err(Errno::XDEV);
+        };
+        let flags = if parts.peek().is_some() { step } else { flags | OFlags::NOFOLLOW | OFlags::CLOEXEC };
+        let here = folder.as_ref().map_or(root, AsFd::as_fd);
+        folder = Some(rustix::fs::openat(here, name, flags, Mode::empty())?);
+    }
+    folder.ok_or(Errno::NOENT)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Draft, Durability, Expect, Local, Store};
+    use emendate_core::Code;
+    use std::sync::atomic::Ordering;
+
+    #[test]
+    fn all_works_without_openat2() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b/f");
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, "old").unwrap();
+        let local = Local::open(&[folder.path().to_owned()]).unwrap();
+        local.openat2.store(false, Ordering::Relaxed);
+        let place = local.admit(&path).unwrap();
+        assert_eq!(place.absolute(), path.canonicalize().unwrap());
+        let old = local.read(&place, 100, Vec::new()).unwrap().unwrap();
+        assert_eq!(local.stamp(&place).unwrap(), Some(old.stamp));
+        let expect = Expect::Version { bytes: &old.bytes, stamp: &old.stamp };
+        let new = local.admit(&folder.path().join("c/d/new")).unwrap();
+        let drafts = [
+            Draft { place: &place, expect, pieces: &[b"new"] },
+            Draft { place: &new, expect: Expect::Missing, pieces: &[b"new"] },
+        ];
+        local.stage(&drafts, Durability::Full).unwrap().commit().unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+        assert_eq!(local.siblings(&place).unwrap(), ["f"]);
+        assert!(!local.probe(0).unwrap().openat2);
+        // A link that appears after the path was admitted leads nowhere.
+        std::fs::rename(folder.path().join("a"), folder.path().join("z")).unwrap();
+        std::os::unix::fs::symlink("z", folder.path().join("a")).unwrap();
+        assert!(local.read(&place, 100, Vec::new()).is_err());
+        std::fs::remove_file(folder.path().join("z/b/f")).unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", folder.path().join("z/b/f")).unwrap();
+        let place = local.admit(&folder.path().join("z/b/f"));
+        assert_eq!(place.unwrap_err().code(), Code::PathSymlink);
+    }
+}

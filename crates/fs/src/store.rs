@@ -1,0 +1,190 @@
+//! What a backend offers: admit, stamp, read, stage, commit.
+
+use core::fmt;
+use core::str::FromStr;
+use std::ffi::OsString;
+use std::path::Path;
+
+use emendate_core::{Code, Error, Result};
+
+use crate::{Place, RootInfo, Stamp};
+
+/// One version of one regular file, as read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Version {
+    /// The whole content.
+    pub bytes: Vec<u8>,
+    /// The stamp, equal before and after the read.
+    pub stamp: Stamp,
+    /// "Racily clean": modified so shortly before the read that an equal stamp later proves nothing.
+    pub racy: bool,
+}
+
+/// What a success means after a power cut. Every level survives the death of the process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Durability {
+    /// Nothing is synced.
+    None,
+    /// File data is synced before it becomes visible: after a power cut a path shows the whole old or the whole new file.
+    #[default]
+    Normal,
+    /// The directory is synced too: what was reported as written is still there.
+    Full,
+}
+
+impl Durability {
+    /// The name in options and replies: `none`, `normal` or `full`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Durability::None => "none",
+            Durability::Normal => "normal",
+            Durability::Full => "full",
+        }
+    }
+
+    /// True when file data is synced before it becomes visible.
+    pub const fn syncs(self) -> bool {
+        !matches!(self, Durability::None)
+    }
+}
+
+impl FromStr for Durability {
+    type Err = Error;
+
+    /// `call.invalid` when `name` is none of the three.
+    fn from_str(name: &str) -> Result<Durability> {
+        [Durability::None, Durability::Normal, Durability::Full]
+            .into_iter()
+            .find(|level| level.as_str() == name)
+            .ok_or_else(|| {
+                Error::new(Code::CallInvalid, format!("`{name}` is not a level of durability."))
+                    .next("Use none, normal or full.")
+            })
+    }
+}
+
+/// What must still be true right before publishing.
+#[derive(Clone, Copy, Debug)]
+pub enum Expect<'a> {
+    /// Nothing is at the path.
+    Missing,
+    /// The same inode is there, with the same bytes.
+    Version {
+        /// The whole content.
+        bytes: &'a [u8],
+        /// The stamp it was read with; only device and inode count.
+        stamp: &'a Stamp,
+    },
+}
+
+/// One file's new content.
+#[derive(Clone, Copy, Debug)]
+pub struct Draft<'a> {
+    /// Where.
+    pub place: &'a Place,
+    /// What it replaces.
+    pub expect: Expect<'a>,
+    /// The new content is the concatenation of these; they are never joined in memory.
+    pub pieces: &'a [&'a [u8]],
+}
+
+/// How new content was made visible.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Method {
+    /// The file is new.
+    Created,
+    /// A finished file was renamed over the old one.
+    Renamed,
+    /// A finished file changed names with the old one, which was checked once more before it was thrown away.
+    Exchanged,
+    /// The old file's bytes were overwritten; a reader may have seen a mix for a moment.
+    InPlace,
+}
+
+impl Method {
+    /// The name in replies: `created`, `renamed`, `exchanged` or `in place`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Method::Created => "created",
+            Method::Renamed => "renamed",
+            Method::Exchanged => "exchanged",
+            Method::InPlace => "in place",
+        }
+    }
+}
+
+/// What became of one draft.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// The stamp of the file now at the path, taken after publishing.
+    pub stamp: Stamp,
+    /// How it was published.
+    pub method: Method,
+    /// What a person should know, one sentence each: why it was written in place, what could not be kept.
+    pub notes: Vec<String>,
+}
+
+/// A place where files live: the disk, memory.
+pub trait Store: Send + Sync {
+    /// The folders this store may reach into; [`Place::root`] is an index into it.
+    fn roots(&self) -> &[RootInfo];
+
+    /// Lets an absolute path through the sandbox. The file and its parents may be missing.
+    ///
+    /// `path.invalid` (not absolute, empty, NUL, a file where a folder must be), `path.outside`, `path.symlink` (broken,
+    /// looping or leaving link), `io.*`.
+    fn admit(&self, path: &Path) -> Result<Place>;
+
+    /// The stamp of the regular file at `place`; `None` when there is nothing. `path.not_regular` for anything else.
+    fn stamp(&self, place: &Place) -> Result<Option<Stamp>>;
+
+    /// Reads the file into `buffer` (cleared first, its capacity reused); `None` when there is none. Never reads more than
+    /// `limit` + 1 bytes.
+    ///
+    /// `path.not_regular`, `file.too_large` (names size and limit, in bytes), `conflict.raced` (being written), `io.*`.
+    fn read(&self, place: &Place, limit: u64, buffer: Vec<u8>) -> Result<Option<Version>>;
+
+    /// Names in the parent directory of `place`, sorted, at most 10 000; empty when the directory does not exist.
+    fn siblings(&self, place: &Place) -> Result<Vec<OsString>>;
+
+    /// Writes every draft aside, durable as asked, not visible yet. Missing parent directories are created.
+    ///
+    /// `io.permission` for a file the caller may not write, `conflict.raced` when it is already clear that a draft's
+    /// expectation does not hold, `path.not_regular`, `io.*`. After an error nothing is left behind.
+    fn stage<'a>(&'a self, drafts: &'a [Draft<'a>], durability: Durability) -> Result<Staged<'a>>;
+}
+
+/// A backend's half of [`Staged`]. Dropping it without [`Transaction::commit`] discards everything staged.
+pub trait Transaction {
+    /// See [`Staged::commit`].
+    fn commit(self: Box<Self>) -> Result<Vec<Written>>;
+}
+
+/// Written, perhaps durable, not visible. Dropping it discards every temporary file and every directory made for it.
+#[must_use = "commit or drop"]
+pub struct Staged<'a> {
+    transaction: Box<dyn Transaction + 'a>,
+}
+
+impl<'a> Staged<'a> {
+    /// Wraps a backend's transaction.
+    pub fn new(transaction: impl Transaction + 'a) -> Staged<'a> {
+        Staged { transaction: Box::new(transaction) }
+    }
+}
+
+impl Staged<'_> {
+    /// Locks, checks every expectation again, then publishes; one entry per draft, in their order.
+    ///
+    /// `conflict.raced` when a file is not what the draft expects, `lock.timeout`, `io.*`: nothing was changed.
+    /// `io.partial`: something stayed changed, the evidence says what.
+    pub fn commit(self) -> Result<Vec<Written>> {
+        self.transaction.commit()
+    }
+}
+
+impl fmt::Debug for Staged<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Staged")
+    }
+}

@@ -1,0 +1,137 @@
+//! One set of promises for every backend.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests make and look at files")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub, reason = "tests")]
+
+mod rig;
+
+use emendate_core::Code;
+use emendate_fs::{Draft, Durability, Expect, Memory, Method, Store};
+use rig::{LEVELS, Rig, expect, refused, replace};
+use std::path::Path;
+
+/// Runs a check on a fresh disk and on a fresh memory; the root is the store's first.
+fn on_both(check: fn(&dyn Store, &Path)) {
+    let rig = Rig::new();
+    check(&rig.store, &rig.root);
+    rig.clean();
+    let memory = Memory::new(Path::new("/work/root"));
+    check(&memory, Path::new("/work/root"));
+}
+
+fn put(store: &dyn Store, path: &Path, text: &str) {
+    replace(store, path, text.as_bytes(), Durability::None).unwrap();
+}
+
+fn get(store: &dyn Store, path: &Path) -> Option<String> {
+    let version = store.read(&store.admit(path).unwrap(), 1 << 20, Vec::new()).unwrap()?;
+    Some(String::from_utf8(version.bytes).unwrap())
+}
+
+#[test]
+fn paths() {
+    on_both(|store, root| {
+        put(store, &root.join("a/f"), "x");
+        assert_eq!(store.roots()[0].canonical, root);
+        assert_eq!(store.admit(&root.join("a/../a//./f")).unwrap().relative(), Path::new("a/f"));
+        refused(store.admit(Path::new("a/f")), Code::PathInvalid);
+        refused(store.admit(Path::new("")), Code::PathInvalid);
+        refused(store.admit(&root.join("a/f/g")), Code::PathInvalid);
+        refused(store.admit(&root.join("a/f/")), Code::PathInvalid);
+        refused(store.admit(&root.join("../x")), Code::PathOutside);
+        refused(store.admit(&root.with_file_name("root-evil").join("f")), Code::PathOutside);
+        refused(store.admit(Path::new("/etc/passwd")), Code::PathOutside);
+        for folder in ["a", ""] {
+            let place = store.admit(&root.join(folder)).unwrap();
+            refused(store.stamp(&place), Code::PathNotRegular);
+            refused(store.read(&place, 10, Vec::new()), Code::PathNotRegular);
+        }
+    });
+}
+
+#[test]
+fn reading() {
+    on_both(|store, root| {
+        assert_eq!(get(store, &root.join("f")), None);
+        put(store, &root.join("f"), "12345");
+        put(store, &root.join("d/e/g"), "");
+        let place = store.admit(&root.join("f")).unwrap();
+        assert_eq!(store.siblings(&place).unwrap(), ["d", "f"]);
+        assert_eq!(store.siblings(&store.admit(&root.join("d/x")).unwrap()).unwrap(), ["e"]);
+        assert!(store.siblings(&store.admit(&root.join("n/x")).unwrap()).unwrap().is_empty());
+        let version = store.read(&place, 5, b"rest".to_vec()).unwrap().unwrap();
+        assert_eq!((version.bytes.as_slice(), Some(version.stamp)), (&b"12345"[..], store.stamp(&place).unwrap()));
+        let text = refused(store.read(&place, 4, Vec::new()), Code::FileTooLarge);
+        assert!(text.contains("5 bytes") && text.contains("limit is 4 bytes"));
+    });
+}
+
+#[test]
+fn writing() {
+    on_both(|store, root| {
+        for level in LEVELS {
+            let path = root.join("deep").join(level.as_str());
+            assert_eq!(replace(store, &path, b"one", level).unwrap().method, Method::Created);
+            let before = store.stamp(&store.admit(&path).unwrap()).unwrap().unwrap();
+            let written = replace(store, &path, b"two", level).unwrap();
+            assert_eq!(get(store, &path).as_deref(), Some("two"));
+            assert_eq!(store.stamp(&store.admit(&path).unwrap()).unwrap(), Some(written.stamp));
+            assert!(!before.same_file(&written.stamp) && !before.same_version(&written.stamp));
+        }
+        let place = store.admit(&root.join("none/f")).unwrap();
+        let draft = [Draft { place: &place, expect: Expect::Missing, pieces: &[b"x"] }];
+        drop(store.stage(&draft, Durability::Normal).unwrap());
+        assert_eq!(get(store, &root.join("none/f")), None);
+        let root_itself = store.admit(root).unwrap();
+        let draft = [Draft { place: &root_itself, expect: Expect::Missing, pieces: &[b"x"] }];
+        refused(store.stage(&draft, Durability::Normal), Code::PathNotRegular);
+    });
+}
+
+#[test]
+fn expectations() {
+    on_both(|store, root| {
+        let (one, two) = (root.join("one"), root.join("two"));
+        put(store, &one, "1");
+        put(store, &two, "2");
+        let places = [&one, &two].map(|path| store.admit(path).unwrap());
+        let olds = [0, 1].map(|at| store.read(&places[at], 10, Vec::new()).unwrap());
+        let drafts =
+            [0, 1].map(|at| Draft { place: &places[at], expect: expect(olds[at].as_ref()), pieces: &[b"new"] });
+        // Staged, then the second one is saved by somebody else.
+        let staged = store.stage(&drafts, Durability::Normal).unwrap();
+        put(store, &two, "theirs");
+        refused(staged.commit(), Code::ConflictRaced);
+        assert_eq!((get(store, &one).as_deref(), get(store, &two).as_deref()), (Some("1"), Some("theirs")));
+        // Missing is an expectation as well.
+        let draft = [Draft { place: &places[0], expect: Expect::Missing, pieces: &[b"x"] }];
+        refused(store.stage(&draft, Durability::Normal).and_then(emendate_fs::Staged::commit), Code::ConflictRaced);
+        let gone = store.admit(&root.join("gone")).unwrap();
+        let draft = [Draft { place: &gone, expect: expect(olds[0].as_ref()), pieces: &[b"x"] }];
+        refused(store.stage(&draft, Durability::Normal).and_then(emendate_fs::Staged::commit), Code::ConflictRaced);
+        assert_eq!((get(store, &one).as_deref(), get(store, &two).as_deref()), (Some("1"), Some("theirs")));
+    });
+}
+
+#[test]
+fn memory_for_tests() {
+    let memory = Memory::new(Path::new("/r"));
+    memory.put("a/b", "one");
+    memory.put("/r/a/b", "two");
+    memory.put("/elsewhere", "ignored");
+    memory.put("../x", "ignored");
+    assert_eq!(memory.get("/r/a/b").as_deref(), Some(&b"two"[..]));
+    assert_eq!((memory.get("/elsewhere"), memory.get("x")), (None, None));
+    let stamp = |memory: &Memory| memory.stamp(&memory.admit(Path::new("/r/a/b")).unwrap()).unwrap();
+    let before = stamp(&memory).unwrap();
+    memory.put("a/b", "three");
+    assert!(before.same_file(&stamp(&memory).unwrap()), "a foreign write keeps the inode");
+    let place = memory.admit(Path::new("/r/a/b")).unwrap();
+    let old = memory.read(&place, 10, Vec::new()).unwrap();
+    memory.remove("a/b");
+    assert_eq!(stamp(&memory), None);
+    memory.put("a/b", "three");
+    assert!(!before.same_file(&stamp(&memory).unwrap()));
+    // The same bytes in another inode are another file.
+    let draft = [Draft { place: &place, expect: expect(old.as_ref()), pieces: &[b"x"] }];
+    refused(memory.stage(&draft, Durability::Normal), Code::ConflictRaced);
+}

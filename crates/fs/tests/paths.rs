@@ -1,0 +1,170 @@
+//! Which paths are let in, and where they lead.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests make and look at files")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub, reason = "tests")]
+
+mod rig;
+
+use emendate_core::Code;
+use emendate_fs::{Local, Place, Store};
+use rig::{LIMIT, Rig, refused};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+fn admit(rig: &Rig, path: impl AsRef<Path>) -> emendate_core::Result<Place> {
+    rig.store.admit(path.as_ref())
+}
+
+#[test]
+fn a_plain_path_resolves_to_itself() {
+    let rig = Rig::new();
+    let path = rig.put("a/b/c.txt", "x");
+    let place = admit(&rig, &path).unwrap();
+    assert_eq!((place.root(), place.relative(), place.absolute()), (0, Path::new("a/b/c.txt"), path.as_path()));
+    assert_eq!((place.asked(), place.via_link()), (path.as_path(), None));
+    for odd in ["a//b/./c.txt", "./a/b/c.txt", "a/../a/b/c.txt", "a/b/../../a/b/c.txt"] {
+        let asked = rig.root.join(odd);
+        let place = admit(&rig, &asked).unwrap();
+        assert_eq!((place.relative(), place.asked()), (Path::new("a/b/c.txt"), asked.as_path()), "{odd}");
+    }
+    assert_eq!(admit(&rig, &rig.root).unwrap().absolute(), rig.root);
+}
+
+#[test]
+fn what_is_no_path_beneath_a_root_is_refused() {
+    let rig = Rig::new();
+    rig.put("a.txt", "x");
+    let text = refused(admit(&rig, "a.txt"), Code::PathInvalid);
+    assert!(text.contains(rig.path("a.txt").to_str().unwrap()), "{text}");
+    refused(admit(&rig, ""), Code::PathInvalid);
+    refused(admit(&rig, rig.path("a\0b")), Code::PathInvalid);
+    refused(admit(&rig, "~/a.txt"), Code::PathInvalid);
+    refused(admit(&rig, rig.path("a.txt/")), Code::PathInvalid);
+    refused(admit(&rig, rig.path("new/")), Code::PathInvalid);
+    refused(admit(&rig, rig.path("a.txt/b")), Code::PathInvalid);
+    refused(admit(&rig, rig.path("missing/../a.txt")), Code::PathInvalid);
+    refused(admit(&rig, rig.path(&"n".repeat(256))), Code::PathInvalid);
+    let evil = format!("{}-evil/a.txt", rig.root.display());
+    for outside in ["/etc/passwd", "/", "/proc/self/root/etc/passwd", &evil] {
+        let text = refused(admit(&rig, outside), Code::PathOutside);
+        assert!(text.contains(rig.root.to_str().unwrap()), "{text}");
+    }
+    for up in ["..", "../x", "a/../../x", "../root-evil/a", "../../../../../../../etc/passwd"] {
+        let path =
+            if up.starts_with('a') { rig.put("a/f", "x").parent().unwrap().join("../../x") } else { rig.root.join(up) };
+        refused(admit(&rig, path), Code::PathOutside);
+    }
+    // Leaving and coming back is no escape.
+    assert_eq!(admit(&rig, rig.path("../root/a.txt")).unwrap().relative(), Path::new("a.txt"));
+}
+
+#[test]
+fn nothing_is_decoded_or_trimmed() {
+    let rig = Rig::new();
+    for name in ["a%20b", "%2e%2e", " lead", "trail ", "~", "\"q\"", "a\nb", "-n", "*"] {
+        assert_eq!(admit(&rig, rig.path(name)).unwrap().relative(), Path::new(name));
+        rig.edit(name, "x").unwrap();
+        assert_eq!(rig.text(name), "x");
+    }
+    let bytes = OsStr::from_bytes(b"caf\xe9\xff.txt");
+    let path = rig.root.join(bytes);
+    std::fs::write(&path, "old").unwrap();
+    rig::replace(&rig.store, &path, b"new", emendate_fs::Durability::Normal).unwrap();
+    assert_eq!(std::fs::read(&path).unwrap(), b"new");
+    assert!(rig.store.siblings(&admit(&rig, &path).unwrap()).unwrap().contains(&bytes.to_owned()));
+    rig.clean();
+}
+
+#[test]
+fn links_are_followed_inside_the_roots_only() {
+    let rig = Rig::new();
+    rig.put("real/f.txt", "x");
+    let outside = rig.outer.path().join("secret");
+    std::fs::write(&outside, "s").unwrap();
+    let link = |target: &str, name: &str| symlink(target, rig.path(name)).unwrap();
+    link("real/f.txt", "file");
+    link("real", "folder");
+    link(rig.path("real").to_str().unwrap(), "absolute");
+    link("../root/real", "around");
+    link("folder", "twice");
+    for (asked, via) in [
+        ("file", "file"),
+        ("folder/f.txt", "folder"),
+        ("absolute/f.txt", "absolute"),
+        ("around/f.txt", "around"),
+        ("twice/f.txt", "twice"),
+        ("real/../folder/f.txt", "folder"),
+    ] {
+        let place = admit(&rig, rig.path(asked)).unwrap();
+        assert_eq!(place.relative(), Path::new("real/f.txt"), "{asked}");
+        assert_eq!(place.via_link(), Some(rig.path(via).as_path()), "{asked}");
+    }
+    assert_eq!(admit(&rig, rig.path("folder/new/x")).unwrap().relative(), Path::new("real/new/x"));
+
+    link("../secret", "leaves");
+    link(outside.to_str().unwrap(), "leaves-absolute");
+    link("..", "up");
+    link("/proc/self/root", "magic");
+    link("nothing", "dangling");
+    link("loop-b", "loop-a");
+    link("loop-a", "loop-b");
+    for (asked, says) in [
+        ("leaves", "leaves the roots"),
+        ("leaves-absolute", "leaves the roots"),
+        ("up/secret", "leaves the roots"),
+        ("magic/etc/passwd", "leaves the roots"),
+        ("dangling", "broken"),
+        ("dangling/below", "broken"),
+        ("loop-a", "loops"),
+    ] {
+        let text = refused(admit(&rig, rig.path(asked)), Code::PathSymlink);
+        assert!(text.contains(says) && text.contains(" → "), "{asked}: {text}");
+    }
+    // The link stays a link, the file it leads to is edited.
+    rig.edit("file", "y").unwrap();
+    assert_eq!(rig.text("real/f.txt"), "y");
+    assert!(rig.path("file").is_symlink());
+    rig.clean();
+}
+
+#[test]
+fn links_of_procfs_are_never_followed() {
+    let store = Local::open(&["/".into()]).unwrap();
+    for path in ["/proc/self/root/etc/passwd", "/proc/self/cwd/x", "/proc/self/fd/0"] {
+        refused(store.admit(Path::new(path)), Code::PathSymlink);
+    }
+    assert_eq!(store.admit(Path::new("/proc/version")).unwrap().absolute(), Path::new("/proc/version"));
+    let place = store.admit(Path::new("/proc/version")).unwrap();
+    let version = store.read(&place, LIMIT, Vec::new()).unwrap().unwrap();
+    assert!(version.stamp.size == 0 && version.bytes.starts_with(b"Linux"));
+}
+
+#[test]
+fn several_roots_and_a_root_that_is_a_link() {
+    let rig = Rig::new();
+    let other = rig.outer.path().canonicalize().unwrap().join("other");
+    std::fs::create_dir_all(rig.path("inner")).unwrap();
+    std::fs::create_dir(&other).unwrap();
+    let alias = rig.outer.path().join("alias");
+    symlink(&other, &alias).unwrap();
+    let roots = [rig.root.clone(), rig.path("inner"), alias.clone()];
+    let store = Local::open(&roots).unwrap();
+    std::fs::write(other.join("f"), "x").unwrap();
+    symlink("../other/f", rig.path("to-other")).unwrap();
+    let root_of = |path: &Path| store.admit(path).map(|place| (place.root(), place.relative().to_owned())).unwrap();
+    assert_eq!(root_of(&rig.path("a")), (0, "a".into()));
+    assert_eq!(root_of(&rig.path("inner/a")), (1, "a".into()));
+    assert_eq!(root_of(&rig.path("inner/../a")), (0, "a".into()));
+    assert_eq!(root_of(&alias.join("f")), (2, "f".into()));
+    assert_eq!(root_of(&other.join("f")), (2, "f".into()));
+    assert_eq!(root_of(&rig.path("to-other")), (2, "f".into()));
+    assert_eq!(root_of(&rig.path("../other/f")), (2, "f".into()));
+    assert_eq!(store.admit(&alias.join("f")).unwrap().absolute(), other.join("f"));
+    assert_eq!(store.roots()[2].given, alias);
+
+    refused(Local::open(&[]), Code::PathInvalid);
+    refused(Local::open(&["relative".into()]), Code::PathInvalid);
+    refused(Local::open(&[rig.path("none")]), Code::FileMissing);
+    refused(Local::open(&[rig.put("file", "x")]), Code::PathInvalid);
+}

@@ -1,0 +1,148 @@
+//! Others at work at the same time.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests make and look at files")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub, reason = "tests")]
+
+mod rig;
+
+use emendate_core::Code;
+use emendate_fs::{Durability, Local, Memory, Store};
+use rig::{Rig, replace};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Every thread adds its own lines one by one; none may be missing at the end.
+fn append_from_threads(stores: &[&dyn Store], path: &Path, threads: usize, rounds: usize) {
+    let append = |thread: usize| {
+        let store = stores[thread % stores.len()];
+        for round in 0..rounds {
+            loop {
+                let place = store.admit(path).unwrap();
+                let old = store.read(&place, 1 << 20, Vec::new()).unwrap().unwrap();
+                let line = format!("{thread}:{round}\n");
+                let pieces: [&[u8]; 2] = [&old.bytes, line.as_bytes()];
+                let draft = [emendate_fs::Draft { place: &place, expect: rig::expect(Some(&old)), pieces: &pieces }];
+                let level = if thread.is_multiple_of(2) { Durability::None } else { Durability::Normal };
+                match store.stage(&draft, level).and_then(emendate_fs::Staged::commit) {
+                    Ok(_) => break,
+                    Err(error) => assert_eq!(error.code(), Code::ConflictRaced, "{error}"),
+                }
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            scope.spawn(move || append(thread));
+        }
+    });
+    let place = stores[0].admit(path).unwrap();
+    let all = String::from_utf8(stores[0].read(&place, 1 << 20, Vec::new()).unwrap().unwrap().bytes).unwrap();
+    let mut lines: Vec<_> = all.lines().collect();
+    assert_eq!(lines.len(), threads * rounds);
+    lines.sort_unstable();
+    lines.dedup();
+    assert_eq!(lines.len(), threads * rounds, "an update was lost");
+}
+
+#[test]
+fn eight_writers_lose_nothing() {
+    let rig = Rig::new();
+    let path = rig.put("log", "");
+    let other = Local::open(std::slice::from_ref(&rig.root)).unwrap();
+    append_from_threads(&[&rig.store, &other], &path, 8, 50);
+    rig.clean();
+}
+
+#[test]
+fn eight_writers_lose_nothing_in_memory() {
+    let memory = Memory::new(Path::new("/root"));
+    memory.put("log", "");
+    append_from_threads(&[&memory], Path::new("/root/log"), 8, 50);
+}
+
+#[test]
+fn a_swapped_link_never_leads_outside() {
+    let rig = Rig::new();
+    let outside = rig.outer.path().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    std::fs::write(outside.join("f"), "secret").unwrap();
+    rig.put("real/f", "0");
+    rig.put("home/f", "0");
+    let (folder, parked, link) = (rig.path("home"), rig.path("parked"), rig.path("link"));
+    std::os::unix::fs::symlink(&outside, &link).unwrap();
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                let _ = std::fs::rename(&folder, &parked).and_then(|()| std::fs::rename(&link, &folder));
+                let _ = std::fs::rename(&folder, &link).and_then(|()| std::fs::rename(&parked, &folder));
+                // The folder is there for about as long as an edit takes.
+                std::thread::sleep(std::time::Duration::from_micros(100));
+            }
+        });
+        let mut written = 0;
+        let mut rounds = 0;
+        while rounds < 300 || (written == 0 && rounds < 10_000) {
+            rounds += 1;
+            let text = format!("{rounds}");
+            match replace(&rig.store, &rig.path("home/f"), text.as_bytes(), Durability::None) {
+                Ok(_) => written += 1,
+                Err(error) => assert!(
+                    matches!(
+                        error.code(),
+                        Code::ConflictRaced | Code::PathSymlink | Code::PathOutside | Code::PathInvalid
+                    ),
+                    "{error:?}"
+                ),
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+        assert!(written > 0);
+    });
+    assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 1);
+    assert_eq!(std::fs::read_to_string(outside.join("f")).unwrap(), "secret");
+    rig.clean();
+}
+
+#[test]
+fn a_user_who_saves_by_rename_loses_nothing() {
+    let rig = Rig::new();
+    let path = rig.put("f", "user 0");
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let engine = scope.spawn(|| {
+            let mut edits = 0;
+            while !stop.load(Ordering::Relaxed) {
+                // Marks the user's text as seen; a save that is replaced without having been seen is lost.
+                let place = rig.store.admit(&path).unwrap();
+                let Some(old) = rig.store.read(&place, 100, Vec::new()).unwrap() else { continue };
+                let pieces: [&[u8]; 2] = [&old.bytes, b"+"];
+                let draft = [emendate_fs::Draft { place: &place, expect: rig::expect(Some(&old)), pieces: &pieces }];
+                if old.bytes.len() < 90 && rig.store.stage(&draft, Durability::Normal).is_ok_and(|s| s.commit().is_ok())
+                {
+                    edits += 1;
+                }
+            }
+            edits
+        });
+        for round in 1..=150 {
+            let text = format!("user {round}");
+            let temp = rig.path("saving");
+            std::fs::write(&temp, &text).unwrap();
+            std::fs::rename(&temp, &path).unwrap();
+            std::thread::sleep(std::time::Duration::from_micros(300));
+            // Whatever the engine did, it is this save or built on it; for a moment it may be what is being put back.
+            let mut now = rig.text("f");
+            for _ in 0..200 {
+                if now.trim_end_matches('+') == text {
+                    break;
+                }
+                std::thread::sleep(std::time::Duration::from_micros(100));
+                now = rig.text("f");
+            }
+            assert_eq!(now.trim_end_matches('+'), text);
+        }
+        stop.store(true, Ordering::Relaxed);
+        assert!(engine.join().unwrap() > 0);
+    });
+    rig.clean();
+}

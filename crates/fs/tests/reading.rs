@@ -1,0 +1,114 @@
+//! Reading: what is read, what is refused at once, what is told about it.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests make and look at files")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub, reason = "tests")]
+
+mod rig;
+
+use emendate_core::Code;
+use emendate_fs::Store;
+use rig::{LIMIT, Rig, refused};
+use rustix::fs::{CWD, FileType, Mode};
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+
+#[test]
+fn a_file_is_read_as_it_is() {
+    let rig = Rig::new();
+    let store = &rig.store;
+    rig.put("a", "hello\r\n\0");
+    let version = rig.version("a");
+    assert_eq!(version.bytes, b"hello\r\n\0");
+    assert!(version.racy, "just written");
+    assert_eq!(store.stamp(&rig.place("a")).unwrap(), Some(version.stamp));
+    assert_eq!((version.stamp.size, version.stamp.links), (8, 1));
+    for missing in ["none", "no/such/folder"] {
+        assert_eq!(store.read(&rig.place(missing), LIMIT, Vec::new()).unwrap(), None);
+        assert_eq!(store.stamp(&rig.place(missing)).unwrap(), None);
+    }
+    assert!(store.siblings(&rig.place("no/such/folder")).unwrap().is_empty());
+    assert_eq!(store.siblings(&rig.place("none")).unwrap(), ["a"]);
+
+    // The buffer's room is used again, its content is not.
+    let buffer = Vec::with_capacity(1 << 16);
+    let at = buffer.as_ptr();
+    let version = store.read(&rig.place("a"), LIMIT, buffer).unwrap().unwrap();
+    assert_eq!((version.bytes.as_ptr(), version.bytes.len()), (at, 8));
+    rig.put("empty", "");
+    assert!(store.read(&rig.place("empty"), 0, vec![1, 2, 3]).unwrap().unwrap().bytes.is_empty());
+    let big = "0123456789abcdef".repeat(1 << 15);
+    rig.put("big", &big);
+    assert_eq!(rig.version("big").bytes, big.as_bytes());
+}
+
+#[test]
+fn an_old_file_is_not_racy() {
+    let rig = Rig::new();
+    rig.put("a", "x");
+    std::thread::sleep(std::time::Duration::from_millis(30));
+    let fine = rig.store.probe(0).unwrap();
+    let racy = rig.version("a").racy;
+    // Where stamps are coarse, 30 ms prove nothing.
+    let known = ["ext4", "xfs", "btrfs", "tmpfs"].contains(&fine.file_system.as_str());
+    assert!(!racy || !known || !fine_kernel(), "{fine:?}");
+    // Change times cannot be set back, so an old modification time alone does not make it look old.
+    std::fs::File::options().write(true).open(rig.path("a")).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
+    assert!(rig.version("a").racy);
+}
+
+fn fine_kernel() -> bool {
+    let name = rustix::system::uname();
+    let mut numbers = name.release().to_str().unwrap().split('.').map(|part| part.parse::<u32>().unwrap_or(0));
+    (numbers.next().unwrap(), numbers.next().unwrap()) >= (6, 13)
+}
+
+#[test]
+fn the_limit_is_told_with_its_number() {
+    let rig = Rig::new();
+    rig.put("a", "0123456789");
+    let place = rig.place("a");
+    assert!(rig.store.read(&place, 10, Vec::new()).is_ok());
+    let text = refused(rig.store.read(&place, 9, Vec::new()), Code::FileTooLarge);
+    assert!(text.contains("10 bytes") && text.contains("limit is 9 bytes"), "{text}");
+    // A sparse giant costs nothing to make, and nothing to refuse.
+    let sparse = std::fs::File::create(rig.path("sparse")).unwrap();
+    sparse.set_len(1 << 40).unwrap();
+    let text = refused(rig.store.read(&rig.place("sparse"), LIMIT, Vec::new()), Code::FileTooLarge);
+    assert!(text.contains("1099511627776") && text.contains("1048576"), "{text}");
+    // Files that say nothing about their size are stopped while they are read.
+    let proc = emendate_fs::Local::open(&["/proc".into()]).unwrap();
+    let place = proc.admit(Path::new("/proc/cpuinfo")).unwrap();
+    refused(proc.read(&place, 16, Vec::with_capacity(1 << 16)), Code::FileTooLarge);
+}
+
+#[test]
+fn only_regular_files_and_never_a_wait() {
+    let rig = Rig::new();
+    std::fs::create_dir(rig.path("folder")).unwrap();
+    rustix::fs::mknodat(CWD, rig.path("fifo"), FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+    let _socket = UnixListener::bind(rig.path("socket")).unwrap();
+    for name in ["folder", "fifo", "socket", "."] {
+        let place = rig.place(name);
+        refused(rig.store.read(&place, LIMIT, Vec::new()), Code::PathNotRegular);
+        refused(rig.store.stamp(&place), Code::PathNotRegular);
+        refused(rig.edit(name, "x"), Code::PathNotRegular);
+    }
+    let dev = emendate_fs::Local::open(&["/dev".into()]).unwrap();
+    for name in ["/dev/null", "/dev/zero"] {
+        let place = dev.admit(Path::new(name)).unwrap();
+        refused(dev.read(&place, LIMIT, Vec::new()), Code::PathNotRegular);
+        refused(dev.stamp(&place), Code::PathNotRegular);
+    }
+    rig.clean();
+}
+
+#[test]
+fn the_probe_leaves_nothing() {
+    let rig = Rig::new();
+    let probe = rig.store.probe(0).unwrap();
+    assert!(probe.writable && !probe.file_system.is_empty(), "{probe:?}");
+    assert_eq!(std::fs::read_dir(&rig.root).unwrap().count(), 0);
+    refused(rig.store.probe(1), Code::PathInvalid);
+    let proc = emendate_fs::Local::open(&["/proc".into()]).unwrap();
+    let probe = proc.probe(0).unwrap();
+    assert_eq!((probe.file_system.as_str(), probe.exchange, probe.writable), ("proc", false, false));
+}

@@ -1,0 +1,90 @@
+//! What the tests share: a store in a fresh folder, one-line edits, and a look for litter.
+#![allow(dead_code, reason = "every test program uses a part of it")]
+
+use emendate_core::{Code, Result};
+use emendate_fs::{Draft, Durability, Expect, Local, Place, Store, Version, Written};
+use std::path::{Path, PathBuf};
+
+pub const LIMIT: u64 = 1 << 20;
+pub const LEVELS: [Durability; 3] = [Durability::None, Durability::Normal, Durability::Full];
+
+/// A folder `root` in a fresh one, and a store on it.
+pub struct Rig {
+    pub outer: tempfile::TempDir,
+    pub root: PathBuf,
+    pub store: Local,
+}
+
+impl Rig {
+    pub fn new() -> Rig {
+        let outer = tempfile::tempdir().unwrap();
+        let root = outer.path().canonicalize().unwrap().join("root");
+        std::fs::create_dir(&root).unwrap();
+        let store = Local::open(std::slice::from_ref(&root)).unwrap();
+        Rig { outer, root, store }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    pub fn put(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    pub fn text(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    pub fn place(&self, name: &str) -> Place {
+        self.store.admit(&self.path(name)).unwrap()
+    }
+
+    pub fn version(&self, name: &str) -> Version {
+        self.store.read(&self.place(name), LIMIT, Vec::new()).unwrap().unwrap()
+    }
+
+    pub fn edit(&self, name: &str, new: &str) -> Result<Written> {
+        replace(&self.store, &self.path(name), new.as_bytes(), Durability::Normal)
+    }
+
+    /// Fails if a temporary file is left anywhere.
+    pub fn clean(&self) {
+        let mut folders = vec![self.outer.path().to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(&folder).unwrap() {
+                let entry = entry.unwrap();
+                assert!(!entry.file_name().to_string_lossy().ends_with(".tmp~"), "litter: {}", entry.path().display());
+                if entry.file_type().unwrap().is_dir() {
+                    folders.push(entry.path());
+                }
+            }
+        }
+    }
+}
+
+pub fn expect(version: Option<&Version>) -> Expect<'_> {
+    version.map_or(Expect::Missing, |version| Expect::Version { bytes: &version.bytes, stamp: &version.stamp })
+}
+
+/// Reads, stages and commits: `new` in three pieces.
+pub fn replace(store: &dyn Store, path: &Path, new: &[u8], durability: Durability) -> Result<Written> {
+    let place = store.admit(path)?;
+    let old = store.read(&place, LIMIT, Vec::new())?;
+    let (head, tail) = new.split_at(new.len() / 2);
+    let pieces = [head, b"", tail];
+    let draft = [Draft { place: &place, expect: expect(old.as_ref()), pieces: &pieces }];
+    Ok(store.stage(&draft, durability)?.commit()?.remove(0))
+}
+
+/// Asserts the code, and that the error is a lesson.
+#[track_caller]
+pub fn refused<T: std::fmt::Debug>(result: Result<T>, code: Code) -> String {
+    let error = result.unwrap_err();
+    assert_eq!(error.code(), code, "{error}");
+    assert!(!error.message().is_empty() && !error.next_step().is_empty(), "{error}");
+    error.to_string()
+}

@@ -1,0 +1,120 @@
+//! Prints what the database costs: opening, records of several sizes, an edit, reading back.
+//! `cargo run --release -p emendate-history --example cost [directory]`
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a measurement reads the clock, prints what it found and may stop at the first fault"
+)]
+
+use std::hint::black_box;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use emendate_core::ContentId;
+use emendate_fs::Stamp;
+use emendate_history::{Body, Database, How, Limits, Lines, Record, Sessions};
+
+const PATH: &[u8] = b"/home/user/project/src/some/module/file.rs";
+
+fn record(content: ContentId) -> Record {
+    let (mtime_ns, ctime_ns) = (1_790_000_000_123_456_789, 1_790_000_000_123_456_789);
+    let stamp = Stamp {
+        dev: 64769,
+        ino: 1_234_567,
+        size: 1,
+        mtime_ns,
+        ctime_ns,
+        mode: 0o100_644,
+        links: 1,
+        uid: 1000,
+        gid: 1000,
+    };
+    Record { content, stamp, racy: false, lines: Lines::all(), how: How::Read, offset: None, limit: None }
+}
+
+/// Text that compresses about as source code does.
+fn text(size: usize, seed: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(size + 80);
+    let mut number = seed.wrapping_mul(0x9e37_79b9).wrapping_add(1);
+    while out.len() < size {
+        number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let (a, b) = (number >> 33, number >> 48);
+        out.extend_from_slice(format!("    let value_{a:x} = compute(input[{b}], &options)?;\n").as_bytes());
+    }
+    out.truncate(size);
+    out
+}
+
+fn report(name: &str, mut times: Vec<Duration>) {
+    times.sort_unstable();
+    let micros = |at: usize| times[at.min(times.len() - 1)].as_secs_f64() * 1e6;
+    let mean = times.iter().sum::<Duration>().as_secs_f64() * 1e6 / f64::from(u32::try_from(times.len()).unwrap());
+    let (median, p90) = (micros(times.len() / 2), micros(times.len() * 9 / 10));
+    println!("{name:<34} median {median:>8.1} µs   p90 {p90:>8.1} µs   mean {mean:>8.1} µs");
+}
+
+fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
+    let start = Instant::now();
+    let result = work();
+    (start.elapsed(), result)
+}
+
+fn one_shot(dir: &Path) {
+    let mut parts: [Vec<Duration>; 5] = Default::default();
+    for seed in 0..400 {
+        let body = text(20_000, seed);
+        let content = ContentId::of(&body);
+        let (opened, store) = timed(|| Database::open(dir, Limits::default()).unwrap());
+        let (looked, _) = timed(|| black_box(store.latest("session", PATH).unwrap()));
+        let (recorded, ()) = timed(|| store.record("session", PATH, &record(content), &Body::Bytes(&body)).unwrap());
+        let (closed, ()) = timed(|| drop(store));
+        for (part, time) in
+            parts.iter_mut().zip([opened, looked, recorded, closed, opened + looked + recorded + closed])
+        {
+            part.push(time);
+        }
+    }
+    for (name, times) in ["open", "latest", "record 20 KB", "close", "all four"].into_iter().zip(parts) {
+        report(&format!("fresh connection: {name}"), times);
+    }
+}
+
+fn warm(dir: &Path) {
+    let store = Database::open(dir, Limits::default()).unwrap();
+    for (size, rounds) in [(10_000, 400), (100_000, 200), (1_000_000, 50)] {
+        let mut times: [Vec<Duration>; 5] = Default::default();
+        let mut base = ContentId::of(b"");
+        for seed in 0..rounds {
+            let body = text(size, seed + size);
+            let content = ContentId::of(&body);
+            let whole = record(content);
+            times[0].push(timed(|| store.record("warm", PATH, &whole, &Body::Bytes(&body)).unwrap()).0);
+            times[1].push(timed(|| store.record("warm", PATH, &whole, &Body::Bytes(&body)).unwrap()).0);
+            let mut after = body.clone();
+            let new = format!("{seed:_>200}");
+            after.splice(300..400, new.bytes());
+            base = if seed == 0 { content } else { base };
+            let change = record(ContentId::of(&after));
+            let splices = [(300..400, new.as_bytes())];
+            let body = Body::Change { base: content, splices: &splices, full: &|| after.clone() };
+            times[2].push(timed(|| store.record("warm", PATH, &change, &body).unwrap()).0);
+            let (time, bytes) = timed(|| store.bytes(change.content).unwrap());
+            assert_eq!(bytes.as_ref(), Some(&after));
+            times[3].push(time);
+            times[4].push(timed(|| black_box(store.latest("warm", PATH).unwrap())).0);
+        }
+        let names =
+            ["record, new bytes", "record, known bytes", "record, change of 200 B", "bytes of the change", "latest"];
+        for (name, times) in names.into_iter().zip(times) {
+            report(&format!("{} KB: {name}", size / 1000), times);
+        }
+    }
+}
+
+fn main() {
+    let given = std::env::args_os().nth(1);
+    let dir = tempfile::tempdir_in(given.unwrap_or_else(|| std::env::temp_dir().into())).unwrap();
+    one_shot(&dir.path().join("one"));
+    warm(&dir.path().join("warm"));
+}

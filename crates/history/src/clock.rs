@@ -1,0 +1,14 @@
+//! The wall clock, for the age and the order of records.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Microseconds since the epoch; 0 when the clock stands before it.
+pub(crate) fn now_us() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+}
+
+/// The moment `days` before `now`.
+pub(crate) fn days_before(now: i64, days: u32) -> i64 {
+    now.saturating_sub(i64::from(days).saturating_mul(86_400_000_000))
+}

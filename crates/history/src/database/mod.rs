@@ -1,0 +1,158 @@
+//! The store in one SQLite file that all processes of the user share.
+
+mod failure;
+mod open;
+mod rows;
+mod shelves;
+mod upkeep;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use emendate_core::{ContentId, Result, Tag};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use crate::shelf::{Kept, keep, rebuild};
+use crate::{Body, Limits, Record, Sessions, clock, prune};
+use shelves::Shelves;
+
+/// The sessions of every process, in a file that outlives them. A file that is damaged, foreign or newer than this
+/// program is set aside, and [`Sessions::notices`] says so. Damage found while working costs that one call: the next
+/// one finds a new database.
+///
+/// A process that ends without dropping it leaves a log that the next one has to read; so drop it, after the answer.
+pub struct Database {
+    path: PathBuf,
+    limits: Limits,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// `None` after damage was found; the next call opens anew.
+    connection: Option<Connection>,
+    /// Which file it opened.
+    file: Option<(u64, u64)>,
+    notices: Vec<String>,
+    /// Records until the next look at whether there is too much.
+    until_upkeep: u32,
+    /// Bytes of contents added since the last one.
+    added: u64,
+}
+
+impl Database {
+    /// Opens `sessions.db` in `dir`, creating both as needed, for the owner only. Fails where that is not possible; the
+    /// caller can go on with [`Memory`](crate::Memory).
+    pub fn open(dir: &Path, limits: Limits) -> Result<Database> {
+        open::make_directory(dir)?;
+        let path = dir.join("sessions.db");
+        let mut notices = Vec::new();
+        let connection = Some(open::open(&path, &mut notices)?);
+        let file = open::identity(&path);
+        // Most processes make one record and end, so which of them looks at the limits is left to the clock.
+        let until_upkeep = u32::try_from(clock::now_us().rem_euclid(prune::EVERY.into())).unwrap_or(0);
+        let state = Mutex::new(State { connection, file, notices, until_upkeep, added: 0 });
+        Ok(Database { path, limits, state })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // A transaction that a panic interrupted was rolled back, so what it left is consistent.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs `work` on the connection, and gives a file that proves damaged up.
+    fn with<T>(&self, state: &mut State, work: impl FnOnce(&mut Connection) -> rusqlite::Result<T>) -> Result<T> {
+        let connection = match &mut state.connection {
+            Some(connection) => connection,
+            none => {
+                let connection = none.insert(open::open(&self.path, &mut state.notices)?);
+                state.file = open::identity(&self.path);
+                connection
+            }
+        };
+        work(connection).map_err(|error| {
+            if failure::is_damage(&error) {
+                open::mark_damaged(&self.path);
+                state.connection = None;
+            }
+            failure::of_sql(&error, &self.path)
+        })
+    }
+
+    /// Cleans up when it is time.
+    fn upkeep(&self, state: &mut State, now: i64) -> Result<()> {
+        if state.until_upkeep > 0 && state.added <= self.limits.total / 8 {
+            state.until_upkeep -= 1;
+            return Ok(());
+        }
+        state.until_upkeep = prune::EVERY;
+        state.added = 0;
+        self.with(state, |connection| match upkeep::run(connection, &self.limits, now) {
+            // The record is safe. Whatever kept the rest from being done, the next one tries again.
+            Err(error) if !failure::is_damage(&error) => Ok(()),
+            result => result,
+        })
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(connection) = &state.connection {
+            open::before_close(connection, &self.path, state.file);
+        }
+    }
+}
+
+impl Sessions for Database {
+    fn record(&self, session: &str, path: &[u8], record: &Record, body: &Body<'_>) -> Result<()> {
+        let state = &mut *self.state();
+        let now = clock::now_us();
+        let added = self.with(state, |connection| {
+            let change = Transaction::new(connection, TransactionBehavior::Immediate)?;
+            let kept = keep(&mut Shelves(&change), record.content, body, &self.limits)?;
+            let alone = kept == Kept::Contested;
+            rows::record(&change, (session, path), record, alone, (now, self.limits.versions))?;
+            change.commit()?;
+            Ok(match kept {
+                Kept::Agreed(added) => added,
+                Kept::Contested => 0,
+            })
+        })?;
+        state.added = state.added.saturating_add(added);
+        self.upkeep(state, now)
+    }
+
+    fn latest(&self, session: &str, path: &[u8]) -> Result<Option<Record>> {
+        self.with(&mut self.state(), |connection| rows::latest(connection, session, path))
+    }
+
+    fn by_tag(&self, path: &[u8], tag: Tag) -> Result<Option<Record>> {
+        self.with(&mut self.state(), |connection| rows::by_tag(connection, path, tag))
+    }
+
+    fn bytes(&self, content: ContentId) -> Result<Option<Vec<u8>>> {
+        self.with(&mut self.state(), |connection| {
+            // One snapshot for all the links of a chain.
+            let reading = connection.transaction()?;
+            rebuild(&Shelves(&reading), content, &self.limits)
+        })
+    }
+
+    fn forget(&self, session: &str, path: &[u8]) -> Result<()> {
+        self.with(&mut self.state(), |connection| {
+            connection
+                .prepare_cached("DELETE FROM seen WHERE session=?1 AND path=?2")?
+                .execute(rusqlite::params![session, path])
+                .map(drop)
+        })
+    }
+
+    fn notices(&self) -> Vec<String> {
+        std::mem::take(&mut self.state().notices)
+    }
+}

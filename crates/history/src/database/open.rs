@@ -1,0 +1,263 @@
+//! Opening the file: quickly when all is well, under a lock when it has to be made or set aside.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use emendate_core::{Code, Error, Result};
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+
+use super::failure::{is_damage, of_io, of_sql};
+use crate::clock;
+
+/// `application_id` of our databases: "Emnd".
+pub(super) const APPLICATION: i32 = 0x456d_6e64;
+/// `user_version`: the schema below.
+pub(super) const SCHEMA_VERSION: i32 = 1;
+/// Older SQLite can corrupt a database when two connections race at a WAL reset.
+const SQLITE_AT_LEAST: i32 = 3_051_003;
+/// A log of at most so many bytes stays when the last connection closes. To write it back then, and to begin another,
+/// costs two or three `fsync`, more than all the rest of a short process; to read it again at the next opening costs
+/// about 2 µs for each of its pages. This is where the two meet.
+const LOG_AT_CLOSE: u64 = 256 << 10;
+/// Only processes that ended without closing leave a log of so many bytes, and it would grow with each.
+const LOG_AT_OPEN: u64 = 6 << 20;
+/// How long one waits for another.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The data lie apart from what is known of them, so that choosing what to drop reads no data.
+/// `seen.at` is in microseconds and rises with every record of one session and path: its order is the order of records.
+const SCHEMA: &str = "
+    CREATE TABLE seen(
+        session TEXT NOT NULL, path BLOB NOT NULL, content BLOB NOT NULL, tag INTEGER NOT NULL, at INTEGER NOT NULL,
+        how INTEGER NOT NULL, racy INTEGER NOT NULL, stamp BLOB NOT NULL, lines BLOB NOT NULL,
+        first INTEGER, count INTEGER,
+        PRIMARY KEY(session, path, content)) WITHOUT ROWID;
+    CREATE INDEX seen_by_tag ON seen(path, tag);
+    CREATE TABLE versions(
+        content BLOB PRIMARY KEY NOT NULL, hash BLOB, size INTEGER NOT NULL, stored INTEGER, zstd INTEGER NOT NULL,
+        base BLOB, depth INTEGER NOT NULL, contested INTEGER NOT NULL, body INTEGER) WITHOUT ROWID;
+    CREATE TABLE bodies(id INTEGER PRIMARY KEY, data BLOB NOT NULL);
+    CREATE TABLE upkeep(id INTEGER PRIMARY KEY, at INTEGER NOT NULL);
+    INSERT INTO upkeep VALUES(1, 0);";
+
+/// What stands where the database should be.
+enum Found {
+    /// Our database.
+    Ours(Connection),
+    /// A database with nothing in it.
+    Empty(Connection),
+    /// No file.
+    Nothing,
+    /// Something else; in words that follow the file's name.
+    Unfit(String),
+}
+
+/// The file beside the database that says: set it aside before it is used again.
+fn damage_mark(path: &Path) -> PathBuf {
+    beside(path, ".damaged")
+}
+
+/// Leaves a mark that the next opening, by whatever process, sets the file aside.
+pub(super) fn mark_damaged(path: &Path) {
+    // Where even this fails, the next operation meets the damage again and says so again.
+    let _ = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(damage_mark(path));
+}
+
+/// Creates the directory, readable by its owner only.
+pub(super) fn make_directory(dir: &Path) -> Result<()> {
+    // One look at a directory that is there, as nearly always, is cheaper than trying to make it.
+    if fs::metadata(dir).is_ok_and(|found| found.is_dir()) {
+        return Ok(());
+    }
+    DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|error| of_io(&error, "create", dir))
+}
+
+/// Opens the database at `path`, making it or setting an unfit one aside as needed.
+pub(super) fn open(path: &Path, notices: &mut Vec<String>) -> Result<Connection> {
+    if rusqlite::version_number() < SQLITE_AT_LEAST {
+        let version = rusqlite::version();
+        return Err(Error::new(Code::InternalBug, format!("SQLite {version} is too old to be trusted.")));
+    }
+    let marked = fs::symlink_metadata(damage_mark(path)).is_ok();
+    // Whatever else is found, and every failure, may be another process at work: it is judged when that is done.
+    if !marked && let Ok(Found::Ours(connection)) = look(path) {
+        if log_size(path) > LOG_AT_OPEN {
+            // A reader in the way keeps the log; then the next one tries.
+            let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        }
+        return Ok(connection);
+    }
+    let _turn = take_turn(path)?;
+    if fs::symlink_metadata(damage_mark(path)).is_ok() {
+        set_aside(path, "was damaged", notices)?;
+        fs::remove_file(damage_mark(path)).map_err(|error| of_io(&error, "remove", &damage_mark(path)))?;
+    }
+    // Somebody else may have put it right while we waited.
+    match look(path)? {
+        Found::Ours(connection) => return Ok(connection),
+        Found::Empty(connection) => return furnish(connection, path),
+        Found::Unfit(why) => set_aside(path, &why, notices)?,
+        Found::Nothing => {}
+    }
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(of_io(&error, "create", path)),
+    }
+    match look(path)? {
+        Found::Ours(connection) => Ok(connection),
+        Found::Empty(connection) => furnish(connection, path),
+        Found::Nothing => Err(Error::new(Code::IoFailed, format!("{} vanished.", path.display()))),
+        Found::Unfit(why) => Err(Error::new(Code::IoFailed, format!("{} {why}.", path.display()))),
+    }
+}
+
+fn log_size(path: &Path) -> u64 {
+    fs::symlink_metadata(beside(path, "-wal")).map_or(0, |log| log.len())
+}
+
+/// Which file stands at `path`, to know it again.
+pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
+    fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()))
+}
+
+/// Has the log written back when `connection`, which opened `file`, is the last one to close, if it is long.
+pub(super) fn before_close(connection: &Connection, path: &Path, file: Option<(u64, u64)>) {
+    // SQLite then removes the log by its name: where the file was set aside meanwhile, that is another one's log.
+    if log_size(path) > LOG_AT_CLOSE && file.is_some() && identity(path) == file {
+        // Where that fails, the log is written back later.
+        let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);
+    }
+}
+
+/// Opens what is there and reads two numbers of its header; no more, since every process pays for it.
+fn look(path: &Path) -> Result<Found> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = match Connection::open_with_flags(path, flags) {
+        Ok(connection) => connection,
+        Err(error) => {
+            return match fs::symlink_metadata(path) {
+                Err(missing) if missing.kind() == io::ErrorKind::NotFound => Ok(Found::Nothing),
+                Ok(found) if !found.is_file() => Ok(Found::Unfit("was not a file".to_owned())),
+                _ => Err(of_sql(&error, path)),
+            };
+        }
+    };
+    match identify(connection) {
+        Err(error) if is_damage(&error) => Ok(Found::Unfit(format!("was damaged ({error})"))),
+        other => other.map_err(|error| of_sql(&error, path)),
+    }
+    .and_then(|found| match found {
+        // SQLite quietly opens a file it may not write for reading only.
+        Found::Ours(connection) | Found::Empty(connection) if connection.is_readonly("main").unwrap_or(true) => {
+            Err(Error::new(Code::IoReadOnly, format!("The session database {} cannot be written.", path.display()))
+                .next("Make the file and its directory writable."))
+        }
+        found => Ok(found),
+    })
+}
+
+fn identify(connection: Connection) -> rusqlite::Result<Found> {
+    connection.busy_timeout(PATIENCE)?;
+    let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, i32>(0));
+    let (application, version) = (number("PRAGMA application_id")?, number("PRAGMA user_version")?);
+    if (application, version) == (APPLICATION, SCHEMA_VERSION) {
+        settle(&connection)?;
+        return Ok(Found::Ours(connection));
+    }
+    if application == APPLICATION && version > SCHEMA_VERSION {
+        return Ok(Found::Unfit("was written by a newer version of Emendate".to_owned()));
+    }
+    if (application, version) == (0, 0) && number("SELECT count(*) FROM sqlite_schema")? == 0 {
+        return Ok(Found::Empty(connection));
+    }
+    Ok(Found::Unfit("belongs to another program".to_owned()))
+}
+
+/// What a connection has to be told each time. A commit is safe against a crash of the process; a power cut may take
+/// the last ones with it, but corrupts nothing.
+fn settle(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_prepared_statement_cache_capacity(32);
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    connection.execute_batch("PRAGMA synchronous=NORMAL")
+}
+
+/// Makes an empty database ours.
+fn furnish(connection: Connection, path: &Path) -> Result<Connection> {
+    let ask = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, String>(0));
+    let work = || -> rusqlite::Result<()> {
+        if !ask("PRAGMA journal_mode=WAL")?.eq_ignore_ascii_case("wal") {
+            // Network file systems cannot share the memory that WAL needs.
+            ask("PRAGMA journal_mode=TRUNCATE")?;
+        }
+        connection.execute_batch(&format!(
+            "BEGIN IMMEDIATE; {SCHEMA} PRAGMA application_id={APPLICATION}; PRAGMA user_version={SCHEMA_VERSION}; COMMIT"
+        ))?;
+        settle(&connection)
+    };
+    work().map_err(|error| of_sql(&error, path))?;
+    Ok(connection)
+}
+
+/// Waits until no other process makes the file or sets it aside. Ends when the answer is dropped.
+fn take_turn(path: &Path) -> Result<File> {
+    let lock = path.with_extension("lock");
+    let file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(&lock)
+        .map_err(|error| of_io(&error, "create", &lock))?;
+    let step = Duration::from_millis(5);
+    for _ in 0..PATIENCE.as_millis() / step.as_millis() {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(fs::TryLockError::WouldBlock) => std::thread::sleep(step),
+            // No locks on this file system: the races that remain can cost what is remembered, nothing else.
+            Err(fs::TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => return Ok(file),
+            Err(fs::TryLockError::Error(error)) => return Err(of_io(&error, "lock", &lock)),
+        }
+    }
+    Err(Error::new(Code::LockTimeout, format!("Another process holds {}.", lock.display()))
+        .next("Repeat the call when the other process has finished."))
+}
+
+/// Renames the database and what belongs to it out of the way. Does nothing when there is no file.
+fn set_aside(path: &Path, why: &str, notices: &mut Vec<String>) -> Result<()> {
+    let seconds = clock::now_us() / 1_000_000;
+    let mut target = beside(path, &format!(".set-aside-{seconds}"));
+    for number in 1.. {
+        if fs::symlink_metadata(&target).is_err() {
+            break;
+        }
+        target = beside(path, &format!(".set-aside-{seconds}-{number}"));
+    }
+    // The log goes first: a log left behind would be replayed into the new database.
+    for suffix in ["-wal", "-shm", "-journal", ""] {
+        let from = beside(path, suffix);
+        match fs::rename(&from, beside(&target, suffix)) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(of_io(&error, "set aside", &from)),
+        }
+    }
+    notices.push(format!(
+        "The session database {} {why}. It was set aside as {} and a new one begun: files have to be read again before \
+         they are edited.",
+        path.display(),
+        target.display()
+    ));
+    Ok(())
+}
+
+/// `path` with `suffix` after its name.
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}

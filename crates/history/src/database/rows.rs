@@ -1,0 +1,167 @@
+//! Rows of the table `seen`, to and from records.
+
+use emendate_core::{ContentId, Tag};
+use emendate_fs::Stamp;
+use rusqlite::types::{FromSqlError, FromSqlResult};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::{How, Lines, Record, varint};
+
+/// Remembers `record` as the latest of the session and path, with the lines of an earlier record of the same content
+/// unless `alone`, and forgets all but the newest `keep`.
+pub(super) fn record(
+    connection: &Connection,
+    (session, path): (&str, &[u8]),
+    record: &Record,
+    alone: bool,
+    (now, keep): (i64, u32),
+) -> rusqlite::Result<()> {
+    let id = record.content.to_bytes();
+    let mut others: Vec<(i64, [u8; 16])> = Vec::new();
+    let mut lines = record.lines.clone();
+    let mut at = now;
+    let mut find = connection.prepare_cached("SELECT content, at, lines FROM seen WHERE session=?1 AND path=?2")?;
+    let mut rows = find.query(params![session, path])?;
+    while let Some(row) = rows.next()? {
+        let (content, when) = (fixed(row.get_ref(0)?.as_blob()?)?, row.get(1)?);
+        at = at.max(when + 1);
+        if content != id {
+            others.push((when, content));
+        } else if !alone {
+            lines.union(&unpack_lines(row.get_ref(2)?.as_blob()?)?);
+        }
+    }
+    connection
+        .prepare_cached("INSERT OR REPLACE INTO seen VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)")?
+        .execute(params![
+            session,
+            path,
+            id,
+            record.content.tag().to_u32(),
+            at,
+            how_number(record.how),
+            record.racy,
+            pack_stamp(&record.stamp),
+            pack_lines(&lines),
+            record.offset.map(u64::cast_signed),
+            record.limit.map(u64::cast_signed),
+        ])?;
+    let others_kept = keep.saturating_sub(1) as usize;
+    if others.len() > others_kept {
+        others.sort_unstable();
+        let mut drop = connection.prepare_cached("DELETE FROM seen WHERE session=?1 AND path=?2 AND content=?3")?;
+        for (_, content) in others.iter().take(others.len() - others_kept) {
+            drop.execute(params![session, path, content])?;
+        }
+    }
+    Ok(())
+}
+
+/// The latest record of the session and path.
+pub(super) fn latest(connection: &Connection, session: &str, path: &[u8]) -> rusqlite::Result<Option<Record>> {
+    connection
+        .prepare_cached(
+            "SELECT content, how, racy, stamp, lines, first, count FROM seen WHERE session=?1 AND path=?2
+             ORDER BY at DESC LIMIT 1",
+        )?
+        .query_row(params![session, path], read)
+        .optional()
+}
+
+/// The newest record of the path under the tag, whosever it is.
+pub(super) fn by_tag(connection: &Connection, path: &[u8], tag: Tag) -> rusqlite::Result<Option<Record>> {
+    connection
+        .prepare_cached(
+            "SELECT content, how, racy, stamp, lines, first, count FROM seen WHERE path=?1 AND tag=?2
+             ORDER BY at DESC LIMIT 1",
+        )?
+        .query_row(params![path, tag.to_u32()], read)
+        .optional()
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Record> {
+    Ok(Record {
+        content: ContentId::from_bytes(fixed(row.get_ref(0)?.as_blob()?)?),
+        how: how_of(row.get(1)?)?,
+        racy: row.get(2)?,
+        stamp: unpack_stamp(row.get_ref(3)?.as_blob()?)?,
+        lines: unpack_lines(row.get_ref(4)?.as_blob()?)?,
+        offset: row.get::<_, Option<i64>>(5)?.map(i64::cast_unsigned),
+        limit: row.get::<_, Option<i64>>(6)?.map(i64::cast_unsigned),
+    })
+}
+
+/// A blob of exactly `N` bytes; anything else is damage.
+pub(super) fn fixed<const N: usize>(blob: &[u8]) -> FromSqlResult<[u8; N]> {
+    blob.try_into().map_err(|_| FromSqlError::InvalidBlobSize { expected_size: N, blob_size: blob.len() })
+}
+
+/// A size; a negative one is damage.
+pub(super) fn size(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    let number: i64 = row.get(column)?;
+    u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, number))
+}
+
+fn how_number(how: How) -> i64 {
+    match how {
+        How::Read => 0,
+        How::Wrote => 1,
+        How::Served => 2,
+    }
+}
+
+fn how_of(number: i64) -> FromSqlResult<How> {
+    match number {
+        0 => Ok(How::Read),
+        1 => Ok(How::Wrote),
+        2 => Ok(How::Served),
+        other => Err(FromSqlError::OutOfRange(other)),
+    }
+}
+
+fn pack_stamp(stamp: &Stamp) -> Vec<u8> {
+    let mut out = Vec::with_capacity(40);
+    // Every field is named, so that a new one cannot be forgotten here.
+    let Stamp { dev, ino, size, mtime_ns, ctime_ns, mode, links, uid, gid } = *stamp;
+    let [mode, uid, gid] = [mode, uid, gid].map(u64::from);
+    for number in [dev, ino, size, mtime_ns.cast_unsigned(), ctime_ns.cast_unsigned(), mode, links, uid, gid] {
+        varint::put(&mut out, number);
+    }
+    out
+}
+
+fn unpack_stamp(mut blob: &[u8]) -> FromSqlResult<Stamp> {
+    let mut next = || varint::take(&mut blob).ok_or(FromSqlError::InvalidType);
+    let short = |number: u64| u32::try_from(number).map_err(|_| FromSqlError::InvalidType);
+    Ok(Stamp {
+        dev: next()?,
+        ino: next()?,
+        size: next()?,
+        mtime_ns: next()?.cast_signed(),
+        ctime_ns: next()?.cast_signed(),
+        mode: short(next()?)?,
+        links: next()?,
+        uid: short(next()?)?,
+        gid: short(next()?)?,
+    })
+}
+
+/// Each range as its first line and how many follow it.
+fn pack_lines(lines: &Lines) -> Vec<u8> {
+    let mut out = Vec::new();
+    for &(from, to) in lines.ranges() {
+        varint::put(&mut out, from);
+        varint::put(&mut out, to - from);
+    }
+    out
+}
+
+fn unpack_lines(mut blob: &[u8]) -> FromSqlResult<Lines> {
+    let mut lines = Lines::none();
+    while !blob.is_empty() {
+        let mut next = || varint::take(&mut blob).ok_or(FromSqlError::InvalidType);
+        let (from, more) = (next()?, next()?);
+        lines.add(from, from.checked_add(more).ok_or(FromSqlError::InvalidType)?);
+    }
+    Ok(lines)
+}

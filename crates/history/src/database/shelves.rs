@@ -1,0 +1,65 @@
+//! Versions and their bodies in tables.
+
+use emendate_core::ContentId;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::rows::{fixed, size};
+use crate::shelf::{Shelf, Version};
+
+/// The tables `versions` and `bodies`.
+pub(super) struct Shelves<'a>(pub(super) &'a Connection);
+
+impl Shelf for Shelves<'_> {
+    type Error = rusqlite::Error;
+
+    fn version(&self, content: ContentId) -> rusqlite::Result<Option<Version>> {
+        self.0
+            .prepare_cached("SELECT hash, size, stored, zstd, base, depth, contested FROM versions WHERE content=?1")?
+            .query_row([content.to_bytes()], |row| {
+                let hash = row.get_ref(0)?.as_blob_or_null()?.map(fixed).transpose()?;
+                let base = row.get_ref(4)?.as_blob_or_null()?.map(fixed).transpose()?;
+                Ok(Version {
+                    hash,
+                    size: size(row, 1)?,
+                    stored: row.get::<_, Option<i64>>(2)?.map(i64::cast_unsigned),
+                    zstd: row.get(3)?,
+                    base: base.map(ContentId::from_bytes),
+                    depth: row.get(5)?,
+                    contested: row.get(6)?,
+                })
+            })
+            .optional()
+    }
+
+    fn data(&self, content: ContentId) -> rusqlite::Result<Option<Vec<u8>>> {
+        self.0
+            .prepare_cached("SELECT data FROM versions JOIN bodies ON id=body WHERE content=?1")?
+            .query_row([content.to_bytes()], |row| row.get(0))
+            .optional()
+    }
+
+    fn put(&mut self, content: ContentId, version: &Version, data: Option<&[u8]>) -> rusqlite::Result<()> {
+        let body = match data {
+            Some(data) => Some(self.0.prepare_cached("INSERT INTO bodies(data) VALUES(?1)")?.insert([data])?),
+            None => None,
+        };
+        // A body that is replaced stays behind without a version, which upkeep clears away.
+        self.0
+            .prepare_cached(
+                "INSERT INTO versions VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT(content) DO UPDATE SET
+                 hash=?2, size=?3, stored=?4, zstd=?5, base=?6, depth=?7, contested=?8, body=coalesce(?9, body)",
+            )?
+            .execute(params![
+                content.to_bytes(),
+                version.hash,
+                version.size.cast_signed(),
+                version.stored.map(u64::cast_signed),
+                version.zstd,
+                version.base.map(ContentId::to_bytes),
+                version.depth,
+                version.contested,
+                body,
+            ])?;
+        Ok(())
+    }
+}

@@ -1,0 +1,176 @@
+//! The store of one process, gone with it.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use emendate_core::{ContentId, Result, Tag};
+
+use crate::prune::{Weight, condemned, room};
+use crate::shelf::{Kept, Shelf, Version, keep, rebuild};
+use crate::{Body, Limits, Record, Sessions, clock, prune};
+
+/// The sessions of this process only: for tests, and where no database can be had.
+pub struct Memory {
+    limits: Limits,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// By path, then session: what it knows, the latest last.
+    seen: HashMap<Vec<u8>, HashMap<String, Vec<Seen>>>,
+    shelves: Shelves,
+    /// Counts records, to order them.
+    turn: u64,
+}
+
+struct Seen {
+    record: Record,
+    at: i64,
+    turn: u64,
+}
+
+#[derive(Default)]
+pub(crate) struct Shelves {
+    versions: HashMap<ContentId, (Version, Option<Vec<u8>>)>,
+    stored: u64,
+}
+
+impl Shelf for Shelves {
+    type Error = Infallible;
+
+    fn version(&self, content: ContentId) -> Result<Option<Version>, Infallible> {
+        Ok(self.versions.get(&content).map(|(version, _)| version.clone()))
+    }
+
+    fn data(&self, content: ContentId) -> Result<Option<Vec<u8>>, Infallible> {
+        Ok(self.versions.get(&content).and_then(|(_, data)| data.clone()))
+    }
+
+    fn put(&mut self, content: ContentId, version: &Version, data: Option<&[u8]>) -> Result<(), Infallible> {
+        let old = self.versions.remove(&content).and_then(|(_, data)| data);
+        let size = |data: &Option<Vec<u8>>| data.as_ref().map_or(0, Vec::len) as u64;
+        self.stored -= size(&old);
+        let data = data.map(<[u8]>::to_vec).or(old);
+        self.stored += size(&data);
+        self.versions.insert(content, (version.clone(), data));
+        Ok(())
+    }
+}
+
+impl Memory {
+    /// An empty memory.
+    pub fn new(limits: Limits) -> Memory {
+        Memory { limits, inner: Mutex::default() }
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        // Nothing in here is left half done by a panic that matters: at worst a version without a record.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Sessions for Memory {
+    fn record(&self, session: &str, path: &[u8], record: &Record, body: &Body<'_>) -> Result<()> {
+        let inner = &mut *self.inner();
+        let Ok(kept) = keep(&mut inner.shelves, record.content, body, &self.limits);
+        inner.turn += 1;
+        let now = clock::now_us();
+        let known = inner.seen.entry(path.to_vec()).or_default().entry(session.to_owned()).or_default();
+        let mut seen = Seen { record: record.clone(), at: now, turn: inner.turn };
+        if let Some(place) = known.iter().position(|old| old.record.content == record.content) {
+            let old = known.remove(place);
+            if kept != Kept::Contested {
+                seen.record.lines.union(&old.record.lines);
+            }
+        }
+        known.push(seen);
+        let surplus = known.len().saturating_sub(self.limits.versions.max(1) as usize);
+        known.drain(..surplus);
+        if inner.shelves.stored > self.limits.total || inner.turn.is_multiple_of(prune::EVERY.into()) {
+            inner.upkeep(&self.limits, now);
+        }
+        Ok(())
+    }
+
+    fn latest(&self, session: &str, path: &[u8]) -> Result<Option<Record>> {
+        let inner = self.inner();
+        let known = inner.seen.get(path).and_then(|sessions| sessions.get(session));
+        Ok(known.and_then(|known| known.last()).map(|seen| seen.record.clone()))
+    }
+
+    fn by_tag(&self, path: &[u8], tag: Tag) -> Result<Option<Record>> {
+        let inner = self.inner();
+        let all = inner.seen.get(path).into_iter().flat_map(HashMap::values).flatten();
+        let newest = all.filter(|seen| seen.record.content.tag() == tag).max_by_key(|seen| seen.turn);
+        Ok(newest.map(|seen| seen.record.clone()))
+    }
+
+    fn bytes(&self, content: ContentId) -> Result<Option<Vec<u8>>> {
+        let Ok(bytes) = rebuild(&self.inner().shelves, content, &self.limits);
+        Ok(bytes)
+    }
+
+    fn forget(&self, session: &str, path: &[u8]) -> Result<()> {
+        let inner = &mut *self.inner();
+        if let Some(sessions) = inner.seen.get_mut(path) {
+            sessions.remove(session);
+            if sessions.is_empty() {
+                inner.seen.remove(path);
+            }
+        }
+        Ok(())
+    }
+
+    fn notices(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+impl Inner {
+    /// Drops what is too old, what nothing refers to, and the oldest data while there is too much.
+    fn upkeep(&mut self, limits: &Limits, now: i64) {
+        let oldest = clock::days_before(now, limits.age_days);
+        let mut ages: HashMap<ContentId, i64> = HashMap::new();
+        self.seen.retain(|_, sessions| {
+            sessions.retain(|_, known| {
+                known.retain(|seen| seen.at >= oldest);
+                for seen in known.iter() {
+                    let turn = i64::try_from(seen.turn).unwrap_or(i64::MAX);
+                    let age = ages.entry(seen.record.content).or_insert(turn);
+                    *age = turn.max(*age);
+                }
+                !known.is_empty()
+            });
+            !sessions.is_empty()
+        });
+        let shelves = &mut self.shelves;
+        loop {
+            let bases: std::collections::HashSet<_> =
+                shelves.versions.values().filter_map(|(version, _)| version.base).collect();
+            let before = shelves.versions.len();
+            shelves.versions.retain(|content, _| ages.contains_key(content) || bases.contains(content));
+            if shelves.versions.len() == before {
+                break;
+            }
+        }
+        let weights: Vec<Weight> = shelves
+            .versions
+            .iter()
+            .filter_map(|(&content, (version, _))| {
+                let (base, depth, stored) = (version.base, version.depth, version.stored?);
+                Some(Weight { content, base, depth, stored, at: ages.get(&content).copied().unwrap_or(0) })
+            })
+            .collect();
+        shelves.stored = weights.iter().map(|weight| weight.stored).sum();
+        let leave = if shelves.stored > limits.total { room(limits.total) } else { limits.total };
+        for content in condemned(weights, leave) {
+            if let Some((version, data)) = shelves.versions.get_mut(&content) {
+                shelves.stored -= version.stored.take().unwrap_or(0);
+                *data = None;
+                (version.base, version.depth, version.zstd) = (None, 0, false);
+            }
+        }
+    }
+}

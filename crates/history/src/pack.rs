@@ -1,0 +1,34 @@
+//! Bytes as they are stored: compressed where that helps.
+
+use std::borrow::Cow;
+
+/// Below this, compressing costs more than it saves.
+const WORTH: usize = 1024;
+
+/// Bytes ready to be stored.
+pub(crate) struct Packed<'a> {
+    /// What goes into the store.
+    pub(crate) data: Cow<'a, [u8]>,
+    /// Whether it is a zstd frame.
+    pub(crate) zstd: bool,
+}
+
+/// Packs `raw`.
+pub(crate) fn pack(raw: &[u8]) -> Packed<'_> {
+    if raw.len() > WORTH
+        && let Ok(data) = zstd::bulk::compress(raw, 1)
+        && data.len() < raw.len()
+    {
+        return Packed { data: data.into(), zstd: true };
+    }
+    Packed { data: raw.into(), zstd: false }
+}
+
+/// Unpacks what [`pack`] made; `None` when it is damaged or larger than `at_most`, which also bounds what is allocated.
+pub(crate) fn unpack(data: Vec<u8>, zstd: bool, at_most: u64) -> Option<Vec<u8>> {
+    let at_most = usize::try_from(at_most).ok()?;
+    if zstd {
+        return zstd::bulk::decompress(&data, at_most).ok();
+    }
+    (data.len() <= at_most).then_some(data)
+}

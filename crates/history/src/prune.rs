@@ -1,0 +1,88 @@
+//! What has to go when there is too much.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use emendate_core::ContentId;
+
+/// Records between two looks at whether there is too much.
+pub(crate) const EVERY: u32 = 64;
+
+/// What a clean-up leaves of a limit, so that the next one is not due at once.
+pub(crate) fn room(limit: u64) -> u64 {
+    limit - limit / 4
+}
+
+/// One stored version, for choosing.
+#[derive(Clone, Debug)]
+pub(crate) struct Weight {
+    pub(crate) content: ContentId,
+    pub(crate) base: Option<ContentId>,
+    pub(crate) depth: u32,
+    pub(crate) stored: u64,
+    /// When a session last recorded it.
+    pub(crate) at: i64,
+}
+
+/// The versions whose data has to go so that the others take at most `leave` bytes: the oldest first, where a version
+/// is as young as the youngest that is rebuilt from it. So nothing that stays loses its base.
+pub(crate) fn condemned(mut all: Vec<Weight>, leave: u64) -> Vec<ContentId> {
+    let mut sum: u64 = all.iter().map(|weight| weight.stored).sum();
+    if sum <= leave {
+        return Vec::new();
+    }
+    all.sort_unstable_by_key(|weight| Reverse(weight.depth));
+    let mut youngest: HashMap<ContentId, i64> = HashMap::new();
+    for weight in &mut all {
+        if let Some(&at) = youngest.get(&weight.content) {
+            weight.at = weight.at.max(at);
+        }
+        if let Some(base) = weight.base {
+            let at = youngest.entry(base).or_insert(weight.at);
+            *at = weight.at.max(*at);
+        }
+    }
+    all.sort_by_key(|weight| (weight.at, Reverse(weight.depth)));
+    let mut gone = Vec::new();
+    for weight in all {
+        if sum <= leave {
+            break;
+        }
+        sum -= weight.stored;
+        gone.push(weight.content);
+    }
+    gone
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Weight, condemned};
+    use emendate_core::ContentId;
+
+    #[test]
+    fn the_oldest_go_but_never_a_base_that_is_needed() {
+        let id = |number: u8| ContentId::of(&[number]);
+        let weight = |number: u8, base: Option<u8>, depth, stored, at| Weight {
+            content: id(number),
+            base: base.map(id),
+            depth,
+            stored,
+            at,
+        };
+        // 1 is the oldest, but 3 is rebuilt from it through 2.
+        let all = || {
+            vec![
+                weight(1, None, 0, 100, 1),
+                weight(2, Some(1), 1, 5, 2),
+                weight(3, Some(2), 2, 5, 9),
+                weight(4, None, 0, 100, 5),
+                weight(5, None, 0, 100, 8),
+            ]
+        };
+        assert_eq!(condemned(all(), 310), []);
+        assert_eq!(condemned(all(), 210), [id(4)]);
+        assert_eq!(condemned(all(), 110), [id(4), id(5)]);
+        assert_eq!(condemned(all(), 109), [id(4), id(5), id(3)]);
+        assert_eq!(condemned(all(), 0), [4, 5, 3, 2, 1].map(id));
+    }
+}

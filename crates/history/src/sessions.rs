@@ -1,0 +1,52 @@
+//! The store's one interface, and its limits.
+
+use emendate_core::{ContentId, Result, Tag};
+
+use crate::{Body, Record};
+
+/// The memory of what sessions were shown. `path` is the bytes of a canonical absolute path.
+pub trait Sessions: Send + Sync {
+    /// Remembers. A second record of the same content merges the lines (union) and takes everything else from the newer
+    /// one; either becomes the latest for that session and path. Bytes that are not those of the record's content are
+    /// not kept.
+    ///
+    /// Two different contents under one [`ContentId`] cannot happen by accident, only by design of whoever wrote the
+    /// files. Then the id names no bytes any more: [`Sessions::bytes`] answers `None` for it, nothing is rebuilt from
+    /// it, and lines are replaced instead of merged.
+    fn record(&self, session: &str, path: &[u8], record: &Record, body: &Body<'_>) -> Result<()>;
+
+    /// The latest version this session knows of the path.
+    fn latest(&self, session: &str, path: &[u8]) -> Result<Option<Record>>;
+
+    /// A version of the path, by its tag, that any session of this store knows (tags are handles that may be passed
+    /// around); the newest if several.
+    fn by_tag(&self, path: &[u8], tag: Tag) -> Result<Option<Record>>;
+
+    /// The stored bytes of a version, verified against the id; `None` when they were not kept.
+    fn bytes(&self, content: ContentId) -> Result<Option<Vec<u8>>>;
+
+    /// Forgets everything this session knows of the path (the file is gone).
+    fn forget(&self, session: &str, path: &[u8]) -> Result<()>;
+
+    /// Messages about the store's own health, each handed out once.
+    fn notices(&self) -> Vec<String>;
+}
+
+/// How much is kept. The oldest goes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Contents of more bytes are remembered by identity only.
+    pub blob: u64,
+    /// Bytes of all stored contents together. A store may be over it by an eighth between two clean-ups.
+    pub total: u64,
+    /// What no session touched for so many days is forgotten.
+    pub age_days: u32,
+    /// Versions remembered per session and path.
+    pub versions: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { blob: 8 << 20, total: 256 << 20, age_days: 14, versions: 32 }
+    }
+}

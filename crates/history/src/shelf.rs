@@ -1,0 +1,291 @@
+//! Where the bytes of versions are kept, and how they are found again: the same rules for both back ends.
+//!
+//! Versions are named by [`ContentId`] (XXH3), which a hostile repository can make collide. So every stored content also
+//! has its BLAKE3, and bytes that arrive under a known id are compared with it. Once two contents claimed one id, the
+//! id is *contested*: it names no bytes for anybody, and the mark stays as long as a record refers to it.
+
+use emendate_core::ContentId;
+
+use crate::{Body, Limits, delta, pack};
+
+/// The most changes between a version and the nearest one stored whole.
+pub(crate) const DEPTH: u32 = 16;
+
+/// What is known of a version's bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Version {
+    /// BLAKE3 of the bytes, once they were seen whole.
+    pub(crate) hash: Option<[u8; 32]>,
+    /// Number of bytes.
+    pub(crate) size: u64,
+    /// What the stored data takes; `None` when nothing is stored.
+    pub(crate) stored: Option<u64>,
+    /// The stored data is a zstd frame.
+    pub(crate) zstd: bool,
+    /// The stored data are splices against this version.
+    pub(crate) base: Option<ContentId>,
+    /// How many changes lie between this and a version stored whole.
+    pub(crate) depth: u32,
+    /// Two contents claimed this id.
+    pub(crate) contested: bool,
+}
+
+/// A place for versions.
+pub(crate) trait Shelf {
+    /// How it fails.
+    type Error;
+    /// What is known of a version.
+    fn version(&self, content: ContentId) -> Result<Option<Version>, Self::Error>;
+    /// The stored data of a version.
+    fn data(&self, content: ContentId) -> Result<Option<Vec<u8>>, Self::Error>;
+    /// Adds or replaces a version; its data only when given.
+    fn put(&mut self, content: ContentId, version: &Version, data: Option<&[u8]>) -> Result<(), Self::Error>;
+}
+
+/// What became of a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// It is what the store knows under this id; so many bytes were added.
+    Agreed(u64),
+    /// The id stands for two contents.
+    Contested,
+}
+
+/// Keeps a body under the rules above. Bytes that are not those of `content` are not kept.
+pub(crate) fn keep<S: Shelf>(
+    shelf: &mut S,
+    content: ContentId,
+    body: &Body<'_>,
+    limits: &Limits,
+) -> Result<Kept, S::Error> {
+    let known = shelf.version(content)?;
+    let full = match *body {
+        Body::Bytes(raw) => return keep_proven(shelf, content, raw, known, limits),
+        Body::None if known.as_ref().is_some_and(|version| version.contested) => return Ok(Kept::Contested),
+        Body::None => return Ok(Kept::Agreed(0)),
+        Body::Change { base, splices, full } => {
+            if known.is_none()
+                && let Some(added) = keep_change(shelf, content, base, splices, limits)?
+            {
+                return Ok(Kept::Agreed(added));
+            }
+            full()
+        }
+    };
+    keep_proven(shelf, content, &full, known, limits)
+}
+
+fn keep_proven<S: Shelf>(
+    shelf: &mut S,
+    content: ContentId,
+    raw: &[u8],
+    known: Option<Version>,
+    limits: &Limits,
+) -> Result<Kept, S::Error> {
+    if ContentId::of(raw) != content {
+        return Ok(Kept::Agreed(0));
+    }
+    keep_bytes(shelf, content, raw, known, limits)
+}
+
+/// Keeps whole bytes. What is too large leaves a version without data, so that its size still tells an impostor.
+pub(crate) fn keep_bytes<S: Shelf>(
+    shelf: &mut S,
+    content: ContentId,
+    raw: &[u8],
+    known: Option<Version>,
+    limits: &Limits,
+) -> Result<Kept, S::Error> {
+    let size = raw.len() as u64;
+    let fits = size <= limits.blob;
+    let hash = fits.then(|| *blake3::hash(raw).as_bytes());
+    if let Some(mut version) = known {
+        let (agrees, intact) = compare(shelf, content, &version, raw, hash, limits)?;
+        if !agrees || version.contested {
+            if !version.contested {
+                version.contested = true;
+                shelf.put(content, &version, None)?;
+            }
+            return Ok(Kept::Contested);
+        }
+        if intact || !fits {
+            if version.hash.is_none() && hash.is_some() {
+                version.hash = hash;
+                shelf.put(content, &version, None)?;
+            }
+            return Ok(Kept::Agreed(0));
+        }
+    }
+    let mut version = Version { hash, size, stored: None, zstd: false, base: None, depth: 0, contested: false };
+    if !fits {
+        shelf.put(content, &version, None)?;
+        return Ok(Kept::Agreed(0));
+    }
+    let packed = pack::pack(raw);
+    let stored = packed.data.len() as u64;
+    version.stored = Some(stored);
+    version.zstd = packed.zstd;
+    shelf.put(content, &version, Some(&packed.data))?;
+    Ok(Kept::Agreed(stored))
+}
+
+/// Whether `raw` may be what the version stands for, and whether the version's own data are there.
+fn compare<S: Shelf>(
+    shelf: &S,
+    content: ContentId,
+    version: &Version,
+    raw: &[u8],
+    hash: Option<[u8; 32]>,
+    limits: &Limits,
+) -> Result<(bool, bool), S::Error> {
+    if version.size != raw.len() as u64 {
+        return Ok((false, true));
+    }
+    match (version.hash, hash) {
+        (Some(known), Some(new)) => Ok((known == new, version.stored.is_some())),
+        _ if version.stored.is_none() => Ok((true, false)),
+        // A change: nobody has seen its bytes whole yet. Where it cannot be rebuilt, there is nothing to differ from.
+        _ => Ok(rebuild(shelf, content, limits)?.map_or((true, false), |known| (known == raw, true))),
+    }
+}
+
+/// Keeps a version as the change from another, if that is small and its base is at hand. Returns the bytes it took.
+fn keep_change<S: Shelf>(
+    shelf: &mut S,
+    content: ContentId,
+    base: ContentId,
+    splices: &[(core::ops::Range<usize>, &[u8])],
+    limits: &Limits,
+) -> Result<Option<u64>, S::Error> {
+    let Some(from) = shelf.version(base)? else { return Ok(None) };
+    if from.stored.is_none() || from.contested || from.depth >= DEPTH || base == content {
+        return Ok(None);
+    }
+    // Texts alone can tell that it is not worth it, before they are copied.
+    let texts: u64 = splices.iter().map(|(_, text)| text.len() as u64).sum();
+    if texts > from.size.saturating_add(texts) / 4 {
+        return Ok(None);
+    }
+    let Some((encoded, size)) = delta::encode(splices, from.size) else { return Ok(None) };
+    if encoded.len() as u64 >= size / 4 || size > limits.blob {
+        return Ok(None);
+    }
+    let packed = pack::pack(&encoded);
+    let stored = packed.data.len() as u64;
+    let version = Version {
+        hash: None,
+        size,
+        stored: Some(stored),
+        zstd: packed.zstd,
+        base: Some(base),
+        depth: from.depth + 1,
+        contested: false,
+    };
+    shelf.put(content, &version, Some(&packed.data))?;
+    Ok(Some(stored))
+}
+
+/// The bytes of a version, proven by its id; `None` when any piece on the way is missing, damaged or contested.
+pub(crate) fn rebuild<S: Shelf>(shelf: &S, content: ContentId, limits: &Limits) -> Result<Option<Vec<u8>>, S::Error> {
+    let mut changes = Vec::new();
+    let mut at = content;
+    let mut bytes = loop {
+        let Some(version) = shelf.version(at)? else { return Ok(None) };
+        if version.contested || version.size > limits.blob || changes.len() > DEPTH as usize {
+            return Ok(None);
+        }
+        let Some(data) = shelf.data(at)? else { return Ok(None) };
+        let Some(data) = pack::unpack(data, version.zstd, version.size) else { return Ok(None) };
+        match version.base {
+            None => break data,
+            Some(base) => {
+                changes.push((data, version.size));
+                at = base;
+            }
+        }
+    };
+    while let Some((splices, size)) = changes.pop() {
+        let Some(after) = delta::apply(&bytes, &splices, size) else { return Ok(None) };
+        bytes = after;
+    }
+    Ok((ContentId::of(&bytes) == content).then_some(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Kept, Shelf, Version, keep, keep_bytes, rebuild};
+    use crate::memory::Shelves;
+    use crate::{Body, Limits};
+    use emendate_core::ContentId;
+
+    /// Colliding contents cannot be made here, so `keep_bytes` is called past the check of the id.
+    fn impostor(shelf: &mut Shelves, content: ContentId, raw: &[u8], limits: &Limits) -> Kept {
+        let known = shelf.version(content).unwrap();
+        keep_bytes(shelf, content, raw, known, limits).unwrap()
+    }
+
+    #[test]
+    fn an_id_of_two_contents_names_none() {
+        let (mut shelf, limits) = (Shelves::default(), Limits::default());
+        let raw = vec![b'a'; 900];
+        let content = ContentId::of(&raw);
+        assert_eq!(keep(&mut shelf, content, &Body::Bytes(&raw), &limits), Ok(Kept::Agreed(900)));
+        let mut child = raw.clone();
+        child[5] = b'b';
+        let change = |shelf: &mut Shelves, child: &[u8]| {
+            let body = Body::Change { base: content, splices: &[(5..6, b"b")], full: &|| child.to_vec() };
+            keep(shelf, ContentId::of(child), &body, &limits)
+        };
+        assert_eq!(change(&mut shelf, &child), Ok(Kept::Agreed(4)));
+        assert_eq!(rebuild(&shelf, ContentId::of(&child), &limits).unwrap(), Some(child.clone()));
+
+        assert_eq!(impostor(&mut shelf, content, &vec![b'x'; 900], &limits), Kept::Contested);
+        // Neither the one nor the other, nor what is rebuilt from it; and it stays so for all who come.
+        assert_eq!(rebuild(&shelf, content, &limits), Ok(None));
+        assert_eq!(rebuild(&shelf, ContentId::of(&child), &limits), Ok(None));
+        for body in [Body::Bytes(&raw), Body::None] {
+            assert_eq!(keep(&mut shelf, content, &body, &limits), Ok(Kept::Contested));
+        }
+        // A new change of it is stored whole.
+        child[6] = b'c';
+        assert_eq!(change(&mut shelf, &child), Ok(Kept::Agreed(900)));
+        assert_eq!(rebuild(&shelf, ContentId::of(&child), &limits).unwrap(), Some(child));
+    }
+
+    #[test]
+    fn an_impostor_of_what_is_not_stored_is_known_by_its_hash_or_size() {
+        let (mut shelf, limits) = (Shelves::default(), Limits { blob: 100, ..Limits::default() });
+        let large = vec![b'a'; 101];
+        let content = ContentId::of(&large);
+        assert_eq!(keep(&mut shelf, content, &Body::Bytes(&large), &limits), Ok(Kept::Agreed(0)));
+        assert_eq!(keep(&mut shelf, content, &Body::Bytes(&large), &limits), Ok(Kept::Agreed(0)));
+        assert_eq!(impostor(&mut shelf, content, b"short", &limits), Kept::Contested);
+        // Evicted, but its hash is remembered.
+        let gone = ContentId::of(b"gone");
+        let version = Version {
+            hash: Some(*blake3::hash(b"gone").as_bytes()),
+            size: 4,
+            stored: None,
+            zstd: false,
+            base: None,
+            depth: 0,
+            contested: false,
+        };
+        shelf.put(gone, &version, None).unwrap();
+        assert_eq!(impostor(&mut shelf, gone, b"fake", &limits), Kept::Contested);
+    }
+
+    #[test]
+    fn an_impostor_of_a_change_is_found_by_rebuilding_it() {
+        let (mut shelf, limits) = (Shelves::default(), Limits::default());
+        let raw = vec![b'a'; 900];
+        let mut child = raw.clone();
+        child[5] = b'b';
+        let (base, content) = (ContentId::of(&raw), ContentId::of(&child));
+        keep(&mut shelf, base, &Body::Bytes(&raw), &limits).unwrap();
+        let change = Body::Change { base, splices: &[(5..6, b"b")], full: &Vec::new };
+        assert_eq!(keep(&mut shelf, content, &change, &limits), Ok(Kept::Agreed(4)));
+        assert_eq!(impostor(&mut shelf, content, &vec![b'x'; 900], &limits), Kept::Contested);
+        assert_eq!(rebuild(&shelf, content, &limits), Ok(None));
+    }
+}

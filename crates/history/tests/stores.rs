@@ -1,0 +1,60 @@
+//! Both back ends keep the same promises.
+#![allow(clippy::unwrap_used, reason = "a test may stop at the first fault")]
+
+mod suite;
+
+use emendate_history::{Database, Limits, Memory, Sessions};
+
+#[test]
+fn memory() {
+    suite::all(&|limits| Box::new(Memory::new(limits)));
+}
+
+#[test]
+fn database() {
+    let dir = tempfile::tempdir().unwrap();
+    let number = std::cell::Cell::new(0);
+    suite::all(&|limits: Limits| -> Box<dyn Sessions> {
+        number.set(number.get() + 1);
+        Box::new(Database::open(&dir.path().join(number.get().to_string()), limits).unwrap())
+    });
+}
+
+/// Every change goes through a new connection, as with one process for each call.
+#[test]
+fn database_of_short_processes() {
+    struct Fleeting(std::path::PathBuf, Limits);
+    impl Fleeting {
+        fn now(&self) -> Database {
+            Database::open(&self.0, self.1).unwrap()
+        }
+    }
+    use emendate_core::{ContentId, Result, Tag};
+    use emendate_history::{Body, Record};
+    impl Sessions for Fleeting {
+        fn record(&self, session: &str, path: &[u8], record: &Record, body: &Body<'_>) -> Result<()> {
+            self.now().record(session, path, record, body)
+        }
+        fn latest(&self, session: &str, path: &[u8]) -> Result<Option<Record>> {
+            self.now().latest(session, path)
+        }
+        fn by_tag(&self, path: &[u8], tag: Tag) -> Result<Option<Record>> {
+            self.now().by_tag(path, tag)
+        }
+        fn bytes(&self, content: ContentId) -> Result<Option<Vec<u8>>> {
+            self.now().bytes(content)
+        }
+        fn forget(&self, session: &str, path: &[u8]) -> Result<()> {
+            self.now().forget(session, path)
+        }
+        fn notices(&self) -> Vec<String> {
+            self.now().notices()
+        }
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let number = std::cell::Cell::new(0);
+    suite::without_limits(&|limits| {
+        number.set(number.get() + 1);
+        Box::new(Fleeting(dir.path().join(number.get().to_string()), limits))
+    });
+}

@@ -1,0 +1,267 @@
+//! What both back ends promise, told once.
+#![allow(dead_code, reason = "each test binary uses its part")]
+
+use emendate_core::ContentId;
+use emendate_fs::Stamp;
+use emendate_history::{Body, How, Limits, Lines, Record, Sessions};
+
+/// Opens an empty store under the limits.
+pub(crate) type Open<'a> = &'a dyn Fn(Limits) -> Box<dyn Sessions>;
+
+pub(crate) fn stamp(number: u64) -> Stamp {
+    Stamp {
+        dev: u64::MAX,
+        ino: number,
+        size: 1 << 40,
+        mtime_ns: -5,
+        ctime_ns: i64::MAX,
+        mode: 0o100_644,
+        links: 1,
+        uid: u32::MAX,
+        gid: 0,
+    }
+}
+
+pub(crate) fn record(bytes: &[u8], lines: &[(u64, u64)]) -> Record {
+    let mut shown = Lines::none();
+    for &(from, to) in lines {
+        shown.add(from, to);
+    }
+    let content = ContentId::of(bytes);
+    Record { content, stamp: stamp(1), racy: false, lines: shown, how: How::Read, offset: None, limit: None }
+}
+
+/// Text that does not compress.
+pub(crate) fn noise(size: usize, seed: u64) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_le_bytes()[3]
+    };
+    (0..size).map(|_| next()).collect()
+}
+
+pub(crate) fn all(open: Open<'_>) {
+    without_limits(open);
+    totals(open);
+    chains_survive_their_base(open);
+}
+
+/// Everything but the limits on the whole store, which a store that is opened for each call meets only by and by.
+pub(crate) fn without_limits(open: Open<'_>) {
+    latest_and_lines(open);
+    tags(open);
+    bodies(open);
+    changes(open);
+    chains(open);
+    forgetting(open);
+    versions(open);
+}
+
+const PATH: &[u8] = b"/tmp/\xff\xfe not utf-8";
+
+fn latest_and_lines(open: Open<'_>) {
+    let store = open(Limits::default());
+    assert_eq!(store.latest("s", PATH).unwrap(), None);
+    let mut first = record(b"one", &[(1, 3)]);
+    (first.offset, first.limit) = (Some(u64::MAX), Some(0));
+    store.record("s", PATH, &first, &Body::Bytes(b"one")).unwrap();
+    assert_eq!(store.latest("s", PATH).unwrap(), Some(first.clone()));
+    assert_eq!(store.latest("other", PATH).unwrap(), None);
+    assert_eq!(store.latest("s", b"/other").unwrap(), None);
+
+    let second = Record { how: How::Wrote, racy: true, ..record(b"two", &[]) };
+    store.record("s", PATH, &second, &Body::None).unwrap();
+    assert_eq!(store.latest("s", PATH).unwrap(), Some(second));
+
+    // The same content again: lines merge, the rest is the newer record's, and it is the latest once more.
+    let again = Record { stamp: stamp(2), how: How::Served, ..record(b"one", &[(4, 5), (9, 9)]) };
+    store.record("s", PATH, &again, &Body::None).unwrap();
+    let latest = store.latest("s", PATH).unwrap().unwrap();
+    assert_eq!(latest.lines.ranges(), [(1, 5), (9, 9)]);
+    assert_eq!(Record { lines: again.lines.clone(), ..latest }, again);
+    let whole = Record { lines: Lines::all(), ..again };
+    store.record("s", PATH, &whole, &Body::None).unwrap();
+    assert_eq!(store.latest("s", PATH).unwrap(), Some(whole));
+    assert_eq!(store.bytes(first.content).unwrap().as_deref(), Some(&b"one"[..]));
+    assert!(store.notices().is_empty());
+}
+
+fn tags(open: Open<'_>) {
+    let store = open(Limits::default());
+    let one = record(b"one", &[(1, 1)]);
+    let tag = one.content.tag();
+    assert_eq!(store.by_tag(PATH, tag).unwrap(), None);
+    store.record("a", PATH, &one, &Body::None).unwrap();
+    store.record("a", PATH, &record(b"two", &[]), &Body::None).unwrap();
+    assert_eq!(store.by_tag(PATH, tag).unwrap(), Some(one));
+    assert_eq!(store.by_tag(b"/elsewhere", tag).unwrap(), None);
+    let newer = record(b"one", &[(7, 7)]);
+    store.record("b", PATH, &newer, &Body::None).unwrap();
+    assert_eq!(store.by_tag(PATH, tag).unwrap(), Some(newer));
+}
+
+fn bodies(open: Open<'_>) {
+    let store = open(Limits { blob: 100_000, ..Limits::default() });
+    let compressible = b"a line like any other\n".repeat(2000);
+    for bytes in [Vec::new(), b"x".to_vec(), compressible, noise(5000, 1), noise(100_000, 2)] {
+        let record = record(&bytes, &[]);
+        assert_eq!(store.bytes(record.content).unwrap(), None);
+        store.record("s", PATH, &record, &Body::Bytes(&bytes)).unwrap();
+        assert_eq!(store.bytes(record.content).unwrap(), Some(bytes));
+    }
+    // Too large: the record is there, the bytes are not.
+    let large = noise(100_001, 3);
+    let of_large = record(&large, &[(1, 2)]);
+    for _ in 0..2 {
+        store.record("s", PATH, &of_large, &Body::Bytes(&large)).unwrap();
+        assert_eq!(store.latest("s", PATH).unwrap().as_ref(), Some(&of_large));
+        assert_eq!(store.bytes(of_large.content).unwrap(), None);
+    }
+    // Bytes of something else are not kept.
+    let wrong = record(b"right", &[]);
+    store.record("s", PATH, &wrong, &Body::Bytes(b"wrong")).unwrap();
+    assert_eq!(store.bytes(wrong.content).unwrap(), None);
+    store.record("s", PATH, &wrong, &Body::Bytes(b"right")).unwrap();
+    assert_eq!(store.bytes(wrong.content).unwrap().as_deref(), Some(&b"right"[..]));
+}
+
+/// Records `after` as a change of `before`; says whether the whole bytes were asked for.
+fn change(store: &dyn Sessions, before: &[u8], splices: &[(std::ops::Range<usize>, &[u8])]) -> (Vec<u8>, bool) {
+    let mut after = before.to_vec();
+    for (range, text) in splices.iter().rev() {
+        after.splice(range.clone(), text.iter().copied());
+    }
+    let asked = std::cell::Cell::new(false);
+    let full = || {
+        asked.set(true);
+        after.clone()
+    };
+    let body = Body::Change { base: ContentId::of(before), splices, full: &full };
+    store.record("s", PATH, &record(&after, &[]), &body).unwrap();
+    assert_eq!(store.bytes(ContentId::of(&after)).unwrap().as_ref(), Some(&after));
+    (after, asked.get())
+}
+
+fn changes(open: Open<'_>) {
+    let store = open(Limits::default());
+    let base = noise(4000, 4);
+    let small: &[(std::ops::Range<usize>, &[u8])] =
+        &[(0..0, b"start"), (10..20, b""), (20..20, b"+"), (3990..4000, b"end")];
+    // Without its base, a change cannot be kept as one.
+    assert!(change(&*store, &base, small).1);
+    let store = open(Limits::default());
+    store.record("s", PATH, &record(&base, &[]), &Body::Bytes(&base)).unwrap();
+    let (after, asked) = change(&*store, &base, small);
+    assert!(!asked);
+    // The same version read later agrees with the change.
+    store.record("s", PATH, &record(&after, &[]), &Body::Bytes(&after)).unwrap();
+    assert_eq!(store.bytes(ContentId::of(&after)).unwrap(), Some(after.clone()));
+    // A large change is stored whole; so is one to a version that is known already.
+    assert!(change(&*store, &base, &[(0..1, &noise(2000, 5))]).1);
+    assert!(change(&*store, &base, small).1);
+    // Many tiny splices cost more than they save.
+    let tiny: Vec<_> = (0..400).map(|at| (at * 10..at * 10 + 1, &b"#"[..])).collect();
+    assert!(change(&*store, &base, &tiny).1);
+
+    // Splices that do not fit, or that lie, must not break anything.
+    let odd: [&[(std::ops::Range<usize>, &[u8])]; 3] =
+        [&[(5..4001, b"")], &[(9..12, b"a"), (10..11, b"b")], &[(std::ops::Range { start: 5, end: 3 }, b"")]];
+    for (number, splices) in odd.into_iter().enumerate() {
+        let after = noise(50, 100 + number as u64);
+        let body = Body::Change { base: ContentId::of(&base), splices, full: &|| after.clone() };
+        store.record("s", PATH, &record(&after, &[]), &body).unwrap();
+        assert_eq!(store.bytes(ContentId::of(&after)).unwrap().as_ref(), Some(&after));
+    }
+    let never = record(b"never", &[]);
+    let lie = Body::Change { base: ContentId::of(&base), splices: &[(0..1, b"?")], full: &Vec::new };
+    store.record("s", PATH, &never, &lie).unwrap();
+    assert_eq!(store.bytes(never.content).unwrap(), None);
+}
+
+fn chains(open: Open<'_>) {
+    let store = open(Limits { versions: 100, ..Limits::default() });
+    let mut states = vec![noise(3000, 6)];
+    store.record("s", PATH, &record(&states[0], &[]), &Body::Bytes(&states[0])).unwrap();
+    let mut whole = Vec::new();
+    for step in 1..=40_usize {
+        let text = format!("<{step}>");
+        let (after, asked) = change(&*store, &states[step - 1], &[(step * 20..step * 20 + 3, text.as_bytes())]);
+        if asked {
+            whole.push(step);
+        }
+        states.push(after);
+    }
+    assert_eq!(whole, [17, 34]);
+    for state in &states {
+        assert_eq!(store.bytes(ContentId::of(state)).unwrap().as_ref(), Some(state));
+    }
+}
+
+fn forgetting(open: Open<'_>) {
+    let store = open(Limits::default());
+    let one = record(b"one", &[]);
+    for (session, path) in [("a", PATH), ("b", PATH), ("a", b"/stays")] {
+        store.record(session, path, &one, &Body::Bytes(b"one")).unwrap();
+    }
+    store.forget("a", PATH).unwrap();
+    store.forget("nobody", PATH).unwrap();
+    assert_eq!(store.latest("a", PATH).unwrap(), None);
+    assert_eq!(store.latest("b", PATH).unwrap().as_ref(), Some(&one));
+    assert_eq!(store.latest("a", b"/stays").unwrap(), Some(one));
+}
+
+fn versions(open: Open<'_>) {
+    let store = open(Limits { versions: 3, ..Limits::default() });
+    let records: Vec<_> = (0..5_u8).map(|number| record(&[number], &[(1, 1)])).collect();
+    for record in &records[..4] {
+        store.record("s", PATH, record, &Body::None).unwrap();
+    }
+    // The first went; the second is renewed, so the third is next.
+    assert_eq!(store.by_tag(PATH, records[0].content.tag()).unwrap(), None);
+    store.record("s", PATH, &records[1], &Body::None).unwrap();
+    store.record("s", PATH, &records[4], &Body::None).unwrap();
+    let kept: Vec<_> =
+        records.iter().map(|record| store.by_tag(PATH, record.content.tag()).unwrap().is_some()).collect();
+    assert_eq!(kept, [false, true, false, true, true]);
+    assert_eq!(store.latest("s", PATH).unwrap().as_ref(), Some(&records[4]));
+}
+
+fn totals(open: Open<'_>) {
+    let total = 400_000;
+    let store = open(Limits { total, ..Limits::default() });
+    let bodies: Vec<_> = (0..200).map(|seed| noise(10_000, 1000 + seed)).collect();
+    for (number, body) in bodies.iter().enumerate() {
+        let path = format!("/file {number}");
+        store.record("s", path.as_bytes(), &record(body, &[]), &Body::Bytes(body)).unwrap();
+    }
+    let kept: Vec<_> = bodies.iter().map(|body| store.bytes(ContentId::of(body)).unwrap().is_some()).collect();
+    let count = kept.iter().filter(|kept| **kept).count() as u64;
+    // Not all, not more than the limit and an eighth and one, and the newest ones.
+    assert!(count * 10_000 <= total + total / 8 + 10_000, "{count}");
+    assert!(count >= 10 && kept.is_sorted(), "{kept:?}");
+    // The records outlive the bytes, and bytes that come again are kept again.
+    let first = store.latest("s", b"/file 0").unwrap().unwrap();
+    assert_eq!(store.bytes(first.content).unwrap(), None);
+    store.record("s", b"/file 0", &first, &Body::Bytes(&bodies[0])).unwrap();
+    assert_eq!(store.bytes(first.content).unwrap().as_ref(), Some(&bodies[0]));
+}
+
+/// The base of a chain is older than everything, yet must stay as long as what is rebuilt from it.
+fn chains_survive_their_base(open: Open<'_>) {
+    let store = open(Limits { total: 400_000, versions: 2, ..Limits::default() });
+    let mut state = noise(20_000, 7);
+    store.record("s", PATH, &record(&state, &[]), &Body::Bytes(&state)).unwrap();
+    for step in 0..10_usize {
+        for number in 0..10 {
+            let other = noise(10_000, 5000 + (step * 10 + number) as u64);
+            let path = format!("/{step}/{number}");
+            store.record("s", path.as_bytes(), &record(&other, &[]), &Body::Bytes(&other)).unwrap();
+        }
+        let (after, asked) = change(&*store, &state, &[(step * 5..step * 5 + 1, b"!!")]);
+        assert!(!asked, "{step}");
+        state = after;
+    }
+}
