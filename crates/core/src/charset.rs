@@ -67,13 +67,14 @@ impl Charset {
                 let bytes: Option<Vec<u8>> = text.chars().map(|ch| u8::try_from(u32::from(ch)).ok()).collect();
                 bytes.ok_or_else(|| distinct(text, |ch| u32::from(ch) < 256))
             }
-            Charset::Legacy(encoding) => match encoding.encode(text) {
-                (bytes, _, false) => Ok(bytes.into_owned()),
-                (_, _, true) => {
-                    let mut buffer = [0; 4];
-                    Err(distinct(text, |ch| !encoding.encode(ch.encode_utf8(&mut buffer)).2))
+            Charset::Legacy(encoding) => {
+                let (bytes, _, unmappable) = encoding.encode(text);
+                if !unmappable {
+                    return Ok(bytes.into_owned());
                 }
-            },
+                let mut buffer = [0; 4];
+                Err(distinct(text, |ch| !encoding.encode(ch.encode_utf8(&mut buffer)).2))
+            }
         }
     }
 

@@ -233,8 +233,9 @@ pub fn snippet(hunks: &[Hunk], limit: usize) -> String {
         if nth > 0 {
             out.push_str("...\n");
         }
-        let mut number = hunk.new_start + usize::from(hunk.new_lines == 0);
-        for line in hunk.lines.iter().filter(|line| line.kind != LineKind::Removed) {
+        let first = hunk.new_start + usize::from(hunk.new_lines == 0);
+        let lines = hunk.lines.iter().filter(|line| line.kind != LineKind::Removed);
+        for (number, line) in (first..).zip(lines) {
             let mark = if line.kind == LineKind::Added { '>' } else { ' ' };
             let row = format!("{mark}{number:>6}\t{}\n", line.text);
             if out.len() + row.len() > limit {
@@ -242,7 +243,6 @@ pub fn snippet(hunks: &[Hunk], limit: usize) -> String {
                 return out;
             }
             out.push_str(&row);
-            number += 1;
         }
     }
     out

@@ -154,11 +154,7 @@ fn place(base: &Snapshot, op: &Op, index: u32, settings: Settings) -> Result<Pla
         Locator::Whole => literal(whole),
         Locator::Exactly(span) => literal(*span),
         Locator::Blank if base.text().trim().is_empty() => literal(whole),
-        Locator::Blank => {
-            return Err(Error::new(Code::FileExists, "Cannot create new file - file already exists.")
-                .evidence(format!("It has {} lines:\n{}", base.lines().count(base.text()), marks::excerpt(base, 1, 5)))
-                .next("Give the text to replace as old_string, or use write to replace the whole file."));
-        }
+        Locator::Blank => return Err(not_blank(base)),
         Locator::Find(find) => find::find(base, find, &op.text, settings)?,
     };
     let mut splices = Vec::new();
@@ -169,6 +165,14 @@ fn place(base: &Snapshot, op: &Op, index: u32, settings: Settings) -> Result<Pla
         }
     }
     Ok(Placed { found, splices })
+}
+
+/// The refusal to fill a file that has text (code 3 of the Edit tool).
+pub fn not_blank(base: &Snapshot) -> Error {
+    let lines = base.lines().count(base.text());
+    Error::new(Code::FileExists, "Cannot create new file - file already exists.")
+        .evidence(format!("It has {lines} lines:\n{}", marks::excerpt(base, 1, 5)))
+        .next("Give the text to replace as old_string, or use write to replace the whole file.")
 }
 
 /// The lines that differ between a part of the reading and its new text.

@@ -1,6 +1,6 @@
 //! Editing: from a request to a receipt. Hops 3 to 8 of the picture in ARCHITECTURE.md.
 
-use crate::caller::{Caller, OnStale};
+use crate::caller::{Caller, OnStale, Unread};
 use crate::encoding;
 use crate::engine::{Engine, Opened};
 use crate::options::Options;
@@ -10,14 +10,14 @@ use crate::seen::{self, Base};
 use crate::stale;
 use emendate_core::{
     Ask, ChangeSet, Charset, Code, Error, FileRequest, Locator, Op, Order, Outcome, Request, Result, Settings,
-    Snapshot, Span, Splice, Tie, reading_of, resolve,
+    Snapshot, Span, Splice, Tie, not_blank, reading_of, resolve,
 };
 use emendate_fs::{Draft, Expect, Place, Written};
 use emendate_history::{Body, Lines};
 use std::ops::Range;
 
 /// Times an edit is worked out again because the file changed between the check and the write.
-const ATTEMPTS: usize = 4;
+const ATTEMPTS: usize = 32;
 
 /// What will be done to one file. Nothing is written yet.
 pub(crate) struct Plan {
@@ -42,6 +42,9 @@ impl Engine {
         let [file] = &*request.files else {
             return Err(Error::new(Code::CallInvalid, "One call edits one file.").next("Send one call per file."));
         };
+        // Callers of this process queue up here instead of racing each other; other processes are met by the check
+        // right before the write.
+        let _turn = self.turn(&file.path);
         for attempt in 1.. {
             let plan = self.plan(caller, file, options)?;
             if options.dry_run || plan.changes.is_empty() && plan.now.is_some() {
@@ -78,14 +81,9 @@ impl Engine {
             let resolved = resolve(&before, ops, order, settings(options, false))?;
             return Ok(Plan::create(place, before, resolved.changes, resolved.ops));
         };
-        if let (true, Some(Op { text, .. })) = (fills, ops.first()) {
-            // Code 3 comes before the questions of what was read.
-            resolve(
-                &now.snapshot,
-                &[Op { at: Locator::Blank, text: format!("{text}.") }],
-                order,
-                settings(options, false),
-            )?;
+        // Code 3 comes before the questions of what was read.
+        if fills && !now.snapshot.text().trim().is_empty() {
+            return Err(not_blank(&now.snapshot));
         }
         if place.absolute().extension().is_some_and(|it| it.eq_ignore_ascii_case("ipynb")) {
             return Err(notebook(&place));
@@ -115,6 +113,11 @@ impl Engine {
         let theirs = ChangeSet::between(seen, &now.snapshot);
         let mine = match resolve(seen, ops, order, settings(options, true)) {
             Ok(mine) => mine,
+            // A person may look at the file elsewhere; a model knows what it was shown.
+            Err(_) if caller.unread == Unread::Allow => {
+                let resolved = resolve(&now.snapshot, ops, order, settings(options, true))?;
+                return Ok(Plan::edit(place, now, resolved.changes, resolved.ops, Lines::all()));
+            }
             Err(error) => return Err(stale::unresolved(self, caller, &place, &now, (seen, &theirs), &error)),
         };
         match mine.changes.rebase(seen, &theirs, Tie::TheirsFirst) {
@@ -153,7 +156,7 @@ impl Engine {
         match self.base(caller, options, &place, &now)? {
             Base::Fresh { lines } => {
                 let missing = lines.missing(now.snapshot.lines().count(now.snapshot.text()) as u64);
-                if !missing.is_empty() {
+                if !missing.is_empty() && caller.unread == Unread::Deny {
                     return Err(stale::partly_read(&place, &missing));
                 }
                 let changes = whole(&now.snapshot, content)?;

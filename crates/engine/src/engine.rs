@@ -8,12 +8,17 @@ use crate::suggest;
 use emendate_core::{Code, Declared, Error, Result, Settled, Snapshot};
 use emendate_fs::{Local, Place, Stamp, Store};
 use emendate_history::Sessions;
+use std::fmt::Write as _;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Buffers kept for the next file, and the largest one worth keeping.
 const POOL: usize = 4;
 const POOLED: usize = 16 << 20;
+
+/// Locks that edits of one process queue at.
+const TURNS: usize = 64;
 
 /// Reads, edits and writes files below its roots, for any number of callers at once.
 pub struct Engine {
@@ -21,6 +26,7 @@ pub struct Engine {
     shelves: Shelves,
     config: Config,
     pool: Mutex<Vec<Vec<u8>>>,
+    turns: [Mutex<()>; TURNS],
     notices: Mutex<Vec<String>>,
 }
 
@@ -61,7 +67,14 @@ impl Engine {
             }
         }
         let shelves = Shelves::new(state, store.roots().len());
-        Ok(Engine { store, shelves, config, pool: Mutex::default(), notices: Mutex::new(notices) })
+        Ok(Engine {
+            store,
+            shelves,
+            config,
+            pool: Mutex::default(),
+            turns: [const { Mutex::new(()) }; TURNS],
+            notices: Mutex::new(notices),
+        })
     }
 
     /// The directories that can be reached, canonical.
@@ -138,12 +151,12 @@ impl Engine {
         let mut message = "File does not exist.".to_owned();
         let home = self.store.roots().get(place.root()).map(|root| &*root.canonical);
         if let Some(cwd) = cwd.filter(|cwd| home.is_some_and(|home| home != *cwd)) {
-            message.push_str(&format!(" Current working directory: {}.", cwd.display()));
+            let _ = write!(message, " Current working directory: {}.", cwd.display());
         }
         let names = self.store.siblings(place).unwrap_or_default();
         let meant = suggest::near(place.absolute(), &names);
         if let Some(meant) = &meant {
-            message.push_str(&format!(" Did you mean {}?", meant.display()));
+            let _ = write!(message, " Did you mean {}?", meant.display());
         }
         let error = Error::new(Code::FileMissing, message).evidence(place.absolute().display().to_string());
         match meant {
@@ -152,6 +165,15 @@ impl Engine {
                 .fact("did_you_mean", meant.display().to_string()),
             None => error.next("Check the path; to create the file, use write."),
         }
+    }
+
+    /// The lock of a path within this process. Two paths may share one; two spellings of a path may not, which costs a
+    /// repeated attempt and no more.
+    pub(crate) fn turn(&self, path: &str) -> MutexGuard<'_, ()> {
+        let mut hash = DefaultHasher::new();
+        path.hash(&mut hash);
+        let lock = &self.turns[(hash.finish() % TURNS as u64) as usize];
+        lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A buffer to read into; give it back with [`Engine::recycle`].

@@ -113,18 +113,19 @@ pub(crate) fn carried(lines: &Lines, base: &Snapshot, changes: &ChangeSet) -> Li
     }
     let total = base.lines().count(base.text()) as u64;
     let mut out = Lines::none();
-    let mut keep = |from: u64, to: u64, moved: i64| {
+    let mut keep = |from: u64, to: u64, moved: isize| {
+        let moved = moved as i64;
         let known = if lines.is_all() { vec![(from, to)] } else { overlaps(lines, from, to) };
         for (from, to) in known.into_iter().filter(|(from, to)| from <= to) {
             out.add(from.saturating_add_signed(moved), to.saturating_add_signed(moved));
         }
     };
-    let (mut next, mut moved) = (1u64, 0i64);
+    let (mut next, mut moved) = (1u64, 0isize);
     for hunk in explain::hunks(base, changes, 0) {
         let old_start = hunk.old_start + usize::from(hunk.old_lines == 0);
         keep(next, (old_start as u64).saturating_sub(1), moved);
         next = (old_start + hunk.old_lines) as u64;
-        moved += hunk.new_lines as i64 - hunk.old_lines as i64;
+        moved += hunk.new_lines.cast_signed() - hunk.old_lines.cast_signed();
     }
     keep(next, total, moved);
     out

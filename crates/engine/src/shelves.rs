@@ -1,6 +1,5 @@
 //! One memory of sessions per root, opened when first needed.
 
-use emendate_core::Result;
 use emendate_fs::{Place, RootInfo};
 use emendate_history::{Database, Limits, Memory, Sessions, root_key};
 use std::os::unix::ffi::OsStrExt as _;
@@ -38,21 +37,19 @@ impl Shelves {
         };
         &**shelf.get_or_init(|| match &self.state {
             State::Memory => Box::new(Memory::new(self.limits)),
-            State::Directory(directory) => match self.database(directory.join(root_key(&root.canonical))) {
-                Ok(database) => Box::new(database),
-                Err(error) => {
-                    self.notice(format!(
-                        "What was read cannot be remembered across processes: {} It is kept in memory for now.",
-                        error.message()
-                    ));
-                    Box::new(Memory::new(self.limits))
+            State::Directory(directory) => {
+                match Database::open(&directory.join(root_key(&root.canonical)), self.limits) {
+                    Ok(database) => Box::new(database),
+                    Err(error) => {
+                        self.notice(format!(
+                            "What was read cannot be remembered across processes: {} It is kept in memory for now.",
+                            error.message()
+                        ));
+                        Box::new(Memory::new(self.limits))
+                    }
                 }
-            },
+            }
         })
-    }
-
-    fn database(&self, directory: PathBuf) -> Result<Database> {
-        Database::open(&directory, self.limits)
     }
 
     fn notice(&self, text: String) {

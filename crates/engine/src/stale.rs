@@ -8,6 +8,7 @@ use emendate_core::explain::{self, Hunk};
 use emendate_core::{ChangeSet, Code, Conflict, Error, Rebased, Result, Snapshot, marks};
 use emendate_fs::Place;
 use serde_json::{Value, json};
+use std::fmt::Write as _;
 
 /// Bytes of diff in an error.
 const DIFF: usize = 6000;
@@ -136,7 +137,7 @@ pub(crate) fn merged(touched: &[u32], already: &[u32], ops: usize) -> String {
     }
     if !already.is_empty() && ops > 1 {
         let list: Vec<String> = already.iter().map(|op| format!("edits[{op}]")).collect();
-        text.push_str(&format!(" Already done by the other side: {}.", list.join(", ")));
+        let _ = write!(text, " Already done by the other side: {}.", list.join(", "));
     }
     text
 }

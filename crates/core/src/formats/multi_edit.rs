@@ -1,4 +1,4 @@
-//! `multi_edit`: several replacements in one file, all or nothing: the MultiEdit tool of the seed documents.
+//! `multi_edit`: several replacements in one file, all or nothing: the `MultiEdit` tool of the seed documents.
 
 use super::replace::Replacement;
 use super::{Format, Input, Spec};

@@ -16,9 +16,9 @@ pub struct Replace;
 pub struct Replacement {
     /// The text to replace, exactly as in the file, without line numbers. Empty only to fill a missing or blank file.
     pub old_string: String,
-    /// The text to replace it with (must be different from old_string). Empty deletes.
+    /// The text to replace it with (must be different from `old_string`). Empty deletes.
     pub new_string: String,
-    /// Replace all occurrences of old_string (default false: it must occur exactly once).
+    /// Replace all occurrences of `old_string` (default false: it must occur exactly once).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replace_all: Option<bool>,
     /// Replace exactly this many occurrences, and refuse if there are more or fewer.

@@ -1,32 +1,34 @@
 //! Tier 0: literal text. Nothing is forgiven, `$` and `\` mean themselves.
 
-use super::{Hit, TextEdit};
+use crate::find::place::{Place, Plan};
+use crate::find::refusal::Refusal;
+use crate::find::search::{Search, Trial};
+use crate::find::{Hit, TextEdit};
 use crate::lines::{line_start, line_stop};
 use crate::op::Pick;
 use crate::resolve;
 use crate::span::Span;
 use memchr::memmem;
+use std::borrow::Cow;
 
 /// Counting stops here; a message says "more than".
-pub(super) const MANY: usize = 1000;
+pub(in crate::find) const MANY: usize = 1000;
 
-/// Where a text occurs.
-pub(super) struct Places {
-    /// Places that do not overlap each other, leftmost first.
-    pub(super) apart: Vec<Span>,
-    /// All places, overlapping ones too (`aa` in `aaa` is two); stops at [`MANY`] unless all were asked for.
-    pub(super) count: usize,
+pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
+    let spans = places(search.text, &search.find.old, search.find.pick == Pick::All);
+    Ok(literal(spans, &Cow::Borrowed(search.new)))
 }
 
-impl Places {
-    pub(super) fn is_empty(&self) -> bool {
-        self.count == 0
-    }
+/// Places whose text is replaced by `new` as it is.
+pub(in crate::find) fn literal<'a>(spans: Vec<Span>, new: &Cow<'a, str>) -> Trial<'a> {
+    let place = |span| Place { span, plan: Plan::Literal(new.clone()) };
+    Trial { places: spans.into_iter().map(place).collect(), number: None }
 }
 
-/// All places of `old`, in one pass.
-pub(super) fn places(text: &str, old: &str, pick: Pick) -> Places {
-    let mut out = Places { apart: Vec::new(), count: 0 };
+/// The places of `old`, in one pass: those that stand apart if all are wanted, else overlapping ones too (`aa` in `aaa`
+/// is two), up to [`MANY`].
+pub(in crate::find) fn places(text: &str, old: &str, all: bool) -> Vec<Span> {
+    let mut out = Vec::new();
     if old.is_empty() {
         return out;
     }
@@ -34,13 +36,8 @@ pub(super) fn places(text: &str, old: &str, pick: Pick) -> Places {
     let finder = memmem::Finder::new(old);
     let mut from = 0;
     while let Some(at) = finder.find(&bytes[from..]).map(|at| from + at) {
-        let clear = out.apart.last().is_none_or(|last| last.end() <= at);
-        if clear {
-            out.apart.push(Span::new(at, at + len));
-        }
-        out.count += 1;
-        let all = pick == Pick::All;
-        if !all && out.count >= MANY {
+        out.push(Span::new(at, at + len));
+        if !all && out.len() >= MANY {
             break;
         }
         // For all places only those that stand apart matter, and stepping over them keeps hostile text linear.
@@ -50,7 +47,7 @@ pub(super) fn places(text: &str, old: &str, pick: Pick) -> Places {
 }
 
 /// Replaces the place by `new`: only the lines that differ are written.
-pub(super) fn hit(text: &str, span: Span, new: &str) -> Hit {
+pub(in crate::find) fn hit(text: &str, span: Span, new: &str) -> Hit {
     if new.is_empty() {
         let span = deletion(text, span);
         return Hit { span, edits: vec![TextEdit { span, text: String::new() }] };
@@ -59,11 +56,12 @@ pub(super) fn hit(text: &str, span: Span, new: &str) -> Hit {
 }
 
 /// Deleting a text that leaves nothing but blanks on its lines takes these lines whole, with one line end; any other
-/// deletion is literal. So a deleted line leaves no empty one, and the end of a line never joins the next one on.
+/// deletion is literal, that of white space too. So a deleted line leaves no empty one, and the end of a line never
+/// joins the next one on.
 fn deletion(text: &str, span: Span) -> Span {
     let blank = |part: &str| part.bytes().all(|byte| byte == b' ' || byte == b'\t');
     let start = line_start(text, span.start());
-    if !blank(&text[start..span.start()]) {
+    if !blank(&text[start..span.start()]) || text[span.range()].trim().is_empty() {
         return span;
     }
     if text[span.range()].ends_with('\n') {
@@ -75,15 +73,42 @@ fn deletion(text: &str, span: Span) -> Span {
 }
 
 /// Warnings about places that begin or end inside a word.
-pub(super) fn notes(text: &str, hits: &[Hit]) -> Vec<String> {
+pub(in crate::find) fn notes(text: &str, hits: &[Hit]) -> Vec<String> {
     let word = |ch: char| ch.is_alphanumeric() || ch == '_';
     let cuts = |at: usize| {
         let (left, right) = (text[..at].chars().next_back(), text[at..].chars().next());
         left.is_some_and(word) && right.is_some_and(word)
     };
-    let cut = hits.iter().filter(|hit| cuts(hit.span.start()) || cuts(hit.span.end())).count();
-    match cut {
-        0 => Vec::new(),
-        _ => vec!["The replaced text begins or ends inside a word; check that this was meant.".to_owned()],
+    match hits.iter().any(|hit| cuts(hit.span.start()) || cuts(hit.span.end())) {
+        false => Vec::new(),
+        true => vec!["The replaced text begins or ends inside a word; check that this was meant.".to_owned()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{deletion, places};
+    use crate::span::Span;
+
+    #[test]
+    fn overlapping_places_count() {
+        assert_eq!(places("aaa", "aa", false).len(), 2);
+        assert_eq!(places("aaaa", "aa", true).len(), 2);
+        assert!(places("a", "", false).is_empty());
+    }
+
+    #[test]
+    fn a_deletion_takes_whole_lines_or_is_literal() {
+        let of = |text: &str, part: &str| {
+            let at = text.find(part).unwrap();
+            let span = deletion(text, Span::new(at, at + part.len()));
+            format!("{}{}", &text[..span.start()], &text[span.end()..])
+        };
+        assert_eq!(of("a\n  foo()  \nb\n", "foo()"), "a\nb\n");
+        assert_eq!(of("a\nfoo()\nb\n", "foo()\n"), "a\nb\n");
+        assert_eq!(of("f(a, b)\nnext()\n", ", b)"), "f(a\nnext()\n");
+        assert_eq!(of("a\nlast", "last"), "a\n");
+        assert_eq!(of("a\n    \nb\n", "    "), "a\n\nb\n");
+        assert_eq!(of("a\nfoo\nb\n", "\nfoo"), "a\nb\n");
     }
 }

@@ -1,0 +1,56 @@
+//! Tier 7: blank lines at the edges of old.
+//!
+//! Blank lines at either end of old are dropped, and as many from the same end of new; then tiers 2 to 6.
+
+use super::windows::{self, RULES};
+use crate::find::fold::is_blank;
+use crate::find::refusal::Refusal;
+use crate::find::search::{Search, Trial, Wanted};
+use std::rc::Rc;
+
+pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
+    let Some(wanted) = trimmed(&search.wanted) else { return Ok(Trial::default()) };
+    all_rules(search, &Rc::new(wanted))
+}
+
+/// The first of tiers 2 to 6 that has a place.
+pub(super) fn all_rules<'a>(search: &Search<'a>, wanted: &Rc<Wanted<'a>>) -> Result<Trial<'a>, Refusal> {
+    let windows = search.windows(&wanted.old);
+    for rule in RULES {
+        let trial = windows::trial(search, wanted, &windows, rule)?;
+        if !trial.places.is_empty() {
+            return Ok(trial);
+        }
+    }
+    Ok(Trial::default())
+}
+
+fn trimmed<'a>(wanted: &Wanted<'a>) -> Option<Wanted<'a>> {
+    let first = wanted.old.iter().position(|line| !is_blank(line))?;
+    let last = wanted.old.iter().rposition(|line| !is_blank(line))?;
+    let (lead, trail) = (first, wanted.old.len() - 1 - last);
+    if lead + trail == 0 {
+        return None;
+    }
+    let mut new = &wanted.new[..];
+    for _ in 0..lead {
+        new = new.split_first().filter(|(line, _)| is_blank(line)).map_or(new, |(_, rest)| rest);
+    }
+    for _ in 0..trail {
+        new = new.split_last().filter(|(line, _)| is_blank(line)).map_or(new, |(_, rest)| rest);
+    }
+    Some(Wanted { old: wanted.old[first..=last].to_vec(), new: new.to_vec() })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::find::testing::{edit, refuse};
+
+    #[test]
+    fn edges_go_from_both_sides() {
+        assert_eq!(edit("start_process()\nwait_process()\nend\n", "start_process()\nwait_process()\n\n\n", "start_process()\nkill()\n\n\n"), "start_process()\nkill()\nend\n");
+        assert_eq!(edit("aaaa_call()\n", "\n\naaaa_call()\n", "\nbbbb_call()\n"), "bbbb_call()\n");
+        assert_eq!(edit("x\naaaa_call()\ny\n", "\naaaa_call()\n\n", ""), "x\ny\n");
+        refuse("aaa\n", "\n\naaa\n", "\n\nb\n");
+    }
+}

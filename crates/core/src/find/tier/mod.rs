@@ -1,0 +1,15 @@
+//! The tiers, one module each. A tier looks for places and says how the new text gets there; it never chooses.
+
+pub(super) mod drift;
+pub(super) mod edges;
+pub(super) mod elision;
+pub(super) mod escapes;
+pub(super) mod exact;
+pub(super) mod lines_alike;
+pub(super) mod numbers;
+pub(super) mod punctuation;
+pub(super) mod runs;
+pub(super) mod shift;
+pub(super) mod trailing;
+pub(super) mod widths;
+pub(super) mod windows;

@@ -1,0 +1,90 @@
+//! Tier 1: unicode punctuation within one line.
+//!
+//! Both sides folded (quotes, primes, dashes, unicode blanks, `…`, zero-width characters, accents; see
+//! [`fold`](crate::find::fold)), the text is a literal part of one line, and it begins and ends on character borders of
+//! the file. The file keeps its own characters wherever old and new agree.
+
+use super::exact::{self, MANY};
+use crate::find::fold::{self, Mapped};
+use crate::find::place::{Place, Plan};
+use crate::find::refusal::Refusal;
+use crate::find::search::{Search, Trial};
+use crate::find::{Hit, tokens};
+use crate::span::Span;
+use memchr::memmem;
+use std::collections::BTreeSet;
+
+pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
+    let old = &*search.find.old;
+    let folded = fold::folded(old);
+    if old.contains('\n') || folded.trim().is_empty() {
+        return Ok(Trial::default());
+    }
+    let mut spans: BTreeSet<Span> = BTreeSet::new();
+    if folded != old {
+        // What is folded already stands for itself.
+        spans.extend(memmem::find_iter(search.text.as_bytes(), folded.as_bytes()).take(MANY).map(|at| Span::new(at, at + folded.len())));
+    }
+    if !search.text.is_ascii() {
+        let finder = memmem::Finder::new(folded.as_bytes());
+        for at in 0..search.lines().count() {
+            let line = search.line(at);
+            if !line.is_ascii() && spans.len() < MANY {
+                spans.extend(in_line(line, search.lines().start(at), &finder));
+            }
+        }
+    }
+    let place = |span| Place { span, plan: Plan::Inline };
+    Ok(Trial { places: spans.into_iter().map(place).collect(), number: None })
+}
+
+fn in_line(line: &str, start: usize, finder: &memmem::Finder<'_>) -> Vec<Span> {
+    let folded = fold::folded(line);
+    if finder.find(folded.as_bytes()).is_none() {
+        return Vec::new();
+    }
+    let map = Mapped::new(line, false);
+    let mut out = Vec::new();
+    let mut from = 0;
+    while let Some(at) = finder.find(&map.text.as_bytes()[from..]).map(|at| from + at) {
+        let end = at + finder.needle().len();
+        if map.is_border(at) && map.is_border(end) {
+            out.push(Span::new(start + map.from[at], start + map.from[end]));
+        }
+        from = at + 1;
+    }
+    out
+}
+
+/// The change, token by token, in a piece of a line that looks like old.
+pub(in crate::find) fn hit(search: &Search<'_>, span: Span) -> Hit {
+    let carried = tokens::carried(&search.text[span.range()], &search.find.old, search.new, false);
+    exact::hit(search.text, span, carried.as_deref().unwrap_or(search.new))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::find::testing::{edit, refuse};
+
+    #[test]
+    fn the_files_quotes_stay() {
+        assert_eq!(edit("She said, “Hello.”\nHe left.\n", "said, \"Hello.\"", "said, \"Hi.\""), "She said, “Hi.”\nHe left.\n");
+        assert_eq!(edit("a = it's here\n", "it’s here", "it’s gone"), "a = it's gone\n");
+        assert_eq!(edit("x\n  say(“word”)\ny\n", "say(\"word\")", ""), "x\ny\n");
+    }
+
+    #[test]
+    fn character_borders() {
+        // The fold of … is three dots; two of them are not a place.
+        refuse("wait… done\n", "wait..", "x");
+        assert_eq!(edit("café ’n bar\n", "'n bar", "'n tea"), "café ’n tea\n");
+        // é is e with an accent: what ends before the accent ends inside a character.
+        refuse("“café”\n", "\"cafe", "x");
+    }
+
+    #[test]
+    fn two_places_are_ambiguous() {
+        refuse("say(‘word’)\nsay(’word‘)\n", "say('word')", "say('term')");
+        refuse("area = r² * pi\n", "area = r2 * pi", "x");
+    }
+}

@@ -1,0 +1,44 @@
+//! Tier 6: blank runs inside a line.
+//!
+//! Whole lines in which a blank run stands for a blank run of any length, never for nothing. Indentation as in tiers 4
+//! and 5. Runs that stay keep the file's length.
+
+use super::widths;
+use super::windows::{self, Fit, Rule};
+use crate::find::fold::Look;
+use crate::find::indent::IndentMap;
+use crate::find::refusal::Refusal;
+use crate::find::search::{Search, Trial, Wanted};
+
+pub(super) static RULE: Rule = Rule { fits, substance: 6, runs: true };
+
+pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
+    windows::run(search, &RULE)
+}
+
+fn fits(search: &Search<'_>, wanted: &Wanted<'_>, first: usize) -> Fit {
+    if !windows::alike(search, wanted, first, Look::Runs) {
+        return Fit::No;
+    }
+    let pairs = windows::pairs(search, wanted, first);
+    IndentMap::shift(&pairs)
+        .or_else(|| widths::map(search, wanted, &pairs))
+        .or_else(|| widths::first_line_exempt(search, wanted, &pairs))
+        .map_or(Fit::Crooked, Fit::Yes)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::find::testing::{edit, refuse};
+
+    #[test]
+    fn runs_stay_as_the_file_has_them() {
+        assert_eq!(edit("print(\"a  b\", end)\nx\n", "print(\"a b\", end)", "print(\"a b\", end, flush)"), "print(\"a  b\", end, flush)\nx\n");
+        assert_eq!(edit("int   alpha = 1;\nint   b     = 2;\n", "int alpha = 1;\nint b = 2;", "int alpha = 1;\nint b = 3;"), "int   alpha = 1;\nint   b     = 3;\n");
+    }
+
+    #[test]
+    fn a_run_never_stands_for_nothing() {
+        refuse("returnValue = 1\nreturnx\n", "return x", "return y");
+    }
+}

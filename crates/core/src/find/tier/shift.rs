@@ -1,0 +1,47 @@
+//! Tier 4: one uniform indentation shift.
+//!
+//! Whole lines, the same prefix added to, or taken from, every line that is not blank. The new text is shifted alike; a
+//! line that would need a negative depth is refused.
+
+use super::windows::{self, Fit, Rule};
+use crate::find::fold::Look;
+use crate::find::indent::IndentMap;
+use crate::find::refusal::Refusal;
+use crate::find::search::{Search, Trial, Wanted};
+
+pub(super) static RULE: Rule = Rule { fits, substance: 6, runs: false };
+
+pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
+    windows::run(search, &RULE)
+}
+
+fn fits(search: &Search<'_>, wanted: &Wanted<'_>, first: usize) -> Fit {
+    if !windows::alike(search, wanted, first, Look::Trimmed) {
+        return Fit::No;
+    }
+    IndentMap::shift(&windows::pairs(search, wanted, first)).map_or(Fit::No, Fit::Yes)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::find::testing::{edit, edit_all, refuse};
+
+    #[test]
+    fn the_new_text_is_shifted_alike() {
+        let file = "mod a {\n    fn f() {\n        go();\n    }\n}\n";
+        assert_eq!(edit(file, "fn f() {\n    go();\n}", "fn f() {\n    go();\n    stop();\n}"), "mod a {\n    fn f() {\n        go();\n        stop();\n    }\n}\n");
+        assert_eq!(edit("a_call()\nb_call()\n", "    a_call()\n    b_call()", "    a_call()\n\n    c_call()"), "a_call()\n\nc_call()\n");
+    }
+
+    #[test]
+    fn no_negative_depth() {
+        refuse("a_call()\nb_call()\n", "    a_call()\n    b_call()", "    a_call()\nc_call()");
+    }
+
+    #[test]
+    fn every_place_has_its_own_shift() {
+        let file = "  begin_step()\n  end_step()\nx\n      begin_step()\n      end_step()\n";
+        let want = "  begin_step()\n  finish()\nx\n      begin_step()\n      finish()\n";
+        assert_eq!(edit_all(file, "begin_step()\nend_step()", "begin_step()\nfinish()"), want);
+    }
+}

@@ -1,0 +1,89 @@
+//! Tier 5: tabs for blanks, other widths.
+//!
+//! Whole lines whose depths map one-to-one onto the file's: order kept, steps of both sides agree, further depths of
+//! the new text follow by the step. The first line alone may have lost its indentation. Anything else is refused.
+
+use super::windows::{self, Fit, Rule};
+use crate::find::fold::{Look, indent_of};
+use crate::find::indent::{self, IndentMap, Pair};
+use crate::find::refusal::Refusal;
+use crate::find::search::{Search, Trial, Wanted};
+
+pub(super) static RULE: Rule = Rule { fits, substance: 6, runs: false };
+
+pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
+    windows::run(search, &RULE)
+}
+
+fn fits(search: &Search<'_>, wanted: &Wanted<'_>, first: usize) -> Fit {
+    if !windows::alike(search, wanted, first, Look::Trimmed) {
+        return Fit::No;
+    }
+    let pairs = windows::pairs(search, wanted, first);
+    map(search, wanted, &pairs).or_else(|| first_line_exempt(search, wanted, &pairs)).map_or(Fit::Crooked, Fit::Yes)
+}
+
+/// The map of widths for these pairs.
+pub(super) fn map(search: &Search<'_>, wanted: &Wanted<'_>, pairs: &[Pair<'_>]) -> Option<IndentMap> {
+    if pairs.iter().any(|(_, file)| indent::is_mixed(file)) {
+        return None;
+    }
+    IndentMap::widths(pairs, steps(search, wanted, pairs))
+}
+
+/// The map of a text whose first line lost its indentation, in old and in new.
+pub(super) fn first_line_exempt(search: &Search<'_>, wanted: &Wanted<'_>, pairs: &[Pair<'_>]) -> Option<IndentMap> {
+    let (&(old, file), rest) = pairs.split_first()?;
+    if rest.is_empty() || !old.is_empty() || wanted.new.first().is_none_or(|line| !indent_of(line).is_empty()) {
+        return None;
+    }
+    let rest = IndentMap::shift(rest).or_else(|| map(search, wanted, rest))?;
+    Some(IndentMap::FirstLine { first: file.to_owned(), rest: Box::new(rest) })
+}
+
+/// The steps of both sides. The file's is told by its lines that are indented like the place, by tabs or by blanks.
+fn steps(search: &Search<'_>, wanted: &Wanted<'_>, pairs: &[Pair<'_>]) -> Option<(String, String)> {
+    let old = indent::step(wanted.old.iter().chain(&wanted.new).copied())?;
+    let tabs = pairs.iter().any(|(_, file)| file.contains('\t'));
+    let file = if tabs {
+        "\t".to_owned()
+    } else {
+        let lines = (0..search.lines().count()).map(|at| search.line(at));
+        indent::step(lines.filter(|line| !indent_of(line).contains('\t')))?
+    };
+    Some((old, file))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::find::testing::{edit, refuse};
+
+    #[test]
+    fn tabs_and_widths() {
+        let file = "class A {\n\trun() {\n\t\treturn value;\n\t}\n}\n";
+        assert_eq!(
+            edit(file, "  run() {\n    return value;\n  }", "  run() {\n    if (x) {\n      log();\n    }\n    return value;\n  }"),
+            "class A {\n\trun() {\n\t\tif (x) {\n\t\t\tlog();\n\t\t}\n\t\treturn value;\n\t}\n}\n"
+        );
+        let file = "f() {\n  const a = load();\n  if (a) {\n    use(a);\n  }\n}\n";
+        assert_eq!(
+            edit(file, "    const a = load();\n    if (a) {\n        use(a);\n    }", "    const a = load();\n    if (a) {\n        use(a);\n        done();\n    }"),
+            "f() {\n  const a = load();\n  if (a) {\n    use(a);\n    done();\n  }\n}\n"
+        );
+    }
+
+    #[test]
+    fn the_first_line_alone_may_be_stripped() {
+        let file = "class O:\n    def m(self):\n        self.a = \"before\"\n        self.b = \"before\"  \n";
+        assert_eq!(
+            edit(file, "self.a = \"before\"\n        self.b = \"before\"", "self.a = \"after\"\n        self.b = \"after\""),
+            "class O:\n    def m(self):\n        self.a = \"after\"\n        self.b = \"after\"\n"
+        );
+    }
+
+    #[test]
+    fn what_does_not_map_is_refused() {
+        refuse("if ready:\n    start_engine()\n    open_valve()\n", "if ready:\n    start_engine()\nopen_valve()", "if ready:\n    start_engine()\nclose()");
+        refuse("\tfirst_call()\n        second_call()\n", "    first_call()\n    second_call()", "    first_call()\n    third()");
+    }
+}

@@ -1,0 +1,96 @@
+//! What tiers 2 to 6 have in common: whole lines, one to one, tried where the keys that forgive most agree.
+
+use crate::find::indent::{self, IndentMap};
+use crate::find::fold::Look;
+use crate::find::place::{Place, Plan};
+use crate::find::refusal::{Reason, Refusal};
+use crate::find::search::{Search, Trial, Wanted, span_of};
+use crate::find::fold;
+use crate::op::Pick;
+use std::rc::Rc;
+
+/// Lines compared for one tier.
+const LINES: usize = 2_000_000;
+/// Places counted, unless all are wanted.
+const MANY: usize = 100;
+
+/// What a tier says of a window.
+pub(in crate::find) enum Fit {
+    /// Not this tier's.
+    No,
+    /// The place; indentation is carried over like this.
+    Yes(IndentMap),
+    /// The place, but its indentation cannot be carried over.
+    Crooked,
+}
+
+/// A tier's rule for the window that begins at a line of the file.
+pub(in crate::find) struct Rule {
+    pub(in crate::find) fits: fn(&Search<'_>, &Wanted<'_>, usize) -> Fit,
+    /// Letters and digits that old must have.
+    pub(in crate::find) substance: usize,
+    /// Blank runs may differ.
+    pub(in crate::find) runs: bool,
+}
+
+/// The rules of tiers 2 to 6, in order.
+pub(in crate::find) static RULES: [&Rule; 5] =
+    [&super::trailing::RULE, &super::lines_alike::RULE, &super::shift::RULE, &super::widths::RULE, &super::runs::RULE];
+
+/// The trial of one rule on old as it is.
+pub(super) fn run<'a>(search: &Search<'a>, rule: &Rule) -> Result<Trial<'a>, Refusal> {
+    trial(search, &search.wanted, search.wanted_windows(), rule)
+}
+
+/// The trial of one rule on these windows.
+pub(super) fn trial<'a>(
+    search: &Search<'a>,
+    wanted: &Rc<Wanted<'a>>,
+    windows: &[usize],
+    rule: &Rule,
+) -> Result<Trial<'a>, Refusal> {
+    let mut trial = Trial::default();
+    if !wanted.has_text() || wanted.substance(rule.substance) < rule.substance {
+        return Ok(trial);
+    }
+    let all = search.find.pick == Pick::All;
+    let height = wanted.old.len();
+    let mut work = 0usize;
+    let mut free = 0;
+    for &first in windows.iter().filter(|_| height > 0) {
+        if all && first < free {
+            continue;
+        }
+        work += height;
+        if work > LINES {
+            return Err(Refusal::new(Reason::TooLarge, "The text repeats itself too often to be searched for."));
+        }
+        let place = match (rule.fits)(search, wanted, first) {
+            Fit::No => continue,
+            Fit::Yes(indent) => Place::lines(search, first, wanted, indent, rule.runs),
+            Fit::Crooked => crooked(search, first, height),
+        };
+        free = first + height;
+        trial.places.push(place);
+        if !all && trial.places.len() >= MANY {
+            break;
+        }
+    }
+    Ok(trial)
+}
+
+fn crooked<'a>(search: &Search<'a>, first: usize, height: usize) -> Place<'a> {
+    let why = "The text is there, but its indentation does not map one-to-one onto the file's.";
+    let refusal = Refusal::new(Reason::Misindent, why).at(first, first + height);
+    Place { span: span_of(search.lines(), first, first + height), plan: Plan::Refused(refusal) }
+}
+
+/// True when all lines of the window look like old.
+pub(super) fn alike(search: &Search<'_>, wanted: &Wanted<'_>, first: usize, look: Look) -> bool {
+    (first..).zip(&wanted.old).all(|(at, old)| fold::alike(search.line(at), old, look))
+}
+
+/// The pairs of indentation in a window.
+pub(super) fn pairs<'s>(search: &Search<'s>, wanted: &Wanted<'s>, first: usize) -> Vec<indent::Pair<'s>> {
+    indent::pairs((first..).zip(&wanted.old).map(|(at, old)| (*old, search.line(at))))
+}

@@ -1,0 +1,225 @@
+//! The engine through its library door: what scenes cannot say, above all many hands on one file.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests play the outside world")]
+
+use emendate::{Caller, Config, Engine, Reply, State};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+struct Bench {
+    _dir: tempfile::TempDir,
+    root: PathBuf,
+    engine: Engine,
+    caller: Caller,
+}
+
+fn bench() -> Bench {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().canonicalize().unwrap();
+    let engine = Engine::open(std::slice::from_ref(&root), State::Memory, Config::default()).unwrap();
+    Bench { _dir: dir, root, engine, caller: Caller::default() }
+}
+
+impl Bench {
+    fn path(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    fn put(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    fn get(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    fn call(&self, tool: &str, mut input: Value, name: &str) -> Reply {
+        input["file_path"] = json!(self.path(name));
+        self.engine.call(&self.caller, tool, input)
+    }
+
+    fn read(&self, name: &str) -> Reply {
+        self.call("read", json!({}), name)
+    }
+
+    fn edit(&self, name: &str, old: &str, new: &str) -> Reply {
+        self.call("edit", json!({ "old_string": old, "new_string": new }), name)
+    }
+}
+
+fn code(reply: &Reply) -> &'static str {
+    reply.result.as_ref().err().map_or("ok", |error| error.code().as_str())
+}
+
+#[test]
+fn a_chain_of_edits_needs_one_read() {
+    let bench = bench();
+    bench.put("a", "one\ntwo\nthree\n");
+    assert_eq!(code(&bench.edit("a", "one", "1")), "read.required");
+    bench.read("a");
+    for (old, new) in [("one", "1"), ("two", "2"), ("1\n2", "12")] {
+        let reply = bench.edit("a", old, new);
+        assert_eq!(code(&reply), "ok", "{}", reply.text());
+    }
+    assert_eq!(bench.get("a"), "12\nthree\n");
+}
+
+#[test]
+fn a_conflict_shows_the_text_and_the_next_call_works() {
+    let bench = bench();
+    bench.put("a", "one\ntwo\nthree\n");
+    bench.read("a");
+    bench.put("a", "one\nTWO!\nthree\nfour\n");
+    let reply = bench.edit("a", "two", "2");
+    assert_eq!(code(&reply), "stale.changed");
+    assert_eq!(reply.to_json()["seed_code"], 7);
+    assert!(reply.text().contains("+TWO!"), "{}", reply.text());
+    assert_eq!(code(&bench.edit("a", "TWO!", "2")), "ok");
+    assert_eq!(bench.get("a"), "one\n2\nthree\nfour\n");
+}
+
+#[test]
+fn other_lines_merge_and_the_same_edit_made_elsewhere_is_told() {
+    let bench = bench();
+    bench.put("a", "one\ntwo\nthree\n");
+    bench.read("a");
+    bench.put("a", "zero\none\ntwo\nthree\n");
+    let reply = bench.edit("a", "two", "2");
+    assert!(reply.text().contains("merged"), "{}", reply.text());
+    assert_eq!(bench.get("a"), "zero\none\n2\nthree\n");
+    bench.put("a", "zero\none\n2\n3\n");
+    let reply = bench.edit("a", "three", "3");
+    assert_eq!(code(&reply), "edit.no_change");
+    assert_eq!(reply.to_json()["data"]["already_applied"], true);
+}
+
+#[test]
+fn a_change_of_the_same_size_in_the_same_tick_is_noticed() {
+    let bench = bench();
+    for round in 0..50 {
+        bench.put("a", "aaaa\nbbbb\n");
+        bench.read("a");
+        bench.put("a", &format!("aaaa\nb{round:02}b\n"));
+        assert_eq!(code(&bench.edit("a", "bbbb", "cccc")), "stale.changed");
+    }
+}
+
+#[test]
+fn a_tag_stands_for_the_session() {
+    let bench = bench();
+    bench.put("a", "one\ntwo\n");
+    let tag = bench.read("a").to_json()["data"]["tag"].clone();
+    let stranger = Caller { session: "stranger".to_owned(), ..Caller::default() };
+    let with = |tag: &Value| {
+        let input = json!({ "file_path": bench.path("a"), "old_string": "two", "new_string": "2", "tag": tag });
+        bench.engine.call(&stranger, "edit", input)
+    };
+    assert_eq!(code(&with(&json!("00000000"))), "stale.unknown_tag");
+    assert_eq!(code(&with(&json!("nonsense"))), "call.invalid");
+    bench.put("a", "zero\none\ntwo\n");
+    assert_eq!(code(&with(&tag)), "ok");
+    assert_eq!(bench.get("a"), "zero\none\n2\n");
+}
+
+#[test]
+fn a_partial_read_does_not_allow_a_whole_write() {
+    let bench = bench();
+    bench.put("a", "1\n2\n3\n4\n");
+    bench.call("read", json!({ "offset": 2, "limit": 1 }), "a");
+    let write = || bench.call("write", json!({ "content": "x\n" }), "a");
+    let reply = write();
+    assert_eq!((code(&reply), &reply.to_json()["data"]["missing"]), ("read.partial", &json!([[1, 1], [3, 4]])));
+    // An edit does not make the rest known, but matching by content works.
+    assert_eq!(code(&bench.edit("a", "4", "four\nfive")), "ok");
+    assert_eq!(write().to_json()["data"]["missing"], json!([[1, 1], [3, 3]]));
+    bench.read("a");
+    assert_eq!(code(&write()), "ok");
+    assert_eq!(bench.get("a"), "x\n");
+}
+
+#[test]
+fn a_write_is_not_merged_unless_asked() {
+    let bench = bench();
+    bench.put("a", "one\ntwo\nthree\n");
+    bench.read("a");
+    bench.put("a", "one\ntwo\nthree\nfour\n");
+    let write =
+        |on_stale: Value| bench.call("write", json!({ "content": "1\ntwo\nthree\n", "on_stale": on_stale }), "a");
+    let reply = bench.call("write", json!({ "content": "1\ntwo\nthree\n" }), "a");
+    assert_eq!((code(&reply), &reply.to_json()["seed_code"]), ("stale.changed", &json!(3)));
+    // The refusal has shown the new lines, so the session now knows this version.
+    assert_eq!(code(&write(json!("merge"))), "ok");
+    assert_eq!(bench.get("a"), "1\ntwo\nthree\n");
+}
+
+#[test]
+fn markers_only_when_asked() {
+    let bench = bench();
+    bench.put("a", "one\ntwo\nthree\n");
+    bench.read("a");
+    bench.put("a", "one\nZWEI\nthree\n");
+    let input = json!({ "old_string": "two", "new_string": "2", "on_stale": "markers" });
+    assert_eq!(code(&bench.call("edit", input, "a")), "ok");
+    let marked = "<<<<<<< your edit\n2\n||||||| as read\ntwo\n=======\nZWEI\n>>>>>>> on disk\n";
+    assert_eq!(bench.get("a"), format!("one\n{marked}three\n"));
+}
+
+#[test]
+fn eight_hands_on_one_file_lose_nothing() {
+    let bench = bench();
+    let lines: String = (0..8).map(|hand| format!("hand {hand}: 0\n\n")).collect();
+    bench.put("a", &lines);
+    bench.read("a");
+    std::thread::scope(|scope| {
+        for hand in 0..8 {
+            let bench = &bench;
+            scope.spawn(move || {
+                for n in 0..25 {
+                    let reply = bench.edit("a", &format!("hand {hand}: {n}\n"), &format!("hand {hand}: {}\n", n + 1));
+                    assert_eq!(code(&reply), "ok", "{}", reply.text());
+                }
+            });
+        }
+    });
+    let wanted: String = (0..8).map(|hand| format!("hand {hand}: 25\n\n")).collect();
+    assert_eq!(bench.get("a"), wanted);
+}
+
+#[test]
+fn two_engines_share_one_state() {
+    let dir = tempfile::tempdir().unwrap();
+    let (root, state) = (dir.path().join("root"), dir.path().join("state"));
+    fs::create_dir(&root).unwrap();
+    let open =
+        || Engine::open(std::slice::from_ref(&root), State::Directory(state.clone()), Config::default()).unwrap();
+    let (one, two) = (open(), open());
+    let path = root.join("a");
+    fs::write(&path, "x\ny\n").unwrap();
+    let caller = Caller::default();
+    assert_eq!(code(&one.call(&caller, "read", json!({ "file_path": path }))), "ok");
+    fs::write(&path, "w\nx\ny\n").unwrap();
+    let edit = json!({ "file_path": path, "old_string": "y", "new_string": "Y" });
+    assert_eq!(code(&two.call(&caller, "edit", edit)), "ok");
+    let edit = json!({ "file_path": path, "old_string": "Y", "new_string": "z" });
+    assert_eq!(code(&one.call(&caller, "edit", edit)), "ok");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "w\nx\nz\n");
+    assert!(one.notices().is_empty());
+}
+
+#[test]
+fn an_unusable_state_directory_is_only_a_notice() {
+    let dir = tempfile::tempdir().unwrap();
+    let blocker = dir.path().join("file");
+    fs::write(&blocker, "").unwrap();
+    fs::write(dir.path().join("a"), "x\n").unwrap();
+    let roots = [dir.path().to_owned()];
+    let engine = Engine::open(&roots, State::Directory(blocker.join("state")), Config::default()).unwrap();
+    let caller = Caller::default();
+    let path: &Path = &dir.path().join("a");
+    assert_eq!(code(&engine.call(&caller, "read", json!({ "file_path": path }))), "ok");
+    assert_eq!(
+        code(&engine.call(&caller, "edit", json!({ "file_path": path, "old_string": "x", "new_string": "y" }))),
+        "ok"
+    );
+    assert_eq!(engine.notices().len(), 1);
+}
