@@ -5,11 +5,10 @@ use crate::encoding;
 use crate::policy::{self, Access};
 use crate::shelves::{Shelves, State};
 use crate::suggest;
-use emendate_core::{Code, Declared, Error, Result, Settled, Snapshot};
+use emendate_core::{Code, ContentId, Declared, Error, Result, Settled, Snapshot};
 use emendate_fs::{Local, Place, Stamp, Store};
 use emendate_history::Sessions;
 use std::fmt::Write as _;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -170,10 +169,8 @@ impl Engine {
     /// The lock of a path within this process. Two paths may share one; two spellings of a path may not, which costs a
     /// repeated attempt and no more.
     pub(crate) fn turn(&self, path: &str) -> MutexGuard<'_, ()> {
-        let mut hash = DefaultHasher::new();
-        path.hash(&mut hash);
-        let lock = &self.turns[(hash.finish() % TURNS as u64) as usize];
-        lock.lock().unwrap_or_else(PoisonError::into_inner)
+        let name = ContentId::of(path.as_bytes()).tag().to_u32() as usize;
+        self.turns[name % TURNS].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A buffer to read into; give it back with [`Engine::recycle`].

@@ -168,3 +168,50 @@ fn several_roots_and_a_root_that_is_a_link() {
     refused(Local::open(&[rig.path("none")]), Code::FileMissing);
     refused(Local::open(&[rig.put("file", "x")]), Code::PathInvalid);
 }
+
+#[test]
+fn what_is_admitted_is_where_the_system_says_it_is() {
+    use proptest::prelude::*;
+    let rig = Rig::new();
+    rig.put("a/b/f", "x");
+    rig.put("f", "x");
+    let outside = rig.outer.path().join("out");
+    std::fs::create_dir(&outside).unwrap();
+    std::fs::write(outside.join("f"), "x").unwrap();
+    let root = rig.root.to_str().unwrap();
+    for (target, name) in [
+        ("a", "in"),
+        ("../out", "leave"),
+        ("b/../../a", "a/round"),
+        (&format!("{root}/a/b"), "a/full"),
+        ("../../root", "a/back"),
+        ("../../out/..", "a/up"),
+        ("nothing", "a/b/broken"),
+        ("self", "self"),
+    ] {
+        symlink(target, rig.path(name)).unwrap();
+    }
+    let names = [
+        "a", "b", "f", "..", ".", "in", "leave", "round", "full", "back", "up", "broken", "self", "new", "root", "out",
+    ];
+    let paths = prop::collection::vec(prop::sample::select(names.to_vec()), 1..8);
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let admitted = std::cell::Cell::new(0);
+    runner
+        .run(&paths, |parts| {
+            let asked = rig.root.join(parts.join("/"));
+            let real = std::fs::canonicalize(&asked);
+            match (admit(&rig, &asked), real) {
+                (Ok(place), Ok(real)) => {
+                    prop_assert_eq!(place.absolute(), &real);
+                    prop_assert!(real.starts_with(&rig.root));
+                    admitted.set(admitted.get() + 1);
+                }
+                (Ok(place), Err(_)) => prop_assert!(place.absolute().starts_with(&rig.root)),
+                (Err(error), _) => prop_assert!(!error.next_step().is_empty()),
+            }
+            Ok(())
+        })
+        .unwrap();
+    assert!(admitted.get() > 10, "{admitted:?}");
+}

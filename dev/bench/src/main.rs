@@ -1,2 +1,42 @@
-//! Placeholder.
-fn main() {}
+//! Benchmarks. Each measures ours and the alternative in one run and prints medians and ratios:
+//! `cargo run --release -p bench -- exact|startup|sessions|all [--quick] [--json]`.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::panic,
+    reason = "benchmarks are programs: they touch files, read clocks and start processes"
+)]
+
+mod exact;
+mod race;
+mod sessions;
+mod startup;
+mod text;
+
+use race::Outcome;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let has = |flag: &str| arguments.iter().any(|it| it == flag);
+    let name = arguments.iter().find(|it| !it.starts_with("--")).map_or("", String::as_str);
+    let quick = has("--quick");
+    let outcomes: Vec<Outcome> = match name {
+        "exact" => exact::run(quick),
+        "startup" => startup::run(),
+        "sessions" => sessions::run(),
+        "all" => exact::run(quick).into_iter().chain(startup::run()).chain(sessions::run()).collect(),
+        _ => {
+            eprintln!("bench exact|startup|sessions|all [--quick] [--json]");
+            return ExitCode::from(2);
+        }
+    };
+    if has("--json") {
+        println!("{}", outcomes.iter().map(Outcome::json).collect::<serde_json::Value>());
+    } else {
+        outcomes.iter().for_each(Outcome::print);
+    }
+    ExitCode::SUCCESS
+}

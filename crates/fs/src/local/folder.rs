@@ -93,7 +93,7 @@ impl<'a> Folder<'a> {
 }
 
 /// Device and inode, and whether the folder is append-only or immutable.
-fn identity(fd: impl AsFd) -> rustix::io::Result<((u64, u64), bool)> {
+pub(super) fn identity(fd: impl AsFd) -> rustix::io::Result<((u64, u64), bool)> {
     let Ok(found) = rustix::fs::statx(&fd, "", AtFlags::EMPTY_PATH, StatxFlags::INO) else {
         // Some sandboxes know no statx.
         let stamp = look::stamp_of(&rustix::fs::fstat(fd)?);

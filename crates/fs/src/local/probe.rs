@@ -10,7 +10,7 @@ use emendate_core::{Code, Error, Result};
 use rustix::fs::{Access, AtFlags, Mode, OFlags, XattrFlags};
 
 use super::temp::Temp;
-use super::{Local, kernel};
+use super::{Local, folder, kernel};
 use crate::fault;
 
 /// How long, in nanoseconds, two changes may share a time stamp where nothing better is known: FAT's two seconds.
@@ -93,7 +93,9 @@ impl Local {
         let openat2 =
             self.openat2.load(Ordering::Relaxed) && kernel::open_beneath(here, Path::new("."), OFlags::PATH).is_ok();
         let access = Access::WRITE_OK | Access::EXEC_OK;
-        let writable = rustix::fs::accessat(here, ".", access, AtFlags::EACCESS).is_ok();
+        // In an append-only folder a temporary file could not be removed again.
+        let writable = rustix::fs::accessat(here, ".", access, AtFlags::EACCESS).is_ok()
+            && folder::identity(here).is_ok_and(|(_, fixed)| !fixed);
         let mut probe = Probe { file_system, exchange: false, openat2, xattr: false, case_sensitive: true, writable };
         if writable {
             try_out(here, &mut probe).map_err(failed)?;

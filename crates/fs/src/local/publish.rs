@@ -58,6 +58,7 @@ impl Plan<'_> {
             Err(Errno::LOOP | Errno::NOTDIR | Errno::NXIO | Errno::ISDIR) => {
                 return Err(fault::raced(path, "was replaced by something else"));
             }
+            Err(errno) if flags == OVERWRITE => return Err(fault::os("open for writing", path, errno)),
             Err(errno) => return Err(fault::os("open", path, errno)),
         };
         let now = stamp_now(&file).map_err(|errno| fault::os("look at", path, errno))?;

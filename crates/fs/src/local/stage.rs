@@ -137,7 +137,7 @@ pub(super) fn failed_write(folder: &Folder<'_>, entry: &Entry<'_>, doing: &str, 
         Ok(disk) if error.code() == Code::IoNoSpace => {
             let free = disk.f_bavail.saturating_mul(disk.f_frsize);
             error
-                .evidence(format!("needed: {needed} bytes, free: {free} bytes; nothing was changed."))
+                .evidence(format!("needed: {needed} bytes, free: {free} bytes."))
                 .fact("needed", needed)
                 .fact("free", free)
         }

@@ -1,0 +1,160 @@
+//! `exact`: one exact edit, in memory and on disk, and the diff that explains it.
+
+use crate::race::{Case, Outcome, race, timed};
+use crate::text::{NEW, OLD, source};
+use emendate::core::formats::replace::Replacement;
+use emendate::core::{ChangeSet, Order, Settings, Snapshot, explain, resolve};
+use emendate::fs::Durability;
+use emendate::{Caller, Config, Engine, State, Unread};
+use serde_json::json;
+use std::fs;
+use std::hint::black_box;
+use std::path::Path;
+
+pub(crate) fn run(quick: bool) -> Vec<Outcome> {
+    let sizes: &[usize] = if quick {
+        &[1 << 10, 100 << 10, 1 << 20]
+    } else {
+        &[1 << 10, 10 << 10, 100 << 10, 282 << 10, 1 << 20, 10 << 20, 100 << 20]
+    };
+    let mut out = Vec::new();
+    for &size in sizes {
+        out.push(memory(size));
+        out.push(diff(size));
+    }
+    for &size in sizes {
+        out.push(disk(size));
+    }
+    out
+}
+
+fn label(size: usize) -> String {
+    if size < 1 << 20 { format!("{} KB", size >> 10) } else { format!("{} MB", size >> 20) }
+}
+
+fn change(base: &Snapshot) -> ChangeSet {
+    let edit = Replacement { old_string: OLD.to_owned(), new_string: NEW.to_owned(), ..Replacement::default() };
+    let resolved = edit.to_op().and_then(|op| resolve(base, &[op], Order::Together, Settings::default()));
+    resolved.map_or_else(|error| panic!("{error}"), |resolved| resolved.changes)
+}
+
+/// Find, prove unique, splice; against copying the text once.
+fn memory(size: usize) -> Outcome {
+    let text = source(size);
+    let base = Snapshot::from_text(&text);
+    base.id();
+    let mut copy = vec![0u8; text.len() + 100];
+    let mut copy2 = copy.clone();
+    let rounds = if size > 10 << 20 { 15 } else { 101 };
+    let times = (4 << 20) / size.max(1) + 1;
+    let per = |total: std::time::Duration| total / u32::try_from(times).unwrap_or(1);
+    let cases = vec![
+        Case::new("memcpy of the text", || {
+            per(timed(|| {
+                (0..times).for_each(|_| black_box(&mut copy)[..text.len()].copy_from_slice(black_box(text.as_bytes())));
+            })
+            .1)
+        }),
+        Case::new("ours: find, unique, splice into a buffer", || {
+            per(timed(|| {
+                for _ in 0..times {
+                    let changes = change(black_box(&base));
+                    let mut at = 0;
+                    for piece in changes.pieces(base.raw()) {
+                        copy2[at..at + piece.len()].copy_from_slice(piece);
+                        at += piece.len();
+                    }
+                    black_box(&copy2);
+                }
+            })
+            .1)
+        }),
+        Case::new("std: matches().count() + replacen", || {
+            per(timed(|| {
+                for _ in 0..times.div_ceil(20) {
+                    let text = black_box(&text);
+                    let found = text.matches(OLD).count();
+                    black_box((found, text.replacen(OLD, NEW, 1)));
+                }
+            })
+            .1) * u32::try_from(times).unwrap_or(1)
+                / u32::try_from(times.div_ceil(20)).unwrap_or(1)
+        }),
+    ];
+    let outcome = race(format!("exact edit in memory, {}", label(size)), rounds, cases);
+    // From 10,000 lines on.
+    if size >= 282 << 10 { outcome.goal("ours: find, unique, splice into a buffer", 3.0) } else { outcome }
+}
+
+/// The unified diff of a known edit; against diffing the two texts.
+fn diff(size: usize) -> Outcome {
+    let text = source(size);
+    let base = Snapshot::from_text(&text);
+    let changes = change(&base);
+    let after = text.replace(OLD, NEW);
+    let rounds = if size > 1 << 20 { 9 } else { 31 };
+    let cases = vec![
+        Case::new("similar: diff of the texts", || {
+            timed(|| black_box(similar::TextDiff::from_lines(&*text, &*after).unified_diff().to_string())).1
+        }),
+        Case::new("ours: from the spans", || {
+            let fresh = Snapshot::from_text(&text);
+            timed(|| black_box(explain::unified("f", &explain::hunks(&fresh, &changes, 3), usize::MAX))).1
+        }),
+    ];
+    let outcome = race(format!("unified diff of a known edit, {}", label(size)), rounds, cases);
+    if size >= 100 << 10 { outcome.goal("ours: from the spans", 0.05) } else { outcome }
+}
+
+/// One edit on disk without syncs; against writing the same bytes aside and renaming.
+fn disk(size: usize) -> Outcome {
+    let Ok(dir) = tempfile::tempdir_in(scratch()) else { panic!("no scratch directory") };
+    let root = dir.path().canonicalize().unwrap_or_else(|_| dir.path().to_owned());
+    let (theirs, ours) = (root.join("floor.txt"), root.join("ours.txt"));
+    let text = source(size);
+    let _ = (fs::write(&theirs, &text), fs::write(&ours, &text));
+    let config = Config::default().with_durability(Durability::None);
+    let engine =
+        Engine::open(std::slice::from_ref(&root), State::Memory, config).unwrap_or_else(|error| panic!("{error}"));
+    let caller = Caller { unread: Unread::Allow, ..Caller::default() };
+    let mut flip = false;
+    let rounds = if size > 10 << 20 { 9 } else { 41 };
+    let cases = vec![
+        Case::new("write + rename of the same bytes", || {
+            let aside = root.join("floor.tmp");
+            timed(|| {
+                let _ = fs::write(&aside, &text);
+                let _ = fs::rename(&aside, &theirs);
+            })
+            .1
+        }),
+        Case::new("ours: edit through the engine", || {
+            flip = !flip;
+            let (old, new) = if flip { (OLD, NEW) } else { (NEW, OLD) };
+            let input = json!({ "file_path": ours, "old_string": old, "new_string": new });
+            let (reply, time) = timed(|| engine.call(&caller, "edit", input));
+            assert!(reply.result.is_ok(), "{}", reply.text());
+            time
+        }),
+        Case::new("naive: read, matches, replacen, write + rename", || {
+            let aside = root.join("naive.tmp");
+            timed(|| {
+                let text = fs::read_to_string(&theirs).unwrap_or_default();
+                if text.matches(OLD).count() == 1 {
+                    let _ = fs::write(&aside, text.replacen(OLD, NEW, 1));
+                    let _ = fs::rename(&aside, root.join("naive.txt"));
+                }
+            })
+            .1
+        }),
+    ];
+    let outcome = race(format!("exact edit on disk, no sync, {}", label(size)), rounds, cases);
+    if (10 << 10..=10 << 20).contains(&size) { outcome.goal("ours: edit through the engine", 1.25) } else { outcome }
+}
+
+/// A folder on the disk that the repository is on.
+pub(crate) fn scratch() -> std::path::PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/bench");
+    let _ = fs::create_dir_all(&folder);
+    folder
+}

@@ -1,0 +1,109 @@
+//! Races: cases run round-robin, so that noise falls on all alike; medians and ratios are printed.
+
+use std::time::{Duration, Instant};
+
+/// One case of a race: a name and what is timed. It answers the time that counts, so that set-up can stay out.
+pub(crate) struct Case<'a> {
+    pub(crate) name: String,
+    pub(crate) run: Box<dyn FnMut() -> Duration + 'a>,
+}
+
+impl<'a> Case<'a> {
+    pub(crate) fn new(name: impl Into<String>, run: impl FnMut() -> Duration + 'a) -> Case<'a> {
+        Case { name: name.into(), run: Box::new(run) }
+    }
+}
+
+/// What a race found out.
+pub(crate) struct Outcome {
+    pub(crate) title: String,
+    /// Name and median of each case; the first one is what the others are compared with.
+    pub(crate) rows: Vec<(String, Duration)>,
+    /// The ratio to the first row that a case must keep, by name.
+    pub(crate) goals: Vec<(String, f64)>,
+    /// Rounds that count, and all rounds.
+    pub(crate) clean: (usize, usize),
+}
+
+/// Times `what` once.
+pub(crate) fn timed<T>(what: impl FnOnce() -> T) -> (T, Duration) {
+    let start = Instant::now();
+    let out = what();
+    (out, start.elapsed())
+}
+
+/// Runs all cases `rounds` times, each round starting with another case, after one round that does not count.
+pub(crate) fn race(title: impl Into<String>, rounds: usize, mut cases: Vec<Case<'_>>) -> Outcome {
+    let mut samples: Vec<Vec<(Duration, bool)>> = vec![Vec::with_capacity(rounds); cases.len()];
+    for round in 0..=rounds {
+        for step in 0..cases.len() {
+            let at = (round + step) % cases.len();
+            let calm = pressure();
+            let time = (cases[at].run)();
+            if round > 0 {
+                samples[at].push((time, calm < 20.0));
+            }
+        }
+    }
+    let clean = samples.iter().map(|all| all.iter().filter(|(_, calm)| *calm).count()).min().unwrap_or(0);
+    let median = |all: &Vec<(Duration, bool)>| {
+        // Samples taken under pressure are set aside when enough others remain.
+        let mut times: Vec<Duration> =
+            all.iter().filter(|(_, calm)| *calm || clean < 5).map(|(time, _)| *time).collect();
+        times.sort_unstable();
+        times[times.len() / 2]
+    };
+    let rows = cases.iter().zip(&samples).map(|(case, all)| (case.name.clone(), median(all))).collect();
+    Outcome { title: title.into(), rows, goals: Vec::new(), clean: (clean, rounds) }
+}
+
+/// Share of the last ten seconds in which something waited for a processor, in percent.
+fn pressure() -> f64 {
+    let text = std::fs::read_to_string("/proc/pressure/cpu").unwrap_or_default();
+    let avg = text.split_whitespace().find_map(|word| word.strip_prefix("avg10="));
+    avg.and_then(|avg| avg.parse().ok()).unwrap_or(0.0)
+}
+
+impl Outcome {
+    /// Says which ratio to the first row a case must keep.
+    pub(crate) fn goal(mut self, name: &str, ratio: f64) -> Outcome {
+        self.goals.push((name.to_owned(), ratio));
+        self
+    }
+
+    /// Ratio of a row to the first one.
+    pub(crate) fn ratio(&self, row: usize) -> f64 {
+        self.rows[row].1.as_secs_f64() / self.rows[0].1.as_secs_f64().max(1e-12)
+    }
+
+    pub(crate) fn print(&self) {
+        let noisy = if self.clean.0 < 5 { ", noisy" } else { "" };
+        println!("\n{} ({}/{} rounds calm{noisy})", self.title, self.clean.0, self.clean.1);
+        for (at, (name, time)) in self.rows.iter().enumerate() {
+            let goal = self.goals.iter().find(|(of, _)| of == name).map_or(String::new(), |(_, goal)| {
+                let met = if self.ratio(at) <= *goal { "met" } else { "MISSED" };
+                format!("  goal ≤ {goal}: {met}")
+            });
+            println!("  {name:<44} {:>12}  {:>8.3}x{goal}", micros(*time), self.ratio(at));
+        }
+    }
+
+    pub(crate) fn json(&self) -> serde_json::Value {
+        let rows = self.rows.iter().enumerate().map(|(at, (name, time))| {
+            let goal = self.goals.iter().find(|(of, _)| of == name).map(|(_, goal)| *goal);
+            serde_json::json!({
+                "name": name, "median_us": time.as_secs_f64() * 1e6, "ratio": self.ratio(at), "goal": goal,
+                "met": goal.map(|goal| self.ratio(at) <= goal),
+            })
+        });
+        serde_json::json!({
+            "title": self.title, "rows": rows.collect::<Vec<_>>(), "calm_rounds": self.clean.0, "rounds": self.clean.1,
+        })
+    }
+}
+
+/// A time in the unit that reads best.
+pub(crate) fn micros(time: Duration) -> String {
+    let us = time.as_secs_f64() * 1e6;
+    if us < 1000.0 { format!("{us:.2} µs") } else { format!("{:.3} ms", us / 1000.0) }
+}

@@ -1,0 +1,44 @@
+//! `sessions`: what remembering costs, per call, in one process.
+
+use crate::exact::scratch;
+use crate::race::{Case, Outcome, race, timed};
+use crate::text::{NEW, OLD, source};
+use emendate::fs::Durability;
+use emendate::{Caller, Config, Engine, State};
+use serde_json::json;
+use std::fs;
+
+pub(crate) fn run() -> Vec<Outcome> {
+    [1 << 10, 20 << 10, 282 << 10, 3 << 20]
+        .into_iter()
+        .flat_map(|size| ["read", "edit"].map(|tool| one(tool, size)))
+        .collect()
+}
+
+fn one(tool: &'static str, size: usize) -> Outcome {
+    let Ok(dir) = tempfile::tempdir_in(scratch()) else { panic!("no scratch directory") };
+    let root = dir.path().join("root");
+    let _ = fs::create_dir(&root);
+    let states = [("in memory", State::Memory), ("in the database", State::Directory(dir.path().join("state")))];
+    let cases = states.into_iter().map(|(name, state)| {
+        let path = root.join(format!("{}.txt", name.replace(' ', "-")));
+        let _ = fs::write(&path, source(size));
+        let config = Config::default().with_durability(Durability::None);
+        let engine = Engine::open(std::slice::from_ref(&root), state, config).unwrap_or_else(|error| panic!("{error}"));
+        let caller = Caller::default();
+        let read = json!({ "file_path": path, "limit": 200 });
+        let first = engine.call(&caller, "read", read.clone());
+        assert!(first.result.is_ok(), "{}", first.text());
+        let mut flip = false;
+        Case::new(format!("{tool}, {name}"), move || {
+            flip = !flip;
+            let (old, new) = if flip { (OLD, NEW) } else { (NEW, OLD) };
+            let edit = json!({ "file_path": path, "old_string": old, "new_string": new });
+            let input = if tool == "read" { read.clone() } else { edit };
+            let (reply, time) = timed(|| engine.call(&caller, tool, input));
+            assert!(reply.result.is_ok(), "{}", reply.text());
+            time
+        })
+    });
+    race(format!("{tool} of {} KB, sessions", size >> 10), 41, cases.collect())
+}

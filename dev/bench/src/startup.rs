@@ -1,0 +1,215 @@
+//! `startup`: whole processes. One edit by the command line against the least a static process can do; the MCP server
+//! until it is ready, and per call.
+
+use crate::exact::scratch;
+use crate::race::{Case, Outcome, micros, race, timed};
+use crate::text::{NEW, OLD, source};
+use serde_json::{Value, json};
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+pub(crate) fn run() -> Vec<Outcome> {
+    let binaries = Binaries::build();
+    let mut out: Vec<Outcome> =
+        [(1 << 10, "1 KB"), (282 << 10, "10,000 lines")].map(|(size, name)| edits(&binaries, size, name)).into();
+    out.extend([1 << 10, 282 << 10, 3 << 20].map(|size| mcp(&binaries, size)));
+    out
+}
+
+struct Binaries {
+    /// As `cargo build --release` makes it.
+    emend: PathBuf,
+    /// Linked statically, as it is shipped.
+    emend_static: PathBuf,
+    floor: PathBuf,
+}
+
+impl Binaries {
+    fn build() -> Binaries {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let target = root.join("target");
+        let build = |arguments: &[&str], flags: Option<&str>| {
+            let mut cargo = Command::new(env!("CARGO"));
+            cargo.current_dir(&root).args(["build", "--quiet", "--release"]).args(arguments);
+            if let Some(flags) = flags {
+                cargo.env("RUSTFLAGS", flags);
+            }
+            let done = cargo.status().is_ok_and(|status| status.success());
+            assert!(done, "cargo build {arguments:?} failed");
+        };
+        build(&["--package", "emendate-cli"], None);
+        let triple = host();
+        let flags = Some("-C target-feature=+crt-static");
+        build(
+            &[
+                "--package",
+                "emendate-cli",
+                "--package",
+                "bench",
+                "--bin",
+                "emend",
+                "--bin",
+                "floor",
+                "--target",
+                &triple,
+            ],
+            flags,
+        );
+        let made = target.join(&triple).join("release");
+        Binaries { emend: target.join("release/emend"), emend_static: made.join("emend"), floor: made.join("floor") }
+    }
+}
+
+fn host() -> String {
+    let output = Command::new("rustc").arg("-vV").output().map(|output| output.stdout).unwrap_or_default();
+    let text = String::from_utf8_lossy(&output).into_owned();
+    text.lines().find_map(|line| line.strip_prefix("host: ")).unwrap_or("x86_64-unknown-linux-gnu").to_owned()
+}
+
+fn edits(binaries: &Binaries, size: usize, name: &str) -> Outcome {
+    let Ok(dir) = tempfile::tempdir_in(scratch()) else { panic!("no scratch directory") };
+    let root = dir.path().to_owned();
+    let state = root.join("state").display().to_string();
+    let file = |name: &str| {
+        let path = root.join(name);
+        let _ = fs::write(&path, source(size));
+        path
+    };
+    let spawn = |program: &Path, arguments: &dyn Fn(&str, &str) -> Vec<String>, flip: &mut bool| {
+        *flip = !*flip;
+        let (old, new) = if *flip { (OLD, NEW) } else { (NEW, OLD) };
+        let mut command = Command::new(program);
+        command.args(arguments(old, new)).current_dir(&root).stdout(Stdio::null()).stderr(Stdio::null());
+        let (status, time) = timed(|| command.status());
+        assert!(status.is_ok_and(|status| status.success()), "{} failed", program.display());
+        time
+    };
+    let emend = |state: String, path: PathBuf| {
+        let root = root.display().to_string();
+        move |old: &str, new: &str| {
+            let path = path.display().to_string();
+            ["--root", &root, "--state", &state, "--durability", "none", "edit", &path, "--old", old, "--new", new]
+                .map(str::to_owned)
+                .to_vec()
+        }
+    };
+    let floor = file("floor.txt");
+    let floor_arguments = move |old: &str, new: &str| vec![floor.display().to_string(), old.to_owned(), new.to_owned()];
+    let mut cases: Vec<Case<'_>> = Vec::new();
+    let mut flip = false;
+    let spawn = &spawn;
+    cases.push(Case::new("minimal static process", move || spawn(&binaries.floor, &floor_arguments, &mut flip)));
+    let variants = [
+        ("emend edit, store off", &binaries.emend, "none".to_owned()),
+        ("emend edit, with the store", &binaries.emend, state.clone()),
+        ("emend edit, static, store off", &binaries.emend_static, "none".to_owned()),
+        ("emend edit, static, with the store", &binaries.emend_static, state),
+    ];
+    for (nth, (name, program, state)) in variants.into_iter().enumerate() {
+        let arguments = emend(state, file(&format!("ours{nth}.txt")));
+        let mut flip = false;
+        cases.push(Case::new(name, move || spawn(program, &arguments, &mut flip)));
+    }
+    race(format!("one edit by a process, {name}"), 101, cases)
+        .goal("emend edit, static, store off", 1.5)
+        .goal("emend edit, static, with the store", 2.5)
+}
+
+/// A server process and its pipes.
+struct Server {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    next: u64,
+}
+
+impl Server {
+    fn start(program: &Path, root: &Path) -> Server {
+        let mut command = Command::new(program);
+        command.arg("--root").arg(root).args(["--state", "none", "--durability", "none", "--unread", "allow", "mcp"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let Ok(mut child) = command.spawn() else { panic!("{} does not start", program.display()) };
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else { panic!("no pipes") };
+        let mut server = Server { child, input, output: BufReader::new(output), next: 1 };
+        let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "bench", "version": "0" } });
+        server.request("initialize", &hello);
+        server.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        server
+    }
+
+    fn send(&mut self, message: &Value) {
+        let sent = writeln!(self.input, "{message}").and_then(|()| self.input.flush());
+        assert!(sent.is_ok(), "the server is gone");
+    }
+
+    fn request(&mut self, method: &str, params: &Value) -> Value {
+        let id = self.next;
+        self.next += 1;
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        loop {
+            let mut line = String::new();
+            let read = self.output.read_line(&mut line).unwrap_or(0);
+            assert!(read > 0, "the server is gone");
+            let answer: Value = serde_json::from_str(&line).unwrap_or_default();
+            if answer["id"] == id {
+                return answer;
+            }
+        }
+    }
+
+    fn memory_kb(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        line.and_then(|line| line.split_whitespace().next()).and_then(|kb| kb.parse().ok()).unwrap_or(0)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn mcp(binaries: &Binaries, size: usize) -> Outcome {
+    let Ok(dir) = tempfile::tempdir_in(scratch()) else { panic!("no scratch directory") };
+    let root = dir.path().to_owned();
+    let text = source(size);
+    let (ours, floor) = (root.join("ours.txt"), root.join("floor.txt"));
+    let _ = (fs::write(&ours, &text), fs::write(&floor, &text));
+    let ready: Vec<Duration> = (0..11).map(|_| timed(|| Server::start(&binaries.emend, &root)).1).collect();
+    let mut ready = ready;
+    ready.sort_unstable();
+    let mut server = Server::start(&binaries.emend, &root);
+    std::thread::sleep(Duration::from_millis(100));
+    println!(
+        "\nMCP server: ready in {} (goal ≤ 10 ms), idle memory {} KB (goal ≤ 10,240 KB)",
+        micros(ready[5]),
+        server.memory_kb()
+    );
+    let mut flip = false;
+    let aside = root.join("floor.tmp");
+    let cases = vec![
+        Case::new("write + rename of the same bytes", || {
+            timed(|| {
+                let _ = fs::write(&aside, &text);
+                let _ = fs::rename(&aside, &floor);
+            })
+            .1
+        }),
+        Case::new("MCP edit call", || {
+            flip = !flip;
+            let (old, new) = if flip { (OLD, NEW) } else { (NEW, OLD) };
+            let call =
+                json!({ "name": "edit", "arguments": { "file_path": ours, "old_string": old, "new_string": new } });
+            let (answer, time) = timed(|| server.request("tools/call", &call));
+            assert!(answer["result"]["isError"] != true, "{answer}");
+            time
+        }),
+    ];
+    let outcome = race(format!("MCP edit, no sync, {} KB", size >> 10), 61, cases);
+    if size >= 282 << 10 { outcome.goal("MCP edit call", 1.6) } else { outcome }
+}

@@ -1,0 +1,55 @@
+//! Text to measure on: this repository's own sources, repeated and numbered, with one line that occurs once.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// The block that edits replace: five lines, two of them unlike any other.
+pub(crate) const OLD: &str = "    let stamp = self.measure(\"before the edit\");\n    if stamp.is_fresh() {\n        return Ok(stamp);\n    }\n    self.note(\"stale\");\n";
+/// What it becomes, and back.
+pub(crate) const NEW: &str = "    let stamp = self.measure(\"after the edit\");\n    if stamp.is_fresh() {\n        return Ok(stamp);\n    }\n    self.note(\"old\");\n";
+
+/// About `bytes` of source text with [`OLD`] in the middle.
+pub(crate) fn source(bytes: usize) -> String {
+    let pool = sources();
+    let mut text = String::with_capacity(bytes + 200);
+    let mut placed = false;
+    let mut round = 0;
+    while text.len() < bytes {
+        for line in pool.lines() {
+            if text.len() >= bytes {
+                break;
+            }
+            if !placed && text.len() >= bytes / 2 {
+                text.push_str(OLD);
+                placed = true;
+            }
+            text.push_str(line);
+            text.push('\n');
+        }
+        round += 1;
+        let _ = writeln!(text, "// round {round}");
+    }
+    if !placed {
+        text.push_str(OLD);
+    }
+    text
+}
+
+fn sources() -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates");
+    let mut files = Vec::new();
+    collect(&root, &mut files);
+    files.sort();
+    files.iter().filter_map(|path| std::fs::read_to_string(path).ok()).collect()
+}
+
+fn collect(folder: &Path, files: &mut Vec<std::path::PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        if path.is_dir() {
+            collect(&path, files);
+        } else if path.extension().is_some_and(|it| it == "rs") {
+            files.push(path);
+        }
+    }
+}
