@@ -23,12 +23,14 @@ pub struct Find {
     pub pick: Pick,
     /// 1-based line near which the caller expects it; breaks ties only.
     pub line: Option<usize>,
+    /// The one place meant, by the id that a failure gave it.
+    pub at: Option<String>,
 }
 
 impl Find {
     /// Brings the text to the form of a reading.
     pub fn new(old: &str, pick: Pick) -> Find {
-        Find { old: reading_of(old), pick, line: None }
+        Find { old: reading_of(old), pick, line: None, at: None }
     }
 }
 
@@ -68,6 +70,8 @@ pub enum Order {
     Together,
     /// Each against the result of the one before.
     InTurn,
+    /// Together, but in turn where an edit needs the result of an earlier one; told in the notes.
+    AsNeeded,
 }
 
 /// What is asked of one file.
@@ -122,4 +126,6 @@ pub struct Settings {
     pub matching: Matching,
     /// The file has changed since the caller saw the text that is searched: the drift tiers stay off.
     pub stale: bool,
+    /// Operations that cannot be placed are left out and told, as long as one can.
+    pub partial: bool,
 }

@@ -17,12 +17,16 @@ const IN_TURN_WORK: usize = 4 << 30;
 /// What became of one operation.
 #[derive(Clone, Debug)]
 pub struct Outcome {
+    /// Index of the operation in the call.
+    pub op: usize,
     /// How much was forgiven to find it.
     pub tier: Tier,
     /// Number of places.
     pub places: usize,
     /// The text as it stood in the file, at the first place.
     pub old: String,
+    /// The text that the call gave for it.
+    pub new: String,
     /// What was forgiven, what was kept from the file, warnings.
     pub notes: Vec<String>,
     /// The change this operation makes, against the text it was resolved in.
@@ -34,8 +38,12 @@ pub struct Outcome {
 pub struct Resolved {
     /// The change of all operations together, against the base.
     pub changes: ChangeSet,
-    /// One per operation, in the order of the call.
+    /// One per operation that was placed, in the order of the call.
     pub ops: Vec<Outcome>,
+    /// Why the others were not, where the call accepts that.
+    pub failed: Vec<Error>,
+    /// What holds for all of them.
+    pub notes: Vec<String>,
 }
 
 /// Lowers all operations on one file to a change set against `base`.
@@ -46,6 +54,7 @@ pub fn resolve(base: &Snapshot, ops: &[Op], order: Order, settings: Settings) ->
     let resolved = match order {
         Order::Together => together(base, ops, settings)?,
         Order::InTurn => in_turn(base, ops, settings)?,
+        Order::AsNeeded => as_needed(base, ops, settings)?,
     };
     if resolved.changes.is_empty() {
         return Err(Error::new(Code::EditNoChange, "Original and edited file match exactly. Failed to apply edit.")
@@ -61,12 +70,13 @@ pub(crate) struct Placed {
 }
 
 fn together(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved> {
-    let placed: Vec<Result<Placed>> = (0..).zip(ops).map(|(index, op)| place(base, op, index, settings)).collect();
+    let placed: Vec<Result<Placed>> =
+        ops.iter().enumerate().map(|(index, op)| place(base, op, number(index), settings)).collect();
     let repeated = conflict::repetitions(ops);
     if let Some(error) = conflict::check(base, ops, &placed, &repeated) {
         return Err(error);
     }
-    let mut errors = Vec::new();
+    let mut failed = Vec::new();
     let mut splices = Vec::new();
     let mut outcomes = Vec::with_capacity(ops.len());
     for (index, placed) in placed.into_iter().enumerate() {
@@ -75,16 +85,25 @@ fn together(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved>
                 if repeated[index].is_none() {
                     splices.extend(placed.splices.iter().cloned());
                 }
-                outcomes.push(outcome(base, placed));
+                outcomes.push(outcome(base, (index, &ops[index]), placed));
             }
-            Err(error) => errors.push(named(error, index, ops.len())),
+            Err(error) => failed.push(named(error, index, ops.len())),
         }
     }
-    if let Some(error) = Error::all(errors, ops.len()) {
-        return Err(error);
+    let failed = tolerated(failed, ops.len(), settings)?;
+    let changes = match &*outcomes {
+        [one] => one.changes.clone(),
+        _ => ChangeSet::new(base, splices).map_err(|overlaps| conflict::overlaps(&overlaps))?,
+    };
+    Ok(Resolved { changes, ops: outcomes, failed, notes: Vec::new() })
+}
+
+/// Failures are an error, unless the call accepts that a part is left out and there is another part.
+fn tolerated(failed: Vec<Error>, of: usize, settings: Settings) -> Result<Vec<Error>> {
+    if settings.partial && failed.len() < of {
+        return Ok(failed);
     }
-    let changes = ChangeSet::new(base, splices).map_err(|overlaps| conflict::overlaps(&overlaps))?;
-    Ok(Resolved { changes, ops: outcomes })
+    Error::all(failed, of).map_or(Ok(Vec::new()), Err)
 }
 
 fn in_turn(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved> {
@@ -101,25 +120,47 @@ fn in_turn(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved> 
     }
     let mut changes = ChangeSet::none(base);
     let mut middle = base.clone();
-    let (mut errors, mut outcomes) = (Vec::new(), Vec::with_capacity(ops.len()));
-    for (index, op) in (0..).zip(ops) {
-        let step = place(&middle, op, index, settings).and_then(|placed| {
+    let (mut failed, mut outcomes) = (Vec::new(), Vec::with_capacity(ops.len()));
+    for (index, op) in ops.iter().enumerate() {
+        let step = place(&middle, op, number(index), settings).and_then(|placed| {
             let step = ChangeSet::new(&middle, placed.splices.clone()).map_err(|it| conflict::overlaps(&it))?;
             Ok((placed, step))
         });
         match step {
             Ok((placed, step)) => {
-                outcomes.push(outcome(&middle, placed));
+                outcomes.push(outcome(&middle, (index, op), placed));
                 changes = changes.then(base, &step);
                 middle = Snapshot::reopen(&middle, step.apply(&middle))?;
             }
-            Err(error) => errors.push(named(error, outcomes.len() + errors.len(), ops.len())),
+            Err(error) => failed.push(named(error, index, ops.len())),
         }
     }
-    match Error::all(errors, ops.len()) {
-        Some(error) => Err(error),
-        None => Ok(Resolved { changes, ops: outcomes }),
+    let failed = tolerated(failed, ops.len(), settings)?;
+    Ok(Resolved { changes, ops: outcomes, failed, notes: Vec::new() })
+}
+
+/// Together if that works; in turn if an edit needs what an earlier one writes.
+fn as_needed(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved> {
+    let error = match together(base, ops, Settings { partial: false, ..settings }) {
+        Ok(resolved) => return Ok(resolved),
+        Err(error) => error,
+    };
+    let depends = matches!(error.code(), Code::MatchNotFound | Code::EditDependency | Code::EditOverlap);
+    if depends
+        && ops.len() > 1
+        && let Ok(mut resolved) = in_turn(base, ops, Settings { partial: false, ..settings })
+    {
+        resolved.notes.push(
+            "The edits were applied one after another, because one needs the result of an earlier one.".to_owned(),
+        );
+        return Ok(resolved);
     }
+    if settings.partial { together(base, ops, settings) } else { Err(error) }
+}
+
+/// The number of an operation; there are never so many.
+fn number(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
 }
 
 /// Says which edit of several it was.
@@ -127,13 +168,14 @@ fn named(error: Error, index: usize, of: usize) -> Error {
     if of <= 1 {
         return error;
     }
-    let error = error.prefixed(&format!("edits[{index}]: "));
-    u32::try_from(index).map_or(error.clone(), |index| error.op(index))
+    error.prefixed(&format!("edits[{index}]: ")).op(number(index))
 }
 
-fn outcome(base: &Snapshot, placed: Placed) -> Outcome {
+fn outcome(base: &Snapshot, (index, op): (usize, &Op), placed: Placed) -> Outcome {
     let old = placed.found.hits.first().map_or("", |hit| &base.text()[hit.span.range()]).to_owned();
     Outcome {
+        op: index,
+        new: op.text.clone(),
         tier: placed.found.tier,
         places: placed.found.hits.len(),
         old,

@@ -9,12 +9,14 @@ use crate::receipt::Receipt;
 use crate::seen::{self, Base};
 use crate::stale;
 use emendate_core::{
-    Ask, ChangeSet, Charset, Code, Error, FileRequest, Locator, Op, Order, Outcome, Request, Result, Settings,
-    Snapshot, Span, Splice, Tie, not_blank, reading_of, resolve,
+    Ask, ChangeSet, Charset, Code, Error, FileRequest, Locator, Op, Order, Outcome, Request, Resolved, Result,
+    Settings, Snapshot, Span, Splice, Tie, not_blank, reading_of, resolve,
 };
 use emendate_fs::{Draft, Expect, Place, Written};
 use emendate_history::{Body, Lines};
+use std::collections::HashMap;
 use std::ops::Range;
+use std::path::PathBuf;
 
 /// Times an edit is worked out again because the file changed between the check and the write.
 const ATTEMPTS: usize = 32;
@@ -34,40 +36,91 @@ pub(crate) struct Plan {
     /// Lines known to the caller once this is written.
     pub(crate) lines: Lines,
     pub(crate) notes: Vec<String>,
+    /// What was left out, where the call accepts that.
+    pub(crate) failed: Vec<Error>,
+}
+
+/// One file of a request, admitted.
+struct Target {
+    place: Place,
+    ask: Ask,
 }
 
 impl Engine {
-    /// Does what a request asks, or nothing.
-    pub(crate) fn apply(&self, caller: &Caller, request: &Request, options: &Options) -> Result<Receipt> {
-        let [file] = &*request.files else {
-            return Err(Error::new(Code::CallInvalid, "One call edits one file.").next("Send one call per file."));
-        };
+    /// Does what a request asks of all its files, or nothing. One receipt per file, in the order of the request.
+    pub(crate) fn apply(&self, caller: &Caller, request: Request, options: &Options) -> Result<Vec<Receipt>> {
+        let targets = self.targets(request)?;
         // Callers of this process queue up here instead of racing each other; other processes are met by the check
         // right before the write.
-        let _turn = self.turn(&file.path);
+        let _turns = self.turns(targets.iter().map(|target| target.place.absolute()));
         for attempt in 1.. {
-            let plan = self.plan(caller, file, options)?;
-            if options.dry_run || plan.changes.is_empty() && plan.now.is_some() {
-                return Ok(Receipt::new(plan, None, options.dry_run));
+            let plans = self.plan(caller, &targets, options)?;
+            if options.dry_run {
+                return Ok(plans.into_iter().map(|plan| Receipt::new(plan, None, true)).collect());
             }
-            match self.commit(&plan) {
+            match self.commit(&plans) {
                 // Somebody wrote in between: look again, and merge or refuse as for any other change.
-                Err(error) if error.code() == Code::ConflictRaced && attempt < ATTEMPTS => self.finish(plan),
+                Err(error) if error.code() == Code::ConflictRaced && attempt < ATTEMPTS => {
+                    plans.into_iter().for_each(|plan| self.finish(plan));
+                }
                 Err(error) => return Err(raced(error)),
-                Ok(written) => return Ok(self.settle(caller, plan, written)),
+                Ok(written) => return Ok(self.settle(caller, plans, written)),
             }
         }
         Err(Error::new(Code::InternalBug, "The attempts ran out without an answer."))
     }
 
-    /// Hops 3 to 6: opens the file, resolves the request against what the caller saw, carries it over to what is there.
-    fn plan(&self, caller: &Caller, file: &FileRequest, options: &Options) -> Result<Plan> {
-        let place = self.admit(&file.path, Access::Write)?;
-        match &file.ask {
-            Ask::Write(content) => self.plan_write(caller, place, content, options),
-            Ask::Edit { ops, order } => self.plan_edit(caller, place, ops, *order, options),
-            _ => Err(Error::new(Code::CallInvalid, "This engine cannot do that yet.")),
+    /// Hop 3, first half: admits every path; two names of one file become one target.
+    fn targets(&self, request: Request) -> Result<Vec<Target>> {
+        let of = request.files.len();
+        let (mut targets, mut errors) = (Vec::<Target>::with_capacity(of), Vec::new());
+        let mut known: HashMap<PathBuf, usize> = HashMap::new();
+        for FileRequest { path, ask, .. } in request.files {
+            let place = match self.admit(&path, Access::Write) {
+                Ok(place) => place,
+                Err(error) => {
+                    errors.push(error);
+                    continue;
+                }
+            };
+            let known = *known.entry(place.absolute().to_owned()).or_insert(targets.len());
+            match (targets.get_mut(known).map(|target| &mut target.ask), ask) {
+                (Some(Ask::Edit { ops, .. }), Ask::Edit { ops: more, .. }) => ops.extend(more),
+                (Some(_), _) => errors.push(twice(&place)),
+                (None, ask) => targets.push(Target { place, ask }),
+            }
         }
+        match Error::all(errors, of) {
+            Some(error) => Err(error),
+            None if targets.is_empty() => {
+                Err(Error::new(Code::CallInvalid, "The call names no file.").next("Name the file to edit."))
+            }
+            None => Ok(targets),
+        }
+    }
+
+    /// Hops 3 to 6: opens each file, resolves the request against what the caller saw, carries it over to what is there.
+    fn plan(&self, caller: &Caller, targets: &[Target], options: &Options) -> Result<Vec<Plan>> {
+        let (mut plans, mut errors) = (Vec::with_capacity(targets.len()), Vec::new());
+        for Target { place, ask } in targets {
+            let plan = match ask {
+                Ask::Write(content) => self.plan_write(caller, place.clone(), content, options),
+                Ask::Edit { ops, order } => self.plan_edit(caller, place.clone(), ops, *order, options),
+                _ => Err(Error::new(Code::CallInvalid, "This engine cannot do that yet.")),
+            };
+            match plan {
+                Ok(plan) => plans.push(plan),
+                Err(error) if targets.len() == 1 => return Err(error),
+                Err(error) => errors.push(error.prefixed(&format!("{}: ", place.absolute().display()))),
+            }
+        }
+        if options.partial && !plans.is_empty() {
+            if let (Some(plan), Some(error)) = (plans.first_mut(), Error::all(errors, targets.len())) {
+                plan.failed.push(error);
+            }
+            return Ok(plans);
+        }
+        Error::all(errors, targets.len()).map_or(Ok(plans), Err)
     }
 
     fn plan_edit(&self, caller: &Caller, place: Place, ops: &[Op], order: Order, options: &Options) -> Result<Plan> {
@@ -79,7 +132,7 @@ impl Engine {
             }
             let before = self.blank(&place, options)?;
             let resolved = resolve(&before, ops, order, settings(options, false))?;
-            return Ok(Plan::create(place, before, resolved.changes, resolved.ops));
+            return Ok(Plan::create(place, before, resolved));
         };
         // Code 3 comes before the questions of what was read.
         if fills && !now.snapshot.text().trim().is_empty() {
@@ -92,7 +145,7 @@ impl Engine {
             Base::Fresh { lines } => {
                 let resolved = resolve(&now.snapshot, ops, order, settings(options, false))?;
                 let lines = seen::after_writing(&lines, &now.snapshot, &resolved.changes);
-                Ok(Plan::edit(place, now, resolved.changes, resolved.ops, lines))
+                Ok(Plan::edit(place, now, resolved, lines))
             }
             Base::Lost => Err(stale::lost(self, caller, &place, &now)),
             Base::Stale { .. } if options.on_stale == OnStale::Reject => Err(stale::lost(self, caller, &place, &now)),
@@ -116,7 +169,7 @@ impl Engine {
             // A person may look at the file elsewhere; a model knows what it was shown.
             Err(_) if caller.unread == Unread::Allow => {
                 let resolved = resolve(&now.snapshot, ops, order, settings(options, true))?;
-                return Ok(Plan::edit(place, now, resolved.changes, resolved.ops, Lines::all()));
+                return Ok(Plan::edit(place, now, resolved, Lines::all()));
             }
             Err(error) => return Err(stale::unresolved(self, caller, &place, &now, (seen, &theirs), &error)),
         };
@@ -125,16 +178,17 @@ impl Engine {
             Ok(rebased) => {
                 let known = seen::carried(&lines, seen, &theirs);
                 let lines = seen::after_writing(&known, &now.snapshot, &rebased.changes);
-                let mut plan = Plan::edit(place, now, rebased.changes, mine.ops, lines);
+                let note = stale::merged(&rebased.touched, &rebased.already, ops.len());
+                let mut plan = Plan::edit(place, now, Resolved { changes: rebased.changes, ..mine }, lines);
                 plan.merged = true;
-                plan.notes.push(stale::merged(&rebased.touched, &rebased.already, ops.len()));
+                plan.notes.push(note);
                 Ok(plan)
             }
             Err(_) if options.on_stale == OnStale::Markers => {
                 let text = stale::with_markers(seen, &mine.changes, &now.snapshot)?;
                 let changes = whole(&now.snapshot, &text)?;
                 let lines = seen::after_writing(&Lines::none(), &now.snapshot, &changes);
-                let mut plan = Plan::edit(place, now, changes, mine.ops, lines);
+                let mut plan = Plan::edit(place, now, Resolved { changes, ..mine }, lines);
                 plan.merged = true;
                 plan.notes.push(stale::MARKED.to_owned());
                 Ok(plan)
@@ -150,7 +204,7 @@ impl Engine {
             let text = before.codec().encode(body)?;
             let splice = Splice::new(Span::at(before.raw().len()), text, 0);
             let changes = ChangeSet::new(&before, [splice]).unwrap_or_else(|_| ChangeSet::none(&before));
-            return Ok(Plan::create(place, before, changes, Vec::new()));
+            return Ok(Plan::create(place, before, written_over(changes)));
         };
         let reject = options.on_stale == OnStale::Reject || !options.on_stale_asked;
         match self.base(caller, options, &place, &now)? {
@@ -160,7 +214,7 @@ impl Engine {
                     return Err(stale::partly_read(&place, &missing));
                 }
                 let changes = whole(&now.snapshot, content)?;
-                Ok(Plan::edit(place, now, changes, Vec::new(), Lines::all()))
+                Ok(Plan::edit(place, now, written_over(changes), Lines::all()))
             }
             Base::Lost => Err(stale::lost(self, caller, &place, &now)),
             // A whole text says something about every line, so it is merged only when the caller asks for it.
@@ -192,20 +246,34 @@ impl Engine {
         Snapshot::open(mark.to_vec(), declared)
     }
 
-    /// Hop 7: the only writer. Stages, checks again under the lock, publishes.
-    fn commit(&self, plan: &Plan) -> Result<Vec<Written>> {
-        let pieces: Vec<&[u8]> = plan.changes.pieces(plan.before.raw()).collect();
-        let expect = match &plan.now {
-            Some(now) => Expect::Version { bytes: now.snapshot.raw(), stamp: &now.stamp },
-            None => Expect::Missing,
-        };
-        let drafts = [Draft { place: &plan.place, expect, pieces: &pieces }];
-        self.store().stage(&drafts, self.config().durability)?.commit()
+    /// Hop 7: the only writer. Stages, checks again under the lock, publishes; all files or none. A plan that changes
+    /// nothing is left out and has no entry in the answer.
+    fn commit(&self, plans: &[Plan]) -> Result<Vec<Option<Written>>> {
+        let writing: Vec<&Plan> = plans.iter().filter(|plan| plan.writes()).collect();
+        let pieces: Vec<Vec<&[u8]>> =
+            writing.iter().map(|plan| plan.changes.pieces(plan.before.raw()).collect()).collect();
+        let drafts: Vec<Draft<'_>> = writing
+            .iter()
+            .zip(&pieces)
+            .map(|(plan, pieces)| Draft { place: &plan.place, expect: plan.expects(), pieces })
+            .collect();
+        if drafts.is_empty() {
+            return Ok(plans.iter().map(|_| None).collect());
+        }
+        let mut written = self.store().stage(&drafts, self.config().durability)?.commit()?.into_iter();
+        Ok(plans.iter().map(|plan| if plan.writes() { written.next() } else { None }).collect())
     }
 
-    /// Hop 8: the session knows what it wrote; the receipt says what happened.
-    fn settle(&self, caller: &Caller, mut plan: Plan, written: Vec<Written>) -> Receipt {
-        let Some(written) = written.into_iter().next() else { return Receipt::new(plan, None, false) };
+    /// Hop 8: the session knows what it wrote; the receipts say what happened.
+    fn settle(&self, caller: &Caller, plans: Vec<Plan>, written: Vec<Option<Written>>) -> Vec<Receipt> {
+        let one = |(plan, written): (Plan, Option<Written>)| match written {
+            Some(written) => self.settle_one(caller, plan, written),
+            None => Receipt::new(plan, None, false),
+        };
+        plans.into_iter().zip(written).map(one).collect()
+    }
+
+    fn settle_one(&self, caller: &Caller, mut plan: Plan, written: Written) -> Receipt {
         let content = emendate_core::ContentId::of_pieces(plan.changes.pieces(plan.before.raw()));
         let record = seen::written(content, written.stamp, plan.lines.clone());
         let splices: Vec<(Range<usize>, &[u8])> =
@@ -231,18 +299,36 @@ impl Engine {
 }
 
 impl Plan {
-    fn edit(place: Place, now: Opened, changes: ChangeSet, ops: Vec<Outcome>, lines: Lines) -> Plan {
+    fn edit(place: Place, now: Opened, resolved: Resolved, lines: Lines) -> Plan {
         let before = now.snapshot.clone();
-        Plan { place, now: Some(now), before, changes, ops, merged: false, lines, notes: Vec::new() }
+        Plan::new(place, Some(now), before, resolved, lines)
     }
 
-    fn create(place: Place, before: Snapshot, changes: ChangeSet, ops: Vec<Outcome>) -> Plan {
-        Plan { place, now: None, before, changes, ops, merged: false, lines: Lines::all(), notes: Vec::new() }
+    fn create(place: Place, before: Snapshot, resolved: Resolved) -> Plan {
+        Plan::new(place, None, before, resolved, Lines::all())
+    }
+
+    fn new(place: Place, now: Option<Opened>, before: Snapshot, resolved: Resolved, lines: Lines) -> Plan {
+        let Resolved { changes, ops, failed, notes } = resolved;
+        Plan { place, now, before, changes, ops, merged: false, lines, notes, failed }
+    }
+
+    /// What must still be on disk when it is written.
+    fn expects(&self) -> Expect<'_> {
+        match &self.now {
+            Some(now) => Expect::Version { bytes: now.snapshot.raw(), stamp: &now.stamp },
+            None => Expect::Missing,
+        }
+    }
+
+    /// True when there is something to write: a difference, or a file to create.
+    fn writes(&self) -> bool {
+        !self.changes.is_empty() || self.now.is_none()
     }
 }
 
 fn settings(options: &Options, stale: bool) -> Settings {
-    Settings { matching: options.matching, stale }
+    Settings { matching: options.matching, stale, partial: options.partial }
 }
 
 /// The change that makes `content` the whole text; none when it already is.
@@ -253,6 +339,16 @@ fn whole(now: &Snapshot, content: &str) -> Result<ChangeSet> {
         Err(error) if error.code() == Code::EditNoChange => Ok(ChangeSet::none(now)),
         Err(error) => Err(error),
     }
+}
+
+/// A change that no operation stands behind: a whole text.
+fn written_over(changes: ChangeSet) -> Resolved {
+    Resolved { changes, ops: Vec::new(), failed: Vec::new(), notes: Vec::new() }
+}
+
+fn twice(place: &Place) -> Error {
+    Error::new(Code::CallInvalid, format!("The call writes {} twice.", place.absolute().display()))
+        .next("Name the file once, with all that is to be done to it.")
 }
 
 fn raced(error: Error) -> Error {

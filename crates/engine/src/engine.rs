@@ -8,6 +8,7 @@ use crate::suggest;
 use emendate_core::{Code, ContentId, Declared, Error, Result, Settled, Snapshot};
 use emendate_fs::{Local, Place, Stamp, Store};
 use emendate_history::Sessions;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -166,11 +167,11 @@ impl Engine {
         }
     }
 
-    /// The lock of a path within this process. Two paths may share one; two spellings of a path may not, which costs a
-    /// repeated attempt and no more.
-    pub(crate) fn turn(&self, path: &str) -> MutexGuard<'_, ()> {
-        let name = ContentId::of(path.as_bytes()).tag().to_u32() as usize;
-        self.turns[name % TURNS].lock().unwrap_or_else(PoisonError::into_inner)
+    /// The locks of some paths within this process, each once and in one order for all callers. Two paths may share one.
+    pub(crate) fn turns<'a>(&self, paths: impl Iterator<Item = &'a Path>) -> Vec<MutexGuard<'_, ()>> {
+        let slot = |path: &Path| ContentId::of(path.as_os_str().as_encoded_bytes()).tag().to_u32() as usize % TURNS;
+        let slots: BTreeSet<usize> = paths.map(slot).collect();
+        slots.into_iter().map(|slot| self.turns[slot].lock().unwrap_or_else(PoisonError::into_inner)).collect()
     }
 
     /// A buffer to read into; give it back with [`Engine::recycle`].

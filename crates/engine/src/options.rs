@@ -22,10 +22,12 @@ pub(crate) struct OptionFields {
     r#match: Option<String>,
     /// Work everything out and show it, write nothing.
     dry_run: Option<bool>,
+    /// Apply the edits that can be applied and tell which cannot (default: all or nothing).
+    partial: Option<bool>,
 }
 
 /// The names of the fields above.
-pub(crate) const OPTION_FIELDS: &[&str] = &["tag", "encoding", "on_stale", "match", "dry_run"];
+pub(crate) const OPTION_FIELDS: &[&str] = &["tag", "encoding", "on_stale", "match", "dry_run", "partial"];
 
 /// The rules one call runs under.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +39,7 @@ pub(crate) struct Options {
     pub(crate) on_stale_asked: bool,
     pub(crate) matching: Matching,
     pub(crate) dry_run: bool,
+    pub(crate) partial: bool,
 }
 
 impl Options {
@@ -63,6 +66,7 @@ impl Options {
             on_stale_asked: asked.is_some(),
             matching: fields.r#match.as_deref().map_or(Ok(config.matching), |word| Matching::parse("match", word))?,
             dry_run: fields.dry_run.unwrap_or(false) || caller.dry_run,
+            partial: fields.partial.unwrap_or(false),
         })
     }
 }

@@ -27,23 +27,23 @@ impl Receipt {
         Receipt { plan, written, dry_run }
     }
 
-    /// The answer; `edits` are the texts the caller sent, in order.
-    pub(crate) fn answer(self, edits: &[(String, String)], replace_all: bool) -> (Answer, Plan) {
+    /// The answer for this file; `replace_all` is what the call said.
+    pub(crate) fn answer(&self, replace_all: bool) -> Answer {
         let Receipt { plan, written, dry_run } = self;
         let hunks = reply_hunks(&plan.before, &plan.changes);
         let stat = explain::stat(&hunks);
         let path = plan.place.absolute().display().to_string();
         let replacements: usize = plan.ops.iter().map(|op| op.places).sum();
-        let mut text = headline(&plan, &path, stat, replacements, dry_run);
-        let mut notes: Vec<String> = Vec::new();
-        if let Some(link) = plan.place.via_link() {
-            notes.push(format!("{} is a symbolic link; its target {path} was edited.", link.display()));
-        }
-        notes.extend(plan.notes.iter().cloned());
-        notes.extend(plan.ops.iter().enumerate().flat_map(|(index, op)| told(index, op, plan.ops.len())));
+        let mut text = headline(plan, &path, stat, replacements, *dry_run);
+        let notes = self.notes();
         for note in &notes {
             text.push_str("Note: ");
             text.push_str(note);
+            text.push('\n');
+        }
+        for error in &plan.failed {
+            text.push_str("Not applied: ");
+            text.push_str(&error.to_string());
             text.push('\n');
         }
         text.push_str(&explain::snippet(&hunks, SNIPPET));
@@ -53,15 +53,21 @@ impl Receipt {
         };
         put("filePath", path.into());
         put("type", if plan.now.is_none() { "create" } else { "update" }.into());
-        if let ([(old, new)], [op]) = (edits, &*plan.ops) {
-            put("oldString", if plan.now.is_none() { old.clone() } else { op.old.clone() }.into());
-            put("newString", new.clone().into());
-            put("replaceAll", replace_all.into());
-        } else if !plan.ops.is_empty() {
-            put("edits", per_edit(&plan, edits));
+        match &*plan.ops {
+            [] => {}
+            [op] if plan.failed.is_empty() => {
+                put("oldString", op.old.clone().into());
+                put("newString", op.new.clone().into());
+                put("replaceAll", replace_all.into());
+                put("tier", op.tier.number().into());
+            }
+            _ => put("edits", per_edit(plan)),
         }
         if !plan.ops.is_empty() {
             put("replacements", replacements.into());
+        }
+        if !plan.failed.is_empty() {
+            put("failed", plan.failed.iter().map(emendate_core::Error::to_json).collect());
         }
         if plan.before.raw().len() <= ORIGINAL && plan.now.is_some() {
             put("originalFile", plan.before.text().into());
@@ -72,16 +78,30 @@ impl Receipt {
         put("linesRemoved", stat.removed.into());
         put("merged", plan.merged.into());
         put("notes", notes.into());
-        put("dryRun", dry_run.into());
-        match &written {
+        put("dryRun", (*dry_run).into());
+        match written {
             Some((content, written)) => {
                 put("tag", content.tag().to_string().into());
                 put("writtenBy", written.method.as_str().into());
             }
-            None if !dry_run => put("tag", plan.before.id().tag().to_string().into()),
+            None if !*dry_run => put("tag", plan.before.id().tag().to_string().into()),
             None => {}
         }
-        (Answer { text, data }, plan)
+        Answer { text, data }
+    }
+
+    /// The plan, for its buffers.
+    pub(crate) fn into_plan(self) -> Plan {
+        self.plan
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let plan = &self.plan;
+        let link = plan.place.via_link().map(|link| {
+            format!("{} is a symbolic link; its target {} was edited.", link.display(), plan.place.absolute().display())
+        });
+        let of_edits = plan.ops.iter().flat_map(|op| told(op, plan.ops.len()));
+        link.into_iter().chain(plan.notes.iter().cloned()).chain(of_edits).collect()
     }
 }
 
@@ -106,40 +126,40 @@ fn headline(plan: &Plan, path: &str, stat: DiffStat, replacements: usize, dry_ru
 }
 
 /// What an operation has to say for itself.
-fn told(index: usize, op: &Outcome, of: usize) -> Vec<String> {
-    let name = if of > 1 { format!("edits[{index}]: ") } else { String::new() };
+fn told(op: &Outcome, of: usize) -> Vec<String> {
+    let name = if of > 1 { format!("edits[{}]: ", op.op) } else { String::new() };
     op.notes.iter().map(|note| format!("{name}{note}")).collect()
 }
 
 /// Each edit with its own summary and diff.
-fn per_edit(plan: &Plan, edits: &[(String, String)]) -> Value {
-    let one = |(index, (op, (_, new))): (usize, (&Outcome, &(String, String)))| {
+fn per_edit(plan: &Plan) -> Value {
+    let one = |(nth, op): (usize, &Outcome)| {
         let mut out = json!({
-            "index": index,
+            "index": op.op,
             "oldString": op.old,
-            "newString": new,
+            "newString": op.new,
             "replacements": op.places,
             "tier": op.tier.number(),
-            "summary": summary(op, new),
+            "summary": summary(op),
         });
         // Edits in turn were made on texts that are gone; their part of the whole is in the total.
-        if op.changes.base() == plan.before.id() && index < LISTED {
+        if op.changes.base() == plan.before.id() && nth < LISTED {
             out["structuredPatch"] = explain::structured(&explain::hunks(&plan.before, &op.changes, 1));
         }
         out
     };
-    plan.ops.iter().zip(edits).enumerate().map(one).collect()
+    plan.ops.iter().enumerate().map(one).collect()
 }
 
-fn summary(op: &Outcome, new: &str) -> String {
+fn summary(op: &Outcome) -> String {
     let cut = |text: &str| {
         let line = text.trim().lines().next().unwrap_or_default();
         let short: String = line.chars().take(40).collect();
         if short.len() < text.trim().len() { format!("{short}…") } else { short }
     };
     let tier = if op.tier == Tier::Exact { String::new() } else { format!(" ({})", op.tier.name()) };
-    match (op.places, new.is_empty()) {
+    match (op.places, op.new.is_empty()) {
         (places, true) => format!("deleted {places}×: {}{tier}", cut(&op.old)),
-        (places, false) => format!("replaced {places}×: {} → {}{tier}", cut(&op.old), cut(new)),
+        (places, false) => format!("replaced {places}×: {} → {}{tier}", cut(&op.old), cut(&op.new)),
     }
 }

@@ -164,12 +164,11 @@ fn merged(parts: &[schemars::Schema]) -> Map<String, Value> {
 fn change(engine: &Engine, caller: &Caller, formats: &[&'static dyn Format], mut input: Value) -> Result<Answer> {
     let options = Options::take(&mut input, caller, engine.config())?;
     let format = chosen(formats, &input)?;
-    let edits = sent(&input);
     let replace_all = input.get("replace_all").and_then(Value::as_bool).unwrap_or(false);
     let request = format.parse(Input::Json(input))?;
-    let receipt = engine.apply(caller, &request, &options)?;
-    let (answer, plan) = receipt.answer(&edits, replace_all);
-    engine.finish(plan);
+    let receipts = engine.apply(caller, request, &options)?;
+    let answer = receipts.first().map(|receipt| receipt.answer(replace_all)).unwrap_or_default();
+    receipts.into_iter().for_each(|receipt| engine.finish(receipt.into_plan()));
     Ok(answer)
 }
 
@@ -183,19 +182,6 @@ fn chosen(formats: &[&'static dyn Format], input: &Value) -> Result<&'static dyn
     }
     let wanted = |format: &&&'static dyn Format| formats.len() == 1 || (format.spec().name == "multi_edit") == several;
     formats.iter().find(wanted).copied().ok_or_else(|| Error::new(Code::InternalBug, "The tool has no format."))
-}
-
-/// The texts the caller sent, for the receipt.
-fn sent(input: &Value) -> Vec<(String, String)> {
-    let pair = |edit: &Value| {
-        let text = |key: &str| edit.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        (text("old_string"), text("new_string"))
-    };
-    match input.get("edits").and_then(Value::as_array) {
-        Some(edits) => edits.iter().map(pair).collect(),
-        None if input.get("old_string").is_some() => vec![pair(input)],
-        None => Vec::new(),
-    }
 }
 
 impl Engine {
@@ -241,6 +227,8 @@ pub struct Offer {
     pub tool: &'static str,
     /// The fields offered; `None` for all.
     fields: Option<&'static [&'static str]>,
+    /// The fields that must be given, where the profile says it in its own way.
+    required: Option<&'static [&'static str]>,
     /// The text that teaches it, where the profile words it in its own way.
     prompt: Option<&'static str>,
 }
@@ -256,7 +244,7 @@ pub struct Profile {
 }
 
 const fn all(name: &'static str) -> Offer {
-    Offer { name, tool: name, fields: None, prompt: None }
+    Offer { name, tool: name, fields: None, required: None, prompt: None }
 }
 
 /// Every profile, the default first.
@@ -293,6 +281,7 @@ pub static PROFILES: &[Profile] = &[
             Offer {
                 name: "Edit",
                 fields: Some(&["file_path", "old_string", "new_string", "replace_all", "expected_replacements"]),
+                required: Some(&["file_path", "old_string", "new_string"]),
                 prompt: Some(CLAUDE_EDIT),
                 ..all("edit")
             },
@@ -343,8 +332,8 @@ impl Offer {
         if let Some(Value::Object(properties)) = schema.get_mut("properties") {
             properties.retain(|name, _| fields.contains(&name.as_str()));
         }
-        if let Some(Value::Array(required)) = schema.get_mut("required") {
-            required.retain(|name| name.as_str().is_some_and(|name| fields.contains(&name)));
+        if let Some(required) = self.required {
+            schema.insert("required".to_owned(), required.iter().map(|name| Value::from(*name)).collect());
         }
         let text = Value::Object(schema.clone()).to_string();
         if let Some(Value::Object(definitions)) = schema.get_mut("$defs") {

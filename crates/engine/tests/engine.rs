@@ -1,5 +1,10 @@
 //! The engine through its library door: what scenes cannot say, above all many hands on one file.
-#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests play the outside world")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    reason = "tests play the outside world"
+)]
 
 use emendate::{Caller, Config, Engine, Reply, State};
 use serde_json::{Value, json};

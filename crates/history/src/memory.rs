@@ -107,6 +107,12 @@ impl Sessions for Memory {
         Ok(newest.map(|seen| seen.record.clone()))
     }
 
+    fn paths(&self, session: &str) -> Result<Vec<Vec<u8>>> {
+        let inner = self.inner();
+        let known = inner.seen.iter().filter(|(_, sessions)| sessions.contains_key(session));
+        Ok(known.map(|(path, _)| path.clone()).collect())
+    }
+
     fn bytes(&self, content: ContentId) -> Result<Option<Vec<u8>>> {
         let Ok(bytes) = rebuild(&self.inner().shelves, content, &self.limits);
         Ok(bytes)

@@ -22,6 +22,9 @@ pub trait Sessions: Send + Sync {
     /// around); the newest if several.
     fn by_tag(&self, path: &[u8], tag: Tag) -> Result<Option<Record>>;
 
+    /// The paths this session knows, in any order.
+    fn paths(&self, session: &str) -> Result<Vec<Vec<u8>>>;
+
     /// The stored bytes of a version, verified against the id; `None` when they were not kept.
     fn bytes(&self, content: ContentId) -> Result<Option<Vec<u8>>>;
 

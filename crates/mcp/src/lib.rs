@@ -1,7 +1,42 @@
 //! Model Context Protocol server over the Emendate engine.
+//!
+//! A translator: it turns the rows of a [`Profile`] into MCP tools and replies into MCP results, and decides nothing
+//! about edits. Both eras of the protocol are served by one process, without any state that belongs to a connection:
+//! 2026-07-28 (`server/discover`, metadata in every request) and 2025-11-25 and older (`initialize`).
+//!
+//! What a client can rely on:
+//!
+//! - A failed edit is a result with `isError: true` whose text says what to send instead. Protocol errors are for
+//!   faults of the protocol only: -32700 a line that is not JSON, -32600 one that is no message, -32601 an unknown
+//!   method, -32602 an unknown tool or parameters of the wrong shape.
+//! - Machine data is in the result's `_meta` under [`DATA_KEY`], where models do not pay for it.
+//! - No line of input ends or blocks the server; the end of input does, after the calls in flight are done.
+
+mod id_scan;
+mod list;
+mod message;
+mod result;
+mod server;
+#[cfg(test)]
+mod tests;
+mod wire;
 
 use emendate::core::{Code, Error, Result};
-use emendate::{Caller, Engine, Profile};
+use emendate::{Caller, Engine, MAX_INPUT, Profile};
+use rmcp::service::{RoleServer, serve_directly};
+use rmcp::transport::stdio_pipes;
+use server::Server;
+use tokio::io::{AsyncRead, AsyncWrite};
+use wire::Wire;
+
+pub use result::DATA_KEY;
+
+/// Calls that may change files at the same time. More gain nothing: they meet at the disk.
+const CHANGES: usize = 6;
+/// Calls that may read at the same time even while every change is waiting for something.
+const READS: usize = 4;
+/// Standard input and output take a thread each where they are not pipes.
+const STREAMS: usize = 2;
 
 /// How the server presents itself.
 #[derive(Clone, Copy)]
@@ -15,6 +50,38 @@ pub struct Options {
 /// Serves on standard input and output until the input ends.
 ///
 /// Errors: when the streams cannot be used.
-pub fn serve(_engine: Engine, _caller: Caller, _options: Options) -> Result<()> {
-    Err(Error::new(Code::InternalBug, "being built"))
+pub fn serve(engine: Engine, caller: Caller, options: Options) -> Result<()> {
+    let failed = |error: std::io::Error| {
+        Error::new(Code::IoFailed, format!("The MCP server cannot start: {error}."))
+            .next("Start it with standard input and output connected to an MCP client.")
+    };
+    // One thread speaks the protocol; calls run on the others, so that no file holds up a message.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(CHANGES + READS + STREAMS)
+        .thread_name("emend-call")
+        .build()
+        .map_err(failed)?;
+    runtime.block_on(async {
+        let (input, output) = stdio_pipes();
+        speak(Server::new(engine, caller, options), input, output).await
+    })
+    // Dropping the runtime waits for calls that are still at work: nothing is ever cut off in the middle.
+}
+
+/// Speaks the protocol over a pair of streams until the input ends.
+async fn speak<R, W>(server: Server, input: R, output: W) -> Result<()>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    server.tell_notices();
+    let wire = Wire::new(input, output, MAX_INPUT);
+    // Not `serve`: that waits for a first message of one era, refuses unknown methods before it with another code, and
+    // ends the process when a notification comes first. Every request says itself what it needs.
+    let running = serve_directly::<RoleServer, _, _, _, _>(server, wire, None);
+    match running.waiting().await {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Error::new(Code::InternalBug, format!("The MCP server failed: {error}."))),
+    }
 }

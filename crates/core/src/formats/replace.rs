@@ -24,6 +24,12 @@ pub struct Replacement {
     /// Replace exactly this many occurrences, and refuse if there are more or fewer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_replacements: Option<usize>,
+    /// The id of one of several candidates, as a failed call listed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// The line near which the text is expected; decides between equal candidates only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
 }
 
 /// The input of the format.
@@ -42,6 +48,12 @@ struct Args {
     /// Replace exactly this many occurrences.
     #[serde(default)]
     expected_replacements: Option<usize>,
+    /// The id of one of several candidates.
+    #[serde(default)]
+    at: Option<String>,
+    /// The line near which the text is expected.
+    #[serde(default)]
+    line: Option<usize>,
 }
 
 impl Replacement {
@@ -51,7 +63,7 @@ impl Replacement {
     pub fn to_op(&self) -> Result<Op> {
         let text = reading_of(&self.new_string);
         let pick = self.pick()?;
-        let find = Find::new(&self.old_string, pick);
+        let find = Find { at: self.at.clone(), line: self.line, ..Find::new(&self.old_string, pick) };
         if find.old == text {
             return Err(Error::new(
                 Code::EditNoChange,
@@ -94,8 +106,9 @@ impl Format for Replace {
     }
 
     fn parse(&self, input: Input) -> Result<Request> {
-        let Args { file_path, old_string, new_string, replace_all, expected_replacements } = super::from_json(input)?;
-        let op = Replacement { old_string, new_string, replace_all, expected_replacements }.to_op()?;
+        let Args { file_path, old_string, new_string, replace_all, expected_replacements, at, line } =
+            super::from_json(input)?;
+        let op = Replacement { old_string, new_string, replace_all, expected_replacements, at, line }.to_op()?;
         let ask = Ask::Edit { ops: vec![op], order: Order::Together };
         Ok(Request { files: vec![FileRequest { path: file_path, base: None, ask }] })
     }
@@ -112,7 +125,13 @@ mod tests {
     use crate::op::{Locator, Pick};
 
     fn pick(replace_all: Option<bool>, expected_replacements: Option<usize>) -> Result<Pick, Code> {
-        let edit = Replacement { old_string: "a".into(), new_string: "b".into(), replace_all, expected_replacements };
+        let edit = Replacement {
+            old_string: "a".into(),
+            new_string: "b".into(),
+            replace_all,
+            expected_replacements,
+            ..Replacement::default()
+        };
         match edit.to_op().map_err(|error| error.code())?.at {
             Locator::Find(find) => Ok(find.pick),
             other => panic!("{other:?}"),

@@ -135,6 +135,10 @@ impl Sessions for Database {
         self.with(&mut self.state(), |connection| rows::by_tag(connection, path, tag))
     }
 
+    fn paths(&self, session: &str) -> Result<Vec<Vec<u8>>> {
+        self.with(&mut self.state(), |connection| rows::paths(connection, session))
+    }
+
     fn bytes(&self, content: ContentId) -> Result<Option<Vec<u8>>> {
         self.with(&mut self.state(), |connection| {
             // One snapshot for all the links of a chain.

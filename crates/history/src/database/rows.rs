@@ -68,6 +68,13 @@ pub(super) fn latest(connection: &Connection, session: &str, path: &[u8]) -> rus
         .optional()
 }
 
+/// The paths of the session.
+pub(super) fn paths(connection: &Connection, session: &str) -> rusqlite::Result<Vec<Vec<u8>>> {
+    let mut query = connection.prepare_cached("SELECT DISTINCT path FROM seen WHERE session=?1")?;
+    let rows = query.query_map([session], |row| row.get(0))?;
+    rows.collect()
+}
+
 /// The newest record of the path under the tag, whosever it is.
 pub(super) fn by_tag(connection: &Connection, path: &[u8], tag: Tag) -> rusqlite::Result<Option<Record>> {
     connection

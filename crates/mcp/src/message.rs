@@ -1,0 +1,95 @@
+//! One line of input: a message, a fault to be answered, or nothing.
+//!
+//! The library's own reader would do for well-formed clients. It leaves a request with a wrong shape unanswered (or
+//! answers without its id), so that the client waits for ever, and copies the text of an edit several times over.
+
+use crate::id_scan;
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, ErrorData, MetaObject, RequestId,
+    RequestMetaObject,
+};
+use serde_json::{Map, Value};
+
+/// What a line is.
+pub(crate) enum Line {
+    /// For the service.
+    Message(Box<ClientJsonRpcMessage>),
+    /// To be answered with an error, to the request it belongs to if that can be told.
+    Fault(ErrorData, Option<RequestId>),
+    /// To be passed over.
+    Nothing,
+}
+
+/// Reads a line.
+pub(crate) fn read(line: &[u8]) -> Line {
+    // RFC 8259 lets readers ignore a byte order mark.
+    let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line).trim_ascii();
+    if line.is_empty() {
+        return Line::Nothing;
+    }
+    match serde_json::from_slice(line) {
+        Ok(Value::Object(object)) => message(object),
+        Ok(Value::Array(_)) => invalid("Batches are not part of the protocol; send one message per line.", None),
+        Ok(_) => invalid("This line is not a JSON-RPC message.", None),
+        Err(error) => {
+            Line::Fault(ErrorData::parse_error(format!("This line is not JSON: {error}."), None), id_scan::of(line))
+        }
+    }
+}
+
+fn invalid(message: &'static str, id: Option<RequestId>) -> Line {
+    Line::Fault(ErrorData::invalid_request(message, None), id)
+}
+
+fn message(object: Map<String, Value>) -> Line {
+    let Some(id) = object.get("id") else { return notification(object) };
+    let Ok(id) = serde_json::from_value::<RequestId>(id.clone()) else {
+        return invalid("An id is a string or an integer.", None);
+    };
+    let Some(method) = object.get("method") else {
+        // This server never asks its client anything, so an answer answers nothing.
+        let answer = object.contains_key("result") || object.contains_key("error");
+        return if answer { Line::Nothing } else { invalid("A request has a method.", Some(id)) };
+    };
+    if object.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+        return invalid("A request says \"jsonrpc\": \"2.0\".", Some(id));
+    }
+    if method.as_str() == Some("tools/call") {
+        return call(object, id);
+    }
+    match serde_json::from_value(Value::Object(object)) {
+        Ok(message) => Line::Message(Box::new(message)),
+        Err(_) => invalid("This line is not a JSON-RPC message.", Some(id)),
+    }
+}
+
+/// Notifications are never answered, not even wrong ones.
+fn notification(object: Map<String, Value>) -> Line {
+    if !object.contains_key("method") {
+        let answer = object.contains_key("result") || object.contains_key("error");
+        return if answer { Line::Nothing } else { invalid("A message has a method.", None) };
+    }
+    serde_json::from_value(Value::Object(object)).map_or(Line::Nothing, |message| Line::Message(Box::new(message)))
+}
+
+/// A call is taken apart by hand: its texts are moved from the line's JSON to the engine.
+fn call(mut object: Map<String, Value>, id: RequestId) -> Line {
+    let wrong = |what: &'static str, id| Line::Fault(ErrorData::invalid_params(what, None), Some(id));
+    let Some(Value::Object(mut params)) = object.remove("params") else {
+        return wrong("tools/call needs params with a name and arguments.", id);
+    };
+    let Some(Value::String(name)) = params.remove("name") else {
+        return wrong("tools/call needs the name of a tool.", id);
+    };
+    let mut call = CallToolRequestParams::new(name);
+    match params.remove("arguments") {
+        None | Some(Value::Null) => {}
+        Some(Value::Object(arguments)) => call = call.with_arguments(arguments),
+        Some(_) => return wrong("The arguments of tools/call are an object.", id),
+    }
+    let mut request = CallToolRequest::new(call);
+    if let Some(Value::Object(meta)) = params.remove("_meta") {
+        request.extensions.insert(RequestMetaObject(MetaObject(meta)));
+    }
+    Line::Message(Box::new(ClientJsonRpcMessage::request(ClientRequest::CallToolRequest(request), id)))
+}

@@ -1,0 +1,37 @@
+//! A reply as MCP shows it: text for the model, data for programs in `_meta`.
+
+use crate::list;
+use emendate::core::Error;
+use emendate::{Answer, Reply, SeedCodes};
+use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
+use serde_json::{Map, Value};
+
+/// Where a result's `_meta` keeps the machine data: `{"data": …}` of a success,
+/// `{"code", "seed_code", "next", "retryable", "op"?, "data"?}` of a failure.
+pub const DATA_KEY: &str = "io.github.emendate/data";
+
+/// Bytes of text from which on a result asks for room by itself.
+const LARGE: usize = 25_000;
+
+/// The result of a call. `structured` repeats the whole reply as structured content.
+pub(crate) fn of(reply: Reply, structured: bool) -> CallToolResult {
+    let whole = structured.then(|| reply.to_json());
+    let (text, data, failed) = match reply.result {
+        Ok(Answer { text, data }) => (text, Map::from_iter([("data".to_owned(), Value::Object(data))]), false),
+        Err(error) => (error.to_string(), failure(&error, reply.seed), true),
+    };
+    let mut meta = if text.len() > LARGE { list::size() } else { MetaObject::new() };
+    meta.insert(DATA_KEY.to_owned(), Value::Object(data));
+    let content = vec![ContentBlock::text(text)];
+    let mut result = if failed { CallToolResult::error(content) } else { CallToolResult::success(content) };
+    result.structured_content = whole;
+    result.with_meta(Some(meta))
+}
+
+/// What programs are told of an error; its words are in the text.
+fn failure(error: &Error, seed: SeedCodes) -> Map<String, Value> {
+    let Value::Object(mut fields) = error.to_json() else { return Map::new() };
+    fields.retain(|name, _| !matches!(&**name, "message" | "evidence"));
+    fields.insert("seed_code".to_owned(), seed.number(error.code()).into());
+    fields
+}

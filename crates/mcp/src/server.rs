@@ -1,0 +1,157 @@
+//! The handler: MCP requests in, calls of the engine, MCP results out.
+
+use crate::{CHANGES, Options, list, result};
+use emendate::{Caller, Engine};
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
+    ErrorData, Implementation, InitializeRequestParams, InitializeResult, ListToolsResult, PaginatedRequestParams,
+    ProtocolVersion, ServerCapabilities, ServerConfig,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use rmcp::{ServerHandler, model::Tool};
+use serde_json::Value;
+use std::io::Write as _;
+use std::sync::{Arc, OnceLock};
+use tokio::sync::Semaphore;
+
+/// What every client is told once, in at most 512 characters. The tools' own texts say the rest.
+pub(crate) const INSTRUCTIONS: &str = "\
+To change a file: read it; then edit it with text copied exactly from what was read, without line numbers. Put several changes \
+of one file into one call: all are made or none. The reply shows the result, so there is no need to read again before the next \
+edit. If a call fails, nothing was written and the reply says what to send instead: follow it. A file that others changed \
+meanwhile is merged or refused, never overwritten. Paths are absolute.";
+
+/// How long clients may keep the list of tools. It is fixed by the command line, so it outlives any conversation.
+const TTL_MS: u64 = 3_600_000;
+
+/// Methods that are answered here. Their parameters had the wrong shape if they arrive as custom requests.
+const SERVED: &[&str] = &["initialize", "server/discover", "ping", "tools/list", "tools/call"];
+
+/// The server: an engine and how it is presented. Shared by all requests; nothing in it changes.
+pub(crate) struct Server {
+    engine: Arc<Engine>,
+    caller: Arc<Caller>,
+    options: Options,
+    tools: OnceLock<Vec<Tool>>,
+    /// Bounds the calls that change files. Reads are not counted, so they find a thread even when all changes wait.
+    changes: Arc<Semaphore>,
+}
+
+impl Server {
+    pub(crate) fn new(engine: Engine, caller: Caller, options: Options) -> Server {
+        Server {
+            engine: Arc::new(engine),
+            caller: Arc::new(caller),
+            options,
+            tools: OnceLock::new(),
+            changes: Arc::new(Semaphore::new(CHANGES)),
+        }
+    }
+
+    /// Shows a person what the engine has to say, on standard error.
+    pub(crate) fn tell_notices(&self) {
+        tell(&self.engine);
+    }
+
+    /// The tools are the same for every client; schemas are made when first asked for, not at start.
+    fn tools(&self) -> &[Tool] {
+        self.tools.get_or_init(|| list::tools(self.options.profile))
+    }
+}
+
+/// Notices go to standard error: standard output belongs to the protocol.
+fn tell(engine: &Engine) {
+    for notice in engine.notices() {
+        // Nobody may be listening there; that is no reason to fail a call.
+        let _ = writeln!(std::io::stderr(), "emend: {notice}");
+    }
+}
+
+fn modern(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| !version.has_initialize())
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_protocol_version(ProtocolVersion::V_2025_11_25)
+            .with_server_info(Implementation::new("emendate", env!("CARGO_PKG_VERSION")).with_title("Emendate"))
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        let info = self.negotiate_initialize(&request)?;
+        // The library shapes later results by the version agreed on, not by the one asked for.
+        let mut peer = request;
+        peer.protocol_version = info.protocol_version.clone();
+        context.peer.set_peer_info(peer);
+        Ok(info)
+    }
+
+    async fn discover(&self, _context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        let versions = self.supported_protocol_versions().into_owned();
+        let found = DiscoverResult::from_server_info(versions, self.get_info());
+        Ok(found.with_ttl_ms(TTL_MS).with_cache_scope(CacheScope::Public))
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let list = ListToolsResult::with_all_items(self.tools().to_vec());
+        // Older clients get the shape they know.
+        Ok(if modern(&context) { list.with_ttl_ms(TTL_MS).with_cache_scope(CacheScope::Public) } else { list })
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(offer) = self.options.profile.offer(&request.name) else { return Err(unknown(&request.name, self)) };
+        let internal = |error: &dyn std::fmt::Display| ErrorData::internal_error(error.to_string(), None);
+        let turn = if offer.row().annotations.read_only {
+            None
+        } else {
+            Some(Arc::clone(&self.changes).acquire_owned().await.map_err(|error| internal(&error))?)
+        };
+        if context.ct.is_cancelled() {
+            // Nobody waits for it and it has not begun. What has begun is finished, whether anybody waits or not.
+            return Err(internal(&"The call was cancelled before it began."));
+        }
+        let (engine, caller, structured) =
+            (Arc::clone(&self.engine), Arc::clone(&self.caller), self.options.structured);
+        let input = Value::Object(request.arguments.unwrap_or_default());
+        let work = tokio::task::spawn_blocking(move || {
+            let reply = offer.call(&engine, &caller, input);
+            tell(&engine);
+            drop(turn);
+            result::of(reply, structured)
+        });
+        work.await.map(CallToolResponse::from).map_err(|error| internal(&error))
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method = request.method;
+        Err(if SERVED.contains(&&*method) {
+            ErrorData::invalid_params(format!("The parameters of {method} have the wrong shape."), None)
+        } else {
+            ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("There is no method {method}."), None)
+        })
+    }
+}
+
+/// The specification of both eras asks for a protocol error here.
+fn unknown(name: &str, server: &Server) -> ErrorData {
+    let names: Vec<&str> = server.options.profile.offers.iter().map(|offer| offer.name).collect();
+    ErrorData::invalid_params(format!("Unknown tool: {name}. The tools are: {}.", names.join(", ")), None)
+}

@@ -1,0 +1,268 @@
+//! The server over a pair of in-memory streams, driven by raw lines: what real clients never send can be sent here.
+
+use crate::server::{INSTRUCTIONS, Server};
+use crate::wire::Wire;
+use crate::{DATA_KEY, Options, speak};
+use emendate::{Caller, Config, Engine, State, profile};
+use rmcp::service::{RoleServer, serve_directly};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
+use tokio::task::JoinHandle;
+
+struct Client {
+    root: TempDir,
+    base: PathBuf,
+    lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
+    output: Option<WriteHalf<DuplexStream>>,
+    server: JoinHandle<()>,
+    last: i64,
+}
+
+/// The metadata of every request in the modern era.
+fn meta() -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+    })
+}
+
+impl Client {
+    fn new(name: &str, structured: bool, limit: Option<usize>) -> Client {
+        let root = tempfile::tempdir().unwrap();
+        let engine = Engine::open(&[root.path().to_owned()], State::Memory, Config::default()).unwrap();
+        let base = engine.roots()[0].to_owned();
+        let options = Options { profile: profile(name).unwrap(), structured };
+        let server = Server::new(engine, Caller::default(), options);
+        let (ours, theirs) = tokio::io::duplex(1 << 20);
+        let (input, output) = tokio::io::split(theirs);
+        let server = tokio::spawn(async move {
+            match limit {
+                None => speak(server, input, output).await.unwrap(),
+                Some(limit) => {
+                    let wire = Wire::new(input, output, limit);
+                    serve_directly::<RoleServer, _, _, _, _>(server, wire, None).waiting().await.unwrap();
+                }
+            }
+        });
+        let (input, output) = tokio::io::split(ours);
+        Client { root, base, lines: BufReader::new(input).lines(), output: Some(output), server, last: 0 }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.base.join(name)
+    }
+
+    async fn send(&mut self, line: &[u8]) {
+        let output = self.output.as_mut().unwrap();
+        output.write_all(line).await.unwrap();
+        output.write_all(b"\n").await.unwrap();
+    }
+
+    async fn line(&mut self) -> Value {
+        serde_json::from_str(&self.lines.next_line().await.unwrap().unwrap()).unwrap()
+    }
+
+    async fn ask(&mut self, method: &str, params: Value) -> Value {
+        self.last += 1;
+        let request = json!({ "jsonrpc": "2.0", "id": self.last, "method": method, "params": params });
+        self.send(request.to_string().as_bytes()).await;
+        let answer = self.line().await;
+        assert_eq!(answer["id"], self.last, "{answer}");
+        answer
+    }
+
+    async fn call(&mut self, name: &str, arguments: Value) -> Value {
+        let answer = self.ask("tools/call", json!({ "name": name, "arguments": arguments, "_meta": meta() })).await;
+        answer["result"].clone()
+    }
+
+    /// Ends the input; the server must end, too. Lines that still came are returned.
+    async fn end(mut self) -> Vec<Value> {
+        let mut output = self.output.take().unwrap();
+        output.shutdown().await.unwrap();
+        drop(output);
+        let mut rest = Vec::new();
+        while let Some(line) = self.lines.next_line().await.unwrap() {
+            rest.push(serde_json::from_str(&line).unwrap());
+        }
+        self.server.await.unwrap();
+        rest
+    }
+}
+
+fn text(result: &Value) -> &str {
+    result["content"][0]["text"].as_str().unwrap()
+}
+
+#[test]
+fn instructions_are_short() {
+    assert!(INSTRUCTIONS.len() <= 512, "{}", INSTRUCTIONS.len());
+}
+
+#[tokio::test]
+async fn discovers_lists_reads_edits_and_writes() {
+    let mut client = Client::new("default", false, None);
+    let found = client.ask("server/discover", json!({ "_meta": meta() })).await;
+    let versions = found["result"]["supportedVersions"].as_array().unwrap();
+    assert!(versions.contains(&json!("2026-07-28")) && versions.contains(&json!("2025-11-25")));
+    assert_eq!(found["result"]["instructions"], INSTRUCTIONS);
+
+    let list = client.ask("tools/list", json!({ "_meta": meta() })).await["result"].clone();
+    let names: Vec<&str> = list["tools"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
+    assert_eq!(names, profile("default").unwrap().offers.iter().map(|it| it.name).collect::<Vec<_>>());
+    assert!(list["ttlMs"].as_u64().unwrap() > 0 && list["cacheScope"] == "public" && list["resultType"] == "complete");
+    for (tool, offer) in list["tools"].as_array().unwrap().iter().zip(profile("default").unwrap().offers) {
+        assert_eq!(tool["inputSchema"], Value::Object(offer.schema()));
+        assert_eq!(tool["description"], offer.prompt());
+        let told = offer.row().annotations;
+        let expected = json!({ "readOnlyHint": told.read_only, "destructiveHint": told.destructive,
+            "idempotentHint": told.idempotent, "openWorldHint": false });
+        assert_eq!(tool["annotations"], expected);
+        assert_eq!(tool["_meta"]["anthropic/maxResultSizeChars"].is_u64(), told.read_only);
+        assert!(tool.get("outputSchema").is_none());
+    }
+
+    let path = client.path("a.txt");
+    let made = client.call("write", json!({ "file_path": path, "content": "one\ntwo\n" })).await;
+    assert_eq!(made["isError"], false, "{made}");
+    let shown = client.call("read", json!({ "file_path": path })).await;
+    assert!(text(&shown).contains("two") && shown.get("structuredContent").is_none());
+    let edited = client.call("edit", json!({ "file_path": path, "old_string": "two", "new_string": "2" })).await;
+    assert_eq!(edited["isError"], false, "{edited}");
+    assert!(edited["_meta"][DATA_KEY]["data"].is_object() && edited["_meta"][DATA_KEY].get("text").is_none());
+    assert!(client.end().await.is_empty());
+}
+
+#[tokio::test]
+async fn failures_are_results_and_unknown_names_are_protocol_errors() {
+    let mut client = Client::new("default", true, None);
+    let path = client.path("none.txt");
+    let failed = client.call("edit", json!({ "file_path": path, "old_string": "a", "new_string": "b" })).await;
+    assert_eq!(failed["isError"], true);
+    assert_eq!(failed["_meta"][DATA_KEY]["code"], "file.not_found");
+    assert_eq!(failed["_meta"][DATA_KEY]["seed_code"], 4);
+    assert!(failed["_meta"][DATA_KEY]["next"].is_string() && failed["_meta"][DATA_KEY]["retryable"].is_boolean());
+    assert!(failed["_meta"][DATA_KEY].get("message").is_none());
+    assert_eq!(failed["structuredContent"]["ok"], false);
+    assert!(text(&failed).contains(failed["structuredContent"]["message"].as_str().unwrap()));
+    let failed = client.call("read", json!({})).await;
+    assert_eq!((&failed["isError"], &failed["_meta"][DATA_KEY]["code"]), (&json!(true), &json!("call.invalid")));
+    let failed = client.call("edit", json!({ "file_path": path, "wrong": 1 })).await;
+    assert_eq!(failed["_meta"][DATA_KEY]["code"], "call.invalid");
+
+    let unknown = client.ask("tools/call", json!({ "name": "rm", "arguments": {}, "_meta": meta() })).await;
+    assert_eq!(unknown["error"]["code"], -32602);
+    assert!(unknown["error"]["message"].as_str().unwrap().contains("read, edit, write"));
+    for params in [json!({}), json!({ "name": 1 }), json!({ "name": "read", "arguments": [] }), json!(null)] {
+        assert_eq!(client.ask("tools/call", params).await["error"]["code"], -32602);
+    }
+    for method in ["nonsense", "tasks/list", "resources/subscribe", "logging/setLevel"] {
+        assert_eq!(client.ask(method, json!({ "_meta": meta() })).await["error"]["code"], -32601, "{method}");
+        assert_eq!(client.ask(method, json!({ "uri": "a:b", "level": "debug" })).await["error"]["code"], -32601);
+    }
+    assert_eq!(client.ask("initialize", json!({ "protocolVersion": 5 })).await["error"]["code"], -32602);
+    assert!(client.end().await.is_empty());
+}
+
+#[tokio::test]
+async fn serves_the_old_handshake() {
+    let mut client = Client::new("claude", false, None);
+    // A notification first would end the library's own server.
+    client.send(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+    for (asked, agreed) in
+        [("2025-11-25", "2025-11-25"), ("2025-06-18", "2025-06-18"), ("2026-07-28", "2025-11-25"), ("x", "2025-11-25")]
+    {
+        let params =
+            json!({ "protocolVersion": asked, "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+        let answer = client.ask("initialize", params).await;
+        assert_eq!(answer["result"]["protocolVersion"], agreed);
+        assert_eq!(answer["result"]["serverInfo"]["name"], "emendate");
+        assert!(answer["result"]["capabilities"]["tools"].is_object());
+    }
+    client.send(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+    let list = client.ask("tools/list", json!({})).await["result"].clone();
+    let names: Vec<&str> = list["tools"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
+    assert_eq!(names, profile("claude").unwrap().offers.iter().map(|it| it.name).collect::<Vec<_>>());
+    assert!(list.get("resultType").is_none() && list.get("ttlMs").is_none());
+    assert!(client.ask("ping", json!({})).await["result"].is_object());
+    let path = client.path("a.txt");
+    let made = client
+        .ask("tools/call", json!({ "name": "Write", "arguments": { "file_path": path, "content": "x\n" } }))
+        .await;
+    assert_eq!(made["result"]["isError"], false);
+    assert!(made["result"].get("resultType").is_none());
+    assert!(client.end().await.is_empty());
+}
+
+#[tokio::test]
+async fn no_line_kills_or_blocks_the_server() {
+    let mut client = Client::new("default", false, Some(4096));
+    let ignored: &[&[u8]] = &[
+        b"",
+        b"  \r",
+        br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":77}}"#,
+        br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":5}"#,
+        br#"{"jsonrpc":"2.0","method":"textDocument/didOpen","params":{}}"#,
+        br#"{"jsonrpc":"2.0","id":3,"result":{}}"#,
+        br#"{"jsonrpc":"2.0","error":{"code":1,"message":"x"}}"#,
+    ];
+    for line in ignored {
+        client.send(line).await;
+    }
+    let long = format!(r#"{{"jsonrpc":"2.0","id":31,"method":"x","params":{{"a":"{}"}}}}"#, "a".repeat(500_000));
+    let deep = "[".repeat(4000);
+    let answered: &[(&[u8], i64, Value)] = &[
+        (b"garbage", -32700, Value::Null),
+        (b"\xff\xfe{}", -32700, Value::Null),
+        (deep.as_bytes(), -32700, Value::Null),
+        (br#"{"jsonrpc":"2.0","id":12,"method":"tools/call","params":{"name":"\ud800"}}"#, -32700, json!(12)),
+        (br#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, -32600, Value::Null),
+        (b"5", -32600, Value::Null),
+        (b"{}", -32600, Value::Null),
+        (br#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, -32600, Value::Null),
+        (br#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, -32600, Value::Null),
+        (br#"{"jsonrpc":"2.0","id":13}"#, -32600, json!(13)),
+        (br#"{"id":14,"method":"tools/call","params":{}}"#, -32600, json!(14)),
+        (br#"{"jsonrpc":"2.0","id":"s","method":5}"#, -32600, json!("s")),
+        (long.as_bytes(), -32600, json!(31)),
+    ];
+    for (line, code, id) in answered {
+        client.send(line).await;
+        let answer = client.line().await;
+        let shown = String::from_utf8_lossy(&line[..line.len().min(80)]);
+        assert_eq!((&answer["error"]["code"], &answer["id"]), (&json!(code), id), "{shown}");
+    }
+    assert!(client.ask("ping", json!({})).await["result"].is_object());
+    // The last line needs no end.
+    let output = client.output.as_mut().unwrap();
+    output.write_all("\u{feff}{\"jsonrpc\":\"2.0\",\"id\":99,\"method\":\"ping\"}".as_bytes()).await.unwrap();
+    assert_eq!(client.end().await, [json!({ "jsonrpc": "2.0", "id": 99, "result": {} })]);
+}
+
+#[tokio::test]
+async fn parallel_calls_are_all_done_and_answered_even_after_the_end_of_input() {
+    let mut client = Client::new("default", false, None);
+    let path = client.path("a.txt");
+    let content = (0..50).map(|n| format!("line {n};\n")).collect::<Vec<_>>().concat();
+    client.call("write", json!({ "file_path": path, "content": content })).await;
+    for n in 0..50 {
+        let arguments =
+            json!({ "file_path": path, "old_string": format!("line {n};"), "new_string": format!("LINE {n};") });
+        let params = json!({ "name": "edit", "arguments": arguments, "_meta": meta() });
+        let request = json!({ "jsonrpc": "2.0", "id": 1000 + n, "method": "tools/call", "params": params });
+        client.send(request.to_string().as_bytes()).await;
+    }
+    let checked = path.clone();
+    let root = client.root.path().to_owned();
+    let kept = std::mem::replace(&mut client.root, tempfile::tempdir().unwrap());
+    let answers = client.end().await;
+    assert_eq!(answers.len(), 50);
+    assert!(answers.iter().all(|answer| answer["result"]["isError"] == false), "{answers:?}");
+    let engine = Engine::open(&[root], State::Memory, Config::default()).unwrap();
+    let now = engine.call(&Caller::default(), "read", json!({ "file_path": checked })).text();
+    assert_eq!(now.matches("LINE ").count(), 50, "{now}");
+    drop(kept);
+}

@@ -1,0 +1,149 @@
+//! The transport: one message per line, in both directions. Bad lines are answered here and never reach the service.
+
+use crate::id_scan::IdScan;
+use crate::message::{self, Line};
+use rmcp::model::{ClientJsonRpcMessage, ErrorData, RequestId, ServerJsonRpcMessage};
+use rmcp::service::RoleServer;
+use rmcp::transport::Transport;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::Mutex;
+
+/// What a pipe of Linux holds.
+const PIECE: usize = 64 << 10;
+/// A buffer larger than this is given back after the line it was needed for.
+const KEPT: usize = 1 << 20;
+
+type Answer = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
+
+/// Lines in, lines out.
+pub(crate) struct Wire<R, W> {
+    input: BufReader<R>,
+    output: Arc<Mutex<W>>,
+    /// The line so far.
+    line: Vec<u8>,
+    limit: usize,
+    /// Set while the rest of a line that is too long is passed over.
+    skipping: Option<IdScan>,
+    /// An answer to a bad line that is being written. It lives here, not in `receive`, which may be dropped at any wait:
+    /// half an answer would spoil the output.
+    answer: Option<Answer>,
+}
+
+/// What comes next.
+enum Next {
+    Line,
+    TooLong(Option<RequestId>),
+    End,
+}
+
+impl<R, W> Wire<R, W>
+where
+    R: AsyncRead + Send + Unpin,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    /// A transport that takes lines of up to `limit` bytes.
+    pub(crate) fn new(input: R, output: W, limit: usize) -> Wire<R, W> {
+        Wire {
+            input: BufReader::with_capacity(PIECE, input),
+            output: Arc::new(Mutex::new(output)),
+            line: Vec::new(),
+            limit,
+            skipping: None,
+            answer: None,
+        }
+    }
+
+    /// Reads on until there is a line. May be dropped while it waits: what was read is in `self` already.
+    async fn next(&mut self) -> Next {
+        loop {
+            let Ok(piece) = self.input.fill_buf().await else { return Next::End };
+            if piece.is_empty() {
+                // The last line counts even if nothing ends it.
+                return if self.line.is_empty() { Next::End } else { Next::Line };
+            }
+            let end = piece.iter().position(|&byte| byte == b'\n');
+            let taken = end.unwrap_or(piece.len());
+            let text = &piece[..taken];
+            if let Some(scan) = &mut self.skipping {
+                scan.feed(text);
+            } else if self.line.len() + taken > self.limit {
+                let mut scan = IdScan::default();
+                scan.feed(&self.line);
+                scan.feed(text);
+                self.skipping = Some(scan);
+                self.line = Vec::new();
+            } else {
+                self.line.extend_from_slice(text);
+            }
+            self.input.consume(taken + usize::from(end.is_some()));
+            if end.is_some() {
+                return self.skipping.take().map_or(Next::Line, |scan| Next::TooLong(scan.id()));
+            }
+        }
+    }
+
+    /// Forgets the line, but keeps its buffer if it is small.
+    fn forget(&mut self) {
+        if self.line.capacity() > KEPT {
+            self.line = Vec::new();
+        } else {
+            self.line.clear();
+        }
+    }
+
+    fn refuse(&mut self, error: ErrorData, id: Option<RequestId>) {
+        self.answer = Some(Box::pin(self.send(ServerJsonRpcMessage::error(error, id))));
+    }
+}
+
+impl<R, W> Transport<RoleServer> for Wire<R, W>
+where
+    R: AsyncRead + Send + Unpin,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    type Error = io::Error;
+
+    fn send(&mut self, item: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let output = Arc::clone(&self.output);
+        async move {
+            let mut line = serde_json::to_vec(&item)?;
+            line.push(b'\n');
+            let mut output = output.lock().await;
+            output.write_all(&line).await?;
+            output.flush().await
+        }
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        loop {
+            if let Some(answer) = &mut self.answer {
+                // A client that does not listen is no reason to stop: the end of its input is.
+                let _ = answer.await;
+                self.answer = None;
+            }
+            match self.next().await {
+                Next::End => return None,
+                Next::TooLong(id) => {
+                    let told = format!("The message has more than {} bytes; send smaller ones.", self.limit);
+                    self.refuse(ErrorData::invalid_request(told, None), id);
+                }
+                Next::Line => {
+                    let line = message::read(&self.line);
+                    self.forget();
+                    match line {
+                        Line::Message(message) => return Some(*message),
+                        Line::Fault(error, id) => self.refuse(error, id),
+                        Line::Nothing => {}
+                    }
+                }
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.output.lock().await.shutdown().await
+    }
+}

@@ -1,0 +1,152 @@
+"""What the checks of run.py share: places to work in, clients over them, the list of checks."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+from mcp import Client, StdioServerParameters
+
+EMEND = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else sys.exit("usage: run.py PATH_OF_EMEND")
+DATA = "io.github.emendate/data"
+SIZE = "anthropic/maxResultSizeChars"
+MODERN, LEGACY = "2026-07-28", "2025-11-25"
+MODES = {"modern": MODERN, "legacy": "legacy", "auto": "auto"}
+checks = []
+
+
+def check(function):
+    checks.append(function)
+    return function
+
+
+class Place:
+    """A root and a state directory of its own; the client of a server over them."""
+
+    kept = []  # until the end: a place is gone with the last reference to it
+
+    def __init__(self):
+        self.temporary = tempfile.TemporaryDirectory(prefix="emend-mcp-")
+        Place.kept.append(self)
+        base = Path(self.temporary.name).resolve()
+        self.root, self.state = base / "root", base / "state"
+        self.root.mkdir()
+
+    def command(self, *flags):
+        return [EMEND, "--root", str(self.root), "--state", str(self.state), "mcp", *flags]
+
+    def client(self, mode="auto", *flags, **options):
+        command = self.command(*flags)
+        return Client(StdioServerParameters(command=command[0], args=command[1:]), mode=MODES[mode], **options)
+
+    def file(self, name, text):
+        path = self.root / name
+        path.write_bytes(text.encode())
+        return path
+
+
+def text(result):
+    return "".join(block.text for block in result.content)
+
+
+def data(result):
+    return result.meta[DATA]
+
+
+async def call(client, tool, path, **fields):
+    return await client.call_tool(tool, {"file_path": str(path), **fields})
+
+
+async def done(client, tool, path, **fields):
+    result = await call(client, tool, path, **fields)
+    assert not result.is_error, text(result)
+    return result
+
+
+async def failed(client, tool, path, code, seed, **fields):
+    result = await call(client, tool, path, **fields)
+    assert result.is_error, text(result)
+    assert (data(result)["code"], data(result)["seed_code"]) == (code, seed), data(result)
+    assert data(result)["next"] and data(result)["next"] in text(result), text(result)
+    return result
+
+
+def in_every_mode(function):
+    for mode in MODES:
+        def one(mode=mode):
+            return function(mode)
+        one.__name__ = f"{function.__name__} ({mode})"
+        check(one)
+    return function
+
+
+class Raw:
+    """A server driven by raw lines, for what the client would never send and for the clock."""
+
+    def __init__(self, place, *flags):
+        self.begun = time.perf_counter()
+        command = place.command(*flags)
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.last = 0
+
+    def send(self, line):
+        self.process.stdin.write(line.encode() + b"\n")
+        self.process.stdin.flush()
+
+    def request(self, method, **params):
+        meta = {"io.modelcontextprotocol/protocolVersion": MODERN, "io.modelcontextprotocol/clientCapabilities": {}}
+        meta["io.modelcontextprotocol/clientInfo"] = {"name": "raw", "version": "1"}
+        self.last += 1
+        params = {**params, "_meta": meta}
+        self.send(json.dumps({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params}))
+
+    def line(self):
+        return json.loads(self.process.stdout.readline())
+
+    def ask(self, method, **params):
+        self.request(method, **params)
+        answer = self.line()
+        assert answer["id"] == self.last, answer
+        return answer
+
+    def call(self, name, **arguments):
+        result = self.ask("tools/call", name=name, arguments=arguments)["result"]
+        assert result["isError"] is False, result
+        return result
+
+    def end(self):
+        """Ends the input; returns what still came, the exit status and the seconds it took."""
+        begun = time.perf_counter()
+        out, err = self.process.communicate(timeout=10)
+        assert not err, err
+        return out.decode().splitlines(), self.process.returncode, time.perf_counter() - begun
+
+    def memory(self):
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.split("VmRSS:")[1].split()[0]) / 1024
+
+
+def run():
+    passed = wrong = 0
+    for function in checks:
+        try:
+            outcome = function()
+            if asyncio.iscoroutine(outcome):
+                asyncio.run(asyncio.wait_for(outcome, 60))
+        except Exception as error:
+            wrong += 1
+            while isinstance(error, ExceptionGroup):
+                error = error.exceptions[0]
+            print(f"FAIL {function.__name__}")
+            traceback.print_exception(error, file=sys.stdout)
+        else:
+            passed += 1
+            print(f"ok   {function.__name__}", flush=True)
+    print(f"{passed} passed, {wrong} failed")
+    return 1 if wrong else 0
+
