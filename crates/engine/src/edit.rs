@@ -61,7 +61,9 @@ impl Engine {
             match self.commit(&plans) {
                 // Somebody wrote in between: look again, and merge or refuse as for any other change.
                 Err(error) if error.code() == Code::ConflictRaced && attempt < ATTEMPTS => {
-                    plans.into_iter().for_each(|plan| self.finish(plan));
+                    for plan in plans {
+                        self.finish(plan);
+                    }
                 }
                 Err(error) => return Err(raced(error)),
                 Ok(written) => return Ok(self.settle(caller, plans, written)),

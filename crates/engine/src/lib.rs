@@ -16,6 +16,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod apply;
 mod caller;
 mod config;
 mod edit;
@@ -23,6 +24,7 @@ mod encoding;
 mod engine;
 mod options;
 mod policy;
+mod profile;
 mod read;
 mod receipt;
 mod reply;
@@ -38,7 +40,8 @@ pub use emendate_core as core;
 pub use emendate_fs as fs;
 pub use emendate_history as history;
 pub use engine::Engine;
+pub use profile::{Offer, PROFILES, Profile, profile};
 pub use read::{DEFAULT_LIMIT, MAX_REPLY};
 pub use reply::{Answer, Reply, SeedCodes};
 pub use shelves::State;
-pub use tools::{Annotations, MAX_INPUT, Offer, PROFILES, Profile, TOOLS, Tool, describe, format_specs, profile, tool};
+pub use tools::{Annotations, MAX_INPUT, TOOLS, Tool, describe, format_specs, tool};

@@ -1,8 +1,9 @@
 //! Every tool is one row of one table. Help, schema, documentation, the machine door and MCP iterate it.
 
+use crate::apply;
 use crate::caller::Caller;
 use crate::engine::Engine;
-use crate::options::{OPTION_FIELDS, OptionFields, Options};
+use crate::options::{OptionFields, Options};
 use crate::read;
 use crate::reply::{Answer, Reply, SeedCodes};
 use emendate_core::formats::{self, Format, Input, Spec, multi_edit, replace, write};
@@ -46,6 +47,8 @@ pub struct Tool {
 enum ToolInput {
     /// A read.
     Read,
+    /// Text in any text format.
+    Text,
     /// One of these formats, plus the option fields. The first whose required fields are there is taken.
     Formats(&'static [&'static dyn Format]),
 }
@@ -115,6 +118,7 @@ impl Tool {
     pub fn schema(&self) -> Map<String, Value> {
         let parts: Vec<schemars::Schema> = match self.input {
             ToolInput::Read => vec![schemars::schema_for!(read::Args)],
+            ToolInput::Text => vec![schemars::schema_for!(apply::Args), schemars::schema_for!(OptionFields)],
             ToolInput::Formats(formats) => {
                 let specs = formats.iter().filter_map(|format| format.spec().schema).map(|schema| schema());
                 specs.chain([schemars::schema_for!(OptionFields)]).collect()
@@ -127,6 +131,7 @@ impl Tool {
     fn run(&self, engine: &Engine, caller: &Caller, input: Value) -> Result<Answer> {
         match self.input {
             ToolInput::Read => engine.read(caller, input),
+            ToolInput::Text => engine.apply_text(caller, input),
             ToolInput::Formats(formats) => change(engine, caller, formats, input),
         }
     }
@@ -168,7 +173,9 @@ fn change(engine: &Engine, caller: &Caller, formats: &[&'static dyn Format], mut
     let request = format.parse(Input::Json(input))?;
     let receipts = engine.apply(caller, request, &options)?;
     let answer = receipts.first().map(|receipt| receipt.answer(replace_all)).unwrap_or_default();
-    receipts.into_iter().for_each(|receipt| engine.finish(receipt.into_plan()));
+    for receipt in receipts {
+        engine.finish(receipt.into_plan());
+    }
     Ok(answer)
 }
 
@@ -219,147 +226,6 @@ impl Engine {
     }
 }
 
-/// A tool as a profile offers it.
-pub struct Offer {
-    /// The name in that profile.
-    pub name: &'static str,
-    /// The row of [`TOOLS`].
-    pub tool: &'static str,
-    /// The fields offered; `None` for all.
-    fields: Option<&'static [&'static str]>,
-    /// The fields that must be given, where the profile says it in its own way.
-    required: Option<&'static [&'static str]>,
-    /// The text that teaches it, where the profile words it in its own way.
-    prompt: Option<&'static str>,
-}
-
-/// A set of tools for one kind of client. Chosen by a flag at start, never by the connection.
-pub struct Profile {
-    /// The name for `--profile`.
-    pub name: &'static str,
-    /// One line.
-    pub summary: &'static str,
-    /// The tools.
-    pub offers: &'static [Offer],
-}
-
-const fn all(name: &'static str) -> Offer {
-    Offer { name, tool: name, fields: None, required: None, prompt: None }
-}
-
-/// Every profile, the default first.
-pub static PROFILES: &[Profile] = &[
-    Profile {
-        name: "default",
-        summary: "read, edit, write",
-        offers: &[
-            all("read"),
-            Offer {
-                fields: Some(&[
-                    "file_path",
-                    "old_string",
-                    "new_string",
-                    "replace_all",
-                    "expected_replacements",
-                    "edits",
-                    "order",
-                    "tag",
-                    "encoding",
-                    "on_stale",
-                    "dry_run",
-                ]),
-                ..all("edit")
-            },
-            Offer { fields: Some(&["file_path", "content", "tag", "encoding", "dry_run"]), ..all("write") },
-        ],
-    },
-    Profile {
-        name: "claude",
-        summary: "the names and fields of Claude Code's tools: Read, Edit, MultiEdit, Write",
-        offers: &[
-            Offer { name: "Read", fields: Some(&["file_path", "offset", "limit"]), ..all("read") },
-            Offer {
-                name: "Edit",
-                fields: Some(&["file_path", "old_string", "new_string", "replace_all", "expected_replacements"]),
-                required: Some(&["file_path", "old_string", "new_string"]),
-                prompt: Some(CLAUDE_EDIT),
-                ..all("edit")
-            },
-            Offer { name: "MultiEdit", fields: Some(&["file_path", "edits"]), ..all("multi_edit") },
-            Offer { name: "Write", fields: Some(&["file_path", "content"]), ..all("write") },
-        ],
-    },
-    Profile {
-        name: "full",
-        summary: "every tool with every field",
-        offers: &[all("read"), all("edit"), all("multi_edit"), all("write")],
-    },
-];
-
-const CLAUDE_EDIT: &str = "\
-Replaces text in a file. Read the file with Read first. Copy old_string from what follows the line number and TAB in Read's output, with \
-its exact indentation. It must be unique in the file, or set replace_all.";
-
-/// The profile of that name.
-pub fn profile(name: &str) -> Option<&'static Profile> {
-    PROFILES.iter().find(|profile| profile.name == name)
-}
-
-impl Profile {
-    /// The offer of that name.
-    pub fn offer(&self, name: &str) -> Option<&'static Offer> {
-        let offers: &'static [Offer] = self.offers;
-        offers.iter().find(|offer| offer.name == name)
-    }
-}
-
-impl Offer {
-    /// The row behind it.
-    pub fn row(&self) -> &'static Tool {
-        // A test proves that every offer names a row.
-        tool(self.tool).unwrap_or(&TOOLS[0])
-    }
-
-    /// The text that teaches it to a model.
-    pub fn prompt(&self) -> &'static str {
-        self.prompt.unwrap_or(self.row().prompt)
-    }
-
-    /// The JSON schema of its input.
-    pub fn schema(&self) -> Map<String, Value> {
-        let mut schema = self.row().schema();
-        let Some(fields) = self.fields else { return schema };
-        if let Some(Value::Object(properties)) = schema.get_mut("properties") {
-            properties.retain(|name, _| fields.contains(&name.as_str()));
-        }
-        if let Some(required) = self.required {
-            schema.insert("required".to_owned(), required.iter().map(|name| Value::from(*name)).collect());
-        }
-        let text = Value::Object(schema.clone()).to_string();
-        if let Some(Value::Object(definitions)) = schema.get_mut("$defs") {
-            definitions.retain(|name, _| text.contains(&format!("#/$defs/{name}\"")));
-        }
-        schema
-    }
-
-    /// Calls the tool behind it, if the input has offered fields only.
-    pub fn call(&self, engine: &Engine, caller: &Caller, input: Value) -> Reply {
-        let unknown = match (&input, self.fields) {
-            (Value::Object(input), Some(fields)) => input.keys().find(|name| !fields.contains(&name.as_str())).cloned(),
-            _ => None,
-        };
-        match unknown {
-            None => engine.call(caller, self.tool, input),
-            Some(field) => {
-                let fields = self.fields.unwrap_or(OPTION_FIELDS).join(", ");
-                let error = Error::new(Code::CallInvalid, format!("{} has no field `{field}`.", self.name))
-                    .next(format!("Its fields are: {fields}."));
-                Reply { result: Err(error), seed: self.row().seed }
-            }
-        }
-    }
-}
-
 /// What is known of every format, for documentation.
 pub fn format_specs() -> Vec<&'static Spec> {
     formats::FORMATS.iter().map(|format| format.spec()).collect()
@@ -386,35 +252,7 @@ pub fn describe() -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::{PROFILES, TOOLS, profile, tool};
-
-    #[test]
-    fn every_offer_names_a_tool_and_known_fields() {
-        for profile in PROFILES {
-            for offer in profile.offers {
-                let row = tool(offer.tool).unwrap();
-                let schema = row.schema();
-                for field in offer.fields.unwrap_or(&[]) {
-                    assert!(schema["properties"].get(field).is_some(), "{} {field}", offer.name);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn the_default_profile_is_short() {
-        let profile = profile("default").unwrap();
-        assert!(profile.offers.len() <= 6);
-        let text: usize = profile
-            .offers
-            .iter()
-            .map(|offer| {
-                offer.prompt().len() + serde_json::to_string(&offer.schema()).unwrap().len() + offer.row().title.len()
-            })
-            .sum();
-        // Four characters a token is the usual estimate; 2,000 tokens are the limit.
-        assert!(text < 7000, "{text} characters");
-    }
+    use super::TOOLS;
 
     #[test]
     fn every_description_fits_the_clients_limit() {

@@ -176,9 +176,8 @@ fn all_who_find_the_damage_set_it_aside_once() {
     assert_eq!((notices, names(temp.path(), "sessions.db.set-aside-").len()), (1, 1));
 }
 
-/// Not a test: what [`several_processes_and_some_that_are_killed`] runs in processes of their own.
+/// What [`several_processes_and_some_that_are_killed`] runs in processes of their own; by itself it has nothing to do.
 #[test]
-#[ignore = "run by another test, in a process of its own"]
 fn one_of_several_processes() {
     let (Some(dir), Ok(name)) = (std::env::var_os("HISTORY_TEST_DIR"), std::env::var("HISTORY_TEST_NAME")) else {
         return;
@@ -198,7 +197,7 @@ fn several_processes_and_some_that_are_killed() {
     let temp = tempdir().unwrap();
     let start = |name: &str| {
         std::process::Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "one_of_several_processes", "--ignored"])
+            .args(["--exact", "one_of_several_processes"])
             .envs([("HISTORY_TEST_DIR", temp.path().as_os_str()), ("HISTORY_TEST_NAME", name.as_ref())])
             .stdout(std::process::Stdio::null())
             .spawn()

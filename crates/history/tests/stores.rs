@@ -44,6 +44,10 @@ fn database_of_short_processes() {
         fn bytes(&self, content: ContentId) -> Result<Option<Vec<u8>>> {
             self.now().bytes(content)
         }
+        fn paths(&self, session: &str) -> Result<Vec<Vec<u8>>> {
+            self.now().paths(session)
+        }
+
         fn forget(&self, session: &str, path: &[u8]) -> Result<()> {
             self.now().forget(session, path)
         }

@@ -39,6 +39,11 @@ pub trait Format: Sync {
     /// What is known of it.
     fn spec(&self) -> &'static Spec;
 
+    /// True when a text is surely meant in this format; formats that are JSON never are.
+    fn recognises(&self, _text: &str) -> bool {
+        false
+    }
+
     /// Reads an input.
     ///
     /// Errors: [`Code::CallInvalid`] for JSON of another shape, [`Code::EditUnparsable`] for text that breaks the
@@ -48,6 +53,11 @@ pub trait Format: Sync {
 
 /// Every format.
 pub static FORMATS: &[&dyn Format] = &[&replace::Replace, &multi_edit::MultiEdit, &write::Write];
+
+/// The formats that are text, as a model writes it.
+pub fn textual() -> impl Iterator<Item = &'static dyn Format> {
+    FORMATS.iter().copied().filter(|format| format.spec().schema.is_none())
+}
 
 /// The format of that name.
 pub fn named(name: &str) -> Option<&'static dyn Format> {

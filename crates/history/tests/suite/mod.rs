@@ -206,7 +206,11 @@ fn forgetting(open: Open<'_>) {
     for (session, path) in [("a", PATH), ("b", PATH), ("a", b"/stays")] {
         store.record(session, path, &one, &Body::Bytes(b"one")).unwrap();
     }
+    let mut known = store.paths("a").unwrap();
+    known.sort_unstable();
+    assert_eq!(known, [&b"/stays"[..], PATH].into_iter().collect::<std::collections::BTreeSet<_>>().into_iter().collect::<Vec<_>>());
     store.forget("a", PATH).unwrap();
+    assert_eq!(store.paths("a").unwrap(), [b"/stays"]);
     store.forget("nobody", PATH).unwrap();
     assert_eq!(store.latest("a", PATH).unwrap(), None);
     assert_eq!(store.latest("b", PATH).unwrap().as_ref(), Some(&one));
