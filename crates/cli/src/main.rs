@@ -1,2 +1,100 @@
-//! Placeholder.
-fn main() {}
+//! The command `emend`: the engine at a terminal, for scripts, and as a server.
+//!
+//! A front end translates and decides nothing: arguments become the JSON input of a tool, the reply becomes text, JSON
+//! and an exit status.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "this is the process's front: it reads arguments, environment and streams, and passes values down"
+)]
+
+mod args;
+mod desk;
+mod doctor;
+mod files;
+mod help;
+mod input;
+mod machine;
+mod show;
+mod sources;
+mod tools;
+mod tour;
+
+use args::{Cli, Command};
+use clap::CommandFactory as _;
+use desk::Desk;
+use emendate::core::{Code, Error};
+use emendate::{Reply, SeedCodes, Unread};
+use std::io::Write as _;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    std::panic::set_hook(Box::new(|panic| {
+        // The reader of this is a user, not us: one line, and where to go with it.
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        let payload = panic.payload();
+        let text = payload.downcast_ref::<&str>().copied();
+        let what = text.or_else(|| payload.downcast_ref::<String>().map(|text| &**text)).unwrap_or("no message");
+        let line = format!("error: a fault of emend itself, please report it: {what} ({place}) [internal.bug]\n");
+        let _ = std::io::stderr().write_all(line.as_bytes());
+    }));
+    // Unwinding to here, rather than ending in the hook, drops the engine: its database wants to be closed.
+    let status = std::panic::catch_unwind(run).unwrap_or(Code::InternalBug.exit());
+    ExitCode::from(status)
+}
+
+/// Does what the arguments say; the exit status.
+fn run() -> u8 {
+    let line: Vec<std::ffi::OsString> = std::env::args_os().collect();
+    let cli = match Cli::parse_line(&line) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help on a closed pipe is no failure.
+            let _ = error.print();
+            return u8::try_from(error.exit_code()).unwrap_or(2);
+        }
+    };
+    show::choose_color(cli.global.color);
+    let desk = |unread| Desk::new(&cli.global, unread);
+    let outcome = match &cli.command {
+        Command::Read(args) => return files::run(&desk(Unread::Allow), files::read(args)),
+        Command::Edit(args) => return files::run(&desk(Unread::Allow), files::edit(args)),
+        Command::MultiEdit(args) => return files::run(&desk(Unread::Allow), files::multi_edit(args)),
+        Command::Write(args) => return files::run(&desk(Unread::Allow), files::write(args)),
+        Command::Call(args) => return machine::call(&desk(Unread::Deny), args),
+        Command::Serve(_) => machine::serve(&desk(Unread::Deny)),
+        Command::Mcp(args) => machine::mcp(&desk(Unread::Deny), args),
+        Command::Tools(args) => tools::run(args, cli.global.json),
+        Command::Doctor => doctor::run(&desk(Unread::Allow), cli.global.json),
+        Command::Tour => tour::run(),
+        Command::Completions { shell } => help::completions(*shell),
+        Command::Man { command } => help::man(command.as_deref()),
+    };
+    outcome.unwrap_or_else(|error| {
+        // What serve and mcp print are answers to their clients, and this is none.
+        let machine = matches!(cli.command, Command::Serve(_) | Command::Mcp(_));
+        if cli.global.json && !machine {
+            return show::json(&Reply { result: Err(error), seed: SeedCodes::None });
+        }
+        show::error(&error);
+        error.code().exit()
+    })
+}
+
+/// The clap command, for everything that is generated from it.
+fn command() -> clap::Command {
+    Cli::command()
+}
+
+/// The error for standard streams and files named on the command line.
+fn io_error(what: &str, error: &std::io::Error) -> Error {
+    let code = match error.kind() {
+        std::io::ErrorKind::PermissionDenied => Code::IoPermission,
+        std::io::ErrorKind::StorageFull => Code::IoNoSpace,
+        std::io::ErrorKind::NotFound => Code::CallInvalid,
+        _ => Code::IoFailed,
+    };
+    Error::new(code, format!("{what}: {error}.")).next("Nothing was changed; correct this and repeat the command.")
+}

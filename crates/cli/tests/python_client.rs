@@ -3,7 +3,7 @@
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
-    clippy::print_stdout,
+    clippy::panic,
     reason = "this test starts another program's interpreter"
 )]
 

@@ -1,0 +1,365 @@
+//! What can be typed.
+#![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows as it stands")]
+
+use crate::help;
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use clap::{ArgGroup, Args, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use emendate::core::marks::MARKS;
+use emendate::fs::Durability;
+use emendate::{OnStale, PROFILES, Profile, Unread, profile};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Edit files the way AI agents do: exactly, checked, all or nothing.
+#[derive(Parser)]
+#[command(
+    name = "emend",
+    version,
+    max_term_width = 110,
+    after_help = "Try `emend tour` to see it at work, `emend COMMAND --help` for examples, `emend --help` for exit codes.",
+    after_long_help = help::overview()
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) global: Global,
+}
+
+/// Adds the arguments of one command to a definition.
+type Augment = fn(clap::Command) -> clap::Command;
+
+/// The commands that are started over and over.
+const OFTEN: [(&str, Augment); 7] = [
+    ("read", ReadArgs::augment_args),
+    ("edit", EditArgs::augment_args),
+    ("multi-edit", MultiEditArgs::augment_args),
+    ("write", WriteArgs::augment_args),
+    ("call", CallArgs::augment_args),
+    ("serve", ServeArgs::augment_args),
+    ("mcp", McpArgs::augment_args),
+];
+
+impl Cli {
+    /// Parses a command line.
+    ///
+    /// Errors: what clap has to say, which may also be help.
+    pub(crate) fn parse_line(line: &[OsString]) -> Result<Cli, clap::Error> {
+        Cli::shortcut(line).map_or_else(|| Cli::try_parse_from(line), Ok)
+    }
+
+    /// Parses by a definition that has only the command that seems to be meant: to define all of them takes longer than
+    /// the rest of a small edit. Whatever this does not accept, help included, is left to the whole definition.
+    fn shortcut(line: &[OsString]) -> Option<Cli> {
+        let (name, augment) = line.iter().skip(1).find_map(|word| OFTEN.iter().find(|(name, _)| word == name))?;
+        let bare = clap::Command::new("emend").disable_help_flag(true).disable_help_subcommand(true);
+        let command = Global::augment_args(bare).subcommand(augment(clap::Command::new(*name)));
+        Cli::from_arg_matches(&command.try_get_matches_from(line).ok()?).ok()
+    }
+}
+
+/// What to do.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Show lines of a text file, and remember what was shown
+    #[command(after_help = help::READ)]
+    Read(ReadArgs),
+    /// Replace text in a file
+    #[command(after_help = help::EDIT)]
+    Edit(EditArgs),
+    /// Make several replacements in one file, all or nothing
+    #[command(after_help = help::MULTI_EDIT)]
+    MultiEdit(MultiEditArgs),
+    /// Create a file, or replace its whole text
+    #[command(after_help = help::WRITE)]
+    Write(WriteArgs),
+    /// Call a tool with JSON and get JSON: the stable door for programs
+    #[command(after_help = help::CALL)]
+    Call(CallArgs),
+    /// Answer tool calls from standard input, one JSON object per line
+    #[command(after_help = help::SERVE)]
+    Serve(ServeArgs),
+    /// Serve the Model Context Protocol on standard input and output
+    #[command(after_help = help::MCP)]
+    Mcp(McpArgs),
+    /// List the tools, or show one as a model is taught it
+    #[command(after_help = help::TOOLS)]
+    Tools(ToolsArgs),
+    /// See the engine at work on a copy of its own sources
+    #[command(after_help = help::TOUR)]
+    Tour,
+    /// Check roots, file systems, configuration and session store
+    #[command(after_help = help::DOCTOR)]
+    Doctor,
+    /// Print a completion script for a shell
+    #[command(after_help = help::COMPLETIONS)]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    #[command(after_help = help::MAN)]
+    Man {
+        /// The page of this command; without it, the page of `emend`
+        command: Option<String>,
+    },
+}
+
+/// Options that every command knows, before or after its name.
+#[derive(Args)]
+#[command(next_help_heading = "Options of every command")]
+pub(crate) struct Global {
+    /// Folder that may be reached (repeatable) [default: the enclosing git repository, else the current folder]
+    ///
+    /// The variable EMEND_ROOT holds one or more folders, with colons between them.
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) root: Vec<PathBuf>,
+    /// Session whose reads count
+    #[arg(
+        long,
+        global = true,
+        value_name = "NAME",
+        env = "EMEND_SESSION",
+        hide_short_help = true,
+        default_value = "default",
+        hide_env_values = true
+    )]
+    pub(crate) session: String,
+    /// Where sessions are remembered; `none` keeps them in memory [default: $XDG_STATE_HOME/emendate]
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIR",
+        env = "EMEND_STATE",
+        hide_short_help = true,
+        hide_env_values = true
+    )]
+    pub(crate) state: Option<PathBuf>,
+    /// May files be edited that this session has not read? [default: deny for call, serve and mcp, else allow]
+    #[arg(long, global = true, value_name = "WORD", env = "EMEND_UNREAD", hide_short_help = true, hide_env_values = true,
+          value_parser = PossibleValuesParser::new(["allow", "deny"]).try_map(|word| word.parse::<Unread>()))]
+    pub(crate) unread: Option<Unread>,
+    /// If the file changed since it was read [default: merge]
+    #[arg(long, global = true, value_name = "WORD", env = "EMEND_ON_STALE", hide_short_help = true, hide_env_values = true,
+          value_parser = PossibleValuesParser::new(["merge", "reject", "markers", "ask"]).try_map(|word| word.parse::<OnStale>()))]
+    pub(crate) on_stale: Option<OnStale>,
+    /// Work everything out and show it, write nothing
+    #[arg(long, global = true)]
+    pub(crate) dry_run: bool,
+    /// Print one JSON object, as `emend call` does
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Colours; NO_COLOR, CLICOLOR and FORCE_COLOR count for auto
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        env = "EMEND_COLOR",
+        value_enum,
+        default_value = "auto",
+        hide_env_values = true
+    )]
+    pub(crate) color: When,
+    /// Lift the guard from paths matching this glob (repeatable), e.g. '.github/**' or '.env'
+    #[arg(long, global = true, value_name = "GLOB", hide_short_help = true)]
+    pub(crate) allow: Vec<String>,
+    /// What a success means after a power cut [default: normal, the old or the new file, never a mix]
+    #[arg(long, global = true, value_name = "LEVEL", env = "EMEND_DURABILITY", hide_short_help = true, hide_env_values = true,
+          value_parser = PossibleValuesParser::new(["none", "normal", "full"]).try_map(|word| word.parse::<Durability>()))]
+    pub(crate) durability: Option<Durability>,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum When {
+    /// On a terminal that can
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// `emend read`.
+#[derive(Args)]
+pub(crate) struct ReadArgs {
+    /// File to read; `:A-B` after it shows lines A to B, `:A-` from A on, `:A` only A
+    #[arg(value_name = "PATH[:A-B]")]
+    pub(crate) path: PathBuf,
+    /// Line to start at, 1 for the first
+    #[arg(long, value_name = "N")]
+    pub(crate) offset: Option<u64>,
+    /// How many lines to show
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<u64>,
+    /// How lines are marked [default: numbered]
+    #[arg(long, value_name = "F", value_parser = PossibleValuesParser::new(MARKS.iter().map(|marks| marks.name)))]
+    pub(crate) format: Option<String>,
+    /// The file's encoding, if it is neither UTF-8 nor marked, e.g. latin1
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) encoding: Option<String>,
+}
+
+/// What every edit may say beside its texts.
+#[derive(Args)]
+pub(crate) struct Extras {
+    /// The version this edit is based on, as a read or an edit returned it in data.tag
+    #[arg(long, value_name = "TAG")]
+    pub(crate) tag: Option<String>,
+    /// The file's encoding, if it is neither UTF-8 nor marked, e.g. latin1
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) encoding: Option<String>,
+}
+
+/// How much matching may forgive.
+#[derive(Args)]
+pub(crate) struct Matching {
+    /// How much matching may forgive [default: standard]
+    #[arg(long, value_name = "WORD", value_parser = ["standard", "strict", "exact"])]
+    pub(crate) r#match: Option<String>,
+}
+
+/// `emend edit`.
+#[derive(Args)]
+#[command(group = ArgGroup::new("old_text"), group = ArgGroup::new("new_text"))]
+pub(crate) struct EditArgs {
+    /// File to edit
+    pub(crate) path: PathBuf,
+    /// Text to replace, exactly as in the file; it must occur once
+    #[arg(long, value_name = "TEXT", group = "old_text", requires = "new_text", allow_hyphen_values = true)]
+    pub(crate) old: Option<String>,
+    /// The same from a file, or `-` for standard input; used to the last byte, final line end included
+    #[arg(long, value_name = "FILE", group = "old_text", requires = "new_text")]
+    pub(crate) old_file: Option<PathBuf>,
+    /// Text to put there; empty deletes
+    #[arg(long, value_name = "TEXT", group = "new_text", requires = "old_text", allow_hyphen_values = true)]
+    pub(crate) new: Option<String>,
+    /// The same from a file, or `-` for standard input
+    #[arg(long, value_name = "FILE", group = "new_text", requires = "old_text")]
+    pub(crate) new_file: Option<PathBuf>,
+    /// Replace every occurrence
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Replace exactly N occurrences, refuse if there are more or fewer
+    #[arg(long, value_name = "N")]
+    pub(crate) expect: Option<u64>,
+    #[command(flatten)]
+    pub(crate) matching: Matching,
+    #[command(flatten)]
+    pub(crate) extras: Extras,
+}
+
+/// `emend multi-edit`.
+#[derive(Args)]
+pub(crate) struct MultiEditArgs {
+    /// File to edit
+    pub(crate) path: PathBuf,
+    /// JSON array of {"old_string", "new_string", …}; `-` is standard input
+    #[arg(long, value_name = "FILE", default_value = "-")]
+    pub(crate) edits: PathBuf,
+    /// Match each edit against the result of the one before, instead of all against the file as it is
+    #[arg(long)]
+    pub(crate) in_turn: bool,
+    #[command(flatten)]
+    pub(crate) matching: Matching,
+    #[command(flatten)]
+    pub(crate) extras: Extras,
+}
+
+/// `emend write`.
+#[derive(Args)]
+pub(crate) struct WriteArgs {
+    /// File to create or replace
+    pub(crate) path: PathBuf,
+    /// Where the text comes from; `-` is standard input
+    #[arg(long, value_name = "FILE", default_value = "-")]
+    pub(crate) from: PathBuf,
+    #[command(flatten)]
+    pub(crate) extras: Extras,
+}
+
+/// `emend call`.
+#[derive(Args)]
+pub(crate) struct CallArgs {
+    /// Name of the tool, see `emend tools`
+    pub(crate) tool: String,
+    /// Its input, a JSON object; `-` or nothing reads standard input
+    #[arg(value_name = "JSON", default_value = "-", hide_default_value = true, allow_hyphen_values = true)]
+    pub(crate) input: String,
+}
+
+/// `emend serve`.
+#[derive(Args)]
+pub(crate) struct ServeArgs {
+    /// One JSON object per line, in and out
+    #[arg(long, required = true)]
+    pub(crate) ndjson: bool,
+}
+
+/// A profile by its name.
+fn profile_parser() -> impl clap::builder::TypedValueParser<Value = &'static Profile> {
+    PossibleValuesParser::new(PROFILES.iter().map(|profile| profile.name))
+        .try_map(|name| profile(&name).ok_or("there is no such profile"))
+}
+
+/// `emend mcp`.
+#[derive(Args)]
+pub(crate) struct McpArgs {
+    /// Which tools are offered, under which names
+    #[arg(long, value_name = "P", env = "EMEND_PROFILE", default_value = PROFILES[0].name, hide_env_values = true, value_parser = profile_parser())]
+    pub(crate) profile: &'static Profile,
+    /// Add structured content to text results
+    #[arg(long)]
+    pub(crate) structured: bool,
+}
+
+/// `emend tools`.
+#[derive(Args)]
+pub(crate) struct ToolsArgs {
+    /// Show this tool: what a model is taught, its schema, an example
+    pub(crate) name: Option<String>,
+    /// The tools as `emend mcp --profile P` offers them
+    #[arg(long, value_name = "P", value_parser = profile_parser())]
+    pub(crate) profile: Option<&'static Profile>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cli, Command, OFTEN};
+    use clap::CommandFactory as _;
+    use std::ffi::OsString;
+
+    fn line(text: &str) -> Vec<OsString> {
+        text.split(' ').map(OsString::from).collect()
+    }
+
+    #[test]
+    fn the_definition_is_sound_and_the_shortcuts_are_parts_of_it() {
+        Cli::command().debug_assert();
+        let whole = Cli::command();
+        for (name, augment) in OFTEN {
+            let ids = |command: &clap::Command| -> Vec<String> {
+                command.get_arguments().map(|argument| argument.get_id().to_string()).collect()
+            };
+            let part = augment(clap::Command::new(name));
+            assert_eq!(ids(&part), ids(whole.find_subcommand(name).unwrap()), "{name}");
+        }
+    }
+
+    #[test]
+    fn only_a_whole_command_takes_the_shortcut() {
+        for text in ["emend edit a --old b --new c", "emend --json read a", "emend --session edit edit a", "emend mcp"]
+        {
+            assert!(Cli::shortcut(&line(text)).is_some(), "{text}");
+        }
+        for text in
+            ["emend", "emend edit -h", "emend read --help", "emend tools edit", "emend edit a --no", "emend help edit"]
+        {
+            assert!(Cli::shortcut(&line(text)).is_none(), "{text}");
+        }
+        let tools = Cli::parse_line(&line("emend tools edit")).unwrap().command;
+        assert!(matches!(tools, Command::Tools(args) if args.name.as_deref() == Some("edit")));
+        let read = Cli::parse_line(&line("emend --session edit read a --json")).unwrap();
+        assert!(read.global.json && read.global.session == "edit");
+    }
+}

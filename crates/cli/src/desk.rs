@@ -1,0 +1,133 @@
+//! Where a command works: roots, state, configuration and caller, from the flags and the environment.
+
+use crate::args::Global;
+use crate::{io_error, show};
+use emendate::core::{Code, Error, Result};
+use emendate::{Caller, Config, Engine, State, Unread};
+use etcetera::base_strategy::{BaseStrategy as _, choose_base_strategy};
+use std::path::{Path, PathBuf};
+
+/// Name of our folder below the XDG directories.
+const FOLDER: &str = "emendate";
+
+/// Everything that is settled before the engine is opened.
+pub(crate) struct Desk<'a> {
+    pub(crate) global: &'a Global,
+    /// The current directory; `None` when it was removed.
+    pub(crate) cwd: Option<PathBuf>,
+    unread: Unread,
+}
+
+impl Desk<'_> {
+    /// `unread` is the command's own rule, which `--unread` overrides.
+    pub(crate) fn new(global: &Global, unread: Unread) -> Desk<'_> {
+        let cwd = std::env::current_dir().ok();
+        Desk { global, cwd, unread: global.unread.unwrap_or(unread) }
+    }
+
+    /// Opens the engine.
+    ///
+    /// Errors: a root that is no directory, a configuration file that is wrong.
+    pub(crate) fn open(&self) -> Result<Engine> {
+        let state = self.state();
+        if state == State::Memory && self.global.state.is_none() {
+            show::note("there is no home directory, so what is read is forgotten when this process ends; see --state");
+        }
+        Engine::open(&self.roots()?, state, self.config()?)
+    }
+
+    /// Who calls.
+    pub(crate) fn caller(&self) -> Caller {
+        Caller {
+            session: self.global.session.clone(),
+            unread: self.unread,
+            on_stale: self.global.on_stale,
+            dry_run: self.global.dry_run,
+            cwd: self.cwd.clone(),
+        }
+    }
+
+    /// A path of the command line as the engine wants it: absolute.
+    ///
+    /// Errors: a relative path when the current directory is gone.
+    pub(crate) fn absolute(&self, path: &Path) -> Result<PathBuf> {
+        if path.is_absolute() { Ok(path.to_owned()) } else { Ok(self.cwd()?.join(path)) }
+    }
+
+    fn cwd(&self) -> Result<&Path> {
+        self.cwd.as_deref().ok_or_else(|| {
+            Error::new(Code::PathInvalid, "The current directory does not exist any more, or cannot be used.")
+                .next("Change to another directory, or give absolute paths and --root.")
+        })
+    }
+
+    /// The folders that may be reached.
+    pub(crate) fn roots(&self) -> Result<Vec<PathBuf>> {
+        let named = self.named_roots();
+        if !named.is_empty() {
+            return named.iter().map(|root| self.absolute(root)).collect();
+        }
+        let cwd = self.cwd()?;
+        // `.git` is a file in worktrees and submodules.
+        let repository = cwd.ancestors().find(|folder| folder.join(".git").exists());
+        Ok(vec![repository.unwrap_or(cwd).to_owned()])
+    }
+
+    /// The folders that were asked for. Not left to clap, which would split the option's values at colons too.
+    fn named_roots(&self) -> Vec<PathBuf> {
+        if !self.global.root.is_empty() {
+            return self.global.root.clone();
+        }
+        let variable = std::env::var_os("EMEND_ROOT").unwrap_or_default();
+        std::env::split_paths(&variable).filter(|root| !root.as_os_str().is_empty()).collect()
+    }
+
+    /// Where sessions are remembered. Without a home, in memory.
+    pub(crate) fn state(&self) -> State {
+        match &self.global.state {
+            Some(word) if word == Path::new("none") => State::Memory,
+            Some(directory) => self.absolute(directory).map_or(State::Memory, State::Directory),
+            None => {
+                let home = choose_base_strategy().ok().and_then(|base| base.state_dir());
+                home.map_or(State::Memory, |home| State::Directory(home.join(FOLDER)))
+            }
+        }
+    }
+
+    /// The user's own configuration file, whether it exists or not.
+    pub(crate) fn user_file() -> Option<PathBuf> {
+        choose_base_strategy().ok().map(|base| base.config_dir().join(FOLDER).join("config.toml"))
+    }
+
+    /// The user's configuration and the flags that belong to it. The engine adds the project's.
+    pub(crate) fn config(&self) -> Result<Config> {
+        let mut config = Config::default();
+        if let Some(path) = Desk::user_file() {
+            match std::fs::read_to_string(&path) {
+                Ok(text) => config = config.with_file(&text, &path.display().to_string(), true)?,
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {}
+                // It may hold rules that deny; to go on without them is not ours to decide.
+                Err(error) => return Err(io_error(&path.display().to_string(), &error)),
+            }
+        }
+        for glob in &self.global.allow {
+            config = config.allowing(glob, "--allow")?;
+        }
+        Ok(match self.global.durability {
+            Some(durability) => config.with_durability(durability),
+            None => config,
+        })
+    }
+
+    /// What a person at this desk could do about an error: the error itself speaks of the fields of calls.
+    pub(crate) fn advice(&self, error: &Error) -> Option<&'static str> {
+        Some(match error.code() {
+            Code::PathOutside if self.named_roots().is_empty() => "Or add --root with a folder that contains the file.",
+            Code::MatchAmbiguous => "On the command line: --all for every occurrence, --expect N for just so many.",
+            Code::ContentUnencodable | Code::ContentUndecodable => "On the command line: --encoding LABEL.",
+            Code::ReadRequired => "On the command line: emend read, in the same --session; or --unread allow.",
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,197 @@
+//! `emend doctor`: what this machine offers, and what is wrong.
+
+use crate::desk::Desk;
+use crate::show;
+use emendate::State;
+use emendate::core::Result;
+use emendate::fs::{Local, Probe, Store as _};
+use emendate::history::{Database, Limits, root_key};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// Names of configuration files in a root.
+const PROJECT_FILES: [&str; 2] = ["emend.toml", ".emend.toml"];
+
+/// What was found.
+#[derive(Default)]
+struct Findings {
+    roots: Vec<(PathBuf, Option<Probe>)>,
+    /// Configuration files that exist, and whose they are.
+    config: Vec<(PathBuf, &'static str)>,
+    /// Databases, and whether they open.
+    databases: Vec<(PathBuf, bool)>,
+    notices: Vec<String>,
+    problems: Vec<String>,
+}
+
+/// Looks, prints, and says with the exit status whether all is well.
+pub(crate) fn run(desk: &Desk<'_>, json: bool) -> Result<u8> {
+    let found = look(desk);
+    if json {
+        show::value(&as_json(desk, &found))?;
+    } else {
+        let mut out = show::stdout();
+        show::quiet_pipe(print(&mut out, desk, &found))?;
+    }
+    Ok(u8::from(!found.problems.is_empty()))
+}
+
+fn look(desk: &Desk<'_>) -> Findings {
+    let mut found = Findings::default();
+    let user = Desk::user_file().filter(|path| path.exists());
+    found.config.extend(user.map(|path| (path, "user")));
+    let roots = match desk.roots().and_then(|roots| Local::open(&roots)) {
+        Ok(local) => {
+            let roots: Vec<PathBuf> = local.roots().iter().map(|root| root.canonical.clone()).collect();
+            for (index, root) in roots.iter().enumerate() {
+                found.probe(root, local.probe(index));
+            }
+            roots
+        }
+        Err(error) => {
+            found.problems.push(error.to_string());
+            Vec::new()
+        }
+    };
+    for root in &roots {
+        let file = PROJECT_FILES.iter().map(|name| root.join(name)).find(|path| path.exists());
+        found.config.extend(file.map(|path| (path, "project")));
+    }
+    if let State::Directory(directory) = desk.state() {
+        for root in &roots {
+            found.database(&directory.join(root_key(root)));
+        }
+    }
+    match desk.open() {
+        Ok(engine) => found.notices.extend(engine.notices()),
+        // A root that cannot be opened has been told already.
+        Err(error) if !roots.is_empty() => found.problems.push(error.to_string()),
+        Err(_) => {}
+    }
+    found
+}
+
+impl Findings {
+    fn probe(&mut self, root: &Path, probe: Result<Probe>) {
+        let probe = match probe {
+            Ok(probe) => Some(probe),
+            Err(error) => {
+                self.problems.push(error.to_string());
+                None
+            }
+        };
+        if probe.as_ref().is_some_and(|probe| !probe.writable) {
+            self.problems.push(format!("{} is not writable: files can be read, but not edited.", root.display()));
+        }
+        self.roots.push((root.to_owned(), probe));
+    }
+
+    fn database(&mut self, directory: &Path) {
+        use emendate::history::Sessions as _;
+        let opened = Database::open(directory, Limits::default());
+        self.databases.push((directory.join("sessions.db"), opened.is_ok()));
+        match opened {
+            Ok(database) => self.notices.extend(database.notices()),
+            Err(error) => self.problems.push(format!("What was read cannot be remembered: {}", error.message())),
+        }
+    }
+}
+
+/// The machine this was built for.
+fn target() -> String {
+    let libc = if cfg!(target_env = "musl") {
+        "-musl"
+    } else if cfg!(target_env = "gnu") {
+        "-gnu"
+    } else {
+        ""
+    };
+    format!("{}-{}{libc}", std::env::consts::ARCH, std::env::consts::OS)
+}
+
+fn state_name(desk: &Desk<'_>) -> Option<PathBuf> {
+    match desk.state() {
+        State::Directory(directory) => Some(directory),
+        State::Memory => None,
+    }
+}
+
+fn as_json(desk: &Desk<'_>, found: &Findings) -> Value {
+    let text = |path: &Path| path.display().to_string();
+    let root = |(path, probe): &(PathBuf, Option<Probe>)| {
+        let mut out = json!({ "path": text(path) });
+        if let Some(probe) = probe {
+            out["fileSystem"] = probe.file_system.clone().into();
+            for (name, value, _) in abilities(probe) {
+                out[name] = value.into();
+            }
+        }
+        out
+    };
+    let config: Vec<Value> =
+        found.config.iter().map(|(path, owner)| json!({ "path": text(path), "owner": owner })).collect();
+    let databases: Vec<Value> =
+        found.databases.iter().map(|(path, opens)| json!({ "path": text(path), "opens": opens })).collect();
+    json!({
+        "ok": found.problems.is_empty(),
+        "version": env!("CARGO_PKG_VERSION"),
+        "target": target(),
+        "roots": found.roots.iter().map(root).collect::<Vec<Value>>(),
+        "config": config,
+        "session": desk.global.session,
+        "state": { "directory": state_name(desk).map(|path| text(&path)), "databases": databases },
+        "notices": found.notices,
+        "problems": found.problems,
+        "telemetry": false,
+    })
+}
+
+/// What a probe found: name for programs, value, name for people.
+fn abilities(probe: &Probe) -> [(&'static str, bool, &'static str); 5] {
+    [
+        ("writable", probe.writable, "writable"),
+        ("exchange", probe.exchange, "files can be exchanged at once"),
+        ("openat2", probe.openat2, "the kernel confines paths (openat2)"),
+        ("xattr", probe.xattr, "extended attributes"),
+        ("caseSensitive", probe.case_sensitive, "names differ by case"),
+    ]
+}
+
+fn print<W: std::io::Write>(out: &mut show::Paper<W>, desk: &Desk<'_>, found: &Findings) -> std::io::Result<()> {
+    out.heading(&format!("emend {} ({})", env!("CARGO_PKG_VERSION"), target()))?;
+    for (path, probe) in &found.roots {
+        let kind = probe.as_ref().map_or("could not be examined", |probe| &probe.file_system);
+        out.plain(&format!("root      {} ({kind})", path.display()))?;
+        for (_, yes, what) in probe.iter().flat_map(abilities) {
+            out.plain(&format!("          {} {what}", if yes { "yes" } else { "no " }))?;
+        }
+    }
+    for (path, owner) in &found.config {
+        out.plain(&format!("config    {} ({owner})", path.display()))?;
+    }
+    if found.config.is_empty() {
+        out.plain("config    no file; the defaults hold")?;
+    }
+    out.plain(&format!("session   {}", desk.global.session))?;
+    match state_name(desk) {
+        Some(directory) => out.plain(&format!("state     {}", directory.display()))?,
+        None => out.plain("state     in memory: reads are forgotten when the process ends")?,
+    }
+    for (path, opens) in &found.databases {
+        out.plain(&format!("          {} {}", if *opens { "opens" } else { "does not open:" }, path.display()))?;
+    }
+    out.plain("telemetry none: emend opens no network connection")?;
+    for notice in &found.notices {
+        out.plain(&format!("note      {notice}"))?;
+    }
+    for problem in &found.problems {
+        out.plain(&format!("problem   {}", problem.replace('\n', "\n          ")))?;
+    }
+    let count = found.problems.len();
+    out.heading(&match count {
+        0 => "All is well.".to_owned(),
+        1 => "One thing needs attention.".to_owned(),
+        _ => format!("{count} things need attention."),
+    })?;
+    out.flush()
+}

@@ -1,0 +1,174 @@
+//! `read`, `edit`, `multi-edit` and `write`: arguments become the input of the tool of that name.
+
+use crate::args::{EditArgs, Extras, MultiEditArgs, ReadArgs, WriteArgs};
+use crate::desk::Desk;
+use crate::{input, show};
+use emendate::core::formats::malformed;
+use emendate::core::{Code, Error, Result};
+use emendate::{Reply, SeedCodes, tool};
+use serde_json::{Map, Value};
+use std::path::{Path, PathBuf};
+
+/// A tool's name, the file as it was typed, and the rest of the input.
+pub(crate) struct Ask {
+    tool: &'static str,
+    path: PathBuf,
+    fields: Map<String, Value>,
+}
+
+/// Calls the tool and shows the reply; the exit status.
+pub(crate) fn run(desk: &Desk<'_>, ask: Result<Ask>) -> u8 {
+    let seed = ask.as_ref().ok().and_then(|ask| tool(ask.tool)).map_or(SeedCodes::None, |tool| tool.seed);
+    let failed = |error| Reply { result: Err(error), seed };
+    let opened = ask.and_then(|ask| Ok((desk.absolute(&ask.path).and_then(utf8)?, ask, desk.open()?)));
+    let (path, mut ask, engine) = match opened {
+        Ok(all) => all,
+        Err(error) => return show::reply(desk, &failed(error)),
+    };
+    ask.fields.insert("file_path".to_owned(), path.into());
+    let reply = engine.call(&desk.caller(), ask.tool, Value::Object(ask.fields));
+    let status = show::reply(desk, &reply);
+    show::notices(&engine);
+    status
+}
+
+fn utf8(path: PathBuf) -> Result<String> {
+    path.into_os_string().into_string().map_err(|path| {
+        Error::new(Code::PathInvalid, format!("The path {} is not UTF-8, so no call can name it.", path.display()))
+            .next("Rename the file, or make a link with another name to it.")
+    })
+}
+
+/// Fields of an input; those that were not given are left out.
+struct Fields(Map<String, Value>);
+
+impl Fields {
+    fn put(mut self, name: &str, value: Option<impl Into<Value>>) -> Fields {
+        if let Some(value) = value {
+            self.0.insert(name.to_owned(), value.into());
+        }
+        self
+    }
+
+    fn extras(self, extras: &Extras) -> Fields {
+        self.put("tag", extras.tag.clone()).put("encoding", extras.encoding.clone())
+    }
+}
+
+/// The input of `read`.
+pub(crate) fn read(args: &ReadArgs) -> Result<Ask> {
+    let (path, range) = range(&args.path)?;
+    let (mut offset, mut limit) = (args.offset, args.limit);
+    if let Some((from, lines)) = range {
+        if offset.is_some() || limit.is_some() {
+            return Err(usage("The lines are given twice.", "Use either PATH:A-B, or --offset and --limit."));
+        }
+        (offset, limit) = (Some(from), lines);
+    }
+    let fields = Fields(Map::new())
+        .put("offset", offset)
+        .put("limit", limit)
+        .put("format", args.format.clone())
+        .put("encoding", args.encoding.clone());
+    Ok(Ask { tool: "read", path, fields: fields.0 })
+}
+
+/// Lines that follow a path: the first, and how many.
+type Lines = (u64, Option<u64>);
+
+/// Splits `PATH:A-B` into the path, the first line and the number of lines. A file with just that name is meant as it is.
+fn range(path: &Path) -> Result<(PathBuf, Option<Lines>)> {
+    let whole = || Ok((path.to_owned(), None));
+    let Some((name, lines)) = path.to_str().and_then(|path| path.rsplit_once(':')) else { return whole() };
+    let (from, to) = lines.split_once('-').map_or((lines, None), |(from, to)| (from, Some(to)));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if name.is_empty() || from.is_empty() || !digits(from) || !to.is_none_or(digits) || path.exists() {
+        return whole();
+    }
+    let number = |text: &str| text.parse::<u64>().ok().filter(|&line| line > 0);
+    let wrong = || usage(&format!("`{lines}` is not a range of lines."), "Write PATH:A-B with 1 ≤ A ≤ B.");
+    let from = number(from).ok_or_else(wrong)?;
+    let lines = match to {
+        None => Some(1),
+        Some("") => None,
+        Some(to) => {
+            Some(number(to).and_then(|to| (to + 1).checked_sub(from)).filter(|&lines| lines > 0).ok_or_else(wrong)?)
+        }
+    };
+    Ok((name.into(), Some((from, lines))))
+}
+
+/// The input of `edit`.
+pub(crate) fn edit(args: &EditArgs) -> Result<Ask> {
+    let fields = match (old(args)?, new(args)?) {
+        (Some(old), Some(new)) => Fields(Map::new()).put("old_string", Some(old)).put("new_string", Some(new)),
+        _ => Fields(object(&input::stdin("a JSON object with old_string and new_string")?)?),
+    };
+    let fields = fields
+        .put("replace_all", args.all.then_some(true))
+        .put("expected_replacements", args.expect)
+        .put("match", args.matching.r#match.clone())
+        .extras(&args.extras);
+    Ok(Ask { tool: "edit", path: args.path.clone(), fields: fields.0 })
+}
+
+fn old(args: &EditArgs) -> Result<Option<String>> {
+    let both = [&args.old_file, &args.new_file].iter().all(|file| file.as_deref() == Some(Path::new("-")));
+    if both {
+        return Err(usage("Standard input cannot be both texts.", "Give one of them by a file or as an argument."));
+    }
+    given(args.old.as_ref(), args.old_file.as_deref(), "the text to replace")
+}
+
+fn new(args: &EditArgs) -> Result<Option<String>> {
+    given(args.new.as_ref(), args.new_file.as_deref(), "the new text")
+}
+
+fn given(argument: Option<&String>, file: Option<&Path>, what: &str) -> Result<Option<String>> {
+    match (argument, file) {
+        (Some(text), _) => Ok(Some(text.clone())),
+        (None, Some(file)) => input::text(file, what).map(Some),
+        (None, None) => Ok(None),
+    }
+}
+
+/// A JSON object that holds everything but the path.
+fn object(text: &str) -> Result<Map<String, Value>> {
+    if text.trim().is_empty() {
+        let next = "Give --old and --new, or {\"old_string\": …, \"new_string\": …} on standard input.";
+        return Err(usage("Nothing says what to replace.", next));
+    }
+    match serde_json::from_str(text).map_err(|error| malformed(&error))? {
+        Value::Object(fields) if fields.contains_key("file_path") => {
+            Err(usage("The file is given twice.", "Leave file_path out, or use `emend call edit`."))
+        }
+        Value::Object(fields) => Ok(fields),
+        _ => Err(usage("The input must be a JSON object.", "Send {\"old_string\": …, \"new_string\": …}.")),
+    }
+}
+
+/// The input of `multi_edit`.
+pub(crate) fn multi_edit(args: &MultiEditArgs) -> Result<Ask> {
+    let text = input::text(&args.edits, "a JSON array of edits")?;
+    let edits: Value = serde_json::from_str(&text).map_err(|error| malformed(&error))?;
+    if !edits.is_array() {
+        return Err(usage("The edits must be a JSON array.", "Send [{\"old_string\": …, \"new_string\": …}, …]."));
+    }
+    let fields = Fields(Map::new())
+        .put("edits", Some(edits))
+        .put("order", args.in_turn.then_some("in_turn"))
+        .put("match", args.matching.r#match.clone())
+        .extras(&args.extras);
+    Ok(Ask { tool: "multi_edit", path: args.path.clone(), fields: fields.0 })
+}
+
+/// The input of `write`.
+pub(crate) fn write(args: &WriteArgs) -> Result<Ask> {
+    let content = input::text(&args.from, "the text of the file")?;
+    let fields = Fields(Map::new()).put("content", Some(content)).extras(&args.extras);
+    Ok(Ask { tool: "write", path: args.path.clone(), fields: fields.0 })
+}
+
+fn usage(what: &str, next: &str) -> Error {
+    Error::new(Code::CallInvalid, what).next(next)
+}

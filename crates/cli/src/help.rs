@@ -1,0 +1,147 @@
+//! The texts that teach the command, and what is generated from its definition.
+
+use emendate::TOOLS as TABLE;
+use emendate::core::{Code, Error, Result};
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+pub(crate) const READ: &str = "\
+Examples:
+  emend read src/main.rs                  the first 2000 lines, numbered
+  emend read src/main.rs:40-80            lines 40 to 80
+  emend read notes.txt --format plain     the text alone
+  emend read old.txt --encoding latin1 --json";
+
+pub(crate) const EDIT: &str = "\
+Without --old and --old-file, standard input is read: {\"old_string\": …, \"new_string\": …}.
+An empty old text creates the file, or fills a blank one.
+
+Examples:
+  emend edit src/main.rs --old 'let x = 1;' --new 'let x = 2;'
+  emend edit src/main.rs --old foo --new bar --all --dry-run
+  emend edit a.txt --old-file before.txt --new-file after.txt
+  echo '{\"old_string\": \"a\", \"new_string\": \"b\"}' | emend edit a.txt";
+
+pub(crate) const MULTI_EDIT: &str = "\
+Examples:
+  echo '[{\"old_string\": \"a\", \"new_string\": \"b\"}]' | emend multi-edit a.txt
+  emend multi-edit a.txt --edits edits.json --in-turn";
+
+pub(crate) const WRITE: &str = "\
+Examples:
+  printf 'hello\\n' | emend write notes/hello.txt
+  emend write config.toml --from draft.toml --dry-run";
+
+pub(crate) const CALL: &str = "\
+Prints one JSON object, also for failures, and exits with the status of its code:
+  {\"ok\": true, \"text\": …, \"data\": {…}}
+  {\"ok\": false, \"code\": \"match.not_found\", \"seed_code\": 8, \"message\": …, \"evidence\": …,
+   \"next\": …, \"retryable\": false}
+A file must have been read in the session before it is edited (--unread allow lifts this).
+
+Examples:
+  emend call read '{\"file_path\": \"/work/a.txt\"}'
+  emend call edit - < call.json";
+
+pub(crate) const SERVE: &str = "\
+One engine answers all lines, in order. Blank lines are skipped; a line that is no call gets an answer too.
+
+Example:
+  $ emend serve --ndjson
+  {\"id\": 1, \"tool\": \"read\", \"input\": {\"file_path\": \"/work/a.txt\"}}
+  {\"id\":1,\"ok\":true,\"text\":\"     1\\thello\\n\",\"data\":{…}}";
+
+pub(crate) const MCP: &str = "\
+Examples:
+  claude mcp add emend -- emend mcp --root /work
+  emend mcp --profile claude              the names and fields of Claude Code's own tools";
+
+pub(crate) const TOOLS: &str = "\
+Examples:
+  emend tools
+  emend tools edit
+  emend tools --json --profile claude     for the tools array of a model's API";
+
+pub(crate) const TOUR: &str = "\
+Needs the sources of this repository. Works in a new folder among the temporary files, and
+leaves it for you to look at.";
+
+pub(crate) const DOCTOR: &str = "Exits with 0 when all is well, with 1 when something needs attention.";
+
+pub(crate) const COMPLETIONS: &str = "\
+Examples:
+  emend completions bash > ~/.local/share/bash-completion/completions/emend
+  emend completions zsh > \"${fpath[1]}/_emend\"
+  emend completions fish > ~/.config/fish/completions/emend.fish";
+
+pub(crate) const MAN: &str = "\
+Examples:
+  emend man | man -l -
+  emend man edit > emend-edit.1";
+
+const EXITS: &str = "\
+Exit status:
+   0  done
+   2  wrong usage, or a malformed call
+  10  text or file not found
+  11  text is ambiguous
+  12  the file changed since it was read
+  13  conflict with another writer
+  14  denied, or not read before
+  15  content that is not supported
+  16  an edit that cannot be parsed
+  17  another refusal of the edit (no change, overlap, count, schema)
+  20  input or output failed, nothing was changed
+  21  input or output failed, part was changed
+  22  another process holds the lock
+  70  a fault of emend itself
+
+Settings come from flags, then EMEND_* variables, then the project's emend.toml, then
+$XDG_CONFIG_HOME/emendate/config.toml. A project's file can tighten rules, never loosen them.
+There is no telemetry: emend opens no network connection.";
+
+/// What `emend --help` says beyond the list of commands.
+pub(crate) fn overview() -> String {
+    let mut out = String::from("Tools, for call, serve and mcp:\n");
+    for tool in TABLE {
+        let _ = writeln!(out, "  {:<12}{}", tool.name, tool.summary);
+    }
+    out.push('\n');
+    out.push_str(EXITS);
+    out
+}
+
+/// Prints the completions of a shell.
+pub(crate) fn completions(shell: clap_complete::Shell) -> Result<u8> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut crate::command(), "emend", &mut script);
+    print(&script)
+}
+
+/// Prints a manual page.
+pub(crate) fn man(name: Option<&str>) -> Result<u8> {
+    // Options that short help leaves out would stand here without a word.
+    let mut command = crate::command().mut_args(|arg| arg.hide_short_help(false));
+    command.build();
+    let page = match name {
+        None => command,
+        Some(name) => {
+            let found = command.find_subcommand(name).cloned().ok_or_else(|| {
+                Error::new(Code::CallInvalid, format!("There is no command `{name}`."))
+                    .next("See `emend --help` for the commands.")
+            })?;
+            // Pages are named as in git: emend-edit(1).
+            found.display_name(format!("emend-{name}")).name(format!("emend-{name}"))
+        }
+    };
+    let mut roff = Vec::new();
+    let rendered = clap_mangen::Man::new(page).render(&mut roff);
+    rendered.map_err(|error| crate::io_error("manual page", &error))?;
+    print(&roff)
+}
+
+fn print(bytes: &[u8]) -> Result<u8> {
+    let mut out = std::io::stdout().lock();
+    crate::show::quiet_pipe(out.write_all(bytes).and_then(|()| out.flush()))?;
+    Ok(0)
+}

@@ -1,0 +1,145 @@
+//! The doors for programs: one call, calls line by line, and MCP.
+
+use crate::args::{CallArgs, McpArgs};
+use crate::desk::Desk;
+use crate::{input, io_error, show};
+use emendate::core::formats::malformed;
+use emendate::core::{Code, Error, Result};
+use emendate::{Caller, Engine, MAX_INPUT, Reply, SeedCodes, tool};
+use serde_json::{Map, Value};
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
+
+/// Bytes of a request line: a call's input, and its envelope.
+const MAX_LINE: usize = MAX_INPUT + 4096;
+
+/// `emend call`: one JSON object on standard output, whatever happens; the exit status.
+pub(crate) fn call(desk: &Desk<'_>, args: &CallArgs) -> u8 {
+    let seed = tool(&args.tool).map_or(SeedCodes::None, |tool| tool.seed);
+    let text = if args.input == "-" { input::stdin("the tool's input as JSON") } else { Ok(args.input.clone()) };
+    match text.and_then(|text| Ok((text, desk.open()?))) {
+        Ok((text, engine)) => {
+            let status = show::json(&engine.call_json(&desk.caller(), &args.tool, &text));
+            show::notices(&engine);
+            status
+        }
+        Err(error) => show::json(&Reply { result: Err(error), seed }),
+    }
+}
+
+/// `emend mcp`: serves until the input ends.
+pub(crate) fn mcp(desk: &Desk<'_>, args: &McpArgs) -> Result<u8> {
+    let engine = desk.open()?;
+    show::notices(&engine);
+    let options = emendate_mcp::Options { profile: args.profile, structured: args.structured };
+    emendate_mcp::serve(engine, desk.caller(), options)?;
+    Ok(0)
+}
+
+/// `emend serve --ndjson`: answers every line in order until the input ends.
+pub(crate) fn serve(desk: &Desk<'_>) -> Result<u8> {
+    let engine = desk.open()?;
+    show::notices(&engine);
+    let caller = desk.caller();
+    let mut requests = BufReader::with_capacity(64 << 10, io::stdin().lock());
+    let mut replies = BufWriter::with_capacity(64 << 10, io::stdout().lock());
+    let mut line = Vec::new();
+    loop {
+        let fits = match read_line(&mut requests, &mut line) {
+            Ok(Some(fits)) => fits,
+            Ok(None) => break,
+            Err(error) => return Err(io_error("standard input", &error)),
+        };
+        let blank = line.iter().all(u8::is_ascii_whitespace);
+        if fits && blank {
+            continue;
+        }
+        let answered = answer(&engine, &caller, &line, fits);
+        let mut written = serde_json::to_writer(&mut replies, &answered).map_err(io::Error::from);
+        written = written.and_then(|()| replies.write_all(b"\n"));
+        // A whole request that is already here is answered before anybody is told; half a one may be waiting for us.
+        if !requests.buffer().contains(&b'\n') {
+            written = written.and_then(|()| replies.flush());
+        }
+        match written {
+            Ok(()) => show::notices(&engine),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(0),
+            Err(error) => return Err(show::unshown(&error)),
+        }
+    }
+    show::quiet_pipe(replies.flush())?;
+    Ok(0)
+}
+
+/// Reads one line into `line`, without its end; false when it was too long and has been skipped. `None` at the end.
+fn read_line(requests: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<bool>> {
+    // One very large request must not keep its memory for good.
+    line.shrink_to(1 << 20);
+    line.clear();
+    let read = io::Read::take(&mut *requests, MAX_LINE as u64 + 1).read_until(b'\n', line)?;
+    if read == 0 {
+        return Ok(None);
+    }
+    if line.last() == Some(&b'\n') {
+        line.pop();
+    } else if line.len() > MAX_LINE {
+        skip_line(requests)?;
+    }
+    Ok(Some(line.len() <= MAX_LINE))
+}
+
+fn skip_line(requests: &mut impl BufRead) -> io::Result<()> {
+    loop {
+        let buffer = requests.fill_buf()?;
+        let (len, end) = (buffer.len(), buffer.iter().position(|&byte| byte == b'\n'));
+        requests.consume(end.map_or(len, |at| at + 1));
+        if len == 0 || end.is_some() {
+            return Ok(());
+        }
+    }
+}
+
+/// The reply line to a request line.
+fn answer(engine: &Engine, caller: &Caller, line: &[u8], fits: bool) -> Value {
+    let (id, reply) = if fits {
+        match request(line) {
+            Ok((id, name, input)) => (id, engine.call(caller, &name, input)),
+            Err((id, error)) => (id, refused(error)),
+        }
+    } else {
+        let error = Error::new(Code::CallTooLarge, format!("The line has more than {MAX_LINE} bytes."));
+        (Value::Null, refused(error.next("Send smaller edits in several calls.")))
+    };
+    let mut out = Map::new();
+    out.insert("id".to_owned(), id);
+    if let Value::Object(fields) = reply.to_json() {
+        out.extend(fields);
+    }
+    Value::Object(out)
+}
+
+fn refused(error: Error) -> Reply {
+    Reply { result: Err(error), seed: SeedCodes::None }
+}
+
+/// Takes a request apart: id, tool, input. A failure keeps the id where it could be read.
+fn request(line: &[u8]) -> Result<(Value, String, Value), (Value, Error)> {
+    let wrong = |what: &str| {
+        Error::new(Code::CallInvalid, what)
+            .next(r#"Send {"id": 1, "tool": "read", "input": {"file_path": "/a"}} on one line."#)
+    };
+    let value = serde_json::from_slice(line).map_err(|error| (Value::Null, malformed(&error)))?;
+    let Value::Object(mut fields) = value else {
+        return Err((Value::Null, wrong("A request is a JSON object.")));
+    };
+    let id = fields.shift_remove("id").unwrap_or(Value::Null);
+    let name = match fields.shift_remove("tool") {
+        Some(Value::String(name)) => name,
+        Some(_) => return Err((id, wrong("The field `tool` must be a string."))),
+        None => return Err((id, wrong("The request names no `tool`."))),
+    };
+    let input = fields.shift_remove("input").unwrap_or_else(|| Value::Object(Map::new()));
+    match fields.keys().next() {
+        Some(unknown) => Err((id, wrong(&format!("A request has no field `{unknown}`.")))),
+        None => Ok((id, name, input)),
+    }
+}

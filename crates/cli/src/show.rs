@@ -1,0 +1,259 @@
+//! Replies for people and for programs: results on standard output, everything else on standard error.
+
+use crate::args::When;
+use crate::desk::Desk;
+use crate::io_error;
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
+use emendate::core::{Code, Error, Result};
+use emendate::{Answer, Engine, Reply};
+use serde_json::Value;
+use std::borrow::Cow;
+use std::io::{self, BufWriter, IsTerminal as _, Write};
+
+const PLAIN: Style = Style::new();
+const BOLD: Style = Style::new().bold();
+const BAD: Style = AnsiColor::Red.on_default().bold();
+const NOTE: Style = AnsiColor::Yellow.on_default().bold();
+const RANGE: Style = AnsiColor::Cyan.on_default();
+const REMOVED: Style = AnsiColor::Red.on_default();
+const ADDED: Style = AnsiColor::Green.on_default();
+
+/// Settles colours for both streams.
+pub(crate) fn choose_color(when: When) {
+    let forced = || std::env::var_os("FORCE_COLOR").is_some_and(|it| !it.is_empty() && it != "0");
+    // https://no-color.org goes first; anstream knows the other variables by itself.
+    let barred = || std::env::var_os("NO_COLOR").is_some_and(|it| !it.is_empty());
+    match when {
+        When::Always => ColorChoice::Always,
+        When::Never => ColorChoice::Never,
+        When::Auto if !barred() && forced() => ColorChoice::Always,
+        When::Auto => ColorChoice::Auto,
+    }
+    .write_global();
+}
+
+/// A stream with or without colours. Text passes through as it is: a file's own escape sequences are content.
+pub(crate) struct Paper<W: Write> {
+    out: W,
+    color: bool,
+    /// A terminal would obey control characters of the text; it gets pictures of them.
+    terminal: bool,
+}
+
+/// Standard output for people, buffered.
+pub(crate) fn stdout() -> Paper<BufWriter<io::StdoutLock<'static>>> {
+    let out = io::stdout().lock();
+    let color = AutoStream::choice(&out) != ColorChoice::Never;
+    let terminal = out.is_terminal();
+    Paper { out: BufWriter::new(out), color, terminal }
+}
+
+fn stderr() -> Paper<BufWriter<io::StderrLock<'static>>> {
+    let out = io::stderr().lock();
+    let color = AutoStream::choice(&out) != ColorChoice::Never;
+    let terminal = out.is_terminal();
+    Paper { out: BufWriter::new(out), color, terminal }
+}
+
+impl<W: Write> Paper<W> {
+    /// Writes text in a style.
+    pub(crate) fn put(&mut self, style: Style, text: &str) -> io::Result<()> {
+        let text = if self.terminal { harmless(text) } else { Cow::Borrowed(text) };
+        if self.color && style != PLAIN {
+            write!(self.out, "{style}{text}{style:#}")
+        } else {
+            self.out.write_all(text.as_bytes())
+        }
+    }
+
+    /// Writes one line in a style.
+    pub(crate) fn line(&mut self, style: Style, text: &str) -> io::Result<()> {
+        self.put(style, text)?;
+        self.out.write_all(b"\n")
+    }
+
+    /// A line of plain text.
+    pub(crate) fn plain(&mut self, text: &str) -> io::Result<()> {
+        self.line(PLAIN, text)
+    }
+
+    /// A heading.
+    pub(crate) fn heading(&mut self, text: &str) -> io::Result<()> {
+        self.line(BOLD, text)
+    }
+
+    /// Passes everything on.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
+    /// A label for what follows.
+    pub(crate) fn label(&mut self, text: &str) -> io::Result<()> {
+        self.line(RANGE, text)
+    }
+
+    /// Whether something holds.
+    pub(crate) fn verdict(&mut self, holds: bool, what: &str) -> io::Result<()> {
+        let (style, mark) = if holds { (ADDED, "   ✓") } else { (BAD, "   ✗ this should be:") };
+        self.put(style, mark)?;
+        self.plain(&format!(" {what}"))
+    }
+
+    /// The coloured unified diff of a reply, if it has one; `margin` goes before each line.
+    pub(crate) fn diff(&mut self, margin: &str, answer: &Answer) -> io::Result<()> {
+        let hunks = answer.data.get("structuredPatch").and_then(Value::as_array).filter(|hunks| !hunks.is_empty());
+        let Some(hunks) = hunks else { return Ok(()) };
+        let path = answer.data.get("filePath").and_then(Value::as_str).unwrap_or_default();
+        let created = answer.data.get("type").and_then(Value::as_str) == Some("create");
+        self.line(BOLD, &format!("{margin}--- {}", if created { "/dev/null" } else { path }))?;
+        self.line(BOLD, &format!("{margin}+++ {path}"))?;
+        for hunk in hunks {
+            let range = |start: &str, lines: &str| {
+                let number = |key: &str| hunk.get(key).and_then(Value::as_u64).unwrap_or(0);
+                match number(lines) {
+                    1 => number(start).to_string(),
+                    count => format!("{},{count}", number(start)),
+                }
+            };
+            let (old, new) = (range("oldStart", "oldLines"), range("newStart", "newLines"));
+            self.line(RANGE, &format!("{margin}@@ -{old} +{new} @@"))?;
+            for line in hunk.get("lines").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str) {
+                let style = match line.as_bytes().first() {
+                    Some(b'-') => REMOVED,
+                    Some(b'+') => ADDED,
+                    _ => PLAIN,
+                };
+                self.put(PLAIN, margin)?;
+                self.line(style, line)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A reply's answer: what changed as a diff where there is one, else the text.
+    pub(crate) fn answer(&mut self, answer: &Answer) -> io::Result<()> {
+        if answer.data.contains_key("structuredPatch") {
+            self.put(PLAIN, answer.text.lines().next().unwrap_or_default())?;
+            self.out.write_all(b"\n")?;
+            for note in answer.data.get("notes").and_then(Value::as_array).into_iter().flatten() {
+                self.put(NOTE, "note")?;
+                self.plain(&format!(": {}", note.as_str().unwrap_or_default()))?;
+            }
+            return self.diff("", answer);
+        }
+        self.put(PLAIN, &answer.text)?;
+        if answer.text.ends_with('\n') { Ok(()) } else { self.out.write_all(b"\n") }
+    }
+
+    /// An error for a person; `advice` is one more line of what to do.
+    pub(crate) fn error(&mut self, error: &Error, advice: Option<&str>) -> io::Result<()> {
+        self.put(BAD, "error")?;
+        self.plain(&format!(": {} [{}]", error.message(), error.code().as_str()))?;
+        for line in error.evidence_text().lines() {
+            self.plain(&format!("  {line}"))?;
+        }
+        for next in [error.next_step(), advice.unwrap_or_default()].into_iter().filter(|next| !next.is_empty()) {
+            self.put(BOLD, "next")?;
+            self.plain(&format!(": {next}"))?;
+        }
+        Ok(())
+    }
+}
+
+/// Control characters as pictures, but for line ends and tabs.
+fn harmless(text: &str) -> Cow<'_, str> {
+    let harmful = |char: char| char.is_control() && char != '\n' && char != '\t';
+    if !text.contains(harmful) {
+        return Cow::Borrowed(text);
+    }
+    let picture = |char: char| match u32::from(char) {
+        code @ 0..0x20 => char::from_u32(0x2400 + code).unwrap_or(char::REPLACEMENT_CHARACTER),
+        0x7F => '␡',
+        _ => char::REPLACEMENT_CHARACTER,
+    };
+    Cow::Owned(text.chars().map(|char| if harmful(char) { picture(char) } else { char }).collect())
+}
+
+/// Shows a reply as the flags ask for; the exit status.
+pub(crate) fn reply(desk: &Desk<'_>, reply: &Reply) -> u8 {
+    if desk.global.json {
+        return json(reply);
+    }
+    match &reply.result {
+        Ok(answer) => {
+            let mut out = stdout();
+            let shown = out.answer(answer).and_then(|()| out.flush());
+            status(reply, shown)
+        }
+        Err(error) => {
+            let mut out = stderr();
+            // There is nowhere left to say that this failed.
+            let _ = out.error(error, desk.advice(error)).and_then(|()| out.flush());
+            reply.exit()
+        }
+    }
+}
+
+/// Shows a reply as one JSON object; the exit status.
+pub(crate) fn json(reply: &Reply) -> u8 {
+    status(reply, line(&reply.to_json()))
+}
+
+/// The exit status of a reply, unless its success could not be shown.
+fn status(reply: &Reply, shown: io::Result<()>) -> u8 {
+    match shown {
+        Err(failure) if reply.result.is_ok() && failure.kind() != io::ErrorKind::BrokenPipe => {
+            let failure = unshown(&failure);
+            error(&failure);
+            failure.code().exit()
+        }
+        _ => reply.exit(),
+    }
+}
+
+/// The error for an answer that did not get out: what it tells of is done all the same.
+pub(crate) fn unshown(failure: &io::Error) -> Error {
+    Error::new(Code::IoPartial, format!("The call was done, but its answer could not be written: {failure}."))
+        .next("Read the file to see its state.")
+}
+
+/// Prints JSON on one line.
+pub(crate) fn value(value: &Value) -> Result<()> {
+    quiet_pipe(line(value))
+}
+
+fn line(value: &Value) -> io::Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    serde_json::to_writer(&mut out, value)?;
+    out.write_all(b"\n")?;
+    out.flush()
+}
+
+/// Shows an error on standard error.
+pub(crate) fn error(error: &Error) {
+    let mut out = stderr();
+    // There is nowhere left to say that this failed.
+    let _ = out.error(error, None).and_then(|()| out.flush());
+}
+
+/// Shows a remark on standard error.
+pub(crate) fn note(text: &str) {
+    let mut out = stderr();
+    let _ = out.put(NOTE, "note").and_then(|()| out.plain(&format!(": {text}"))).and_then(|()| out.flush());
+}
+
+/// Shows what the engine has to say beside its replies.
+pub(crate) fn notices(engine: &Engine) {
+    for notice in engine.notices() {
+        note(&notice);
+    }
+}
+
+/// A reader that went away, as `head` does, is no failure.
+pub(crate) fn quiet_pipe(result: io::Result<()>) -> Result<()> {
+    match result {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(io_error("standard output", &error)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,135 @@
+//! What is around the tools: help, lists, colours, configuration, tour and doctor.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests look at the disk and start processes")]
+
+mod bed;
+
+use bed::Bed;
+use serde_json::Value;
+
+const ESC: char = '\u{1b}';
+
+#[test]
+fn help_teaches() {
+    let bed = Bed::new();
+    let long = bed.run(&["--help"]).exits(0).out;
+    for part in ["Exit status", "11  text is ambiguous", "multi_edit", "--root", "telemetry", "EMEND_SESSION"] {
+        assert!(long.contains(part), "{part}");
+    }
+    for command in ["read", "edit", "multi-edit", "write", "call", "serve", "mcp", "tools", "completions", "man"] {
+        let help = bed.run(&[command, "--help"]).exits(0).out;
+        assert!(help.contains("Example"), "{command}: {help}");
+        assert!(long.contains(command), "{command}");
+    }
+    for args in [&["tour", "--help"][..], &["doctor", "--help"], &["help", "edit"], &["--version"], &["-h"]] {
+        assert!(!bed.run(args).exits(0).out.is_empty(), "{args:?}");
+    }
+}
+
+#[test]
+fn tools_are_listed_and_shown() {
+    let bed = Bed::new();
+    let list = bed.run(&["tools"]).exits(0).out;
+    let all = bed.run(&["tools", "--json"]).exits(0).json();
+    for tool in all.as_array().unwrap() {
+        let name = tool["name"].as_str().unwrap();
+        assert!(list.contains(name) && tool["inputSchema"]["properties"].is_object(), "{name}");
+        let page = bed.run(&["tools", name]).exits(0).out;
+        assert!(page.contains("file_path") && page.contains("Example"), "{page}");
+        assert_eq!(&bed.run(&["tools", name, "--json"]).exits(0).json(), tool);
+    }
+    let claude = bed.run(&["tools", "--json", "--profile", "claude"]).exits(0).json();
+    let names: Vec<&str> = claude.as_array().unwrap().iter().filter_map(|tool| tool["name"].as_str()).collect();
+    assert!(names.contains(&"MultiEdit"), "{names:?}");
+    bed.run(&["tools", "Edit", "--profile", "claude"]).exits(0);
+    assert!(bed.run(&["tools", "nope"]).exits(2).err.contains("multi_edit"));
+    assert_eq!(bed.run(&["tools", "nope", "--json"]).exits(2).json()["code"], "call.unknown_tool");
+}
+
+#[test]
+fn completions_and_manual_pages() {
+    let bed = Bed::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        assert!(bed.run(&["completions", shell]).exits(0).out.contains("multi-edit"), "{shell}");
+    }
+    bed.run(&["completions", "csh"]).exits(2);
+    assert!(bed.run(&["man"]).exits(0).out.contains(".TH emend 1"));
+    assert!(bed.run(&["man"]).out.contains("Where sessions are remembered"));
+    assert!(bed.run(&["man", "edit"]).exits(0).out.contains("emend\\-edit"));
+    bed.run(&["man", "nope"]).exits(2);
+}
+
+#[test]
+fn colours() {
+    let bed = Bed::with("a\n");
+    let dry = |variables: &[(&str, &str)], more: &[&str]| {
+        let mut command = bed.command(&[&["edit", "a.txt", "--old", "a", "--new", "b", "--dry-run"], more].concat());
+        command.envs(variables.iter().copied());
+        bed::feed(command, b"").exits(0).out
+    };
+    assert!(!dry(&[], &[]).contains(ESC), "no terminal");
+    let colored = dry(&[], &["--color", "always"]);
+    assert!(
+        colored.contains("\u{1b}[31m-a") && colored.contains("\u{1b}[32m+b") && colored.contains("\u{1b}[36m@@"),
+        "{colored}"
+    );
+    assert!(dry(&[("FORCE_COLOR", "1")], &[]).contains(ESC));
+    assert!(dry(&[("CLICOLOR_FORCE", "1")], &[]).contains(ESC));
+    assert!(dry(&[("EMEND_COLOR", "always")], &[]).contains(ESC));
+    assert!(!dry(&[("FORCE_COLOR", "1"), ("NO_COLOR", "1")], &[]).contains(ESC));
+    assert!(!dry(&[("FORCE_COLOR", "1")], &["--color", "never"]).contains(ESC));
+    assert!(dry(&[("NO_COLOR", "1")], &["--color", "always"]).contains(ESC));
+    let error = bed.run(&["read", "gone", "--color", "always"]).exits(10).err;
+    assert!(error.starts_with("\u{1b}[1m\u{1b}[31merror\u{1b}[0m: "), "{error:?}");
+    // A file's own escape sequences are content where no terminal would obey them.
+    bed.put("esc.txt", "\u{1b}[31mred\n");
+    assert!(bed.run(&["read", "esc.txt", "--color", "never"]).exits(0).out.contains("\u{1b}[31mred"));
+}
+
+#[test]
+fn configuration_of_the_user_and_the_project() {
+    let bed = Bed::with("a\n");
+    let config = bed.beside("home/.config/emendate");
+    std::fs::create_dir_all(&config).unwrap();
+    std::fs::write(config.join("config.toml"), "[policy]\ndeny = ['a.txt']\n").unwrap();
+    assert!(bed.run(&["read", "a.txt"]).exits(14).err.contains("config.toml"));
+    std::fs::write(config.join("config.toml"), "[policy]\nallow = ['.env']\n").unwrap();
+    bed.put(".env", "x\n");
+    bed.run(&["read", ".env"]).exits(0);
+    bed.put("emend.toml", "[policy]\nallow = ['.git']\n");
+    assert!(bed.run(&["read", "a.txt"]).exits(0).err.starts_with("note: "));
+    bed.put("emend.toml", "[policy]\ndney = []\n");
+    assert!(bed.run(&["read", "a.txt"]).exits(2).err.contains("dney"));
+    bed.run(&["doctor"]).exits(1);
+}
+
+#[test]
+fn the_tour_behaves() {
+    let bed = Bed::new();
+    let ran = bed.run(&["tour"]).exits(0);
+    for part in ["match.ambiguous", "merged", "edit.dependency", "read.required", "steps behaved", "scratch folder"] {
+        assert!(ran.out.contains(part), "{part}\n{}", ran.out);
+    }
+    assert!(!ran.out.contains('✗') && ran.out.matches('✓').count() >= 8, "{}", ran.out);
+    let scratch = ran.out.lines().last().and_then(|line| line.split_whitespace().nth(4)).unwrap().trim_end_matches(';');
+    assert!(std::path::Path::new(scratch).join("work/notes/tour.md").is_file(), "{scratch}");
+}
+
+#[test]
+fn doctor_reports() {
+    let bed = Bed::new();
+    let found = bed.run(&["doctor", "--json"]).exits(0).json();
+    assert!(found["ok"] == true && found["telemetry"] == false && found["version"].is_string());
+    assert_eq!(found["roots"][0]["path"], bed.work().display().to_string());
+    assert_eq!(
+        (&found["roots"][0]["writable"], &found["state"]["databases"][0]["opens"]),
+        (&true.into(), &true.into())
+    );
+    let people = bed.run(&["doctor"]).exits(0).out;
+    assert!(people.contains("telemetry none") && people.contains("All is well"), "{people}");
+    bed.put("file", "");
+    let broken = bed.run(&["doctor", "--json", "--state", &bed.path("file/state")]).exits(1).json();
+    assert_eq!(broken["state"]["databases"][0]["opens"], false);
+    let lost = bed.run(&["doctor", "--json", "--root", "gone"]).exits(1).json();
+    assert!(lost["problems"][0].as_str().unwrap().contains("gone"), "{lost}");
+    assert_eq!(bed.run(&["doctor", "--json", "--state", "none"]).exits(0).json()["state"]["directory"], Value::Null);
+}

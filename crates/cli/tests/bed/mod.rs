@@ -1,0 +1,137 @@
+//! A bed for the tests: a scratch workspace, its state, and the real binary run in them.
+#![allow(dead_code, clippy::unwrap_used, reason = "each test file uses its part; what fails here fails the test")]
+
+use serde_json::Value;
+use std::fs;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A workspace of one test; removed with it.
+pub(crate) struct Bed {
+    base: PathBuf,
+}
+
+impl Bed {
+    /// An empty workspace.
+    pub(crate) fn new() -> Bed {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("emend-test-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let base = std::env::temp_dir().canonicalize().unwrap().join(name);
+        fs::create_dir_all(base.join("work")).unwrap();
+        Bed { base }
+    }
+
+    /// A workspace with one file `a.txt`.
+    pub(crate) fn with(text: &str) -> Bed {
+        let bed = Bed::new();
+        bed.put("a.txt", text);
+        bed
+    }
+
+    /// The root.
+    pub(crate) fn work(&self) -> PathBuf {
+        self.base.join("work")
+    }
+
+    /// A path beside the root.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.base.join(name)
+    }
+
+    /// A path in the root, as text.
+    pub(crate) fn path(&self, name: &str) -> String {
+        self.work().join(name).display().to_string()
+    }
+
+    /// Writes a file in the root.
+    pub(crate) fn put(&self, name: &str, text: impl AsRef<[u8]>) {
+        let path = self.work().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// The text of a file in the root.
+    pub(crate) fn get(&self, name: &str) -> String {
+        fs::read_to_string(self.work().join(name)).unwrap()
+    }
+
+    /// The command, in the root, with nothing of the caller's environment that could matter.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_emend"));
+        command.args(args).current_dir(self.work()).env_clear();
+        command.env("HOME", self.beside("home")).env("TMPDIR", &self.base).env("PATH", "/usr/bin:/bin");
+        command.env("EMEND_STATE", self.beside("state"));
+        command
+    }
+
+    /// Runs it with nothing to read.
+    pub(crate) fn run(&self, args: &[&str]) -> Ran {
+        self.feed(args, b"")
+    }
+
+    /// Runs it with this on standard input.
+    pub(crate) fn feed(&self, args: &[&str], input: impl AsRef<[u8]>) -> Ran {
+        feed(self.command(args), input.as_ref())
+    }
+
+    /// `emend call` with this input.
+    pub(crate) fn call(&self, tool: &str, input: &Value) -> Ran {
+        self.feed(&["call", tool], input.to_string())
+    }
+}
+
+impl Drop for Bed {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.base);
+    }
+}
+
+/// Runs a command with this on standard input.
+pub(crate) fn feed(mut command: Command, input: &[u8]) -> Ran {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let output = std::thread::scope(|scope| {
+        // Both ends are served at once, so that neither pipe fills up. A child that does not read ends early.
+        scope.spawn(move || stdin.write_all(input));
+        child.wait_with_output().unwrap()
+    });
+    Ran::of(&output)
+}
+
+/// What a run left.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    /// Exit status.
+    pub(crate) code: i32,
+    /// Standard output.
+    pub(crate) out: String,
+    /// Standard error.
+    pub(crate) err: String,
+}
+
+impl Ran {
+    fn of(output: &Output) -> Ran {
+        Ran {
+            code: output.status.code().unwrap_or(-1),
+            out: String::from_utf8(output.stdout.clone()).unwrap(),
+            err: String::from_utf8(output.stderr.clone()).unwrap(),
+        }
+    }
+
+    /// Standard output as one JSON object.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        assert_eq!(self.out.matches('\n').count(), 1, "{self:?}");
+        serde_json::from_str(&self.out).unwrap()
+    }
+
+    /// Asserts the exit status.
+    #[track_caller]
+    pub(crate) fn exits(self, code: i32) -> Ran {
+        assert_eq!(self.code, code, "{self:?}");
+        self
+    }
+}

@@ -1,0 +1,233 @@
+//! read, edit, multi-edit and write, as a person types them.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests look at the disk and start processes")]
+
+mod bed;
+
+use bed::Bed;
+use serde_json::json;
+
+#[test]
+fn read_shows_lines() {
+    let bed = Bed::with("one\ntwo\nthree\n");
+    assert_eq!(bed.run(&["read", "a.txt"]).exits(0).out, "     1\tone\n     2\ttwo\n     3\tthree\n");
+    for args in [&["read", "a.txt:2-3"][..], &["read", "a.txt:2-"], &["read", "a.txt", "--offset", "2", "--limit", "2"]]
+    {
+        assert_eq!(bed.run(args).exits(0).out, "     2\ttwo\n     3\tthree\n", "{args:?}");
+    }
+    assert_eq!(bed.run(&["read", "a.txt:2", "--format", "plain"]).exits(0).out, "two\n");
+    assert!(bed.run(&["read", "a.txt:3-2"]).exits(2).err.contains("A ≤ B"));
+    bed.run(&["read", "a.txt:0"]).exits(2);
+    bed.run(&["read", "a.txt:1-2", "--limit", "1"]).exits(2);
+    bed.run(&["read", "a.txt:99999999999999999999"]).exits(2);
+    bed.run(&["read", "a.txt:9-"]).exits(10);
+    bed.put("odd:1-2", "itself\n");
+    assert!(bed.run(&["read", "odd:1-2"]).exits(0).out.contains("itself"));
+    assert!(bed.run(&["read", "a.txt", "--format", "no"]).exits(2).err.contains("numbered, plain"));
+}
+
+#[test]
+fn relative_paths_start_at_the_current_folder() {
+    let bed = Bed::with("top\n");
+    bed.put("sub/b.txt", "below\n");
+    std::fs::create_dir(bed.work().join(".git")).unwrap();
+    let from_sub = |args: &[&str]| {
+        let mut command = bed.command(args);
+        command.current_dir(bed.work().join("sub"));
+        bed::feed(command, b"")
+    };
+    assert!(from_sub(&["read", "b.txt"]).exits(0).out.contains("below"));
+    // The enclosing repository is the root, so the folder above can be reached, but nothing beside it.
+    assert!(from_sub(&["read", "../a.txt"]).exits(0).out.contains("top"));
+    let outside = from_sub(&["read", "../../x.txt"]).exits(14);
+    assert!(outside.err.contains("[path.outside]") && outside.err.contains("--root"), "{outside:?}");
+    assert!(from_sub(&["read", "c.txt"]).exits(10).err.contains("file.not_found"));
+    let root = bed.beside("");
+    std::fs::write(bed.beside("x.txt"), "beside\n").unwrap();
+    assert!(from_sub(&["read", "../../x.txt", "--root", root.to_str().unwrap()]).exits(0).out.contains("beside"));
+    let mut command = bed.command(&["read", "../x.txt"]);
+    command.env("EMEND_ROOT", &root);
+    bed::feed(command, b"").exits(0);
+}
+
+#[test]
+fn edit_by_arguments_files_and_standard_input() {
+    let bed = Bed::with("one two\nthree\n");
+    let ran = bed.run(&["edit", "a.txt", "--old", "two", "--new", "2"]).exits(0);
+    assert!(ran.out.contains("-one two\n+one 2\n three\n") && ran.out.contains("@@ -1,2 +1,2 @@"), "{}", ran.out);
+    assert_eq!((ran.err.as_str(), bed.get("a.txt").as_str()), ("", "one 2\nthree\n"));
+    bed.put("old", "one 2\n");
+    bed.put("new", "uno\n");
+    bed.run(&["edit", "a.txt", "--old-file", "old", "--new-file", "new"]).exits(0);
+    assert_eq!(bed.get("a.txt"), "uno\nthree\n");
+    bed.feed(&["edit", "a.txt", "--old-file", "-", "--new", ""], "three\n").exits(0);
+    assert_eq!(bed.get("a.txt"), "uno\n");
+    bed.feed(&["edit", "a.txt"], r#"{"old_string": "uno", "new_string": "- - -"}"#).exits(0);
+    bed.run(&["edit", "a.txt", "--old", "-", "--new", "-x", "--all"]).exits(0);
+    assert_eq!(bed.get("a.txt"), "-x -x -x\n");
+    bed.run(&["edit", "a.txt", "--old", "-x", "--new", "y", "--expect", "2"]).exits(17);
+    bed.run(&["edit", "a.txt", "--old", "-x", "--new", "y", "--expect", "3"]).exits(0);
+    bed.run(&["edit", "made.txt", "--old", "", "--new", "new\n"]).exits(0);
+    assert_eq!(bed.get("made.txt"), "new\n");
+}
+
+#[test]
+fn usage_errors_exit_with_2() {
+    let bed = Bed::with("a\n");
+    let wrong: [&[&str]; 9] = [
+        &["edit", "a.txt", "--old", "a"],
+        &["edit", "a.txt", "--new", "a"],
+        &["edit", "a.txt", "--old", "a", "--old-file", "b", "--new", "c"],
+        &["edit", "a.txt", "--old-file", "-", "--new-file", "-"],
+        &["edit"],
+        &["frobnicate"],
+        &["read", "a.txt", "--colour", "red"],
+        &["--on-stale", "maybe", "read", "a.txt"],
+        &[],
+    ];
+    for args in wrong {
+        assert!(!bed.run(args).exits(2).err.is_empty(), "{args:?}");
+    }
+    for input in
+        ["nonsense", "[]", r#"{"file_path": "/x", "old_string": "a", "new_string": "b"}"#, r#"{"old_string": "a"}"#]
+    {
+        assert!(bed.feed(&["edit", "a.txt"], input).exits(2).err.contains("[call.invalid]"), "{input}");
+    }
+    assert!(bed.run(&["edit", "a.txt"]).exits(2).err.contains("Give --old and --new"));
+    bed.feed(&["multi-edit", "a.txt"], "{}").exits(2);
+    bed.feed(&["edit", "a.txt"], b"\xff").exits(2);
+    bed.run(&["edit", "a.txt", "--old-file", "gone", "--new", ""]).exits(2);
+    assert_eq!(bed.get("a.txt"), "a\n");
+}
+
+#[test]
+fn multi_edit_is_all_or_nothing() {
+    let bed = Bed::with("a\nb\n");
+    let edits = json!([{"old_string": "b", "new_string": "B"}, {"old_string": "a", "new_string": "A"}]).to_string();
+    bed.feed(&["multi-edit", "a.txt"], &edits).exits(0);
+    assert_eq!(bed.get("a.txt"), "A\nB\n");
+    assert!(
+        bed.feed(
+            &["multi-edit", "a.txt"],
+            r#"[{"old_string":"A","new_string":"x"},{"old_string":"q","new_string":"y"}]"#
+        )
+        .exits(10)
+        .out
+        .is_empty()
+    );
+    assert_eq!(bed.get("a.txt"), "A\nB\n");
+    let chain = r#"[{"old_string":"A","new_string":"x"},{"old_string":"x","new_string":"y"}]"#;
+    bed.put("edits.json", chain);
+    bed.run(&["multi-edit", "a.txt", "--edits", "edits.json"]).exits(17);
+    bed.run(&["multi-edit", "a.txt", "--edits", "edits.json", "--in-turn"]).exits(0);
+    assert_eq!(bed.get("a.txt"), "y\nB\n");
+}
+
+#[test]
+fn write_creates_and_replaces() {
+    let bed = Bed::new();
+    let ran = bed.feed(&["write", "deep/new.txt"], "hello\n").exits(0);
+    assert!(ran.out.contains("+hello") && ran.out.contains("--- /dev/null"), "{}", ran.out);
+    bed.put("from", "other\n");
+    bed.run(&["write", "deep/new.txt", "--from", "from"]).exits(0);
+    assert_eq!(bed.get("deep/new.txt"), "other\n");
+    let same = bed.run(&["write", "deep/new.txt", "--from", "from"]).exits(0);
+    assert_eq!(same.out.lines().count(), 1, "{}", same.out);
+}
+
+#[test]
+fn a_dry_run_leaves_the_file() {
+    let bed = Bed::with("a\n");
+    for args in [&["edit", "a.txt", "--old", "a", "--new", "b", "--dry-run"][..], &["--dry-run", "write", "a.txt"]] {
+        assert!(bed.run(args).exits(0).out.contains("would be"), "{args:?}");
+    }
+    assert_eq!(bed.get("a.txt"), "a\n");
+}
+
+#[test]
+fn json_is_what_call_prints() {
+    let bed = Bed::with("a\nb\n");
+    let typed = bed.run(&["read", "a.txt", "--json"]).exits(0);
+    let called = bed.call("read", &json!({ "file_path": bed.path("a.txt") })).exits(0);
+    assert_eq!(typed.out, called.out);
+    let typed = bed.run(&["--json", "edit", "a.txt", "--old", "q", "--new", "r"]).exits(10);
+    let called =
+        bed.call("edit", &json!({ "file_path": bed.path("a.txt"), "old_string": "q", "new_string": "r" })).exits(10);
+    assert_eq!(typed.out, called.out);
+    assert_eq!((typed.json()["code"].as_str(), typed.json()["seed_code"].as_u64()), (Some("match.not_found"), Some(8)));
+    assert_eq!(bed.run(&["--json", "edit", "a.txt", "--old-file", "gone", "--new", ""]).exits(2).json()["ok"], false);
+}
+
+#[test]
+fn exit_statuses() {
+    let bed = Bed::with("x\nx\ny\n");
+    bed.run(&["edit", "a.txt", "--old", "q", "--new", "r"]).exits(10);
+    let ran = bed.run(&["edit", "a.txt", "--old", "x", "--new", "r"]).exits(11);
+    assert!(ran.out.is_empty() && ran.err.starts_with("error: ") && ran.err.contains("\nnext: "), "{ran:?}");
+    assert!(ran.err.contains("[match.ambiguous]") && ran.err.contains("--all"), "{ran:?}");
+    bed.run(&["edit", "a.txt", "--old", "y", "--new", "y"]).exits(17);
+    bed.put("binary", b"\x7fELF\0\0\0\0");
+    bed.run(&["read", "binary"]).exits(15);
+    bed.run(&["read", "."]).exits(15);
+    bed.put(".env", "secret\n");
+    bed.run(&["read", ".env"]).exits(14);
+    bed.run(&["read", ".env", "--allow", ".env"]).exits(0);
+    assert!(bed.run(&["read", "a.txt", "--root", "gone"]).exits(10).err.contains("root"));
+    let mut command = bed.command(&["edit", "a.txt", "--old", "y", "--new", "z", "--json"]);
+    command.stdout(std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+    let full = command.output().unwrap();
+    assert_eq!((full.status.code(), bed.get("a.txt").as_str()), (Some(21), "x\nx\nz\n"));
+    assert!(String::from_utf8_lossy(&full.stderr).contains("[io.partial]"));
+}
+
+#[test]
+fn a_stale_file_is_merged_or_refused() {
+    let bed = Bed::with("one\ntwo\nthree\nfour\nfive\n");
+    bed.run(&["read", "a.txt"]).exits(0);
+    bed.put("a.txt", "one\ntwo\nthree\nfour\nFIVE\n");
+    bed.run(&["edit", "a.txt", "--old", "one", "--new", "1", "--on-stale", "reject"]).exits(12);
+    let merged = bed.run(&["edit", "a.txt", "--old", "one", "--new", "1"]);
+    assert!(merged.code == 0, "{merged:?}");
+    assert_eq!(bed.get("a.txt"), "1\ntwo\nthree\nfour\nFIVE\n");
+}
+
+#[test]
+fn two_processes_share_a_session() {
+    let bed = Bed::with("a\n");
+    let edit = |session: &str| {
+        bed.run(&["edit", "a.txt", "--old", "a", "--new", "b", "--unread", "deny", "--session", session])
+    };
+    assert!(edit("one").exits(14).err.contains("read.required"));
+    bed.run(&["read", "a.txt", "--session", "one"]).exits(0);
+    edit("two").exits(14);
+    edit("one").exits(0);
+    assert_eq!(bed.get("a.txt"), "b\n");
+    let memory = |args: &[&str]| bed.run(&[args, &["--state", "none", "--session", "three"]].concat());
+    memory(&["read", "a.txt"]).exits(0);
+    memory(&["edit", "a.txt", "--old", "b", "--new", "c", "--unread", "deny"]).exits(14);
+}
+
+#[test]
+fn a_state_that_cannot_be_kept_is_a_notice() {
+    let bed = Bed::with("a\n");
+    bed.put("file", "");
+    let state = bed.path("file/state");
+    let ran = bed.run(&["edit", "a.txt", "--old", "a", "--new", "b", "--state", &state]).exits(0);
+    assert!(ran.err.starts_with("note: ") && ran.err.contains("remember"), "{ran:?}");
+    assert_eq!(bed.get("a.txt"), "b\n");
+    let quiet = bed.run(&["read", "a.txt", "--state", bed.beside("fresh").to_str().unwrap()]).exits(0);
+    assert_eq!(quiet.err, "");
+}
+
+#[test]
+fn other_encodings() {
+    let bed = Bed::new();
+    bed.put("latin.txt", b"caf\xe9\n");
+    let ran = bed.run(&["read", "latin.txt", "--encoding", "latin1", "--json"]).exits(0);
+    assert!(ran.json()["text"].as_str().unwrap().contains("café"));
+    bed.run(&["edit", "latin.txt", "--old", "café", "--new", "thé", "--encoding", "latin1"]).exits(0);
+    assert_eq!(std::fs::read(bed.work().join("latin.txt")).unwrap(), b"th\xe9\n");
+    let tag = bed.run(&["read", "latin.txt", "--encoding", "latin1", "--json"]).json()["data"]["tag"].clone();
+    let tagged = ["--tag", tag.as_str().unwrap(), "--unread", "deny", "--session", "other"];
+    bed.run(&[&["edit", "latin.txt", "--old", "t", "--new", "T"], &tagged[..]].concat()).exits(0);
+    bed.run(&["edit", "latin.txt", "--old", "T", "--new", "t", "--tag", "nonsense"]).exits(2);
+}

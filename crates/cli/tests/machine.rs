@@ -1,0 +1,139 @@
+//! call, serve and mcp: the doors for programs.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests look at the disk and start processes")]
+
+mod bed;
+
+use bed::Bed;
+use serde_json::{Value, json};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::process::Stdio;
+
+#[test]
+fn call_prints_one_object() {
+    let bed = Bed::with("a\nb\n");
+    let read = json!({ "file_path": bed.path("a.txt") });
+    let edit = json!({ "file_path": bed.path("a.txt"), "old_string": "a", "new_string": "A" });
+    let denied = bed.call("edit", &edit).exits(14).json();
+    assert_eq!(
+        (&denied["ok"], &denied["code"], &denied["seed_code"]),
+        (&json!(false), &json!("read.required"), &json!(6))
+    );
+    for key in ["message", "evidence", "next", "retryable"] {
+        assert!(denied.get(key).is_some(), "{key}");
+    }
+    let shown = bed.run(&["call", "read", &read.to_string()]).exits(0).json();
+    assert!(shown["ok"] == true && shown["text"].is_string() && shown["data"]["tag"].is_string());
+    let done = bed.call("edit", &edit).exits(0).json();
+    assert_eq!((&done["ok"], bed.get("a.txt").as_str()), (&json!(true), "A\nb\n"));
+    assert_eq!(bed.run(&["call", "nope", "{}"]).exits(2).json()["code"], "call.unknown_tool");
+    for input in ["", "{", "[]", r#"{"file_path": 7}"#, r#"{"file_path": "a.txt", "x": 1}"#] {
+        assert_eq!(bed.feed(&["call", "read", "-"], input).exits(2).json()["code"], "call.invalid", "{input}");
+    }
+    // Paths are passed as they are given.
+    assert_eq!(bed.call("read", &json!({ "file_path": "a.txt" })).exits(2).json()["code"], "path.invalid");
+    assert_eq!(bed.run(&["call", "read", "{}", "--root", "/nowhere/at/all"]).json()["ok"], false);
+}
+
+#[test]
+fn a_large_text_goes_through() {
+    let bed = Bed::new();
+    let large = "0123456789abcde\n".repeat((10 << 20) / 16);
+    bed.put("a.txt", format!("head\n{large}tail\n"));
+    let edit = json!({ "file_path": bed.path("a.txt"), "old_string": large, "new_string": "" });
+    let ran = bed.feed(&["call", "edit", "--unread", "allow", "--durability", "none"], edit.to_string()).exits(0);
+    assert_eq!((ran.json()["ok"].as_bool(), bed.get("a.txt").as_str()), (Some(true), "head\ntail\n"));
+    let missing = json!({ "file_path": bed.path("a.txt"), "old_string": large, "new_string": "" });
+    let ran = bed.feed(&["call", "edit"], missing.to_string());
+    assert_eq!(ran.exits(10).json()["code"], "match.not_found");
+}
+
+#[test]
+fn a_call_over_the_limit_is_refused() {
+    let bed = Bed::with("a\n");
+    let ran = bed.feed(&["write", "b.txt", "--json"], vec![b'x'; (64 << 20) + 1]).exits(2);
+    assert_eq!(ran.json()["code"], "call.too_large");
+    let mut lines = vec![b'x'; (64 << 20) + 5000];
+    lines.extend_from_slice(b"\n{\"id\": 2, \"tool\": \"nope\"}\n");
+    let ran = bed.feed(&["serve", "--ndjson"], lines).exits(0);
+    let replies: Vec<Value> = ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&replies[0]["id"], &replies[0]["code"]), (&Value::Null, &json!("call.too_large")));
+    assert_eq!((replies.len(), &replies[1]["id"]), (2, &json!(2)));
+}
+
+#[test]
+fn serve_answers_in_order_and_survives_bad_lines() {
+    let bed = Bed::with("a\n");
+    let path = bed.path("a.txt");
+    let lines = [
+        json!({ "id": 1, "tool": "read", "input": { "file_path": path } }).to_string(),
+        "nonsense".to_owned(),
+        String::new(),
+        json!({ "id": "b", "input": {} }).to_string(),
+        json!([1]).to_string(),
+        json!({ "id": [3], "tool": 3 }).to_string(),
+        json!({ "id": 4, "tool": "read", "input": {}, "extra": 1 }).to_string(),
+        json!({ "tool": "read" }).to_string(),
+        json!({ "id": 5, "tool": "edit", "input": { "file_path": path, "old_string": "a", "new_string": "b" } })
+            .to_string(),
+    ];
+    // The last line has no end.
+    let ran = bed.feed(&["serve", "--ndjson", "--state", "none"], lines.join("\n")).exits(0);
+    let replies: Vec<Value> = ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let ids: Vec<&Value> = replies.iter().map(|reply| &reply["id"]).collect();
+    assert_eq!(json!(ids), json!([1, null, "b", null, [3], 4, null, 5]));
+    let codes: Vec<&str> = replies.iter().filter_map(|reply| reply["code"].as_str()).collect();
+    assert_eq!(codes, ["call.invalid"; 6]);
+    assert!(replies[0]["ok"] == true && replies[7]["ok"] == true);
+    assert_eq!(bed.get("a.txt"), "b\n");
+    assert!(bed.feed(&["serve", "--ndjson"], b"\xff\xfe\n").exits(0).out.contains("call.invalid"));
+    bed.run(&["serve"]).exits(2);
+}
+
+#[test]
+fn serve_answers_while_the_next_line_is_being_written() {
+    let bed = Bed::with("a\n");
+    let mut command = bed.command(&["serve", "--ndjson"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+    let mut reply = String::new();
+    for id in 0..3 {
+        write!(stdin, "{{\"id\": {id}, \"tool\": \"nope\"}}\n{{\"id\": ").unwrap();
+        reply.clear();
+        stdout.read_line(&mut reply).unwrap();
+        assert!(reply.starts_with(&format!("{{\"id\":{id},")), "{reply}");
+        stdin.write_all(b"null}\n").unwrap();
+        reply.clear();
+        stdout.read_line(&mut reply).unwrap();
+        assert!(reply.starts_with("{\"id\":null,"), "{reply}");
+    }
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_fault() {
+    let bed = Bed::new();
+    bed.put("long.txt", "a line of text\n".repeat(2000));
+    bed.put(
+        "calls",
+        format!("{}\n", json!({ "tool": "read", "input": { "file_path": bed.path("long.txt") } })).repeat(200),
+    );
+    for args in [&["read", "long.txt"][..], &["serve", "--ndjson"], &["tools", "--json"], &["--help"], &["man"]] {
+        let mut command = bed.command(args);
+        let calls = std::fs::File::open(bed.work().join("calls")).unwrap();
+        command.stdin(calls).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        drop(child.stdout.take());
+        let mut err = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+        assert_eq!((child.wait().unwrap().code(), err.as_str()), (Some(0), ""), "{args:?}");
+    }
+}
+
+#[test]
+fn mcp_ends_with_its_input() {
+    let bed = Bed::new();
+    let ran = bed.run(&["mcp", "--profile", "claude"]);
+    assert!(ran.code == 0 && ran.out.is_empty(), "{ran:?}");
+    bed.run(&["mcp", "--profile", "none"]).exits(2);
+}
