@@ -6,7 +6,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{ArgGroup, Args, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use emendate::core::marks::MARKS;
 use emendate::fs::Durability;
-use emendate::{OnStale, PROFILES, Profile, Unread, profile};
+use emendate::{OnStale, PROFILES, Profile, Unread, Word, profile};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -137,11 +137,11 @@ pub(crate) struct Global {
     pub(crate) state: Option<PathBuf>,
     /// May files be edited that this session has not read? [default: deny for call, serve and mcp, else allow]
     #[arg(long, global = true, value_name = "WORD", env = "EMEND_UNREAD", hide_short_help = true, hide_env_values = true,
-          value_parser = PossibleValuesParser::new(["allow", "deny"]).try_map(|word| word.parse::<Unread>()))]
+          value_parser = words::<Unread>())]
     pub(crate) unread: Option<Unread>,
     /// If the file changed since it was read [default: merge]
     #[arg(long, global = true, value_name = "WORD", env = "EMEND_ON_STALE", hide_short_help = true, hide_env_values = true,
-          value_parser = PossibleValuesParser::new(["merge", "reject", "markers", "ask"]).try_map(|word| word.parse::<OnStale>()))]
+          value_parser = words::<OnStale>())]
     pub(crate) on_stale: Option<OnStale>,
     /// Work everything out and show it, write nothing
     #[arg(long, global = true)]
@@ -165,7 +165,7 @@ pub(crate) struct Global {
     pub(crate) allow: Vec<String>,
     /// What a success means after a power cut [default: normal, the old or the new file, never a mix]
     #[arg(long, global = true, value_name = "LEVEL", env = "EMEND_DURABILITY", hide_short_help = true, hide_env_values = true,
-          value_parser = PossibleValuesParser::new(["none", "normal", "full"]).try_map(|word| word.parse::<Durability>()))]
+          value_parser = PossibleValuesParser::new(Durability::ALL.map(Durability::as_str)).try_map(|word| word.parse::<Durability>()))]
     pub(crate) durability: Option<Durability>,
 }
 
@@ -215,7 +215,7 @@ pub(crate) struct Extras {
 #[derive(Args)]
 pub(crate) struct Matching {
     /// How much matching may forgive [default: standard]
-    #[arg(long, value_name = "WORD", value_parser = ["standard", "strict", "exact"])]
+    #[arg(long, value_name = "WORD", value_parser = names::<emendate::core::Matching>())]
     pub(crate) r#match: Option<String>,
 }
 
@@ -297,6 +297,15 @@ pub(crate) struct ServeArgs {
 }
 
 /// A profile by its name.
+/// The words of an option, as the engine defines them.
+fn names<T: Word>() -> PossibleValuesParser {
+    PossibleValuesParser::new(T::WORDS.iter().map(|(name, _)| *name))
+}
+
+fn words<T: Word + Send + Sync>() -> impl clap::builder::TypedValueParser<Value = T> {
+    names::<T>().try_map(|word| T::parse("value", &word))
+}
+
 fn profile_parser() -> impl clap::builder::TypedValueParser<Value = &'static Profile> {
     PossibleValuesParser::new(PROFILES.iter().map(|profile| profile.name))
         .try_map(|name| profile(&name).ok_or("there is no such profile"))

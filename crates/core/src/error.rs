@@ -79,7 +79,7 @@ impl Error {
             Error::new(first.code(), format!("{} of {of} edits cannot be applied; nothing was written.", errors.len()))
                 .next(first.next_step());
         for error in errors.iter().take(shown) {
-            let mut part = error.message().to_owned();
+            let mut part = format!("{} [{}]", error.message(), error.code().as_str());
             if !error.0.evidence.is_empty() {
                 part.push('\n');
                 part.push_str(&error.0.evidence);

@@ -82,7 +82,8 @@ impl Engine {
         }
         let wanted = Path::new(name).file_name();
         let known = self.sessions(&place).paths(&caller.session)?;
-        let mut same = known.iter().map(|path| Path::new(OsStr::from_bytes(path))).filter(|path| path.file_name() == wanted);
+        let mut same =
+            known.iter().map(|path| Path::new(OsStr::from_bytes(path))).filter(|path| path.file_name() == wanted);
         match (same.next(), same.next()) {
             (Some(only), None) => Ok(text(only)),
             // Missing, or more than one: the usual answer for a file that is not there.
@@ -100,7 +101,8 @@ fn chosen(name: Option<&str>, text: &str) -> Result<&'static dyn Format> {
     let names = || formats::textual().map(|format| format.spec().name).collect::<Vec<_>>().join(", ");
     match name {
         Some(name) => formats::textual().find(|format| format.spec().name == name).ok_or_else(|| {
-            Error::new(Code::CallInvalid, format!("`{name}` is not a text format.")).next(format!("Use one of: {}.", names()))
+            Error::new(Code::CallInvalid, format!("`{name}` is not a text format."))
+                .next(format!("Use one of: {}.", names()))
         }),
         None => formats::textual().find(|format| format.recognises(text)).ok_or_else(|| {
             Error::new(Code::EditUnparsable, "The text is in none of the formats that apply knows.")

@@ -27,8 +27,8 @@ pub enum OnStale {
     Ask,
 }
 
-/// One word of an option's closed set.
-pub(crate) trait Word: Copy + 'static {
+/// An option whose values are words of a closed set.
+pub trait Word: Copy + 'static {
     /// Every value with its name; the default first.
     const WORDS: &'static [(&'static str, Self)];
 
@@ -57,22 +57,6 @@ impl Word for OnStale {
 impl Word for Matching {
     const WORDS: &'static [(&'static str, Matching)] =
         &[("standard", Matching::Standard), ("strict", Matching::Strict), ("exact", Matching::Exact)];
-}
-
-impl std::str::FromStr for Unread {
-    type Err = Error;
-
-    fn from_str(word: &str) -> Result<Unread> {
-        Unread::parse("unread", word)
-    }
-}
-
-impl std::str::FromStr for OnStale {
-    type Err = Error;
-
-    fn from_str(word: &str) -> Result<OnStale> {
-        OnStale::parse("on_stale", word)
-    }
 }
 
 /// Who calls, and under which rules. A call may override `on_stale` and `dry_run` for itself.

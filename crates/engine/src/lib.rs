@@ -34,7 +34,7 @@ mod stale;
 mod suggest;
 mod tools;
 
-pub use caller::{Caller, OnStale, Unread};
+pub use caller::{Caller, OnStale, Unread, Word};
 pub use config::{Config, MAX_FILE};
 pub use emendate_core as core;
 pub use emendate_fs as fs;

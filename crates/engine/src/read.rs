@@ -64,7 +64,7 @@ impl Engine {
         let Some(opened) = self.snapshot(&place, declared, "")? else {
             return Err(self.missing(&place, caller.cwd.as_deref()));
         };
-        let page = page(&opened.snapshot, &args, marks)?;
+        let mut page = page(&opened.snapshot, &args, marks)?;
         let Opened { snapshot, stamp, racy } = opened;
         let record = Record {
             content: snapshot.id(),
@@ -76,13 +76,10 @@ impl Engine {
             limit: args.limit.map(|it| it as u64),
         };
         self.sessions(&place).record(&caller.session, key(&place), &record, &Body::Bytes(snapshot.raw()))?;
-        let mut answer = answer(&snapshot, page, &args);
-        if let Some(link) = place.via_link() {
-            remind(
-                &mut answer.text,
-                &format!("{} is a symbolic link; this is {}.", link.display(), place.absolute().display()),
-            );
-        }
+        let link = place.via_link();
+        let link =
+            link.map(|link| format!("{} is a symbolic link; this is {}.", link.display(), place.absolute().display()));
+        let mut answer = answer(&snapshot, &mut page, &args, link);
         answer.data.insert("filePath".to_owned(), place.absolute().display().to_string().into());
         self.recycle(snapshot);
         Ok(answer)
@@ -193,51 +190,55 @@ fn too_large(snapshot: &Snapshot, from: usize, lines: usize, total: usize) -> Er
     .fact("ranges", list)
 }
 
-fn answer(snapshot: &Snapshot, page: Page, args: &Args) -> Answer {
-    let Page { mut text, cut, from, shown, total, .. } = page;
+fn answer(snapshot: &Snapshot, page: &mut Page, args: &Args, link: Option<String>) -> Answer {
     let codec = snapshot.codec();
+    let mut notes = Vec::new();
     if snapshot.text().is_empty() {
-        text.push_str("<system-reminder>Warning: the file exists but the contents are empty.</system-reminder>");
+        notes.push("Warning: the file exists but the contents are empty.".to_owned());
     }
-    let last = from + shown.saturating_sub(1);
-    if last < total && args.limit.is_none() {
-        remind(&mut text, &format!("Lines {from} to {last} of {total} are shown. Read on with offset {}.", last + 1));
+    let last = page.from + page.shown.saturating_sub(1);
+    if last < page.total && args.limit.is_none() {
+        notes.push(format!(
+            "Lines {} to {last} of {} are shown. Read on with offset {}.",
+            page.from,
+            page.total,
+            last + 1
+        ));
     }
-    if !cut.is_empty() {
-        let lines: Vec<String> = cut.iter().take(10).map(|(line, _)| line.to_string()).collect();
-        remind(&mut text, &format!("Lines longer than {LINE_WIDTH} characters were cut: {}.", lines.join(", ")));
+    if !page.cut.is_empty() {
+        let lines: Vec<String> = page.cut.iter().take(10).map(|(line, _)| line.to_string()).collect();
+        notes.push(format!("Lines longer than {LINE_WIDTH} characters were cut: {}.", lines.join(", ")));
     }
     if codec.settled == Settled::Guessed {
-        remind(
-            &mut text,
-            &format!(
-                "The file is not UTF-8; it is shown as {}, which is a guess. To write non-ASCII text into it, name its encoding.",
-                codec.charset.name()
-            ),
-        );
+        let name = codec.charset.name();
+        notes.push(format!("The file is not UTF-8; it is shown as {name}, which is a guess. To write non-ASCII text into it, name its encoding."));
+    }
+    notes.extend(link);
+    let mut text = std::mem::take(&mut page.text);
+    for note in &notes {
+        remind(&mut text, note);
     }
     let ends = snapshot.line_ends();
+    let cut = page.cut.iter().map(|(line, left)| json!({ "line": line, "charactersLeftOut": left }));
     let data = json!({
         "tag": snapshot.id().tag().to_string(),
-        "offset": from,
-        "lines": shown,
-        "totalLines": total,
+        "offset": page.from,
+        "lines": page.shown,
+        "totalLines": page.total,
         "size": snapshot.raw().len(),
-        "partial": shown < total || !cut.is_empty(),
+        "partial": page.shown < page.total || !page.cut.is_empty(),
         "encoding": codec.charset.name(),
         "byteOrderMark": codec.mark > 0,
         "lineEnds": if ends.mixed() { "mixed" } else { ends.majority().name() },
-        "cutLines": cut.iter().map(|(line, left)| json!({ "line": line, "charactersLeftOut": left })).collect::<Vec<Value>>(),
+        "cutLines": cut.collect::<Vec<Value>>(),
+        "notes": notes,
     });
     let Value::Object(data) = data else { return Answer { text, ..Answer::default() } };
     Answer { text, data }
 }
 
 /// Appends a remark in the form models know from the Read tool of the seeds.
-pub(crate) fn remind(text: &mut String, what: &str) {
-    if !text.is_empty() && !text.ends_with('\n') {
-        text.push('\n');
-    }
+fn remind(text: &mut String, what: &str) {
     text.push_str("<system-reminder>");
     text.push_str(what);
     text.push_str("</system-reminder>\n");

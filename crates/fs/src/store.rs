@@ -33,6 +33,9 @@ pub enum Durability {
 }
 
 impl Durability {
+    /// Every level, weakest first.
+    pub const ALL: [Durability; 3] = [Durability::None, Durability::Normal, Durability::Full];
+
     /// The name in options and replies: `none`, `normal` or `full`.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -53,13 +56,10 @@ impl FromStr for Durability {
 
     /// `call.invalid` when `name` is none of the three.
     fn from_str(name: &str) -> Result<Durability> {
-        [Durability::None, Durability::Normal, Durability::Full]
-            .into_iter()
-            .find(|level| level.as_str() == name)
-            .ok_or_else(|| {
-                Error::new(Code::CallInvalid, format!("`{name}` is not a level of durability."))
-                    .next("Use none, normal or full.")
-            })
+        Durability::ALL.into_iter().find(|level| level.as_str() == name).ok_or_else(|| {
+            Error::new(Code::CallInvalid, format!("`{name}` is not a level of durability."))
+                .next("Use none, normal or full.")
+        })
     }
 }
 

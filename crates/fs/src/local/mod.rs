@@ -68,6 +68,9 @@ impl Local {
                 Errno::NOTDIR => {
                     fault::invalid(given, "is no folder, so it cannot be a root", "Name the folder of it.")
                 }
+                Errno::NOENT => {
+                    fault::invalid(given, "does not exist, so it cannot be a root", "Name an existing folder.")
+                }
                 other => fault::os("open the root", given, other),
             };
             let canonical = std::fs::canonicalize(given)
@@ -152,6 +155,17 @@ impl Local {
     }
 }
 
+/// The path with the links of its existing folders resolved: only another name, which is then walked from a root like any.
+fn by_real_name(path: &Path) -> Option<PathBuf> {
+    if path.starts_with("/proc") {
+        return None;
+    }
+    path.ancestors().skip(1).find_map(|folder| {
+        let real = std::fs::canonicalize(folder).ok()?;
+        Some(real.join(path.strip_prefix(folder).ok()?))
+    })
+}
+
 impl Store for Local {
     fn roots(&self) -> &[RootInfo] {
         &self.infos
@@ -159,7 +173,9 @@ impl Store for Local {
 
     fn admit(&self, path: &Path) -> Result<Place> {
         fault::admissible(path, &self.infos)?;
-        let Some((root, relative)) = self.find_root(path) else {
+        // The same folder may be known by a name with links in it, as shells with a logical working directory do.
+        let real = if self.find_root(path).is_none() { by_real_name(path) } else { None };
+        let Some((root, relative)) = self.find_root(real.as_deref().unwrap_or(path)) else {
             return Err(fault::outside(path, &self.infos));
         };
         let plain = !path.as_os_str().as_bytes().ends_with(b"/")
