@@ -4,6 +4,7 @@
 use crate::help;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{ArgGroup, Args, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use emendate::core::formats::textual;
 use emendate::core::marks::MARKS;
 use emendate::fs::Durability;
 use emendate::{OnStale, PROFILES, Profile, Unread, Word, profile};
@@ -30,11 +31,12 @@ pub(crate) struct Cli {
 type Augment = fn(clap::Command) -> clap::Command;
 
 /// The commands that are started over and over.
-const OFTEN: [(&str, Augment); 7] = [
+const OFTEN: [(&str, Augment); 8] = [
     ("read", ReadArgs::augment_args),
     ("edit", EditArgs::augment_args),
     ("multi-edit", MultiEditArgs::augment_args),
     ("write", WriteArgs::augment_args),
+    ("apply", ApplyArgs::augment_args),
     ("call", CallArgs::augment_args),
     ("serve", ServeArgs::augment_args),
     ("mcp", McpArgs::augment_args),
@@ -73,6 +75,9 @@ pub(crate) enum Command {
     /// Create a file, or replace its whole text
     #[command(after_help = help::WRITE)]
     Write(WriteArgs),
+    /// Apply edits written as text, as models write them into a reply, all or nothing
+    #[command(after_help = help::APPLY)]
+    Apply(ApplyArgs),
     /// Call a tool with JSON and get JSON: the stable door for programs
     #[command(after_help = help::CALL)]
     Call(CallArgs),
@@ -278,6 +283,25 @@ pub(crate) struct WriteArgs {
     pub(crate) extras: Extras,
 }
 
+/// `emend apply`.
+#[derive(Args)]
+pub(crate) struct ApplyArgs {
+    /// File with the edits; `-` is standard input
+    #[arg(value_name = "FILE", default_value = "-")]
+    pub(crate) edits: PathBuf,
+    /// Format of the edits [default: recognised]
+    #[arg(long, value_name = "F", value_parser = PossibleValuesParser::new(textual().map(|format| format.spec().name)))]
+    pub(crate) format: Option<String>,
+    /// Folder that relative file names start from [default: the current one]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) directory: Option<PathBuf>,
+    /// Apply what can be applied, and tell what cannot
+    #[arg(long)]
+    pub(crate) partial: bool,
+    #[command(flatten)]
+    pub(crate) matching: Matching,
+}
+
 /// `emend call`.
 #[derive(Args)]
 pub(crate) struct CallArgs {
@@ -296,7 +320,6 @@ pub(crate) struct ServeArgs {
     pub(crate) ndjson: bool,
 }
 
-/// A profile by its name.
 /// The words of an option, as the engine defines them.
 fn names<T: Word>() -> PossibleValuesParser {
     PossibleValuesParser::new(T::WORDS.iter().map(|(name, _)| *name))
@@ -306,6 +329,7 @@ fn words<T: Word + Send + Sync>() -> impl clap::builder::TypedValueParser<Value 
     names::<T>().try_map(|word| T::parse("value", &word))
 }
 
+/// A profile by its name.
 fn profile_parser() -> impl clap::builder::TypedValueParser<Value = &'static Profile> {
     PossibleValuesParser::new(PROFILES.iter().map(|profile| profile.name))
         .try_map(|name| profile(&name).ok_or("there is no such profile"))

@@ -1,6 +1,6 @@
-//! `read`, `edit`, `multi-edit` and `write`: arguments become the input of the tool of that name.
+//! `read`, `edit`, `multi-edit`, `write` and `apply`: arguments become the input of the tool of that name.
 
-use crate::args::{EditArgs, Extras, MultiEditArgs, ReadArgs, WriteArgs};
+use crate::args::{ApplyArgs, EditArgs, Extras, MultiEditArgs, ReadArgs, WriteArgs};
 use crate::desk::Desk;
 use crate::{input, show};
 use emendate::core::formats::malformed;
@@ -9,9 +9,10 @@ use emendate::{Reply, SeedCodes, tool};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
-/// A tool's name, the file as it was typed, and the rest of the input.
+/// A tool's name, the path as it was typed with the field it goes into, and the rest of the input.
 pub(crate) struct Ask {
     tool: &'static str,
+    key: &'static str,
     path: PathBuf,
     fields: Map<String, Value>,
 }
@@ -25,7 +26,7 @@ pub(crate) fn run(desk: &Desk<'_>, ask: Result<Ask>) -> u8 {
         Ok(all) => all,
         Err(error) => return show::reply(desk, &failed(error)),
     };
-    ask.fields.insert("file_path".to_owned(), path.into());
+    ask.fields.insert(ask.key.to_owned(), path.into());
     let reply = engine.call(&desk.caller(), ask.tool, Value::Object(ask.fields));
     let status = show::reply(desk, &reply);
     show::notices(&engine);
@@ -70,7 +71,7 @@ pub(crate) fn read(args: &ReadArgs) -> Result<Ask> {
         .put("limit", limit)
         .put("format", args.format.clone())
         .put("encoding", args.encoding.clone());
-    Ok(Ask { tool: "read", path, fields: fields.0 })
+    Ok(Ask { tool: "read", key: "file_path", path, fields: fields.0 })
 }
 
 /// Lines that follow a path: the first, and how many.
@@ -109,7 +110,7 @@ pub(crate) fn edit(args: &EditArgs) -> Result<Ask> {
         .put("expected_replacements", args.expect)
         .put("match", args.matching.r#match.clone())
         .extras(&args.extras);
-    Ok(Ask { tool: "edit", path: args.path.clone(), fields: fields.0 })
+    Ok(Ask { tool: "edit", key: "file_path", path: args.path.clone(), fields: fields.0 })
 }
 
 fn old(args: &EditArgs) -> Result<Option<String>> {
@@ -159,14 +160,25 @@ pub(crate) fn multi_edit(args: &MultiEditArgs) -> Result<Ask> {
         .put("order", args.in_turn.then_some("in_turn"))
         .put("match", args.matching.r#match.clone())
         .extras(&args.extras);
-    Ok(Ask { tool: "multi_edit", path: args.path.clone(), fields: fields.0 })
+    Ok(Ask { tool: "multi_edit", key: "file_path", path: args.path.clone(), fields: fields.0 })
 }
 
 /// The input of `write`.
 pub(crate) fn write(args: &WriteArgs) -> Result<Ask> {
     let content = input::text(&args.from, "the text of the file")?;
     let fields = Fields(Map::new()).put("content", Some(content)).extras(&args.extras);
-    Ok(Ask { tool: "write", path: args.path.clone(), fields: fields.0 })
+    Ok(Ask { tool: "write", key: "file_path", path: args.path.clone(), fields: fields.0 })
+}
+
+/// The input of `apply`.
+pub(crate) fn apply(args: &ApplyArgs) -> Result<Ask> {
+    let edits = input::text(&args.edits, "the edits")?;
+    let fields = Fields(Map::new())
+        .put("input", Some(edits))
+        .put("format", args.format.clone())
+        .put("partial", args.partial.then_some(true))
+        .put("match", args.matching.r#match.clone());
+    Ok(Ask { tool: "apply", key: "directory", path: args.directory.clone().unwrap_or_default(), fields: fields.0 })
 }
 
 fn usage(what: &str, next: &str) -> Error {

@@ -32,6 +32,14 @@ Examples:
   printf 'hello\\n' | emend write notes/hello.txt
   emend write config.toml --from draft.toml --dry-run";
 
+pub(crate) const APPLY: &str = "\
+Each block names its file, relative to --directory. All blocks are applied, or none.
+
+Examples:
+  emend apply reply.md
+  emend apply - --dry-run < reply.md
+  printf 'a.txt\\n<<<<<<< SEARCH\\nold\\n=======\\nnew\\n>>>>>>> REPLACE\\n' | emend apply";
+
 pub(crate) const CALL: &str = "\
 Prints one JSON object, also for failures, and exits with the status of its code:
   {\"ok\": true, \"text\": …, \"data\": {…}}

@@ -63,6 +63,7 @@ fn run() -> u8 {
         Command::Edit(args) => return files::run(&desk(Unread::Allow), files::edit(args)),
         Command::MultiEdit(args) => return files::run(&desk(Unread::Allow), files::multi_edit(args)),
         Command::Write(args) => return files::run(&desk(Unread::Allow), files::write(args)),
+        Command::Apply(args) => return files::run(&desk(Unread::Allow), files::apply(args)),
         Command::Call(args) => return machine::call(&desk(Unread::Deny), args),
         Command::Serve(_) => machine::serve(&desk(Unread::Deny)),
         Command::Mcp(args) => machine::mcp(&desk(Unread::Deny), args),

@@ -7,7 +7,7 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use emendate::core::{Code, Error, Result};
 use emendate::{Answer, Engine, Reply};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 
@@ -101,11 +101,11 @@ impl<W: Write> Paper<W> {
     }
 
     /// The coloured unified diff of a reply, if it has one; `margin` goes before each line.
-    pub(crate) fn diff(&mut self, margin: &str, answer: &Answer) -> io::Result<()> {
-        let hunks = answer.data.get("structuredPatch").and_then(Value::as_array).filter(|hunks| !hunks.is_empty());
+    pub(crate) fn diff(&mut self, margin: &str, data: &Map<String, Value>) -> io::Result<()> {
+        let hunks = data.get("structuredPatch").and_then(Value::as_array).filter(|hunks| !hunks.is_empty());
         let Some(hunks) = hunks else { return Ok(()) };
-        let path = answer.data.get("filePath").and_then(Value::as_str).unwrap_or_default();
-        let created = answer.data.get("type").and_then(Value::as_str) == Some("create");
+        let path = data.get("filePath").and_then(Value::as_str).unwrap_or_default();
+        let created = data.get("type").and_then(Value::as_str) == Some("create");
         self.line(BOLD, &format!("{margin}--- {}", if created { "/dev/null" } else { path }))?;
         self.line(BOLD, &format!("{margin}+++ {path}"))?;
         for hunk in hunks {
@@ -133,17 +133,29 @@ impl<W: Write> Paper<W> {
 
     /// A reply's answer: what changed as a diff where there is one, else the text.
     pub(crate) fn answer(&mut self, answer: &Answer) -> io::Result<()> {
+        if let Some(files) = answer.data.get("files").and_then(Value::as_array) {
+            return files.iter().filter_map(Value::as_object).try_for_each(|file| self.changed(file));
+        }
         if answer.data.contains_key("structuredPatch") {
-            self.put(PLAIN, answer.text.lines().next().unwrap_or_default())?;
-            self.out.write_all(b"\n")?;
-            for note in answer.data.get("notes").and_then(Value::as_array).into_iter().flatten() {
-                self.put(NOTE, "note")?;
-                self.plain(&format!(": {}", note.as_str().unwrap_or_default()))?;
-            }
-            return self.diff("", answer);
+            return self.changed(&answer.data);
         }
         self.put(PLAIN, &answer.text)?;
         if answer.text.ends_with('\n') { Ok(()) } else { self.out.write_all(b"\n") }
+    }
+
+    /// What happened to one file.
+    fn changed(&mut self, data: &Map<String, Value>) -> io::Result<()> {
+        let list = |key: &str| data.get(key).and_then(Value::as_array).into_iter().flatten();
+        self.plain(data.get("summary").and_then(Value::as_str).unwrap_or_default())?;
+        for note in list("notes") {
+            self.put(NOTE, "note")?;
+            self.plain(&format!(": {}", note.as_str().unwrap_or_default()))?;
+        }
+        for failed in list("failed") {
+            self.put(BAD, "not applied")?;
+            self.plain(&format!(": {}", failed["message"].as_str().unwrap_or_default()))?;
+        }
+        self.diff("", data)
     }
 
     /// An error for a person; `advice` is one more line of what to do.

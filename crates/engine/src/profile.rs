@@ -41,7 +41,7 @@ const fn all(name: &'static str) -> Offer {
 pub static PROFILES: &[Profile] = &[
     Profile {
         name: "default",
-        summary: "read, edit, write",
+        summary: "read, edit, write, apply",
         offers: &[
             all("read"),
             Offer {
@@ -61,6 +61,7 @@ pub static PROFILES: &[Profile] = &[
                 ..all("edit")
             },
             Offer { fields: Some(&["file_path", "content", "tag", "encoding", "dry_run"]), ..all("write") },
+            Offer { fields: Some(&["input", "format", "directory", "partial", "dry_run"]), ..all("apply") },
         ],
     },
     Profile {
@@ -82,7 +83,7 @@ pub static PROFILES: &[Profile] = &[
     Profile {
         name: "full",
         summary: "every tool with every field",
-        offers: &[all("read"), all("edit"), all("multi_edit"), all("write")],
+        offers: &[all("read"), all("edit"), all("multi_edit"), all("write"), all("apply")],
     },
 ];
 

@@ -34,7 +34,8 @@ impl Receipt {
         let stat = explain::stat(&hunks);
         let path = plan.place.absolute().display().to_string();
         let replacements: usize = plan.ops.iter().map(|op| op.places).sum();
-        let mut text = headline(plan, &path, stat, replacements, *dry_run);
+        let headline = headline(plan, &path, stat, replacements, *dry_run);
+        let mut text = format!("{headline}\n");
         let notes = self.notes();
         for note in &notes {
             text.push_str("Note: ");
@@ -51,6 +52,7 @@ impl Receipt {
         let mut put = |key: &str, value: Value| {
             data.insert(key.to_owned(), value);
         };
+        put("summary", headline.into());
         put("filePath", path.into());
         put("type", if plan.now.is_none() { "create" } else { "update" }.into());
         match &*plan.ops {
@@ -107,7 +109,7 @@ impl Receipt {
 
 fn headline(plan: &Plan, path: &str, stat: DiffStat, replacements: usize, dry_run: bool) -> String {
     if plan.changes.is_empty() && plan.now.is_some() {
-        return format!("The file {path} already has exactly this text; nothing was written.\n");
+        return format!("The file {path} already has exactly this text; nothing was written.");
     }
     let verb = match (plan.now.is_none(), dry_run) {
         (true, false) => "created",
@@ -122,7 +124,7 @@ fn headline(plan: &Plan, path: &str, stat: DiffStat, replacements: usize, dry_ru
         n => format!("{n} replacements, "),
     };
     let (added, removed) = (stat.added, stat.removed);
-    format!("The file {path} {be}{verb}: {count}+{added} -{removed} lines.\n")
+    format!("The file {path} {be}{verb}: {count}+{added} -{removed} lines.")
 }
 
 /// What an operation has to say for itself.

@@ -6,7 +6,7 @@ use crate::engine::Engine;
 use crate::options::{OptionFields, Options};
 use crate::read;
 use crate::reply::{Answer, Reply, SeedCodes};
-use emendate_core::formats::{self, Format, Input, Spec, multi_edit, replace, write};
+use emendate_core::formats::{self, Format, Input, Spec, line_anchors, multi_edit, replace, write};
 use emendate_core::{Code, Error, Result};
 use serde_json::{Map, Value, json};
 
@@ -80,7 +80,7 @@ all matched against the file as it was read). Empty new_string deletes. If the c
         annotations: EDITS,
         seed: SeedCodes::Edit,
         example: r#"{"file_path": "/work/src/main.rs", "old_string": "let x = 1;", "new_string": "let x = 2;"}"#,
-        input: ToolInput::Formats(&[&replace::Replace, &multi_edit::MultiEdit]),
+        input: ToolInput::Formats(&[&replace::Replace, &multi_edit::MultiEdit, &line_anchors::LineAnchors]),
     },
     Tool {
         name: "multi_edit",
@@ -105,6 +105,19 @@ changes to part of a file.",
         seed: SeedCodes::Write,
         example: r#"{"file_path": "/work/notes.txt", "content": "Hello\n"}"#,
         input: ToolInput::Formats(&[&write::Write]),
+    },
+    Tool {
+        name: "apply",
+        title: "Apply edits written as text",
+        summary: "apply SEARCH/REPLACE blocks, for any number of files, all or nothing",
+        prompt: "\
+Applies edits written as text, for any number of files that were read before, all or nothing. SEARCH/REPLACE blocks: the file's path \
+alone on a line, then <<<<<<< SEARCH, lines of the file as they are, =======, the new lines, >>>>>>> REPLACE. An empty SEARCH part \
+creates a file. Relative paths start from directory.",
+        annotations: EDITS,
+        seed: SeedCodes::Edit,
+        example: r#"{"input": "src/main.rs\n<<<<<<< SEARCH\nlet x = 1;\n=======\nlet x = 2;\n>>>>>>> REPLACE\n", "directory": "/work"}"#,
+        input: ToolInput::Text,
     },
 ];
 
@@ -179,16 +192,21 @@ fn change(engine: &Engine, caller: &Caller, formats: &[&'static dyn Format], mut
     Ok(answer)
 }
 
-/// The format whose own field the input has: `edits` stands for several replacements.
+/// The format whose own field the input has; the first of the row when it has none, which then says what is missing.
+///
+/// Errors: `call.invalid` for the fields of two formats.
 fn chosen(formats: &[&'static dyn Format], input: &Value) -> Result<&'static dyn Format> {
-    let several = input.get("edits").is_some();
-    let mixed = several && (input.get("old_string").is_some() || input.get("new_string").is_some());
-    if mixed {
-        return Err(Error::new(Code::CallInvalid, "Give either old_string and new_string, or edits, not both.")
-            .next("Move old_string and new_string into edits as one more entry."));
+    let meant = formats.iter().copied().filter(|format| input.get(format.spec().key).is_some());
+    let meant: Vec<&'static dyn Format> = meant.collect();
+    match (&*meant, formats) {
+        ([only], _) | ([], [only, ..]) => Ok(*only),
+        ([], []) => Err(Error::new(Code::InternalBug, "The tool has no format.")),
+        (several, _) => {
+            let keys: Vec<&str> = several.iter().map(|format| format.spec().key).collect();
+            Err(Error::new(Code::CallInvalid, format!("Give one of {}, not several of them.", keys.join(", ")))
+                .next("Put several replacements into edits, one entry each."))
+        }
     }
-    let wanted = |format: &&&'static dyn Format| formats.len() == 1 || (format.spec().name == "multi_edit") == several;
-    formats.iter().find(wanted).copied().ok_or_else(|| Error::new(Code::InternalBug, "The tool has no format."))
 }
 
 impl Engine {

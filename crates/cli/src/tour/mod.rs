@@ -76,7 +76,7 @@ impl<W: Write> Tour<W> {
         let changed = reply.result.as_ref().ok().filter(|answer| answer.data.contains_key("structuredPatch"));
         if let Some(answer) = changed {
             self.out.label("   a person sees")?;
-            self.out.diff("   ", answer)?;
+            self.out.diff("   ", &answer.data)?;
         }
         Ok(reply)
     }

@@ -1,7 +1,9 @@
 //! The edit formats. To add one: a folder or file here with a type that implements [`Format`], and its row in [`FORMATS`].
 
+pub mod line_anchors;
 pub mod multi_edit;
 pub mod replace;
+pub mod search_replace;
 pub mod write;
 
 use crate::code::Code;
@@ -30,6 +32,8 @@ pub struct Spec {
     pub prompt: &'static str,
     /// The JSON schema of its input; `None` for formats that are text.
     pub schema: Option<fn() -> Schema>,
+    /// The field of a JSON input that tells this format from the others; empty for text.
+    pub key: &'static str,
     /// An input that parses, for documentation and tests.
     pub example: &'static str,
 }
@@ -52,7 +56,13 @@ pub trait Format: Sync {
 }
 
 /// Every format.
-pub static FORMATS: &[&dyn Format] = &[&replace::Replace, &multi_edit::MultiEdit, &write::Write];
+pub static FORMATS: &[&dyn Format] = &[
+    &replace::Replace,
+    &multi_edit::MultiEdit,
+    &write::Write,
+    &search_replace::SearchReplace,
+    &line_anchors::LineAnchors,
+];
 
 /// The formats that are text, as a model writes it.
 pub fn textual() -> impl Iterator<Item = &'static dyn Format> {

@@ -99,6 +99,7 @@ impl Format for MultiEdit {
             summary: "several replacements in one file, all or nothing (the MultiEdit tool)",
             prompt: PROMPT,
             schema: Some(|| schemars::schema_for!(Args)),
+            key: "edits",
             example: r#"{"file_path": "/src/main.rs", "edits": [{"old_string": "a", "new_string": "b"}], "order": "together"}"#,
         }
     }

@@ -101,6 +101,7 @@ impl Format for Replace {
             summary: "one exact replacement: old_string → new_string (the Edit tool)",
             prompt: PROMPT,
             schema: Some(|| schemars::schema_for!(Args)),
+            key: "old_string",
             example: r#"{"file_path": "/src/main.rs", "old_string": "let x = 1;", "new_string": "let x = 2;"}"#,
         }
     }

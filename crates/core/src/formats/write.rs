@@ -26,6 +26,7 @@ impl Format for Write {
             summary: "the whole text of one file (the Write tool)",
             prompt: PROMPT,
             schema: Some(|| schemars::schema_for!(Args)),
+            key: "content",
             example: r#"{"file_path": "/src/main.rs", "content": "fn main() {}\n"}"#,
         }
     }

@@ -1,0 +1,100 @@
+//! `search_replace`: blocks of text to look for and text to put there, as models write them into a reply: aider's,
+//! Cline's, Roo's and Zed's spellings, with prose around, several blocks and files per reply.
+//!
+//! Blocks between markers are whole lines, those in tags are any text. A block whose target is made by an earlier block
+//! of the same file is not known here: the request asks for [`Order::AsNeeded`]. A name that is not the path of a file is
+//! looked up by the engine, among the files it has read.
+
+mod blocks;
+mod marker;
+mod name;
+mod tags;
+
+use super::multi_edit::MOST_EDITS;
+use super::{Format, Input, Spec};
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::op::{Ask, FileRequest, Find, Locator, Op, Order, Pick, Request, reading_of};
+use std::collections::HashMap;
+
+pub use blocks::{Block, Blocks, read};
+
+/// The format.
+pub struct SearchReplace;
+
+impl Block {
+    /// The operation it stands for.
+    ///
+    /// Errors: [`Code::EditNoChange`] when both parts are equal.
+    pub fn to_op(&self) -> Result<Op> {
+        let text = reading_of(&self.replace);
+        let find = Find { line: self.hint, lines: self.lines, ..Find::new(&self.search, Pick::Unique) };
+        if find.old == text {
+            let what = format!("Line {} of the request: the block's two parts are exactly the same.", self.at);
+            return Err(Error::new(Code::EditNoChange, what)
+                .next("Leave the block out, or write the new text into its second part.")
+                .fact("line", self.at));
+        }
+        let at = if find.old.is_empty() { Locator::Blank } else { Locator::Find(find) };
+        Ok(Op { at, text })
+    }
+}
+
+impl Format for SearchReplace {
+    fn spec(&self) -> &'static Spec {
+        &Spec {
+            name: "search_replace",
+            summary: "blocks of text to look for and text to put there, in a reply (SEARCH/REPLACE)",
+            prompt: PROMPT,
+            schema: None,
+            key: "",
+            example: "src/main.rs\n<<<<<<< SEARCH\nlet x = 1;\n=======\nlet x = 2;\n>>>>>>> REPLACE\n",
+        }
+    }
+
+    fn recognises(&self, text: &str) -> bool {
+        text.lines().any(|line| marker::open(line).is_some() || tags::open(line).is_some())
+    }
+
+    fn parse(&self, input: Input) -> Result<Request> {
+        let Input::Text(text) = input else {
+            return Err(Error::new(Code::CallInvalid, "Blocks are text, not JSON.").next("Send them as one text."));
+        };
+        let Blocks { blocks, .. } = read(&text)?;
+        if blocks.is_empty() {
+            return Err(blocks::broken(1, "there is no SEARCH/REPLACE block in it."));
+        }
+        if blocks.len() > MOST_EDITS {
+            let what = format!("{} blocks are more than the {MOST_EDITS} that one call may have.", blocks.len());
+            return Err(Error::new(Code::CallTooLarge, what).next("Send them in several calls."));
+        }
+        let mut files: Vec<(String, Vec<Op>)> = Vec::new();
+        let mut known: HashMap<String, usize> = HashMap::new();
+        for block in blocks {
+            let op = block.to_op()?;
+            let at = *known.entry(block.path.clone()).or_insert(files.len());
+            if at == files.len() {
+                files.push((block.path, Vec::new()));
+            }
+            files[at].1.push(op);
+        }
+        let file = |(path, ops)| FileRequest { path, base: None, ask: Ask::Edit { ops, order: Order::AsNeeded } };
+        Ok(Request { files: files.into_iter().map(file).collect() })
+    }
+}
+
+const PROMPT: &str = "\
+Changes files by blocks. Each block: the file's path alone on a line, then
+
+<<<<<<< SEARCH
+lines of the file as they are
+=======
+the new lines
+>>>>>>> REPLACE
+
+The SEARCH part must be whole lines, copied exactly and without line numbers, and occur once; give more lines to make it \
+unique. An empty SEARCH part creates a file. Several blocks may follow each other; every one is matched against the file as \
+it was read. To edit text that contains such markers, use longer ones (all three of one length).";
+
+#[cfg(test)]
+mod tests;

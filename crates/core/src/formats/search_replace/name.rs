@@ -1,0 +1,175 @@
+//! File names above or inside a fence, with the decorations that models put around them.
+
+/// A line that may stand between a file name and its block: a fence, or a lone tag.
+pub(super) fn is_frame(line: &str) -> bool {
+    let line = line.trim();
+    let tag = line.strip_prefix('<').and_then(|it| it.strip_suffix('>'));
+    fence(line).is_some() || tag.is_some_and(|tag| tag.chars().all(|ch| ch.is_ascii_alphanumeric() || ch == '_'))
+}
+
+/// The sign, length and info string of a fence.
+pub(super) fn fence(line: &str) -> Option<(char, usize, &str)> {
+    let line = line.trim();
+    let sign = line.chars().next().filter(|sign| ['`', '~'].contains(sign))?;
+    let info = line.trim_start_matches(sign);
+    let len = line.len() - info.len();
+    (len >= 3 && !info.contains('`')).then_some((sign, len, info.trim()))
+}
+
+/// The file name that the lines above a block give it, nearest first.
+pub(super) fn above<'a>(lines: impl Iterator<Item = &'a str>) -> Option<String> {
+    let mut blanks = 0;
+    for line in lines {
+        if line.trim().is_empty() {
+            blanks += 1;
+            if blanks > 1 {
+                return None;
+            }
+        } else if is_frame(line) {
+            if let Some(name) = fence(line).and_then(|(_, _, info)| in_info(info)) {
+                return Some(name);
+            }
+        } else {
+            return clean(line);
+        }
+    }
+    None
+}
+
+/// A name in the info string of a fence: ```` ```src/a.rs ````, ```` ```rust:src/a.rs ````, ```` ```rust title="a.rs" ````.
+fn in_info(info: &str) -> Option<String> {
+    let word = info.split_whitespace().next_back()?;
+    let word = word.rsplit(['=']).next().unwrap_or(word);
+    let word = match word.split_once(':') {
+        // Not the drive of a Windows path.
+        Some((language, name)) if language.len() > 1 => name,
+        _ => word,
+    };
+    let word = word.trim_matches(['"', '\'', '{', '}']);
+    (word.contains('/') || extension(word)).then(|| word.to_owned())
+}
+
+/// The name in a line of text, without its decorations; `None` when there is none.
+pub(super) fn clean(line: &str) -> Option<String> {
+    let mut name = line.trim();
+    if let Some(path) = name.strip_prefix("<path>").and_then(|it| it.strip_suffix("</path>")) {
+        return Some(path.trim().to_owned()).filter(|path| !path.is_empty());
+    }
+    // A quoted name says where it begins and ends, whatever words stand around.
+    if let Some(quoted) = quoted(name) {
+        return Some(quoted);
+    }
+    for lead in ["// ", "-- ", "; ", "- ", "> "] {
+        name = name.strip_prefix(lead).unwrap_or(name).trim_start();
+    }
+    name = name.trim_start_matches('#').trim().trim_end_matches(':').trim();
+    name = name.trim_matches(['*', '`']).trim().trim_end_matches(':').trim_matches('`').trim();
+    let labelled = name.split_once(':').filter(|(label, rest)| is_label(label) && !rest.trim().is_empty());
+    name = labelled.map_or(name, |(_, rest)| rest.trim().trim_matches(['*', '`', '"']).trim());
+    let labelled = labelled.is_some();
+    if name.is_empty() || name.len() > 1000 || name.contains(['<', '>', '|', '\0']) || name == "..." {
+        return None;
+    }
+    let pathy = |word: &str| word.contains('/') || word.contains('\\') || extension(word);
+    if !name.contains(char::is_whitespace) {
+        return (labelled || pathy(name) || bare(name)).then(|| name.to_owned());
+    }
+    let last = name.split_whitespace().next_back().unwrap_or("");
+    let verb = name.split_whitespace().next().is_some_and(|word| LEADS.contains(&word.to_lowercase().as_str()));
+    match (pathy(last), verb) {
+        (true, true) => Some(last.trim_matches(['`', '*', '"', '(', ')']).to_owned()),
+        (true, false) if labelled || !last.ends_with('.') => Some(name.to_owned()),
+        _ => None,
+    }
+}
+
+/// Words by which a sentence about a file begins.
+const LEADS: [&str; 16] = [
+    "update", "edit", "modify", "change", "in", "to", "create", "add", "now", "then", "next", "and", "for", "first",
+    "finally", "file",
+];
+
+fn is_label(label: &str) -> bool {
+    let label = label.trim_matches(['*', '`', ' ']).to_lowercase();
+    ["file", "path", "filename", "file name", "file path", "filepath", "update file", "add file", "new file"]
+        .contains(&label.as_str())
+}
+
+/// The only name in backticks.
+fn quoted(line: &str) -> Option<String> {
+    let mut parts = line.split('`').skip(1).step_by(2).filter(|part| part.contains('/') || extension(part));
+    let part = parts.next().filter(|_| parts.next().is_none())?;
+    line.matches('`').count().is_multiple_of(2).then(|| part.trim().to_owned())
+}
+
+/// True when a word ends like a file name.
+fn extension(word: &str) -> bool {
+    word.rsplit_once('.').is_some_and(|(_, tail)| {
+        (1..=12).contains(&tail.len()) && tail.chars().all(|ch| ch.is_ascii_alphanumeric() || ch == '_')
+    })
+}
+
+/// Names without an extension that are known.
+fn bare(word: &str) -> bool {
+    [
+        "Makefile",
+        "Dockerfile",
+        "LICENSE",
+        "README",
+        "Gemfile",
+        "Rakefile",
+        "Procfile",
+        "Justfile",
+        "justfile",
+        "Jenkinsfile",
+        "CODEOWNERS",
+    ]
+    .contains(&word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{above, clean};
+
+    #[test]
+    fn decorations_are_taken_off() {
+        for line in [
+            "src/a.rs",
+            "### src/a.rs",
+            "**src/a.rs**",
+            "`src/a.rs`",
+            "src/a.rs:",
+            "**`src/a.rs`:**",
+            "# `src/a.rs`",
+            "File: src/a.rs",
+            "Filename: `src/a.rs`",
+            "// src/a.rs",
+            "Update src/a.rs:",
+            "In `src/a.rs`:",
+            "<path>src/a.rs</path>",
+            "  src/a.rs  ",
+            "Here is what `src/a.rs` needs:",
+            "**File:** `src/a.rs`",
+        ] {
+            assert_eq!(clean(line).as_deref(), Some("src/a.rs"), "{line}");
+        }
+        assert_eq!(clean("my docs/a b.txt").as_deref(), Some("my docs/a b.txt"));
+        assert_eq!(clean("../up.txt").as_deref(), Some("../up.txt"));
+        assert_eq!(clean("Makefile").as_deref(), Some("Makefile"));
+        for line in ["Here is the change:", "", "...", "That is all.", "```", "done"] {
+            assert_eq!(clean(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_nearest_line_counts() {
+        let of = |text: &str| above(text.lines().rev());
+        assert_eq!(of("src/a.rs\n```rust").as_deref(), Some("src/a.rs"));
+        assert_eq!(of("```rust\nsrc/a.rs").as_deref(), Some("src/a.rs"));
+        assert_eq!(of("```rust:src/a.rs").as_deref(), Some("src/a.rs"));
+        assert_eq!(of("```src/a.rs").as_deref(), Some("src/a.rs"));
+        assert_eq!(of("a.rs\n\n```rust\n<diff>").as_deref(), Some("a.rs"));
+        assert_eq!(of("a.rs\n\nNow this:\n```rust"), None);
+        assert_eq!(of("```rust"), None);
+    }
+}

@@ -1,0 +1,180 @@
+use super::{Block, SearchReplace, read};
+use crate::code::Code;
+use crate::formats::{Format, Input};
+use crate::op::{Ask, Order, Request, Settings};
+use crate::resolve::resolve;
+use crate::snapshot::Snapshot;
+use proptest::prelude::*;
+
+fn one(text: &str) -> Block {
+    let mut blocks = read(text).unwrap_or_else(|error| panic!("{error}")).blocks;
+    assert_eq!(blocks.len(), 1, "{text}");
+    blocks.remove(0)
+}
+
+fn fails(text: &str) -> String {
+    let error = read(text).unwrap_err();
+    assert_eq!(error.code(), Code::EditUnparsable);
+    error.message().to_owned()
+}
+
+fn parse(text: &str) -> Request {
+    SearchReplace.parse(Input::Text(text.to_owned())).unwrap()
+}
+
+fn apply(file: &str, text: &str) -> Result<String, String> {
+    let base = Snapshot::from_text(file);
+    let Ask::Edit { ops, order } = &parse(text).files[0].ask else { panic!() };
+    let done = resolve(&base, ops, *order, Settings::default()).map_err(|error| error.to_string())?;
+    Ok(String::from_utf8(done.changes.apply(&base)).unwrap())
+}
+
+#[test]
+fn every_spelling() {
+    let spellings = [
+        "a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n",
+        "a.rs\n<<<<< SEARCH\nold\n=====\nnew\n>>>>> REPLACE",
+        "a.rs\n<<<<<<<<< SEARCH>\nold\n=========\nnew\n>>>>>>>>> REPLACE  \n",
+        "a.rs\n------- SEARCH\nold\n=======\nnew\n+++++++ REPLACE\n",
+        "a.rs\n--- SEARCH\nold\n===\nnew\n+++ REPLACE\n",
+        "a.rs\n------- SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n",
+        "a.rs\n```rust\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n```\n",
+        "````rust\na.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n````\n",
+        "Sure! I will change this.\n\n**a.rs**\n\n~~~~~\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n~~~~~\nDone.",
+        "<source>\na.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n</source>\n",
+        "a.rs\r\n<<<<<<< SEARCH\r\nold\r\n=======\r\nnew\r\n>>>>>>> REPLACE\r\n",
+        // The last marker is missing, cut, or only the fence is there.
+        "a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n",
+        "a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>",
+        "a.rs\n```\n<<<<<<< SEARCH\nold\n=======\nnew\n```\n\n",
+    ];
+    for text in spellings {
+        let block = one(text);
+        assert_eq!((&*block.path, &*block.search, &*block.replace), ("a.rs", "old\n", "new\n"), "{text}");
+        assert!(block.lines && SearchReplace.recognises(text));
+    }
+}
+
+#[test]
+fn lines_and_tags() {
+    let roo = "a.rs\n<<<<<<< SEARCH\n:start_line:12\n:end_line:14\n-------\nold\n=======\nnew\n>>>>>>> REPLACE\n";
+    let block = one(roo);
+    assert_eq!((block.hint, &*block.search, block.at), (Some(12), "old\n", 2));
+    assert_eq!(one("a.rs\n<<<<<<< SEARCH line=7\nold\n=======\n>>>>>>> REPLACE").hint, Some(7));
+    for text in [
+        "a.rs\n<old_text line=3>\nold\n</old_text>\n<new_text>\nnew\n</new_text>\n",
+        "a.rs\n<old_text line=\"3\">old</old_text><new_text>new</new_text>",
+        "a.rs\n<old_text line=3>\nold\n</new_text>\n\n<new_text>\nnew\n</old_text>\n",
+    ] {
+        let block = one(text);
+        assert_eq!(
+            (&*block.search, &*block.replace, block.hint, block.lines),
+            ("old", "new", Some(3), false),
+            "{text}"
+        );
+    }
+    assert!(fails("a.rs\n<old_text>\nold\n").contains("not closed"));
+    assert!(fails("a.rs\n<old_text>\nold\n</old_text>\nx\n").contains("<new_text> is expected"));
+}
+
+#[test]
+fn several_blocks_and_files() {
+    let text = "one.rs\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n\nAnd again:\n<<<<<<< SEARCH\nc\n=======\nd\n>>>>>>> REPLACE\n\
+                ```bash\ncargo test\n```\ntwo.rs\n```\n<<<<<<< SEARCH\n=======\nnew file\n>>>>>>> REPLACE\n```\none.rs\n<<<<<<< SEARCH\ne\n=======\n>>>>>>> REPLACE\n";
+    let read = read(text).unwrap();
+    let paths: Vec<&str> = read.blocks.iter().map(|block| &*block.path).collect();
+    assert_eq!(paths, ["one.rs", "one.rs", "two.rs", "one.rs"]);
+    assert_eq!(read.shell, ["cargo test"]);
+    let request = parse(text);
+    let counts: Vec<(&str, usize)> = request
+        .files
+        .iter()
+        .map(|file| match &file.ask {
+            Ask::Edit { ops, order: Order::AsNeeded } => (&*file.path, ops.len()),
+            _ => panic!(),
+        })
+        .collect();
+    assert_eq!(counts, [("one.rs", 3), ("two.rs", 1)]);
+}
+
+#[test]
+fn markers_in_the_text() {
+    let conflict = "x\n<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> br\ny\n";
+    let longer =
+        "f\n<<<<<<<<< SEARCH\n<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> br\n=========\nours\n>>>>>>>>> REPLACE\n";
+    assert_eq!(apply(conflict, &format!("f.txt\n{}", &longer[2..])).unwrap(), "x\nours\ny\n");
+    let escaped = "f.txt\n<<<<<<< SEARCH\n\\<<<<<<< HEAD\nours\n\\=======\ntheirs\n\\>>>>>>> br\n=======\nours\n>>>>>>> REPLACE\n";
+    assert_eq!(apply(conflict, escaped).unwrap(), "x\nours\ny\n");
+    let plain =
+        "f.txt\n<<<<<<< SEARCH\n<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> br\n=======\nours\n>>>>>>> REPLACE\n";
+    assert!(fails(plain).starts_with("Line 8 of the request") && fails(plain).contains("second"));
+}
+
+#[test]
+fn never_a_guess() {
+    let cases = [
+        ("a.rs\n<<<<<<< SEARCH\nold\n", "Line 2 of the request: the block is not closed"),
+        ("a.rs\n<<<<<<< SEARCH\nold\n======\nnew\n>>>>>>> REPLACE\n", "closed before"),
+        ("a.rs\n<<<<<<< SEARCH\nold\n======\nnew\n", "has 6 signs"),
+        ("a.rs\n<<<<<<< SEARCH\nold\n<<<<<<< SEARCH\n", "opening marker of the same length"),
+        ("a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n<<<<<<< SEARCH\nx\n", "Line 6 of the request: a block begins"),
+        ("<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n", "no file name"),
+        ("a.rs\n>>>>>>> REPLACE\n", "none is open"),
+        ("a.rs\n<<<< SEARCH\nold\n", "not a marker"),
+    ];
+    for (text, part) in cases {
+        assert!(fails(text).contains(part), "{text}: {}", fails(text));
+    }
+    let same = SearchReplace.parse(Input::Text("a.rs\n<<<<<<< SEARCH\na\n=======\na\n>>>>>>> REPLACE\n".into()));
+    assert_eq!(same.unwrap_err().code(), Code::EditNoChange);
+    assert!(SearchReplace.parse(Input::Text("only prose".into())).is_err());
+    assert!(SearchReplace.parse(Input::Json(serde_json::json!({}))).is_err());
+}
+
+#[test]
+fn blocks_are_whole_lines() {
+    let block = |old: &str, new: &str| format!("a.py\n<<<<<<< SEARCH\n{old}=======\n{new}>>>>>>> REPLACE\n");
+    assert!(apply("max = 1\n", &block("x = 1\n", "x = 2\n")).is_err(), "the tail of a line is no line");
+    assert_eq!(apply("x = 1\nmax = 1\n", &block("x = 1\n", "x = 2\n")).unwrap(), "x = 2\nmax = 1\n");
+    assert_eq!(apply("    call_it()\n", &block("call_it()\n", "stop_it()\n")).unwrap(), "    stop_it()\n");
+    assert_eq!(apply("f {\n}", &block("}\n", "}\n}\n")).unwrap(), "f {\n}\n}");
+    assert_eq!(apply("a\nb\nc\n", &block("b\n", "")).unwrap(), "a\nc\n");
+    assert_eq!(apply("a\nb\nc", &block("c\n", "")).unwrap(), "a\nb\n");
+    assert_eq!(apply("", &block("", "new\n")).unwrap(), "new\n");
+    assert!(apply("\n}\n}\n", &block("}\n", "x\n")).unwrap_err().contains("Found 2 matches"));
+}
+
+#[test]
+fn hints_tell_equal_blocks_apart() {
+    let block = |line: usize, new: &str| {
+        format!("a.rs\n<<<<<<< SEARCH line={line}\nfn same() {{}}\n=======\nfn {new}() {{}}\n>>>>>>> REPLACE\n")
+    };
+    let file = "fn same() {}\n\n\n\n\n\n\n\nfn same() {}\n";
+    let text = block(1, "one") + &block(9, "two");
+    assert_eq!(apply(file, &text).unwrap(), "fn one() {}\n\n\n\n\n\n\n\nfn two() {}\n");
+}
+
+#[test]
+fn a_large_request_is_read_once() {
+    let many = "a.rs\n".to_owned() + &"<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n".repeat(20_000);
+    assert_eq!(read(&many).unwrap().blocks.len(), 20_000);
+    let long = format!("a.rs\n<<<<<<< SEARCH\n{}=======\n>>>>>>> REPLACE\n", "line\n".repeat(200_000));
+    assert_eq!(one(&long).search.len(), 1_000_000);
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_or_refused(text in "((<{5,8} SEARCH|={5,8}|>{5,8} REPLACE|a\\.rs|```|:start_line:3|<old_text>|</new_text>|<new_text>|\\\\=======|x|é.*|.{0,9})\r?\n?){0,30}") {
+        if let Ok(read) = read(&text) {
+            prop_assert!(read.blocks.iter().all(|block| !block.path.is_empty() && block.at > 0));
+        }
+        let _ = SearchReplace.parse(Input::Text(text));
+    }
+
+    #[test]
+    fn what_is_written_is_read(old in "([a-z ]{0,8}\n){1,5}", new in "([a-z =<>]{0,3}\n){0,5}", run in 5usize..12) {
+        let text = format!("a.rs\n{} SEARCH\n{old}{}\n{new}{} REPLACE\n", "<".repeat(run), "=".repeat(run), ">".repeat(run));
+        let block = one(&text);
+        prop_assert_eq!((block.search, block.replace), (old, new));
+    }
+}
