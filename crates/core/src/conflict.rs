@@ -5,7 +5,7 @@ use crate::change::{Overlap, Splice};
 use crate::code::Code;
 use crate::diff;
 use crate::error::{Error, Result};
-use crate::op::{Locator, Op};
+use crate::op::{Find, Locator, Op};
 use crate::resolve::Placed;
 use crate::snapshot::Snapshot;
 use crate::span::Span;
@@ -66,13 +66,20 @@ impl Kind {
 
 type Clash = (Kind, usize, usize);
 
+/// What an operation points at: equal text with other hints may be another place.
+type Target<'a> = (&'a str, Option<usize>, Option<&'a str>);
+
+fn target(find: &Find) -> Target<'_> {
+    (&find.old, find.line, find.at.as_deref())
+}
+
 /// For each operation the earlier one that says the very same, if any.
 pub(crate) fn repetitions(ops: &[Op]) -> Vec<Option<usize>> {
-    let mut first: HashMap<(&str, &str), usize> = HashMap::new();
+    let mut first: HashMap<(Target<'_>, &str), usize> = HashMap::new();
     let mut repeated = vec![None; ops.len()];
     for (index, op) in ops.iter().enumerate() {
         if let Locator::Find(find) = &op.at {
-            let known = *first.entry((&find.old, &op.text)).or_insert(index);
+            let known = *first.entry((target(find), &op.text)).or_insert(index);
             repeated[index] = Some(known).filter(|&known| known < index);
         }
     }
@@ -131,14 +138,14 @@ fn report(clashes: &[Clash]) -> Option<Error> {
 
 /// The same target, different text.
 fn contradictions(ops: &[Op], repeated: &[Option<usize>]) -> Vec<Clash> {
-    let mut first: HashMap<&str, usize> = HashMap::new();
+    let mut first: HashMap<Target<'_>, usize> = HashMap::new();
     let mut out = Vec::new();
     for (index, op) in ops.iter().enumerate().filter(|(index, _)| repeated[*index].is_none()) {
         let Locator::Find(find) = &op.at else { continue };
-        match first.get(find.old.as_str()) {
+        match first.get(&target(find)) {
             Some(&earlier) => out.push((Kind::Contradiction, earlier, index)),
             None => {
-                first.insert(&find.old, index);
+                first.insert(target(find), index);
             }
         }
     }

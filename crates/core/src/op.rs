@@ -25,13 +25,28 @@ pub struct Find {
     pub line: Option<usize>,
     /// The one place meant, by the id that a failure gave it.
     pub at: Option<String>,
+    /// Only whole lines: a literal place begins and ends with a line.
+    pub lines: bool,
 }
 
 impl Find {
     /// Brings the text to the form of a reading.
     pub fn new(old: &str, pick: Pick) -> Find {
-        Find { old: reading_of(old), pick, line: None, at: None }
+        Find { old: reading_of(old), pick, line: None, at: None, lines: false }
     }
+}
+
+/// The first and the last line of a stretch of whole lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Anchors {
+    /// The first line.
+    pub first: String,
+    /// The last line.
+    pub last: String,
+    /// 1-based line near which the caller expects the first; breaks ties only.
+    pub line: Option<usize>,
+    /// The one place meant, by the id that a failure gave it.
+    pub at: Option<String>,
 }
 
 /// Brings text from a call to the form of a reading: no byte order mark, `\n` line ends.
@@ -49,6 +64,8 @@ pub enum Locator {
     Blank,
     /// Literal or near-literal text: the matching cascade.
     Find(Find),
+    /// Whole lines from one line of text to another: the line-anchor edit.
+    Anchors(Anchors),
     /// Bytes of the reading, for callers that already know.
     Exactly(Span),
 }

@@ -198,6 +198,7 @@ fn place(base: &Snapshot, op: &Op, index: u32, settings: Settings) -> Result<Pla
         Locator::Blank if base.text().trim().is_empty() => literal(whole),
         Locator::Blank => return Err(not_blank(base)),
         Locator::Find(find) => find::find(base, find, &op.text, settings)?,
+        Locator::Anchors(anchors) => find::between(base, anchors, &op.text, settings)?,
     };
     let mut splices = Vec::new();
     for hit in &found.hits {

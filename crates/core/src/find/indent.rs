@@ -1,6 +1,6 @@
 //! Indentation maps: from the depths of the caller's text to those of the file.
 
-use super::fold::{BLANKS, indent_of, is_blank};
+use super::fold::{indent_of, is_blank};
 use super::refusal::{Reason, Refusal};
 use std::collections::BTreeMap;
 
@@ -54,21 +54,18 @@ impl IndentMap {
             }
         }
         let mut order: Vec<Pair<'_>> = seen.into_iter().collect();
-        order.sort_by_key(|(old, _)| width(old));
-        let rises = |pair: &[Pair<'_>]| width(pair[0].0) < width(pair[1].0) && width(pair[0].1) < width(pair[1].1);
+        order.sort_by_key(|(old, _)| old.len());
+        // Deeper is longer, on both sides, and begins like what is less deep: tabs are not mixed with blanks.
+        let deeper = |a: &str, b: &str| b.len() > a.len() && b.starts_with(a);
+        let rises = |pair: &[Pair<'_>]| deeper(pair[0].0, pair[1].0) && deeper(pair[0].1, pair[1].1);
         if !order.windows(2).all(rises) {
             return None;
         }
         let &base = order.first()?;
-        if let Some((old_step, file_step)) = &steps {
-            // Counted in bytes of one kind of blank, so that 4 blanks for 1 tab come out even.
-            let agrees = |(old, file): &Pair<'_>| {
-                (old.len().abs_diff(base.0.len())) * file_step.len() == file.len().abs_diff(base.1.len()) * old_step.len()
-            };
-            if !order.iter().all(agrees) {
-                return None;
-            }
-        }
+        let steps = match steps {
+            Some(steps) => Some(agreeing(&order, steps)?),
+            None => None,
+        };
         let seen = order.iter().map(|(old, file)| ((*old).to_owned(), (*file).to_owned())).collect();
         Some(IndentMap::Widths(Widths { seen, base: (base.0.to_owned(), base.1.to_owned()), steps }))
     }
@@ -117,15 +114,27 @@ impl Widths {
     }
 }
 
+/// The steps of both sides, if the depths seen agree with them. A text that shows no single step of its own (it only
+/// ends blocks, two at a time) may be one of four blanks.
+fn agreeing(order: &[Pair<'_>], (old, file): (String, String)) -> Option<(String, String)> {
+    let &base = order.first()?;
+    let agrees = |step: usize| {
+        // Counted in bytes of one kind of blank, so that 4 blanks for 1 tab come out even.
+        let rise = |(a, b): &Pair<'_>| (a.len().abs_diff(base.0.len()), b.len().abs_diff(base.1.len()));
+        base.0.len().is_multiple_of(step) && order.iter().map(rise).all(|(a, b)| a * file.len() == b * step)
+    };
+    if agrees(old.len()) {
+        return Some((old, file));
+    }
+    const USUAL: usize = 4;
+    let wide = old.len() > USUAL && old.len().is_multiple_of(USUAL) && !old.contains('\t');
+    (wide && agrees(USUAL)).then(|| (" ".repeat(USUAL), file))
+}
+
 /// How often `step` makes up `indent`.
 fn times(indent: &str, step: &str) -> Option<usize> {
     let count = indent.len() / step.len();
     (indent == step.repeat(count)).then_some(count)
-}
-
-/// Columns of an indentation, tabs to multiples of four.
-fn width(indent: &str) -> usize {
-    indent.bytes().fold(0, |at, byte| if byte == b'\t' { at / 4 * 4 + 4 } else { at + 1 })
 }
 
 fn misindent(why: &str) -> Refusal {
@@ -138,17 +147,19 @@ pub(super) fn step<'t>(lines: impl Iterator<Item = &'t str> + Clone) -> Option<S
     if indents.clone().any(|indent| indent.contains('\t')) {
         return Some("\t".to_owned());
     }
-    let mut rises: BTreeMap<usize, usize> = BTreeMap::new();
+    let (mut rises, mut falls): (BTreeMap<usize, usize>, BTreeMap<usize, usize>) = Default::default();
     let (mut last, mut least) = (None, None::<usize>);
     for len in indents.map(str::len) {
-        if last.is_some_and(|last| last < len) {
-            *rises.entry(len - last.unwrap_or(0)).or_default() += 1;
+        if let Some(last) = last.filter(|&last| last != len) {
+            let side = if last < len { &mut rises } else { &mut falls };
+            *side.entry(len.abs_diff(last)).or_default() += 1;
         }
         least = Some(len).filter(|&len| len > 0).into_iter().chain(least).min();
         last = Some(len);
     }
-    // Of equally frequent rises the smallest; where nothing rises, the least depth itself.
-    let most = rises.iter().max_by_key(|&(&rise, &count)| (count, core::cmp::Reverse(rise))).map(|(&rise, _)| rise);
+    // Of equally frequent rises the smallest; where nothing rises, falls; where nothing changes, the least depth itself.
+    let changes = if rises.is_empty() { falls } else { rises };
+    let most = changes.iter().max_by_key(|&(&rise, &count)| (count, core::cmp::Reverse(rise))).map(|(&rise, _)| rise);
     most.or(least).map(|len| " ".repeat(len))
 }
 
@@ -157,15 +168,11 @@ pub(super) fn pairs<'a>(lines: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<
     lines.filter(|(old, _)| !is_blank(old)).map(|(old, file)| (indent_of(old), indent_of(file))).collect()
 }
 
-/// True when tabs and blanks are mixed within one indentation.
-pub(super) fn is_mixed(indent: &str) -> bool {
-    BLANKS.iter().all(|&blank| indent.contains(blank))
-}
-
 #[cfg(test)]
 mod tests {
     use super::{IndentMap, step};
 
+    #[expect(clippy::unnecessary_wraps, reason = "short hand")]
     fn steps(old: &str, file: &str) -> Option<(String, String)> {
         Some((old.to_owned(), file.to_owned()))
     }
@@ -189,11 +196,7 @@ mod tests {
         assert!(map.apply("  x", false).is_err(), "half a step");
         let two = IndentMap::widths(&[("    ", "  "), ("        ", "    ")], steps("    ", "  ")).unwrap();
         assert_eq!(two.apply("            x", false).unwrap(), "      x");
-        for bad in [
-            [("", ""), ("", "  ")],
-            [("", "  "), ("  ", "  ")],
-            [("", "    "), ("  ", "  ")],
-        ] {
+        for bad in [[("", ""), ("", "  ")], [("", "  "), ("  ", "  ")], [("", "    "), ("  ", "  ")]] {
             assert_eq!(IndentMap::widths(&bad, None), None, "{bad:?}");
         }
         assert_eq!(IndentMap::widths(&[("", ""), ("    ", "      ")], steps("    ", "  ")), None);

@@ -1,15 +1,34 @@
 //! The matching cascade: from words about text to places in a reading.
 //!
 //! One driver, one row per tier. Ambiguity stops the cascade: a tier with more than one place ends the search, looser
-//! tiers are not asked. Tier 0 is literal; every tier after it reports itself.
+//! tiers are not asked, and places are counted by position. Tier 0 is literal; every tier after it works on whole lines
+//! (tier 1 within one), needs substance, writes only the difference between old and new onto the file's own text, and
+//! reports itself. Likeness never writes on a line that is to be changed: it only explains failure.
 
-mod exact;
+mod align;
+mod anchors;
+mod candidates;
 mod failure;
+mod fold;
+mod indent;
+mod omission;
+mod place;
+mod refusal;
+mod search;
+#[cfg(test)]
+mod testing;
+mod tier;
+mod tokens;
+mod transplant;
 
 use crate::error::Result;
-use crate::op::{Find, Pick, Settings};
+use crate::op::{Find, Matching, Pick, Settings};
 use crate::snapshot::Snapshot;
 use crate::span::Span;
+pub(crate) use anchors::between;
+use place::Place;
+use refusal::Refusal;
+use search::{Search, Trial};
 
 /// A piece of a reading and the text that takes its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +66,121 @@ pub enum Tier {
     /// Nothing: the text occurs literally.
     #[default]
     Exact,
+    /// Unicode punctuation within one line.
+    Punctuation,
+    /// Trailing blanks.
+    TrailingBlanks,
+    /// Unicode punctuation in several lines.
+    LinesAlike,
+    /// One uniform indentation shift.
+    IndentShift,
+    /// Tabs for blanks, other widths.
+    IndentWidths,
+    /// Blank runs inside a line.
+    BlankRuns,
+    /// Blank lines at the edges.
+    BlankEdges,
+    /// Line numbers copied with the text.
+    LineNumbers,
+    /// Escapes one level too many, HTML entities.
+    Escapes,
+    /// Elision lines.
+    Elision,
+    /// Blank lines or context that drifted.
+    Drift,
 }
+
+/// One tier: its rule, and when it is asked.
+struct Row {
+    tier: Tier,
+    name: &'static str,
+    run: for<'a> fn(&Search<'a>) -> Result<Trial<'a>, Refusal>,
+    /// Letters and digits that old must have.
+    substance: usize,
+    /// What is said on success.
+    note: &'static str,
+}
+
+static ROWS: [Row; 12] = [
+    Row { tier: Tier::Exact, name: "exact", run: tier::exact::run, substance: 0, note: "" },
+    Row {
+        tier: Tier::Punctuation,
+        name: "punctuation",
+        run: tier::punctuation::run,
+        substance: 4,
+        note: "Found although quotes, dashes or other punctuation look different; the file's own characters were kept.",
+    },
+    Row {
+        tier: Tier::TrailingBlanks,
+        name: "trailing_blanks",
+        run: tier::trailing::run,
+        substance: 4,
+        note: "Found although blanks at line ends differ; unchanged lines keep the file's.",
+    },
+    Row {
+        tier: Tier::LinesAlike,
+        name: "lines_alike",
+        run: tier::lines_alike::run,
+        substance: 4,
+        note: "Found although quotes, dashes or other punctuation look different; the file's own characters were kept.",
+    },
+    Row {
+        tier: Tier::IndentShift,
+        name: "indent_shift",
+        run: tier::shift::run,
+        substance: 6,
+        note: "Found at another indentation; the new text was shifted to the file's.",
+    },
+    Row {
+        tier: Tier::IndentWidths,
+        name: "indent_widths",
+        run: tier::widths::run,
+        substance: 6,
+        note: "Found with other indentation (tabs, blanks or width); the new text was brought to the file's.",
+    },
+    Row {
+        tier: Tier::BlankRuns,
+        name: "blank_runs",
+        run: tier::runs::run,
+        substance: 6,
+        note: "Found although blanks inside lines differ in number; the file's were kept.",
+    },
+    Row {
+        tier: Tier::BlankEdges,
+        name: "blank_edges",
+        run: tier::edges::run,
+        substance: 6,
+        note: "Found without the blank lines at the edges of old_string; the file's blank lines were kept.",
+    },
+    Row {
+        tier: Tier::LineNumbers,
+        name: "line_numbers",
+        run: tier::numbers::run,
+        substance: 4,
+        note: "Found after taking off line numbers that were copied with the text; they were not written.",
+    },
+    Row {
+        tier: Tier::Escapes,
+        name: "escapes",
+        run: tier::escapes::run,
+        substance: 2,
+        note: "Found after decoding escapes that the file does not have; they were decoded in the new text too.",
+    },
+    Row {
+        tier: Tier::Elision,
+        name: "elision",
+        run: tier::elision::run,
+        substance: 4,
+        note: "The lines that `...` stands for were kept as they are in the file.",
+    },
+    Row {
+        tier: Tier::Drift,
+        name: "drift",
+        run: tier::drift::run,
+        substance: 6,
+        note: "Context lines of old_string differ from the file; only the change was written, the file's context was kept.",
+    },
+];
 
 impl Tier {
     /// The number in the table of the format page.
@@ -56,30 +189,68 @@ impl Tier {
     }
 
     /// The name for replies.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Tier::Exact => "exact",
-        }
+    pub fn name(self) -> &'static str {
+        ROWS[usize::from(self.number())].name
+    }
+}
+
+impl Row {
+    /// True when the tier is asked for this search.
+    fn is_open(&self, search: &Search<'_>, settings: Settings) -> bool {
+        let last = match settings.matching {
+            Matching::Exact => Tier::Exact,
+            Matching::Strict => Tier::LinesAlike,
+            Matching::Standard if settings.stale => Tier::Escapes,
+            Matching::Standard => Tier::Drift,
+        };
+        let several = matches!(search.find.pick, Pick::All | Pick::Exactly(2..));
+        self.tier <= last
+            && !(several && self.tier > Tier::IndentWidths)
+            && !(search.find.lines && self.tier == Tier::Punctuation)
+            && (self.substance == 0 || search.wanted.substance(self.substance) >= self.substance)
     }
 }
 
 /// Finds `find.old` in the reading and works out what to write so that `new` stands in its place.
 ///
-/// Errors: `match.not_found`, `match.ambiguous`, `match.count`.
-pub fn find(base: &Snapshot, find: &Find, new: &str, _settings: Settings) -> Result<Found> {
-    let places = exact::places(base.text(), &find.old, find.pick);
-    if places.is_empty() {
-        return Err(failure::not_found(base, find, new));
+/// Errors: `match.not_found`, `match.ambiguous`, `match.count`, `edit.omission`, `edit.would_misindent`.
+pub fn find(base: &Snapshot, find: &Find, new: &str, settings: Settings) -> Result<Found> {
+    omission::check(find, new)?;
+    let search = Search::new(base, find, new);
+    let mut reached = Tier::Exact;
+    for row in ROWS.iter().filter(|row| row.is_open(&search, settings)) {
+        reached = row.tier;
+        let trial = (row.run)(&search).map_err(|refusal| failure::refused(&search, row.tier, &refusal))?;
+        if !trial.places.is_empty() {
+            return settle(&search, row, trial);
+        }
     }
-    let wanted = match find.pick {
-        Pick::Unique => 1,
-        Pick::All => places.apart.len(),
-        Pick::Exactly(count) => count,
-    };
-    if places.count != wanted && find.pick != Pick::All {
-        return Err(failure::count(base, find, &places));
+    Err(failure::not_found(&search, reached))
+}
+
+/// The places that the call asked for, and what to write there.
+fn settle(search: &Search<'_>, row: &Row, trial: Trial<'_>) -> Result<Found> {
+    let places = candidates::chosen(search, row.tier, trial)?;
+    let hits: Result<Vec<Hit>, Refusal> = places.iter().map(|place: &Place<'_>| place.hit(search)).collect();
+    let hits = hits.map_err(|refusal| failure::refused(search, row.tier, &refusal))?;
+    let mut notes: Vec<String> =
+        Some(row.note).filter(|note| !note.is_empty()).map(str::to_owned).into_iter().collect();
+    if row.tier <= Tier::Punctuation {
+        notes.extend(tier::exact::notes(search.text, &hits));
     }
-    let hits: Vec<Hit> = places.apart.iter().map(|&span| exact::hit(base.text(), span, new)).collect();
-    let notes = exact::notes(base.text(), &hits);
-    Ok(Found { tier: Tier::Exact, hits, notes })
+    Ok(Found { tier: row.tier, hits, notes })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ROWS, Tier};
+
+    #[test]
+    fn every_row_stands_at_its_number() {
+        for (at, row) in ROWS.iter().enumerate() {
+            assert_eq!(usize::from(row.tier.number()), at);
+            assert_eq!(row.tier.name(), row.name);
+        }
+        assert_eq!(Tier::Drift.number(), 11);
+    }
 }

@@ -27,6 +27,8 @@ pub(super) enum Plan<'a> {
     Lines(Block<'a>),
     /// Worked out already.
     Ready(Vec<TextEdit>),
+    /// Not at all.
+    Refused(Refusal),
 }
 
 /// Whole lines that stand for `wanted.old`, one to one.
@@ -41,7 +43,13 @@ pub(super) struct Block<'a> {
 
 impl<'a> Place<'a> {
     /// Whole lines from `first` on.
-    pub(super) fn lines(search: &Search<'_>, first: usize, wanted: &Rc<Wanted<'a>>, indent: IndentMap, runs: bool) -> Place<'a> {
+    pub(super) fn lines(
+        search: &Search<'_>,
+        first: usize,
+        wanted: &Rc<Wanted<'a>>,
+        indent: IndentMap,
+        runs: bool,
+    ) -> Place<'a> {
         let span = span_of(search.lines(), first, first + wanted.old.len());
         Place { span, plan: Plan::Lines(Block { first, wanted: Rc::clone(wanted), indent, runs }) }
     }
@@ -52,6 +60,7 @@ impl<'a> Place<'a> {
             Plan::Literal(new) => return Ok(exact::hit(search.text, self.span, new)),
             Plan::Inline => return Ok(punctuation::hit(search, self.span)),
             Plan::Ready(edits) => edits.clone(),
+            Plan::Refused(refusal) => return Err(refusal.clone()),
             Plan::Lines(block) => {
                 let window = Window::whole(search, block.first, &block.wanted);
                 transplant::write(&window, &block.indent, block.runs)?

@@ -19,6 +19,7 @@ pub(super) struct Search<'a> {
     lines: OnceCell<FileLines>,
     loose: OnceCell<Vec<u64>>,
     close: OnceCell<Vec<u64>>,
+    windows: OnceCell<Vec<usize>>,
 }
 
 impl<'a> Search<'a> {
@@ -32,6 +33,7 @@ impl<'a> Search<'a> {
             lines: OnceCell::new(),
             loose: OnceCell::new(),
             close: OnceCell::new(),
+            windows: OnceCell::new(),
         }
     }
 
@@ -57,6 +59,11 @@ impl<'a> Search<'a> {
 
     fn keys(&self, look: Look) -> Vec<u64> {
         (0..self.lines().count()).map(|at| fold::key(self.line(at), look)).collect()
+    }
+
+    /// [`Search::windows`] of old as it is.
+    pub(super) fn wanted_windows(&self) -> &[usize] {
+        self.windows.get_or_init(|| self.windows(&self.wanted.old))
     }
 
     /// Where whole lines begin that may be `old`: zero-based, overlapping ones too.
@@ -141,11 +148,6 @@ impl FileLines {
     /// True when line `at` has no line end.
     pub(super) fn is_open(&self, at: usize) -> bool {
         self.open && at.wrapping_add(1) == self.count()
-    }
-
-    /// The zero-based line that holds an offset.
-    pub(super) fn at(&self, offset: usize) -> usize {
-        self.starts.partition_point(|&start| start <= offset).saturating_sub(1).min(self.count().saturating_sub(1))
     }
 }
 

@@ -145,7 +145,10 @@ mod tests {
                 assert_eq!(got.as_deref(), Some(want), "{file}");
             }
         }
-        assert_eq!(carried("f(\"a  b\", end)", "f(\"a b\", end)", "f(\"a b\", end, x)", true).unwrap(), "f(\"a  b\", end, x)");
+        assert_eq!(
+            carried("f(\"a  b\", end)", "f(\"a b\", end)", "f(\"a b\", end, x)", true).unwrap(),
+            "f(\"a  b\", end, x)"
+        );
         assert_eq!(carried("other", "old", "new", false), None);
     }
 

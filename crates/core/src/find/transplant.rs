@@ -5,7 +5,8 @@
 //! has no partner in the file, and unseen lines where something is written, end in a refusal.
 
 use super::TextEdit;
-use super::fold::{BLANKS, indent_of, is_blank};
+use super::align::align;
+use super::fold::{self, BLANKS, indent_of, is_blank};
 use super::indent::IndentMap;
 use super::refusal::{Reason, Refusal};
 use super::search::{Search, Wanted};
@@ -16,7 +17,9 @@ use crate::span::Span;
 use core::ops::Range;
 
 /// Pairs of lines (old × new) of one hunk that are compared for likeness.
-const PAIRS: usize = 100_000;
+const PAIRS: usize = 20_000;
+/// Cells (old × new lines) up to which a change is told line by line.
+const CELLS: usize = 250_000;
 /// Lines of a hunk are likened from here on.
 const LIKE: f64 = 0.5;
 
@@ -57,7 +60,10 @@ impl<'s, 'a> Window<'s, 'a> {
             None => Ok(()),
             Some(at) => Err(Refusal::new(
                 Reason::UnseenLines,
-                format!("Line {} of the file, which old_string does not have, lies where the change would be written.", at + 1),
+                format!(
+                    "Line {} of the file, which old_string does not have, lies where the change would be written.",
+                    at + 1
+                ),
             )
             .at(self.lines.start, self.lines.end)),
         }
@@ -68,14 +74,19 @@ impl<'s, 'a> Window<'s, 'a> {
 pub(super) fn write(window: &Window<'_, '_>, indent: &IndentMap, runs: bool) -> Result<Vec<TextEdit>, Refusal> {
     let Wanted { old, new } = window.wanted;
     let mut out = Vec::new();
-    for (from, to) in diff::line_hunks(old, new) {
+    for (from, to) in changes(old, new) {
         let lines = changed_lines(window, from.clone())?;
-        let fresh = fresh_lines(window, from.clone(), to, indent, runs)?;
+        let partners = pair_up(&old[from.clone()], &new[to.clone()]);
+        let fresh = fresh_lines(window, from.clone(), to, &partners, indent, runs)?;
         match lines {
             Some(lines) => {
-                if fresh.len() > from.len() {
-                    // The further lines have a place only if nothing unseen adjoins.
+                // Lines added before or after a changed one have a place only if nothing unseen adjoins there.
+                let paired =
+                    |at: Option<&Option<usize>>| at.is_none_or(Option::is_some) || partners.iter().all(Option::is_none);
+                if !paired(partners.first()) {
                     window.shown(window.after(from.start)..lines.start)?;
+                }
+                if !paired(partners.last()) {
                     window.shown(lines.end..window.before(from.end).max(lines.end))?;
                 }
                 out.extend(replaced(window, lines, &fresh));
@@ -89,6 +100,31 @@ pub(super) fn write(window: &Window<'_, '_>, indent: &IndentMap, runs: bool) -> 
         }
     }
     Ok(out)
+}
+
+/// Ranges of lines that differ, in order. Lines with text are kept rather than blank ones, so that a blank line never
+/// decides where something is written.
+fn changes(old: &[&str], new: &[&str]) -> Vec<(Range<usize>, Range<usize>)> {
+    let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let most = old.len().min(new.len()) - head;
+    let tail = old.iter().rev().zip(new.iter().rev()).take(most).take_while(|(a, b)| a == b).count();
+    let (a, b) = (&old[head..old.len() - tail], &new[head..new.len() - tail]);
+    if a.len().saturating_mul(b.len()) > CELLS {
+        return diff::line_hunks(old, new);
+    }
+    let key = |line: &&str| xxhash_rust::xxh3::xxh3_64(line.as_bytes());
+    let keys = [a, b].map(|lines| lines.iter().map(key).collect::<Vec<u64>>());
+    let weight = |at: usize| u32::try_from(fold::substance(a[at], 1000)).map_or(1, |weight| weight + 1);
+    let (kept, _) = align(&keys[0], &keys[1], weight);
+    let mut out = Vec::new();
+    let mut from = (head, head);
+    for (i, j) in kept.into_iter().map(|(i, j)| (i + head, j + head)).chain([(head + a.len(), head + b.len())]) {
+        if from != (i, j) {
+            out.push((from.0..i, from.1..j));
+        }
+        from = (i + 1, j + 1);
+    }
+    out
 }
 
 /// The lines of the file for old lines that are changed or deleted.
@@ -112,13 +148,16 @@ fn fresh_lines(
     window: &Window<'_, '_>,
     from: Range<usize>,
     to: Range<usize>,
+    partners: &[Option<usize>],
     indent: &IndentMap,
     runs: bool,
 ) -> Result<Vec<String>, Refusal> {
     let Wanted { old, new } = window.wanted;
-    let differs = |at: usize| window.partner_text(at).is_some_and(|file| file.trim_matches(BLANKS) != old[at].trim_matches(BLANKS));
+    let differs = |at: usize| {
+        window.partner_text(at).is_some_and(|file| file.trim_matches(BLANKS) != old[at].trim_matches(BLANKS))
+    };
     // Where the file has the very text of old there is nothing to carry over.
-    let partners = if from.clone().any(differs) { pair_up(&old[from.clone()], &new[to.clone()]) } else { Vec::new() };
+    let partners = if from.clone().any(differs) { partners } else { &[] };
     let mut out = Vec::with_capacity(to.len());
     for (nth, at) in to.clone().enumerate() {
         let line = new[at];
@@ -145,6 +184,9 @@ fn pair_up(old: &[&str], new: &[&str]) -> Vec<Option<usize>> {
         return (0..new.len()).map(Some).collect();
     }
     if old.len().saturating_mul(new.len()) > PAIRS {
+        return vec![None; new.len()];
+    }
+    if old.is_empty() {
         return vec![None; new.len()];
     }
     let old: Vec<Vec<&str>> = old.iter().map(|line| tokens::tokens(line)).collect();

@@ -9,7 +9,7 @@ use crate::find::search::{Search, Trial, Wanted};
 use std::rc::Rc;
 
 pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
-    let Some(wanted) = trimmed(&search.wanted) else { return Ok(Trial::default()) };
+    let Some(wanted) = trimmed(&search.wanted).filter(|it| it.substance(6) >= 6) else { return Ok(Trial::default()) };
     all_rules(search, &Rc::new(wanted))
 }
 
@@ -25,7 +25,7 @@ pub(super) fn all_rules<'a>(search: &Search<'a>, wanted: &Rc<Wanted<'a>>) -> Res
     Ok(Trial::default())
 }
 
-fn trimmed<'a>(wanted: &Wanted<'a>) -> Option<Wanted<'a>> {
+pub(super) fn trimmed<'a>(wanted: &Wanted<'a>) -> Option<Wanted<'a>> {
     let first = wanted.old.iter().position(|line| !is_blank(line))?;
     let last = wanted.old.iter().rposition(|line| !is_blank(line))?;
     let (lead, trail) = (first, wanted.old.len() - 1 - last);
@@ -48,7 +48,14 @@ mod tests {
 
     #[test]
     fn edges_go_from_both_sides() {
-        assert_eq!(edit("start_process()\nwait_process()\nend\n", "start_process()\nwait_process()\n\n\n", "start_process()\nkill()\n\n\n"), "start_process()\nkill()\nend\n");
+        assert_eq!(
+            edit(
+                "start_process()\nwait_process()\nend\n",
+                "start_process()\nwait_process()\n\n\n",
+                "start_process()\nkill()\n\n\n"
+            ),
+            "start_process()\nkill()\nend\n"
+        );
         assert_eq!(edit("aaaa_call()\n", "\n\naaaa_call()\n", "\nbbbb_call()\n"), "bbbb_call()\n");
         assert_eq!(edit("x\naaaa_call()\ny\n", "\naaaa_call()\n\n", ""), "x\ny\n");
         refuse("aaa\n", "\n\naaa\n", "\n\nb\n");

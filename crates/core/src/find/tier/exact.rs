@@ -4,7 +4,7 @@ use crate::find::place::{Place, Plan};
 use crate::find::refusal::Refusal;
 use crate::find::search::{Search, Trial};
 use crate::find::{Hit, TextEdit};
-use crate::lines::{line_start, line_stop};
+use crate::lines::{line_start, line_stop, starts_line};
 use crate::op::Pick;
 use crate::resolve;
 use crate::span::Span;
@@ -14,9 +14,49 @@ use std::borrow::Cow;
 /// Counting stops here; a message says "more than".
 pub(in crate::find) const MANY: usize = 1000;
 
+#[expect(clippy::unnecessary_wraps, reason = "the shape of every tier")]
 pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
-    let spans = places(search.text, &search.find.old, search.find.pick == Pick::All);
-    Ok(literal(spans, &Cow::Borrowed(search.new)))
+    let (text, old, new) = (search.text, &*search.find.old, Cow::Borrowed(search.new));
+    let all = search.find.pick == Pick::All;
+    if !search.find.lines {
+        return Ok(literal(places(text, old, all), &new));
+    }
+    let mut trial = literal(whole_lines(text, old, all), &new);
+    if let Some(span) = last_line(text, old) {
+        let new = Cow::Borrowed(search.new.strip_suffix('\n').unwrap_or(search.new));
+        trial.places.push(Place { span, plan: Plan::Literal(new) });
+    }
+    Ok(trial)
+}
+
+/// The places of `old` that begin and end with a line.
+fn whole_lines(text: &str, old: &str, all: bool) -> Vec<Span> {
+    let mut out = Vec::new();
+    let finder = memmem::Finder::new(old);
+    let mut from = 0;
+    while let Some(at) = finder.find(&text.as_bytes()[from..]).map(|at| from + at).filter(|_| !old.is_empty()) {
+        let span = Span::new(at, at + old.len());
+        if starts_line(text, at) && ends_line(text, span.end()) {
+            out.push(span);
+        }
+        if !all && out.len() >= MANY {
+            break;
+        }
+        // No other place begins on this line.
+        from = memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |end| at + end + 1);
+    }
+    out
+}
+
+/// True when a line ends at, or just before, `at`.
+fn ends_line(text: &str, at: usize) -> bool {
+    starts_line(text, at) || at == text.len() || text.as_bytes()[at] == b'\n'
+}
+
+/// Whole lines at the end of a text that has no final line end.
+fn last_line(text: &str, old: &str) -> Option<Span> {
+    let start = text.strip_suffix(old.strip_suffix('\n')?)?.len();
+    (start < text.len() && starts_line(text, start)).then(|| Span::new(start, text.len()))
 }
 
 /// Places whose text is replaced by `new` as it is.
@@ -79,10 +119,9 @@ pub(in crate::find) fn notes(text: &str, hits: &[Hit]) -> Vec<String> {
         let (left, right) = (text[..at].chars().next_back(), text[at..].chars().next());
         left.is_some_and(word) && right.is_some_and(word)
     };
-    match hits.iter().any(|hit| cuts(hit.span.start()) || cuts(hit.span.end())) {
-        false => Vec::new(),
-        true => vec!["The replaced text begins or ends inside a word; check that this was meant.".to_owned()],
-    }
+    let cut = hits.iter().any(|hit| cuts(hit.span.start()) || cuts(hit.span.end()));
+    let note = "The replaced text begins or ends inside a word; check that this was meant.";
+    cut.then(|| note.to_owned()).into_iter().collect()
 }
 
 #[cfg(test)]

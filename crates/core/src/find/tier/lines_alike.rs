@@ -25,7 +25,10 @@ mod tests {
     #[test]
     fn only_the_change_is_written() {
         let file = "title = \"L’image\"\nsize = 10\n";
-        assert_eq!(edit(file, "title = \"L'image\"\nsize = 10", "title = \"L'image\"\nsize = 20"), "title = \"L’image\"\nsize = 20\n");
+        assert_eq!(
+            edit(file, "title = \"L'image\"\nsize = 10", "title = \"L'image\"\nsize = 20"),
+            "title = \"L’image\"\nsize = 20\n"
+        );
         let file = "“Hello.” she said\nend\n";
         assert_eq!(
             edit(file, "\"Hello.\" she said\nend", "\"Hello.\" he said\nthen he left\nend"),

@@ -14,6 +14,7 @@ use crate::span::Span;
 use memchr::memmem;
 use std::collections::BTreeSet;
 
+#[expect(clippy::unnecessary_wraps, reason = "the shape of every tier")]
 pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
     let old = &*search.find.old;
     let folded = fold::folded(old);
@@ -23,7 +24,11 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
     let mut spans: BTreeSet<Span> = BTreeSet::new();
     if folded != old {
         // What is folded already stands for itself.
-        spans.extend(memmem::find_iter(search.text.as_bytes(), folded.as_bytes()).take(MANY).map(|at| Span::new(at, at + folded.len())));
+        spans.extend(
+            memmem::find_iter(search.text.as_bytes(), folded.as_bytes())
+                .take(MANY)
+                .map(|at| Span::new(at, at + folded.len())),
+        );
     }
     if !search.text.is_ascii() {
         let finder = memmem::Finder::new(folded.as_bytes());
@@ -68,7 +73,10 @@ mod tests {
 
     #[test]
     fn the_files_quotes_stay() {
-        assert_eq!(edit("She said, “Hello.”\nHe left.\n", "said, \"Hello.\"", "said, \"Hi.\""), "She said, “Hi.”\nHe left.\n");
+        assert_eq!(
+            edit("She said, “Hello.”\nHe left.\n", "said, \"Hello.\"", "said, \"Hi.\""),
+            "She said, “Hi.”\nHe left.\n"
+        );
         assert_eq!(edit("a = it's here\n", "it’s here", "it’s gone"), "a = it's gone\n");
         assert_eq!(edit("x\n  say(“word”)\ny\n", "say(\"word\")", ""), "x\ny\n");
     }

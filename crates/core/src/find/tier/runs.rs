@@ -22,7 +22,7 @@ fn fits(search: &Search<'_>, wanted: &Wanted<'_>, first: usize) -> Fit {
     }
     let pairs = windows::pairs(search, wanted, first);
     IndentMap::shift(&pairs)
-        .or_else(|| widths::map(search, wanted, &pairs))
+        .or_else(|| widths::map(search, wanted, &pairs, 0))
         .or_else(|| widths::first_line_exempt(search, wanted, &pairs))
         .map_or(Fit::Crooked, Fit::Yes)
 }
@@ -33,8 +33,14 @@ mod tests {
 
     #[test]
     fn runs_stay_as_the_file_has_them() {
-        assert_eq!(edit("print(\"a  b\", end)\nx\n", "print(\"a b\", end)", "print(\"a b\", end, flush)"), "print(\"a  b\", end, flush)\nx\n");
-        assert_eq!(edit("int   alpha = 1;\nint   b     = 2;\n", "int alpha = 1;\nint b = 2;", "int alpha = 1;\nint b = 3;"), "int   alpha = 1;\nint   b     = 3;\n");
+        assert_eq!(
+            edit("print(\"a  b\", end)\nx\n", "print(\"a b\", end)", "print(\"a b\", end, flush)"),
+            "print(\"a  b\", end, flush)\nx\n"
+        );
+        assert_eq!(
+            edit("int   alpha = 1;\nint   b     = 2;\n", "int alpha = 1;\nint b = 2;", "int alpha = 1;\nint b = 3;"),
+            "int   alpha = 1;\nint   b     = 3;\n"
+        );
     }
 
     #[test]

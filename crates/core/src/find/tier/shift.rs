@@ -28,9 +28,15 @@ mod tests {
 
     #[test]
     fn the_new_text_is_shifted_alike() {
-        let file = "mod a {\n    fn f() {\n        go();\n    }\n}\n";
-        assert_eq!(edit(file, "fn f() {\n    go();\n}", "fn f() {\n    go();\n    stop();\n}"), "mod a {\n    fn f() {\n        go();\n        stop();\n    }\n}\n");
-        assert_eq!(edit("a_call()\nb_call()\n", "    a_call()\n    b_call()", "    a_call()\n\n    c_call()"), "a_call()\n\nc_call()\n");
+        let file = "mod a {\n    fn func() {\n        go();\n    }\n}\n";
+        assert_eq!(
+            edit(file, "fn func() {\n    go();\n}", "fn func() {\n    go();\n    stop();\n}"),
+            "mod a {\n    fn func() {\n        go();\n        stop();\n    }\n}\n"
+        );
+        assert_eq!(
+            edit("a_call()\nb_call()\n", "    a_call()\n    b_call()", "    a_call()\n\n    c_call()"),
+            "a_call()\n\nc_call()\n"
+        );
     }
 
     #[test]

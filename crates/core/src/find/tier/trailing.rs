@@ -3,7 +3,6 @@
 //! Whole lines, equal up to blanks at their ends. Lines that stay keep the file's blanks.
 
 use super::windows::{self, Fit, Rule};
-use crate::find::fold::BLANKS;
 use crate::find::indent::IndentMap;
 use crate::find::refusal::Refusal;
 use crate::find::search::{Search, Trial, Wanted};
@@ -15,12 +14,7 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
 }
 
 fn fits(search: &Search<'_>, wanted: &Wanted<'_>, first: usize) -> Fit {
-    let end = |line: &'_ str| line.trim_end_matches(BLANKS).len();
-    let same = |(at, old): (usize, &&str)| {
-        let file = search.line(at);
-        file[..end(file)] == old[..end(old)]
-    };
-    if (first..).zip(&wanted.old).all(same) { Fit::Yes(IndentMap::Verbatim) } else { Fit::No }
+    if windows::ends_equal(search, wanted, first) { Fit::Yes(IndentMap::Verbatim) } else { Fit::No }
 }
 
 #[cfg(test)]
@@ -29,7 +23,10 @@ mod tests {
 
     #[test]
     fn kept_lines_keep_their_blanks() {
-        assert_eq!(edit("let a = 1;   \nlet b = 2;\n", "let a = 1;\nlet b = 2;", "let a = 1;\nlet b = 3;"), "let a = 1;   \nlet b = 3;\n");
+        assert_eq!(
+            edit("let a = 1;   \nlet b = 2;\n", "let a = 1;\nlet b = 2;", "let a = 1;\nlet b = 3;"),
+            "let a = 1;   \nlet b = 3;\n"
+        );
         assert_eq!(edit("first_line\nlast_line", "last_line\n", "LAST_LINE\n"), "first_line\nLAST_LINE");
         assert_eq!(edit("aaaa\t\nbbbb\ncccc", "bbbb \ncccc", "bbbb"), "aaaa\t\nbbbb");
         assert_eq!(edit("aaaa\nbbbb \ncccc", "bbbb\ncccc\n", "bbbb\ncccc\ndddd\n"), "aaaa\nbbbb \ncccc\ndddd");

@@ -20,30 +20,28 @@ fn fits(search: &Search<'_>, wanted: &Wanted<'_>, first: usize) -> Fit {
         return Fit::No;
     }
     let pairs = windows::pairs(search, wanted, first);
-    map(search, wanted, &pairs).or_else(|| first_line_exempt(search, wanted, &pairs)).map_or(Fit::Crooked, Fit::Yes)
+    map(search, wanted, &pairs, 0).or_else(|| first_line_exempt(search, wanted, &pairs)).map_or(Fit::Crooked, Fit::Yes)
 }
 
-/// The map of widths for these pairs.
-pub(super) fn map(search: &Search<'_>, wanted: &Wanted<'_>, pairs: &[Pair<'_>]) -> Option<IndentMap> {
-    if pairs.iter().any(|(_, file)| indent::is_mixed(file)) {
-        return None;
-    }
-    IndentMap::widths(pairs, steps(search, wanted, pairs))
+/// The map of widths for these pairs; the first `but` lines of old and new say nothing about its steps.
+pub(super) fn map(search: &Search<'_>, wanted: &Wanted<'_>, pairs: &[Pair<'_>], but: usize) -> Option<IndentMap> {
+    IndentMap::widths(pairs, steps(search, wanted, pairs, but))
 }
 
 /// The map of a text whose first line lost its indentation, in old and in new.
 pub(super) fn first_line_exempt(search: &Search<'_>, wanted: &Wanted<'_>, pairs: &[Pair<'_>]) -> Option<IndentMap> {
     let (&(old, file), rest) = pairs.split_first()?;
-    if rest.is_empty() || !old.is_empty() || wanted.new.first().is_none_or(|line| !indent_of(line).is_empty()) {
+    let lost = old.is_empty() && !file.is_empty() && !rest.is_empty();
+    if !lost || wanted.new.first().is_none_or(|line| !indent_of(line).is_empty()) {
         return None;
     }
-    let rest = IndentMap::shift(rest).or_else(|| map(search, wanted, rest))?;
+    let rest = IndentMap::shift(rest).or_else(|| map(search, wanted, rest, 1))?;
     Some(IndentMap::FirstLine { first: file.to_owned(), rest: Box::new(rest) })
 }
 
 /// The steps of both sides. The file's is told by its lines that are indented like the place, by tabs or by blanks.
-fn steps(search: &Search<'_>, wanted: &Wanted<'_>, pairs: &[Pair<'_>]) -> Option<(String, String)> {
-    let old = indent::step(wanted.old.iter().chain(&wanted.new).copied())?;
+fn steps(search: &Search<'_>, wanted: &Wanted<'_>, pairs: &[Pair<'_>], but: usize) -> Option<(String, String)> {
+    let old = indent::step(wanted.old.iter().skip(but).chain(wanted.new.iter().skip(but)).copied())?;
     let tabs = pairs.iter().any(|(_, file)| file.contains('\t'));
     let file = if tabs {
         "\t".to_owned()
@@ -62,28 +60,48 @@ mod tests {
     fn tabs_and_widths() {
         let file = "class A {\n\trun() {\n\t\treturn value;\n\t}\n}\n";
         assert_eq!(
-            edit(file, "  run() {\n    return value;\n  }", "  run() {\n    if (x) {\n      log();\n    }\n    return value;\n  }"),
+            edit(
+                file,
+                "  run() {\n    return value;\n  }",
+                "  run() {\n    if (x) {\n      log();\n    }\n    return value;\n  }"
+            ),
             "class A {\n\trun() {\n\t\tif (x) {\n\t\t\tlog();\n\t\t}\n\t\treturn value;\n\t}\n}\n"
         );
         let file = "f() {\n  const a = load();\n  if (a) {\n    use(a);\n  }\n}\n";
         assert_eq!(
-            edit(file, "    const a = load();\n    if (a) {\n        use(a);\n    }", "    const a = load();\n    if (a) {\n        use(a);\n        done();\n    }"),
+            edit(
+                file,
+                "    const a = load();\n    if (a) {\n        use(a);\n    }",
+                "    const a = load();\n    if (a) {\n        use(a);\n        done();\n    }"
+            ),
             "f() {\n  const a = load();\n  if (a) {\n    use(a);\n    done();\n  }\n}\n"
         );
     }
 
     #[test]
     fn the_first_line_alone_may_be_stripped() {
-        let file = "class O:\n    def m(self):\n        self.a = \"before\"\n        self.b = \"before\"  \n";
+        let file = "class O:\n    def m(self):\n        self.a = \"before\"  \n        self.b = \"before\"\n";
         assert_eq!(
-            edit(file, "self.a = \"before\"\n        self.b = \"before\"", "self.a = \"after\"\n        self.b = \"after\""),
+            edit(
+                file,
+                "self.a = \"before\"\n        self.b = \"before\"",
+                "self.a = \"after\"\n        self.b = \"after\""
+            ),
             "class O:\n    def m(self):\n        self.a = \"after\"\n        self.b = \"after\"\n"
         );
     }
 
     #[test]
     fn what_does_not_map_is_refused() {
-        refuse("if ready:\n    start_engine()\n    open_valve()\n", "if ready:\n    start_engine()\nopen_valve()", "if ready:\n    start_engine()\nclose()");
-        refuse("\tfirst_call()\n        second_call()\n", "    first_call()\n    second_call()", "    first_call()\n    third()");
+        refuse(
+            "if ready:\n    start_engine()\n    open_valve()\n",
+            "if ready:\n    start_engine()\nopen_valve()",
+            "if ready:\n    start_engine()\nclose()",
+        );
+        refuse(
+            "\tfirst_call()\n        second_call()\n",
+            "    first_call()\n    second_call()",
+            "    first_call()\n    third()",
+        );
     }
 }

@@ -1,11 +1,11 @@
 //! What tiers 2 to 6 have in common: whole lines, one to one, tried where the keys that forgive most agree.
 
-use crate::find::indent::{self, IndentMap};
+use crate::find::fold;
 use crate::find::fold::Look;
+use crate::find::indent::{self, IndentMap};
 use crate::find::place::{Place, Plan};
 use crate::find::refusal::{Reason, Refusal};
 use crate::find::search::{Search, Trial, Wanted, span_of};
-use crate::find::fold;
 use crate::op::Pick;
 use std::rc::Rc;
 
@@ -62,6 +62,9 @@ pub(super) fn trial<'a>(
             continue;
         }
         work += height;
+        if work > LINES && !all && trial.places.len() > 1 {
+            break;
+        }
         if work > LINES {
             return Err(Refusal::new(Reason::TooLarge, "The text repeats itself too often to be searched for."));
         }
@@ -88,6 +91,15 @@ fn crooked<'a>(search: &Search<'a>, first: usize, height: usize) -> Place<'a> {
 /// True when all lines of the window look like old.
 pub(super) fn alike(search: &Search<'_>, wanted: &Wanted<'_>, first: usize, look: Look) -> bool {
     (first..).zip(&wanted.old).all(|(at, old)| fold::alike(search.line(at), old, look))
+}
+
+/// True when all lines of the window are old's, trailing blanks aside.
+pub(super) fn ends_equal(search: &Search<'_>, wanted: &Wanted<'_>, first: usize) -> bool {
+    let end = |line: &str| line.trim_end_matches(fold::BLANKS).len();
+    (first..).zip(&wanted.old).all(|(at, old)| {
+        let file = search.line(at);
+        file[..end(file)] == old[..end(old)]
+    })
 }
 
 /// The pairs of indentation in a window.

@@ -1,0 +1,59 @@
+//! Alignment of lines by their keys: the heaviest common subsequence, and whether it is the only one.
+
+/// Pairs (old, file) of an alignment, rising on both sides.
+pub(super) type Pairs = Vec<(usize, usize)>;
+
+/// The heaviest alignment of `old` with `file`, twice: as early as possible and as late as possible. Costs
+/// `old.len() * file.len()` cells.
+pub(super) fn align(old: &[u64], file: &[u64], weight: impl Fn(usize) -> u32) -> (Pairs, Pairs) {
+    let width = file.len() + 1;
+    // best[i][j]: the weight of aligning old[i..] with file[j..].
+    let mut best = vec![0u32; (old.len() + 1) * width];
+    for i in (0..old.len()).rev() {
+        for j in (0..file.len()).rev() {
+            let skip = best[(i + 1) * width + j].max(best[i * width + j + 1]);
+            let take = if old[i] == file[j] { weight(i) + best[(i + 1) * width + j + 1] } else { 0 };
+            best[i * width + j] = skip.max(take);
+        }
+    }
+    let walk = |late: bool| {
+        let (mut i, mut j) = (0, 0);
+        let mut out = Vec::new();
+        while i < old.len() && j < file.len() {
+            let here = best[i * width + j];
+            let takes = old[i] == file[j] && here == weight(i) + best[(i + 1) * width + j + 1];
+            let skips_file = here == best[i * width + j + 1];
+            if takes && !(late && skips_file) {
+                out.push((i, j));
+                (i, j) = (i + 1, j + 1);
+            } else if skips_file {
+                j += 1;
+            } else {
+                i += 1;
+            }
+        }
+        out
+    };
+    (walk(false), walk(true))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::align;
+
+    #[test]
+    fn early_and_late_differ_where_lines_repeat() {
+        let (early, late) = align(&[1, 2, 3], &[1, 2, 2, 3], |_| 1);
+        assert_eq!(early, [(0, 0), (1, 1), (2, 3)]);
+        assert_eq!(late, [(0, 0), (1, 2), (2, 3)]);
+        let (early, late) = align(&[1, 9, 3], &[1, 7, 3], |_| 1);
+        assert_eq!((&*early, &*late), (&[(0, 0), (2, 2)][..], &[(0, 0), (2, 2)][..]));
+        assert!(align(&[], &[1], |_| 1).0.is_empty());
+    }
+
+    #[test]
+    fn weight_decides() {
+        let weights = [1, 5, 2];
+        assert_eq!(align(&[1, 2, 1], &[2, 1, 2], |at| weights[at]).0, [(1, 0), (2, 1)]);
+    }
+}

@@ -1,0 +1,176 @@
+//! Line anchors: whole lines from a first to a last one, replaced by new text.
+//!
+//! Both lines are compared without their indentation; the last one is the next that stands to the first as the caller's
+//! two lines stand to each other. What lies between is not shown by the caller, so the new text has to vouch for it: three
+//! quarters of the weight of the lines in between are there again, in order (the drift rule), and no other place comes
+//! within 0.15. Else the places are listed and nothing is written.
+
+use super::align::align;
+use super::fold::{self, Look, is_blank};
+use super::indent::{self, IndentMap};
+use super::place::{Place, Plan};
+use super::refusal::{Reason, Refusal};
+use super::search::{Search, Trial, span_of, split};
+use super::tokens::ratio;
+use super::{Found, Hit, Tier, candidates, failure, omission};
+use crate::error::Result;
+use crate::op::{Anchors, Find, Pick, Settings};
+use crate::resolve;
+use crate::snapshot::Snapshot;
+
+/// Cells (new lines × lines of the file) that all places may cost together.
+const CELLS: usize = 8_000_000;
+/// Places looked at.
+const PLACES: usize = 1_000;
+const LIKE: f64 = 0.75;
+const MARGIN: f64 = 0.15;
+
+/// A stretch of lines between the anchors.
+struct Stretch {
+    first: usize,
+    last: usize,
+    indent: IndentMap,
+    /// How much of it the new text has again.
+    kept: f64,
+}
+
+/// Finds the lines between two anchors, and works out what to write so that `new` stands in their place.
+///
+/// Errors: `match.not_found`, `match.ambiguous`, `edit.would_misindent`, `edit.omission`.
+pub(crate) fn between(base: &Snapshot, anchors: &Anchors, new: &str, settings: Settings) -> Result<Found> {
+    let old = format!("{}\n{}", anchors.first, anchors.last);
+    let find = Find { line: anchors.line, at: anchors.at.clone(), ..Find::new(&old, Pick::Unique) };
+    omission::check(&find, new)?;
+    let search = Search::new(base, &find, new);
+    let refused = |refusal: &Refusal| failure::refused(&search, Tier::Drift, refusal);
+    if settings.stale {
+        let why = "The file changed since it was read, and anchors do not show what lies between them.";
+        return Err(refused(&Refusal::new(Reason::Unlike, why)));
+    }
+    let mut stretches = stretches(&search, anchors).map_err(|it| refused(&it))?;
+    if stretches.is_empty() {
+        return Err(failure::not_found(&search, Tier::Drift));
+    }
+    let best = stretches.iter().map(|it| it.kept).fold(0.0, f64::max);
+    if anchors.at.is_none() {
+        stretches.retain(|it| it.kept > best - MARGIN);
+    }
+    let place =
+        |it: &Stretch| Place { span: span_of(search.lines(), it.first, it.last + 1), plan: Plan::Ready(Vec::new()) };
+    let trial = Trial { places: stretches.iter().map(place).collect(), number: None };
+    let chosen = candidates::chosen(&search, Tier::Drift, trial)?;
+    let start = chosen.first().map(|place| place.span.start());
+    let Some(stretch) = stretches.iter().find(|it| Some(search.lines().start(it.first)) == start) else {
+        return Err(failure::not_found(&search, Tier::Drift));
+    };
+    // A place named by its id has been shown.
+    if stretch.kept < LIKE && anchors.at.is_none() {
+        return Err(unvouched(&search, stretch, &chosen));
+    }
+    let hit = hit(&search, stretch).map_err(|it| refused(&it.at(stretch.first, stretch.last + 1)))?;
+    let notes = vec![format!(
+        "Replaced lines {} to {}, found by their first and last line.",
+        stretch.first + 1,
+        stretch.last + 1
+    )];
+    Ok(Found { tier: Tier::Drift, hits: vec![hit], notes })
+}
+
+fn stretches(search: &Search<'_>, anchors: &Anchors) -> Result<Vec<Stretch>, Refusal> {
+    let keys = search.close_keys();
+    let [first, last] = [&anchors.first, &anchors.last].map(|line| fold::key(line, Look::Trimmed));
+    let places = |wanted: u64| (0..keys.len()).filter(|&at| keys[at] == wanted).collect::<Vec<usize>>();
+    let (starts, ends) = (places(first), places(last));
+    let (mut out, mut cells) = (Vec::new(), 0usize);
+    if is_blank(&anchors.first) || is_blank(&anchors.last) {
+        return Ok(out);
+    }
+    for start in starts.into_iter().take(PLACES) {
+        let from = ends.partition_point(|&end| end <= start);
+        let pairs = |end: usize| {
+            indent::pairs([(&*anchors.first, search.line(start)), (&*anchors.last, search.line(end))].into_iter())
+        };
+        let fits = |&end: &usize| Some((end, IndentMap::shift(&pairs(end))?));
+        let Some((end, indent)) = ends[from..].iter().take(PLACES).find_map(fits) else { continue };
+        cells = cells.saturating_add((end - start).saturating_mul(split(search.new).len()));
+        if cells > CELLS {
+            return Err(Refusal::new(Reason::TooLarge, "The lines between the anchors are too many to compare."));
+        }
+        let kept = kept(search, start, end);
+        out.push(Stretch { first: start, last: end, indent, kept });
+    }
+    Ok(out)
+}
+
+/// The share of the lines between the anchors, by weight, that the new text has in the same order.
+fn kept(search: &Search<'_>, start: usize, end: usize) -> f64 {
+    let inner: Vec<usize> = (start + 1..end).filter(|&at| !is_blank(search.line(at))).collect();
+    if inner.is_empty() {
+        return 1.0;
+    }
+    let weight = |line: usize| fold::substance(search.line(line), 1_000).max(1);
+    let file: Vec<u64> = inner.iter().map(|&at| search.close_keys()[at]).collect();
+    let new: Vec<u64> = split(search.new).iter().map(|line| fold::key(line, Look::Trimmed)).collect();
+    let (pairs, _) = align(&file, &new, |at| u32::try_from(weight(inner[at])).unwrap_or(1));
+    let there: usize = pairs.iter().map(|&(at, _)| weight(inner[at])).sum();
+    ratio(there, inner.iter().map(|&at| weight(at)).sum())
+}
+
+fn unvouched(search: &Search<'_>, stretch: &Stretch, places: &[Place<'_>]) -> crate::error::Error {
+    let percent = stretch.kept * 100.0;
+    let why = format!(
+        "Between the anchors lie lines {} to {}, of which new_text has only {percent:.0} % again.",
+        stretch.first + 2,
+        stretch.last
+    );
+    failure::no_such_place(search, Tier::Drift, &Refusal::new(Reason::Unlike, why), places)
+}
+
+fn hit(search: &Search<'_>, stretch: &Stretch) -> Result<Hit, Refusal> {
+    let span = span_of(search.lines(), stretch.first, stretch.last + 1);
+    let lines: Result<Vec<String>, Refusal> =
+        split(search.new).iter().map(|line| stretch.indent.apply(line, false)).collect();
+    let text = lines?.join("\n");
+    if text.is_empty() {
+        return Ok(super::tier::exact::hit(search.text, span, ""));
+    }
+    Ok(Hit { span, edits: resolve::difference(search.text, span, &text) })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::op::{Anchors, Locator, Op, Order, Settings};
+    use crate::resolve::resolve;
+    use crate::snapshot::Snapshot;
+
+    fn run(file: &str, first: &str, last: &str, new: &str, at: Option<String>) -> Result<String, crate::Error> {
+        let base = Snapshot::from_text(file);
+        let at = Locator::Anchors(Anchors { first: first.into(), last: last.into(), line: None, at });
+        let done = resolve(&base, &[Op { at, text: new.into() }], Order::Together, Settings::default())?;
+        Ok(String::from_utf8(done.changes.apply(&base)).unwrap())
+    }
+
+    const FILE: &str = "fn one() {\n    let a = first_call();\n    if a {\n        second_call(a);\n    }\n    third_call();\n}\n\nfn two() {\n}\n";
+
+    #[test]
+    fn what_lies_between_is_vouched_for() {
+        let new = "fn one() {\n    let a = first_call();\n    if a {\n        second_call(a, 2);\n        second_call(a);\n    }\n    third_call();\n}";
+        assert_eq!(run(FILE, "fn one() {", "}", new, None).unwrap(), format!("{new}\n\nfn two() {{\n}}\n"));
+        let error = run(FILE, "fn one() {", "}", "fn one() {\n    todo()\n}", None).unwrap_err();
+        assert!(error.to_string().contains("lines 2 to 6"), "{error}");
+        let id = error.data()["candidates"][0]["id"].as_str().unwrap().to_owned();
+        assert_eq!(
+            run(FILE, "fn one() {", "}", "fn one() {\n    todo()\n}", Some(id)).unwrap(),
+            "fn one() {\n    todo()\n}\n\nfn two() {\n}\n"
+        );
+    }
+
+    #[test]
+    fn two_places_are_listed() {
+        let twice = [FILE, FILE].concat();
+        let new = FILE.split("\n\n").next().unwrap().replace("third", "fourth");
+        let error = run(&twice, "fn one() {", "}", &new, None).unwrap_err();
+        assert_eq!(error.data()["candidates"].as_array().unwrap().len(), 2);
+        assert!(run(FILE, "fn three() {", "}", "x", None).is_err());
+    }
+}

@@ -1,0 +1,150 @@
+//! Choosing among places: by name, by number, by a hint; and naming them so that the next call can choose.
+
+use super::Tier;
+use super::failure;
+use super::place::Place;
+use super::refusal::{Reason, Refusal};
+use super::search::{Search, Trial};
+use crate::error::Result;
+use crate::lines::{line_start, line_stop};
+use crate::op::Pick;
+use crate::span::Span;
+
+/// A hint of a line holds so many lines up and down.
+const NEAR: usize = 3;
+
+/// The places that the call asked for.
+pub(super) fn chosen<'a>(search: &Search<'a>, tier: Tier, trial: Trial<'a>) -> Result<Vec<Place<'a>>> {
+    let Trial { mut places, number } = trial;
+    if let Some(name) = &search.find.at {
+        if let Some(at) = places.iter().position(|place| id(search, place.span) == *name) {
+            return Ok(vec![places.swap_remove(at)]);
+        }
+        let why = format!("There is no place {name} (any more).");
+        return Err(failure::no_such_place(search, tier, &Refusal::new(Reason::NoSuchPlace, why), &places));
+    }
+    match search.find.pick {
+        Pick::Unique if places.len() > 1 => {
+            let lines: Vec<usize> = places.iter().map(|place| line_of(search, place.span)).collect();
+            let pick = number.and_then(|number| only(&lines, |line| line == number));
+            match pick.or_else(|| search.find.line.and_then(|hint| hinted(&lines, hint))) {
+                Some(at) => Ok(vec![places.swap_remove(at)]),
+                None => Err(failure::count(search, tier, &places)),
+            }
+        }
+        Pick::Unique => Ok(places),
+        Pick::All => {
+            drop_overlapping(&mut places);
+            Ok(places)
+        }
+        Pick::Exactly(wanted) => {
+            let count = places.len();
+            let apart = {
+                let mut end = 0;
+                places.iter().all(|place| {
+                    let clear = place.span.start() >= end;
+                    end = place.span.end();
+                    clear
+                })
+            };
+            if count == wanted && apart { Ok(places) } else { Err(failure::count(search, tier, &places)) }
+        }
+    }
+}
+
+/// Keeps the leftmost of overlapping places.
+fn drop_overlapping(places: &mut Vec<Place<'_>>) {
+    let mut end = 0;
+    places.retain(|place| {
+        let clear = place.span.start() >= end;
+        if clear {
+            end = place.span.end();
+        }
+        clear
+    });
+}
+
+/// The only position for which `is` holds.
+fn only(lines: &[usize], is: impl Fn(usize) -> bool) -> Option<usize> {
+    let mut at = lines.iter().enumerate().filter(|&(_, &line)| is(line)).map(|(at, _)| at);
+    at.next().filter(|_| at.next().is_none())
+}
+
+/// The place at the hinted line, or the only one near it.
+fn hinted(lines: &[usize], hint: usize) -> Option<usize> {
+    only(lines, |line| line == hint).or_else(|| only(lines, |line| line.abs_diff(hint) <= NEAR))
+}
+
+/// The 1-based line on which a span begins.
+pub(super) fn line_of(search: &Search<'_>, span: Span) -> usize {
+    search.base.lines().line_of(search.text, span.start())
+}
+
+/// The name of a place: its line, and a hash of where it begins and of the lines it touches. It stops to fit as soon as
+/// one of these changes.
+pub(super) fn id(search: &Search<'_>, span: Span) -> String {
+    let line = line_of(search, span);
+    let start = line_start(search.text, span.start());
+    let stop = line_stop(search.text, span.end().saturating_sub(1).max(span.start()));
+    let seed = (line as u64) << 20 | (span.start() - start) as u64;
+    let hash = xxhash_rust::xxh3::xxh3_64_with_seed(&search.text.as_bytes()[start..stop.max(start)], seed);
+    format!("{line}@{:06x}", hash & 0x00FF_FFFF)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::find::testing::{attempt, refuse};
+    use crate::formats::replace::Replacement;
+    use crate::op::{Locator, Op, Order, Settings};
+    use crate::resolve::resolve;
+    use crate::snapshot::Snapshot;
+
+    const FILE: &str = "fn first() {\n    return 42;\n}\n\nfn second() {\n    return 42;\n}\n";
+
+    fn op(line: Option<usize>, at: Option<&str>) -> Op {
+        let edit =
+            Replacement { old_string: "return 42".into(), new_string: "return 43".into(), ..Replacement::default() };
+        let mut op = edit.to_op().unwrap();
+        if let Locator::Find(find) = &mut op.at {
+            find.line = line;
+            find.at = at.map(str::to_owned);
+        }
+        op
+    }
+
+    fn run(file: &str, op: Op) -> Result<String, String> {
+        let base = Snapshot::from_text(file);
+        let resolved = resolve(&base, &[op], Order::Together, Settings::default()).map_err(|it| it.to_string())?;
+        Ok(String::from_utf8(resolved.changes.apply(&base)).unwrap())
+    }
+
+    #[test]
+    fn a_place_can_be_named() {
+        let error = refuse(FILE, "return 42", "return 43");
+        let ids: Vec<&str> =
+            error.data()["candidates"].as_array().unwrap().iter().map(|it| it["id"].as_str().unwrap()).collect();
+        assert_eq!(ids.len(), 2);
+        assert!(error.to_string().contains(ids[1]) && error.to_string().contains("fn second"), "{error}");
+        assert_eq!(
+            run(FILE, op(None, Some(ids[1]))).unwrap(),
+            FILE.replacen("42;\n}\n\nfn second() {\n    return 42", "42;\n}\n\nfn second() {\n    return 43", 1)
+        );
+        assert!(run(&format!("\n{FILE}"), op(None, Some(ids[1]))).unwrap_err().contains("no place"));
+    }
+
+    #[test]
+    fn a_hint_breaks_ties_only() {
+        assert!(run(FILE, op(Some(2), None)).unwrap().starts_with("fn first() {\n    return 43"));
+        assert!(run(FILE, op(Some(7), None)).unwrap().ends_with("return 43;\n}\n"));
+        assert!(run(FILE, op(Some(4), None)).is_err(), "both are near");
+        assert!(run(FILE, op(Some(50), None)).is_err(), "none is near");
+    }
+
+    #[test]
+    fn two_on_one_line_have_two_names() {
+        let error = refuse("foo bar foo\n", "foo", "x");
+        let ids = &error.data()["candidates"];
+        assert_ne!(ids[0]["id"], ids[1]["id"]);
+        assert!(attempt("aaa\n", "aa", "b", false).is_err(), "overlapping places are two");
+    }
+}

@@ -1,0 +1,188 @@
+//! The first line in which two texts differ: shown, and named in words.
+
+use super::nearest::{Nearest, line_likeness};
+use crate::diff;
+use crate::find::fold::{self, BLANKS, Look, indent_of, is_blank};
+use crate::find::search::Search;
+use crate::find::tokens::{stretches, tokens};
+use core::fmt::Write as _;
+
+/// Lines compared.
+const LINES: usize = 2_000;
+/// A line shown is cut here, in characters.
+const WIDTH: usize = 300;
+
+/// How old differs from the place.
+pub(super) struct Difference {
+    /// One of a few words for programs.
+    pub(super) class: &'static str,
+    /// Sentences and lines for a model.
+    pub(super) words: String,
+}
+
+/// What differs first between old and the place.
+pub(super) fn first(search: &Search<'_>, nearest: &Nearest) -> Option<Difference> {
+    let old: Vec<&str> = search.wanted.old.iter().take(LINES).copied().collect();
+    let file: Vec<&str> = nearest.lines.clone().take(LINES).map(|at| search.line(at)).collect();
+    let Some((from, to)) = diff::line_hunks(&old, &file).into_iter().next() else {
+        let ends = search.find.old.ends_with('\n') && search.lines().is_open(nearest.lines.end - 1);
+        let words = if ends { "The file's last line has no line end." } else { return None };
+        return Some(Difference { class: "final line end", words: words.to_owned() });
+    };
+    let at = nearest.lines.start + to.start + 1;
+    Some(match (old[from].first(), file[to].first()) {
+        (Some(old), Some(file)) => lines(old, file, at),
+        (Some(old), None) => Difference {
+            class: if is_blank(old) { "blank line" } else { "extra line" },
+            words: format!("First difference: the file has no such line before line {at}: {}", cut(old.trim())),
+        },
+        (None, Some(file)) => Difference {
+            class: if is_blank(file) { "blank line" } else { "missing line" },
+            words: format!("First difference: old_string leaves out line {at}: {}", cut(file.trim())),
+        },
+        (None, None) => return None,
+    })
+}
+
+/// How two lines differ.
+fn lines(old: &str, file: &str, at: usize) -> Difference {
+    let (class, what) = class(old, file);
+    let mut words = format!("First difference, line {at}: {what}.");
+    let blanks = ["tabs and blanks", "indentation", "trailing blanks", "blanks"].contains(&class);
+    if blanks {
+        let _ = write!(words, "\n  old_string: {}\n  file:       {}", visible(&cut(old)), visible(&cut(file)));
+    } else {
+        let _ = write!(words, "\n  [-old_string-]{{+file+}}: {}", marked(&cut(old), &cut(file)));
+        let odd = code_points(old, file);
+        if !odd.is_empty() {
+            let _ = write!(words, "\n  Characters: {odd}");
+        }
+    }
+    Difference { class, words }
+}
+
+/// The class of a difference, and a sentence part that says it.
+fn class(old: &str, file: &str) -> (&'static str, String) {
+    let say = |class: &'static str, what: &str| (class, what.to_owned());
+    let trimmed = |line: &'_ str| line.trim_matches(BLANKS).to_owned();
+    if old.trim_end_matches(BLANKS) == file.trim_end_matches(BLANKS) {
+        return say("trailing blanks", "the blanks at the end of the line differ");
+    }
+    if trimmed(old) == trimmed(file) {
+        let tabs = |line: &str| indent_of(line).contains('\t');
+        return match tabs(old) == tabs(file) {
+            true => say("indentation", "the depth of indentation differs"),
+            false if tabs(file) => say("tabs and blanks", "the file is indented with tabs, old_string with blanks"),
+            false => say("tabs and blanks", "the file is indented with blanks, old_string with tabs"),
+        };
+    }
+    if fold::alike(old, file, Look::Trimmed) {
+        return say("quotes", "quotes, dashes or other punctuation look alike and are different characters");
+    }
+    if fold::alike(old, file, Look::Runs) {
+        return say("blanks", "the number of blanks inside the line differs");
+    }
+    if old.to_lowercase() == file.to_lowercase() || trimmed(old).to_lowercase() == trimmed(file).to_lowercase() {
+        return say("case", "upper and lower case differ");
+    }
+    let bare = |line: &str| line.replace('\\', "");
+    if bare(old) == bare(file) {
+        return say("escapes", "backslashes differ");
+    }
+    if let Some((a, b)) = one_token(old, file) {
+        let digits = |token: &str| token.chars().all(|ch| ch.is_ascii_digit());
+        if digits(a) && digits(b) {
+            return ("number", format!("a number differs ({a} in old_string, {b} in the file)"));
+        }
+        return ("one word", format!("one word differs (`{a}` in old_string, `{b}` in the file)"));
+    }
+    if line_likeness(old, file) > 0.5 {
+        say("words", "several words differ")
+    } else {
+        say("other text", "the lines differ")
+    }
+}
+
+/// The one token in which two lines differ.
+fn one_token<'a>(old: &'a str, file: &'a str) -> Option<(&'a str, &'a str)> {
+    let (a, b) = (tokens(old.trim()), tokens(file.trim()));
+    if a.len() != b.len() {
+        return None;
+    }
+    let mut differing = a.iter().zip(&b).filter(|(a, b)| a != b);
+    let (a, b) = differing.next()?;
+    differing.next().is_none().then_some((*a, *b))
+}
+
+/// The line of the file with what old has instead.
+fn marked(old: &str, file: &str) -> String {
+    let (old, file) = (tokens(old), tokens(file));
+    let (mut out, mut at) = (String::new(), 0);
+    let missing = |out: &mut String, part: &[&str]| {
+        if !part.is_empty() {
+            let _ = write!(out, "[-{}-]", part.concat());
+        }
+    };
+    for stretch in stretches(&old, &file) {
+        match stretch.kept {
+            Some(kept) => {
+                missing(&mut out, &old[at..kept.start]);
+                at = kept.end;
+                out.extend(file[stretch.new].iter().copied());
+            }
+            None => {
+                // What stands here instead ends where the next kept stretch begins; it is told before that one.
+                let _ = write!(out, "{{+{}+}}", file[stretch.new].concat());
+            }
+        }
+    }
+    missing(&mut out, &old[at..]);
+    // A replacement reads better with the old text first.
+    swapped(&out)
+}
+
+/// `{+b+}[-a-]` as `[-a-]{+b+}`.
+fn swapped(marked: &str) -> String {
+    let mut out = String::with_capacity(marked.len());
+    let mut rest = marked;
+    while let Some(at) = rest.find("{+") {
+        let (head, tail) = rest.split_at(at);
+        out.push_str(head);
+        let Some(end) = tail.find("+}").map(|end| end + 2) else {
+            rest = tail;
+            break;
+        };
+        let (added, behind) = tail.split_at(end);
+        let removed = behind.strip_prefix("[-").and_then(|it| it.find("-]")).map_or(0, |len| len + 4);
+        out.push_str(&behind[..removed]);
+        out.push_str(added);
+        rest = &behind[removed..];
+    }
+    out + rest
+}
+
+/// Characters beyond ASCII that only one of the lines has.
+fn code_points(old: &str, file: &str) -> String {
+    let only = |line: &str, other: &str, name: &str| {
+        let mut seen: Vec<char> = Vec::new();
+        for ch in line.chars().filter(|ch| !ch.is_ascii() && !other.contains(*ch)).take(20) {
+            if !seen.contains(&ch) {
+                seen.push(ch);
+            }
+        }
+        seen.iter().map(|ch| format!("{ch} U+{:04X} in {name}", u32::from(*ch))).collect::<Vec<String>>()
+    };
+    [only(old, file, "old_string"), only(file, old, "the file")].concat().join(", ")
+}
+
+/// Tabs as arrows, blanks as dots.
+fn visible(line: &str) -> String {
+    line.replace('\t', "→").replace(' ', "·")
+}
+
+fn cut(line: &str) -> String {
+    match line.char_indices().nth(WIDTH) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line.to_owned(),
+    }
+}

@@ -1,0 +1,241 @@
+//! What to say when the text is not found, found too often, or found and not edited. One shape: the seed's wording
+//! first, then evidence with line numbers, then a call that would work; the same as facts for programs.
+
+mod difference;
+mod nearest;
+mod places;
+
+use super::place::Place;
+use super::refusal::{Reason, Refusal};
+use super::search::{Search, split};
+use super::tier::{exact::MANY, numbers};
+use super::{Tier, fold};
+use crate::code::Code;
+use crate::error::Error;
+use crate::marks;
+use crate::op::Pick;
+use nearest::{Nearest, Sought};
+use serde_json::json;
+
+/// Text quoted back to the caller is cut here, in characters.
+const QUOTED: usize = 400;
+/// Text offered for the next call is given in full up to here, in bytes.
+const OFFERED: usize = 4000;
+/// Lines of evidence for the nearest place.
+const SHOWN: usize = 20;
+/// A place is shown from this likeness on.
+const LIKE: f64 = 0.6;
+
+const NOT_FOUND: &str = "String to replace not found in file.";
+
+/// The text is nowhere.
+pub(super) fn not_found(search: &Search<'_>, reached: Tier) -> Error {
+    let error = opened(search, Code::MatchNotFound, NOT_FOUND, reached).fact("reason", "not_found");
+    explained(search, error, nearest::nearest(search))
+}
+
+/// A place was found and is not edited.
+pub(super) fn refused(search: &Search<'_>, tier: Tier, refusal: &Refusal) -> Error {
+    let message = if refusal.reason == Reason::Misindent { &refusal.why } else { NOT_FOUND };
+    let mut error = opened(search, refusal.reason.code(), message, tier).fact("reason", refusal.reason.name());
+    if refusal.reason != Reason::Misindent {
+        error = error.evidence(&refusal.why);
+    }
+    let sought = match refusal.lines {
+        Some((from, to)) => Sought::Place(nearest::rated(search, from..to)),
+        None if refusal.reason == Reason::TooLarge => Sought::TooLarge,
+        None => nearest::nearest(search),
+    };
+    explained(search, error, sought)
+}
+
+/// The place that the call names is not there; `places` are those that are.
+pub(super) fn no_such_place(search: &Search<'_>, tier: Tier, refusal: &Refusal, places: &[Place<'_>]) -> Error {
+    let error = Error::new(refusal.reason.code(), NOT_FOUND)
+        .evidence(&refusal.why)
+        .next("Repeat the call with \"at\" set to one of the places shown, or without it.")
+        .fact("reason", refusal.reason.name())
+        .fact("tier", tier.number());
+    places::listed(search, error, places)
+}
+
+/// The text occurs another number of times than asked for.
+pub(super) fn count(search: &Search<'_>, tier: Tier, places: &[Place<'_>]) -> Error {
+    let count = places.len();
+    let more = if count >= MANY { "more than " } else { "" };
+    let error = match search.find.pick {
+        Pick::Exactly(wanted) => Error::new(
+            Code::MatchCount,
+            format!("Expected {wanted} replacement(s) but found {more}{count} occurrence(s)."),
+        )
+        .next(format!("Set expected_replacements to {count} if all of them are meant, or give a longer old_string.")),
+        _ => Error::new(
+            Code::MatchAmbiguous,
+            format!("Found {more}{count} matches of the string to replace, but replace_all is false."),
+        )
+        .next(one_of_several(search, tier, places)),
+    };
+    let reason = if error.code() == Code::MatchCount { "count" } else { "ambiguous" };
+    places::listed(search, error.fact("reason", reason).fact("tier", tier.number()).fact("count", count), places)
+}
+
+fn one_of_several(search: &Search<'_>, tier: Tier, places: &[Place<'_>]) -> String {
+    let id = places.first().map_or_else(String::new, |place| super::candidates::id(search, place.span));
+    let all = if tier <= Tier::IndentWidths { "To replace all occurrences, set replace_all to true. " } else { "" };
+    format!(
+        "{all}To replace only one occurrence, repeat the call with \"at\": \"{id}\" (or another id shown above), or with more \
+         lines of context in old_string so that it is unique."
+    )
+}
+
+/// The first lines of a failure: what was looked for, and what is known without searching.
+fn opened(search: &Search<'_>, code: Code, message: &str, tier: Tier) -> Error {
+    let mut error = Error::new(code, message)
+        .evidence(format!("String: {}", quoted(&search.find.old)))
+        .fact("tier", tier.number())
+        .next("Read the file again and copy the text to replace from the reply, without line numbers.");
+    if let Some(line) = already_applied(search) {
+        error = error
+            .evidence(format!("The file seems to contain new_string already at line {line}."))
+            .next(format!("Nothing is left to do if line {line} is as wanted; else read the file again."))
+            .fact("already_applied", true)
+            .fact("already_at", line);
+    }
+    if let Some(text) = numbers::suggestion(search) {
+        error = error
+            .evidence("old_string appears to contain line number prefix. Remove the number and tab at the start.")
+            .next(format!("Repeat the call with \"old_string\": {}", offered(&text)))
+            .fact("suggestion", text);
+    }
+    error
+}
+
+/// The line at which the new text stands, if it is there and has substance.
+fn already_applied(search: &Search<'_>) -> Option<usize> {
+    let new = search.new.trim_matches('\n');
+    if fold::substance(new, 4) < 4 || search.find.old.contains(new) {
+        return None;
+    }
+    let at = memchr::memmem::find(search.text.as_bytes(), new.as_bytes())?;
+    Some(search.base.lines().line_of(search.text, at))
+}
+
+/// Adds the nearest place: its text, and in what it differs.
+fn explained(search: &Search<'_>, error: Error, sought: Sought) -> Error {
+    let nearest = match sought {
+        Sought::TooLarge => {
+            return error.evidence("The text is too large to search for similar text.").fact("too_large", true);
+        }
+        Sought::Place(nearest) if nearest.likeness >= LIKE => nearest,
+        _ => return error.evidence("Nothing similar is in the file."),
+    };
+    let Nearest { lines, likeness, .. } = &nearest;
+    let (from, to) = (lines.start + 1, lines.end);
+    let index = search.lines();
+    let mut text = search.text[index.start(lines.start)..index.end(lines.end - 1)].to_owned();
+    if search.find.old.ends_with('\n') && !index.is_open(lines.end - 1) {
+        text.push('\n');
+    }
+    let mut error = error
+        .evidence(format!("Most similar ({}, {:.0} % alike):", named(from, to), likeness * 100.0))
+        .evidence(marks::excerpt(search.base, from, to.min(from + SHOWN - 1)));
+    if to >= from + SHOWN {
+        error = error.evidence(format!("… and {} more lines", to + 1 - from - SHOWN));
+    }
+    if let Some(difference) = difference::first(search, &nearest) {
+        error = error.evidence(&difference.words).fact("difference", difference.class);
+    }
+    let shown = error.data().contains_key("suggestion") || error.data().contains_key("already_applied");
+    if !shown {
+        let same = search.find.old == text;
+        error = error.next(if text.len() <= OFFERED && !same {
+            format!("If these lines are meant, repeat the call with \"old_string\": {}", offered(&text))
+        } else {
+            format!("If these lines are meant, read {} again and copy them as old_string.", named(from, to))
+        });
+    }
+    let likeness = (likeness * 1000.0).round() / 1000.0;
+    error.fact("nearest", json!({ "from": from, "to": to, "text": text, "similarity": likeness }))
+}
+
+/// Lines by their numbers.
+fn named(from: usize, to: usize) -> String {
+    if from == to { format!("line {from}") } else { format!("lines {from}-{to}") }
+}
+
+/// A text as it stands in a call.
+fn offered(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+fn quoted(text: &str) -> String {
+    match text.char_indices().nth(QUOTED) {
+        Some((at, _)) => format!("{}… ({} lines, {} bytes)", &text[..at], split(text).len(), text.len()),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::code::Code;
+    use crate::find::testing::refuse;
+
+    #[test]
+    fn a_near_miss_comes_with_the_call_that_works() {
+        let file = "use a;\n\nfn f() {\n    const minRetries: u8 = 3;\n}\n";
+        let error = refuse(file, "    const maxRetries: u8 = 3;", "    const maxRetries: u8 = 5;");
+        assert_eq!(error.code(), Code::MatchNotFound);
+        assert!(error.message().starts_with("String to replace not found in file."));
+        let text = error.to_string();
+        for part in [
+            "     4\t    const minRetries: u8 = 3;",
+            "[-maxRetries-]{+minRetries+}",
+            "one word",
+            r#""    const minRetries: u8 = 3;""#,
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert_eq!(error.data()["nearest"]["from"], 4);
+        assert_eq!(error.data()["reason"], "not_found");
+    }
+
+    #[test]
+    fn what_is_done_already_is_said() {
+        let error = refuse("let alpha = 2;\n", "let alpha = 1;", "let alpha = 2;");
+        assert_eq!(error.data()["already_applied"], true);
+        assert!(error.to_string().contains("contain new_string already at line 1"), "{error}");
+    }
+
+    #[test]
+    fn line_numbers_are_pointed_out() {
+        let error = refuse("alpha = 1;\nbeta = 2;\n", "1\talpha = 1;\n2\tgamma = 2;", "x");
+        assert!(error.to_string().contains("old_string appears to contain line number prefix"), "{error}");
+        assert_eq!(error.data()["suggestion"], "alpha = 1;\ngamma = 2;");
+    }
+
+    #[test]
+    fn the_class_of_difference() {
+        let cases = [
+            ("const Alpha = call();\n", "const alpha = call();", "case"),
+            ("timeout_value: 60\n", "timeout_value: 30", "number"),
+            ("\tfirst_call()\n        second_call()\n", "    first_call()\n    second_call()", "tabs"),
+            ("alpha beta gamma delta\n", "alpha beta gama delta", "word"),
+        ];
+        for (file, old, class) in cases {
+            let error = refuse(file, old, "something else");
+            assert!(error.data()["difference"].as_str().unwrap().contains(class), "{error} {:?}", error.data());
+        }
+    }
+
+    #[test]
+    fn nothing_similar_is_said_too() {
+        let error = refuse("alpha\nbeta\n", "nonexistent_text_xyz", "q");
+        assert!(error.to_string().contains("Nothing similar"), "{error}");
+    }
+
+    #[test]
+    fn long_text_is_not_sent_back() {
+        let error = refuse("alpha\n", &"word \n".repeat(5000), "q");
+        assert!(error.to_string().len() < 2000, "{error}");
+    }
+}

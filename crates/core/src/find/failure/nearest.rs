@@ -1,0 +1,179 @@
+//! The place that is most like the text that was not found. Bounded by counting cells; it explains and never edits.
+
+use crate::diff;
+use crate::find::fold::{self, Look, is_blank};
+use crate::find::search::{Search, Wanted};
+use crate::find::tokens::{ratio, similarity, tokens};
+use core::cmp::Reverse;
+use core::ops::Range;
+use std::collections::HashMap;
+
+/// Bytes of the file that all searches for a similar line may read together.
+const BYTES: usize = 64_000_000;
+/// Lines of old that are searched for by likeness.
+const SEEDS: usize = 2;
+/// Votes that a line of old may cast: a line that occurs more often tells nothing.
+const VOTES: usize = 64;
+/// Votes in all.
+const ALL_VOTES: usize = 200_000;
+/// Places that are rated.
+const RATED: usize = 6;
+/// Lines of old that are rated.
+const LINES: usize = 2_000;
+
+/// What a search for similar text found.
+pub(super) enum Sought {
+    Place(Nearest),
+    Nothing,
+    TooLarge,
+}
+
+/// Lines of the file and how alike they are to old.
+#[derive(Clone, Debug)]
+pub(super) struct Nearest {
+    /// Zero-based.
+    pub(super) lines: Range<usize>,
+    /// 0 to 1.
+    pub(super) likeness: f64,
+}
+
+/// The most similar lines of the file.
+pub(super) fn nearest(search: &Search<'_>) -> Sought {
+    let Wanted { old, .. } = &*search.wanted;
+    let count = search.lines().count();
+    if count == 0 || !search.wanted.has_text() {
+        return Sought::Nothing;
+    }
+    if search.text.len() > BYTES / SEEDS || old.len() > LINES {
+        return Sought::TooLarge;
+    }
+    let mut starts = voted(search);
+    if starts.is_empty() {
+        starts = seeded(search);
+    }
+    let mut best: Option<Nearest> = None;
+    for start in starts.into_iter().take(RATED) {
+        let from = usize::try_from(start.max(0)).unwrap_or(0).min(count - 1);
+        let to = usize::try_from(start + height(old)).unwrap_or(0).clamp(from + 1, count);
+        let rated = rated(search, from..to);
+        if best.as_ref().is_none_or(|best| rated.likeness > best.likeness) {
+            best = Some(rated);
+        }
+    }
+    best.map_or(Sought::Nothing, Sought::Place)
+}
+
+fn height(old: &[&str]) -> isize {
+    isize::try_from(old.len()).unwrap_or(isize::MAX)
+}
+
+/// Where old would begin, by lines that are there as they are: the best supported beginnings first.
+fn voted(search: &Search<'_>) -> Vec<isize> {
+    let old = &search.wanted.old;
+    let mut at: HashMap<u64, Vec<usize>> = HashMap::new();
+    for (index, line) in old.iter().enumerate().filter(|(_, line)| !is_blank(line)) {
+        at.entry(fold::key(line, Look::Trimmed)).or_default().push(index);
+    }
+    let mut seen: HashMap<u64, usize> = HashMap::new();
+    let mut votes: HashMap<isize, usize> = HashMap::new();
+    let mut cast = 0;
+    for (line, key) in search.close_keys().iter().enumerate() {
+        let Some(places) = at.get(key) else { continue };
+        let often = seen.entry(*key).or_default();
+        *often += 1;
+        if *often > VOTES || cast > ALL_VOTES {
+            continue;
+        }
+        for &place in places.iter().take(VOTES) {
+            cast += 1;
+            *votes.entry(line.cast_signed() - place.cast_signed()).or_default() +=
+                fold::substance(old[place], 80).max(1);
+        }
+    }
+    let mut votes: Vec<(isize, usize)> = votes.into_iter().collect();
+    votes.sort_unstable_by_key(|&(start, weight)| (Reverse(weight), start));
+    votes.into_iter().map(|(start, _)| start).take(RATED).collect()
+}
+
+/// Where old would begin, by the file's lines that are most like its weightiest lines.
+fn seeded(search: &Search<'_>) -> Vec<isize> {
+    let old = &search.wanted.old;
+    let mut seeds: Vec<usize> = (0..old.len()).filter(|&at| !is_blank(old[at])).collect();
+    seeds.sort_by_key(|&at| Reverse(fold::substance(old[at], 200)));
+    let mut out = Vec::new();
+    for seed in seeds.into_iter().take(SEEDS) {
+        let sample = Pairs::new(old[seed].trim());
+        let mut best: Vec<(usize, usize)> = Vec::new();
+        for at in 0..search.lines().count() {
+            let score = sample.score(search.line(at).trim());
+            if score > 500 && best.last().is_none_or(|&(least, _)| score > least || best.len() < RATED) {
+                let slot = best.partition_point(|&(other, _)| other >= score);
+                best.insert(slot, (score, at));
+                best.truncate(RATED);
+            }
+        }
+        out.extend(best.into_iter().map(|(_, at)| at.cast_signed() - seed.cast_signed()));
+    }
+    out
+}
+
+/// Which pairs of neighbouring bytes a line has.
+struct Pairs {
+    set: Vec<bool>,
+    len: usize,
+}
+
+impl Pairs {
+    fn new(line: &str) -> Pairs {
+        let mut set = vec![false; 1 << 16];
+        let bytes = line.as_bytes();
+        bytes.windows(2).for_each(|pair| set[Self::index(pair)] = true);
+        Pairs { set, len: bytes.len().saturating_sub(1) }
+    }
+
+    fn index(pair: &[u8]) -> usize {
+        usize::from(pair[0]) << 8 | usize::from(pair[1])
+    }
+
+    /// Shared pairs in thousandths of all; a line of quite another length is not looked at.
+    fn score(&self, line: &str) -> usize {
+        let len = line.len().saturating_sub(1);
+        if len == 0 || len > self.len * 3 || len * 3 < self.len {
+            return 0;
+        }
+        let shared = line.as_bytes().windows(2).filter(|pair| self.set[Self::index(pair)]).count();
+        2000 * shared.min(self.len) / (len + self.len)
+    }
+}
+
+/// How alike lines of the file are to old: by weight, lines in order, changed lines by what they share.
+pub(super) fn rated(search: &Search<'_>, lines: Range<usize>) -> Nearest {
+    let old = &search.wanted.old;
+    let trimmed = |line: &'_ str| fold::form(line, Look::Runs).into_owned();
+    let a: Vec<String> = old.iter().take(LINES).map(|line| trimmed(line)).collect();
+    let b: Vec<String> = lines.clone().take(2 * LINES).map(|at| trimmed(search.line(at))).collect();
+    let weigh = |line: &str| if line.is_empty() { 0 } else { fold::substance(line, usize::MAX).max(1) };
+    let all: usize = a.iter().map(|line| weigh(line)).sum();
+    let mut lost = 0.0;
+    for (from, to) in diff::line_hunks(&a, &b) {
+        let mut partners = b[to].iter();
+        for line in &a[from] {
+            let like = partners.next().map_or(0.0, |other| line_likeness(line, other));
+            lost += ratio(weigh(line), all) * (1.0 - like);
+        }
+    }
+    Nearest { lines, likeness: if all == 0 { 0.0 } else { (1.0 - lost).max(0.0) } }
+}
+
+/// How alike two lines are: shared tokens or shared pairs of bytes, whichever is more.
+pub(super) fn line_likeness(a: &str, b: &str) -> f64 {
+    if a == b {
+        return 1.0;
+    }
+    const LONG: usize = 4_000;
+    if a.len() > LONG || b.len() > LONG {
+        return ratio(2 * diff::common_prefix(a.as_bytes(), b.as_bytes()), a.len() + b.len());
+    }
+    let pairs = ratio(Pairs::new(a).score(b).min(Pairs::new(b).score(a)), 1000);
+    similarity(&tokens(a), &tokens(b)).max(pairs).min(0.99)
+}

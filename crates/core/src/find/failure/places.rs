@@ -1,0 +1,43 @@
+//! Several places: each with a name for the next call and a line that tells it from the others.
+
+use crate::error::Error;
+use crate::find::candidates;
+use crate::find::fold::{indent_of, is_blank};
+use crate::find::place::Place;
+use crate::find::search::Search;
+use crate::marks;
+use serde_json::json;
+
+/// Places shown.
+const SHOWN: usize = 5;
+/// Lines shown of each place.
+const HEIGHT: usize = 3;
+/// Lines searched upwards for the line under which a place stands.
+const UP: usize = 200;
+
+/// Adds the places to an error.
+pub(super) fn listed(search: &Search<'_>, mut error: Error, places: &[Place<'_>]) -> Error {
+    let mut list = Vec::new();
+    for place in places.iter().take(SHOWN) {
+        let id = candidates::id(search, place.span);
+        let line = candidates::line_of(search, place.span);
+        let last = search.base.lines().line_of(search.text, place.span.end().max(place.span.start() + 1) - 1);
+        let header =
+            header(search, line - 1).map_or_else(String::new, |at| marks::excerpt(search.base, at + 1, at + 1));
+        let shown = marks::excerpt(search.base, line.saturating_sub(1).max(1), last.min(line + HEIGHT - 1) + 1);
+        let header = if shown.contains(&header) { String::new() } else { header };
+        error = error.evidence(format!("{id}:\n{header}{shown}"));
+        list.push(json!({ "id": id, "line": line }));
+    }
+    if places.len() > SHOWN {
+        error = error.evidence(format!("… and {} more", places.len() - SHOWN));
+    }
+    error.fact("candidates", list)
+}
+
+/// The line under which a line stands: the nearest one above that is less deep, else the nearest that is not blank.
+fn header(search: &Search<'_>, line: usize) -> Option<usize> {
+    let depth = indent_of(search.line(line)).len();
+    let above = || (line.saturating_sub(UP)..line).rev().filter(|&at| !is_blank(search.line(at)));
+    above().find(|&at| indent_of(search.line(at)).len() < depth).or_else(|| above().next())
+}

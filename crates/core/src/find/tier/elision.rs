@@ -1,0 +1,110 @@
+//! Tier 10: elision lines.
+//!
+//! A line of nothing but `...` (also `// ...`, `# ...`, `<!-- ... -->` and the like) stands for lines that stay. The
+//! elision lines of old and new pair one to one; every piece between them is unique in the file, trailing blanks aside,
+//! and the pieces are in order. Anything else is refused: unseen lines would be deleted.
+
+use super::windows;
+use crate::find::indent::IndentMap;
+use crate::find::place::{Place, Plan};
+use crate::find::refusal::{Reason, Refusal};
+use crate::find::search::{Search, Trial, Wanted, span_of};
+use crate::find::transplant::{self, Window};
+use std::rc::Rc;
+
+pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
+    let Wanted { old, new } = &*search.wanted;
+    let marks: Vec<&str> = old.iter().filter(|line| is_elision(line)).map(|line| line.trim()).collect();
+    if marks.is_empty() {
+        return Ok(Trial::default());
+    }
+    if !new.iter().filter(|line| is_elision(line)).map(|line| line.trim()).eq(marks) {
+        return Err(refused(
+            "the elision lines of old_string have no partners in new_string, so unseen lines would be deleted",
+        ));
+    }
+    let (old, new) = (pieces(old), pieces(new));
+    if old.first().is_none_or(Vec::is_empty) || old.last().is_none_or(Vec::is_empty) {
+        return Err(refused("old_string begins or ends with an elision line"));
+    }
+    let mut edits = Vec::new();
+    let (mut from, mut first) = (0, None);
+    for (old, new) in old.into_iter().zip(new) {
+        let wanted = Rc::new(Wanted { old, new });
+        let at = unique(search, &wanted)?;
+        if at < from {
+            return Err(refused("the pieces between the elision lines are in another order in the file"));
+        }
+        first = first.or(Some(at));
+        from = at + wanted.old.len();
+        edits.extend(transplant::write(&Window::whole(search, at, &wanted), &IndentMap::Verbatim, false)?);
+    }
+    let span = span_of(search.lines(), first.unwrap_or(0), from);
+    Ok(Trial { places: vec![Place { span, plan: Plan::Ready(edits) }], number: None })
+}
+
+fn refused(why: &str) -> Refusal {
+    Refusal::new(Reason::Elision, format!("Lines were left out of old_string with `...`, but {why}."))
+}
+
+fn unique(search: &Search<'_>, wanted: &Rc<Wanted<'_>>) -> Result<usize, Refusal> {
+    let windows = search.windows(&wanted.old);
+    let mut places = windows.into_iter().filter(|&at| windows::ends_equal(search, wanted, at));
+    match (places.next(), places.next()) {
+        (Some(at), None) => Ok(at),
+        (None, _) => Err(refused("a piece between the elision lines is not in the file")),
+        (Some(_), Some(_)) => Err(refused("a piece between the elision lines occurs several times")),
+    }
+}
+
+/// The lines between elision lines.
+fn pieces<'a>(lines: &[&'a str]) -> Vec<Vec<&'a str>> {
+    lines.split(|line| is_elision(line)).map(<[&str]>::to_vec).collect()
+}
+
+/// True for a line that says nothing but that lines were left out.
+pub(in crate::find) fn is_elision(line: &str) -> bool {
+    let line = line.trim_matches([' ', '\t']);
+    let line =
+        ["//", "#", "--", ";", "%", "/*", "<!--"].iter().find_map(|lead| line.strip_prefix(lead)).unwrap_or(line);
+    let line = ["*/", "-->"].iter().find_map(|tail| line.strip_suffix(tail)).unwrap_or(line);
+    matches!(line.trim_matches([' ', '\t']), "..." | "…")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_elision;
+    use crate::find::testing::{edit, refuse};
+
+    #[test]
+    fn what_an_elision_line_is() {
+        for line in ["...", "  // ...", "# …", "<!-- ... -->", "/* ... */", "-- ..."] {
+            assert!(is_elision(line), "{line}");
+        }
+        for line in ["...rest", "// ... more", "a ...", "....", "", "x = ..."] {
+            assert!(!is_elision(line), "{line}");
+        }
+    }
+
+    const FILE: &str = "fn process() {\n    let parsed = parse();\n    let checked = check();\n    finish()\n}\n";
+
+    #[test]
+    fn pieces_are_edited_and_the_rest_stays() {
+        assert_eq!(
+            edit(FILE, "fn process() {\n    ...\n    finish()\n}", "fn process(x: u8) {\n    ...\n    finish(x)\n}"),
+            "fn process(x: u8) {\n    let parsed = parse();\n    let checked = check();\n    finish(x)\n}\n"
+        );
+    }
+
+    #[test]
+    fn unpaired_or_unclear_is_refused() {
+        refuse(FILE, "fn process() {\n    ...\n}", "fn process() {\n    todo()\n}");
+        refuse(FILE, "    finish()\n    ...\nfn process() {", "    finish(1)\n    ...\nfn process() {");
+        refuse(
+            &[FILE, FILE].concat(),
+            "fn process() {\n    ...\n    finish()\n}",
+            "fn process() {\n    ...\n    finish(1)\n}",
+        );
+        refuse(FILE, "    ...\n    finish()\n}", "    ...\n    finish(1)\n}");
+    }
+}

@@ -1,0 +1,150 @@
+//! Tier 9: one level of escaping too many, then HTML entities.
+//!
+//! The raw text was not found, the decoded text is literal and unique. New is decoded for the classes of escapes seen in
+//! old; a class that only new has is refused.
+
+use super::exact;
+use crate::find::refusal::{Reason, Refusal};
+use crate::find::search::{Search, Trial};
+use crate::op::Pick;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+/// One way to write characters by others.
+struct Code {
+    name: &'static str,
+    /// The character that begins an escape.
+    lead: char,
+    /// What stands after the lead, and what it stands for.
+    rows: &'static [(&'static str, &'static str)],
+}
+
+static CODES: [Code; 2] = [
+    Code {
+        name: "backslash escapes",
+        lead: '\\',
+        rows: &[
+            ("n", "\n"),
+            ("t", "\t"),
+            ("r", "\r"),
+            ("\"", "\""),
+            ("'", "'"),
+            ("`", "`"),
+            ("\\", "\\"),
+            ("$", "$"),
+            ("/", "/"),
+        ],
+    },
+    Code {
+        name: "HTML entities",
+        lead: '&',
+        rows: &[("lt;", "<"), ("gt;", ">"), ("amp;", "&"), ("quot;", "\""), ("apos;", "'"), ("#39;", "'")],
+    },
+];
+
+pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
+    for code in &CODES {
+        let seen = code.classes(&search.find.old);
+        // Where line ends and tabs are part of string literals, only the quotes may be escaped too much.
+        let quotes: BTreeSet<&str> =
+            seen.iter().copied().filter(|class| !["n", "t", "r", "\\"].contains(class)).collect();
+        let mut sets = vec![seen.clone()];
+        if !quotes.is_empty() && quotes != seen {
+            sets.push(quotes);
+        }
+        for set in sets.iter().filter(|set| !set.is_empty()) {
+            let spans = exact::places(search.text, &code.decoded(&search.find.old, set), search.find.pick == Pick::All);
+            if spans.is_empty() {
+                continue;
+            }
+            if let Some(other) = code.classes(search.new).difference(&seen).next() {
+                let why = format!(
+                    "old_string is there with its {} decoded, but new_string also has `{}{other}`, which old_string gives no evidence for.",
+                    code.name, code.lead
+                );
+                return Err(Refusal::new(Reason::Unrepaired, why));
+            }
+            return Ok(exact::literal(spans, &Cow::Owned(code.decoded(search.new, set))));
+        }
+    }
+    Ok(Trial::default())
+}
+
+impl Code {
+    /// The row of the escape that begins behind a lead.
+    fn row(&self, rest: &str) -> Option<&'static (&'static str, &'static str)> {
+        self.rows.iter().find(|(name, _)| rest.starts_with(name))
+    }
+
+    /// The kinds of escapes in a text.
+    fn classes(&self, text: &str) -> BTreeSet<&'static str> {
+        let mut out = BTreeSet::new();
+        let mut rest = text;
+        while let Some(at) = rest.find(self.lead) {
+            rest = &rest[at + self.lead.len_utf8()..];
+            if let Some((name, _)) = self.row(rest) {
+                out.insert(*name);
+                rest = &rest[name.len()..];
+            }
+        }
+        out
+    }
+
+    /// The text with these kinds of escapes decoded.
+    fn decoded(&self, text: &str, classes: &BTreeSet<&str>) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(at) = rest.find(self.lead) {
+            out.push_str(&rest[..at]);
+            let behind = &rest[at + self.lead.len_utf8()..];
+            let Some((name, plain)) = self.row(behind) else {
+                out.push(self.lead);
+                rest = behind;
+                continue;
+            };
+            let kept = &rest[at..at + self.lead.len_utf8() + name.len()];
+            out.push_str(if classes.contains(name) { plain } else { kept });
+            rest = &behind[name.len()..];
+        }
+        out.push_str(rest);
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::find::testing::{edit, refuse};
+
+    #[test]
+    fn one_level_too_many() {
+        assert_eq!(
+            edit(
+                "console.log(\"Hello World\");\nend();\n",
+                r#"console.log(\"Hello World\");"#,
+                r#"console.log(\"Hello there\");"#
+            ),
+            "console.log(\"Hello there\");\nend();\n"
+        );
+        assert_eq!(
+            edit("first_one();\n\tsecond();\n", r"first_one();\n\tsecond();", r"first_one();\n\tthird();"),
+            "first_one();\n\tthird();\n"
+        );
+        assert_eq!(edit("printf(\"a\\n\");\n", r#"printf(\"a\n\");"#, r#"printf(\"b\n\");"#), "printf(\"b\\n\");\n");
+    }
+
+    #[test]
+    fn entities() {
+        assert_eq!(
+            edit("if (a && b < c) {\n", "if (a &amp;&amp; b &lt; c) {", "if (a &amp;&amp; b &lt; d) {"),
+            "if (a && b < d) {\n"
+        );
+    }
+
+    #[test]
+    fn evidence_is_needed() {
+        refuse("p(\"abc\")\n", r#"p(\"abc\")"#, r#"p(\"abc\n\")"#);
+        refuse("p(\"abcd\")\np(\"abcd\")\n", r#"p(\"abcd\")"#, r#"p(\"b\")"#);
+        // Found as it is, a backslash is data.
+        assert_eq!(edit("\\title{Old}\n", r"\title{Old}", r"\title{New}"), "\\title{New}\n");
+    }
+}

@@ -1,0 +1,240 @@
+//! Tier 8: line numbers copied with the text.
+//!
+//! Every line of old has a number (`12<TAB>`, `12→`, `12:`, `12 |`, `12│`), the numbers are consecutive, one header line
+//! (`¶…`) may stand before them. They are taken off new too if all its lines that are not blank have one, and kept off if
+//! none has; a mixture is refused. Then tiers 2 to 6. The number may choose among equal places.
+
+use super::edges;
+use super::windows::{self, RULES};
+use crate::find::fold::is_blank;
+use crate::find::refusal::{Reason, Refusal};
+use crate::find::search::{Search, Trial, Wanted};
+use std::rc::Rc;
+
+pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
+    let Some(old) = numbered(&search.wanted.old) else { return Ok(Trial::default()) };
+    let new = stripped_new(&search.wanted.new, old.sign);
+    let number = Some(old.first);
+    // Some readers put a blank after the sign; only where every line has it, it may be theirs.
+    let padded = old.padded && new.as_ref().is_none_or(|new| new.padded);
+    let mut attempts = Vec::new();
+    // `12 | text` has a blank on either side of the sign.
+    let pads: &[bool] = match (padded, old.set_off) {
+        (true, true) => &[true],
+        (true, false) => &[true, false],
+        (false, _) => &[false],
+    };
+    for &pad in pads {
+        let text = new.as_ref().map_or(Vec::new(), |new| new.lines(pad));
+        let wanted = Wanted { old: old.lines(pad), new: text };
+        let edges = edges::trimmed(&wanted);
+        for wanted in [Some(wanted), edges].into_iter().flatten() {
+            let windows = search.windows(&wanted.old);
+            attempts.push((Rc::new(wanted), windows));
+        }
+    }
+    // Indentation as it stands comes before any other. Where it is open whose the blank is, and new has no numbers to
+    // tell, no other is tried: new would be shifted by that blank.
+    let open = pads.len() > 1 && new.as_ref().is_some_and(|new| !new.bared && !new.rests.is_empty());
+    let rules: &[&[&windows::Rule]] = if open { &[&RULES[..2]] } else { &[&RULES[..2], &RULES[2..]] };
+    for rules in rules {
+        for (wanted, windows) in &attempts {
+            for rule in *rules {
+                let trial = windows::trial(search, wanted, windows, rule)?;
+                if trial.places.is_empty() {
+                    continue;
+                }
+                if new.is_none() {
+                    return Err(Refusal::new(Reason::Unrepaired, MIXED));
+                }
+                return Ok(Trial { number, ..trial });
+            }
+        }
+    }
+    Ok(Trial::default())
+}
+
+const MIXED: &str = "old_string is there without its line numbers, but new_string has numbers on some lines only.";
+
+/// The text without the numbers, if every line has one: for the failure report.
+pub(in crate::find) fn suggestion(search: &Search<'_>) -> Option<String> {
+    let old = numbered(&search.wanted.old)?;
+    Some(old.lines(old.padded).join("\n"))
+}
+
+/// Lines that had a number each.
+struct Numbered<'a> {
+    rests: Vec<&'a str>,
+    first: usize,
+    sign: char,
+    /// Every line that is not empty has a blank after the sign, which may be the reader's.
+    padded: bool,
+    /// The sign has a blank before it, too.
+    set_off: bool,
+    /// False for text that had no numbers.
+    bared: bool,
+}
+
+impl<'a> Numbered<'a> {
+    fn lines(&self, pad: bool) -> Vec<&'a str> {
+        self.rests
+            .iter()
+            .map(|rest| if pad && self.bared { rest.strip_prefix(' ').unwrap_or(rest) } else { *rest })
+            .collect()
+    }
+}
+
+/// One line's number, sign and rest.
+fn prefix(line: &str) -> Option<(usize, char, &str)> {
+    let line = line.trim_start_matches([' ', '\t']);
+    let digits = line.len() - line.trim_start_matches(|ch: char| ch.is_ascii_digit()).len();
+    if digits == 0 || digits > 9 {
+        return None;
+    }
+    let number = line[..digits].parse().ok()?;
+    let rest = &line[digits..];
+    let spaced = rest.trim_start_matches(' ');
+    let sign = rest.chars().next().unwrap_or('\0');
+    match sign {
+        '\t' | '→' | ':' => Some((number, sign, &rest[sign.len_utf8()..])),
+        // An empty line whose sign went with its trailing blanks.
+        _ if spaced.is_empty() => Some((number, '\0', "")),
+        _ => {
+            let sign = spaced.chars().next().filter(|ch| ['|', '│', '→'].contains(ch))?;
+            Some((number, sign, &spaced[sign.len_utf8()..]))
+        }
+    }
+}
+
+fn numbered<'a>(lines: &[&'a str]) -> Option<Numbered<'a>> {
+    let (mut last, mut first, mut sign) = (None, 0, '\0');
+    let mut rests = Vec::with_capacity(lines.len());
+    for line in without_header(lines) {
+        let (number, own, rest) = prefix(line)?;
+        if last.is_some_and(|last| number != last + 1) || (own != '\0' && sign != '\0' && own != sign) {
+            return None;
+        }
+        if last.is_none() {
+            first = number;
+        }
+        last = Some(number);
+        sign = if own == '\0' { sign } else { own };
+        rests.push(rest);
+    }
+    let padded = is_padded(&rests, sign);
+    let behind = |line: &&str| line.trim_start().trim_start_matches(|ch: char| ch.is_ascii_digit()).starts_with(' ');
+    let set_off = without_header(lines).iter().all(behind);
+    (sign != '\0').then_some(Numbered { rests, first, sign, padded, set_off, bared: true })
+}
+
+fn is_padded(rests: &[&str], sign: char) -> bool {
+    sign != '\t' && rests.iter().all(|rest| rest.is_empty() || rest.starts_with(' '))
+}
+
+/// A header line of `read` in front of the numbered ones is left out.
+fn without_header<'s, 'a>(lines: &'s [&'a str]) -> &'s [&'a str] {
+    match lines.split_first() {
+        Some((header, rest)) if header.starts_with('¶') && !rest.is_empty() => rest,
+        _ => lines,
+    }
+}
+
+/// The new text without its numbers; as it is where no line has one; `None` for a mixture.
+fn stripped_new<'a>(lines: &[&'a str], sign: char) -> Option<Numbered<'a>> {
+    let lines = without_header(lines);
+    let own = |line: &&'a str| prefix(line).filter(|&(_, own, _)| own == sign || (own == '\0' && lines.len() > 1));
+    let filled = || lines.iter().filter(|line| !is_blank(line));
+    let found: Vec<_> = filled().map(own).collect();
+    let signs = found.iter().flatten().filter(|(_, own, _)| *own == sign).count();
+    let rests: Vec<&str> = if signs == 0 {
+        lines.to_vec()
+    } else if found.iter().all(Option::is_some) {
+        lines.iter().map(|line| own(line).map_or(*line, |(_, _, rest)| rest)).collect()
+    } else {
+        return None;
+    };
+    let bared = signs > 0;
+    // Nothing behind one number is no text at all.
+    let rests = if bared && rests.len() == 1 && is_blank(rests[0]) { Vec::new() } else { rests };
+    // Text without numbers is nobody's evidence about the blank after the sign.
+    let padded = !bared || is_padded(&rests, sign);
+    Some(Numbered { rests, first: 0, sign, padded, set_off: false, bared })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::find::testing::{edit, refuse};
+
+    #[test]
+    fn every_look_of_a_number() {
+        for (a, b) in [
+            ("2\t", "3\t"),
+            ("2→", "3→"),
+            ("2:", "3:"),
+            ("  2 | ", "  3 | "),
+            ("2|", "3|"),
+            ("2│ ", "3│ "),
+            ("¶a.rs#1A2B\n2:", "3:"),
+        ] {
+            let old = format!("{a}b = 22222\n{b}c = 3");
+            for new in [format!("{a}b = 33333\n{b}c = 3"), "b = 33333\nc = 3".to_owned()] {
+                assert_eq!(edit("a = 1\nb = 22222\nc = 3\n", &old, &new), "a = 1\nb = 33333\nc = 3\n", "{old}");
+            }
+        }
+        assert_eq!(
+            edit(
+                "class E {\n    value = 0;\n}\n",
+                "1 | class E {\n2 |     value = 0;\n3 | }",
+                "1 | class E {\n2 |     value = 1;\n3 | }"
+            ),
+            "class E {\n    value = 1;\n}\n"
+        );
+    }
+
+    #[test]
+    fn indentation_behind_the_sign() {
+        let file = "fn f() {\n    alpha();\n    if x {\n        beta();\n    }\n}\n";
+        assert_eq!(
+            edit(file, "2:    alpha();\n3:    if x {", "2:    alpha();\n3:    if y {\n4:        gamma();\n5:}"),
+            "fn f() {\n    alpha();\n    if y {\n        gamma();\n}\n        beta();\n    }\n}\n"
+        );
+        assert_eq!(
+            edit("load_config()\nstart_all()\n", "2→ start_all()", "2→ stop_all()"),
+            "load_config()\nstop_all()\n"
+        );
+    }
+
+    #[test]
+    fn the_number_chooses_and_added_lines_may_have_any() {
+        assert_eq!(
+            edit("item = load_next()\nitem = load_next()\n", "2\titem = load_next()", "2\titem = load_last()"),
+            "item = load_next()\nitem = load_last()\n"
+        );
+        assert_eq!(
+            edit("run_it();\n}\n", "1 | run_it();\n2 | }", "1 | run_it();\n0 | stop_it();\n2 | }"),
+            "run_it();\nstop_it();\n}\n"
+        );
+    }
+
+    #[test]
+    fn new_text_without_numbers_is_as_it_is() {
+        let file = "class A {\n    run() {\n        go(value);\n    }\n}\n";
+        let old = "2 |     run() {\n3 |         go(value);";
+        let want = "class A {\n    run() {\n        stop(value);\n    }\n}\n";
+        assert_eq!(edit(file, old, "    run() {\n        stop(value);"), want);
+        assert_eq!(edit("a = 1\nremove_me()\n", "2 | remove_me()", "2 | "), "a = 1\n");
+        refuse("\tfirst_call()\n\tsecond()\n", "1: first_call()\n2: second()", "third()");
+        assert_eq!(edit("\tfirst_call()\n\tsecond()\n", "1 | first_call()\n2 | second()", "third()"), "\tthird()\n");
+        assert_eq!(
+            edit("first_call()\n", "1\tfirst_call()\n2\t\n", "1\tfirst_call()\n2\tmore()\n"),
+            "first_call()\nmore()\n"
+        );
+    }
+
+    #[test]
+    fn incomplete_evidence_is_refused() {
+        refuse("b = 22222\nc = 3\n", "2\tb = 22222\n3\tc = 3", "2\tb = 22222\nd = 4\n3\tc = 3");
+        refuse("b = 22222\nc = 3\n", "2\tb = 22222\n9\tc = 3", "b = 1");
+        refuse("b = 22222\nc = 3\n", "2\tb = 22222\nc = 3", "b = 1");
+    }
+}
