@@ -14,6 +14,9 @@ use crate::span::Span;
 /// Bytes that edits applied in turn may go through together.
 const IN_TURN_WORK: usize = 4 << 30;
 
+/// Failures of one call that are explained; the edits after them are not tried.
+const FAILURES: usize = 20;
+
 /// What became of one operation.
 #[derive(Clone, Debug)]
 pub struct Outcome {
@@ -70,10 +73,11 @@ pub(crate) struct Placed {
 }
 
 fn together(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved> {
-    let placed: Vec<Result<Placed>> =
-        ops.iter().enumerate().map(|(index, op)| place(base, op, number(index), settings)).collect();
-    let repeated = conflict::repetitions(ops);
-    if let Some(error) = conflict::check(base, ops, &placed, &repeated) {
+    let placed = place_all(base, ops, settings);
+    // Where so many failed that the rest was not tried, the tried ones are all there is to talk about.
+    let tried = &ops[..placed.len()];
+    let repeated = conflict::repetitions(tried);
+    if let Some(error) = conflict::check(base, tried, &placed, &repeated) {
         return Err(error);
     }
     let mut failed = Vec::new();
@@ -98,12 +102,31 @@ fn together(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved>
     Ok(Resolved { changes, ops: outcomes, failed, notes: Vec::new() })
 }
 
+/// Finds the places of all operations; stops after [`FAILURES`], because each one costs a search for what is near.
+fn place_all(base: &Snapshot, ops: &[Op], settings: Settings) -> Vec<Result<Placed>> {
+    let mut failures = 0;
+    let mut placed = Vec::with_capacity(ops.len());
+    for (index, op) in ops.iter().enumerate() {
+        let one = place(base, op, number(index), settings);
+        failures += usize::from(one.is_err());
+        placed.push(one);
+        if failures == FAILURES {
+            break;
+        }
+    }
+    placed
+}
+
 /// Failures are an error, unless the call accepts that a part is left out and there is another part.
 fn tolerated(failed: Vec<Error>, of: usize, settings: Settings) -> Result<Vec<Error>> {
-    if settings.partial && failed.len() < of {
+    if settings.partial && failed.len() < of.min(FAILURES) {
         return Ok(failed);
     }
-    Error::all(failed, of).map_or(Ok(Vec::new()), Err)
+    let untried = failed.len() == FAILURES && of > FAILURES;
+    let error = Error::all(failed, of);
+    let error =
+        error.map(|error| if untried { error.evidence("The edits after these were not tried.") } else { error });
+    error.map_or(Ok(Vec::new()), Err)
 }
 
 fn in_turn(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved> {
@@ -133,6 +156,9 @@ fn in_turn(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved> 
                 middle = Snapshot::reopen(&middle, step.apply(&middle))?;
             }
             Err(error) => failed.push(named(error, index, ops.len())),
+        }
+        if failed.len() == FAILURES {
+            break;
         }
     }
     let failed = tolerated(failed, ops.len(), settings)?;

@@ -107,7 +107,9 @@ impl Engine {
         for Target { place, ask } in targets {
             let plan = match ask {
                 Ask::Write(content) => self.plan_write(caller, place.clone(), content, options),
-                Ask::Edit { ops, order } => self.plan_edit(caller, place.clone(), ops, *order, options),
+                Ask::Edit { ops, order } => self
+                    .plan_edit(caller, place.clone(), ops, *order, options)
+                    .map_err(|error| self.taught(caller, place, ops, error)),
                 _ => Err(Error::new(Code::CallInvalid, "This engine cannot do that yet.")),
             };
             match plan {

@@ -2,6 +2,7 @@
 
 use crate::config::Config;
 use crate::encoding;
+use crate::lesson::Failures;
 use crate::policy::{self, Access};
 use crate::shelves::{Shelves, State};
 use crate::suggest;
@@ -27,6 +28,7 @@ pub struct Engine {
     config: Config,
     pool: Mutex<Vec<Vec<u8>>>,
     turns: [Mutex<()>; TURNS],
+    failures: Failures,
     notices: Mutex<Vec<String>>,
 }
 
@@ -73,6 +75,7 @@ impl Engine {
             config,
             pool: Mutex::default(),
             turns: [const { Mutex::new(()) }; TURNS],
+            failures: Failures::default(),
             notices: Mutex::new(notices),
         })
     }
@@ -165,6 +168,10 @@ impl Engine {
                 .fact("did_you_mean", meant.display().to_string()),
             None => error.next("Check the path; to create the file, use write."),
         }
+    }
+
+    pub(crate) fn failures(&self) -> &Failures {
+        &self.failures
     }
 
     /// The locks of some paths within this process, each once and in one order for all callers. Two paths may share one.

@@ -22,6 +22,7 @@ mod config;
 mod edit;
 mod encoding;
 mod engine;
+mod lesson;
 mod options;
 mod policy;
 mod profile;

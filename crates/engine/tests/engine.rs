@@ -228,3 +228,53 @@ fn an_unusable_state_directory_is_only_a_notice() {
     );
     assert_eq!(engine.notices().len(), 1);
 }
+
+#[test]
+fn a_failed_edit_learns_of_other_files_and_of_itself() {
+    let bench = bench();
+    bench.put("a", "alpha one\nbeta two\n");
+    bench.put("b", "x\ngamma three\n");
+    bench.read("a");
+    bench.read("b");
+    let first = bench.edit("a", "gamma three", "delta");
+    assert_eq!(first.to_json()["data"]["other_files"][0]["line"], 2);
+    assert!(first.text().contains("another file"), "{}", first.text());
+    let second = bench.edit("a", "gamma three", "delta");
+    assert_eq!((code(&second), &second.to_json()["data"]["repeated"]), ("match.not_found", &json!(true)));
+    assert!(second.text().len() < first.text().len() && second.text().contains("do not send this call again"));
+    bench.put("a", "alpha one\nbeta 2\n");
+    bench.read("a");
+    assert!(bench.edit("a", "alpha two", "x").to_json()["data"].get("repeated").is_none());
+}
+
+#[test]
+fn blocks_for_two_files_land_together_or_not_at_all() {
+    let bench = bench();
+    bench.put("a", "one\n");
+    bench.put("b", "two\n");
+    bench.read("a");
+    bench.read("b");
+    let block =
+        |path: &str, old: &str, new: &str| format!("{path}\n<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE\n");
+    let apply = |text: String, more: Value| {
+        let mut input = json!({ "input": text });
+        input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        bench.engine.call(&bench.caller, "apply", input)
+    };
+    let bad = block("a", "one", "1") + &block("b", "nowhere to be found", "2");
+    assert_eq!(code(&apply(bad.clone(), json!({}))), "match.not_found");
+    assert_eq!((bench.get("a"), bench.get("b")), ("one\n".to_owned(), "two\n".to_owned()));
+    let partial = apply(bad, json!({ "partial": true }));
+    assert_eq!((code(&partial), bench.get("a")), ("ok", "1\n".to_owned()));
+    assert!(partial.text().contains("Not applied"), "{}", partial.text());
+    assert_eq!(code(&apply(block("b", "two", "2") + &block("b", "2", "II"), json!({}))), "ok");
+    assert_eq!(bench.get("b"), "II\n");
+    assert_eq!(code(&apply(block("../b", "two", "2"), json!({}))), "path.outside");
+    assert_eq!(code(&apply("no blocks".to_owned(), json!({}))), "edit.unparsable");
+    // A bare name that is no path here stands for the one file of that name that was read.
+    std::fs::create_dir(bench.path("deep")).unwrap();
+    bench.put("deep/c", "three\n");
+    bench.read("deep/c");
+    assert_eq!(code(&apply(block("c", "three", "3"), json!({}))), "ok");
+    assert_eq!(bench.get("deep/c"), "3\n");
+}

@@ -1,5 +1,5 @@
 //! Benchmarks. Each measures ours and the alternative in one run and prints medians and ratios:
-//! `cargo run --release -p bench -- exact|startup|sessions|all [--quick] [--json]`.
+//! `cargo run --release -p bench -- exact|cascade|startup|sessions|all [--quick] [--json]`.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -9,6 +9,7 @@
     reason = "benchmarks are programs: they touch files, read clocks and start processes"
 )]
 
+mod cascade;
 mod exact;
 mod race;
 mod sessions;
@@ -25,11 +26,14 @@ fn main() -> ExitCode {
     let quick = has("--quick");
     let outcomes: Vec<Outcome> = match name {
         "exact" => exact::run(quick),
+        "cascade" => cascade::run(quick),
         "startup" => startup::run(),
         "sessions" => sessions::run(),
-        "all" => exact::run(quick).into_iter().chain(startup::run()).chain(sessions::run()).collect(),
+        "all" => {
+            [exact::run(quick), cascade::run(quick), startup::run(), sessions::run()].into_iter().flatten().collect()
+        }
         _ => {
-            eprintln!("bench exact|startup|sessions|all [--quick] [--json]");
+            eprintln!("bench exact|cascade|startup|sessions|all [--quick] [--json]");
             return ExitCode::from(2);
         }
     };

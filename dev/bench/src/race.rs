@@ -19,10 +19,18 @@ pub(crate) struct Outcome {
     pub(crate) title: String,
     /// Name and median of each case; the first one is what the others are compared with.
     pub(crate) rows: Vec<(String, Duration)>,
-    /// The ratio to the first row that a case must keep, by name.
-    pub(crate) goals: Vec<(String, f64)>,
+    /// What a case must keep, by name.
+    goals: Vec<(String, Goal)>,
     /// Rounds that count, and all rounds.
     pub(crate) clean: (usize, usize),
+}
+
+/// What a case must keep.
+enum Goal {
+    /// The ratio to the first row.
+    Ratio(f64),
+    /// The time itself.
+    Time(Duration),
 }
 
 /// Times `what` once.
@@ -67,8 +75,23 @@ fn pressure() -> f64 {
 impl Outcome {
     /// Says which ratio to the first row a case must keep.
     pub(crate) fn goal(mut self, name: &str, ratio: f64) -> Outcome {
-        self.goals.push((name.to_owned(), ratio));
+        self.goals.push((name.to_owned(), Goal::Ratio(ratio)));
         self
+    }
+
+    /// Says how long a case may take at most.
+    pub(crate) fn within(mut self, name: &str, limit: Duration) -> Outcome {
+        self.goals.push((name.to_owned(), Goal::Time(limit)));
+        self
+    }
+
+    /// The goals of a row, and whether each is met.
+    fn goals_of(&self, row: usize) -> impl Iterator<Item = (&Goal, bool)> {
+        let goals = self.goals.iter().filter(move |(of, _)| *of == self.rows[row].0);
+        goals.map(move |(_, goal)| match goal {
+            Goal::Ratio(most) => (goal, self.ratio(row) <= *most),
+            Goal::Time(most) => (goal, self.rows[row].1 <= *most),
+        })
     }
 
     /// Ratio of a row to the first one.
@@ -80,21 +103,31 @@ impl Outcome {
         let noisy = if self.clean.0 < 5 { ", noisy" } else { "" };
         println!("\n{} ({}/{} rounds calm{noisy})", self.title, self.clean.0, self.clean.1);
         for (at, (name, time)) in self.rows.iter().enumerate() {
-            let goal = self.goals.iter().find(|(of, _)| of == name).map_or(String::new(), |(_, goal)| {
-                let met = if self.ratio(at) <= *goal { "met" } else { "MISSED" };
-                format!("  goal ≤ {goal}: {met}")
-            });
+            let verdict = |(goal, met): (&Goal, bool)| {
+                let goal = match goal {
+                    Goal::Ratio(most) => most.to_string(),
+                    Goal::Time(most) => micros(*most),
+                };
+                format!("  goal ≤ {goal}: {}", if met { "met" } else { "MISSED" })
+            };
+            let goal: String = self.goals_of(at).map(verdict).collect();
             println!("  {name:<44} {:>12}  {:>8.3}x{goal}", micros(*time), self.ratio(at));
         }
     }
 
     pub(crate) fn json(&self) -> serde_json::Value {
         let rows = self.rows.iter().enumerate().map(|(at, (name, time))| {
-            let goal = self.goals.iter().find(|(of, _)| of == name).map(|(_, goal)| *goal);
-            serde_json::json!({
-                "name": name, "median_us": time.as_secs_f64() * 1e6, "ratio": self.ratio(at), "goal": goal,
-                "met": goal.map(|goal| self.ratio(at) <= goal),
-            })
+            let mut row = serde_json::json!({
+                "name": name, "median_us": time.as_secs_f64() * 1e6, "ratio": self.ratio(at), "goal": null,
+            });
+            for (goal, met) in self.goals_of(at) {
+                match goal {
+                    Goal::Ratio(most) => row["goal"] = (*most).into(),
+                    Goal::Time(most) => row["limit_us"] = (most.as_secs_f64() * 1e6).into(),
+                }
+                row["met"] = (met && row["met"] != false).into();
+            }
+            row
         });
         serde_json::json!({
             "title": self.title, "rows": rows.collect::<Vec<_>>(), "calm_rounds": self.clean.0, "rounds": self.clean.1,

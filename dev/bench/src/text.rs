@@ -35,6 +35,23 @@ pub(crate) fn source(bytes: usize) -> String {
     text
 }
 
+/// `count` lines of source text with `block` between two lines of its own in the middle.
+pub(crate) fn lines(count: usize, block: &str) -> String {
+    let pool = sources();
+    let room = count.saturating_sub(block.lines().count() + 2);
+    let mut text = String::with_capacity(count * 48);
+    for (nth, line) in pool.lines().cycle().take(room).enumerate() {
+        if nth == room / 2 {
+            text.push_str("// Here it begins.\n");
+            text.push_str(block);
+            text.push_str("// Here it ends.\n");
+        }
+        text.push_str(line);
+        text.push('\n');
+    }
+    text
+}
+
 fn sources() -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates");
     let mut files = Vec::new();

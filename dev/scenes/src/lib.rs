@@ -1,1 +1,23 @@
-//! Placeholder.
+//! Scenes: what is on the disk, the calls, the replies they must have, what is on the disk then. One text file each, played
+//! through the library, the command line (one process per call, and `serve --ndjson`) and MCP, which must all agree.
+//!
+//! `scenes/README.md` describes the syntax:
+//!
+#![doc = include_str!("../../../scenes/README.md")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::missing_errors_doc,
+    reason = "a test runner makes files and starts processes"
+)]
+
+pub mod bless;
+pub mod block;
+pub mod disk;
+pub mod driver;
+pub mod fill;
+pub mod parse;
+pub mod play;
+pub mod scene;
+pub mod style;
+pub mod suite;

@@ -1,2 +1,78 @@
-//! Placeholder.
-fn main() {}
+//! Repository chores: `cargo xtask tidy | docs | bless [FILE or FOLDER …]`.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "chores read and write the repository's files, start processes and print"
+)]
+
+mod checks;
+mod docs;
+mod repo;
+
+use repo::Repo;
+use std::process::{Command, ExitCode};
+
+const USAGE: &str = "\
+Usage: cargo xtask COMMAND
+  tidy              check what neither rustc nor clippy checks; lists everything that is wrong
+  docs              write docs/errors.md and docs/tools.md from the tables
+  bless [PATH …]    write the library's replies into the scenes (all without PATH); read the diff afterwards";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let result = match arguments.first().map(String::as_str) {
+        Some("tidy") => tidy(),
+        Some("docs") => docs(),
+        Some("bless") => bless(&arguments[1..]),
+        _ => Err(USAGE.to_owned()),
+    };
+    match result {
+        Ok(said) => {
+            println!("{said}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn tidy() -> Result<String, String> {
+    let repo = Repo::open()?;
+    let mut findings = Vec::new();
+    for check in checks::CHECKS {
+        findings.extend((check.run)(&repo).into_iter().map(|finding| format!("{}: {finding}", check.name)));
+    }
+    let checks = checks::CHECKS.len();
+    match findings.len() {
+        0 => Ok(format!("tidy: {checks} checks, {} files, nothing found", repo.files.len())),
+        found => Err(format!("{}\ntidy: {found} findings", findings.join("\n"))),
+    }
+}
+
+fn docs() -> Result<String, String> {
+    let repo = Repo::open()?;
+    for page in docs::PAGES {
+        let path = repo.root.join(page.path);
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
+        }
+        std::fs::write(path, (page.write)(&repo)).map_err(|error| error.to_string())?;
+    }
+    Ok(format!("wrote {}", docs::PAGES.iter().map(|page| page.path).collect::<Vec<&str>>().join(" and ")))
+}
+
+/// The scenes have their own program, so that this one stays quick to build.
+fn bless(paths: &[String]) -> Result<String, String> {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(["run", "--quiet", "-p", "scenes", "--", "--bless"]).args(paths);
+    let status = command.status().map_err(|error| error.to_string())?;
+    if status.success() {
+        Ok("read the diff before you commit it".to_owned())
+    } else {
+        Err("not all could be blessed".to_owned())
+    }
+}

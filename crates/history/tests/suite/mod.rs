@@ -208,7 +208,10 @@ fn forgetting(open: Open<'_>) {
     }
     let mut known = store.paths("a").unwrap();
     known.sort_unstable();
-    assert_eq!(known, [&b"/stays"[..], PATH].into_iter().collect::<std::collections::BTreeSet<_>>().into_iter().collect::<Vec<_>>());
+    assert_eq!(
+        known,
+        [&b"/stays"[..], PATH].into_iter().collect::<std::collections::BTreeSet<_>>().into_iter().collect::<Vec<_>>()
+    );
     store.forget("a", PATH).unwrap();
     assert_eq!(store.paths("a").unwrap(), [b"/stays"]);
     store.forget("nobody", PATH).unwrap();

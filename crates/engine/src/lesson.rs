@@ -1,0 +1,128 @@
+//! What an engine can add to an edit that found no place: the text is in another file that was read; and, for a call that
+//! fails a second time in the same way, a short answer that says what to read.
+
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::policy::{self, Access};
+use emendate_core::{Code, Error, Find, Locator, Op, Snapshot};
+use emendate_fs::Place;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// Other files that are looked into, and the largest of them.
+const FILES: usize = 100;
+const BYTES: u64 = 4 << 20;
+/// Failed edits of a call that are looked for elsewhere, and places told.
+const EDITS: usize = 5;
+const TOLD: usize = 3;
+/// Failures that are remembered for the next call.
+const REMEMBERED: usize = 512;
+
+/// The last failure of each session on each path, by its words.
+#[derive(Default)]
+pub(crate) struct Failures(Mutex<HashMap<(String, PathBuf), String>>);
+
+impl Failures {
+    /// True when this very failure was the last one here; remembers it otherwise.
+    fn again(&self, caller: &Caller, place: &Place, words: &str) -> bool {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.len() >= REMEMBERED {
+            last.clear();
+        }
+        let key = (caller.session.clone(), place.absolute().to_owned());
+        last.insert(key, words.to_owned()).is_some_and(|before| before == words)
+    }
+}
+
+impl Engine {
+    /// The error of an edit with what else is known.
+    pub(crate) fn taught(&self, caller: &Caller, place: &Place, ops: &[Op], error: Error) -> Error {
+        if !matches!(error.code(), Code::MatchNotFound | Code::MatchAmbiguous | Code::MatchCount) {
+            return error;
+        }
+        let error = self.elsewhere(caller, place, ops, error);
+        if self.failures().again(caller, place, &error.to_string()) { shortened(place, &error) } else { error }
+    }
+
+    fn elsewhere(&self, caller: &Caller, place: &Place, ops: &[Op], error: Error) -> Error {
+        let wanted = missing(ops, &error);
+        if wanted.is_empty() {
+            return error;
+        }
+        // This is advice: where it cannot be had, the error stands as it is.
+        let known = self.sessions(place).paths(&caller.session).unwrap_or_default();
+        let others =
+            known.iter().map(|path| Path::new(OsStr::from_bytes(path))).filter(|path| *path != place.absolute());
+        let mut found: Vec<Value> = Vec::new();
+        for path in others.take(FILES) {
+            let Some(text) = self.glance(path) else { continue };
+            let hit = wanted.iter().find_map(|find| Some((find, text.text().find(&find.old)?)));
+            if let Some((_, at)) = hit {
+                found
+                    .push(json!({ "path": path.display().to_string(), "line": text.lines().line_of(text.text(), at) }));
+            }
+            if found.len() == TOLD {
+                break;
+            }
+        }
+        if found.is_empty() {
+            return error;
+        }
+        let list: Vec<String> = found
+            .iter()
+            .map(|it| format!("{}, line {}", it["path"].as_str().unwrap_or_default(), it["line"]))
+            .collect();
+        error
+            .evidence(format!("The text is in another file that was read: {}.", list.join("; ")))
+            .fact("other_files", found)
+    }
+
+    /// Another file as it is now, if it may be read and is of a handy size.
+    fn glance(&self, path: &Path) -> Option<Snapshot> {
+        let place = self.store().admit(path).ok()?;
+        policy::check(self.config(), &place, Access::Read).ok()?;
+        let version = self.store().read(&place, BYTES, Vec::new()).ok()??;
+        self.decode(&place, version.bytes, None, "").ok()
+    }
+}
+
+/// The texts that were not found.
+fn missing<'a>(ops: &'a [Op], error: &Error) -> Vec<&'a Find> {
+    let find = |op: &'a Op| if let Locator::Find(find) = &op.at { Some(find) } else { None };
+    if let [only] = ops {
+        return if error.code() == Code::MatchNotFound { find(only).into_iter().collect() } else { Vec::new() };
+    }
+    let failed = error.data().get("errors").and_then(Value::as_array).cloned().unwrap_or_else(|| vec![error.to_json()]);
+    let lost = failed.iter().filter(|it| it["code"] == Code::MatchNotFound.as_str());
+    let index = |it: &Value| it["op"].as_u64().and_then(|op| usize::try_from(op).ok());
+    lost.filter_map(index).filter_map(|op| ops.get(op)).filter_map(find).take(EDITS).collect()
+}
+
+fn shortened(place: &Place, error: &Error) -> Error {
+    let mut short = Error::new(error.code(), error.message())
+        .evidence("The same call failed in the same way before, and the file has not changed.");
+    let line = |value: &Value, key: &str| value.get(key).and_then(Value::as_u64);
+    let nearest = error.data().get("nearest").and_then(|it| Some((line(it, "from")?, line(it, "to")?)));
+    let path = place.absolute().display().to_string();
+    let next = match nearest {
+        Some((from, to)) => format!(
+            "Call read with {} and copy old_string from the reply; do not send this call again.",
+            json!({ "file_path": path, "offset": from.saturating_sub(3).max(1), "limit": to + 7 - from })
+        ),
+        None if error.code() == Code::MatchNotFound => {
+            format!(
+                "Call read with {} and look for the place; do not send this call again.",
+                json!({ "file_path": path })
+            )
+        }
+        None => error.next_step().to_owned(),
+    };
+    for (key, value) in error.data() {
+        short = short.fact(key, value.clone());
+    }
+    short.fact("repeated", true).next(next)
+}

@@ -1,0 +1,135 @@
+//! `cascade`: lenient matching on a text of 100,000 lines, beside aider's matchers, difflib and mpatch.
+//!
+//! Ours is the search with all it works out: what to write, or the report of a failure. The others make the new text,
+//! which costs one copy more; beside a search of the text that does not show.
+
+mod hostile;
+mod kinds;
+mod python;
+
+use crate::race::{Case, Outcome, race, timed};
+use crate::text::{lines, source};
+use emendate::core::{Find, Found, Pick, Result, Settings, Snapshot, find};
+use kinds::{BLOCK, Kind};
+use memchr::memmem;
+use mpatch::{ApplyOptions, Patch, apply_patch_to_content, parse_single_patch};
+use python::Row;
+use std::hint::black_box;
+use std::time::Duration;
+
+const LINES: usize = 100_000;
+
+pub(crate) fn run(quick: bool) -> Vec<Outcome> {
+    let rounds = if quick { 7 } else { 31 };
+    let text = lines(LINES, BLOCK);
+    let want = text.replacen(BLOCK, &kinds::edited(), 1);
+    let main = kinds::main();
+    // The Python matchers take minutes.
+    let rows = if quick { Vec::new() } else { python::run(&text, &want, &main) };
+    let mut out = vec![pass(rounds, BLOCK, "20 lines"), pass(rounds, kinds::LINE, "one line")];
+    out.extend(main.iter().map(|kind| beside(&text, &want, kind, &rows, rounds)));
+    let size = text.len() >> 10;
+    out.push(ours(format!("each tier, {LINES} lines, {size} KB"), &text, Some(&want), &kinds::more(), rounds));
+    let (alike, missing) = hostile::alike(LINES);
+    out.push(ours(format!("failing, {LINES} lines of functions all alike"), &alike, None, &missing, rounds));
+    out.push(hostile::run());
+    out
+}
+
+/// An exact hit and the proof that it is the only one, against one pass over the text that does nothing else.
+fn pass(rounds: usize, needle: &str, name: &str) -> Outcome {
+    let text = source(10 << 20);
+    let middle = text[..text.len() / 2].rfind('\n').map_or(0, |at| at + 1);
+    let text = format!("{}{BLOCK}{}", &text[..middle], &text[middle..]);
+    let base = Snapshot::from_text(&text);
+    let what = Find::new(needle, Pick::Unique);
+    let cases = vec![
+        Case::new("memmem over the text", || {
+            timed(|| black_box(memmem::find_iter(black_box(text.as_bytes()), needle).count())).1
+        }),
+        Case::new("ours: exact hit", || timed(|| black_box(find(&base, &what, "new", Settings::default()).is_ok())).1),
+    ];
+    race(format!("exact hit on 10 MB, {name}"), rounds, cases).goal("ours: exact hit", 1.2)
+}
+
+/// One search of ours; the reading is made anew each time, so that nothing it has worked out helps the next.
+fn search(text: &str, kind: &Kind) -> (Result<Found>, Duration) {
+    let base = Snapshot::from_text(text);
+    let what = Find::new(&kind.old, Pick::Unique);
+    timed(|| find(&base, &what, &kind.new, Settings::default()))
+}
+
+/// Stops the benchmark where our own result is not the one that is meant: its time would mean nothing.
+fn check(text: &str, want: Option<&str>, kind: &Kind) {
+    let found = search(text, kind).0;
+    assert_eq!(found.as_ref().ok().map(|found| found.tier), kind.tier, "{}: {found:?}", kind.name);
+    if let (Ok(found), Some(want)) = (found, want) {
+        let mut made = String::with_capacity(want.len());
+        let mut at = 0;
+        for edit in found.hits.iter().flat_map(|hit| &hit.edits) {
+            made.push_str(&text[at..edit.span.start()]);
+            made.push_str(&edit.text);
+            at = edit.span.end();
+        }
+        made.push_str(&text[at..]);
+        assert!(made == want, "{}: wrong result", kind.name);
+    }
+}
+
+/// One kind of edit by all matchers.
+fn beside(text: &str, want: &str, kind: &Kind, rows: &[Row], rounds: usize) -> Outcome {
+    check(text, Some(want), kind);
+    let name = match &kind.tier {
+        Some(tier) => format!("ours: tier {}", tier.number()),
+        None => "ours: failure with its report".to_owned(),
+    };
+    let cases = vec![Case::new(&*name, || search(text, kind).1), peer(text, want, kind)];
+    let mut outcome = race(format!("{}, {LINES} lines, {} KB", kind.name, text.len() >> 10), rounds, cases);
+    outcome.rows.extend(rows.iter().filter(|row| row.kind == kind.name).map(|row| (row.label(), row.median)));
+    match kind.limit {
+        Some(limit) => outcome.within(&name, limit),
+        None => outcome,
+    }
+}
+
+/// The same edit by mpatch, as a unified diff whose line numbers are wrong.
+fn peer<'a>(text: &'a str, want: &str, kind: &Kind) -> Case<'a> {
+    let patch = unified(kind);
+    let options = ApplyOptions::new();
+    let apply = move || timed(|| apply_patch_to_content(&patch, Some(text), &options));
+    let (made, mut last) = apply();
+    let applied = made.report.all_applied_cleanly();
+    let end = match (applied, kind.tier) {
+        (false, None) => "",
+        (true, Some(_)) if made.new_content == want => "",
+        (false, Some(_)) => " (not found)",
+        (true, _) => " (wrong result)",
+    };
+    // A slow search stands for several rounds, so that the race ends.
+    let every = last.as_millis() / 200 + 1;
+    let mut round = 0;
+    Case::new(format!("mpatch{end}"), move || {
+        if round % every == 0 {
+            last = apply().1;
+        }
+        round += 1;
+        last
+    })
+}
+
+fn unified(kind: &Kind) -> Patch {
+    let diff = similar::TextDiff::from_lines(&kind.old, &kind.new);
+    let diff = diff.unified_diff().context_radius(50).header("a/file", "b/file").to_string();
+    parse_single_patch(&format!("```diff\n{diff}```\n")).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Several kinds by ours alone.
+fn ours(title: String, text: &str, want: Option<&str>, kinds: &[Kind], rounds: usize) -> Outcome {
+    kinds.iter().for_each(|kind| check(text, want, kind));
+    let cases = kinds.iter().map(|kind| Case::new(kind.name, || search(text, kind).1));
+    let outcome = race(title, rounds, cases.collect());
+    kinds
+        .iter()
+        .filter_map(|kind| Some((kind.name, kind.limit?)))
+        .fold(outcome, |outcome, (name, limit)| outcome.within(name, limit))
+}

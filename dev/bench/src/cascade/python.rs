@@ -1,0 +1,103 @@
+//! The matchers written in Python: one process in an environment of its own, made on first use.
+
+use super::kinds::Kind;
+use crate::exact::scratch;
+use emendate::core::Tier;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// aider, and what its matchers import. Without the other packages aider asks for: the script stands in for those.
+const PACKAGES: &[&str] = &[
+    "aider-chat==0.86.2",
+    "diff-match-patch==20241021",
+    "GitPython==3.2.1",
+    "gitdb==4.0.12",
+    "smmap==5.0.3",
+    "packaging==26.3",
+];
+/// How long one call may take, in seconds.
+const SECONDS: u32 = 20;
+
+/// What one matcher did on one kind.
+pub(super) struct Row {
+    pub(super) kind: String,
+    name: String,
+    end: String,
+    pub(super) median: Duration,
+}
+
+impl Row {
+    pub(super) fn label(&self) -> String {
+        match &*self.end {
+            "right" => self.name.clone(),
+            "wrong" => format!("{} (wrong result)", self.name),
+            "stopped" => format!("{} (stopped)", self.name),
+            other => format!("{} ({other})", self.name),
+        }
+    }
+}
+
+/// The rows of all kinds; none, and a word on stderr, where there is no Python or no network.
+pub(super) fn run(text: &str, want: &str, kinds: &[Kind]) -> Vec<Row> {
+    let rows = environment().and_then(|python| measure(&python, text, want, kinds));
+    rows.unwrap_or_else(|error| {
+        eprintln!("no rows of aider and difflib: {error}");
+        Vec::new()
+    })
+}
+
+fn measure(python: &Path, text: &str, want: &str, kinds: &[Kind]) -> Result<Vec<Row>, String> {
+    let cases = kinds.iter().map(|kind| {
+        // difflib is measured where likeness is asked for.
+        let similar = kind.tier.is_none_or(|tier| tier == Tier::Drift);
+        json!({ "kind": kind.name, "old": kind.old, "new": kind.new, "want": kind.tier.map(|_| want), "similar": similar })
+    });
+    let asked = json!({ "text": text, "seconds": SECONDS, "rounds": 7, "cases": cases.collect::<Value>() });
+    let file = scratch().join("cascade.json");
+    fs::write(&file, asked.to_string()).map_err(|error| error.to_string())?;
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/matchers.py");
+    let output = Command::new(python).arg(script).arg(&file).stderr(Stdio::inherit()).output();
+    let output = output.map_err(|error| error.to_string())?;
+    let answer: Value = serde_json::from_slice(&output.stdout).map_err(|error| format!("the script: {error}"))?;
+    eprintln!("versions: {}", answer["versions"]);
+    let rows = answer["rows"].as_array().map(Vec::as_slice).unwrap_or_default();
+    Ok(rows.iter().map(row).collect())
+}
+
+fn row(row: &Value) -> Row {
+    let mut times: Vec<f64> =
+        row["times"].as_array().map(|all| all.iter().filter_map(Value::as_f64).collect()).unwrap_or_default();
+    times.sort_by(f64::total_cmp);
+    let word = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
+    let median = times.get(times.len() / 2).copied().unwrap_or(0.0);
+    Row { kind: word("kind"), name: word("name"), end: word("end"), median: Duration::from_secs_f64(median) }
+}
+
+/// The interpreter of the environment, which holds [`PACKAGES`].
+fn environment() -> Result<PathBuf, String> {
+    let folder = scratch().with_file_name("peers");
+    let python = folder.join("bin/python");
+    // Written last: an environment without it was left half made.
+    let made = folder.join("made");
+    let holds = PACKAGES.join("\n");
+    if fs::read_to_string(&made).is_ok_and(|text| text == holds) {
+        return Ok(python);
+    }
+    let _ = fs::remove_dir_all(&folder);
+    succeed(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
+    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"];
+    succeed(Command::new(&python).args(pip).args(PACKAGES))?;
+    fs::write(&made, holds).map_err(|error| error.to_string())?;
+    Ok(python)
+}
+
+/// Runs a command; what it prints goes to stderr, where it does not mix with the table.
+fn succeed(command: &mut Command) -> Result<(), String> {
+    let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
+    let output = output.map_err(|error| format!("{command:?}: {error}"))?;
+    eprint!("{}", String::from_utf8_lossy(&output.stdout));
+    if output.status.success() { Ok(()) } else { Err(format!("{command:?} failed")) }
+}

@@ -1,0 +1,153 @@
+//! The files of a scene: making them, changing them behind the engine's back, looking at them.
+
+use crate::scene::{Act, Thing};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+/// What is at a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Node {
+    /// A regular file: bytes and mode.
+    File(Vec<u8>, u32),
+    /// A folder.
+    Folder,
+    /// A symbolic link.
+    Link(PathBuf),
+    /// A FIFO.
+    Fifo,
+}
+
+/// Everything below a folder, by path relative to it.
+pub type Tree = BTreeMap<PathBuf, Node>;
+
+/// What is at `path`; `None` when nothing is.
+///
+/// # Errors
+/// What the system says.
+pub fn look(path: &Path) -> io::Result<Option<Node>> {
+    let meta = match fs::symlink_metadata(path) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        other => other?,
+    };
+    let kind = meta.file_type();
+    Ok(Some(if kind.is_symlink() {
+        Node::Link(fs::read_link(path)?)
+    } else if kind.is_dir() {
+        Node::Folder
+    } else if kind.is_fifo() {
+        Node::Fifo
+    } else {
+        Node::File(fs::read(path)?, meta.permissions().mode() & 0o7777)
+    }))
+}
+
+/// Everything below `base`.
+///
+/// # Errors
+/// What the system says.
+pub fn tree(base: &Path) -> io::Result<Tree> {
+    let mut out = Tree::new();
+    let mut open = vec![base.to_owned()];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            let Some(node) = look(&path)? else { continue };
+            if node == Node::Folder {
+                open.push(path.clone());
+            }
+            if let Ok(name) = path.strip_prefix(base) {
+                out.insert(name.to_owned(), node);
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// Does what somebody other than the engine does at `path`; `text` fills in `$ROOT` and the like.
+///
+/// # Errors
+/// What the system says.
+pub fn act(path: &Path, act: &Act, text: impl Fn(&str) -> Result<String, String>) -> Result<(), String> {
+    let done = match act {
+        Act::Make(_, thing) => make(path, thing, text),
+        Act::Append(_, bytes) => fs::read(path).and_then(|old| fs::write(path, [&*old, bytes].concat())),
+        Act::Delete(_) if path.is_dir() && !path.is_symlink() => fs::remove_dir_all(path),
+        Act::Delete(_) => fs::remove_file(path),
+        Act::Chmod(_, mode) => fs::set_permissions(path, fs::Permissions::from_mode(*mode)),
+        Act::Touch(_) => {
+            fs::File::open(path).and_then(|file| file.set_modified(SystemTime::now() + Duration::from_secs(3600)))
+        }
+        Act::Call(_) | Act::After(..) => Ok(()),
+    };
+    done.map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn make(path: &Path, thing: &Thing, text: impl Fn(&str) -> Result<String, String>) -> io::Result<()> {
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    let target = |target: &str| text(target).map_err(io::Error::other);
+    match thing {
+        Thing::Folder => fs::create_dir_all(path),
+        Thing::Link(to) => symlink(target(to)?, path),
+        Thing::HardLink(to) => fs::hard_link(path.with_file_name(to), path),
+        Thing::Fifo => {
+            let made = Command::new("mkfifo").arg(path).status()?.success();
+            if made { Ok(()) } else { Err(io::Error::other("mkfifo failed")) }
+        }
+        Thing::File(bytes, style) => {
+            let modified = fs::metadata(path).and_then(|meta| meta.modified());
+            let written = if style.by_rename { path.with_extension("scene-new") } else { path.to_owned() };
+            fs::write(&written, bytes)?;
+            if let Some(mode) = style.mode {
+                fs::set_permissions(&written, fs::Permissions::from_mode(mode))?;
+            }
+            if style.keep_mtime {
+                fs::File::open(&written)?.set_modified(modified?)?;
+            }
+            if style.by_rename { fs::rename(&written, path) } else { Ok(()) }
+        }
+    }
+}
+
+/// In words what is different; `None` when nothing is.
+pub fn difference(wanted: Option<&Node>, found: Option<&Node>) -> Option<String> {
+    match (wanted, found) {
+        _ if wanted == found => None,
+        (Some(Node::File(wanted, mode)), Some(Node::File(found, found_mode))) if wanted == found => {
+            Some(format!("mode {mode:o} is wanted, it is {found_mode:o}"))
+        }
+        (Some(Node::File(wanted, _)), Some(Node::File(found, _))) => {
+            Some(format!("wanted:\n{}\nfound:\n{}", shown(wanted), shown(found)))
+        }
+        (wanted, found) => Some(format!("{} is wanted, {} is there", kind(wanted), kind(found))),
+    }
+}
+
+fn kind(node: Option<&Node>) -> String {
+    match node {
+        None => "nothing".to_owned(),
+        Some(Node::File(bytes, _)) => {
+            format!("a file of {} bytes ({})", bytes.len(), shown(&bytes[..bytes.len().min(60)]))
+        }
+        Some(Node::Folder) => "a folder".to_owned(),
+        Some(Node::Link(to)) => format!("a link to {}", to.display()),
+        Some(Node::Fifo) => "a FIFO".to_owned(),
+    }
+}
+
+/// Bytes for a person, every line with its line end; long ones are cut.
+fn shown(bytes: &[u8]) -> String {
+    let text = bytes.escape_ascii().to_string().replace("\\n", "\\n\n");
+    match text.char_indices().nth(3000) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text,
+    }
+}

@@ -1,0 +1,42 @@
+//! One process per call: what a session knows goes through the database.
+
+use super::{Driver, Reply, Stage};
+use std::io::Write as _;
+use std::process::Stdio;
+
+pub(super) struct Cli {
+    stage: Stage,
+}
+
+impl Cli {
+    pub(super) fn new(stage: Stage) -> Cli {
+        Cli { stage }
+    }
+}
+
+impl Driver for Cli {
+    fn call(&mut self, tool: &str, input: &str) -> Result<Reply, String> {
+        let mut command = self.stage.command()?;
+        command.args(["call", tool, "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| error.to_string())?;
+        let input = input.to_owned();
+        let stdin = child.stdin.take();
+        // Beside the reading, or both sides wait for each other when pipes are full.
+        let writer = std::thread::spawn(move || stdin.map(|mut stdin| stdin.write_all(input.as_bytes())));
+        let done = child.wait_with_output().map_err(|error| error.to_string())?;
+        // A process that refuses its input early closes the pipe; its reply says why.
+        let _ = writer.join();
+        let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+        let object = serde_json::from_str(&out)
+            .map_err(|error| format!("{}; output is not one JSON object ({error}): {out}{err}", done.status))?;
+        let reply = Reply::of(&object)?;
+        if done.status.code() != Some(reply.exit()) {
+            return Err(format!("{}, but the reply means {}", done.status, reply.exit()));
+        }
+        // Notes about the configuration are for people; nothing else is said beside the reply.
+        if err.lines().any(|line| !line.starts_with("note: ")) {
+            return Err(format!("something on standard error: {err}"));
+        }
+        Ok(reply)
+    }
+}

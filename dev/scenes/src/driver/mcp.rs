@@ -1,0 +1,71 @@
+//! `emend mcp` over standard input and output, with JSON-RPC written by hand.
+
+use super::serve::Pipe;
+use super::{Driver, Reply, Stage};
+use serde_json::{Value, json};
+
+/// Where the machine data is: `{"data"}` of a success, `{"code", "seed_code", "next", "retryable", "op"?, "data"?}` of a failure.
+const DATA: &str = "io.github.emendate/data";
+
+pub(super) struct Mcp {
+    pipe: Pipe,
+    calls: u64,
+}
+
+impl Mcp {
+    pub(super) fn open(stage: &Stage) -> Result<Mcp, String> {
+        let mut command = stage.command()?;
+        command.args(["mcp", "--profile", "full"]);
+        let mut mcp = Mcp { pipe: Pipe::open(command)?, calls: 0 };
+        let hello = json!({
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": { "name": "scenes", "version": "0" },
+        });
+        let result = mcp.ask("initialize", &hello)?;
+        if result["protocolVersion"] != "2025-11-25" {
+            return Err(format!("another protocol: {result}"));
+        }
+        mcp.pipe.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
+        Ok(mcp)
+    }
+
+    fn ask(&mut self, method: &str, params: &Value) -> Result<Value, String> {
+        self.calls += 1;
+        self.pipe.send(&json!({ "jsonrpc": "2.0", "id": self.calls, "method": method, "params": params }))?;
+        loop {
+            let mut message = self.pipe.receive()?;
+            // Notifications may come in between.
+            if message["id"] == self.calls {
+                return match message.get("result") {
+                    Some(_) => Ok(message["result"].take()),
+                    None => Err(format!("{method} was refused: {message}")),
+                };
+            }
+        }
+    }
+}
+
+impl Driver for Mcp {
+    fn call(&mut self, tool: &str, input: &str) -> Result<Reply, String> {
+        let input: Value = serde_json::from_str(input).map_err(|_| "the input is not JSON; skip this driver")?;
+        let result = self.ask("tools/call", &json!({ "name": tool, "arguments": input }))?;
+        let text = result["content"][0]["text"].as_str().ok_or_else(|| format!("no text in {result}"))?;
+        if result["content"].as_array().map(Vec::len) != Some(1) || result.get("structuredContent").is_some() {
+            return Err(format!("more than one text in {result}"));
+        }
+        let told = result["_meta"].get(DATA).ok_or_else(|| format!("no _meta {DATA} in {result}"))?;
+        if result["isError"] != true {
+            return Ok(Reply { error: None, text: text.to_owned(), data: super::data(told) });
+        }
+        let next = super::part(told, "next")?;
+        if !next.is_empty() && !text.ends_with(&format!("\nNext: {next}")) {
+            return Err(format!("the text does not end in the next step: {text}"));
+        }
+        Reply::failed(told, text.to_owned())
+    }
+
+    fn close(&mut self) -> Result<(), String> {
+        self.pipe.close()
+    }
+}

@@ -1,0 +1,121 @@
+//! What stands for something else in a scene: `$ROOT`, `$BASE`, `$TAG`, `${repeat N text}` and `{"$for": …}` in calls,
+//! `$ROOT`, `$BASE` and `#TAG` in replies.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// Where a scene is played, and the tags it has seen.
+#[derive(Clone, Debug)]
+pub struct Names {
+    /// The engine's root.
+    pub root: PathBuf,
+    /// The folder around it.
+    pub base: PathBuf,
+    /// `data.tag` of every reply, in order of the calls; empty where there was none.
+    pub tags: Vec<String>,
+}
+
+impl Names {
+    /// A scene in `base`, with the root `base/root`.
+    pub fn new(base: &Path) -> Names {
+        Names { root: base.join("root"), base: base.to_owned(), tags: Vec::new() }
+    }
+
+    /// Fills in a text: `$TAG` is the last tag, `$TAG2` that of the second call.
+    ///
+    /// # Errors
+    /// A tag that was not seen, a repetition that cannot be read.
+    pub fn text(&self, text: &str) -> Result<String, String> {
+        let text = text.replace("$ROOT", &self.root.display().to_string());
+        let text = self.tag(text.replace("$BASE", &self.base.display().to_string()))?;
+        let Some(at) = text.find("${repeat ") else { return Ok(text) };
+        let wrong = || format!("`{}` should be ${{repeat N text}}", &text[at..]);
+        let (count, rest) = text[at + 9..].split_once(' ').ok_or_else(wrong)?;
+        let (unit, rest) = rest.split_once('}').ok_or_else(wrong)?;
+        let count: usize = count.parse().map_err(|_| wrong())?;
+        Ok([&text[..at], &unit.repeat(count), &self.text(rest)?].concat())
+    }
+
+    fn tag(&self, text: String) -> Result<String, String> {
+        let Some(at) = text.find("$TAG") else { return Ok(text) };
+        let rest = &text[at + 4..];
+        let digits = rest.len() - rest.trim_start_matches(|ch: char| ch.is_ascii_digit()).len();
+        let tag = match rest[..digits].parse::<usize>() {
+            Ok(call) => self.tags.get(call.wrapping_sub(1)),
+            Err(_) => self.tags.iter().rfind(|tag| !tag.is_empty()),
+        };
+        let tag = tag.filter(|tag| !tag.is_empty()).ok_or("no reply had that $TAG")?;
+        self.tag([&text[..at], tag, &rest[digits..]].concat())
+    }
+
+    /// Fills in every string of a call's input; `{"$for": "1..9", "each": X}` becomes a list of X with `{n}` filled in.
+    ///
+    /// # Errors
+    /// As for [`Names::text`].
+    pub fn value(&self, value: &Value) -> Result<Value, String> {
+        match value {
+            Value::String(text) => self.text(text).map(Value::String),
+            Value::Array(list) => list.iter().map(|value| self.value(value)).collect(),
+            Value::Object(fields) => match fields.get("$for").and_then(Value::as_str) {
+                Some(range) => self.each(range, &value["each"]),
+                None => fields.iter().map(|(key, value)| Ok((key.clone(), self.value(value)?))).collect(),
+            },
+            other => Ok(other.clone()),
+        }
+    }
+
+    fn each(&self, range: &str, each: &Value) -> Result<Value, String> {
+        let bounds =
+            range.split_once("..").and_then(|(a, b)| Some((a.parse::<usize>().ok()?, b.parse::<usize>().ok()?)));
+        let (from, to) = bounds.ok_or_else(|| format!("`{range}` should look like 1..9"))?;
+        let pattern = self.value(each)?;
+        Ok((from..=to).map(|number| numbered(&pattern, number)).collect())
+    }
+
+    /// A reply's text as a scene writes it.
+    pub fn plain(&self, text: &str) -> String {
+        let text = text.replace(&self.root.display().to_string(), "$ROOT");
+        let text = text.replace(&self.base.display().to_string(), "$BASE");
+        let known = self.tags.iter().filter(|tag| !tag.is_empty());
+        known.fold(text, |text, tag| text.replace(&**tag, "#TAG"))
+    }
+
+    /// A reply's data likewise.
+    pub fn plain_value(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => self.plain(text).into(),
+            Value::Array(list) => list.iter().map(|value| self.plain_value(value)).collect(),
+            Value::Object(fields) => fields.iter().map(|(key, value)| (key.clone(), self.plain_value(value))).collect(),
+            other => other.clone(),
+        }
+    }
+}
+
+fn numbered(value: &Value, number: usize) -> Value {
+    match value {
+        Value::String(text) => text.replace("{n}", &number.to_string()).into(),
+        Value::Array(list) => list.iter().map(|value| numbered(value, number)).collect(),
+        Value::Object(fields) => fields.iter().map(|(key, value)| (key.clone(), numbered(value, number))).collect(),
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Names;
+    use serde_json::json;
+    use std::path::Path;
+
+    #[test]
+    fn there_and_back() {
+        let mut names = Names::new(Path::new("/t/x"));
+        assert!(names.text("$TAG").is_err());
+        names.tags = vec!["12345678".to_owned(), String::new(), "abcdef01".to_owned(), String::new()];
+        assert_eq!(names.text("$ROOT/a $BASE/b $TAG $TAG1").unwrap(), "/t/x/root/a /t/x/b abcdef01 12345678");
+        assert_eq!(names.plain("/t/x/root/a /t/x/b abcdef01"), "$ROOT/a $BASE/b #TAG");
+        assert_eq!(names.text("a${repeat 3 xy}b").unwrap(), "axyxyxyb");
+        assert!(names.text("${repeat x y}").is_err() && names.text("$TAG2").is_err());
+        let list = names.value(&json!({"$for": "9..10", "each": {"a": "$ROOT {n}"}})).unwrap();
+        assert_eq!(list, json!([{"a": "/t/x/root 9"}, {"a": "/t/x/root 10"}]));
+    }
+}

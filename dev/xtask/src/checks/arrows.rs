@@ -1,0 +1,78 @@
+//! The picture of ARCHITECTURE.md: every crate is in it, and arrows point down.
+
+use crate::repo::Repo;
+
+/// What each crate may depend on, of this workspace. A crate that is not listed may not depend on any.
+const MAY: &[(&str, &[&str])] = &[
+    ("core", &[]),
+    ("fs", &["core"]),
+    ("history", &["core", "fs"]),
+    ("engine", &["core", "fs", "history"]),
+    ("mcp", &["engine"]),
+    ("cli", &["engine", "mcp"]),
+];
+
+/// Folder of a crate by its package name.
+fn folder(package: &str) -> &str {
+    match package {
+        "emendate" => "engine",
+        other => other.strip_prefix("emendate-").unwrap_or(other),
+    }
+}
+
+/// Folder and manifest of every crate.
+fn crates(repo: &Repo) -> impl Iterator<Item = (&str, &str)> {
+    repo.below("crates/", "/Cargo.toml").filter_map(|file| {
+        let name = file.path.strip_prefix("crates/")?.strip_suffix("/Cargo.toml")?;
+        (!name.contains('/')).then_some((name, &*file.text))
+    })
+}
+
+pub(super) fn architecture(repo: &Repo) -> Vec<String> {
+    let Some(text) = repo.text("ARCHITECTURE.md") else { return vec!["ARCHITECTURE.md is missing".to_owned()] };
+    let unnamed = crates(repo).filter(|(name, _)| !text.contains(&format!("`{name}`")));
+    unnamed.map(|(name, _)| format!("ARCHITECTURE.md does not name `{name}`")).collect()
+}
+
+pub(super) fn arrows(repo: &Repo) -> Vec<String> {
+    crates(repo).flat_map(|(name, manifest)| wrong(name, manifest)).collect()
+}
+
+fn wrong(name: &str, manifest: &str) -> Vec<String> {
+    let may = MAY.iter().find(|(known, _)| *known == name).map_or(&[][..], |(_, may)| may);
+    let depends = dependencies(manifest);
+    let wrong = depends.into_iter().filter(|dependency| !may.contains(dependency));
+    wrong.map(|dependency| format!("crates/{name} depends on {dependency}")).collect()
+}
+
+/// Crates of the workspace that a manifest depends on, tests apart.
+fn dependencies(manifest: &str) -> Vec<&str> {
+    let mut section = "";
+    let mut out = Vec::new();
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            section = line;
+        } else if section.ends_with("dependencies]") && !section.contains("dev-") {
+            let package = line.split(['.', '=', ' ']).next().unwrap_or_default();
+            if package.starts_with("emendate") {
+                out.push(folder(package));
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wrong;
+
+    #[test]
+    fn arrows_point_down() {
+        let manifest = "[package]\nname = \"x\"\n[dependencies]\nemendate-core.workspace = true\nemendate.workspace = true\n[dev-dependencies]\nemendate-mcp = { path = \"x\" }\n";
+        assert_eq!(wrong("fs", manifest), ["crates/fs depends on engine"]);
+        assert!(
+            wrong("core", manifest).len() == 2
+                && wrong("engine", "[dependencies]\nemendate-fs.workspace = true\n").is_empty()
+        );
+    }
+}

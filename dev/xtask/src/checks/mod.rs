@@ -1,0 +1,33 @@
+//! What tidy checks. One function per check, from the repository to findings, each naming its file.
+
+mod arrows;
+mod names;
+mod sizes;
+mod tables;
+mod words;
+
+pub(crate) use tables::NOT_SHOWN;
+
+use crate::repo::Repo;
+
+/// A check.
+pub(crate) struct Check {
+    /// The word before its findings.
+    pub name: &'static str,
+    /// What is wrong, with place.
+    pub run: fn(&Repo) -> Vec<String>,
+}
+
+/// Every check.
+pub(crate) static CHECKS: &[Check] = &[
+    Check { name: "file size", run: sizes::files },
+    Check { name: "function size", run: sizes::functions },
+    Check { name: "name", run: names::names },
+    Check { name: "word", run: words::words },
+    Check { name: "machine", run: words::machines },
+    Check { name: "architecture", run: arrows::architecture },
+    Check { name: "arrow", run: arrows::arrows },
+    Check { name: "format", run: tables::formats },
+    Check { name: "error code", run: tables::codes },
+    Check { name: "documentation", run: tables::documentation },
+];
