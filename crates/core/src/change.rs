@@ -163,7 +163,8 @@ impl ChangeSet {
     pub fn new(base: &Snapshot, splices: impl IntoIterator<Item = Splice>) -> Result<ChangeSet, Vec<Overlap>> {
         let mut sorted: Vec<Splice> =
             splices.into_iter().map(|splice| splice.minimised(base)).filter(|splice| !splice.is_nothing()).collect();
-        sorted.sort_by_key(|splice| (splice.span, splice.op));
+        // Insertions that meet at one point stand in the order of the text they belong to, whatever the order of the call.
+        sorted.sort_by_key(|splice| (splice.span, splice.claim.start(), splice.claim.end(), splice.op));
         sorted.dedup_by(|b, a| a.same_as(b) && (!a.span.is_empty() || a.op == b.op));
         let mut overlaps = Vec::new();
         let mut splices: Vec<Splice> = Vec::with_capacity(sorted.len());

@@ -184,6 +184,13 @@ impl Codec {
                 .next(next)
                 .fact("characters", chars.into_iter().collect::<String>())
         };
+        if self.charset.unit() == 1 && text.contains('\0') {
+            return Err(refuse(
+                vec!['\0'],
+                "The new text has a NUL character, which would make the file binary.".to_owned(),
+                "Leave it out, or write it as an escape of the language.".to_owned(),
+            ));
+        }
         if self.settled == Settled::Guessed && !text.is_ascii() {
             let name = self.charset.name();
             return Err(refuse(

@@ -57,7 +57,7 @@ impl LineIndex {
 
     /// Span of 1-based lines `from..=to`, line ends included.
     pub fn span_of(&self, text: &str, from: usize, to: usize) -> Span {
-        Span::new(self.start_of(text, from), self.start_of(text, to + 1))
+        Span::new(self.start_of(text, from), self.start_of(text, to.saturating_add(1)))
     }
 }
 

@@ -89,7 +89,12 @@ fn together(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved>
                 if repeated[index].is_none() {
                     splices.extend(placed.splices.iter().cloned());
                 }
-                outcomes.push(outcome(base, (index, &ops[index]), placed));
+                let mut outcome = outcome(base, (index, &ops[index]), placed);
+                if let Some(first) = repeated[index] {
+                    outcome.places = 0;
+                    outcome.notes = vec![format!("says the same as edits[{first}], which was applied once.")];
+                }
+                outcomes.push(outcome);
             }
             Err(error) => failed.push(named(error, index, ops.len())),
         }

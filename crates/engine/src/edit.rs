@@ -115,7 +115,7 @@ impl Engine {
             match plan {
                 Ok(plan) => plans.push(plan),
                 Err(error) if targets.len() == 1 => return Err(error),
-                Err(error) => errors.push(error.prefixed(&format!("{}: ", place.absolute().display()))),
+                Err(error) => errors.push(error.prefixed(&format!("{}: ", place.shown()))),
             }
         }
         if options.partial && !plans.is_empty() {
@@ -132,7 +132,7 @@ impl Engine {
         let fresh: String = ops.iter().map(|op| &*op.text).collect();
         let Some(now) = self.snapshot(&place, options.declared, &fresh)? else {
             if !fills {
-                return Err(self.missing(&place, caller.cwd.as_deref()));
+                return Err(self.missing(&place, caller));
             }
             let before = self.blank(&place, options)?;
             let resolved = resolve(&before, ops, order, settings(options, false))?;
@@ -146,8 +146,9 @@ impl Engine {
             return Err(notebook(&place));
         }
         match self.base(caller, options, &place, &now)? {
-            Base::Fresh { lines } => {
-                let resolved = resolve(&now.snapshot, ops, order, settings(options, false))?;
+            Base::Fresh { lines, note } => {
+                let mut resolved = resolve(&now.snapshot, ops, order, settings(options, false))?;
+                resolved.notes.extend(note);
                 let lines = seen::after_writing(&lines, &now.snapshot, &resolved.changes);
                 Ok(Plan::edit(place, now, resolved, lines))
             }
@@ -212,10 +213,10 @@ impl Engine {
         };
         let reject = options.on_stale == OnStale::Reject || !options.on_stale_asked;
         match self.base(caller, options, &place, &now)? {
-            Base::Fresh { lines } => {
+            Base::Fresh { lines, .. } => {
                 let missing = lines.missing(now.snapshot.lines().count(now.snapshot.text()) as u64);
                 if !missing.is_empty() && caller.unread == Unread::Deny {
-                    return Err(stale::partly_read(&place, &missing));
+                    return Err(stale::partly_read(&place, &now.snapshot, &missing));
                 }
                 let changes = whole(&now.snapshot, content)?;
                 Ok(Plan::edit(place, now, written_over(changes), Lines::all()))
@@ -226,7 +227,7 @@ impl Engine {
             Base::Stale { seen, lines } => {
                 let missing = lines.missing(seen.lines().count(seen.text()) as u64);
                 if !missing.is_empty() {
-                    return Err(stale::partly_read(&place, &missing));
+                    return Err(stale::partly_read(&place, &seen, &missing));
                 }
                 let op = Op { at: Locator::Whole, text: reading_of(content) };
                 self.plan_stale(caller, place, now, (&seen, lines), (&[op], Order::Together), options)
@@ -351,7 +352,7 @@ fn written_over(changes: ChangeSet) -> Resolved {
 }
 
 fn twice(place: &Place) -> Error {
-    Error::new(Code::CallInvalid, format!("The call writes {} twice.", place.absolute().display()))
+    Error::new(Code::CallInvalid, format!("The call writes {} twice.", place.shown()))
         .next("Name the file once, with all that is to be done to it.")
 }
 
@@ -368,6 +369,6 @@ fn raced(error: Error) -> Error {
 
 fn notebook(place: &Place) -> Error {
     Error::new(Code::FileNotebook, "File is a Jupyter Notebook. Use the NotebookEdit to edit this file.")
-        .evidence(place.absolute().display().to_string())
+        .evidence(place.shown())
         .next("Edit the notebook by cells with notebook_edit; text edits would break its JSON.")
 }

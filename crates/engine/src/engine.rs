@@ -1,15 +1,17 @@
 //! The engine: what every use case shares. Opening a file is hop 3 of an edit: admit the path, policy, read, decode.
 
+use crate::caller::Caller;
 use crate::config::Config;
 use crate::encoding;
 use crate::lesson::Failures;
 use crate::policy::{self, Access};
-use crate::shelves::{Shelves, State};
+use crate::shelves::{Shelves, State, key};
 use crate::suggest;
 use emendate_core::{Code, ContentId, Declared, Error, Result, Settled, Snapshot};
 use emendate_fs::{Local, Place, Stamp, Store};
 use emendate_history::Sessions;
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -134,7 +136,7 @@ impl Engine {
         declared: Option<Declared>,
         fresh_text: &str,
     ) -> Result<Snapshot> {
-        let told = |error: Error| error.prefixed(&format!("{}: ", place.absolute().display()));
+        let told = |error: Error| error.prefixed(&format!("{}: ", place.shown()));
         let configured = || encoding::configured(&self.config, self.store(), place).map(|it| it.declared);
         let nul = memchr::memchr(0, &bytes[..bytes.len().min(8192)]).is_some();
         let declared = declared.or_else(|| if nul { configured() } else { None });
@@ -150,18 +152,32 @@ impl Engine {
     }
 
     /// The error for a file that is not there, with a name that may be meant.
-    pub(crate) fn missing(&self, place: &Place, cwd: Option<&Path>) -> Error {
+    pub(crate) fn missing(&self, place: &Place, caller: &Caller) -> Error {
         let mut message = "File does not exist.".to_owned();
+        let known = self.sessions(place).latest(&caller.session, key(place));
+        if known.is_ok_and(|known| known.is_some()) {
+            message.push_str(" It was deleted or moved since you read it.");
+        }
         let home = self.store.roots().get(place.root()).map(|root| &*root.canonical);
-        if let Some(cwd) = cwd.filter(|cwd| home.is_some_and(|home| home != *cwd)) {
+        if let Some(cwd) = caller.cwd.as_deref().filter(|cwd| home.is_some_and(|home| home != *cwd)) {
             let _ = write!(message, " Current working directory: {}.", cwd.display());
         }
-        let names = self.store.siblings(place).unwrap_or_default();
+        let mut names = self.store.siblings(place).unwrap_or_default();
+        // Only files can be meant.
+        let is_file = |name: &OsString| {
+            let beside = self.store.admit(&place.absolute().with_file_name(name));
+            beside.and_then(|beside| self.store.stamp(&beside)).is_ok_and(|stamp| stamp.is_some())
+        };
+        if let Some(folder) = suggest::near(place.absolute(), &names)
+            .filter(|it| it.file_name().is_some_and(|name| !is_file(&name.to_owned())))
+        {
+            names.retain(|name| Some(name.as_os_str()) != folder.file_name() && is_file(name));
+        }
         let meant = suggest::near(place.absolute(), &names);
         if let Some(meant) = &meant {
             let _ = write!(message, " Did you mean {}?", meant.display());
         }
-        let error = Error::new(Code::FileMissing, message).evidence(place.absolute().display().to_string());
+        let error = Error::new(Code::FileMissing, message).evidence(place.shown());
         match meant {
             Some(meant) => error
                 .next(format!("Repeat the call with {}.", meant.display()))

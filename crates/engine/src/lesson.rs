@@ -107,7 +107,7 @@ fn shortened(place: &Place, error: &Error) -> Error {
         .evidence("The same call failed in the same way before, and the file has not changed.");
     let line = |value: &Value, key: &str| value.get(key).and_then(Value::as_u64);
     let nearest = error.data().get("nearest").and_then(|it| Some((line(it, "from")?, line(it, "to")?)));
-    let path = place.absolute().display().to_string();
+    let path = place.shown();
     let next = match nearest {
         Some((from, to)) => format!(
             "Call read with {} and copy old_string from the reply; do not send this call again.",

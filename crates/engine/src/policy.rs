@@ -124,7 +124,7 @@ fn denied(place: &Place, access: Access, rule: &str, origin: &str, next: &str) -
         Access::Write => "File is in a directory that is denied by your permission settings.",
     };
     Error::new(Code::AccessDenied, what)
-        .evidence(format!("{} matches the rule `{rule}` of {origin}.", place.absolute().display()))
+        .evidence(format!("{} matches the rule `{rule}` of {origin}.", place.shown()))
         .next(next)
         .fact("rule", rule)
         .fact("origin", origin)

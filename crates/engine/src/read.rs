@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 /// Lines shown when the call names no limit.
 pub const DEFAULT_LIMIT: usize = 2000;
 /// Characters of a line that are shown.
-const LINE_WIDTH: usize = 2000;
+pub(crate) const LINE_WIDTH: usize = 2000;
 /// Characters of a reply (seed 001, `maxResultSizeChars`).
 pub const MAX_REPLY: usize = 100_000;
 
@@ -62,7 +62,7 @@ impl Engine {
         let declared = args.encoding.as_deref().map(encoding::by_call).transpose()?;
         let place = self.admit(&args.file_path, Access::Read)?;
         let Some(opened) = self.snapshot(&place, declared, "")? else {
-            return Err(self.missing(&place, caller.cwd.as_deref()));
+            return Err(self.missing(&place, caller));
         };
         let mut page = page(&opened.snapshot, &args, marks)?;
         let Opened { snapshot, stamp, racy } = opened;
@@ -77,10 +77,9 @@ impl Engine {
         };
         self.sessions(&place).record(&caller.session, key(&place), &record, &Body::Bytes(snapshot.raw()))?;
         let link = place.via_link();
-        let link =
-            link.map(|link| format!("{} is a symbolic link; this is {}.", link.display(), place.absolute().display()));
+        let link = link.map(|link| format!("{} is a symbolic link; this is {}.", link.display(), place.shown()));
         let mut answer = answer(&snapshot, &mut page, &args, link);
-        answer.data.insert("filePath".to_owned(), place.absolute().display().to_string().into());
+        answer.data.insert("filePath".to_owned(), place.shown().into());
         self.recycle(snapshot);
         Ok(answer)
     }
@@ -106,7 +105,11 @@ fn page(snapshot: &Snapshot, args: &Args, marks: &Marks) -> Result<Page> {
     }
     if from > total.max(1) {
         return Err(Error::new(Code::ReadRange, format!("The file has {total} lines, so there is no line {from}."))
-            .next(format!("Read it with an offset from 1 to {total}."))
+            .next(if total == 0 {
+                "The file is empty; read it without offset.".to_owned()
+            } else {
+                format!("Read it with an offset from 1 to {total}.")
+            })
             .fact("total_lines", total));
     }
     let span = snapshot.lines().span_of(text, from, from.saturating_add(limit - 1));
@@ -212,6 +215,9 @@ fn answer(snapshot: &Snapshot, page: &mut Page, args: &Args, link: Option<String
     if codec.settled == Settled::Guessed {
         let name = codec.charset.name();
         notes.push(format!("The file is not UTF-8; it is shown as {name}, which is a guess. To write non-ASCII text into it, name its encoding."));
+    }
+    if codec.settled == Settled::Declared && snapshot.text().contains('\u{FFFD}') {
+        notes.push("Bytes that are no characters of the declared encoding are shown as U+FFFD; they stay as they are unless edited.".to_owned());
     }
     notes.extend(link);
     let mut text = std::mem::take(&mut page.text);

@@ -32,7 +32,7 @@ impl Receipt {
         let Receipt { plan, written, dry_run } = self;
         let hunks = reply_hunks(&plan.before, &plan.changes);
         let stat = explain::stat(&hunks);
-        let path = plan.place.absolute().display().to_string();
+        let path = plan.place.shown();
         let replacements: usize = plan.ops.iter().map(|op| op.places).sum();
         let headline = headline(plan, &path, stat, replacements, *dry_run);
         let mut text = format!("{headline}\n");
@@ -100,7 +100,7 @@ impl Receipt {
     fn notes(&self) -> Vec<String> {
         let plan = &self.plan;
         let link = plan.place.via_link().map(|link| {
-            format!("{} is a symbolic link; its target {} was edited.", link.display(), plan.place.absolute().display())
+            format!("{} is a symbolic link; its target {} was edited.", link.display(), plan.place.shown())
         });
         let of_edits = plan.ops.iter().flat_map(|op| told(op, plan.ops.len()));
         link.into_iter().chain(plan.notes.iter().cloned()).chain(of_edits).collect()

@@ -13,11 +13,17 @@ use serde_json::json;
 /// The version an edit is based on.
 pub(crate) enum Base {
     /// The file is as it was when the caller saw it, or nothing had to be seen.
-    Fresh { lines: Lines },
+    Fresh { lines: Lines, note: Option<String> },
     /// The file changed; this is what the caller saw.
     Stale { seen: Snapshot, lines: Lines },
     /// The file changed, and what the caller saw was not kept.
     Lost,
+}
+
+impl Base {
+    fn fresh(lines: Lines) -> Base {
+        Base::Fresh { lines, note: None }
+    }
 }
 
 impl Engine {
@@ -28,15 +34,15 @@ impl Engine {
         let sessions = self.sessions(place);
         let record = match options.tag {
             Some(tag) if tag == now.snapshot.id().tag() => match sessions.by_tag(key(place), tag)? {
-                Some(record) if record.content == now.snapshot.id() => return Ok(Base::Fresh { lines: record.lines }),
+                Some(record) if record.content == now.snapshot.id() => return Ok(Base::fresh(record.lines)),
                 // A tag is made of the content, so whoever names the present one has seen it somewhere.
-                _ => return Ok(Base::Fresh { lines: Lines::all() }),
+                _ => return Ok(Base::fresh(Lines::all())),
             },
             Some(tag) => sessions.by_tag(key(place), tag)?.ok_or_else(|| unknown_tag(place, options))?,
             None => match sessions.latest(&caller.session, key(place))? {
                 Some(record) => record,
                 None if caller.unread == Unread::Allow || now.snapshot.text().trim().is_empty() => {
-                    return Ok(Base::Fresh { lines: Lines::all() });
+                    return Ok(Base::fresh(Lines::all()));
                 }
                 None => return Err(unread(place)),
             },
@@ -44,17 +50,22 @@ impl Engine {
         // An equal stamp proves an equal content unless it was racily clean when it was taken.
         let untouched = !record.racy && record.stamp.same_version(&now.stamp);
         if untouched || record.content == now.snapshot.id() {
-            return Ok(Base::Fresh { lines: record.lines });
+            return Ok(Base::fresh(record.lines));
         }
         let Some(bytes) = sessions.bytes(record.content)? else {
             // Nothing was ever shown that could be overwritten unseen when anything goes.
             return Ok(if caller.unread == Unread::Allow && options.tag.is_none() {
-                Base::Fresh { lines: Lines::all() }
+                Base::fresh(Lines::all())
             } else {
                 Base::Lost
             });
         };
         let seen = self.decode(place, bytes, options.declared, "")?;
+        if seen.text() == now.snapshot.text() {
+            // What the caller saw is still there to the letter; line ends and encoding are the file's own business.
+            let note = "The file's line ends or encoding changed since it was read; its text did not.".to_owned();
+            return Ok(Base::Fresh { lines: record.lines, note: Some(note) });
+        }
         Ok(Base::Stale { seen, lines: record.lines })
     }
 
@@ -86,7 +97,7 @@ impl Engine {
 }
 
 fn unread(place: &Place) -> Error {
-    let path = place.absolute().display().to_string();
+    let path = place.shown();
     Error::new(Code::ReadRequired, "File has not been read yet. Read it first before writing to it.")
         .evidence(path.clone())
         .next(format!("Call read with {}, then send this call again.", json!({ "file_path": path })))
@@ -94,7 +105,7 @@ fn unread(place: &Place) -> Error {
 
 fn unknown_tag(place: &Place, options: &Options) -> Error {
     let tag = options.tag.map(|tag| tag.to_string()).unwrap_or_default();
-    let path = place.absolute().display().to_string();
+    let path = place.shown();
     Error::new(
         Code::StaleUnknownTag,
         format!("The tag {tag} names no known version of this file: it changed, or the tag is from elsewhere."),

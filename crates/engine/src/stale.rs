@@ -3,6 +3,7 @@
 use crate::caller::{Caller, OnStale};
 use crate::engine::{Engine, Opened};
 use crate::options::Options;
+use crate::read::LINE_WIDTH;
 use crate::seen;
 use emendate_core::explain::{self, Hunk};
 use emendate_core::{ChangeSet, Code, Conflict, Error, Rebased, Result, Snapshot, marks};
@@ -34,14 +35,11 @@ pub(crate) fn lost(engine: &Engine, caller: &Caller, place: &Place, now: &Opened
 }
 
 fn changed(place: &Place) -> Error {
-    Error::new(Code::StaleChanged, CHANGED).evidence(place.absolute().display().to_string())
+    Error::new(Code::StaleChanged, CHANGED).evidence(place.shown())
 }
 
 fn read_again(place: &Place) -> String {
-    format!(
-        "Call read with {}, then send the edit again.",
-        json!({ "file_path": place.absolute().display().to_string() })
-    )
+    format!("Call read with {}, then send the edit again.", json!({ "file_path": place.shown() }))
 }
 
 /// Adds what changed since the read, and lets the session know the lines it shows.
@@ -53,8 +51,14 @@ fn with_diff(
     (seen, theirs): (&Snapshot, &ChangeSet),
     error: Error,
 ) -> Error {
+    if now.snapshot.text().is_empty() {
+        engine.serve(caller, place, now, emendate_history::Lines::all());
+        return error
+            .evidence("The file is empty now.")
+            .next("Fill it with write, or with an edit whose old_string is empty.");
+    }
     let hunks = explain::hunks(seen, theirs, 3);
-    let diff = explain::unified(&place.absolute().display().to_string(), &hunks, DIFF);
+    let diff = explain::unified(&place.shown(), &hunks, DIFF);
     let error =
         error.evidence(format!("What changed since you read it:\n{diff}")).fact("diff", explain::structured(&hunks));
     if diff.contains("(diff cut)") {
@@ -103,6 +107,9 @@ pub(crate) fn conflict(
     for conflict in conflicts.iter().take(5) {
         let (from, to) = (theirs.map(conflict.theirs.start(), false), theirs.map(conflict.theirs.end(), true));
         let line = |raw: usize| now.snapshot.lines().line_of(text, now.snapshot.to_text(raw));
+        if text.is_empty() {
+            break;
+        }
         let excerpt = marks::excerpt(&now.snapshot, line(from).saturating_sub(2), line(to) + 2);
         error = error.evidence(format!("Your edit and the other change meet here; the lines are now:\n{excerpt}"));
     }
@@ -114,15 +121,15 @@ pub(crate) fn conflict(
     if options.on_stale != OnStale::Ask {
         return error;
     }
-    let choices =
-        ["Overwrite external changes: write the whole file with the tag above", "Abort edit", "Read file again"];
+    let overwrite = format!("Overwrite external changes: write the whole file with tag {}", now.snapshot.id().tag());
+    let choices = [&*overwrite, "Abort edit", "Read file again"];
     error.evidence(format!("Choices: {}.", choices.join("; "))).fact("options", choices.map(Value::from).to_vec())
 }
 
 /// Everything the edit asks for has been done by somebody else.
 pub(crate) fn already(place: &Place, now: &Opened, rebased: &Rebased) -> Error {
     Error::new(Code::EditNoChange, "No changes to make: the file changed since it was read, and already has this edit.")
-        .evidence(place.absolute().display().to_string())
+        .evidence(place.shown())
         .next("Nothing is left to do; read the file if you want to see it.")
         .fact("already_applied", true)
         .fact("edits", rebased.already.clone())
@@ -149,10 +156,15 @@ pub(crate) fn with_markers(seen: &Snapshot, mine: &ChangeSet, now: &Snapshot) ->
 }
 
 /// A whole-file write over lines that were never shown.
-pub(crate) fn partly_read(place: &Place, missing: &[(u64, u64)]) -> Error {
+pub(crate) fn partly_read(place: &Place, now: &Snapshot, missing: &[(u64, u64)]) -> Error {
     let ranges: Vec<String> = missing.iter().take(10).map(|(from, to)| format!("{from}-{to}")).collect();
     let (from, to) = missing.first().copied().unwrap_or((1, 1));
-    let path = place.absolute().display().to_string();
+    if let Some((line, _)) = missing.iter().find(|(from, to)| from == to && too_long(now, *from)) {
+        return Error::new(Code::ReadPartial, "File has not been read yet as a whole, and cannot be.")
+            .evidence(format!("Line {line} is too long to be shown whole."))
+            .next("Change the part you know with edit.");
+    }
+    let path = place.shown();
     Error::new(
         Code::ReadPartial,
         "File has not been read yet as a whole. Read the rest first before replacing all of it.",
@@ -163,6 +175,12 @@ pub(crate) fn partly_read(place: &Place, missing: &[(u64, u64)]) -> Error {
         json!({ "file_path": path, "offset": from, "limit": to - from + 1 })
     ))
     .fact("missing", missing.iter().map(|(from, to)| json!([from, to])).collect::<Vec<Value>>())
+}
+
+fn too_long(now: &Snapshot, line: u64) -> bool {
+    let line = usize::try_from(line).unwrap_or(usize::MAX);
+    let span = now.lines().span_of(now.text(), line, line);
+    now.text()[span.range()].chars().count() > LINE_WIDTH
 }
 
 /// Hunks for a reply.

@@ -250,10 +250,10 @@ fn a_failed_edit_learns_of_other_files_and_of_itself() {
 #[test]
 fn blocks_for_two_files_land_together_or_not_at_all() {
     let bench = bench();
-    bench.put("a", "one\n");
-    bench.put("b", "two\n");
-    bench.read("a");
-    bench.read("b");
+    bench.put("a.txt", "one\n");
+    bench.put("b.txt", "two\n");
+    bench.read("a.txt");
+    bench.read("b.txt");
     let block =
         |path: &str, old: &str, new: &str| format!("{path}\n<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE\n");
     let apply = |text: String, more: Value| {
@@ -261,20 +261,20 @@ fn blocks_for_two_files_land_together_or_not_at_all() {
         input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         bench.engine.call(&bench.caller, "apply", input)
     };
-    let bad = block("a", "one", "1") + &block("b", "nowhere to be found", "2");
+    let bad = block("a.txt", "one", "1") + &block("b.txt", "nowhere to be found", "2");
     assert_eq!(code(&apply(bad.clone(), json!({}))), "match.not_found");
-    assert_eq!((bench.get("a"), bench.get("b")), ("one\n".to_owned(), "two\n".to_owned()));
+    assert_eq!((bench.get("a.txt"), bench.get("b.txt")), ("one\n".to_owned(), "two\n".to_owned()));
     let partial = apply(bad, json!({ "partial": true }));
-    assert_eq!((code(&partial), bench.get("a")), ("ok", "1\n".to_owned()));
+    assert_eq!((code(&partial), bench.get("a.txt")), ("ok", "1\n".to_owned()));
     assert!(partial.text().contains("Not applied"), "{}", partial.text());
-    assert_eq!(code(&apply(block("b", "two", "2") + &block("b", "2", "II"), json!({}))), "ok");
-    assert_eq!(bench.get("b"), "II\n");
-    assert_eq!(code(&apply(block("../b", "two", "2"), json!({}))), "path.outside");
+    assert_eq!(code(&apply(block("b.txt", "two", "2") + &block("b.txt", "2", "II"), json!({}))), "ok");
+    assert_eq!(bench.get("b.txt"), "II\n");
+    assert_eq!(code(&apply(block("../b.txt", "two", "2"), json!({}))), "path.outside");
     assert_eq!(code(&apply("no blocks".to_owned(), json!({}))), "edit.unparsable");
     // A bare name that is no path here stands for the one file of that name that was read.
     std::fs::create_dir(bench.path("deep")).unwrap();
-    bench.put("deep/c", "three\n");
-    bench.read("deep/c");
-    assert_eq!(code(&apply(block("c", "three", "3"), json!({}))), "ok");
-    assert_eq!(bench.get("deep/c"), "3\n");
+    bench.put("deep/c.txt", "three\n");
+    bench.read("deep/c.txt");
+    assert_eq!(code(&apply(block("c.txt", "three", "3"), json!({}))), "ok");
+    assert_eq!(bench.get("deep/c.txt"), "3\n");
 }

@@ -39,6 +39,11 @@ impl Place {
         &self.absolute
     }
 
+    /// [`Place::absolute`] for messages: one line whatever the name holds, bytes that are no UTF-8 as `\xNN`.
+    pub fn shown(&self) -> String {
+        crate::fault::show(&self.absolute)
+    }
+
     /// What the caller named.
     pub fn asked(&self) -> &Path {
         &self.asked

@@ -232,7 +232,15 @@ pub fn find(base: &Snapshot, find: &Find, new: &str, settings: Settings) -> Resu
 fn settle(search: &Search<'_>, row: &Row, trial: Trial<'_>) -> Result<Found> {
     let places = candidates::chosen(search, row.tier, trial)?;
     let hits: Result<Vec<Hit>, Refusal> = places.iter().map(|place: &Place<'_>| place.hit(search)).collect();
-    let hits = hits.map_err(|refusal| failure::refused(search, row.tier, &refusal))?;
+    let mut hits = hits.map_err(|refusal| failure::refused(search, row.tier, &refusal))?;
+    if hits.windows(2).any(|pair| pair[0].span.clashes(pair[1].span)) {
+        // Deletions that would take the same line whole are literal, each of them.
+        let literal = |place: &Place<'_>| {
+            let edits = vec![TextEdit { span: place.span, text: search.new.to_owned() }];
+            Hit { span: place.span, edits }
+        };
+        hits = places.iter().map(literal).collect();
+    }
     let mut notes: Vec<String> =
         Some(row.note).filter(|note| !note.is_empty()).map(str::to_owned).into_iter().collect();
     if row.tier <= Tier::Punctuation {

@@ -12,8 +12,13 @@ pub(super) fn check(find: &Find, new: &str) -> Result<()> {
     if !(new.contains("...") || new.contains('…')) {
         return Ok(());
     }
-    let fresh = |line: &&str| is_placeholder(line) && !split(&find.old).iter().any(|old| old.trim() == line.trim());
-    let Some(line) = split(new).into_iter().find(fresh) else { return Ok(()) };
+    let old = split(&find.old);
+    let known = |line: &str| old.iter().any(|old| old.trim() == line.trim());
+    let placeholders = |lines: &[&str]| lines.iter().filter(|line| is_placeholder(line)).count();
+    let new = split(new);
+    // One that old has as well may be reworded.
+    let fresh = new.iter().find(|line| is_placeholder(line) && !known(line));
+    let Some(line) = fresh.filter(|_| placeholders(&new) > placeholders(&old)) else { return Ok(()) };
     Err(Error::new(Code::EditOmission, "new_string has a placeholder for text that was left out.")
         .evidence(format!("The line: {}", line.trim()))
         .next("Write the text out in full, or replace only the part that changes.")

@@ -86,8 +86,10 @@ pub fn from_json<T: DeserializeOwned>(input: Input) -> Result<T> {
         return Err(Error::new(Code::CallInvalid, "The input must be a JSON object.")
             .next("Send an object with the tool's fields."));
     }
-    T::deserialize(value).map_err(|error| {
-        Error::new(Code::CallInvalid, format!("The input does not fit the tool: {error}."))
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let path = error.path().to_string();
+        let place = if path == "." { String::new() } else { format!(" at `{path}`") };
+        Error::new(Code::CallInvalid, format!("The input does not fit the tool{place}: {}.", error.inner()))
             .next("Correct that field and send the call again; nothing was changed.")
     })
 }

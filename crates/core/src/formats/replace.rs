@@ -63,6 +63,9 @@ impl Replacement {
     pub fn to_op(&self) -> Result<Op> {
         let text = reading_of(&self.new_string);
         let pick = self.pick()?;
+        if self.at.is_some() && pick != Pick::Unique {
+            return Err(contradiction("at names one place"));
+        }
         let find = Find { at: self.at.clone(), line: self.line, ..Find::new(&self.old_string, pick) };
         if find.old == text {
             return Err(Error::new(

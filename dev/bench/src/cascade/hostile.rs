@@ -40,9 +40,12 @@ pub(super) fn run() -> Outcome {
     let cases = inputs.iter().flat_map(|(name, text, old)| {
         let new = old.replacen("beta", "delta", 1) + "more\n";
         [("one place", Pick::Unique), ("all places", Pick::All)].map(|(picked, pick)| {
-            let (base, new) = (Snapshot::from_text(text), new.clone());
-            let what = Find::new(old, pick);
-            let search = move || timed(|| black_box(find(&base, &what, &new, Settings::default()).is_ok())).1;
+            let (what, new) = (Find::new(old, pick), new.clone());
+            let search = move || {
+                // Anew each time, so that nothing it has worked out helps the next.
+                let base = Snapshot::from_text(text);
+                timed(|| black_box(find(&base, &what, &new, Settings::default()).is_ok())).1
+            };
             Case::new(format!("{name}, {picked}"), search)
         })
     });

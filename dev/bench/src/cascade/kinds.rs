@@ -98,7 +98,7 @@ pub(super) fn more() -> Vec<Kind> {
         Kind::found("tier 6: blanks inside a line", Tier::BlankRuns, |block| {
             block.replace("=> balance", "=>  balance")
         }),
-        Kind::found("tier 7: a blank line before", Tier::BlankEdges, |block| format!("\n{block}")),
+        Kind::found("tier 7: blank lines around", Tier::BlankEdges, |block| format!("\n{block}\n")),
         Kind::found("tier 8: line numbers", Tier::LineNumbers, |block| {
             (700..).zip(block.lines()).map(|(number, line)| format!("{number}\t{line}\n")).collect()
         }),

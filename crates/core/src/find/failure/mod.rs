@@ -59,6 +59,12 @@ pub(super) fn no_such_place(search: &Search<'_>, tier: Tier, refusal: &Refusal, 
     places::listed(search, error, places)
 }
 
+/// What to say of places that overlap each other.
+fn crossing(places: &[Place<'_>]) -> &'static str {
+    let crosses = places.windows(2).any(|pair| pair[0].span.clashes(pair[1].span));
+    if crosses { ", some of which overlap each other" } else { "" }
+}
+
 /// The text occurs another number of times than asked for.
 pub(super) fn count(search: &Search<'_>, tier: Tier, places: &[Place<'_>]) -> Error {
     let count = places.len();
@@ -66,9 +72,14 @@ pub(super) fn count(search: &Search<'_>, tier: Tier, places: &[Place<'_>]) -> Er
     let error = match search.find.pick {
         Pick::Exactly(wanted) => Error::new(
             Code::MatchCount,
-            format!("Expected {wanted} replacement(s) but found {more}{count} occurrence(s)."),
+            format!("Expected {wanted} replacement(s) but found {more}{count} occurrence(s){}.", crossing(places)),
         )
-        .next(format!("Set expected_replacements to {count} if all of them are meant, or give a longer old_string.")),
+        .next(match crossing(places) {
+            "" => {
+                format!("Set expected_replacements to {count} if all of them are meant, or give a longer old_string.")
+            }
+            _ => "Give a longer old_string, so that no occurrence begins inside another.".to_owned(),
+        }),
         _ => Error::new(
             Code::MatchAmbiguous,
             format!("Found {more}{count} matches of the string to replace, but replace_all is false."),

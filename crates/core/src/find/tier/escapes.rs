@@ -6,7 +6,6 @@
 use super::exact;
 use crate::find::refusal::{Reason, Refusal};
 use crate::find::search::{Search, Trial};
-use crate::op::Pick;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
@@ -53,7 +52,7 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
             sets.push(quotes);
         }
         for set in sets.iter().filter(|set| !set.is_empty()) {
-            let spans = exact::places(search.text, &code.decoded(&search.find.old, set), search.find.pick == Pick::All);
+            let spans = exact::places(search.text, &code.decoded(&search.find.old, set), exact::most(search.find.pick));
             if spans.is_empty() {
                 continue;
             }

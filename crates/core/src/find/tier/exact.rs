@@ -17,11 +17,11 @@ pub(in crate::find) const MANY: usize = 1000;
 #[expect(clippy::unnecessary_wraps, reason = "the shape of every tier")]
 pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
     let (text, old, new) = (search.text, &*search.find.old, Cow::Borrowed(search.new));
-    let all = search.find.pick == Pick::All;
+    let most = most(search.find.pick);
     if !search.find.lines {
-        return Ok(literal(places(text, old, all), &new));
+        return Ok(literal(places(text, old, most), &new));
     }
-    let mut trial = literal(whole_lines(text, old, all), &new);
+    let mut trial = literal(whole_lines(text, old, most), &new);
     if let Some(span) = last_line(text, old) {
         let new = Cow::Borrowed(search.new.strip_suffix('\n').unwrap_or(search.new));
         trial.places.push(Place { span, plan: Plan::Literal(new) });
@@ -29,8 +29,17 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
     Ok(trial)
 }
 
+/// How many places are looked for; `None` for all of them.
+pub(in crate::find) fn most(pick: Pick) -> Option<usize> {
+    match pick {
+        Pick::All => None,
+        Pick::Unique => Some(MANY),
+        Pick::Exactly(count) => Some(MANY.max(count.saturating_add(1))),
+    }
+}
+
 /// The places of `old` that begin and end with a line.
-fn whole_lines(text: &str, old: &str, all: bool) -> Vec<Span> {
+fn whole_lines(text: &str, old: &str, most: Option<usize>) -> Vec<Span> {
     let mut out = Vec::new();
     let finder = memmem::Finder::new(old);
     let mut from = 0;
@@ -39,7 +48,7 @@ fn whole_lines(text: &str, old: &str, all: bool) -> Vec<Span> {
         if starts_line(text, at) && ends_line(text, span.end()) {
             out.push(span);
         }
-        if !all && out.len() >= MANY {
+        if most.is_some_and(|most| out.len() >= most) {
             break;
         }
         // No other place begins on this line.
@@ -66,8 +75,8 @@ pub(in crate::find) fn literal<'a>(spans: Vec<Span>, new: &Cow<'a, str>) -> Tria
 }
 
 /// The places of `old`, in one pass: those that stand apart if all are wanted, else overlapping ones too (`aa` in `aaa`
-/// is two), up to [`MANY`].
-pub(in crate::find) fn places(text: &str, old: &str, all: bool) -> Vec<Span> {
+/// is two), up to `most`.
+pub(in crate::find) fn places(text: &str, old: &str, most: Option<usize>) -> Vec<Span> {
     let mut out = Vec::new();
     if old.is_empty() {
         return out;
@@ -77,11 +86,11 @@ pub(in crate::find) fn places(text: &str, old: &str, all: bool) -> Vec<Span> {
     let mut from = 0;
     while let Some(at) = finder.find(&bytes[from..]).map(|at| from + at) {
         out.push(Span::new(at, at + len));
-        if !all && out.len() >= MANY {
+        if most.is_some_and(|most| out.len() >= most) {
             break;
         }
         // For all places only those that stand apart matter, and stepping over them keeps hostile text linear.
-        from = if all { at + len } else { at + 1 };
+        from = if most.is_none() { at + len } else { at + 1 };
     }
     out
 }
@@ -131,9 +140,9 @@ mod tests {
 
     #[test]
     fn overlapping_places_count() {
-        assert_eq!(places("aaa", "aa", false).len(), 2);
-        assert_eq!(places("aaaa", "aa", true).len(), 2);
-        assert!(places("a", "", false).is_empty());
+        assert_eq!(places("aaa", "aa", Some(9)).len(), 2);
+        assert_eq!(places("aaaa", "aa", None).len(), 2);
+        assert!(places("a", "", None).is_empty());
     }
 
     #[test]
