@@ -134,6 +134,7 @@ impl<W: Write> Paper<W> {
     /// A reply's answer: what changed as a diff where there is one, else the text.
     pub(crate) fn answer(&mut self, answer: &Answer) -> io::Result<()> {
         if let Some(files) = answer.data.get("files").and_then(Value::as_array) {
+            self.notes(&answer.data)?;
             return files.iter().filter_map(Value::as_object).try_for_each(|file| self.changed(file));
         }
         if answer.data.contains_key("structuredPatch") {
@@ -143,14 +144,19 @@ impl<W: Write> Paper<W> {
         if answer.text.ends_with('\n') { Ok(()) } else { self.out.write_all(b"\n") }
     }
 
+    fn notes(&mut self, data: &Map<String, Value>) -> io::Result<()> {
+        for note in data.get("notes").and_then(Value::as_array).into_iter().flatten() {
+            self.put(NOTE, "note")?;
+            self.plain(&format!(": {}", note.as_str().unwrap_or_default()))?;
+        }
+        Ok(())
+    }
+
     /// What happened to one file.
     fn changed(&mut self, data: &Map<String, Value>) -> io::Result<()> {
         let list = |key: &str| data.get(key).and_then(Value::as_array).into_iter().flatten();
         self.plain(data.get("summary").and_then(Value::as_str).unwrap_or_default())?;
-        for note in list("notes") {
-            self.put(NOTE, "note")?;
-            self.plain(&format!(": {}", note.as_str().unwrap_or_default()))?;
-        }
+        self.notes(data)?;
         for failed in list("failed") {
             self.put(BAD, "not applied")?;
             self.plain(&format!(": {}", failed["message"].as_str().unwrap_or_default()))?;

@@ -122,6 +122,8 @@ pub struct FileRequest {
 pub struct Request {
     /// In the order of the call.
     pub files: Vec<FileRequest>,
+    /// What the caller should know of how its text was read.
+    pub notes: Vec<String>,
 }
 
 /// How much the matching cascade may forgive.

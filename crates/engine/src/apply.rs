@@ -42,8 +42,14 @@ impl Engine {
     }
 
     fn answer_all(&self, caller: &Caller, request: Request, options: &Options, format: &dyn Format) -> Result<Answer> {
+        let notes = request.notes.clone();
         let receipts = self.apply(caller, request, options)?;
         let mut answer = Answer::default();
+        for note in &notes {
+            answer.text.push_str("Note: ");
+            answer.text.push_str(note);
+            answer.text.push('\n');
+        }
         let mut files: Vec<Value> = Vec::with_capacity(receipts.len());
         for receipt in receipts {
             let one = receipt.answer(false);
@@ -54,6 +60,7 @@ impl Engine {
         let mut data = Map::new();
         data.insert("format".to_owned(), format.spec().name.into());
         data.insert("dryRun".to_owned(), options.dry_run.into());
+        data.insert("notes".to_owned(), notes.into());
         data.insert("files".to_owned(), files.into());
         answer.data = data;
         Ok(answer)

@@ -5,7 +5,7 @@ use crate::encoding;
 use crate::engine::{Engine, Opened};
 use crate::options::Options;
 use crate::policy::Access;
-use crate::receipt::Receipt;
+use crate::receipt::{self, Receipt};
 use crate::seen::{self, Base};
 use crate::stale;
 use emendate_core::{
@@ -279,6 +279,13 @@ impl Engine {
     }
 
     fn settle_one(&self, caller: &Caller, mut plan: Plan, written: Written) -> Receipt {
+        if !plan.lines.is_all() {
+            // What the reply shows, the caller knows.
+            let hunks = stale::reply_hunks(&plan.before, &plan.changes);
+            if !receipt::is_cut(&hunks) {
+                plan.lines.union(&seen::shown(&hunks));
+            }
+        }
         let content = emendate_core::ContentId::of_pieces(plan.changes.pieces(plan.before.raw()));
         let record = seen::written(content, written.stamp, plan.lines.clone());
         let splices: Vec<(Range<usize>, &[u8])> =

@@ -216,8 +216,11 @@ fn answer(snapshot: &Snapshot, page: &mut Page, args: &Args, link: Option<String
         let name = codec.charset.name();
         notes.push(format!("The file is not UTF-8; it is shown as {name}, which is a guess. To write non-ASCII text into it, name its encoding."));
     }
-    if codec.settled == Settled::Declared && snapshot.text().contains('\u{FFFD}') {
-        notes.push("Bytes that are no characters of the declared encoding are shown as U+FFFD; they stay as they are unless edited.".to_owned());
+    if snapshot.text().contains('\u{FFFD}') && std::str::from_utf8(snapshot.raw()).is_err() {
+        notes.push(
+            "Bytes that are no characters of the encoding are shown as U+FFFD; they stay as they are unless edited."
+                .to_owned(),
+        );
     }
     notes.extend(link);
     let mut text = std::mem::take(&mut page.text);

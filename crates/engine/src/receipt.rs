@@ -3,7 +3,7 @@
 use crate::edit::Plan;
 use crate::reply::Answer;
 use crate::stale::reply_hunks;
-use emendate_core::explain::{self, DiffStat};
+use emendate_core::explain::{self, DiffStat, Hunk};
 use emendate_core::{ContentId, Outcome, Tier};
 use emendate_fs::Written;
 use serde_json::{Map, Value, json};
@@ -105,6 +105,11 @@ impl Receipt {
         let of_edits = plan.ops.iter().flat_map(|op| told(op, plan.ops.len()));
         link.into_iter().chain(plan.notes.iter().cloned()).chain(of_edits).collect()
     }
+}
+
+/// True when the snippet of a reply leaves lines out.
+pub(crate) fn is_cut(hunks: &[Hunk]) -> bool {
+    explain::snippet(hunks, SNIPPET).ends_with("(truncated)\n")
 }
 
 fn headline(plan: &Plan, path: &str, stat: DiffStat, replacements: usize, dry_run: bool) -> String {

@@ -2,7 +2,7 @@
 
 `matchers.py CASES` reads {"text", "seconds", "rounds", "cases": [{"kind", "old", "new", "want", "similar"}]} and
 prints {"versions", "rows": [{"kind", "name", "times", "end"}]}. `want` is null where nothing may be found, `similar`
-asks for difflib too, `end` is "right", "wrong", "not found" or "stopped".
+asks for difflib too, `end` is "right", "wrong", "not found", "stopped" or "failed".
 """
 
 import json
@@ -46,13 +46,17 @@ def matchers():
 
 
 def timed(what, seconds):
-    """What a call answers and how long it took; the answer is Stopped when it took too long."""
+    """What a call answers and how long it took; the answer is Stopped when it took too long, or what it raised."""
     signal.setitimer(signal.ITIMER_REAL, seconds)
     start = perf_counter()
     try:
         answer = what()
     except Stopped:
         answer = Stopped
+    except Exception as error:
+        # One matcher that cannot run (no git, say) takes only its own rows along.
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        answer = error
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
     return answer, perf_counter() - start
@@ -64,7 +68,7 @@ def repeated(what, seconds, rounds):
     while len(times) < rounds and sum(times) < seconds / 2:
         answer, time = timed(what, seconds)
         times.append(time)
-        if answer is Stopped:
+        if answer is Stopped or isinstance(answer, Exception):
             break
     return answer, times
 
@@ -72,6 +76,8 @@ def repeated(what, seconds, rounds):
 def end(answer, want):
     if answer is Stopped:
         return "stopped"
+    if isinstance(answer, Exception):
+        return "failed"
     if not answer:
         return "right" if want is None else "not found"
     return "right" if answer == want else "wrong"

@@ -125,7 +125,9 @@ fn unified(kind: &Kind) -> Patch {
 
 /// Several kinds by ours alone.
 fn ours(title: String, text: &str, want: Option<&str>, kinds: &[Kind], rounds: usize) -> Outcome {
-    kinds.iter().for_each(|kind| check(text, want, kind));
+    for kind in kinds {
+        check(text, want, kind);
+    }
     let cases = kinds.iter().map(|kind| Case::new(kind.name, || search(text, kind).1));
     let outcome = race(title, rounds, cases.collect());
     kinds

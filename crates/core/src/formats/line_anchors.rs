@@ -54,7 +54,7 @@ impl Format for LineAnchors {
         }
         let op = Op { at: Locator::Anchors(Anchors { first, last, line, at }), text: reading_of(&new_text) };
         let ask = Ask::Edit { ops: vec![op], order: Order::Together };
-        Ok(Request { files: vec![FileRequest { path: file_path, base: None, ask }] })
+        Ok(Request { files: vec![FileRequest { path: file_path, base: None, ask }], notes: Vec::new() })
     }
 }
 

@@ -107,7 +107,7 @@ impl Format for MultiEdit {
     fn parse(&self, input: Input) -> Result<Request> {
         let Args { file_path, edits, order } = super::from_json(input)?;
         let ask = Ask::Edit { ops: to_ops(&edits)?, order: order.into() };
-        Ok(Request { files: vec![FileRequest { path: file_path, base: None, ask }] })
+        Ok(Request { files: vec![FileRequest { path: file_path, base: None, ask }], notes: Vec::new() })
     }
 }
 

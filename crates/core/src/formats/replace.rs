@@ -114,7 +114,7 @@ impl Format for Replace {
             super::from_json(input)?;
         let op = Replacement { old_string, new_string, replace_all, expected_replacements, at, line }.to_op()?;
         let ask = Ask::Edit { ops: vec![op], order: Order::Together };
-        Ok(Request { files: vec![FileRequest { path: file_path, base: None, ask }] })
+        Ok(Request { files: vec![FileRequest { path: file_path, base: None, ask }], notes: Vec::new() })
     }
 }
 

@@ -33,7 +33,10 @@ impl Format for Write {
 
     fn parse(&self, input: Input) -> Result<Request> {
         let Args { file_path, content } = super::from_json(input)?;
-        Ok(Request { files: vec![FileRequest { path: file_path, base: None, ask: Ask::Write(content) }] })
+        Ok(Request {
+            files: vec![FileRequest { path: file_path, base: None, ask: Ask::Write(content) }],
+            notes: Vec::new(),
+        })
     }
 }
 

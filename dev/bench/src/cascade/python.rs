@@ -34,7 +34,6 @@ impl Row {
         match &*self.end {
             "right" => self.name.clone(),
             "wrong" => format!("{} (wrong result)", self.name),
-            "stopped" => format!("{} (stopped)", self.name),
             other => format!("{} ({other})", self.name),
         }
     }

@@ -36,6 +36,8 @@ pub struct Blocks {
     pub blocks: Vec<Block>,
     /// Shell commands that stood in fences of their own; nobody runs them.
     pub shell: Vec<String>,
+    /// The last block ended with the text, not with its marker.
+    pub unclosed: bool,
 }
 
 /// A place in the text.
@@ -118,7 +120,8 @@ pub fn read(text: &str) -> Result<Blocks> {
         let Some(path) = path else {
             return Err(broken(at, "the block has no file name above it, and no block before it has one."));
         };
-        let Parts { search, replace, hint, lines } = parts;
+        let Parts { search, replace, hint, lines, unclosed } = parts;
+        out.unclosed = unclosed;
         out.blocks.push(Block { path, search, replace, hint, at, lines });
         above.clear();
         if let Some(fence) = &mut fence {
@@ -134,6 +137,7 @@ pub(super) struct Parts {
     pub(super) replace: String,
     pub(super) hint: Option<usize>,
     pub(super) lines: bool,
+    pub(super) unclosed: bool,
 }
 
 /// A fence that is open.
@@ -178,8 +182,8 @@ fn stray(line: &str, at: usize) -> Result<()> {
 fn marked(cursor: &mut Cursor<'_>, open: Open, at: usize, fence: Option<&Fence<'_>>) -> Result<Parts> {
     let hint = options(cursor).or(open.line);
     let search = search_part(cursor, open.run, at)?;
-    let replace = replace_part(cursor, open.run, at, fence)?;
-    Ok(Parts { search, replace, hint, lines: true })
+    let (replace, unclosed) = replace_part(cursor, open.run, at, fence)?;
+    Ok(Parts { search, replace, hint, lines: true, unclosed })
 }
 
 /// Roo's lines behind the opening one.
@@ -232,7 +236,8 @@ fn search_part(cursor: &mut Cursor<'_>, run: usize, at: usize) -> Result<String>
     }
 }
 
-fn replace_part(cursor: &mut Cursor<'_>, run: usize, at: usize, fence: Option<&Fence<'_>>) -> Result<String> {
+/// The second part, and whether it ended with the text instead of its marker.
+fn replace_part(cursor: &mut Cursor<'_>, run: usize, at: usize, fence: Option<&Fence<'_>>) -> Result<(String, bool)> {
     let mut out = String::new();
     // Where the last line begins: at the end of the input it may be a cut marker or the end of the fence.
     let mut last = 0;
@@ -248,10 +253,10 @@ fn replace_part(cursor: &mut Cursor<'_>, run: usize, at: usize, fence: Option<&F
             if marker::is_cut_close(line, run) || ends(line) {
                 out.truncate(last);
             }
-            return Ok(out);
+            return Ok((out, true));
         };
         match (marker::divider(line), marker::open(line), marker::close(line)) {
-            (.., Some(len)) if len == run => return Ok(out),
+            (.., Some(len)) if len == run => return Ok((out, false)),
             (Some(len), ..) if len == run => {
                 return Err(broken(
                     here,

@@ -60,7 +60,11 @@ impl Format for SearchReplace {
         let Input::Text(text) = input else {
             return Err(Error::new(Code::CallInvalid, "Blocks are text, not JSON.").next("Send them as one text."));
         };
-        let Blocks { blocks, .. } = read(&text)?;
+        let Blocks { blocks, shell, unclosed } = read(&text)?;
+        let cut = "The last block has no closing marker; check that the text was not cut off.";
+        let commands = "Shell commands in the text were not run.";
+        let notes = [(unclosed, cut), (!shell.is_empty(), commands)];
+        let notes = notes.into_iter().filter(|(holds, _)| *holds).map(|(_, note)| note.to_owned()).collect();
         if blocks.is_empty() {
             return Err(blocks::broken(1, "there is no SEARCH/REPLACE block in it."));
         }
@@ -79,7 +83,7 @@ impl Format for SearchReplace {
             files[at].1.push(op);
         }
         let file = |(path, ops)| FileRequest { path, base: None, ask: Ask::Edit { ops, order: Order::AsNeeded } };
-        Ok(Request { files: files.into_iter().map(file).collect() })
+        Ok(Request { files: files.into_iter().map(file).collect(), notes })
     }
 }
 

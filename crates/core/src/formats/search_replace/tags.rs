@@ -34,7 +34,7 @@ pub(super) fn read<'a>(cursor: &mut Cursor<'a>, tag: &Tag, line: &'a str, at: us
         return Err(broken(cursor.line - 1, "<new_text> is expected here."));
     };
     let (replace, _) = part(cursor, first, at, "new_text")?;
-    Ok(Parts { search, replace, hint: tag.line, lines: false })
+    Ok(Parts { search, replace, hint: tag.line, lines: false, unclosed: false })
 }
 
 /// The text up to an end tag, without the line ends next to the tags; and what follows on that line.
