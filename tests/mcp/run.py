@@ -40,7 +40,7 @@ async def lists_the_tools(mode):
         for tool in listed:
             schema = tool.input_schema
             assert schema["type"] == "object" and schema["additionalProperties"] is False, schema
-            assert "file_path" in schema["required"] and tool.title and tool.output_schema is None
+            assert {"file_path", "input"} & set(schema["required"]) and tool.title and tool.output_schema is None
             assert 0 < len(tool.description) <= 2048
         assert {"old_string", "new_string", "replace_all", "edits"} <= set(tools["edit"].input_schema["properties"])
         assert {"offset", "limit"} <= set(tools["read"].input_schema["properties"])
@@ -128,7 +128,7 @@ async def the_claude_profile_has_the_names_and_fields_of_the_seeds():
         assert {"Read", "Edit", "MultiEdit", "Write"} <= set(tools), list(tools)
         assert fields["Read"] == {"file_path", "offset", "limit"} and required["Read"] == {"file_path"}
         assert fields["Edit"] >= {"file_path", "old_string", "new_string", "replace_all"}
-        assert "file_path" in required["Edit"], required
+        assert required["Edit"] == {"file_path", "old_string", "new_string"}, required
         assert fields["MultiEdit"] == {"file_path", "edits"} == required["MultiEdit"]
         assert fields["Write"] == {"file_path", "content"} == required["Write"]
         await done(client, "Read", path)

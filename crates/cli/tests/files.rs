@@ -171,7 +171,7 @@ fn exit_statuses() {
     bed.put(".env", "secret\n");
     bed.run(&["read", ".env"]).exits(14);
     bed.run(&["read", ".env", "--allow", ".env"]).exits(0);
-    assert!(bed.run(&["read", "a.txt", "--root", "gone"]).exits(10).err.contains("root"));
+    assert!(bed.run(&["read", "a.txt", "--root", "gone"]).exits(2).err.contains("root"));
     let mut command = bed.command(&["edit", "a.txt", "--old", "y", "--new", "z", "--json"]);
     command.stdout(std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
     let full = command.output().unwrap();
@@ -230,4 +230,25 @@ fn other_encodings() {
     let tagged = ["--tag", tag.as_str().unwrap(), "--unread", "deny", "--session", "other"];
     bed.run(&[&["edit", "latin.txt", "--old", "t", "--new", "T"], &tagged[..]].concat()).exits(0);
     bed.run(&["edit", "latin.txt", "--old", "T", "--new", "t", "--tag", "nonsense"]).exits(2);
+}
+
+#[test]
+fn apply_takes_blocks_for_several_files() {
+    let bed = Bed::with("one\ntwo\nthree\n");
+    bed.put("b.txt", "alpha\nbeta\n");
+    let block =
+        |path: &str, old: &str, new: &str| format!("{path}\n<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE\n");
+    let both = block("a.txt", "two", "2") + &block("b.txt", "beta", "BETA");
+    let dry = bed.feed(&["apply", "--dry-run"], &both).exits(0);
+    assert!(dry.out.contains("+BETA") && bed.get("b.txt") == "alpha\nbeta\n", "{}", dry.out);
+    let done = bed.feed(&["apply", "-", "--format", "search_replace"], &both).exits(0);
+    assert!(done.out.contains("-two") && done.out.contains("+BETA"), "{}", done.out);
+    assert_eq!((bed.get("a.txt"), bed.get("b.txt")), ("one\n2\nthree\n".to_owned(), "alpha\nBETA\n".to_owned()));
+    bed.put("reply.md", block("a.txt", "nothing like this", "x") + &block("b.txt", "alpha", "A"));
+    assert!(bed.run(&["apply", "reply.md"]).exits(10).err.contains("match.not_found"));
+    assert_eq!(bed.get("b.txt"), "alpha\nBETA\n");
+    let part = bed.run(&["apply", "reply.md", "--partial"]).exits(0).out;
+    assert!(part.contains("not applied") && bed.get("b.txt") == "A\nBETA\n", "{part}");
+    assert!(bed.feed(&["apply"], "no block here").exits(16).err.contains("edit.unparsable"));
+    bed.run(&["apply", "missing.md"]).exits(2);
 }
