@@ -3,10 +3,8 @@
 
 use crate::caller::Caller;
 use crate::engine::Engine;
-use crate::options::OPTION_FIELDS;
 use crate::reply::Reply;
 use crate::tools::{TOOLS, Tool, tool};
-use emendate_core::{Code, Error};
 use serde_json::{Map, Value};
 
 /// A tool as a profile offers it.
@@ -51,6 +49,7 @@ pub static PROFILES: &[Profile] = &[
                     "new_string",
                     "replace_all",
                     "expected_replacements",
+                    "at",
                     "edits",
                     "order",
                     "tag",
@@ -133,21 +132,9 @@ impl Offer {
         schema
     }
 
-    /// Calls the tool behind it, if the input has offered fields only.
+    /// Calls the tool behind it. Every field of the tool is taken, whether offered or not: an error may advise one.
     pub fn call(&self, engine: &Engine, caller: &Caller, input: Value) -> Reply {
-        let unknown = match (&input, self.fields) {
-            (Value::Object(input), Some(fields)) => input.keys().find(|name| !fields.contains(&name.as_str())).cloned(),
-            _ => None,
-        };
-        match unknown {
-            None => engine.call(caller, self.tool, input),
-            Some(field) => {
-                let fields = self.fields.unwrap_or(OPTION_FIELDS).join(", ");
-                let error = Error::new(Code::CallInvalid, format!("{} has no field `{field}`.", self.name))
-                    .next(format!("Its fields are: {fields}."));
-                Reply { result: Err(error), seed: self.row().seed }
-            }
-        }
+        engine.call(caller, self.tool, input)
     }
 }
 

@@ -43,6 +43,8 @@ fn pass(rounds: usize, needle: &str, name: &str) -> Outcome {
     let text = format!("{}{BLOCK}{}", &text[..middle], &text[middle..]);
     let base = Snapshot::from_text(&text);
     let what = Find::new(needle, Pick::Unique);
+    assert_eq!(memmem::find_iter(text.as_bytes(), needle).count(), 1, "{name}");
+    assert!(find(&base, &what, "new", Settings::default()).is_ok(), "{name}");
     let cases = vec![
         Case::new("memmem over the text", || {
             timed(|| black_box(memmem::find_iter(black_box(text.as_bytes()), needle).count())).1

@@ -1,7 +1,7 @@
 //! `exact`: one exact edit, in memory and on disk, and the diff that explains it.
 
 use crate::race::{Case, Outcome, race, timed};
-use crate::text::{NEW, OLD, source};
+use crate::text::{Edits, NEW, OLD, source};
 use emendate::core::formats::replace::Replacement;
 use emendate::core::{ChangeSet, Order, Settings, Snapshot, explain, resolve};
 use emendate::fs::Durability;
@@ -117,7 +117,7 @@ fn disk(size: usize) -> Outcome {
     let engine =
         Engine::open(std::slice::from_ref(&root), State::Memory, config).unwrap_or_else(|error| panic!("{error}"));
     let caller = Caller { unread: Unread::Allow, ..Caller::default() };
-    let mut flip = false;
+    let mut edits = Edits::new();
     let rounds = if size > 10 << 20 { 9 } else { 41 };
     let cases = vec![
         Case::new("write + rename of the same bytes", || {
@@ -129,8 +129,7 @@ fn disk(size: usize) -> Outcome {
             .1
         }),
         Case::new("ours: edit through the engine", || {
-            flip = !flip;
-            let (old, new) = if flip { (OLD, NEW) } else { (NEW, OLD) };
+            let (old, new) = edits.next();
             let input = json!({ "file_path": ours, "old_string": old, "new_string": new });
             let (reply, time) = timed(|| engine.call(&caller, "edit", input));
             assert!(reply.result.is_ok(), "{}", reply.text());

@@ -2,7 +2,7 @@
 
 use crate::exact::scratch;
 use crate::race::{Case, Outcome, race, timed};
-use crate::text::{NEW, OLD, source};
+use crate::text::{Edits, source};
 use emendate::fs::Durability;
 use emendate::{Caller, Config, Engine, State};
 use serde_json::json;
@@ -29,10 +29,9 @@ fn one(tool: &'static str, size: usize) -> Outcome {
         let read = json!({ "file_path": path, "limit": 200 });
         let first = engine.call(&caller, "read", read.clone());
         assert!(first.result.is_ok(), "{}", first.text());
-        let mut flip = false;
+        let mut edits = Edits::new();
         Case::new(format!("{tool}, {name}"), move || {
-            flip = !flip;
-            let (old, new) = if flip { (OLD, NEW) } else { (NEW, OLD) };
+            let (old, new) = edits.next();
             let edit = json!({ "file_path": path, "old_string": old, "new_string": new });
             let input = if tool == "read" { read.clone() } else { edit };
             let (reply, time) = timed(|| engine.call(&caller, tool, input));

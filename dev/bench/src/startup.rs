@@ -3,7 +3,7 @@
 
 use crate::exact::scratch;
 use crate::race::{Case, Outcome, micros, race, timed};
-use crate::text::{NEW, OLD, source};
+use crate::text::{Edits, source};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -78,11 +78,10 @@ fn edits(binaries: &Binaries, size: usize, name: &str) -> Outcome {
         let _ = fs::write(&path, source(size));
         path
     };
-    let spawn = |program: &Path, arguments: &dyn Fn(&str, &str) -> Vec<String>, flip: &mut bool| {
-        *flip = !*flip;
-        let (old, new) = if *flip { (OLD, NEW) } else { (NEW, OLD) };
+    let spawn = |program: &Path, arguments: &dyn Fn(&str, &str) -> Vec<String>, edits: &mut Edits| {
+        let (old, new) = edits.next();
         let mut command = Command::new(program);
-        command.args(arguments(old, new)).current_dir(&root).stdout(Stdio::null()).stderr(Stdio::null());
+        command.args(arguments(&old, &new)).current_dir(&root).stdout(Stdio::null()).stderr(Stdio::null());
         let (status, time) = timed(|| command.status());
         assert!(status.is_ok_and(|status| status.success()), "{} failed", program.display());
         time
@@ -99,9 +98,9 @@ fn edits(binaries: &Binaries, size: usize, name: &str) -> Outcome {
     let floor = file("floor.txt");
     let floor_arguments = move |old: &str, new: &str| vec![floor.display().to_string(), old.to_owned(), new.to_owned()];
     let mut cases: Vec<Case<'_>> = Vec::new();
-    let mut flip = false;
+    let mut edits = Edits::new();
     let spawn = &spawn;
-    cases.push(Case::new("minimal static process", move || spawn(&binaries.floor, &floor_arguments, &mut flip)));
+    cases.push(Case::new("minimal static process", move || spawn(&binaries.floor, &floor_arguments, &mut edits)));
     let variants = [
         ("emend edit, store off", &binaries.emend, "none".to_owned()),
         ("emend edit, with the store", &binaries.emend, state.clone()),
@@ -110,8 +109,8 @@ fn edits(binaries: &Binaries, size: usize, name: &str) -> Outcome {
     ];
     for (nth, (name, program, state)) in variants.into_iter().enumerate() {
         let arguments = emend(state, file(&format!("ours{nth}.txt")));
-        let mut flip = false;
-        cases.push(Case::new(name, move || spawn(program, &arguments, &mut flip)));
+        let mut edits = Edits::new();
+        cases.push(Case::new(name, move || spawn(program, &arguments, &mut edits)));
     }
     race(format!("one edit by a process, {name}"), 101, cases)
         .goal("emend edit, static, store off", 1.5)
@@ -190,7 +189,7 @@ fn mcp(binaries: &Binaries, size: usize) -> Outcome {
         micros(ready[5]),
         server.memory_kb()
     );
-    let mut flip = false;
+    let mut edits = Edits::new();
     let aside = root.join("floor.tmp");
     let cases = vec![
         Case::new("write + rename of the same bytes", || {
@@ -201,8 +200,7 @@ fn mcp(binaries: &Binaries, size: usize) -> Outcome {
             .1
         }),
         Case::new("MCP edit call", || {
-            flip = !flip;
-            let (old, new) = if flip { (OLD, NEW) } else { (NEW, OLD) };
+            let (old, new) = edits.next();
             let call =
                 json!({ "name": "edit", "arguments": { "file_path": ours, "old_string": old, "new_string": new } });
             let (answer, time) = timed(|| server.request("tools/call", &call));

@@ -8,6 +8,27 @@ pub(crate) const OLD: &str = "    let stamp = self.measure(\"before the edit\");
 /// What it becomes, and back.
 pub(crate) const NEW: &str = "    let stamp = self.measure(\"after the edit\");\n    if stamp.is_fresh() {\n        return Ok(stamp);\n    }\n    self.note(\"old\");\n";
 
+/// The edits of a run: each replaces the block as the one before left it, so that every version of the file is new.
+pub(crate) struct Edits {
+    made: u32,
+}
+
+impl Edits {
+    pub(crate) fn new() -> Edits {
+        Edits { made: 0 }
+    }
+
+    /// Old and new text of the next edit.
+    pub(crate) fn next(&mut self) -> (String, String) {
+        let version = |number: u32| match number {
+            0 => OLD.to_owned(),
+            _ => NEW.replace("old", &format!("old, {number} times")),
+        };
+        self.made += 1;
+        (version(self.made - 1), version(self.made))
+    }
+}
+
 /// About `bytes` of source text with [`OLD`] in the middle.
 pub(crate) fn source(bytes: usize) -> String {
     let pool = sources();

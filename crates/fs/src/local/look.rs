@@ -20,7 +20,7 @@ pub(super) const LOOK: OFlags =
 const ATTEMPTS: u32 = 3;
 
 /// Bytes compared at a time.
-const CHUNK: usize = 256 << 10;
+const CHUNK: usize = 64 << 10;
 
 /// What `fstat` said, in the crate's words.
 #[allow(clippy::useless_conversion, clippy::cast_lossless, reason = "the fields' widths differ between architectures")]
