@@ -151,6 +151,9 @@ pub(crate) fn line_hunks<T: AsRef<[u8]> + Eq + core::hash::Hash + Ord>(
     a: &[T],
     b: &[T],
 ) -> Vec<(Range<usize>, Range<usize>)> {
+    if let Some(hunks) = line_by_line(a, b) {
+        return hunks;
+    }
     let mut budget = BUDGET;
     let mut out: Vec<(Range<usize>, Range<usize>)> = Vec::new();
     let mut push = |old: Range<usize>, new: Range<usize>| {
@@ -183,6 +186,21 @@ pub(crate) fn line_hunks<T: AsRef<[u8]> + Eq + core::hash::Hash + Ord>(
         from = (anchor.0 + 1, anchor.1 + 1);
     }
     out
+}
+
+/// The hunks of a few lines that were changed where they stand, which is what most edits are: as many lines as before,
+/// and no changed one found again elsewhere. `None` when a real comparison is needed.
+fn line_by_line<T: Eq>(a: &[T], b: &[T]) -> Option<Vec<(Range<usize>, Range<usize>)>> {
+    const FEW: usize = 32;
+    if a.len() != b.len() || a.len() > FEW {
+        return None;
+    }
+    let changed: Vec<usize> = (0..a.len()).filter(|&at| a[at] != b[at]).collect();
+    if changed.iter().any(|&old| changed.iter().any(|&new| a[old] == b[new])) {
+        return None;
+    }
+    let runs = changed.chunk_by(|a, b| a + 1 == *b);
+    Some(runs.filter_map(|run| Some((*run.first()?..run.last()? + 1, *run.first()?..run.last()? + 1))).collect())
 }
 
 /// Pairs of equal lines, unique on both sides, in an order common to both: the longest such chain.

@@ -13,7 +13,7 @@ use emendate_core::{
     Settings, Snapshot, Span, Splice, Tie, not_blank, reading_of, resolve,
 };
 use emendate_fs::{Draft, Expect, Place, Written};
-use emendate_history::{Body, Lines};
+use emendate_history::{Body, Limits, Lines};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -291,7 +291,10 @@ impl Engine {
         let splices: Vec<(Range<usize>, &[u8])> =
             plan.changes.splices().iter().map(|splice| (splice.span.range(), &*splice.text)).collect();
         let full = || plan.changes.apply(&plan.before);
+        let large = plan.before.raw().len() as u64 > Limits::default().blob;
         let body = match &plan.now {
+            // Such contents are remembered by identity only; to put them together first would be for nothing.
+            _ if large => Body::None,
             Some(now) => Body::Change { base: now.snapshot.id(), splices: &splices, full: &full },
             None => Body::Change { base: content, splices: &[], full: &full },
         };

@@ -129,14 +129,14 @@ fn a_tag_stands_for_the_session() {
 #[test]
 fn a_partial_read_does_not_allow_a_whole_write() {
     let bench = bench();
-    bench.put("a", "1\n2\n3\n4\n");
-    bench.call("read", json!({ "offset": 2, "limit": 1 }), "a");
+    bench.put("a", &(1..=30).map(|line| format!("line {line}\n")).collect::<String>());
+    bench.call("read", json!({ "offset": 10, "limit": 1 }), "a");
     let write = || bench.call("write", json!({ "content": "x\n" }), "a");
     let reply = write();
-    assert_eq!((code(&reply), &reply.to_json()["data"]["missing"]), ("read.partial", &json!([[1, 1], [3, 4]])));
-    // An edit does not make the rest known, but matching by content works.
-    assert_eq!(code(&bench.edit("a", "4", "four\nfive")), "ok");
-    assert_eq!(write().to_json()["data"]["missing"], json!([[1, 1], [3, 3]]));
+    assert_eq!((code(&reply), &reply.to_json()["data"]["missing"]), ("read.partial", &json!([[1, 9], [11, 30]])));
+    // Matching by content works; what the reply shows is known then, and the rest still is not.
+    assert_eq!(code(&bench.edit("a", "line 25", "line 25\nand more")), "ok");
+    assert_eq!(write().to_json()["data"]["missing"], json!([[1, 9], [11, 21], [31, 31]]));
     bench.read("a");
     assert_eq!(code(&write()), "ok");
     assert_eq!(bench.get("a"), "x\n");

@@ -23,7 +23,7 @@ pub struct Version {
 /// What a success means after a power cut. Every level survives the death of the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Durability {
-    /// Nothing is synced.
+    /// Nothing is synced: after a power cut the file may be old, new or empty.
     None,
     /// File data is synced before it becomes visible: after a power cut a path shows the whole old or the whole new file.
     #[default]

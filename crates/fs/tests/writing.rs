@@ -28,8 +28,7 @@ fn every_level_writes_and_tells_the_stamp() {
         assert_eq!(created.method, Method::Created);
         assert_eq!(created.stamp, rig.version(name).stamp);
         let written = replace(&rig.store, &rig.path(name), b"two, longer", level).unwrap();
-        let method = if level == Durability::None { Method::Renamed } else { Method::Exchanged };
-        assert_eq!((written.method, written.notes.len()), (method, 0));
+        assert_eq!((written.method, written.notes.len()), (Method::Exchanged, 0));
         assert_eq!(written.stamp, rig.version(name).stamp);
         assert_eq!(rig.text(name), "two, longer");
         assert_eq!(replace(&rig.store, &rig.path(name), b"", level).unwrap().stamp.size, 0);

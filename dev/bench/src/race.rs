@@ -40,6 +40,11 @@ pub(crate) fn timed<T>(what: impl FnOnce() -> T) -> (T, Duration) {
     (out, start.elapsed())
 }
 
+/// Lets the disk finish what the case before left behind, which would be billed to the next one. Not timed.
+pub(crate) fn settle() {
+    rustix::fs::sync();
+}
+
 /// Runs all cases `rounds` times, each round starting with another case, after one round that does not count.
 pub(crate) fn race(title: impl Into<String>, rounds: usize, mut cases: Vec<Case<'_>>) -> Outcome {
     let mut samples: Vec<Vec<(Duration, bool)>> = vec![Vec::with_capacity(rounds); cases.len()];

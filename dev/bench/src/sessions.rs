@@ -1,7 +1,7 @@
 //! `sessions`: what remembering costs, per call, in one process.
 
 use crate::exact::scratch;
-use crate::race::{Case, Outcome, race, timed};
+use crate::race::{Case, Outcome, race, settle, timed};
 use crate::text::{Edits, source};
 use emendate::fs::Durability;
 use emendate::{Caller, Config, Engine, State};
@@ -34,6 +34,7 @@ fn one(tool: &'static str, size: usize) -> Outcome {
             let (old, new) = edits.next();
             let edit = json!({ "file_path": path, "old_string": old, "new_string": new });
             let input = if tool == "read" { read.clone() } else { edit };
+            settle();
             let (reply, time) = timed(|| engine.call(&caller, tool, input));
             assert!(reply.result.is_ok(), "{}", reply.text());
             time

@@ -2,7 +2,7 @@
 //! until it is ready, and per call.
 
 use crate::exact::scratch;
-use crate::race::{Case, Outcome, micros, race, timed};
+use crate::race::{Case, Outcome, micros, race, settle, timed};
 use crate::text::{Edits, source};
 use serde_json::{Value, json};
 use std::fs;
@@ -82,6 +82,7 @@ fn edits(binaries: &Binaries, size: usize, name: &str) -> Outcome {
         let (old, new) = edits.next();
         let mut command = Command::new(program);
         command.args(arguments(&old, &new)).current_dir(&root).stdout(Stdio::null()).stderr(Stdio::null());
+        settle();
         let (status, time) = timed(|| command.status());
         assert!(status.is_ok_and(|status| status.success()), "{} failed", program.display());
         time
@@ -193,6 +194,7 @@ fn mcp(binaries: &Binaries, size: usize) -> Outcome {
     let aside = root.join("floor.tmp");
     let cases = vec![
         Case::new("write + rename of the same bytes", || {
+            settle();
             timed(|| {
                 let _ = fs::write(&aside, &text);
                 let _ = fs::rename(&aside, &floor);
@@ -203,6 +205,7 @@ fn mcp(binaries: &Binaries, size: usize) -> Outcome {
             let (old, new) = edits.next();
             let call =
                 json!({ "name": "edit", "arguments": { "file_path": ours, "old_string": old, "new_string": new } });
+            settle();
             let (answer, time) = timed(|| server.request("tools/call", &call));
             assert!(answer["result"]["isError"] != true, "{answer}");
             time

@@ -113,12 +113,8 @@ impl Plan<'_> {
         let Some(temp) = &mut entry.temp else {
             return self.overwrite(index);
         };
-        // Without a sync only a plain rename is safe against a power cut (ext4 writes the data out first).
-        let mut swapped = Err(Errno::NOSYS);
         let mut method = Method::Exchanged;
-        if self.durability.syncs() {
-            swapped = kernel::exchange(folder, &temp.name, entry.name);
-        }
+        let mut swapped = kernel::exchange(folder, &temp.name, entry.name);
         if swapped.is_err_and(kernel::unsupported) {
             method = Method::Renamed;
             swapped = rustix::fs::renameat(folder, &temp.name, folder, entry.name);
