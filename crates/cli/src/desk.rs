@@ -30,10 +30,20 @@ impl Desk<'_> {
     /// Errors: a root that is no directory, a configuration file that is wrong.
     pub(crate) fn open(&self) -> Result<Engine> {
         let state = self.state();
-        if state == State::Memory && self.global.state.is_none() {
+        if state == State::Nowhere && self.global.state.is_none() {
             show::note("there is no home directory, so what is read is forgotten when this process ends; see --state");
         }
         Engine::open(&self.roots()?, state, self.config()?)
+    }
+
+    /// Opens the engine for a process that answers many calls: without a directory, sessions live in memory.
+    ///
+    /// Errors: as [`Desk::open`].
+    pub(crate) fn open_to_stay(&self) -> Result<Engine> {
+        match self.state() {
+            State::Nowhere => Engine::open(&self.roots()?, State::Memory, self.config()?),
+            _ => self.open(),
+        }
     }
 
     /// Who calls.
@@ -82,14 +92,14 @@ impl Desk<'_> {
         std::env::split_paths(&variable).filter(|root| !root.as_os_str().is_empty()).collect()
     }
 
-    /// Where sessions are remembered. Without a home, in memory.
+    /// Where sessions are remembered. Without a home, nowhere.
     pub(crate) fn state(&self) -> State {
         match &self.global.state {
-            Some(word) if word == Path::new("none") => State::Memory,
-            Some(directory) => self.absolute(directory).map_or(State::Memory, State::Directory),
+            Some(word) if word == Path::new("none") => State::Nowhere,
+            Some(directory) => self.absolute(directory).map_or(State::Nowhere, State::Directory),
             None => {
                 let home = choose_base_strategy().ok().and_then(|base| base.state_dir());
-                home.map_or(State::Memory, |home| State::Directory(home.join(FOLDER)))
+                home.map_or(State::Nowhere, |home| State::Directory(home.join(FOLDER)))
             }
         }
     }

@@ -112,7 +112,7 @@ fn target() -> String {
 fn state_name(desk: &Desk<'_>) -> Option<PathBuf> {
     match desk.state() {
         State::Directory(directory) => Some(directory),
-        State::Memory => None,
+        State::Memory | State::Nowhere => None,
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn call(desk: &Desk<'_>, args: &CallArgs) -> u8 {
 
 /// `emend mcp`: serves until the input ends.
 pub(crate) fn mcp(desk: &Desk<'_>, args: &McpArgs) -> Result<u8> {
-    let engine = desk.open()?;
+    let engine = desk.open_to_stay()?;
     show::notices(&engine);
     let options = emendate_mcp::Options { profile: args.profile, structured: args.structured };
     emendate_mcp::serve(engine, desk.caller(), options)?;
@@ -37,7 +37,7 @@ pub(crate) fn mcp(desk: &Desk<'_>, args: &McpArgs) -> Result<u8> {
 
 /// `emend serve --ndjson`: answers every line in order until the input ends.
 pub(crate) fn serve(desk: &Desk<'_>) -> Result<u8> {
-    let engine = desk.open()?;
+    let engine = desk.open_to_stay()?;
     show::notices(&engine);
     let caller = desk.caller();
     let mut requests = BufReader::with_capacity(64 << 10, io::stdin().lock());

@@ -33,6 +33,8 @@ pub(crate) struct Plan {
     pub(crate) ops: Vec<Outcome>,
     /// The file had changed since it was read, and the edit was carried over.
     pub(crate) merged: bool,
+    /// The caller had been shown the file, or makes it.
+    pub(crate) shown: bool,
     /// Lines known to the caller once this is written.
     pub(crate) lines: Lines,
     pub(crate) notes: Vec<String>,
@@ -146,11 +148,11 @@ impl Engine {
             return Err(notebook(&place));
         }
         match self.base(caller, options, &place, &now)? {
-            Base::Fresh { lines, note } => {
+            Base::Fresh { lines, note, shown } => {
                 let mut resolved = resolve(&now.snapshot, ops, order, settings(options, false))?;
                 resolved.notes.extend(note);
                 let lines = seen::after_writing(&lines, &now.snapshot, &resolved.changes);
-                Ok(Plan::edit(place, now, resolved, lines))
+                Ok(Plan { shown, ..Plan::edit(place, now, resolved, lines) })
             }
             Base::Lost => Err(stale::lost(self, caller, &place, &now)),
             Base::Stale { .. } if options.on_stale == OnStale::Reject => Err(stale::lost(self, caller, &place, &now)),
@@ -293,8 +295,9 @@ impl Engine {
         let full = || plan.changes.apply(&plan.before);
         let large = plan.before.raw().len() as u64 > Limits::default().blob;
         let body = match &plan.now {
-            // Such contents are remembered by identity only; to put them together first would be for nothing.
-            _ if large => Body::None,
+            // Such contents are remembered by identity only; to put them together first would be for nothing. And what
+            // nobody was shown, nobody needs for a merge.
+            _ if large || !plan.shown => Body::None,
             Some(now) => Body::Change { base: now.snapshot.id(), splices: &splices, full: &full },
             None => Body::Change { base: content, splices: &[], full: &full },
         };
@@ -325,7 +328,7 @@ impl Plan {
 
     fn new(place: Place, now: Option<Opened>, before: Snapshot, resolved: Resolved, lines: Lines) -> Plan {
         let Resolved { changes, ops, failed, notes } = resolved;
-        Plan { place, now, before, changes, ops, merged: false, lines, notes, failed }
+        Plan { place, now, before, changes, ops, merged: false, shown: true, lines, notes, failed }
     }
 
     /// What must still be on disk when it is written.

@@ -13,7 +13,12 @@ use serde_json::json;
 /// The version an edit is based on.
 pub(crate) enum Base {
     /// The file is as it was when the caller saw it, or nothing had to be seen.
-    Fresh { lines: Lines, note: Option<String> },
+    Fresh {
+        lines: Lines,
+        note: Option<String>,
+        /// False where nothing was ever shown: a person at work.
+        shown: bool,
+    },
     /// The file changed; this is what the caller saw.
     Stale { seen: Snapshot, lines: Lines },
     /// The file changed, and what the caller saw was not kept.
@@ -22,7 +27,11 @@ pub(crate) enum Base {
 
 impl Base {
     fn fresh(lines: Lines) -> Base {
-        Base::Fresh { lines, note: None }
+        Base::Fresh { lines, note: None, shown: true }
+    }
+
+    fn unseen() -> Base {
+        Base::Fresh { lines: Lines::all(), note: None, shown: false }
     }
 }
 
@@ -42,7 +51,7 @@ impl Engine {
             None => match sessions.latest(&caller.session, key(place))? {
                 Some(record) => record,
                 None if caller.unread == Unread::Allow || now.snapshot.text().trim().is_empty() => {
-                    return Ok(Base::fresh(Lines::all()));
+                    return Ok(Base::unseen());
                 }
                 None => return Err(unread(place)),
             },
@@ -64,7 +73,7 @@ impl Engine {
         if seen.text() == now.snapshot.text() {
             // What the caller saw is still there to the letter; line ends and encoding are the file's own business.
             let note = "The file's line ends or encoding changed since it was read; its text did not.".to_owned();
-            return Ok(Base::Fresh { lines: record.lines, note: Some(note) });
+            return Ok(Base::Fresh { lines: record.lines, note: Some(note), shown: true });
         }
         Ok(Base::Stale { seen, lines: record.lines })
     }

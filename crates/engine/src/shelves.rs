@@ -11,6 +11,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 pub enum State {
     /// In this process only.
     Memory,
+    /// Only which versions were seen, and in this process: for a process that makes one call.
+    Nowhere,
     /// In a database below this directory, shared by every process; keyed by root.
     Directory(PathBuf),
 }
@@ -37,6 +39,7 @@ impl Shelves {
         };
         &**shelf.get_or_init(|| match &self.state {
             State::Memory => Box::new(Memory::new(self.limits)),
+            State::Nowhere => Box::new(Memory::new(Limits { blob: 0, ..self.limits })),
             State::Directory(directory) => {
                 match Database::open(&directory.join(root_key(&root.canonical)), self.limits) {
                     Ok(database) => Box::new(database),

@@ -42,7 +42,8 @@ impl Binaries {
         };
         build(&["--package", "emendate-cli"], None);
         let triple = host();
-        let flags = Some("-C target-feature=+crt-static");
+        // Not position independent: a loader that moves ten thousand pointers costs more than the edit.
+        let flags = Some("-C target-feature=+crt-static -C relocation-model=static");
         build(
             &[
                 "--package",
