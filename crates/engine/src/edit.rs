@@ -33,8 +33,6 @@ pub(crate) struct Plan {
     pub(crate) ops: Vec<Outcome>,
     /// The file had changed since it was read, and the edit was carried over.
     pub(crate) merged: bool,
-    /// The caller had been shown the file, or makes it.
-    pub(crate) shown: bool,
     /// Lines known to the caller once this is written.
     pub(crate) lines: Lines,
     pub(crate) notes: Vec<String>,
@@ -148,11 +146,11 @@ impl Engine {
             return Err(notebook(&place));
         }
         match self.base(caller, options, &place, &now)? {
-            Base::Fresh { lines, note, shown } => {
+            Base::Fresh { lines, note } => {
                 let mut resolved = resolve(&now.snapshot, ops, order, settings(options, false))?;
                 resolved.notes.extend(note);
                 let lines = seen::after_writing(&lines, &now.snapshot, &resolved.changes);
-                Ok(Plan { shown, ..Plan::edit(place, now, resolved, lines) })
+                Ok(Plan::edit(place, now, resolved, lines))
             }
             Base::Lost => Err(stale::lost(self, caller, &place, &now)),
             Base::Stale { .. } if options.on_stale == OnStale::Reject => Err(stale::lost(self, caller, &place, &now)),
@@ -293,14 +291,12 @@ impl Engine {
         let splices: Vec<(Range<usize>, &[u8])> =
             plan.changes.splices().iter().map(|splice| (splice.span.range(), &*splice.text)).collect();
         let full = || plan.changes.apply(&plan.before);
+        // What is too large is remembered by identity only, and so is what a person writes on top of a version that was
+        // not kept: to put such contents together would be for nothing.
         let large = plan.before.raw().len() as u64 > Limits::default().blob;
-        let body = match &plan.now {
-            // Such contents are remembered by identity only; to put them together first would be for nothing. And what
-            // nobody was shown, nobody needs for a merge.
-            _ if large || !plan.shown => Body::None,
-            Some(now) => Body::Change { base: now.snapshot.id(), splices: &splices, full: &full },
-            None => Body::Change { base: content, splices: &[], full: &full },
-        };
+        let keep = !large && (caller.unread == Unread::Deny || plan.now.is_none());
+        let base = plan.now.as_ref().map_or(content, |now| now.snapshot.id());
+        let body = Body::Change { base, splices: &splices, full: if keep { Some(&full) } else { None } };
         let trouble = self.remember(caller, &plan.place, &record, &body);
         plan.notes.extend(trouble);
         plan.notes.extend(written.notes.iter().cloned());
@@ -328,7 +324,7 @@ impl Plan {
 
     fn new(place: Place, now: Option<Opened>, before: Snapshot, resolved: Resolved, lines: Lines) -> Plan {
         let Resolved { changes, ops, failed, notes } = resolved;
-        Plan { place, now, before, changes, ops, merged: false, shown: true, lines, notes, failed }
+        Plan { place, now, before, changes, ops, merged: false, lines, notes, failed }
     }
 
     /// What must still be on disk when it is written.

@@ -13,12 +13,7 @@ use serde_json::json;
 /// The version an edit is based on.
 pub(crate) enum Base {
     /// The file is as it was when the caller saw it, or nothing had to be seen.
-    Fresh {
-        lines: Lines,
-        note: Option<String>,
-        /// False where nothing was ever shown: a person at work.
-        shown: bool,
-    },
+    Fresh { lines: Lines, note: Option<String> },
     /// The file changed; this is what the caller saw.
     Stale { seen: Snapshot, lines: Lines },
     /// The file changed, and what the caller saw was not kept.
@@ -27,11 +22,7 @@ pub(crate) enum Base {
 
 impl Base {
     fn fresh(lines: Lines) -> Base {
-        Base::Fresh { lines, note: None, shown: true }
-    }
-
-    fn unseen() -> Base {
-        Base::Fresh { lines: Lines::all(), note: None, shown: false }
+        Base::Fresh { lines, note: None }
     }
 }
 
@@ -51,7 +42,7 @@ impl Engine {
             None => match sessions.latest(&caller.session, key(place))? {
                 Some(record) => record,
                 None if caller.unread == Unread::Allow || now.snapshot.text().trim().is_empty() => {
-                    return Ok(Base::unseen());
+                    return Ok(Base::fresh(Lines::all()));
                 }
                 None => return Err(unread(place)),
             },
@@ -73,7 +64,7 @@ impl Engine {
         if seen.text() == now.snapshot.text() {
             // What the caller saw is still there to the letter; line ends and encoding are the file's own business.
             let note = "The file's line ends or encoding changed since it was read; its text did not.".to_owned();
-            return Ok(Base::Fresh { lines: record.lines, note: Some(note), shown: true });
+            return Ok(Base::Fresh { lines: record.lines, note: Some(note) });
         }
         Ok(Base::Stale { seen, lines: record.lines })
     }

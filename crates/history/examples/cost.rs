@@ -97,7 +97,7 @@ fn warm(dir: &Path) {
             base = if seed == 0 { content } else { base };
             let change = record(ContentId::of(&after));
             let splices = [(300..400, new.as_bytes())];
-            let body = Body::Change { base: content, splices: &splices, full: &|| after.clone() };
+            let body = Body::Change { base: content, splices: &splices, full: Some(&|| after.clone()) };
             times[2].push(timed(|| store.record("warm", PATH, &change, &body).unwrap()).0);
             let (time, bytes) = timed(|| store.bytes(change.content).unwrap());
             assert_eq!(bytes.as_ref(), Some(&after));

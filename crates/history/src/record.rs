@@ -48,9 +48,10 @@ pub enum Body<'a> {
         base: ContentId,
         /// Ranges of its bytes, sorted and disjoint, each with its replacement.
         splices: &'a [(Range<usize>, &'a [u8])],
-        /// The bytes after; asked for only when the change cannot be kept as such. Called while the store is locked,
+        /// The bytes after; asked for only when the change cannot be kept as such; without them it is
+        /// remembered by identity then. Called while the store is locked,
         /// so it must not use the store.
-        full: &'a dyn Fn() -> Vec<u8>,
+        full: Option<&'a dyn Fn() -> Vec<u8>>,
     },
     /// Not at all: only the identity is remembered.
     None,

@@ -69,7 +69,10 @@ pub(crate) fn keep<S: Shelf>(
             {
                 return Ok(Kept::Agreed(added));
             }
-            full()
+            match full {
+                Some(full) => full(),
+                None => return keep(shelf, content, &Body::None, limits),
+            }
         }
     };
     keep_proven(shelf, content, &full, known, limits)
@@ -233,7 +236,7 @@ mod tests {
         let mut child = raw.clone();
         child[5] = b'b';
         let change = |shelf: &mut Shelves, child: &[u8]| {
-            let body = Body::Change { base: content, splices: &[(5..6, b"b")], full: &|| child.to_vec() };
+            let body = Body::Change { base: content, splices: &[(5..6, b"b")], full: Some(&|| child.to_vec()) };
             keep(shelf, ContentId::of(child), &body, &limits)
         };
         assert_eq!(change(&mut shelf, &child), Ok(Kept::Agreed(4)));
@@ -283,7 +286,7 @@ mod tests {
         child[5] = b'b';
         let (base, content) = (ContentId::of(&raw), ContentId::of(&child));
         keep(&mut shelf, base, &Body::Bytes(&raw), &limits).unwrap();
-        let change = Body::Change { base, splices: &[(5..6, b"b")], full: &Vec::new };
+        let change = Body::Change { base, splices: &[(5..6, b"b")], full: Some(&Vec::new) };
         assert_eq!(keep(&mut shelf, content, &change, &limits), Ok(Kept::Agreed(4)));
         assert_eq!(impostor(&mut shelf, content, &vec![b'x'; 900], &limits), Kept::Contested);
         assert_eq!(rebuild(&shelf, content, &limits), Ok(None));

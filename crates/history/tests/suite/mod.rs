@@ -139,7 +139,7 @@ fn change(store: &dyn Sessions, before: &[u8], splices: &[(std::ops::Range<usize
         asked.set(true);
         after.clone()
     };
-    let body = Body::Change { base: ContentId::of(before), splices, full: &full };
+    let body = Body::Change { base: ContentId::of(before), splices, full: Some(&full) };
     store.record("s", PATH, &record(&after, &[]), &body).unwrap();
     assert_eq!(store.bytes(ContentId::of(&after)).unwrap().as_ref(), Some(&after));
     (after, asked.get())
@@ -171,12 +171,12 @@ fn changes(open: Open<'_>) {
         [&[(5..4001, b"")], &[(9..12, b"a"), (10..11, b"b")], &[(std::ops::Range { start: 5, end: 3 }, b"")]];
     for (number, splices) in odd.into_iter().enumerate() {
         let after = noise(50, 100 + number as u64);
-        let body = Body::Change { base: ContentId::of(&base), splices, full: &|| after.clone() };
+        let body = Body::Change { base: ContentId::of(&base), splices, full: Some(&|| after.clone()) };
         store.record("s", PATH, &record(&after, &[]), &body).unwrap();
         assert_eq!(store.bytes(ContentId::of(&after)).unwrap().as_ref(), Some(&after));
     }
     let never = record(b"never", &[]);
-    let lie = Body::Change { base: ContentId::of(&base), splices: &[(0..1, b"?")], full: &Vec::new };
+    let lie = Body::Change { base: ContentId::of(&base), splices: &[(0..1, b"?")], full: Some(&Vec::new) };
     store.record("s", PATH, &never, &lie).unwrap();
     assert_eq!(store.bytes(never.content).unwrap(), None);
 }
