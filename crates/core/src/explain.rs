@@ -71,10 +71,14 @@ pub fn hunks(base: &Snapshot, changes: &ChangeSet, context: usize) -> Vec<Hunk> 
     let near = |a: &Block, b: &Block| forth(text, a.old.end(), 2 * context) >= b.old.start();
     let mut out = Vec::new();
     let mut gained = 0isize;
+    // Lines are counted on from hunk to hunk: no index is needed, and nothing behind the last change is looked at.
+    let (mut counted, mut line) = (0, 1);
     for group in blocks.chunk_by(near) {
         let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
         let (start, stop) = (back(text, first.old.start(), context), forth(text, last.old.end(), context));
-        let old_start = base.lines().line_of(text, start);
+        line += memchr::memchr_iter(b'\n', &text.as_bytes()[counted..start]).count();
+        counted = start;
+        let old_start = line;
         let new_start = old_start.saturating_add_signed(gained);
         let mut hunk = Hunk { old_start, old_lines: 0, new_start, new_lines: 0, lines: Vec::new() };
         let mut at = start;

@@ -78,20 +78,54 @@ pub fn named(name: &str) -> Option<&'static dyn Format> {
 ///
 /// Errors: [`Code::CallInvalid`] with what does not fit.
 pub fn from_json<T: DeserializeOwned>(input: Input) -> Result<T> {
+    serde_path_to_error::deserialize(object(input)?).map_err(|error| {
+        let path = error.path().to_string();
+        unfit(&path, &error.inner().to_string())
+    })
+}
+
+/// The JSON object that an input holds.
+fn object(input: Input) -> Result<Value> {
     let value = match input {
         Input::Json(value) => value,
         Input::Text(text) => serde_json::from_str(&text).map_err(|error| malformed(&error))?,
     };
-    if !value.is_object() {
-        return Err(Error::new(Code::CallInvalid, "The input must be a JSON object.")
-            .next("Send an object with the tool's fields."));
+    if value.is_object() {
+        return Ok(value);
     }
-    serde_path_to_error::deserialize(value).map_err(|error| {
-        let path = error.path().to_string();
-        let place = if path == "." { String::new() } else { format!(" at `{path}`") };
-        Error::new(Code::CallInvalid, format!("The input does not fit the tool{place}: {}.", error.inner()))
-            .next("Correct that field and send the call again; nothing was changed.")
-    })
+    Err(Error::new(Code::CallInvalid, "The input must be a JSON object.")
+        .next("Send an object with the tool's fields."))
+}
+
+/// Reads a JSON input of the shape `T` with a `file_path` beside its fields.
+///
+/// Errors: as [`from_json`].
+fn with_path<T: DeserializeOwned>(input: Input) -> Result<(String, T)> {
+    let mut value = object(input)?;
+    let path = value.as_object_mut().and_then(|fields| fields.shift_remove("file_path"));
+    match path {
+        Some(Value::String(path)) => Ok((path, from_json(Input::Json(value))?)),
+        Some(_) => Err(unfit("file_path", "the path of a file is a string")),
+        None => Err(unfit("file_path", "missing field `file_path`")),
+    }
+}
+
+/// The schema for [`with_path`].
+fn path_and(mut schema: Schema) -> Schema {
+    let path = serde_json::json!({ "type": "string", "description": "The absolute path of the file." });
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.shift_insert(0, "file_path".to_owned(), path);
+    }
+    if let Some(Value::Array(required)) = schema.get_mut("required") {
+        required.insert(0, "file_path".into());
+    }
+    schema
+}
+
+fn unfit(path: &str, what: &str) -> Error {
+    let place = if path == "." { String::new() } else { format!(" at `{path}`") };
+    Error::new(Code::CallInvalid, format!("The input does not fit the tool{place}: {what}."))
+        .next("Correct that field and send the call again; nothing was changed.")
 }
 
 /// The error for text that is not JSON at all.

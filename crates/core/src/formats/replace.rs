@@ -32,30 +32,6 @@ pub struct Replacement {
     pub line: Option<usize>,
 }
 
-/// The input of the format.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct Args {
-    /// The absolute path of the file.
-    file_path: String,
-    /// The text to replace.
-    old_string: String,
-    /// The text to replace it with.
-    new_string: String,
-    /// Replace all occurrences.
-    #[serde(default)]
-    replace_all: Option<bool>,
-    /// Replace exactly this many occurrences.
-    #[serde(default)]
-    expected_replacements: Option<usize>,
-    /// The id of one of several candidates.
-    #[serde(default)]
-    at: Option<String>,
-    /// The line near which the text is expected.
-    #[serde(default)]
-    line: Option<usize>,
-}
-
 impl Replacement {
     /// The operation it stands for.
     ///
@@ -103,16 +79,15 @@ impl Format for Replace {
             name: "replace",
             summary: "one exact replacement: old_string → new_string (the Edit tool)",
             prompt: PROMPT,
-            schema: Some(|| schemars::schema_for!(Args)),
+            schema: Some(|| super::path_and(schemars::schema_for!(Replacement))),
             key: "old_string",
             example: r#"{"file_path": "/src/main.rs", "old_string": "let x = 1;", "new_string": "let x = 2;"}"#,
         }
     }
 
     fn parse(&self, input: Input) -> Result<Request> {
-        let Args { file_path, old_string, new_string, replace_all, expected_replacements, at, line } =
-            super::from_json(input)?;
-        let op = Replacement { old_string, new_string, replace_all, expected_replacements, at, line }.to_op()?;
+        let (file_path, edit): (String, Replacement) = super::with_path(input)?;
+        let op = edit.to_op()?;
         let ask = Ask::Edit { ops: vec![op], order: Order::Together };
         Ok(Request { files: vec![FileRequest { path: file_path, base: None, ask }], notes: Vec::new() })
     }
