@@ -29,11 +29,4 @@ impl Stamp {
     pub fn same_file(&self, other: &Stamp) -> bool {
         (self.dev, self.ino) == (other.dev, other.ino)
     }
-
-    /// True when nothing says that the contents changed: inode, size and both times are equal. Permission bits, owner
-    /// and link count do not count.
-    pub fn same_version(&self, other: &Stamp) -> bool {
-        let of = |stamp: &Stamp| (stamp.dev, stamp.ino, stamp.size, stamp.mtime_ns, stamp.ctime_ns);
-        of(self) == of(other)
-    }
 }

@@ -20,14 +20,14 @@ pub struct Report {
     pub failures: Vec<String>,
 }
 
-/// Scene files below a folder, sorted; those of `known` (faults that are known) only when asked for by name.
+/// Scene files below a folder, sorted.
 pub fn files(folder: &Path) -> Vec<PathBuf> {
     let mut out = Vec::new();
     let mut open = vec![folder.to_owned()];
     while let Some(folder) = open.pop() {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
             let path = entry.path();
-            if path.is_dir() && path.file_name().is_some_and(|name| name != "known") {
+            if path.is_dir() {
                 open.push(path);
             } else if path.extension().is_some_and(|it| it == "scene") {
                 out.push(path);

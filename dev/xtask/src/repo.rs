@@ -56,6 +56,6 @@ impl Repo {
 
     /// Scenes that the suite plays.
     pub(crate) fn scenes(&self) -> impl Iterator<Item = &File> {
-        self.below("scenes/", ".scene").filter(|file| !file.path.starts_with("scenes/known/"))
+        self.below("scenes/", ".scene")
     }
 }
