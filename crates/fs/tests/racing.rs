@@ -59,6 +59,15 @@ fn eight_writers_lose_nothing_in_memory() {
     append_from_threads(&[&memory], Path::new("/root/log"), 8, 50);
 }
 
+/// Stops the other thread however the test ends.
+struct StopOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 #[test]
 fn a_swapped_link_never_leads_outside() {
     let rig = Rig::new();
@@ -79,6 +88,8 @@ fn a_swapped_link_never_leads_outside() {
                 std::thread::sleep(std::time::Duration::from_micros(100));
             }
         });
+        // A failed assertion must end the test, not wait for the other thread.
+        let _ends = StopOnDrop(&stop);
         let mut written = 0;
         let mut rounds = 0;
         while rounds < 300 || (written == 0 && rounds < 10_000) {
@@ -95,7 +106,6 @@ fn a_swapped_link_never_leads_outside() {
                 ),
             }
         }
-        stop.store(true, Ordering::Relaxed);
         assert!(written > 0);
     });
     assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 1);

@@ -101,6 +101,7 @@ impl Plan<'_> {
         match result {
             Ok(()) => Ok(Method::Created),
             Err(Errno::EXIST) => Err(fault::raced(path, "was created meanwhile")),
+            Err(Errno::NOENT) => Err(fault::raced(path, "lost its folder")),
             Err(errno) => Err(fault::os("create", path, errno)),
         }
     }

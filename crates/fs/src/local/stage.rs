@@ -131,6 +131,10 @@ impl<'a> Plan<'a> {
 
 /// An error while writing, with the numbers if the disk is full.
 pub(super) fn failed_write(folder: &Folder<'_>, entry: &Entry<'_>, doing: &str, errno: Errno) -> Error {
+    if errno == Errno::NOENT {
+        // The folder is open: only one that was removed since has no room for a name.
+        return fault::raced(entry.path(), "lost its folder");
+    }
     let error = fault::os(doing, entry.path(), errno);
     let needed = temp::length(entry.draft.pieces);
     match rustix::fs::fstatvfs(&folder.fd) {
