@@ -134,6 +134,7 @@ fn a_user_who_saves_by_rename_loses_nothing() {
             }
             edits
         });
+        let _ends = StopOnDrop(&stop);
         for round in 1..=150 {
             let text = format!("user {round}");
             let temp = rig.path("saving");
