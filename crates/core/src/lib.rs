@@ -27,7 +27,10 @@ pub use error::{Error, Result};
 pub use find::{Found, Hit, TextEdit, Tier, find};
 pub use lines::LineIndex;
 pub use merge::merge_with_markers;
-pub use op::{Anchors, Ask, FileRequest, Find, Locator, Matching, Op, Order, Pick, Request, Settings, reading_of};
+pub use op::{
+    Anchors, Ask, BinaryChange, BinaryHow, FileMode, FileRequest, Find, Hunk, HunkLine, LineKind, Locator, Matching,
+    NewFile, Op, Order, Pick, Request, Settings, reading_of,
+};
 pub use resolve::{Outcome, Resolved, not_blank, resolve};
 pub use snapshot::{LineEnd, LineEnds, Snapshot};
 pub use span::Span;

@@ -66,8 +66,79 @@ pub enum Locator {
     Find(Find),
     /// Whole lines from one line of text to another: the line-anchor edit.
     Anchors(Anchors),
+    /// Whole lines, some of which stay: one hunk of a patch. [`Op::text`] holds its new side.
+    Hunk(Box<Hunk>),
     /// Bytes of the reading, for callers that already know.
     Exactly(Span),
+}
+
+/// What a line of a hunk is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LineKind {
+    /// It stays.
+    Context,
+    /// It goes away; it must really be there.
+    Removed,
+    /// It is new.
+    Added,
+    /// It has no mark at all: context that lost it, if the file has this line there.
+    Bare,
+}
+
+/// One line of a hunk, without its mark and its line end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HunkLine {
+    /// What it is.
+    pub kind: LineKind,
+    /// Its text.
+    pub text: String,
+}
+
+/// One hunk of a patch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hunk {
+    /// In order.
+    pub lines: Vec<HunkLine>,
+    /// Lines below which the place lies, outermost first: what a Codex patch writes after `@@`. Each of them must be there.
+    pub scopes: Vec<String>,
+    /// The name of the function or section around the place, as a unified diff writes it behind the second `@@`: a hint.
+    pub section: Option<String>,
+    /// 1-based number of its first old line, as the header says it; without old lines, of the line it follows (0: the
+    /// beginning). A hint.
+    pub first: Option<usize>,
+    /// It reaches the end of the file.
+    pub at_end: bool,
+    /// Whether the last old and the last new line are said to have no line end.
+    pub open: (bool, bool),
+    /// 1-based line of the input on which it begins.
+    pub said_at: usize,
+}
+
+impl Hunk {
+    /// The old side (context and removed lines), every line ended.
+    pub fn old(&self) -> String {
+        self.side(LineKind::Added)
+    }
+
+    /// The new side (context and added lines), every line ended.
+    pub fn new(&self) -> String {
+        self.side(LineKind::Removed)
+    }
+
+    fn side(&self, without: LineKind) -> String {
+        let mut out = String::new();
+        for line in self.lines.iter().filter(|line| line.kind != without) {
+            out.push_str(&line.text);
+            out.push('\n');
+        }
+        out
+    }
+
+    /// The operation it stands for.
+    pub fn into_op(self) -> Op {
+        let text = self.new();
+        Op { at: Locator::Hunk(Box::new(self)), text }
+    }
 }
 
 /// One thing the caller asked for: put `text` in place of what `at` points to.
@@ -104,6 +175,70 @@ pub enum Ask {
     },
     /// Make this its whole text; creates it if missing.
     Write(String),
+    /// Create it; something that is there already is replaced only when the call says so.
+    Create(NewFile),
+    /// Remove it.
+    Delete {
+        /// All of its text, where the patch says it: it must be that and nothing more.
+        text: Option<String>,
+    },
+    /// Give it, edited by `ops` (none: as it is), another path.
+    Move {
+        /// The new path.
+        to: String,
+        /// In the order of the call.
+        ops: Vec<Op>,
+    },
+    /// Put a copy of it, edited by `ops`, at another path.
+    Copy {
+        /// The path of the copy.
+        to: String,
+        /// In the order of the call.
+        ops: Vec<Op>,
+    },
+    /// Change its bytes: a GIT binary patch.
+    Binary(BinaryChange),
+}
+
+/// What a new file holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NewFile {
+    /// Text, exactly as given.
+    Text(String),
+    /// Bytes.
+    Bytes(Vec<u8>),
+    /// It is a symbolic link to this.
+    Link(String),
+}
+
+/// A change of bytes, already decompressed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BinaryChange {
+    /// The file's object id before, in lower-case hexadecimal digits (SHA-1, or SHA-256 in full length); shortened ids are
+    /// a prefix. `None` where the patch does not say it.
+    pub before: Option<String>,
+    /// The object id after.
+    pub after: Option<String>,
+    /// How the new bytes come about.
+    pub how: BinaryHow,
+}
+
+/// How the bytes of a [`BinaryChange`] come about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BinaryHow {
+    /// They are these.
+    Literal(Vec<u8>),
+    /// By git's delta (copy and insert instructions, see gitformat-pack) from the old bytes.
+    Delta(Vec<u8>),
+}
+
+/// The permission a patch gives to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileMode {
+    /// 100644
+    Regular,
+    /// 100755
+    Executable,
 }
 
 /// What a call asks of one file.
@@ -111,10 +246,22 @@ pub enum Ask {
 pub struct FileRequest {
     /// The path as the caller gave it.
     pub path: String,
+    /// Other paths that may be meant, best first, when nothing is at `path`: names before prefixes were taken off, the
+    /// other side's name of a diff.
+    pub also: Vec<String>,
     /// The version the caller was looking at, where the call names one.
     pub base: Option<Tag>,
+    /// The permission the file shall have; `None`: as it is.
+    pub mode: Option<FileMode>,
     /// What to do.
     pub ask: Ask,
+}
+
+impl FileRequest {
+    /// Asks this of the file at this path, and nothing beside.
+    pub fn new(path: impl Into<String>, ask: Ask) -> FileRequest {
+        FileRequest { path: path.into(), also: Vec::new(), base: None, mode: None, ask }
+    }
 }
 
 /// Everything one call asks for.

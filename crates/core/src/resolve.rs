@@ -230,6 +230,7 @@ fn place(base: &Snapshot, op: &Op, index: u32, settings: Settings) -> Result<Pla
         Locator::Blank => return Err(not_blank(base)),
         Locator::Find(find) => find::find(base, find, &op.text, settings)?,
         Locator::Anchors(anchors) => find::between(base, anchors, &op.text, settings)?,
+        Locator::Hunk(_) => return Err(Error::new(Code::CallInvalid, "This engine cannot place hunks yet.")),
     };
     let mut splices = Vec::new();
     for hit in &found.hits {

@@ -111,7 +111,7 @@ fn chosen(name: Option<&str>, text: &str) -> Result<&'static dyn Format> {
             Error::new(Code::CallInvalid, format!("`{name}` is not a text format."))
                 .next(format!("Use one of: {}.", names()))
         }),
-        None => formats::textual().find(|format| format.recognises(text)).ok_or_else(|| {
+        None => formats::textual().find(|format| !format.claims(text).is_empty()).ok_or_else(|| {
             Error::new(Code::EditUnparsable, "The text is in none of the formats that apply knows.")
                 .next(format!("Write it as one of: {}; or name the format.", names()))
         }),

@@ -39,6 +39,7 @@ impl Format for LineAnchors {
             schema: Some(|| schemars::schema_for!(Args)),
             key: "start_line_text",
             example: r#"{"file_path": "/src/main.rs", "start_line_text": "fn main() {", "end_line_text": "}", "new_text": "fn main() {\n    run();\n}"}"#,
+            grammar: None,
         }
     }
 
@@ -54,7 +55,7 @@ impl Format for LineAnchors {
         }
         let op = Op { at: Locator::Anchors(Anchors { first, last, line, at }), text: reading_of(&new_text) };
         let ask = Ask::Edit { ops: vec![op], order: Order::Together };
-        Ok(Request { files: vec![FileRequest { path: file_path, base: None, ask }], notes: Vec::new() })
+        Ok(Request { files: vec![FileRequest::new(file_path, ask)], notes: Vec::new() })
     }
 }
 

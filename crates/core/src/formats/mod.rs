@@ -4,6 +4,7 @@ pub mod line_anchors;
 pub mod multi_edit;
 pub mod replace;
 pub mod search_replace;
+pub mod stream;
 pub mod write;
 
 use crate::code::Code;
@@ -12,6 +13,8 @@ use crate::op::Request;
 use schemars::Schema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use std::ops::Range;
+use stream::{Machine, Manner};
 
 /// What a format reads.
 #[derive(Clone, Debug)]
@@ -36,6 +39,8 @@ pub struct Spec {
     pub key: &'static str,
     /// An input that parses, for documentation and tests.
     pub example: &'static str,
+    /// Its grammar in Lark's notation, for constrained decoding, where it has one.
+    pub grammar: Option<&'static str>,
 }
 
 /// One edit syntax: from input to operations, without seeing a file.
@@ -43,9 +48,15 @@ pub trait Format: Sync {
     /// What is known of it.
     fn spec(&self) -> &'static Spec;
 
-    /// True when a text is surely meant in this format; formats that are JSON never are.
-    fn recognises(&self, _text: &str) -> bool {
-        false
+    /// The stretches of a text (zero-based lines) that are surely meant in this format, from their first to their last
+    /// line; formats that are JSON claim none. Linear in the text.
+    fn claims(&self, _text: &str) -> Vec<Range<usize>> {
+        Vec::new()
+    }
+
+    /// The parser of a text format.
+    fn machine(&self, _manner: &Manner) -> Option<Box<dyn Machine>> {
+        None
     }
 
     /// Reads an input.

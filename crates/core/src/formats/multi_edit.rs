@@ -101,13 +101,14 @@ impl Format for MultiEdit {
             schema: Some(|| schemars::schema_for!(Args)),
             key: "edits",
             example: r#"{"file_path": "/src/main.rs", "edits": [{"old_string": "a", "new_string": "b"}], "order": "together"}"#,
+            grammar: None,
         }
     }
 
     fn parse(&self, input: Input) -> Result<Request> {
         let Args { file_path, edits, order } = super::from_json(input)?;
         let ask = Ask::Edit { ops: to_ops(&edits)?, order: order.into() };
-        Ok(Request { files: vec![FileRequest { path: file_path, base: None, ask }], notes: Vec::new() })
+        Ok(Request { files: vec![FileRequest::new(file_path, ask)], notes: Vec::new() })
     }
 }
 

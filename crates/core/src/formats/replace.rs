@@ -82,6 +82,7 @@ impl Format for Replace {
             schema: Some(|| super::path_and(schemars::schema_for!(Replacement))),
             key: "old_string",
             example: r#"{"file_path": "/src/main.rs", "old_string": "let x = 1;", "new_string": "let x = 2;"}"#,
+            grammar: None,
         }
     }
 
@@ -89,7 +90,7 @@ impl Format for Replace {
         let (file_path, edit): (String, Replacement) = super::with_path(input)?;
         let op = edit.to_op()?;
         let ask = Ask::Edit { ops: vec![op], order: Order::Together };
-        Ok(Request { files: vec![FileRequest { path: file_path, base: None, ask }], notes: Vec::new() })
+        Ok(Request { files: vec![FileRequest::new(file_path, ask)], notes: Vec::new() })
     }
 }
 

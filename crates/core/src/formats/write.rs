@@ -28,15 +28,13 @@ impl Format for Write {
             schema: Some(|| schemars::schema_for!(Args)),
             key: "content",
             example: r#"{"file_path": "/src/main.rs", "content": "fn main() {}\n"}"#,
+            grammar: None,
         }
     }
 
     fn parse(&self, input: Input) -> Result<Request> {
         let Args { file_path, content } = super::from_json(input)?;
-        Ok(Request {
-            files: vec![FileRequest { path: file_path, base: None, ask: Ask::Write(content) }],
-            notes: Vec::new(),
-        })
+        Ok(Request { files: vec![FileRequest::new(file_path, Ask::Write(content))], notes: Vec::new() })
     }
 }
 

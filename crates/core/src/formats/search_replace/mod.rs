@@ -16,6 +16,7 @@ use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::op::{Ask, FileRequest, Find, Locator, Op, Order, Pick, Request, reading_of};
 use std::collections::HashMap;
+use std::ops::Range;
 
 pub use blocks::{Block, Blocks, read};
 
@@ -49,11 +50,13 @@ impl Format for SearchReplace {
             schema: None,
             key: "",
             example: "src/main.rs\n<<<<<<< SEARCH\nlet x = 1;\n=======\nlet x = 2;\n>>>>>>> REPLACE\n",
+            grammar: None,
         }
     }
 
-    fn recognises(&self, text: &str) -> bool {
-        text.lines().any(|line| marker::open(line).is_some() || tags::open(line).is_some())
+    fn claims(&self, text: &str) -> Vec<Range<usize>> {
+        let opens = |line: &str| marker::open(line).is_some() || tags::open(line).is_some();
+        text.lines().enumerate().filter(|(_, line)| opens(line)).map(|(at, _)| at..at + 1).collect()
     }
 
     fn parse(&self, input: Input) -> Result<Request> {
@@ -82,7 +85,7 @@ impl Format for SearchReplace {
             }
             files[at].1.push(op);
         }
-        let file = |(path, ops)| FileRequest { path, base: None, ask: Ask::Edit { ops, order: Order::AsNeeded } };
+        let file = |(path, ops)| FileRequest::new(path, Ask::Edit { ops, order: Order::AsNeeded });
         Ok(Request { files: files.into_iter().map(file).collect(), notes })
     }
 }
