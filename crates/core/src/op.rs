@@ -116,12 +116,12 @@ pub struct Hunk {
 
 impl Hunk {
     /// The old side (context and removed lines), every line ended.
-    pub fn old(&self) -> String {
+    pub fn old_text(&self) -> String {
         self.side(LineKind::Added)
     }
 
     /// The new side (context and added lines), every line ended.
-    pub fn new(&self) -> String {
+    pub fn new_text(&self) -> String {
         self.side(LineKind::Removed)
     }
 
@@ -136,7 +136,7 @@ impl Hunk {
 
     /// The operation it stands for.
     pub fn into_op(self) -> Op {
-        let text = self.new();
+        let text = self.new_text();
         Op { at: Locator::Hunk(Box::new(self)), text }
     }
 }
