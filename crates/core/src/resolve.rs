@@ -5,9 +5,9 @@ use crate::code::Code;
 use crate::conflict;
 use crate::diff;
 use crate::error::{Error, Result};
-use crate::find::{self, Found, Hit, TextEdit, Tier};
+use crate::find::{self, Found, Hit, Index, TextEdit, Tier};
 use crate::marks;
-use crate::op::{Locator, Op, Order, Settings};
+use crate::op::{Hunk, Locator, Op, Order, Settings};
 use crate::snapshot::Snapshot;
 use crate::span::Span;
 
@@ -96,7 +96,7 @@ fn together(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved>
                 }
                 outcomes.push(outcome);
             }
-            Err(error) => failed.push(named(error, index, ops.len())),
+            Err(error) => failed.push(named(error, (index, &ops[index]), ops.len())),
         }
     }
     let failed = tolerated(failed, ops.len(), settings)?;
@@ -109,10 +109,18 @@ fn together(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved>
 
 /// Finds the places of all operations; stops after [`FAILURES`], because each one costs a search for what is near.
 fn place_all(base: &Snapshot, ops: &[Op], settings: Settings) -> Vec<Result<Placed>> {
+    let shared = Index::new(base);
+    let mut hunks = hunks_placed(&shared, ops, settings);
     let mut failures = 0;
     let mut placed = Vec::with_capacity(ops.len());
-    for (index, op) in ops.iter().enumerate() {
-        let one = place(base, op, number(index), settings);
+    for (nth, op) in ops.iter().enumerate() {
+        let one = match &op.at {
+            Locator::Hunk(_) => hunks
+                .next()
+                .unwrap_or_else(|| Err(Error::new(Code::InternalBug, "A hunk was lost.")))
+                .and_then(|found| lowered(base, found, number(nth))),
+            _ => place(&shared, op, number(nth), settings),
+        };
         failures += usize::from(one.is_err());
         placed.push(one);
         if failures == FAILURES {
@@ -120,6 +128,13 @@ fn place_all(base: &Snapshot, ops: &[Op], settings: Settings) -> Vec<Result<Plac
         }
     }
     placed
+}
+
+/// The places of all hunks, which are looked for together.
+fn hunks_placed(index: &Index<'_>, ops: &[Op], settings: Settings) -> std::vec::IntoIter<Result<Found>> {
+    let hunks: Vec<&Hunk> =
+        ops.iter().filter_map(|op| if let Locator::Hunk(hunk) = &op.at { Some(&**hunk) } else { None }).collect();
+    find::hunk::place_all(index, &hunks, settings).into_iter()
 }
 
 /// Failures are an error, unless the call accepts that a part is left out and there is another part.
@@ -150,7 +165,7 @@ fn in_turn(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved> 
     let mut middle = base.clone();
     let (mut failed, mut outcomes) = (Vec::new(), Vec::with_capacity(ops.len()));
     for (index, op) in ops.iter().enumerate() {
-        let step = place(&middle, op, number(index), settings).and_then(|placed| {
+        let step = place(&Index::new(&middle), op, number(index), settings).and_then(|placed| {
             let step = ChangeSet::new(&middle, placed.splices.clone()).map_err(|it| conflict::overlaps(&it))?;
             Ok((placed, step))
         });
@@ -160,7 +175,7 @@ fn in_turn(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved> 
                 changes = changes.then(base, &step);
                 middle = Snapshot::reopen(&middle, step.apply(&middle))?;
             }
-            Err(error) => failed.push(named(error, index, ops.len())),
+            Err(error) => failed.push(named(error, (index, &ops[index]), ops.len())),
         }
         if failed.len() == FAILURES {
             break;
@@ -195,11 +210,15 @@ fn number(index: usize) -> u32 {
 }
 
 /// Says which edit of several it was.
-fn named(error: Error, index: usize, of: usize) -> Error {
+fn named(error: Error, (index, op): (usize, &Op), of: usize) -> Error {
     if of <= 1 {
         return error;
     }
-    error.prefixed(&format!("edits[{index}]: ")).op(number(index))
+    let name = match &op.at {
+        Locator::Hunk(hunk) => format!("hunk {} (line {} of the patch): ", index + 1, hunk.said_at),
+        _ => format!("edits[{index}]: "),
+    };
+    error.prefixed(&name).op(number(index))
 }
 
 fn outcome(base: &Snapshot, (index, op): (usize, &Op), placed: Placed) -> Outcome {
@@ -216,7 +235,8 @@ fn outcome(base: &Snapshot, (index, op): (usize, &Op), placed: Placed) -> Outcom
     }
 }
 
-fn place(base: &Snapshot, op: &Op, index: u32, settings: Settings) -> Result<Placed> {
+fn place(index: &Index<'_>, op: &Op, nth: u32, settings: Settings) -> Result<Placed> {
+    let base = index.base();
     let whole = Span::new(0, base.text().len());
     let literal = |span: Span| Found {
         tier: Tier::Exact,
@@ -228,15 +248,20 @@ fn place(base: &Snapshot, op: &Op, index: u32, settings: Settings) -> Result<Pla
         Locator::Exactly(span) => literal(*span),
         Locator::Blank if base.text().trim().is_empty() => literal(whole),
         Locator::Blank => return Err(not_blank(base)),
-        Locator::Find(find) => find::find(base, find, &op.text, settings)?,
-        Locator::Anchors(anchors) => find::between(base, anchors, &op.text, settings)?,
-        Locator::Hunk(_) => return Err(Error::new(Code::CallInvalid, "This engine cannot place hunks yet.")),
+        Locator::Find(find) => find::found(index, find, &op.text, settings)?,
+        Locator::Anchors(anchors) => find::between(index, anchors, &op.text, settings)?,
+        Locator::Hunk(hunk) => find::hunk::place_one(index, hunk, settings)?,
     };
+    lowered(base, found, nth)
+}
+
+/// From places to splices.
+fn lowered(base: &Snapshot, found: Found, nth: u32) -> Result<Placed> {
     let mut splices = Vec::new();
     for hit in &found.hits {
         let claim = base.raw_span(hit.span);
         for edit in &hit.edits {
-            splices.push(splice(base, edit, index)?.claiming(claim));
+            splices.push(splice(base, edit, nth)?.claiming(claim));
         }
     }
     Ok(Placed { found, splices })

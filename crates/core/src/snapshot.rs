@@ -251,7 +251,8 @@ impl Snapshot {
         }
         let replaced = &self.text().as_bytes()[span.range()];
         let mut old = memchr::memchr_iter(b'\n', replaced).map(|at| self.end_at(span.start() + at));
-        let mut end = self.line_end_near(span.start());
+        // What is put in front of a line follows the line before; what replaces something, the line that it is in.
+        let mut end = self.line_end_near(if span.is_empty() { span.start() } else { span.end() });
         let mut out = String::with_capacity(new.len() + new.len() / 16);
         for line in new.split_inclusive('\n') {
             match line.strip_suffix('\n') {

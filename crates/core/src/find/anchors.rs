@@ -10,13 +10,12 @@ use super::fold::{self, Look, is_blank};
 use super::indent::{self, IndentMap};
 use super::place::{Place, Plan};
 use super::refusal::{Reason, Refusal};
-use super::search::{Search, Trial, span_of, split};
+use super::search::{Index, Search, Trial, span_of, split};
 use super::tokens::ratio;
 use super::{Found, Hit, Tier, candidates, failure, omission};
 use crate::error::Result;
 use crate::op::{Anchors, Find, Pick, Settings};
 use crate::resolve;
-use crate::snapshot::Snapshot;
 
 /// Cells (new lines × lines of the file) that all places may cost together.
 const CELLS: usize = 8_000_000;
@@ -37,11 +36,11 @@ struct Stretch {
 /// Finds the lines between two anchors, and works out what to write so that `new` stands in their place.
 ///
 /// Errors: `match.not_found`, `match.ambiguous`, `edit.would_misindent`, `edit.omission`.
-pub(crate) fn between(base: &Snapshot, anchors: &Anchors, new: &str, settings: Settings) -> Result<Found> {
+pub(crate) fn between(index: &Index<'_>, anchors: &Anchors, new: &str, settings: Settings) -> Result<Found> {
     let old = format!("{}\n{}", anchors.first, anchors.last);
     let find = Find { line: anchors.line, at: anchors.at.clone(), ..Find::new(&old, Pick::Unique) };
     omission::check(&find, new)?;
-    let search = Search::new(base, &find, new);
+    let search = Search::new(index, &find, new);
     let refused = |refusal: &Refusal| failure::refused(&search, Tier::Drift, refusal);
     if settings.stale {
         let why = "The file changed since it was read, and anchors do not show what lies between them.";

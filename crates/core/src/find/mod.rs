@@ -10,6 +10,7 @@ mod anchors;
 mod candidates;
 mod failure;
 mod fold;
+pub(crate) mod hunk;
 mod indent;
 mod omission;
 mod place;
@@ -28,6 +29,7 @@ use crate::span::Span;
 pub(crate) use anchors::between;
 use place::Place;
 use refusal::Refusal;
+pub(crate) use search::Index;
 use search::{Search, Trial};
 
 /// A piece of a reading and the text that takes its place.
@@ -215,8 +217,13 @@ impl Row {
 ///
 /// Errors: `match.not_found`, `match.ambiguous`, `match.count`, `edit.omission`, `edit.would_misindent`.
 pub fn find(base: &Snapshot, find: &Find, new: &str, settings: Settings) -> Result<Found> {
+    found(&Index::new(base), find, new, settings)
+}
+
+/// [`find`] with what it shares with other searches in the same text.
+pub(crate) fn found(index: &Index<'_>, find: &Find, new: &str, settings: Settings) -> Result<Found> {
     omission::check(find, new)?;
-    let search = Search::new(base, find, new);
+    let search = Search::new(index, find, new);
     let mut reached = Tier::Exact;
     for row in ROWS.iter().filter(|row| row.is_open(&search, settings)) {
         reached = row.tier;

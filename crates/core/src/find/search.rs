@@ -5,36 +5,36 @@ use super::place::Place;
 use crate::op::Find;
 use crate::snapshot::Snapshot;
 use crate::span::Span;
+use core::ops::Range;
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-/// One search: a text, what is looked for, what shall stand there.
-pub(super) struct Search<'a> {
+/// What all searches in one text share, made when first asked for.
+pub(crate) struct Index<'a> {
     pub(super) base: &'a Snapshot,
-    pub(super) text: &'a str,
-    pub(super) find: &'a Find,
-    pub(super) new: &'a str,
-    /// Old and new as lines.
-    pub(super) wanted: Rc<Wanted<'a>>,
+    text: &'a str,
     lines: OnceCell<FileLines>,
     loose: OnceCell<Vec<u64>>,
     close: OnceCell<Vec<u64>>,
-    windows: OnceCell<Vec<usize>>,
+    table: OnceCell<LineTable>,
 }
 
-impl<'a> Search<'a> {
-    pub(super) fn new(base: &'a Snapshot, find: &'a Find, new: &'a str) -> Search<'a> {
-        Search {
+impl<'a> Index<'a> {
+    /// The index of a snapshot; nothing is read yet.
+    pub(crate) fn new(base: &'a Snapshot) -> Index<'a> {
+        Index {
             base,
             text: base.text(),
-            find,
-            new,
-            wanted: Rc::new(Wanted { old: split(&find.old), new: split(new) }),
             lines: OnceCell::new(),
             loose: OnceCell::new(),
             close: OnceCell::new(),
-            windows: OnceCell::new(),
+            table: OnceCell::new(),
         }
+    }
+
+    /// The snapshot.
+    pub(crate) fn base(&self) -> &'a Snapshot {
+        self.base
     }
 
     /// The lines of the file.
@@ -47,18 +47,63 @@ impl<'a> Search<'a> {
         self.lines().line(self.text, at)
     }
 
-    /// Keys of all lines under the look that forgives most: a window without equal keys fits at no tier.
+    /// Where each line stands, by its exact text.
+    pub(super) fn table(&self) -> &LineTable {
+        self.table.get_or_init(|| LineTable::new((0..self.lines().count()).map(|at| self.line(at))))
+    }
+
+    /// See [`Search::loose_keys`].
     pub(super) fn loose_keys(&self) -> &[u64] {
         self.loose.get_or_init(|| self.keys(Look::Runs))
     }
 
-    /// Keys of all lines, blank runs counted.
-    pub(super) fn close_keys(&self) -> &[u64] {
-        self.close.get_or_init(|| self.keys(Look::Trimmed))
-    }
-
     fn keys(&self, look: Look) -> Vec<u64> {
         (0..self.lines().count()).map(|at| fold::key(self.line(at), look)).collect()
+    }
+}
+
+/// One search: a text, what is looked for, what shall stand there.
+pub(super) struct Search<'a> {
+    pub(super) index: &'a Index<'a>,
+    pub(super) base: &'a Snapshot,
+    pub(super) text: &'a str,
+    pub(super) find: &'a Find,
+    pub(super) new: &'a str,
+    /// Old and new as lines.
+    pub(super) wanted: Rc<Wanted<'a>>,
+    windows: OnceCell<Vec<usize>>,
+}
+
+impl<'a> Search<'a> {
+    pub(super) fn new(index: &'a Index<'a>, find: &'a Find, new: &'a str) -> Search<'a> {
+        let wanted = Wanted { old: split(&find.old), new: split(new), changes: None };
+        Search::wanting(index, find, new, wanted)
+    }
+
+    /// A search for lines of which it is known what changes.
+    pub(super) fn wanting(index: &'a Index<'a>, find: &'a Find, new: &'a str, wanted: Wanted<'a>) -> Search<'a> {
+        let (base, text) = (index.base, index.text);
+        Search { index, base, text, find, new, wanted: Rc::new(wanted), windows: OnceCell::new() }
+    }
+
+    /// The lines of the file.
+    pub(super) fn lines(&self) -> &'a FileLines {
+        self.index.lines()
+    }
+
+    /// One line of the file, zero-based, without its line end.
+    pub(super) fn line(&self, at: usize) -> &'a str {
+        self.index.line(at)
+    }
+
+    /// Keys of all lines under the look that forgives most: a window without equal keys fits at no tier.
+    pub(super) fn loose_keys(&self) -> &'a [u64] {
+        self.index.loose_keys()
+    }
+
+    /// Keys of all lines, blank runs counted.
+    pub(super) fn close_keys(&self) -> &'a [u64] {
+        self.index.close.get_or_init(|| self.index.keys(Look::Trimmed))
     }
 
     /// [`Search::windows`] of old as it is.
@@ -78,6 +123,8 @@ impl<'a> Search<'a> {
 pub(super) struct Wanted<'a> {
     pub(super) old: Vec<&'a str>,
     pub(super) new: Vec<&'a str>,
+    /// Which lines of old become which of new, where the caller said it; `None`: as a comparison shows.
+    pub(super) changes: Option<Vec<(Range<usize>, Range<usize>)>>,
 }
 
 impl Wanted<'_> {
@@ -131,6 +178,11 @@ impl FileLines {
         self.starts.len() - 1
     }
 
+    /// The zero-based line that begins at, or holds, this offset.
+    pub(super) fn at(&self, offset: usize) -> usize {
+        self.starts.partition_point(|&start| start <= offset).saturating_sub(1).min(self.count().saturating_sub(1))
+    }
+
     fn line<'t>(&self, text: &'t str, at: usize) -> &'t str {
         &text[self.starts[at]..self.end(at)]
     }
@@ -149,6 +201,58 @@ impl FileLines {
     pub(super) fn is_open(&self, at: usize) -> bool {
         self.open && at.wrapping_add(1) == self.count()
     }
+}
+
+/// Where each line of a text stands, by a hash of its exact text: chains through two flat arrays.
+pub(super) struct LineTable {
+    keys: Vec<u64>,
+    /// For every bucket the first line in it, plus one.
+    heads: Vec<u32>,
+    /// For every line the next one of its bucket, plus one.
+    next: Vec<u32>,
+}
+
+impl LineTable {
+    fn new<'t>(lines: impl Iterator<Item = &'t str>) -> LineTable {
+        let keys: Vec<u64> = lines.map(exact_key).collect();
+        let mut table = LineTable {
+            heads: vec![0; (keys.len() * 2).next_power_of_two()],
+            next: vec![0; keys.len()],
+            keys: Vec::new(),
+        };
+        // From the last line on, so that chains are in the order of the text.
+        for (at, &key) in keys.iter().enumerate().rev() {
+            let bucket = table.bucket(key);
+            table.next[at] = table.heads[bucket];
+            table.heads[bucket] = u32::try_from(at + 1).unwrap_or(0);
+        }
+        table.keys = keys;
+        table
+    }
+
+    fn bucket(&self, key: u64) -> usize {
+        usize::try_from(key).unwrap_or(0) & (self.heads.len() - 1)
+    }
+
+    /// The lines (zero-based, in order) with the hash of this one.
+    pub(super) fn lines_like(&self, line: &str) -> impl Iterator<Item = usize> {
+        let key = exact_key(line);
+        let mut at = self.heads[self.bucket(key)];
+        core::iter::from_fn(move || {
+            while at > 0 {
+                let line = at as usize - 1;
+                at = self.next[line];
+                if self.keys[line] == key {
+                    return Some(line);
+                }
+            }
+            None
+        })
+    }
+}
+
+fn exact_key(line: &str) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(line.as_bytes())
 }
 
 /// What a tier found.

@@ -72,9 +72,9 @@ impl<'s, 'a> Window<'s, 'a> {
 
 /// What has to be written so that the change from old to new happens in the window.
 pub(super) fn write(window: &Window<'_, '_>, indent: &IndentMap, runs: bool) -> Result<Vec<TextEdit>, Refusal> {
-    let Wanted { old, new } = window.wanted;
+    let Wanted { old, new, changes: said } = window.wanted;
     let mut out = Vec::new();
-    for (from, to) in changes(old, new) {
+    for (from, to) in said.clone().unwrap_or_else(|| changes(old, new)) {
         let lines = changed_lines(window, from.clone())?;
         let partners = pair_up(&old[from.clone()], &new[to.clone()]);
         let fresh = fresh_lines(window, from.clone(), to, &partners, indent, runs)?;
@@ -152,7 +152,7 @@ fn fresh_lines(
     indent: &IndentMap,
     runs: bool,
 ) -> Result<Vec<String>, Refusal> {
-    let Wanted { old, new } = window.wanted;
+    let Wanted { old, new, .. } = window.wanted;
     let differs = |at: usize| {
         window.partner_text(at).is_some_and(|file| file.trim_matches(BLANKS) != old[at].trim_matches(BLANKS))
     };

@@ -13,15 +13,15 @@ const LINES: usize = 2_000;
 const WIDTH: usize = 300;
 
 /// How old differs from the place.
-pub(super) struct Difference {
+pub(in crate::find) struct Difference {
     /// One of a few words for programs.
-    pub(super) class: &'static str,
+    pub(in crate::find) class: &'static str,
     /// Sentences and lines for a model.
-    pub(super) words: String,
+    pub(in crate::find) words: String,
 }
 
 /// What differs first between old and the place.
-pub(super) fn first(search: &Search<'_>, nearest: &Nearest) -> Option<Difference> {
+pub(in crate::find) fn first(search: &Search<'_>, nearest: &Nearest) -> Option<Difference> {
     let old: Vec<&str> = search.wanted.old.iter().take(LINES).copied().collect();
     let file: Vec<&str> = nearest.lines.clone().take(LINES).map(|at| search.line(at)).collect();
     let Some((from, to)) = diff::line_hunks(&old, &file).into_iter().next() else {

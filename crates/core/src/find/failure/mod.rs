@@ -1,8 +1,8 @@
 //! What to say when the text is not found, found too often, or found and not edited. One shape: the seed's wording
 //! first, then evidence with line numbers, then a call that would work; the same as facts for programs.
 
-mod difference;
-mod nearest;
+pub(super) mod difference;
+pub(super) mod nearest;
 mod places;
 
 use super::place::Place;

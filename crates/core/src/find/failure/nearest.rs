@@ -22,7 +22,7 @@ const RATED: usize = 6;
 const LINES: usize = 2_000;
 
 /// What a search for similar text found.
-pub(super) enum Sought {
+pub(in crate::find) enum Sought {
     Place(Nearest),
     Nothing,
     TooLarge,
@@ -30,15 +30,15 @@ pub(super) enum Sought {
 
 /// Lines of the file and how alike they are to old.
 #[derive(Clone, Debug)]
-pub(super) struct Nearest {
+pub(in crate::find) struct Nearest {
     /// Zero-based.
-    pub(super) lines: Range<usize>,
+    pub(in crate::find) lines: Range<usize>,
     /// 0 to 1.
-    pub(super) likeness: f64,
+    pub(in crate::find) likeness: f64,
 }
 
 /// The most similar lines of the file.
-pub(super) fn nearest(search: &Search<'_>) -> Sought {
+pub(in crate::find) fn nearest(search: &Search<'_>) -> Sought {
     let Wanted { old, .. } = &*search.wanted;
     let count = search.lines().count();
     if count == 0 || !search.wanted.has_text() {
@@ -147,7 +147,7 @@ impl Pairs {
 }
 
 /// How alike lines of the file are to old: by weight, lines in order, changed lines by what they share.
-pub(super) fn rated(search: &Search<'_>, lines: Range<usize>) -> Nearest {
+pub(in crate::find) fn rated(search: &Search<'_>, lines: Range<usize>) -> Nearest {
     let old = &search.wanted.old;
     let trimmed = |line: &'_ str| fold::form(line, Look::Runs).into_owned();
     let a: Vec<String> = old.iter().take(LINES).map(|line| trimmed(line)).collect();
@@ -166,7 +166,7 @@ pub(super) fn rated(search: &Search<'_>, lines: Range<usize>) -> Nearest {
 }
 
 /// How alike two lines are: shared tokens or shared pairs of bytes, whichever is more.
-pub(super) fn line_likeness(a: &str, b: &str) -> f64 {
+pub(in crate::find) fn line_likeness(a: &str, b: &str) -> f64 {
     if a == b {
         return 1.0;
     }

@@ -39,7 +39,7 @@ pub(super) fn trimmed<'a>(wanted: &Wanted<'a>) -> Option<Wanted<'a>> {
     for _ in 0..trail {
         new = new.split_last().filter(|(line, _)| is_blank(line)).map_or(new, |(_, rest)| rest);
     }
-    Some(Wanted { old: wanted.old[first..=last].to_vec(), new: new.to_vec() })
+    Some(Wanted { old: wanted.old[first..=last].to_vec(), new: new.to_vec(), changes: None })
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::find::transplant::{self, Window};
 use std::rc::Rc;
 
 pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
-    let Wanted { old, new } = &*search.wanted;
+    let Wanted { old, new, .. } = &*search.wanted;
     let marks: Vec<&str> = old.iter().filter(|line| is_elision(line)).map(|line| line.trim()).collect();
     if marks.is_empty() {
         return Ok(Trial::default());
@@ -30,7 +30,7 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
     let mut edits = Vec::new();
     let (mut from, mut first) = (0, None);
     for (old, new) in old.into_iter().zip(new) {
-        let wanted = Rc::new(Wanted { old, new });
+        let wanted = Rc::new(Wanted { old, new, changes: None });
         let at = unique(search, &wanted)?;
         if at < from {
             return Err(refused("the pieces between the elision lines are in another order in the file"));

@@ -26,7 +26,7 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
     };
     for &pad in pads {
         let text = new.as_ref().map_or(Vec::new(), |new| new.lines(pad));
-        let wanted = Wanted { old: old.lines(pad), new: text };
+        let wanted = Wanted { old: old.lines(pad), new: text, changes: None };
         let edges = edges::trimmed(&wanted);
         for wanted in [Some(wanted), edges].into_iter().flatten() {
             let windows = search.windows(&wanted.old);

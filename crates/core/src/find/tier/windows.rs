@@ -43,7 +43,7 @@ pub(super) fn run<'a>(search: &Search<'a>, rule: &Rule) -> Result<Trial<'a>, Ref
 }
 
 /// The trial of one rule on these windows.
-pub(super) fn trial<'a>(
+pub(in crate::find) fn trial<'a>(
     search: &Search<'a>,
     wanted: &Rc<Wanted<'a>>,
     windows: &[usize],

@@ -1,0 +1,134 @@
+//! Choosing among the places of a hunk: by the section it names, by the numbers of its header, by the order of the hunks.
+//! Each may only choose one place for certain; else the hunk stays a question.
+
+use super::{Sought, scope};
+use crate::error::Result;
+use crate::find::search::Index;
+use crate::op::Hunk;
+
+/// Rounds: a hunk that was placed may tell where another one is.
+const ROUNDS: usize = 8;
+/// A nearest place is chosen if every other one is so many times as far.
+const FARTHER: usize = 3;
+
+/// Leaves one place to every hunk for which something chooses one.
+pub(super) fn choose(index: &Index<'_>, hunks: &[&Hunk], sought: &mut [Result<Sought>]) {
+    let open = |sought: &[Result<Sought>]| sought.iter().flatten().filter(|it| it.candidates.len() > 1).count();
+    by_section(index, hunks, sought);
+    for _ in 0..ROUNDS {
+        let before = open(sought);
+        if before == 0 {
+            return;
+        }
+        by_number(hunks, sought, |distances| distances.iter().position(|&it| it == 0));
+        by_order(sought);
+        by_number(hunks, sought, nearest);
+        if open(sought) == before {
+            return;
+        }
+    }
+}
+
+/// Keeps one place and says why.
+fn keep(sought: &mut Sought, at: usize, why: &str) {
+    let of = sought.candidates.len();
+    let chosen = sought.candidates.swap_remove(at);
+    sought.notes.push(format!("Of {of} places the one at line {} was chosen, by {why}.", chosen.lines.start + 1));
+    sought.candidates = vec![chosen];
+}
+
+/// The hunks that fit in several places.
+fn several<'a>(
+    hunks: &'a [&Hunk],
+    sought: &'a mut [Result<Sought>],
+) -> impl Iterator<Item = (usize, &'a Hunk, &'a mut Sought)> {
+    hunks.iter().zip(sought).enumerate().filter_map(|(nth, (hunk, sought))| {
+        sought.as_mut().ok().filter(|it| it.candidates.len() > 1).map(|it| (nth, *hunk, it))
+    })
+}
+
+/// The only place, or the only places, in the section that the header names.
+fn by_section(index: &Index<'_>, hunks: &[&Hunk], sought: &mut [Result<Sought>]) {
+    for (_, hunk, sought) in several(hunks, sought) {
+        let Some(name) = &hunk.section else { continue };
+        let sections = scope::sections(index, name);
+        let inside = |first: usize| sections.iter().any(|it| it.block.contains(&first) || it.line == first);
+        let within: Vec<usize> =
+            (0..sought.candidates.len()).filter(|&at| inside(sought.candidates[at].lines.start)).collect();
+        match &*within {
+            [] => {}
+            [at] => keep(sought, *at, &format!("the section name `{name}`")),
+            _ => sought.candidates.retain(|it| inside(it.lines.start)),
+        }
+    }
+}
+
+/// By the number in the header, corrected by how far off the hunk before was: `pick` gets the distances.
+fn by_number(hunks: &[&Hunk], sought: &mut [Result<Sought>], pick: impl Fn(&[usize]) -> Option<usize>) {
+    let offsets = offsets(hunks, sought);
+    for (nth, hunk, sought) in several(hunks, sought) {
+        // "Line 1" is what stands there when nobody counted.
+        let Some(said) = hunk.first.filter(|&said| said > 1 || sought.candidates[0].lines.start == 0) else { continue };
+        let Some(expected) = said.checked_add_signed(offsets[nth]) else { continue };
+        let distances: Vec<usize> =
+            sought.candidates.iter().map(|it| (it.lines.start + 1).abs_diff(expected)).collect();
+        if let Some(at) = pick(&distances) {
+            keep(sought, at, &format!("the line number {said} in its header"));
+        }
+    }
+}
+
+/// How far off the numbers of the nearest placed hunk before each one are.
+fn offsets(hunks: &[&Hunk], sought: &[Result<Sought>]) -> Vec<isize> {
+    let mut offset = 0;
+    let mut out = Vec::with_capacity(hunks.len());
+    for (hunk, sought) in hunks.iter().zip(sought) {
+        out.push(offset);
+        if let (Some(said), Ok(Sought { candidates, .. })) = (hunk.first, sought)
+            && let [one] = &**candidates
+            && !one.lines.is_empty()
+        {
+            offset = (one.lines.start + 1).cast_signed().saturating_sub(said.cast_signed());
+        }
+    }
+    out
+}
+
+/// The nearest one, if it is near beyond doubt.
+fn nearest(distances: &[usize]) -> Option<usize> {
+    let (at, least) = distances.iter().copied().enumerate().min_by_key(|&(_, it)| it)?;
+    let others = distances.iter().enumerate().filter(|&(other, _)| other != at);
+    others.min_by_key(|&(_, it)| it).is_some_and(|(_, &next)| next >= (least * FARTHER).max(1)).then_some(at)
+}
+
+/// By the order of the hunks, if there is just one way to give each a place below the one before it.
+fn by_order(sought: &mut [Result<Sought>]) {
+    let starts: Option<Vec<Vec<usize>>> = sought
+        .iter()
+        .map(|it| it.as_ref().ok().map(|it| it.candidates.iter().map(|it| it.lines.start).collect()))
+        .collect();
+    // A hunk that is nowhere leaves the order open.
+    let Some(starts) = starts else { return };
+    let mut first = Vec::with_capacity(starts.len());
+    let mut from = 0;
+    for places in &starts {
+        let Some(&at) = places.iter().find(|&&at| at >= from) else { return };
+        first.push(at);
+        from = at + 1;
+    }
+    let mut last = vec![0; starts.len()];
+    let mut to = usize::MAX;
+    for (nth, places) in starts.iter().enumerate().rev() {
+        let Some(&at) = places.iter().rev().find(|&&at| at < to) else { return };
+        last[nth] = at;
+        to = at;
+    }
+    for (nth, sought) in sought.iter_mut().enumerate().filter(|(nth, _)| first[*nth] == last[*nth]) {
+        if let Ok(sought) = sought
+            && sought.candidates.len() > 1
+            && let Some(at) = sought.candidates.iter().position(|it| it.lines.start == first[nth])
+        {
+            keep(sought, at, "the order of the hunks");
+        }
+    }
+}

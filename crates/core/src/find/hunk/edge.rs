@@ -1,0 +1,109 @@
+//! Stale context at the edges of a hunk: lines before the first change or after the last one that are not the file's.
+//!
+//! They are left out one by one, as few as possible. What is written stays anchored: a removed line, or context on both
+//! sides of an insertion; and what is left must have substance.
+
+use super::seek::{Seeker, candidate};
+use super::{Candidate, Sought};
+use crate::error::Result;
+use crate::find::fold::{self, is_blank};
+use crate::find::search::Wanted;
+use crate::find::tier::windows::{self, RULES};
+use crate::find::{Tier, failure};
+use crate::op::LineKind;
+use std::rc::Rc;
+
+/// Lines left out at either end.
+const MOST: usize = 3;
+/// Letters and digits that are left in removed and context lines.
+const SUBSTANCE: usize = 8;
+
+/// The places with the least context left out.
+pub(super) fn seek<'s>(
+    seeker: &'s Seeker<'s>,
+    mut admit: impl FnMut(Vec<Candidate>) -> Vec<Candidate>,
+) -> Result<Option<Sought>> {
+    let lines = &seeker.hunk.lines;
+    let context = |line: &&crate::op::HunkLine| line.kind == LineKind::Context;
+    let head = lines.iter().take_while(context).count();
+    let tail = lines.iter().rev().take_while(context).count();
+    if head == lines.len() {
+        return Ok(None);
+    }
+    // A change at the very edge of what is left has to take a line away, or nothing would hold it.
+    let anchored = |mut run: Box<dyn Iterator<Item = &crate::op::HunkLine> + '_>| {
+        run.by_ref().take_while(|line| line.kind != LineKind::Context).any(|line| line.kind == LineKind::Removed)
+    };
+    let most_head = if anchored(Box::new(lines[head..].iter())) { head } else { head.saturating_sub(1) };
+    let most_tail =
+        if anchored(Box::new(lines[..lines.len() - tail].iter().rev())) { tail } else { tail.saturating_sub(1) };
+    let (most_head, most_tail) = (most_head.min(MOST), most_tail.min(MOST));
+    for left_out in 1..=most_head + most_tail {
+        let mut found: Vec<Candidate> = Vec::new();
+        let mut cut = (0, 0);
+        for front in left_out.saturating_sub(most_tail)..=left_out.min(most_head) {
+            let back = left_out - front;
+            let more = places(seeker, front, back)?;
+            let more: Vec<Candidate> =
+                admit(more).into_iter().filter(|it| found.iter().all(|other| !same(other, it))).collect();
+            if !more.is_empty() {
+                cut = (front, back);
+            }
+            found.extend(more);
+        }
+        if !found.is_empty() {
+            found.sort_by_key(|it| it.lines.start);
+            return Ok(Some(Sought { tier: Tier::Drift, candidates: found, notes: vec![note(cut)] }));
+        }
+    }
+    Ok(None)
+}
+
+/// True when two ways to leave out lines lead to the same change.
+fn same(a: &Candidate, b: &Candidate) -> bool {
+    match (&a.hit, &b.hit) {
+        (Ok(a), Ok(b)) => a.edits == b.edits,
+        _ => false,
+    }
+}
+
+fn note((front, back): (usize, usize)) -> String {
+    let lines = |count: usize| if count == 1 { "1 line".to_owned() } else { format!("{count} lines") };
+    let at = match (front, back) {
+        (front, 0) => format!("the first {}", lines(front)),
+        (0, back) => format!("the last {}", lines(back)),
+        (front, back) => format!("the first {} and the last {}", lines(front), lines(back)),
+    };
+    format!("Context of the hunk is not in the file and was ignored: {at}.")
+}
+
+/// Where the hunk fits without `front` lines at its beginning and `back` at its end.
+fn places(seeker: &Seeker<'_>, front: usize, back: usize) -> Result<Vec<Candidate>> {
+    let whole = &*seeker.search.wanted;
+    let old = whole.old[front..whole.old.len() - back].to_vec();
+    let new = whole.new[front..whole.new.len() - back].to_vec();
+    let text = old.iter().filter(|line| !is_blank(line));
+    let substance: usize = text.clone().map(|line| fold::substance(line, SUBSTANCE)).sum();
+    let removed: usize = seeker
+        .hunk
+        .lines
+        .iter()
+        .filter(|line| line.kind == LineKind::Removed)
+        .map(|line| fold::substance(&line.text, SUBSTANCE))
+        .sum();
+    if substance < SUBSTANCE || (text.count() < 2 && removed < SUBSTANCE) {
+        return Ok(Vec::new());
+    }
+    let shift = |at: &std::ops::Range<usize>| at.start - front..at.end - front;
+    let changes = whole.changes.as_ref().map(|all| all.iter().map(|(a, b)| (shift(a), shift(b))).collect());
+    let wanted = Rc::new(Wanted { old, new, changes });
+    let starts = seeker.search.windows(&wanted.old);
+    for rule in RULES {
+        let trial = windows::trial(&seeker.search, &wanted, &starts, rule)
+            .map_err(|refusal| failure::refused(&seeker.search, Tier::Drift, &refusal))?;
+        if !trial.places.is_empty() {
+            return Ok(trial.places.iter().map(|place| candidate(&seeker.search, place)).collect());
+        }
+    }
+    Ok(Vec::new())
+}

@@ -1,0 +1,228 @@
+//! What to say of a hunk that cannot be placed: what is missing or too much, the nearest place with its first difference,
+//! and lines to build the next hunk from.
+
+use super::seek::{Limits, Seeker};
+use super::{Candidate, wanted};
+use crate::code::Code;
+use crate::error::Error;
+use crate::find::failure::difference;
+use crate::find::failure::nearest::{self, Nearest};
+use crate::find::refusal::{Reason, Refusal};
+use crate::find::search::{Index, Search};
+use crate::find::{Tier, fold};
+use crate::marks;
+use crate::op::{Find, Hunk, LineKind, Pick};
+use memchr::memmem;
+use serde_json::json;
+use std::collections::HashMap;
+
+/// Places listed.
+const LISTED: usize = 5;
+/// Lines of a place that are shown.
+const HEIGHT: usize = 20;
+/// Lines of the hunk that are looked for to find the nearest place, and how often each may occur.
+const SAMPLES: usize = 12;
+const OFTEN: usize = 32;
+/// A place is shown from this likeness on.
+const LIKE: f64 = 0.5;
+/// Letters and digits that the new side must have to be recognised in the file.
+const SUBSTANCE: usize = 8;
+
+/// An anchor is not in the file.
+pub(super) fn no_anchor(index: &Index<'_>, hunk: &Hunk, nth: usize) -> Error {
+    let anchor = &hunk.scopes[nth];
+    let outer = if nth == 0 { String::new() } else { format!(" below `{}`", hunk.scopes[nth - 1]) };
+    let error = Error::new(Code::MatchNotFound, format!("The anchor `@@ {anchor}` is not in the file{outer}."))
+        .fact("reason", "no_anchor")
+        .next("Copy the anchor from the file, the line of the function or class around the change, or leave it out.");
+    let find = Find { lines: true, ..Find::new(anchor, Pick::Unique) };
+    let search = Search::new(index, &find, "");
+    let nearest::Sought::Place(nearest) = nearest::nearest(&search) else { return error };
+    if nearest.likeness < LIKE {
+        return error;
+    }
+    let line = nearest.lines.start + 1;
+    error
+        .evidence(format!("Most similar:\n{}", marks::excerpt(index.base, line, line)))
+        .next(format!("If this line is meant: `@@ {}`", index.line(nearest.lines.start).trim()))
+}
+
+/// Nothing says where new lines go.
+pub(super) fn nowhere(hunk: &Hunk) -> Error {
+    let added = hunk.lines.iter().find(|line| line.kind == LineKind::Added).map_or("", |line| line.text.trim());
+    Error::new(Code::MatchAmbiguous, "The hunk only adds lines, and nothing in it says where.")
+        .evidence(format!("It begins with: {added}"))
+        .fact("reason", "no_place")
+        .next("Put at least one line of the file as context before or after the new lines.")
+}
+
+/// New lines are to go behind a line that does not exist.
+pub(super) fn beyond(hunk: &Hunk, line: usize, count: usize) -> Error {
+    Error::new(Code::MatchNotFound, format!("The hunk adds lines after line {line}, and the file has {count} lines."))
+        .fact("reason", "beyond_end")
+        .fact("line", hunk.said_at)
+        .next("Put at least one line of the file as context before or after the new lines.")
+}
+
+/// The hunk is in the file already.
+pub(super) fn already(hunk: &Hunk, line: usize) -> Error {
+    Error::new(Code::EditNoChange, format!("The hunk is applied already: its new lines stand at line {line}."))
+        .fact("already_applied", true)
+        .fact("already_at", line)
+        .fact("line", hunk.said_at)
+        .next("Leave this hunk out; if the lines are to stand there twice, give context on both sides of them.")
+}
+
+/// A place was found and is not edited.
+pub(super) fn refused(index: &Index<'_>, hunk: &Hunk, tier: Tier, refusal: &Refusal) -> Error {
+    let code = if refusal.reason == Reason::TargetDiffers { Code::MatchNotFound } else { refusal.reason.code() };
+    let mut error = Error::new(code, refusal.why.replace("old_string", "the hunk"))
+        .fact("reason", refusal.reason.name())
+        .fact("tier", tier.number());
+    if let Some((from, to)) = refusal.lines {
+        error = error.evidence(marks::excerpt(index.base, from + 1, to.min(from + HEIGHT)));
+        error = ready(error, index, hunk, from..to);
+    }
+    error
+}
+
+/// The hunk fits in several places.
+pub(super) fn ambiguous(index: &Index<'_>, hunk: &Hunk, tier: Tier, candidates: &[Candidate]) -> Error {
+    let lines: Vec<usize> = candidates.iter().map(|it| it.lines.start + 1).collect();
+    let mut error = Error::new(Code::MatchAmbiguous, format!("The hunk fits in {} places.", lines.len()))
+        .fact("reason", "ambiguous")
+        .fact("tier", tier.number())
+        .fact("line", hunk.said_at)
+        .fact("candidates", lines.iter().map(|line| json!({ "line": line })).collect::<Vec<_>>());
+    for candidate in candidates.iter().take(LISTED) {
+        let (first, end) = (candidate.lines.start + 1, candidate.lines.end);
+        let shown = marks::excerpt(index.base, first.saturating_sub(2).max(1), end.min(first + 3) + 1);
+        error = error.evidence(format!("line {first}:\n{shown}"));
+    }
+    if lines.len() > LISTED {
+        error = error.evidence(format!("… and {} more", lines.len() - LISTED));
+    }
+    error.next(
+        "Add context lines above or below until the hunk fits once, or name the function or class around it in an @@ line.",
+    )
+}
+
+/// The hunk is nowhere, or not where it says.
+pub(super) fn not_found(seeker: &Seeker<'_>, limits: &Limits) -> Error {
+    let Seeker { index, hunk, search, .. } = seeker;
+    if let Some(error) = misplaced(index, hunk, limits) {
+        return error;
+    }
+    if let Some(line) = applied(seeker) {
+        return already(hunk, line);
+    }
+    let error = Error::new(Code::MatchNotFound, "The old lines of the hunk are not in the file.")
+        .fact("reason", "not_found")
+        .fact("line", hunk.said_at);
+    let nearest = nearest(search);
+    let Some(nearest) = nearest.filter(|it| it.likeness >= LIKE) else {
+        return error
+            .evidence(format!(
+                "They begin with: {}",
+                search.wanted.old.iter().find(|it| !it.trim().is_empty()).unwrap_or(&"")
+            ))
+            .evidence("Nothing similar is in the file.")
+            .next("Read the file again and build the hunk from its lines; check that it is the right file.");
+    };
+    let (from, to) = (nearest.lines.start, nearest.lines.end);
+    let mut error = error
+        .evidence(format!("Most similar (lines {}-{to}, {:.0} % alike):", from + 1, nearest.likeness * 100.0))
+        .evidence(marks::excerpt(index.base, from + 1, to.min(from + HEIGHT)));
+    if let Some(difference) = difference::first(search, &nearest) {
+        let words = difference.words.replace("old_string", "the hunk");
+        error = error.evidence(words).fact("difference", difference.class);
+    }
+    let text: String = (from..to).map(|at| format!("{}\n", index.line(at))).collect();
+    let likeness = (nearest.likeness * 1000.0).round() / 1000.0;
+    let error = error.fact("nearest", json!({ "from": from + 1, "to": to, "text": text, "similarity": likeness }));
+    ready(error, index, hunk, from..to)
+}
+
+/// The hunk fits, but not below its anchor or not at the end of the file.
+fn misplaced(index: &Index<'_>, hunk: &Hunk, limits: &Limits) -> Option<Error> {
+    let &first = limits.outside().first()?;
+    let lines: Vec<String> = limits.outside().iter().take(LISTED).map(|at| (at + 1).to_string()).collect();
+    let (what, next) = if limits.at_end() {
+        ("not at the end of the file, as `*** End of File` says", "Leave `*** End of File` out if that place is meant.")
+    } else {
+        (
+            "not below the anchor",
+            "Take the line of the function or class around that place as the anchor, or leave it out.",
+        )
+    };
+    let anchor = hunk.scopes.last().filter(|_| !limits.at_end()).map_or(String::new(), |it| format!(" `@@ {it}`"));
+    let places = if lines.len() == 1 { "line" } else { "lines" };
+    Some(
+        Error::new(
+            Code::MatchNotFound,
+            format!("The lines of the hunk stand at {places} {}, {what}{anchor}.", lines.join(", ")),
+        )
+        .evidence(marks::excerpt(index.base, first + 1, first + hunk.lines.len().min(HEIGHT)))
+        .fact("reason", "misplaced")
+        .fact("line", hunk.said_at)
+        .next(next),
+    )
+}
+
+/// The 1-based line at which the whole new side stands, if that is certain.
+fn applied(seeker: &Seeker<'_>) -> Option<usize> {
+    let new = seeker.search.new;
+    let added: usize = seeker
+        .hunk
+        .lines
+        .iter()
+        .filter(|line| line.kind == LineKind::Added)
+        .map(|line| fold::substance(&line.text, SUBSTANCE))
+        .sum();
+    if added < SUBSTANCE || new.is_empty() {
+        return None;
+    }
+    let find = Find { lines: true, ..Find::new(new, Pick::Unique) };
+    let search = Search::new(seeker.index, &find, "");
+    let places = super::seek::literal(&search, false);
+    let [one] = &*places else { return None };
+    Some(search.lines().at(one.span.start()) + 1)
+}
+
+/// The place that has most of the hunk's old lines to the letter; else the most similar one.
+fn nearest(search: &Search<'_>) -> Option<Nearest> {
+    let text = search.text.as_bytes();
+    let mut votes: HashMap<usize, usize> = HashMap::new();
+    let texts = search.wanted.old.iter().enumerate().filter(|(_, line)| fold::substance(line, 3) >= 3);
+    for (nth, line) in texts.take(SAMPLES) {
+        for at in memmem::find_iter(text, line.trim().as_bytes()).take(OFTEN) {
+            let start = search.lines().at(at).saturating_sub(nth);
+            *votes.entry(start).or_default() += fold::substance(line, 80);
+        }
+    }
+    let best = votes.into_iter().max_by_key(|&(start, votes)| (votes, core::cmp::Reverse(start)));
+    let Some((start, _)) = best else {
+        return match nearest::nearest(search) {
+            nearest::Sought::Place(nearest) => Some(nearest),
+            _ => None,
+        };
+    };
+    let end = (start + search.wanted.old.len()).min(search.lines().count());
+    (start < end).then(|| nearest::rated(search, start..end))
+}
+
+/// Adds the hunk with the file's lines in place of its own, ready to be sent, where its changed lines are all there.
+fn ready(error: Error, index: &Index<'_>, hunk: &Hunk, lines: core::ops::Range<usize>) -> Error {
+    let current: String = lines.clone().take(HEIGHT).map(|at| format!(" {}\n", index.line(at))).collect();
+    let about = wanted(hunk);
+    let there = |old: &&str| lines.clone().any(|at| index.line(at).trim() == old.trim());
+    let missing = about.old.iter().filter(|line| !line.trim().is_empty()).find(|line| !there(line));
+    let error = match missing {
+        Some(line) => error.evidence(format!("This line of the hunk is not there: {}", line.trim())),
+        None => error,
+    };
+    error.next(format!(
+        "If this is the place, build the hunk from these lines (context; put - before those to remove, add + lines):\n{}",
+        current.trim_end_matches('\n')
+    ))
+}

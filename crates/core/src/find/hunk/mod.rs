@@ -1,0 +1,140 @@
+//! Placing the hunks of a patch: all hunks of one file together.
+//!
+//! A hunk's old side is looked for by the tiers of the cascade, the strictest first, and the first tier with a place below
+//! the hunk's anchors decides. The lines marked as removed must really be there (white space and punctuation apart), and what
+//! is written are the marked lines alone: context keeps the file's bytes. Several places are a question that the section
+//! name, the numbers, or the order of the hunks may answer; nothing else chooses.
+
+mod choose;
+mod edge;
+mod failure;
+mod insert;
+mod respace;
+mod scope;
+mod seek;
+
+use super::refusal::Refusal;
+use super::search::{Index, Wanted};
+use super::{Found, Hit, TextEdit, Tier};
+use crate::error::Result;
+use crate::op::{Hunk, LineKind, Settings};
+use crate::span::Span;
+use core::ops::Range;
+
+/// From so many hunks on, lines are looked up in a table instead of searching the text once for each hunk.
+const MANY: usize = 6;
+
+/// One place where a hunk fits.
+#[derive(Clone, Debug)]
+struct Candidate {
+    /// Zero-based lines of the file that the old side stands for.
+    lines: Range<usize>,
+    /// What has to be written, or why it cannot be.
+    hit: Result<Hit, Refusal>,
+}
+
+/// Where a hunk fits.
+#[derive(Debug)]
+struct Sought {
+    tier: Tier,
+    /// In order, at least one.
+    candidates: Vec<Candidate>,
+    notes: Vec<String>,
+}
+
+/// Places the hunks of one file, in the order of the patch.
+pub(crate) fn place_all(index: &Index<'_>, hunks: &[&Hunk], settings: Settings) -> Vec<Result<Found>> {
+    let many = hunks.len() >= MANY;
+    let mut sought: Vec<Result<Sought>> = hunks.iter().map(|hunk| seek::seek(index, hunk, settings, many)).collect();
+    choose::choose(index, hunks, &mut sought);
+    hunks.iter().zip(sought).map(|(hunk, sought)| settle(index, hunk, sought?)).collect()
+}
+
+/// Places one hunk by itself.
+pub(crate) fn place_one(index: &Index<'_>, hunk: &Hunk, settings: Settings) -> Result<Found> {
+    let mut found = place_all(index, &[hunk], settings);
+    found.pop().unwrap_or_else(|| Err(failure::nowhere(hunk)))
+}
+
+/// The one place of a hunk.
+fn settle(index: &Index<'_>, hunk: &Hunk, sought: Sought) -> Result<Found> {
+    let Sought { tier, mut candidates, mut notes } = sought;
+    if candidates.len() != 1 {
+        return Err(failure::ambiguous(index, hunk, tier, &candidates));
+    }
+    let candidate = candidates.remove(0);
+    let mut hit = candidate.hit.map_err(|refusal| failure::refused(index, hunk, tier, &refusal))?;
+    if let Some(line) = stands_already(index, hunk, &candidate.lines) {
+        return Err(failure::already(hunk, line));
+    }
+    if let Some(said) = hunk.first.filter(|_| hunk.lines.iter().any(|line| line.kind != LineKind::Added)) {
+        let line = candidate.lines.start + 1;
+        if said != line {
+            notes.push(format!("Found at line {line}; the header says {said}."));
+        }
+    }
+    if candidate.lines.end == index.lines().count() {
+        hit.edits.extend(final_end(index, hunk));
+    }
+    Ok(Found { tier, hits: vec![hit], notes })
+}
+
+/// The change of the last line end, where the patch tells one.
+fn final_end(index: &Index<'_>, hunk: &Hunk) -> Option<TextEdit> {
+    let (count, text) = (index.lines().count(), index.base.text());
+    let open = count > 0 && index.lines().is_open(count - 1);
+    // The last line of the new side must be the file's.
+    hunk.lines.iter().rfind(|line| line.kind != LineKind::Removed)?;
+    match hunk.open {
+        (true, false) if open => Some(TextEdit { span: Span::at(text.len()), text: "\n".to_owned() }),
+        (false, true) if !open && count > 0 => {
+            Some(TextEdit { span: Span::new(text.len() - 1, text.len()), text: String::new() })
+        }
+        _ => None,
+    }
+}
+
+/// The 1-based line from which the whole new side stands in the file, where the hunk only adds and its old side would be
+/// found once more: it was applied already.
+fn stands_already(index: &Index<'_>, hunk: &Hunk, place: &Range<usize>) -> Option<usize> {
+    const SUBSTANCE: usize = 8;
+    if hunk.lines.iter().any(|line| line.kind == LineKind::Removed) {
+        return None;
+    }
+    let added = hunk.lines.iter().filter(|line| line.kind == LineKind::Added);
+    let substance: usize = added.map(|line| super::fold::substance(&line.text, SUBSTANCE)).sum();
+    let new = &hunk.lines;
+    let before = hunk.lines.iter().take_while(|line| line.kind == LineKind::Added).count();
+    let first = place.start.checked_sub(before)?;
+    let fits = first + new.len() <= index.lines().count()
+        && new.iter().enumerate().all(|(nth, line)| index.line(first + nth) == line.text);
+    (substance >= SUBSTANCE && fits && !place.is_empty()).then_some(first + 1)
+}
+
+/// The two sides of a hunk and which lines of one become which of the other.
+fn wanted(hunk: &Hunk) -> Wanted<'_> {
+    let (mut old, mut new, mut changes) = (Vec::new(), Vec::new(), Vec::new());
+    let mut from = (0, 0);
+    for line in &hunk.lines {
+        let stays = matches!(line.kind, LineKind::Context | LineKind::Bare);
+        if stays && from != (old.len(), new.len()) {
+            changes.push((from.0..old.len(), from.1..new.len()));
+        }
+        if line.kind != LineKind::Added {
+            old.push(&*line.text);
+        }
+        if line.kind != LineKind::Removed {
+            new.push(&*line.text);
+        }
+        if stays {
+            from = (old.len(), new.len());
+        }
+    }
+    if from != (old.len(), new.len()) {
+        changes.push((from.0..old.len(), from.1..new.len()));
+    }
+    Wanted { old, new, changes: Some(changes) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,205 @@
+//! Where one hunk fits: tier by tier, among the places that its anchors and its end-of-file mark allow.
+
+use super::{Candidate, Sought, edge, failure, insert, respace, scope, wanted};
+use crate::error::Result;
+use crate::find::place::Place;
+use crate::find::refusal::Reason;
+use crate::find::search::{Index, Search};
+use crate::find::{ROWS, Row, Tier, fold, omission, tier};
+use crate::op::{Find, Hunk, LineKind, Pick, Settings};
+use memchr::memmem;
+
+/// Places that are looked at; more are too many to choose from.
+const MOST: usize = 200;
+/// Lines of a chain that are looked at before another line of the hunk is tried.
+const CHAIN: usize = 64;
+
+/// What a hunk allows.
+pub(super) struct Limits {
+    anchors: Vec<scope::Anchor>,
+    anchored: bool,
+    at_end: bool,
+    /// Lines at which the hunk fits but for the limits.
+    outside: Vec<usize>,
+}
+
+/// Everything one hunk's search needs.
+pub(super) struct Seeker<'s> {
+    pub(super) index: &'s Index<'s>,
+    pub(super) hunk: &'s Hunk,
+    pub(super) settings: Settings,
+    pub(super) search: Search<'s>,
+}
+
+pub(super) fn seek(index: &Index<'_>, hunk: &Hunk, settings: Settings, many: bool) -> Result<Sought> {
+    let anchors = scope::anchors(index, &hunk.scopes).map_err(|nth| failure::no_anchor(index, hunk, nth))?;
+    let mut limits = Limits { anchored: !hunk.scopes.is_empty(), anchors, at_end: hunk.at_end, outside: Vec::new() };
+    let find = Find { lines: true, ..Find::new(&hunk.old_text(), Pick::Unique) };
+    let new = hunk.new_text();
+    omission::check(&find, &new)?;
+    if find.old.is_empty() {
+        return insert::seek(index, hunk, &limits.anchors);
+    }
+    let seeker = Seeker { index, hunk, settings, search: Search::wanting(index, &find, &new, wanted(hunk)) };
+    if let Some(sought) = seeker.exact(&mut limits, many) {
+        return Ok(sought);
+    }
+    let found = if seeker.is_possible() { seeker.tiers(&mut limits)? } else { None };
+    found.map_or_else(|| Err(failure::not_found(&seeker, &limits)), Ok)
+}
+
+impl Limits {
+    /// Keeps the places that are allowed, of those below an anchor only the nearest kind.
+    fn admit(&mut self, index: &Index<'_>, mut candidates: Vec<Candidate>) -> Vec<Candidate> {
+        let count = index.lines().count();
+        let all: Vec<usize> = candidates.iter().map(|it| it.lines.start).collect();
+        if self.at_end {
+            candidates.retain(|it| it.lines.end == count);
+        }
+        if self.anchored {
+            let near = |it: &Candidate| scope::nearness(&self.anchors, it.lines.start);
+            let nearest = candidates.iter().filter_map(near).min();
+            candidates.retain(|it| near(it).is_some() && near(it) == nearest);
+        }
+        if candidates.is_empty() {
+            self.outside.extend(all);
+        }
+        candidates
+    }
+
+    pub(super) fn outside(&self) -> &[usize] {
+        &self.outside
+    }
+
+    pub(super) fn at_end(&self) -> bool {
+        self.at_end
+    }
+}
+
+impl Seeker<'_> {
+    /// The lines as they are, and as they are if context lost the blank that marks it.
+    fn exact(&self, limits: &mut Limits, many: bool) -> Option<Sought> {
+        let places = literal(&self.search, many);
+        if let Some(sought) = self.admitted(limits, Tier::Exact, &places, Vec::new()) {
+            return Some(sought);
+        }
+        if self.settings.matching == crate::op::Matching::Exact {
+            return None;
+        }
+        respace::literal(self, many).and_then(|candidates| {
+            let candidates = limits.admit(self.index, candidates);
+            let notes = vec![respace::NOTE.to_owned()];
+            (!candidates.is_empty()).then_some(Sought { tier: Tier::TrailingBlanks, candidates, notes })
+        })
+    }
+
+    fn tiers(&self, limits: &mut Limits) -> Result<Option<Sought>> {
+        for row in ROWS.iter().filter(|row| row.tier > Tier::Punctuation && row.is_open(&self.search, self.settings)) {
+            if row.tier == Tier::IndentShift {
+                let candidates = limits.admit(self.index, respace::mixed(self));
+                if !candidates.is_empty() {
+                    let notes = vec![respace::MIXED.to_owned()];
+                    return Ok(Some(Sought { tier: row.tier, candidates, notes }));
+                }
+            }
+            let trial = (row.run)(&self.search);
+            let places = match trial {
+                Ok(trial) => trial.places,
+                // Stale context at an edge may still be what is wrong.
+                Err(refusal) if row.tier == Tier::Drift => {
+                    let found = self.edge(limits)?;
+                    return match refusal.reason {
+                        Reason::Rivals | Reason::UnseenLines if found.is_none() => {
+                            Err(failure::refused(self.index, self.hunk, row.tier, &refusal))
+                        }
+                        _ => Ok(found),
+                    };
+                }
+                Err(refusal) => return Err(failure::refused(self.index, self.hunk, row.tier, &refusal)),
+            };
+            if let Some(sought) = self.admitted(limits, row.tier, &places, notes(row)) {
+                return Ok(Some(sought));
+            }
+        }
+        self.edge(limits)
+    }
+
+    fn edge(&self, limits: &mut Limits) -> Result<Option<Sought>> {
+        if self.settings.stale || self.settings.matching != crate::op::Matching::Standard {
+            return Ok(None);
+        }
+        edge::seek(self, |candidates| limits.admit(self.index, candidates))
+    }
+
+    fn admitted(&self, limits: &mut Limits, tier: Tier, places: &[Place<'_>], notes: Vec<String>) -> Option<Sought> {
+        let candidates = places.iter().take(MOST + 1).map(|place| candidate(&self.search, place)).collect();
+        let candidates = limits.admit(self.index, candidates);
+        (!candidates.is_empty()).then_some(Sought { tier, candidates, notes })
+    }
+
+    /// False when it is certain that no tier finds the hunk: a word of a removed line is nowhere in the file. One pass of a
+    /// substring search for each removed line, where a tier would look at every line.
+    fn is_possible(&self) -> bool {
+        let removed = || self.hunk.lines.iter().filter(|line| line.kind == LineKind::Removed);
+        let escaped = self.hunk.lines.iter().any(|line| line.text.contains(['\\', '&']));
+        let text = self.search.text.as_bytes();
+        let there = |line: &str| word(line).is_none_or(|word| memmem::find(text, word.as_bytes()).is_some());
+        escaped
+            || if removed().next().is_some() {
+                removed().all(|line| there(&line.text))
+            } else {
+                self.search.wanted.old.iter().any(|line| word(line).is_some() && there(line))
+            }
+    }
+}
+
+/// The longest run of ASCII letters and digits of a line.
+fn word(line: &str) -> Option<&str> {
+    line.split(|ch: char| !ch.is_ascii_alphanumeric()).filter(|word| word.len() > 2).max_by_key(|word| word.len())
+}
+
+/// What a tier says of itself, in words about a hunk.
+fn notes(row: &Row) -> Vec<String> {
+    Some(row.note)
+        .filter(|note| !note.is_empty())
+        .map(|note| note.replace("old_string", "the hunk"))
+        .into_iter()
+        .collect()
+}
+
+/// A place with its lines.
+pub(super) fn candidate(search: &Search<'_>, place: &Place<'_>) -> Candidate {
+    let lines = search.lines();
+    let first = lines.at(place.span.start());
+    // Whole lines end in front of their last line end, which belongs to the line.
+    Candidate { lines: first..lines.at(place.span.end()) + 1, hit: place.hit(search) }
+}
+
+/// Where the lines stand as they are.
+pub(super) fn literal<'a>(search: &Search<'a>, many: bool) -> Vec<Place<'a>> {
+    let firsts = if many { looked_up(search) } else { None };
+    let firsts = firsts.unwrap_or_else(|| {
+        let places = tier::exact::run(search).map(|trial| trial.places).unwrap_or_default();
+        places.iter().map(|place| search.lines().at(place.span.start())).collect()
+    });
+    let verbatim = crate::find::indent::IndentMap::Verbatim;
+    firsts.into_iter().map(|first| Place::lines(search, first, &search.wanted, verbatim.clone(), false)).collect()
+}
+
+/// The same by the table of lines; `None` where each line of the hunk occurs too often.
+fn looked_up(search: &Search<'_>) -> Option<Vec<usize>> {
+    let old = &search.wanted.old;
+    let table = search.index.table();
+    let texts = old.iter().enumerate().filter(|(_, line)| fold::substance(line, 4) >= 4).take(12);
+    let rarest = texts.map(|(nth, line)| (table.lines_like(line).take(CHAIN).count(), nth)).min()?;
+    let (often, nth) = rarest;
+    if often >= CHAIN {
+        return None;
+    }
+    let count = search.lines().count();
+    let starts = table.lines_like(old[nth]).filter_map(|line| line.checked_sub(nth));
+    let fits = |&first: &usize| {
+        first + old.len() <= count && old.iter().enumerate().all(|(at, line)| search.line(first + at) == *line)
+    };
+    Some(starts.filter(fits).collect())
+}

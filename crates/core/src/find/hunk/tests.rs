@@ -1,0 +1,225 @@
+//! Hunks against files: what is placed, and what is refused.
+
+use crate::code::Code;
+use crate::error::Error;
+use crate::op::{Hunk, HunkLine, LineKind, Order, Settings};
+use crate::resolve::{Resolved, resolve};
+use crate::snapshot::Snapshot;
+
+const APP: &str = "import os\nimport sys\n\n\nclass Config:\n    def get(self, key):\n        return self.values.get(key)\n\n    def close(self):\n        pass\n\n\nclass Server:\n    def get(self, key):\n        return self.config.get(key)\n\n    def close(self):\n        pass\n\n    def run(self):\n        host = self.get(\"host\")\n        port = int(self.get(\"8080\"))\n        print(f\"listening on {host}:{port}\")\n";
+
+/// A hunk from its lines with their marks.
+fn hunk(text: &str) -> Hunk {
+    let line = |line: &str| {
+        let (kind, text) = match line.split_at_checked(1) {
+            Some(("-", text)) => (LineKind::Removed, text),
+            Some(("+", text)) => (LineKind::Added, text),
+            Some((" ", text)) => (LineKind::Context, text),
+            None => (LineKind::Context, ""),
+            Some(_) => (LineKind::Bare, line),
+        };
+        HunkLine { kind, text: text.to_owned() }
+    };
+    Hunk { lines: text.lines().map(line).collect(), said_at: 1, ..Hunk::default() }
+}
+
+fn run(file: &[u8], hunks: &[Hunk]) -> Result<(String, Resolved), Error> {
+    let base = Snapshot::open(file.to_vec(), None).unwrap();
+    let ops: Vec<_> = hunks.iter().cloned().map(Hunk::into_op).collect();
+    let resolved = resolve(&base, &ops, Order::AsNeeded, Settings::default())?;
+    Ok((String::from_utf8(resolved.changes.apply(&base)).unwrap(), resolved))
+}
+
+#[track_caller]
+fn edit(file: &str, hunk: Hunk) -> String {
+    run(file.as_bytes(), &[hunk]).unwrap_or_else(|error| panic!("{error}")).0
+}
+
+#[track_caller]
+fn refuse(file: &str, hunk: Hunk) -> Error {
+    match run(file.as_bytes(), &[hunk]) {
+        Ok((text, resolved)) => panic!("edited at {:?}: {text}", resolved.ops[0].tier),
+        Err(error) => error,
+    }
+}
+
+fn below(scopes: &[&str], text: &str) -> Hunk {
+    Hunk { scopes: scopes.iter().map(|&it| it.to_owned()).collect(), ..hunk(text) }
+}
+
+fn at(first: usize, text: &str) -> Hunk {
+    Hunk { first: Some(first), ..hunk(text) }
+}
+
+const CLOSE: &str = "     def close(self):\n-        pass\n+        self.values = None";
+
+fn second_close() -> String {
+    let at = APP.rfind("        pass").unwrap();
+    format!("{}        self.values = None{}", &APP[..at], &APP[at + 12..])
+}
+
+#[test]
+fn anchors_choose_and_several_places_are_a_question() {
+    let error = refuse(APP, hunk(CLOSE));
+    assert_eq!(error.code(), Code::MatchAmbiguous);
+    assert!(error.to_string().contains("line 9") && error.to_string().contains("line 17"), "{error}");
+    assert_eq!(edit(APP, below(&["class Server:"], CLOSE)), second_close());
+    assert_eq!(edit(APP, below(&["class Server"], CLOSE)), second_close());
+    assert_eq!(
+        edit(APP, below(&["class Server:", "    def close(self):"], "-        pass\n+        self.values = None")),
+        second_close()
+    );
+    assert_eq!(edit(APP, below(&["class Server:", "def close(self):"], CLOSE)), second_close(), "repeated as context");
+    assert_eq!(refuse(APP, below(&["def close"], CLOSE)).code(), Code::MatchAmbiguous);
+    let error = refuse(APP, below(&["class Servant:"], CLOSE));
+    assert!(error.to_string().contains("`@@ class Server:`"), "{error}");
+    let error = refuse(
+        APP,
+        below(&["def run"], "     def get(self, key):\n-        return self.config.get(key)\n+        return None"),
+    );
+    assert_eq!(error.data()["reason"], "misplaced", "{error}");
+}
+
+#[test]
+fn sections_and_numbers_choose() {
+    assert_eq!(
+        edit(APP, Hunk { section: Some("class Server:".into()), first: Some(1), ..hunk(CLOSE) }),
+        second_close()
+    );
+    assert_eq!(edit(APP, at(17, CLOSE)), second_close());
+    assert_eq!(edit(APP, at(18, CLOSE)), second_close());
+    assert_eq!(refuse(APP, at(13, CLOSE)).code(), Code::MatchAmbiguous, "halfway");
+    assert_eq!(refuse(APP, at(1, CLOSE)).code(), Code::MatchAmbiguous, "nobody counted");
+}
+
+#[test]
+fn the_order_of_hunks_chooses() {
+    let host = hunk("-import sys\n+import json");
+    let run_hunk = hunk("-        port = int(self.get(\"8080\"))\n+        port = 1");
+    let (text, _) = run(APP.as_bytes(), &[hunk(CLOSE), hunk("-class Server:\n+class Host:"), hunk(CLOSE)]).unwrap();
+    assert_eq!(text.matches("self.values = None").count(), 2);
+    let (text, resolved) = run(APP.as_bytes(), &[hunk("-class Server:\n+class Host:"), hunk(CLOSE)]).unwrap();
+    assert!(text.ends_with(&second_close().replace("class Server:", "class Host:")[40..]), "{text}");
+    assert!(resolved.ops[1].notes[0].contains("order"), "{:?}", resolved.ops[1].notes);
+    // Out of order is fine where each is unique.
+    let (text, _) = run(APP.as_bytes(), &[run_hunk, host]).unwrap();
+    assert!(text.contains("import json") && text.contains("port = 1"));
+}
+
+#[test]
+fn removed_lines_must_be_there() {
+    for old in ["port = int(self.get(\"8081\"))", "log.info(\"starting\")", "port = int(self.got(\"8080\"))"] {
+        let error = refuse(
+            APP,
+            hunk(&format!(
+                "         host = self.get(\"host\")\n-        {old}\n+        port = 1\n         print(f\"listening on {{host}}:{{port}}\")"
+            )),
+        );
+        assert_eq!(error.code(), Code::MatchNotFound);
+        assert!(error.to_string().contains("not there"), "{error}");
+        assert!(error.to_string().contains("lines 21-23"), "{error}");
+    }
+}
+
+#[test]
+fn stale_context_at_an_edge_is_left_out() {
+    let text = "     def start(self):\n         host = self.get(\"host\")\n-        port = int(self.get(\"8080\"))\n+        port = 1";
+    let (out, resolved) = run(APP.as_bytes(), &[hunk(text)]).unwrap();
+    assert!(out.contains("        port = 1\n        print"));
+    assert!(resolved.ops[0].notes[0].contains("first 1 line"), "{:?}", resolved.ops[0].notes);
+    // Without what holds it, an insertion has no place.
+    refuse(APP, hunk("     def start(self):\n+        new_line = 1\n         host = self.host()"));
+    refuse(APP, hunk(" stale_line_one\n+inserted_line\n class Server:"));
+}
+
+#[test]
+fn lost_blanks_of_context() {
+    assert_eq!(
+        edit(APP, hunk("import os\n+import json\nimport sys")),
+        APP.replacen("import sys", "import json\nimport sys", 1)
+    );
+    let text = "    def run(self):\n        host = self.get(\"host\")\n-        port = int(self.get(\"8080\"))\n+        port = 1";
+    assert_eq!(edit(APP, hunk(text)), APP.replace("port = int(self.get(\"8080\"))", "port = 1"));
+}
+
+#[test]
+fn indentation_follows_the_file() {
+    let text = " def run(self):\n     host = self.get(\"host\")\n-    port = int(self.get(\"8080\"))\n+    port = 1\n+    if port:\n+        pass";
+    assert!(edit(APP, hunk(text)).contains("\n        port = 1\n        if port:\n            pass\n        print"));
+    let go = "func main() {\n\tx := 1\n\tif x > 0 {\n\t\tprintln(\"a\")\n\t}\n}\n";
+    assert_eq!(
+        edit(go, hunk("     x := 1\n     if x > 0 {\n-        println(\"a\")\n+        println(\"b\")\n     }")),
+        go.replace("\"a\"", "\"b\"")
+    );
+}
+
+#[test]
+fn context_keeps_its_bytes_and_new_lines_follow_the_neighbours() {
+    let file = b"one\r\ntwo\nthree\r\nfour\n";
+    let (out, _) = run(file, &[hunk(" one\n two\n-three\n+THREE\n+more\n four")]).unwrap();
+    assert_eq!(out, "one\r\ntwo\nTHREE\r\nmore\r\nfour\n");
+    let (out, _) =
+        run("It\u{2019}s fine \u{2014} really\nold\n".as_bytes(), &[hunk(" It's fine - really\n-old\n+new")]).unwrap();
+    assert_eq!(out, "It\u{2019}s fine \u{2014} really\nnew\n");
+    let (out, _) = run(b"a\rb\nline2\nline3\n", &[hunk("-line2\n+LINE2\n+more")]).unwrap();
+    assert_eq!(out, "a\rb\nLINE2\nmore\nline3\n");
+    // The repeated line that stays is the one that the hunk says.
+    let (out, _) = run(b"x\r\nx\ny\n", &[hunk("-x\n x\n y")]).unwrap();
+    assert_eq!(out, "x\ny\n");
+    let (out, _) = run(b"x\r\nx\ny\n", &[hunk(" x\n-x\n y")]).unwrap();
+    assert_eq!(out, "x\r\ny\n");
+}
+
+#[test]
+fn the_end_of_the_file() {
+    let file = "x\ny\nx\ny\n";
+    let end = |text| Hunk { at_end: true, ..hunk(text) };
+    assert_eq!(edit(file, end(" x\n-y\n+Y")), "x\ny\nx\nY\n");
+    let error = refuse("x\ny\nz\n", end(" x\n-y\n+Y"));
+    assert!(error.to_string().contains("not at the end"), "{error}");
+    assert_eq!(edit("a\nb", hunk("-b\n+c\n+d")), "a\nc\nd", "state kept");
+    assert_eq!(edit("a\nb", Hunk { open: (true, false), ..hunk("-b\n+c") }), "a\nc\n");
+    assert_eq!(edit("a\nb\n", Hunk { open: (false, true), ..hunk("-b\n+c") }), "a\nc");
+    assert_eq!(edit("a\nb\n", Hunk { open: (true, true), ..hunk(" a\n-b\n+c") }), "a\nc\n", "a mark that lies");
+    assert_eq!(edit("a\nb\n", Hunk { open: (false, true), ..hunk(" a\n b") }), "a\nb", "only the line end");
+    assert_eq!(edit("a\nb\n", hunk("-a\n-b")), "");
+}
+
+#[test]
+fn insertions() {
+    assert_eq!(
+        edit(APP, below(&["import sys"], "+import json")),
+        APP.replacen("import sys\n", "import sys\nimport json\n", 1)
+    );
+    assert_eq!(edit("a\nb\n", at(1, "+x")), "a\nx\nb\n");
+    assert_eq!(edit("a\nb\n", at(0, "+x")), "x\na\nb\n");
+    assert_eq!(edit("a\nb", Hunk { at_end: true, ..hunk("+x") }), "a\nb\nx");
+    assert_eq!(edit("", hunk("+x")), "x\n");
+    assert!(refuse("a\nb\n", hunk("+x")).to_string().contains("nothing in it says where"));
+    refuse("a\n", at(7, "+x"));
+}
+
+#[test]
+fn what_is_applied_already_is_not_applied_again() {
+    let file = APP.replacen("import sys", "import sys_of_old\nimport sys", 1);
+    let error = refuse(&file, hunk(" import os\n+import sys_of_old\n import sys"));
+    assert_eq!(error.code(), Code::EditNoChange, "{error}");
+    let error = refuse("alpha\nbeta_inserted\ngamma\n", hunk(" alpha\n+beta_inserted"));
+    assert_eq!(error.data()["already_applied"], true);
+    assert_eq!(edit("{\n}\n}\n", hunk(" {\n+}")), "{\n}\n}\n}\n", "too little to be sure");
+    let error = refuse(APP, hunk("-def old_name_of_it():\n+class Server:"));
+    assert_eq!(error.data()["already_at"], 13);
+}
+
+#[test]
+fn many_hunks_are_looked_up() {
+    let line = |n: usize| format!("line number {n} of the file\n");
+    let file: String = (0..2000).map(line).collect();
+    let hunks: Vec<Hunk> =
+        (0..200).map(|n| hunk(&format!(" {}-{}+changed {n}\n", line(n * 10), line(n * 10 + 1)))).collect();
+    let (out, resolved) = run(file.as_bytes(), &hunks).unwrap();
+    assert_eq!(resolved.ops.len(), 200);
+    let expected: String =
+        (0..2000).map(|n| if n % 10 == 1 { format!("changed {}\n", n / 10) } else { line(n) }).collect();
+    assert_eq!(out, expected);
+}
