@@ -12,7 +12,7 @@ use emendate_core::{
     Ask, ChangeSet, Charset, Code, Error, FileRequest, Locator, Op, Order, Outcome, Request, Resolved, Result,
     Settings, Snapshot, Span, Splice, Tie, not_blank, reading_of, resolve,
 };
-use emendate_fs::{Draft, Expect, Place, Written};
+use emendate_fs::{Draft, Expect, Goal, Place, Written};
 use emendate_history::{Body, Limits, Lines};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -260,7 +260,7 @@ impl Engine {
         let drafts: Vec<Draft<'_>> = writing
             .iter()
             .zip(&pieces)
-            .map(|(plan, pieces)| Draft { place: &plan.place, expect: plan.expects(), pieces })
+            .map(|(plan, pieces)| Draft { place: &plan.place, expect: plan.expects(), goal: Goal::content(pieces) })
             .collect();
         if drafts.is_empty() {
             return Ok(plans.iter().map(|_| None).collect());

@@ -158,6 +158,13 @@ pub(crate) fn read_only(path: &Path, mode: u32) -> Error {
         .fact("path", show(path))
 }
 
+/// There is nothing at the path that could be removed.
+pub(crate) fn nothing(path: &Path) -> Error {
+    Error::new(Code::FileMissing, format!("Cannot remove {}: nothing is there.", show(path)))
+        .next("Leave the removal out.")
+        .fact("path", show(path))
+}
+
 /// One transaction has two drafts of one file, which the engine should have made one.
 pub(crate) fn twins(path: &Path) -> Error {
     Error::new(Code::InternalBug, format!("Two drafts of one transaction write the same file, {}.", show(path)))

@@ -19,7 +19,7 @@ pub use local::{Local, Probe};
 pub use memory::Memory;
 pub use place::{Place, RootInfo};
 pub use stamp::Stamp;
-pub use store::{Draft, Durability, Expect, Method, Staged, Store, Transaction, Version, Written};
+pub use store::{Draft, Durability, Expect, Goal, Method, Staged, Store, Transaction, Version, Written};
 
 /// Names that [`Store::siblings`] returns at most.
 const SIBLINGS: usize = 10_000;

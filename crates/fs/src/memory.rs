@@ -2,19 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::ops::Bound;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use emendate_core::{Code, Error, Result};
+use rustix::io::Errno;
 
 use crate::{
-    Draft, Durability, Expect, Method, Place, RootInfo, Staged, Stamp, Store, Transaction, Version, Written, fault,
+    Draft, Durability, Expect, Goal, Method, Place, RootInfo, Staged, Stamp, Store, Transaction, Version, Written,
+    fault,
 };
 
-/// Files in memory beneath one root. Folders exist as long as a file is in them; there are no links, owners or modes, and
-/// nothing is ever "racily clean": time is a counter.
+/// Files and symbolic links in memory beneath one root. There are no owners and no hard links, and nothing is ever "racily
+/// clean": time is a counter.
 #[derive(Debug)]
 pub struct Memory {
     infos: Vec<RootInfo>,
@@ -24,60 +25,74 @@ pub struct Memory {
 #[derive(Debug, Default)]
 struct State {
     /// By path relative to the root.
-    files: BTreeMap<PathBuf, File>,
+    nodes: BTreeMap<PathBuf, Node>,
+    /// Every folder beneath the root that something was ever put into.
+    folders: BTreeSet<PathBuf>,
     clock: i64,
     inodes: u64,
 }
 
 #[derive(Debug)]
-struct File {
-    bytes: Vec<u8>,
+struct Node {
+    body: Body,
     stamp: Stamp,
 }
 
+#[derive(Debug)]
+enum Body {
+    File(Vec<u8>),
+    Link(OsString),
+}
+
+/// Mode of a file that nobody said anything about.
+const PLAIN: u32 = 0o100_644;
+const LINK: u32 = 0o120_777;
+
+/// Links followed before it is called a loop, as on the disk.
+const HOPS: u32 = 40;
+
 impl State {
-    /// Overwrites the file, or makes a new inode of it.
-    fn put(&mut self, relative: &Path, bytes: Vec<u8>, replace: bool) -> Stamp {
+    /// Overwrites what is there, or makes a new inode of it.
+    fn put(&mut self, relative: &Path, body: Body, mode: u32, replace: bool) -> Stamp {
         self.clock += 1;
-        let kept = self.files.get(relative).filter(|_| !replace).map(|file| file.stamp.ino);
+        let kept = self.nodes.get(relative).filter(|_| !replace).map(|node| node.stamp.ino);
         let ino = kept.unwrap_or_else(|| {
             self.inodes += 1;
             self.inodes
         });
+        let size = match &body {
+            Body::File(bytes) => bytes.len(),
+            Body::Link(target) => target.len(),
+        };
         let stamp = Stamp {
             dev: 1,
             ino,
-            size: bytes.len() as u64,
+            size: size as u64,
             mtime_ns: self.clock,
             ctime_ns: self.clock,
-            mode: 0o100_644,
+            mode,
             links: 1,
             uid: 0,
             gid: 0,
         };
-        self.files.insert(relative.to_owned(), File { bytes, stamp });
+        self.folders.extend(relative.ancestors().skip(1).filter(|it| !it.as_os_str().is_empty()).map(Path::to_owned));
+        self.nodes.insert(relative.to_owned(), Node { body, stamp });
         stamp
     }
 
-    /// The files beneath a folder, in order of their paths.
-    fn beneath<'s>(&'s self, folder: &'s Path) -> impl Iterator<Item = &'s Path> {
-        let all =
-            self.files.range::<Path, _>((Bound::Included(folder), Bound::Unbounded)).map(|(path, _)| path.as_path());
-        all.take_while(move |path| path.starts_with(folder)).filter(move |path| *path != folder)
-    }
-
     fn is_folder(&self, relative: &Path) -> bool {
-        relative.as_os_str().is_empty() || self.beneath(relative).next().is_some()
+        relative.as_os_str().is_empty() || self.folders.contains(relative)
     }
 
-    /// The file that stands where a parent folder of `relative` should be.
-    fn file_on_the_way<'p>(&self, relative: &'p Path) -> Option<&'p Path> {
-        relative.ancestors().skip(1).find(|folder| self.files.contains_key(*folder))
+    /// What is no folder and stands where a parent folder of `relative` should be.
+    fn in_the_way<'p>(&self, relative: &'p Path) -> Option<&'p Path> {
+        relative.ancestors().skip(1).find(|folder| self.nodes.contains_key(*folder))
     }
 
-    fn file(&self, place: &Place) -> Result<Option<&File>> {
-        match self.files.get(place.relative()) {
-            Some(file) => Ok(Some(file)),
+    fn file(&self, place: &Place) -> Result<Option<(&[u8], Stamp)>> {
+        match self.nodes.get(place.relative()) {
+            Some(Node { body: Body::File(bytes), stamp }) => Ok(Some((bytes, *stamp))),
+            Some(Node { body: Body::Link(_), .. }) => Err(fault::os("open", place.absolute(), Errno::LOOP)),
             None if self.is_folder(place.relative()) => Err(fault::not_regular(place.absolute(), "a directory")),
             None => Ok(None),
         }
@@ -85,21 +100,100 @@ impl State {
 
     fn still_expected(&self, draft: &Draft<'_>) -> Result<()> {
         let (path, relative) = (draft.place.absolute(), draft.place.relative());
-        match (draft.expect, self.files.get(relative)) {
-            (Expect::Missing, None) if self.file_on_the_way(relative).is_some() => {
+        match (draft.expect, self.nodes.get(relative)) {
+            (Expect::Missing, None) if self.in_the_way(relative).is_some() => {
                 Err(fault::raced(path, "has lost its folder"))
             }
             (Expect::Missing, None) if !self.is_folder(relative) => Ok(()),
             (Expect::Missing, _) => Err(fault::raced(path, "was created meanwhile")),
             (Expect::Version { .. }, None) => Err(fault::raced(path, "was removed")),
-            (Expect::Version { stamp, .. }, Some(file)) if !file.stamp.same_file(stamp) => {
+            (Expect::Version { stamp, .. }, Some(node)) if !node.stamp.same_file(stamp) => {
                 Err(fault::raced(path, "was replaced by another file"))
             }
-            (Expect::Version { bytes, .. }, Some(file)) if file.bytes != bytes => {
-                Err(fault::raced(path, "was changed"))
-            }
-            (Expect::Version { .. }, Some(_)) => Ok(()),
+            (Expect::Version { bytes, .. }, Some(Node { body: Body::File(now), .. })) if now == bytes => Ok(()),
+            (Expect::Version { .. }, Some(_)) => Err(fault::raced(path, "was changed")),
+            (Expect::Link { target }, Some(Node { body: Body::Link(now), .. })) if now == target => Ok(()),
+            (Expect::Link { .. }, _) => Err(fault::raced(path, "is not the link any more that it was")),
         }
+    }
+
+    /// What a draft puts there; `None`: nothing.
+    fn made(&self, draft: &Draft<'_>) -> Result<Option<(Body, u32)>> {
+        let kept = match draft.goal {
+            Goal::Gone if matches!(draft.expect, Expect::Missing) => {
+                return Err(fault::nothing(draft.place.absolute()));
+            }
+            Goal::Gone => return Ok(None),
+            Goal::Link { target } => return Ok(Some((Body::Link(target.to_owned()), LINK))),
+            Goal::File { like: Some(like), .. } => {
+                let (_, stamp) = self.file(like)?.ok_or_else(|| fault::os("open", like.absolute(), Errno::NOENT))?;
+                stamp.mode
+            }
+            Goal::File { .. } => match self.nodes.get(draft.place.relative()) {
+                Some(Node { body: Body::File(_), stamp }) => stamp.mode,
+                _ => PLAIN,
+            },
+        };
+        let mode = kept & !0o7777 | draft.goal.mode(kept);
+        Ok(Some((Body::File(draft.goal.pieces().concat()), mode)))
+    }
+
+    /// Follows the links on the way to `path`, relative to the root; the last part only with `follow`. Gives the
+    /// resolved path and the first link met.
+    fn resolve(
+        &self,
+        (asked, root): (&Path, &RootInfo),
+        path: &Path,
+        follow: bool,
+    ) -> Result<(PathBuf, Option<PathBuf>)> {
+        let outside = || fault::outside(asked, std::slice::from_ref(root));
+        let parts = |path: &Path| path.components().rev().map(|part| part.as_os_str().to_owned()).collect::<Vec<_>>();
+        let (mut relative, mut via, mut hops) = (PathBuf::new(), None, 0);
+        let mut pending = parts(path);
+        // The link whose target is being walked, and the parts that remain after it.
+        let mut inside: Option<(PathBuf, PathBuf, usize)> = None;
+        while let Some(part) = pending.pop() {
+            match Path::new(&part).components().next() {
+                Some(Component::ParentDir) if !relative.pop() => return Err(outside()),
+                Some(Component::Normal(name)) => relative.push(name),
+                _ => {}
+            }
+            let Some(Node { body: Body::Link(target), .. }) = self.nodes.get(&relative) else {
+                if let Some((at, target, left)) = &inside
+                    && pending.len() >= *left
+                    && !(self.nodes.contains_key(&relative) || self.is_folder(&relative))
+                {
+                    return Err(fault::symlink(asked, at, target, "is broken: nothing is there"));
+                }
+                continue;
+            };
+            if pending.is_empty() && !follow {
+                break;
+            }
+            let at = root.canonical.join(&relative);
+            hops += 1;
+            if hops > HOPS {
+                return Err(fault::symlink(asked, &at, Path::new(target), "loops: 40 links were followed"));
+            }
+            relative.pop();
+            let target = Path::new(target);
+            let rest = match target.strip_prefix(&root.canonical) {
+                Ok(rest) => {
+                    relative.clear();
+                    rest
+                }
+                Err(_) if target.is_absolute() => {
+                    return Err(fault::symlink(asked, &at, target, "leaves the roots"));
+                }
+                Err(_) => target,
+            };
+            if inside.as_ref().is_none_or(|(_, _, left)| pending.len() < *left) {
+                inside = Some((at.clone(), target.to_owned(), pending.len()));
+            }
+            pending.extend(parts(rest));
+            via.get_or_insert(at);
+        }
+        Ok((relative, via))
     }
 }
 
@@ -110,24 +204,29 @@ impl Memory {
         Memory { infos: vec![info], state: Mutex::default() }
     }
 
-    /// Puts a file there, as another program would that writes into it: an existing one keeps its inode. `path` is
-    /// absolute beneath the root, or relative to it; anything else is ignored.
+    /// Puts a file there, as another program would that writes into it: an existing one keeps its inode and mode. `path`
+    /// is absolute beneath the root, or relative to it; anything else is ignored.
     pub fn put(&self, path: impl AsRef<Path>, bytes: impl Into<Vec<u8>>) {
         if let Some(relative) = self.relative(path.as_ref()) {
-            self.state().put(relative, bytes.into(), false);
+            let mut state = self.state();
+            let mode = state.nodes.get(relative).map_or(PLAIN, |node| node.stamp.mode);
+            state.put(relative, Body::File(bytes.into()), mode, false);
         }
     }
 
     /// The content of a file; `path` as in [`Memory::put`].
     pub fn get(&self, path: impl AsRef<Path>) -> Option<Vec<u8>> {
         let relative = self.relative(path.as_ref())?;
-        self.state().files.get(relative).map(|file| file.bytes.clone())
+        match &self.state().nodes.get(relative)?.body {
+            Body::File(bytes) => Some(bytes.clone()),
+            Body::Link(_) => None,
+        }
     }
 
-    /// Removes a file if it is there; `path` as in [`Memory::put`].
+    /// Removes a file or link if it is there, and no folder; `path` as in [`Memory::put`].
     pub fn remove(&self, path: impl AsRef<Path>) {
         if let Some(relative) = self.relative(path.as_ref()) {
-            self.state().files.remove(relative);
+            self.state().nodes.remove(relative);
         }
     }
 
@@ -139,6 +238,24 @@ impl Memory {
     fn root(&self) -> &RootInfo {
         // `new` puts exactly one there.
         &self.infos[0]
+    }
+
+    fn admitted(&self, path: &Path, follow: bool) -> Result<Place> {
+        fault::admissible(path, &self.infos)?;
+        let canonical = &self.root().canonical;
+        let Ok(inside) = path.strip_prefix(canonical) else {
+            return Err(fault::outside(path, &self.infos));
+        };
+        let state = self.state();
+        let (relative, via) = state.resolve((path, self.root()), inside, follow)?;
+        if let Some(file) = state.in_the_way(&relative) {
+            let file = fault::show(canonical.join(file));
+            return Err(fault::invalid(path, &format!("goes through {file}, which is no folder"), "Check the path."));
+        }
+        if path.as_os_str().as_bytes().ends_with(b"/") && !state.is_folder(&relative) {
+            return Err(fault::invalid(path, "ends in `/`, but is no folder", "Leave the `/` at the end out."));
+        }
+        Ok(Place::new((0, canonical), relative, path, via))
     }
 
     fn relative<'p>(&self, path: &'p Path) -> Option<&'p Path> {
@@ -154,56 +271,43 @@ impl Store for Memory {
     }
 
     fn admit(&self, path: &Path) -> Result<Place> {
-        fault::admissible(path, &self.infos)?;
-        let canonical = &self.root().canonical;
-        let Ok(inside) = path.strip_prefix(canonical) else {
-            return Err(fault::outside(path, &self.infos));
-        };
-        let mut relative = PathBuf::new();
-        for part in inside.components() {
-            match part {
-                Component::Normal(name) => relative.push(name),
-                Component::ParentDir if !relative.pop() => return Err(fault::outside(path, &self.infos)),
-                _ => {}
-            }
-        }
-        let state = self.state();
-        if let Some(file) = state.file_on_the_way(&relative) {
-            let file = fault::show(canonical.join(file));
-            return Err(fault::invalid(path, &format!("goes through {file}, which is no folder"), "Check the path."));
-        }
-        if path.as_os_str().as_bytes().ends_with(b"/") && !state.is_folder(&relative) {
-            return Err(fault::invalid(path, "ends in `/`, but is no folder", "Leave the `/` at the end out."));
-        }
-        Ok(Place::new((0, canonical), relative, path, None))
+        self.admitted(path, true)
+    }
+
+    fn admit_link(&self, path: &Path) -> Result<Place> {
+        self.admitted(path, false)
+    }
+
+    fn link(&self, place: &Place) -> Result<Option<OsString>> {
+        Ok(match self.state().nodes.get(place.relative()) {
+            Some(Node { body: Body::Link(target), .. }) => Some(target.clone()),
+            _ => None,
+        })
     }
 
     fn stamp(&self, place: &Place) -> Result<Option<Stamp>> {
-        Ok(self.state().file(place)?.map(|file| file.stamp))
+        Ok(self.state().file(place)?.map(|(_, stamp)| stamp))
     }
 
     fn read(&self, place: &Place, limit: u64, mut buffer: Vec<u8>) -> Result<Option<Version>> {
         let state = self.state();
-        let Some(file) = state.file(place)? else {
+        let Some((bytes, stamp)) = state.file(place)? else {
             return Ok(None);
         };
-        if file.stamp.size > limit {
-            return Err(fault::too_large(place.absolute(), Some(file.stamp.size), limit));
+        if stamp.size > limit {
+            return Err(fault::too_large(place.absolute(), Some(stamp.size), limit));
         }
         buffer.clear();
-        buffer.extend_from_slice(&file.bytes);
-        Ok(Some(Version { bytes: buffer, stamp: file.stamp, racy: false }))
+        buffer.extend_from_slice(bytes);
+        Ok(Some(Version { bytes: buffer, stamp, racy: false }))
     }
 
     fn siblings(&self, place: &Place) -> Result<Vec<OsString>> {
         let parent = place.relative().parent().unwrap_or(Path::new(""));
         let state = self.state();
-        let names: BTreeSet<&std::ffi::OsStr> = state
-            .beneath(parent)
-            .filter_map(|path| path.strip_prefix(parent).ok()?.iter().next())
-            .take(crate::SIBLINGS)
-            .collect();
-        Ok(names.into_iter().map(OsString::from).collect())
+        let here = state.nodes.keys().chain(&state.folders).filter(|path| path.parent() == Some(parent));
+        let names: BTreeSet<&std::ffi::OsStr> = here.filter_map(|path| path.file_name()).collect();
+        Ok(names.into_iter().take(crate::SIBLINGS).map(OsString::from).collect())
     }
 
     fn stage<'a>(&'a self, drafts: &'a [Draft<'a>], durability: Durability) -> Result<Staged<'a>> {
@@ -217,6 +321,7 @@ impl Store for Memory {
                 return Err(fault::twins(draft.place.absolute()));
             }
             state.still_expected(draft)?;
+            state.made(draft)?;
         }
         Ok(Staged::new(Pending { memory: self, drafts, durability }))
     }
@@ -241,15 +346,24 @@ impl Transaction for Pending<'_> {
                     .next("Name each of them differently."));
             }
         }
-        let publish = |draft: &Draft<'_>| {
+        // All that may fail, and all that looks at files as they were, before the first change.
+        let made = self.drafts.iter().map(|draft| state.made(draft)).collect::<Result<Vec<_>>>()?;
+        let publish = |(draft, made): (&Draft<'_>, Option<(Body, u32)>)| {
+            let relative = draft.place.relative();
             let method = match (draft.expect, self.durability.syncs()) {
                 (Expect::Missing, _) => Method::Created,
-                (Expect::Version { .. }, false) => Method::Renamed,
-                (Expect::Version { .. }, true) => Method::Exchanged,
+                (_, _) if made.is_none() => Method::Removed,
+                (_, false) => Method::Renamed,
+                (_, true) => Method::Exchanged,
             };
-            let stamp = state.put(draft.place.relative(), draft.pieces.concat(), true);
-            Written { stamp, method, notes: Vec::new() }
+            let stamp = if let Some((body, mode)) = made {
+                state.put(relative, body, mode, true)
+            } else {
+                let gone = state.nodes.remove(relative).map(|node| node.stamp);
+                gone.ok_or_else(|| fault::raced(draft.place.absolute(), "was removed"))?
+            };
+            Ok(Written { stamp, method, notes: Vec::new() })
         };
-        Ok(self.drafts.iter().map(publish).collect())
+        self.drafts.iter().zip(made).map(publish).collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use core::fmt;
 use core::str::FromStr;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use emendate_core::{Code, Error, Result};
@@ -75,17 +75,71 @@ pub enum Expect<'a> {
         /// The stamp it was read with; only device and inode count.
         stamp: &'a Stamp,
     },
+    /// A symbolic link that leads there; see [`Store::admit_link`] and [`Store::link`].
+    Link {
+        /// What the link says, byte for byte.
+        target: &'a OsStr,
+    },
 }
 
-/// One file's new content.
+/// What is to be at a place afterwards.
+#[derive(Clone, Copy, Debug)]
+pub enum Goal<'a> {
+    /// A regular file.
+    File {
+        /// Its content is the concatenation of these; they are never joined in memory.
+        pieces: &'a [&'a [u8]],
+        /// `Some(true)` sets the execute bits where the read bits are, `Some(false)` takes all of them off; `None` keeps
+        /// them. A new file's bits obey the umask.
+        executable: Option<bool>,
+        /// The existing file whose mode, owner and attributes it gets, as a file that is moved or copied keeps them; it is
+        /// looked at while staging. `None`: those of the file that it replaces, or those of any new file.
+        like: Option<&'a Place>,
+    },
+    /// A symbolic link; where it leads is never looked at.
+    Link {
+        /// What the link says.
+        target: &'a OsStr,
+    },
+    /// Nothing: what is there is removed. The folder stays, even when it is empty then.
+    Gone,
+}
+
+impl<'a> Goal<'a> {
+    /// A regular file with this content, and the metadata of what it replaces.
+    pub const fn content(pieces: &'a [&'a [u8]]) -> Goal<'a> {
+        Goal::File { pieces, executable: None, like: None }
+    }
+
+    /// The permission bits that go with `mode`, those of the file that is kept or imitated.
+    pub(crate) const fn mode(&self, mode: u32) -> u32 {
+        let mode = mode & 0o7777;
+        match self {
+            Goal::File { executable: Some(true), .. } => mode | ((mode & 0o444) >> 2),
+            Goal::File { executable: Some(false), .. } => mode & !0o111,
+            _ => mode,
+        }
+    }
+
+    /// The content of a regular file; none for anything else.
+    pub const fn pieces(&self) -> &'a [&'a [u8]] {
+        match self {
+            Goal::File { pieces, .. } => pieces,
+            Goal::Link { .. } | Goal::Gone => &[],
+        }
+    }
+}
+
+/// What is to become of one place. A move is two drafts of one transaction: [`Goal::Gone`] at the source, and a file
+/// [`like`](Goal::File::like) the source at the target; so it works across mounts as well.
 #[derive(Clone, Copy, Debug)]
 pub struct Draft<'a> {
     /// Where.
     pub place: &'a Place,
     /// What it replaces.
     pub expect: Expect<'a>,
-    /// The new content is the concatenation of these; they are never joined in memory.
-    pub pieces: &'a [&'a [u8]],
+    /// What is to be there.
+    pub goal: Goal<'a>,
 }
 
 /// How new content was made visible.
@@ -99,16 +153,19 @@ pub enum Method {
     Exchanged,
     /// The old file's bytes were overwritten; a reader may have seen a mix for a moment.
     InPlace,
+    /// Nothing is there any more.
+    Removed,
 }
 
 impl Method {
-    /// The name in replies: `created`, `renamed`, `exchanged` or `in place`.
+    /// The name in replies: `created`, `renamed`, `exchanged`, `in place` or `removed`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Method::Created => "created",
             Method::Renamed => "renamed",
             Method::Exchanged => "exchanged",
             Method::InPlace => "in place",
+            Method::Removed => "removed",
         }
     }
 }
@@ -116,7 +173,7 @@ impl Method {
 /// What became of one draft.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// The stamp of the file now at the path, taken after publishing.
+    /// The stamp of what is now at the path, taken after publishing; that of the file that was removed.
     pub stamp: Stamp,
     /// How it was published.
     pub method: Method,
@@ -135,6 +192,13 @@ pub trait Store: Send + Sync {
     /// looping or leaving link), `io.*`.
     fn admit(&self, path: &Path) -> Result<Place>;
 
+    /// The same, but a link that is the last part of the path is not followed: the place is the link itself. Links on the
+    /// way to it are.
+    fn admit_link(&self, path: &Path) -> Result<Place>;
+
+    /// What the symbolic link at `place` says; `None` when something else is there, or nothing. `io.*`.
+    fn link(&self, place: &Place) -> Result<Option<OsString>>;
+
     /// The stamp of the regular file at `place`; `None` when there is nothing. `path.not_regular` for anything else.
     fn stamp(&self, place: &Place) -> Result<Option<Stamp>>;
 
@@ -149,8 +213,9 @@ pub trait Store: Send + Sync {
 
     /// Writes every draft aside, durable as asked, not visible yet. Missing parent directories are created.
     ///
-    /// `io.permission` for a file the caller may not write, `conflict.raced` when it is already clear that a draft's
-    /// expectation does not hold, `path.not_regular`, `io.*`. After an error nothing is left behind.
+    /// `io.permission` for a file the caller may not write or remove, `conflict.raced` when it is already clear that a
+    /// draft's expectation does not hold, `file.not_found` when nothing is to be removed or imitated, `path.not_regular`,
+    /// `io.*`. After an error nothing is left behind.
     fn stage<'a>(&'a self, drafts: &'a [Draft<'a>], durability: Durability) -> Result<Staged<'a>>;
 }
 

@@ -5,7 +5,7 @@
 mod rig;
 
 use emendate_core::Code;
-use emendate_fs::{Draft, Durability, Expect, Memory, Method, Store};
+use emendate_fs::{Draft, Durability, Expect, Goal, Memory, Method, Store};
 use rig::{LEVELS, Rig, expect, refused, replace};
 use std::path::Path;
 
@@ -78,11 +78,11 @@ fn writing() {
             assert!(!before.same_file(&written.stamp));
         }
         let place = store.admit(&root.join("none/f")).unwrap();
-        let draft = [Draft { place: &place, expect: Expect::Missing, pieces: &[b"x"] }];
+        let draft = [Draft { place: &place, expect: Expect::Missing, goal: Goal::content(&[b"x"]) }];
         drop(store.stage(&draft, Durability::Normal).unwrap());
         assert_eq!(get(store, &root.join("none/f")), None);
         let root_itself = store.admit(root).unwrap();
-        let draft = [Draft { place: &root_itself, expect: Expect::Missing, pieces: &[b"x"] }];
+        let draft = [Draft { place: &root_itself, expect: Expect::Missing, goal: Goal::content(&[b"x"]) }];
         refused(store.stage(&draft, Durability::Normal), Code::PathNotRegular);
     });
 }
@@ -95,18 +95,21 @@ fn expectations() {
         put(store, &two, "2");
         let places = [&one, &two].map(|path| store.admit(path).unwrap());
         let olds = [0, 1].map(|at| store.read(&places[at], 10, Vec::new()).unwrap());
-        let drafts =
-            [0, 1].map(|at| Draft { place: &places[at], expect: expect(olds[at].as_ref()), pieces: &[b"new"] });
+        let drafts = [0, 1].map(|at| Draft {
+            place: &places[at],
+            expect: expect(olds[at].as_ref()),
+            goal: Goal::content(&[b"new"]),
+        });
         // Staged, then the second one is saved by somebody else.
         let staged = store.stage(&drafts, Durability::Normal).unwrap();
         put(store, &two, "theirs");
         refused(staged.commit(), Code::ConflictRaced);
         assert_eq!((get(store, &one).as_deref(), get(store, &two).as_deref()), (Some("1"), Some("theirs")));
         // Missing is an expectation as well.
-        let draft = [Draft { place: &places[0], expect: Expect::Missing, pieces: &[b"x"] }];
+        let draft = [Draft { place: &places[0], expect: Expect::Missing, goal: Goal::content(&[b"x"]) }];
         refused(store.stage(&draft, Durability::Normal).and_then(emendate_fs::Staged::commit), Code::ConflictRaced);
         let gone = store.admit(&root.join("gone")).unwrap();
-        let draft = [Draft { place: &gone, expect: expect(olds[0].as_ref()), pieces: &[b"x"] }];
+        let draft = [Draft { place: &gone, expect: expect(olds[0].as_ref()), goal: Goal::content(&[b"x"]) }];
         refused(store.stage(&draft, Durability::Normal).and_then(emendate_fs::Staged::commit), Code::ConflictRaced);
         assert_eq!((get(store, &one).as_deref(), get(store, &two).as_deref()), (Some("1"), Some("theirs")));
     });
@@ -132,6 +135,6 @@ fn memory_for_tests() {
     memory.put("a/b", "three");
     assert!(!before.same_file(&stamp(&memory).unwrap()));
     // The same bytes in another inode are another file.
-    let draft = [Draft { place: &place, expect: expect(old.as_ref()), pieces: &[b"x"] }];
+    let draft = [Draft { place: &place, expect: expect(old.as_ref()), goal: Goal::content(&[b"x"]) }];
     refused(memory.stage(&draft, Durability::Normal), Code::ConflictRaced);
 }

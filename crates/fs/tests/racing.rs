@@ -5,7 +5,7 @@
 mod rig;
 
 use emendate_core::Code;
-use emendate_fs::{Durability, Local, Memory, Store};
+use emendate_fs::{Draft, Durability, Goal, Local, Memory, Store};
 use rig::{Rig, replace};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +20,7 @@ fn append_from_threads(stores: &[&dyn Store], path: &Path, threads: usize, round
                 let old = store.read(&place, 1 << 20, Vec::new()).unwrap().unwrap();
                 let line = format!("{thread}:{round}\n");
                 let pieces: [&[u8]; 2] = [&old.bytes, line.as_bytes()];
-                let draft = [emendate_fs::Draft { place: &place, expect: rig::expect(Some(&old)), pieces: &pieces }];
+                let draft = [Draft { place: &place, expect: rig::expect(Some(&old)), goal: Goal::content(&pieces) }];
                 let level = if thread.is_multiple_of(2) { Durability::None } else { Durability::Normal };
                 match store.stage(&draft, level).and_then(emendate_fs::Staged::commit) {
                     Ok(_) => break,
@@ -126,7 +126,7 @@ fn a_user_who_saves_by_rename_loses_nothing() {
                 let place = rig.store.admit(&path).unwrap();
                 let Some(old) = rig.store.read(&place, 100, Vec::new()).unwrap() else { continue };
                 let pieces: [&[u8]; 2] = [&old.bytes, b"+"];
-                let draft = [emendate_fs::Draft { place: &place, expect: rig::expect(Some(&old)), pieces: &pieces }];
+                let draft = [Draft { place: &place, expect: rig::expect(Some(&old)), goal: Goal::content(&pieces) }];
                 if old.bytes.len() < 90 && rig.store.stage(&draft, Durability::Normal).is_ok_and(|s| s.commit().is_ok())
                 {
                     edits += 1;

@@ -5,8 +5,8 @@
 mod rig;
 
 use emendate_core::Code;
-use emendate_fs::{Draft, Durability, Expect, Method, Store};
-use rig::{LEVELS, Rig, expect, refused, replace};
+use emendate_fs::{Draft, Durability, Expect, Goal, Method, Store};
+use rig::{LEVELS, Rig, as_nobody, expect, refused, replace};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::time::Duration;
@@ -143,7 +143,7 @@ fn a_new_file_obeys_the_umask_and_gets_its_folders() {
     let place = rig.place("m/n/o/new");
     let near = rig.place("x/n/new");
     let text: &[&[u8]] = &[b"text"];
-    let drafts = [&place, &near].map(|place| Draft { place, expect: Expect::Missing, pieces: text });
+    let drafts = [&place, &near].map(|place| Draft { place, expect: Expect::Missing, goal: Goal::content(text) });
     let staged = rig.store.stage(&drafts, Durability::Normal).unwrap();
     assert!(rig.path("m/n/o").is_dir() && rig.path("x/n").is_dir());
     assert!(!rig.path("m/n/o/new").exists());
@@ -188,8 +188,8 @@ fn nothing_is_published_over_somebody_elses_save() {
                 let (one, two) = (rig.version("first"), rig.version(name));
                 let (first, second) = (rig.place("first"), rig.place(name));
                 let drafts = [
-                    Draft { place: &first, expect: expect(Some(&one)), pieces: &[b"new"] },
-                    Draft { place: &second, expect: expect(Some(&two)), pieces: &[b"new"] },
+                    Draft { place: &first, expect: expect(Some(&one)), goal: Goal::content(&[b"new"]) },
+                    Draft { place: &second, expect: expect(Some(&two)), goal: Goal::content(&[b"new"]) },
                 ];
                 let result = if staged_before {
                     let staged = rig.store.stage(&drafts, level).unwrap();
@@ -215,14 +215,14 @@ fn a_name_that_was_taken_meanwhile_stays_with_its_owner() {
     for level in LEVELS {
         let rig = Rig::new();
         let place = rig.place("x/new");
-        let draft = [Draft { place: &place, expect: Expect::Missing, pieces: &[b"ours"] }];
+        let draft = [Draft { place: &place, expect: Expect::Missing, goal: Goal::content(&[b"ours"]) }];
         let staged = rig.store.stage(&draft, level).unwrap();
         rig.put("x/new", "theirs");
         refused(staged.commit(), Code::ConflictRaced);
         assert_eq!(rig.text("x/new"), "theirs");
         // The folder moved away: what is at the path now is another one.
         let place = rig.place("x/other");
-        let draft = [Draft { place: &place, expect: Expect::Missing, pieces: &[b"ours"] }];
+        let draft = [Draft { place: &place, expect: Expect::Missing, goal: Goal::content(&[b"ours"]) }];
         let staged = rig.store.stage(&draft, level).unwrap();
         std::fs::rename(rig.path("x"), rig.path("y")).unwrap();
         refused(staged.commit(), Code::ConflictRaced);
@@ -244,11 +244,11 @@ fn a_batch_is_all_or_nothing() {
         let versions = [None, Some(rig.version("edited")), Some(rig.version("linked"))];
         let places = names.map(|name| rig.place(name));
         let mut drafts: Vec<_> = (0..3)
-            .map(|at| Draft { place: &places[at], expect: expect(versions[at].as_ref()), pieces: text })
+            .map(|at| Draft { place: &places[at], expect: expect(versions[at].as_ref()), goal: Goal::content(text) })
             .collect();
         // The twin is the same inode: it passes the first check, and fails once the first three are published.
         let twin = (rig.place("twin"), rig.version("twin"));
-        drafts.push(Draft { place: &twin.0, expect: expect(Some(&twin.1)), pieces: text });
+        drafts.push(Draft { place: &twin.0, expect: expect(Some(&twin.1)), goal: Goal::content(text) });
         let message = refused(rig.store.stage(&drafts, level).unwrap().commit(), Code::ConflictRaced);
         assert!(message.contains("3 files") && message.contains("put back"), "{message}");
         assert_eq!((rig.text("edited"), rig.text("linked")), ("old".to_owned(), "old linked".to_owned()));
@@ -276,7 +276,7 @@ fn a_large_batch_needs_few_descriptors() {
         let drafts: Vec<_> = places
             .iter()
             .zip(&versions)
-            .map(|(place, version)| Draft { place, expect: expect(version.as_ref()), pieces: text })
+            .map(|(place, version)| Draft { place, expect: expect(version.as_ref()), goal: Goal::content(text) })
             .collect();
         let written = rig.store.stage(&drafts, Durability::None).unwrap().commit().unwrap();
         assert_eq!(written[299].stamp, rig.version("d2/299").stamp);
@@ -289,7 +289,7 @@ fn a_large_batch_needs_few_descriptors() {
 fn two_drafts_of_one_file_are_a_bug() {
     let rig = Rig::new();
     let place = rig.place("a");
-    let draft = Draft { place: &place, expect: Expect::Missing, pieces: &[b"x"] };
+    let draft = Draft { place: &place, expect: Expect::Missing, goal: Goal::content(&[b"x"]) };
     refused(rig.store.stage(&[draft, draft], Durability::None), Code::InternalBug);
     assert!(rig.store.stage(&[], Durability::Full).unwrap().commit().unwrap().is_empty());
     rig.clean();
@@ -320,21 +320,6 @@ fn a_name_of_255_bytes_can_be_edited() {
     rig.edit(&name, "two").unwrap();
     assert_eq!(rig.text(&name), "two");
     rig.clean();
-}
-
-/// Runs `work` in a thread of its own that is no longer root; skipped where it cannot be given up.
-fn as_nobody(work: impl FnOnce() + Send) {
-    let (uid, gid) = (rustix::fs::Uid::from_raw(1234), rustix::fs::Gid::from_raw(1234));
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            if rustix::thread::set_thread_groups(&[]).is_ok()
-                && rustix::thread::set_thread_res_gid(gid, gid, gid).is_ok()
-                && rustix::thread::set_thread_res_uid(uid, uid, uid).is_ok()
-            {
-                work();
-            }
-        });
-    });
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! Looking at files: stamps, reading, comparing.
 
+use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use emendate_core::Result;
 use rustix::buffer::spare_capacity;
-use rustix::fs::{FileType, OFlags, Stat};
+use rustix::fs::{AtFlags, FileType, OFlags, Stat};
 use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -47,6 +49,18 @@ pub(super) fn regular(file: impl AsFd, path: &Path) -> Result<Stamp> {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => Ok(stamp_of(&stat)),
         other => Err(fault::not_regular(path, fault::kind(other))),
+    }
+}
+
+/// The stamp of the symbolic link that says `target`; `None` when there is no such link.
+pub(super) fn link_at(folder: impl AsFd, name: &OsStr, target: &OsStr) -> rustix::io::Result<Option<Stamp>> {
+    match rustix::fs::readlinkat(&folder, name, Vec::new()) {
+        Ok(found) if found.as_bytes() == target.as_bytes() => {
+            rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| Some(stamp_of(&stat)))
+        }
+        // Not a link.
+        Ok(_) | Err(Errno::INVAL | Errno::NOENT) => Ok(None),
+        Err(errno) => Err(errno),
     }
 }
 

@@ -13,7 +13,7 @@ mod walk;
 
 use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -107,6 +107,28 @@ impl Local {
         best
     }
 
+    /// See [`Store::admit`], and [`Store::admit_link`] for `follow` = false.
+    fn admitted(&self, path: &Path, follow: bool) -> Result<Place> {
+        fault::admissible(path, &self.infos)?;
+        // The same folder may be known by a name with links in it, as shells with a logical working directory do.
+        let real = if self.find_root(path).is_none() { by_real_name(path) } else { None };
+        let Some((root, relative)) = self.find_root(real.as_deref().unwrap_or(path)) else {
+            return Err(fault::outside(path, &self.infos));
+        };
+        let plain = !path.as_os_str().as_bytes().ends_with(b"/")
+            && relative.components().all(|part| matches!(part, Component::Normal(_)));
+        let flags = if follow { OFlags::PATH } else { OFlags::PATH | OFlags::NOFOLLOW };
+        if plain
+            && self.openat2.load(Ordering::Relaxed)
+            && kernel::open_beneath(self.roots[root].fd.as_fd(), relative, flags).is_ok()
+        {
+            // The kernel met no link on the way, so the names are the resolved path.
+            let relative = relative.components().collect();
+            return Ok(Place::new((root, &self.infos[root].canonical), relative, path, None));
+        }
+        walk::resolve(self, path, (root, relative), follow)
+    }
+
     /// Opens a resolved path; a link that appeared since is `ELOOP`. An empty path is the root itself.
     fn open_beneath(&self, root: usize, relative: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
         let root = self.roots[root].fd.as_fd();
@@ -172,23 +194,25 @@ impl Store for Local {
     }
 
     fn admit(&self, path: &Path) -> Result<Place> {
-        fault::admissible(path, &self.infos)?;
-        // The same folder may be known by a name with links in it, as shells with a logical working directory do.
-        let real = if self.find_root(path).is_none() { by_real_name(path) } else { None };
-        let Some((root, relative)) = self.find_root(real.as_deref().unwrap_or(path)) else {
-            return Err(fault::outside(path, &self.infos));
+        self.admitted(path, true)
+    }
+
+    fn admit_link(&self, path: &Path) -> Result<Place> {
+        self.admitted(path, false)
+    }
+
+    fn link(&self, place: &Place) -> Result<Option<OsString>> {
+        let failed = |errno| fault::os("read the link", place.absolute(), errno);
+        let link = match self.open_beneath(place.root(), place.relative(), OFlags::PATH | OFlags::NOFOLLOW) {
+            Err(Errno::NOENT) => return Ok(None),
+            other => other.map_err(failed)?,
         };
-        let plain = !path.as_os_str().as_bytes().ends_with(b"/")
-            && relative.components().all(|part| matches!(part, Component::Normal(_)));
-        if plain
-            && self.openat2.load(Ordering::Relaxed)
-            && kernel::open_beneath(self.roots[root].fd.as_fd(), relative, OFlags::PATH).is_ok()
-        {
-            // The kernel met no link on the way, so the names are the resolved path.
-            let relative = relative.components().collect();
-            return Ok(Place::new((root, &self.infos[root].canonical), relative, path, None));
+        match rustix::fs::readlinkat(link, "", Vec::new()) {
+            Ok(target) => Ok(Some(OsString::from_vec(target.into_bytes()))),
+            // What is open is no link: the kernel has two numbers for that.
+            Err(Errno::INVAL | Errno::NOENT) => Ok(None),
+            Err(errno) => Err(failed(errno)),
         }
-        walk::resolve(self, path, root, relative)
     }
 
     fn stamp(&self, place: &Place) -> Result<Option<Stamp>> {

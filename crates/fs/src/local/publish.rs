@@ -12,7 +12,7 @@ use super::look::{self, LOOK, same_bytes};
 use super::stage::{OVERWRITE, Plan, failed_write};
 use super::temp::{self, Temp};
 use super::{kernel, rollback};
-use crate::{Durability, Expect, Method, Stamp, Transaction, Written, fault};
+use crate::{Durability, Expect, Goal, Method, Stamp, Transaction, Written, fault};
 
 impl Transaction for Plan<'_> {
     fn commit(mut self: Box<Self>) -> Result<Vec<Written>> {
@@ -36,20 +36,28 @@ impl Plan<'_> {
         self.folders[self.entries[index].folder].fd.as_fd()
     }
 
-    /// Compares what is at the path now with what the draft expects; gives the open old file, if there is to be one.
-    fn still_expected(&self, index: usize, flags: OFlags) -> Result<Option<(OwnedFd, Stamp)>> {
+    /// Compares what is at the path now with what the draft expects; gives what is there, if there is to be something.
+    fn still_expected(&self, index: usize, flags: OFlags) -> Result<Option<Held>> {
         let entry = &self.entries[index];
         let (place, path) = (entry.draft.place, entry.path());
-        let Expect::Version { bytes, stamp } = entry.draft.expect else {
-            let folder = &self.folders[entry.folder];
-            if !folder.in_place(self.local) {
-                return Err(fault::raced(path, "has lost its folder"));
+        let folder = &self.folders[entry.folder];
+        let (bytes, stamp) = match entry.draft.expect {
+            Expect::Version { bytes, stamp } => (bytes, stamp),
+            _ if !folder.in_place(self.local) => return Err(fault::raced(path, "has lost its folder")),
+            Expect::Missing => {
+                return match rustix::fs::statat(&folder.fd, entry.name, AtFlags::SYMLINK_NOFOLLOW) {
+                    Err(Errno::NOENT) => Ok(None),
+                    Ok(_) => Err(fault::raced(path, "was created meanwhile")),
+                    Err(errno) => Err(fault::os("look at", path, errno)),
+                };
             }
-            return match rustix::fs::statat(&folder.fd, entry.name, AtFlags::SYMLINK_NOFOLLOW) {
-                Err(Errno::NOENT) => Ok(None),
-                Ok(_) => Err(fault::raced(path, "was created meanwhile")),
-                Err(errno) => Err(fault::os("look at", path, errno)),
-            };
+            Expect::Link { target } => {
+                return match look::link_at(&folder.fd, entry.name, target) {
+                    Ok(Some(stamp)) => Ok(Some(Held { file: None, stamp })),
+                    Ok(None) => Err(fault::raced(path, "is not the link any more that it was")),
+                    Err(errno) => Err(fault::os("look at", path, errno)),
+                };
+            }
         };
         // By the whole path again: the folder may have been moved away since it was opened.
         let file = match self.local.open_beneath(place.root(), place.relative(), flags) {
@@ -67,11 +75,12 @@ impl Plan<'_> {
         }
         let same = now.size == bytes.len() as u64
             && same_bytes(&file, bytes).map_err(|errno| fault::os("compare", path, errno))?;
-        if same { Ok(Some((file, now))) } else { Err(fault::raced(path, "was changed")) }
+        if same { Ok(Some(Held { file: Some(file), stamp: now })) } else { Err(fault::raced(path, "was changed")) }
     }
 
     fn publish(&mut self, index: usize) -> Result<Method> {
-        if matches!(self.entries[index].draft.expect, Expect::Missing) {
+        let draft = self.entries[index].draft;
+        if matches!(draft.expect, Expect::Missing) {
             if self.entries.len() == 1 {
                 self.still_expected(index, LOOK)?;
             }
@@ -80,9 +89,10 @@ impl Plan<'_> {
         if self.entries[index].temp.is_none() {
             return self.overwrite(index);
         }
-        match self.still_expected(index, LOOK)? {
-            Some((old, stamp)) => self.swap(index, &old, &stamp),
-            None => Err(fault::raced(self.entries[index].path(), "was removed")),
+        match (self.still_expected(index, LOOK)?, draft.goal) {
+            (Some(old), Goal::Gone) => self.remove(index, &old),
+            (Some(old), _) => self.swap(index, &old),
+            (None, _) => Err(fault::raced(self.entries[index].path(), "was removed")),
         }
     }
 
@@ -94,11 +104,9 @@ impl Plan<'_> {
         let Some(temp) = &mut entry.temp else {
             return Err(fault::raced(path, "was removed"));
         };
-        let result = match kernel::rename_new(folder, &temp.name, entry.name) {
-            Err(errno) if kernel::unsupported(errno) => link_new(folder, temp, entry.name),
-            other => other.inspect(|()| temp.live = false),
-        };
-        match result {
+        let renamed = rename_new(folder, &temp.name, entry.name);
+        temp.live = renamed.is_err();
+        match renamed {
             Ok(()) => Ok(Method::Created),
             Err(Errno::EXIST) => Err(fault::raced(path, "was created meanwhile")),
             Err(Errno::NOENT) => Err(fault::raced(path, "lost its folder")),
@@ -106,11 +114,38 @@ impl Plan<'_> {
         }
     }
 
-    /// The temporary file takes the old one's name. Where it can be, the two are exchanged and the displaced one is
-    /// compared: a save that slipped in between the comparison and the exchange is put back, not lost.
-    fn swap(&mut self, index: usize, old: &OwnedFd, stamp: &Stamp) -> Result<Method> {
+    /// What is there takes the name that was reserved for it, and is looked at once more before it is thrown away.
+    fn remove(&mut self, index: usize, old: &Held) -> Result<Method> {
         let entry = &mut self.entries[index];
         let folder = self.folders[entry.folder].fd.as_fd();
+        let path = entry.draft.place.absolute();
+        let Some(temp) = &mut entry.temp else {
+            return Err(fault::raced(path, "was removed"));
+        };
+        match rustix::fs::renameat(folder, entry.name, folder, &temp.name) {
+            Ok(()) => {}
+            Err(Errno::NOENT) => return Err(fault::raced(path, "was removed")),
+            Err(errno) => return Err(fault::os("remove", path, errno)),
+        }
+        temp.live = true;
+        entry.before = Some(old.stamp);
+        let cause = match old.is_at(folder, temp, entry.draft.expect) {
+            Ok(true) => return Ok(Method::Removed),
+            Ok(false) => fault::raced(path, "was changed at the last moment, and that change was put back"),
+            Err(errno) => fault::os("compare", path, errno),
+        };
+        match rollback::give_back(folder, temp, entry.name) {
+            Ok(()) => Err(cause),
+            Err(what) => Err(fault::partial(&cause, &what)),
+        }
+    }
+
+    /// The temporary file takes the old one's name. Where it can be, the two are exchanged and the displaced one is
+    /// compared: a save that slipped in between the comparison and the exchange is put back, not lost.
+    fn swap(&mut self, index: usize, old: &Held) -> Result<Method> {
+        let entry = &mut self.entries[index];
+        let folder = self.folders[entry.folder].fd.as_fd();
+        let overwrites = entry.overwrites();
         let Some(temp) = &mut entry.temp else {
             return self.overwrite(index);
         };
@@ -122,9 +157,9 @@ impl Plan<'_> {
             temp.live = swapped.is_err();
         }
         match swapped {
-            Ok(()) if method == Method::Exchanged => self.verify(index, old, stamp),
+            Ok(()) if method == Method::Exchanged => self.verify(index, old),
             Ok(()) => Ok(method),
-            Err(errno @ (Errno::BUSY | Errno::XDEV | Errno::PERM | Errno::ACCESS)) => {
+            Err(errno @ (Errno::BUSY | Errno::XDEV | Errno::PERM | Errno::ACCESS)) if overwrites => {
                 // A mounted file, or one that may be written but not replaced.
                 let _ = temp.discard(folder);
                 entry.temp = None;
@@ -138,16 +173,14 @@ impl Plan<'_> {
     }
 
     /// Looks at what an exchange displaced; anything unexpected goes back to the name.
-    fn verify(&mut self, index: usize, old: &OwnedFd, stamp: &Stamp) -> Result<Method> {
+    fn verify(&mut self, index: usize, old: &Held) -> Result<Method> {
         let entry = &mut self.entries[index];
         let folder = self.folders[entry.folder].fd.as_fd();
         let path = entry.draft.place.absolute();
-        let (Some(temp), Expect::Version { bytes, .. }) = (&mut entry.temp, entry.draft.expect) else {
+        let Some(temp) = &mut entry.temp else {
             return Ok(Method::Exchanged);
         };
-        let same = identity_at(folder, temp)
-            .and_then(|displaced| Ok(displaced == (stamp.dev, stamp.ino) && same_bytes(old, bytes)?));
-        let cause = match same {
+        let cause = match old.is_at(folder, temp, entry.draft.expect) {
             Ok(true) => return Ok(Method::Exchanged),
             Ok(false) => fault::raced(path, "was changed at the last moment, and that change was put back"),
             Err(errno) => fault::os("compare", path, errno),
@@ -160,35 +193,43 @@ impl Plan<'_> {
 
     /// Writes the new bytes over the old ones, in the same inode.
     fn overwrite(&mut self, index: usize) -> Result<Method> {
-        let Some((file, before)) = self.still_expected(index, OVERWRITE)? else {
+        let Some(Held { file: Some(file), stamp: before }) = self.still_expected(index, OVERWRITE)? else {
             return Err(fault::raced(self.entries[index].path(), "was removed"));
         };
         let sync = self.durability.syncs();
         let entry = &mut self.entries[index];
         let folder = &self.folders[entry.folder];
-        let Expect::Version { bytes, .. } = entry.draft.expect else {
+        let (Expect::Version { bytes, .. }, goal) = (entry.draft.expect, entry.draft.goal) else {
             return Err(fault::raced(entry.path(), "was removed"));
         };
-        let new = temp::length(entry.draft.pieces);
+        let new = temp::length(goal.pieces());
         let more = new.saturating_sub(before.size);
         temp::reserve(&file, FallocateFlags::KEEP_SIZE, before.size, more)
             .map_err(|errno| failed_write(folder, entry, "write", errno))?;
-        if let Err(errno) = replace_bytes(&file, entry.draft.pieces, sync) {
+        let (old_mode, mode) = (before.mode & 0o7777, goal.mode(before.mode));
+        if mode != old_mode {
+            // It was asked for, so it must not fail half-way.
+            rustix::fs::fchmod(&file, Mode::from_raw_mode(mode))
+                .map_err(|errno| fault::os("change the mode of", entry.path(), errno))?;
+        }
+        if let Err(errno) = replace_bytes(&file, goal.pieces(), sync) {
             let cause = failed_write(folder, entry, "write", errno);
-            return Err(match replace_bytes(&file, &[bytes], sync) {
+            let mended = replace_bytes(&file, &[bytes], sync)
+                .and_then(|()| rustix::fs::fchmod(&file, Mode::from_raw_mode(old_mode)));
+            return Err(match mended {
                 Ok(()) => cause.evidence("The old content was written back."),
                 Err(second) => fault::partial(&cause, &format!("{} is damaged: {second}", fault::show(entry.path()))),
             });
         }
         let mut after = stamp_now(&file).unwrap_or(before);
-        if after.mode != before.mode {
+        if after.mode & 0o7777 != mode {
             // Writing takes the set-id bits off.
-            match rustix::fs::fchmod(&file, Mode::from_raw_mode(before.mode & 0o7777)) {
+            match rustix::fs::fchmod(&file, Mode::from_raw_mode(mode)) {
                 Ok(()) => after = stamp_now(&file).unwrap_or(after),
-                Err(errno) => entry.notes.push(format!("mode {:04o} could not be kept: {errno}", before.mode & 0o7777)),
+                Err(errno) => entry.notes.push(format!("mode {mode:04o} could not be kept: {errno}")),
             }
         }
-        entry.stamp = Some(after);
+        (entry.before, entry.stamp) = (Some(before), Some(after));
         Ok(Method::InPlace)
     }
 
@@ -211,7 +252,8 @@ impl Plan<'_> {
         let folder = self.folder_of(index);
         let entry = &self.entries[index];
         let ours = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref());
-        let stamp = match (entry.stamp, ours) {
+        let known = entry.stamp.or(entry.before.filter(|_| entry.done == Some(Method::Removed)));
+        let stamp = match (known, ours) {
             (Some(stamp), _) => Ok(stamp),
             (None, Some(fd)) => stamp_now(fd),
             (None, None) => {
@@ -245,20 +287,44 @@ impl Plan<'_> {
     }
 }
 
-/// Gives the temporary file a name that must be new, where a rename cannot be told so.
-fn link_new(folder: BorrowedFd<'_>, temp: &mut Temp, name: &OsStr) -> rustix::io::Result<()> {
-    match rustix::fs::linkat(folder, &temp.name, folder, name, AtFlags::empty()) {
+/// What a draft replaces, found as expected.
+struct Held {
+    /// The open file; `None`: a symbolic link, which nobody can change, only replace.
+    file: Option<OwnedFd>,
+    stamp: Stamp,
+}
+
+impl Held {
+    /// True when this, and still with the bytes that are expected, is what has the temporary name now.
+    fn is_at(&self, folder: BorrowedFd<'_>, temp: &Temp, expect: Expect<'_>) -> rustix::io::Result<bool> {
+        if identity_at(folder, temp)? != (self.stamp.dev, self.stamp.ino) {
+            return Ok(false);
+        }
+        match (&self.file, expect) {
+            (Some(file), Expect::Version { bytes, .. }) => same_bytes(file, bytes),
+            _ => Ok(true),
+        }
+    }
+}
+
+/// Renames to a name that must be new, also where a rename cannot be told so.
+pub(super) fn rename_new(folder: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> rustix::io::Result<()> {
+    match kernel::rename_new(folder, from, to) {
+        Err(errno) if kernel::unsupported(errno) => {}
+        other => return other,
+    }
+    match rustix::fs::linkat(folder, from, folder, to, AtFlags::empty()) {
         Ok(()) => {
             // The content is at its name; a second one that cannot be removed is no failure of the write.
-            let _ = temp.discard(folder);
+            let _ = rustix::fs::unlinkat(folder, from, AtFlags::empty());
             Ok(())
         }
         // No links either: an empty file holds the name for a moment.
         Err(Errno::PERM | Errno::NOTSUP | Errno::NOSYS) => {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            drop(rustix::fs::openat(folder, name, flags, Mode::from_raw_mode(0o600))?);
-            rustix::fs::renameat(folder, &temp.name, folder, name).inspect(|()| temp.live = false).inspect_err(|_| {
-                let _ = rustix::fs::unlinkat(folder, name, AtFlags::empty());
+            drop(rustix::fs::openat(folder, to, flags, Mode::from_raw_mode(0o600))?);
+            rustix::fs::renameat(folder, from, folder, to).inspect_err(|_| {
+                let _ = rustix::fs::unlinkat(folder, to, AtFlags::empty());
             })
         }
         Err(errno) => Err(errno),
@@ -286,7 +352,7 @@ pub(super) fn replace_bytes(file: &OwnedFd, pieces: &[&[u8]], sync: bool) -> rus
 #[cfg(test)]
 mod tests {
     use super::super::stage::stage;
-    use super::{Expect, LOOK, Method};
+    use super::{Expect, Goal, LOOK, Method};
     use crate::{Draft, Durability, Local, Store, Version};
     use emendate_core::Code;
     use std::path::{Path, PathBuf};
@@ -295,8 +361,8 @@ mod tests {
         std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()).collect()
     }
 
-    /// Stages `new` over `old`, lets `slip` run between the last comparison and the exchange, then exchanges.
-    fn slip_in(slip: fn(&Path)) -> (tempfile::TempDir, PathBuf, emendate_core::Result<Method>) {
+    /// Stages `new` over `old`, or its removal, lets `slip` run between the last comparison and the exchange, then goes on.
+    fn slip_in(removing: bool, slip: fn(&Path)) -> (tempfile::TempDir, PathBuf, emendate_core::Result<Method>) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("f");
         std::fs::write(&path, "old").unwrap();
@@ -304,11 +370,12 @@ mod tests {
         let place = local.admit(&path).unwrap();
         let Version { bytes, stamp, .. } = local.read(&place, 100, Vec::new()).unwrap().unwrap();
         let expect = Expect::Version { bytes: &bytes, stamp: &stamp };
-        let drafts = [Draft { place: &place, expect, pieces: &[b"new"] }];
+        let goal = if removing { Goal::Gone } else { Goal::content(&[b"new"]) };
+        let drafts = [Draft { place: &place, expect, goal }];
         let mut plan = stage(&local, &drafts, Durability::Normal).unwrap();
-        let (old, now) = plan.still_expected(0, LOOK).unwrap().unwrap();
+        let old = plan.still_expected(0, LOOK).unwrap().unwrap();
         slip(&path);
-        let result = plan.swap(0, &old, &now);
+        let result = if removing { plan.remove(0, &old) } else { plan.swap(0, &old) };
         drop(plan);
         (folder, path, result)
     }
@@ -323,8 +390,8 @@ mod tests {
                 std::fs::rename(other, path).unwrap();
             },
         ];
-        for slip in slips {
-            let (folder, path, result) = slip_in(slip);
+        for (slip, removing) in slips.into_iter().flat_map(|slip| [(slip, false), (slip, true)]) {
+            let (folder, path, result) = slip_in(removing, slip);
             assert_eq!(result.unwrap_err().code(), Code::ConflictRaced);
             assert_eq!(std::fs::read(&path).unwrap(), b"theirs");
             assert_eq!(names(folder.path()), [path]);
@@ -333,15 +400,17 @@ mod tests {
 
     #[test]
     fn a_file_that_goes_away_before_the_exchange_stays_away() {
-        let (folder, _, result) = slip_in(|path| std::fs::remove_file(path).unwrap());
-        assert_eq!(result.unwrap_err().code(), Code::ConflictRaced);
-        assert!(names(folder.path()).is_empty());
-        let (folder, path, result) = slip_in(|path| {
-            std::fs::remove_file(path).unwrap();
-            std::fs::create_dir(path).unwrap();
-        });
-        assert_eq!(result.unwrap_err().code(), Code::ConflictRaced);
-        assert!(path.is_dir());
-        assert_eq!(names(folder.path()), [path]);
+        for removing in [false, true] {
+            let (folder, _, result) = slip_in(removing, |path| std::fs::remove_file(path).unwrap());
+            assert_eq!(result.unwrap_err().code(), Code::ConflictRaced);
+            assert!(names(folder.path()).is_empty());
+            let (folder, path, result) = slip_in(removing, |path| {
+                std::fs::remove_file(path).unwrap();
+                std::fs::create_dir(path).unwrap();
+            });
+            assert_eq!(result.unwrap_err().code(), Code::ConflictRaced);
+            assert!(path.is_dir());
+            assert_eq!(names(folder.path()), [path]);
+        }
     }
 }

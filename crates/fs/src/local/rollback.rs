@@ -7,7 +7,7 @@ use emendate_core::{Code, Error};
 use rustix::fs::{AtFlags, Mode};
 use rustix::io::{Errno, Result};
 
-use super::publish::{identity_at, replace_bytes};
+use super::publish::{identity_at, rename_new, replace_bytes};
 use super::stage::{Entry, OVERWRITE, Plan};
 use super::temp::{self, Temp};
 use super::{attributes, kernel, look};
@@ -34,10 +34,14 @@ pub(super) fn undo(plan: &mut Plan<'_>, cause: Error) -> Error {
             },
             Method::Renamed => rename_back(folder, entry, sync).map_err(|errno| errno.to_string()),
             Method::InPlace => write_back(folder, entry, sync).map_err(|errno| errno.to_string()),
+            Method::Removed => match &mut entry.temp {
+                Some(temp) => give_back(folder, temp, entry.name),
+                None => Ok(()),
+            },
         };
         match result {
             Ok(()) => back += 1,
-            Err(what) => failures.push(format!("{} holds the new content: {what}", fault::show(entry.path()))),
+            Err(what) => failures.push(format!("{} was changed: {what}", fault::show(entry.path()))),
         }
     }
     if !failures.is_empty() {
@@ -80,11 +84,24 @@ pub(super) fn put_back(folder: BorrowedFd<'_>, temp: &mut Temp, name: &OsStr) ->
             temp.live = live;
             Ok(())
         }
-        Err(errno) => {
-            // What is there may be somebody's only copy.
+        Err(errno) => Err(kept_aside(temp, errno)),
+    }
+}
+
+/// Leaves the temporary name alone: what is there may be somebody's only copy.
+fn kept_aside(temp: &mut Temp, errno: Errno) -> String {
+    temp.live = false;
+    format!("the other content is kept as {} in the same folder: {errno}", fault::show(&temp.name))
+}
+
+/// Gives back the name of something that was taken away, unless somebody has used the name since.
+pub(super) fn give_back(folder: BorrowedFd<'_>, temp: &mut Temp, name: &OsStr) -> std::result::Result<(), String> {
+    match rename_new(folder, &temp.name, name) {
+        Ok(()) => {
             temp.live = false;
-            Err(format!("the other content is kept as {} in the same folder: {errno}", fault::show(&temp.name)))
+            Ok(())
         }
+        Err(errno) => Err(kept_aside(temp, errno)),
     }
 }
 
@@ -119,28 +136,39 @@ fn take_away(folder: BorrowedFd<'_>, entry: &mut Entry<'_>) -> std::result::Resu
     result.map_err(|errno| errno.to_string())
 }
 
-/// Gives the old bytes back to a name that a plain rename took; the old inode is gone.
+/// Gives the old content back to a name that a plain rename took; the old inode is gone.
 fn rename_back(folder: BorrowedFd<'_>, entry: &mut Entry<'_>, sync: bool) -> Result<()> {
-    let (Some(ours), Expect::Version { bytes, .. }) = (&mut entry.temp, entry.draft.expect) else {
+    let Some(ours) = &mut entry.temp else {
         return Ok(());
     };
-    let published = rustix::fs::openat(folder, entry.name, look::LOOK, Mode::empty())?;
-    let now = look::stamp_of(&rustix::fs::fstat(&published)?);
-    if !now.same_file(&ours.stamp) {
+    let published = rustix::fs::statat(folder, entry.name, AtFlags::SYMLINK_NOFOLLOW)?;
+    if !look::stamp_of(&published).same_file(&ours.stamp) {
         // A newer save of somebody else; it stays.
         return Ok(());
     }
-    let temp = Temp::create(folder, entry.name, Mode::from_raw_mode(0o600))?;
-    *ours = temp;
-    let Some(fd) = &ours.fd else {
-        return Ok(());
-    };
-    temp::write(fd, &[bytes])?;
-    rustix::fs::fchown(fd, Some(rustix::fs::Uid::from_raw(now.uid)), Some(rustix::fs::Gid::from_raw(now.gid)))?;
-    attributes::copy(&published, fd, &mut entry.notes)?;
-    rustix::fs::fchmod(fd, Mode::from_raw_mode(now.mode & 0o7777))?;
-    if sync {
-        rustix::fs::fdatasync(fd)?;
+    match entry.draft.expect {
+        Expect::Missing => return Ok(()),
+        Expect::Link { target } => *ours = Temp::link(folder, entry.name, target)?,
+        Expect::Version { bytes, stamp } => {
+            let published = rustix::fs::openat(folder, entry.name, look::LOOK, Mode::empty());
+            *ours = Temp::create(folder, entry.name, Mode::from_raw_mode(0o600))?;
+            let Some(fd) = &ours.fd else {
+                return Ok(());
+            };
+            temp::write(fd, &[bytes])?;
+            rustix::fs::fchown(
+                fd,
+                Some(rustix::fs::Uid::from_raw(stamp.uid)),
+                Some(rustix::fs::Gid::from_raw(stamp.gid)),
+            )?;
+            if let Ok(published) = published {
+                attributes::copy(&published, fd, &mut entry.notes)?;
+            }
+            rustix::fs::fchmod(fd, Mode::from_raw_mode(stamp.mode & 0o7777))?;
+            if sync {
+                rustix::fs::fdatasync(fd)?;
+            }
+        }
     }
     rustix::fs::renameat(folder, &ours.name, folder, entry.name)?;
     ours.live = false;
@@ -149,16 +177,16 @@ fn rename_back(folder: BorrowedFd<'_>, entry: &mut Entry<'_>, sync: bool) -> Res
 
 /// Gives the old bytes back to a file that was overwritten, unless somebody wrote it since.
 fn write_back(folder: BorrowedFd<'_>, entry: &Entry<'_>, sync: bool) -> Result<()> {
-    let Expect::Version { bytes, stamp } = entry.draft.expect else {
+    let (Expect::Version { bytes, stamp }, Some(before)) = (entry.draft.expect, entry.before) else {
         return Ok(());
     };
     let file = rustix::fs::openat(folder, entry.name, OVERWRITE, Mode::empty())?;
     let now = look::stamp_of(&rustix::fs::fstat(&file)?);
-    if !now.same_file(stamp) || !look::same_pieces(&file, entry.draft.pieces)? {
+    if !now.same_file(stamp) || !look::same_pieces(&file, entry.draft.goal.pieces())? {
         return Ok(());
     }
     replace_bytes(&file, &[bytes], sync)?;
-    rustix::fs::fchmod(file.as_fd(), Mode::from_raw_mode(now.mode & 0o7777))
+    rustix::fs::fchmod(file.as_fd(), Mode::from_raw_mode(before.mode & 0o7777))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::folder::{self, Folder, Made};
 use super::look::{self, LOOK};
 use super::temp::{self, Temp};
 use super::{Local, attributes};
-use crate::{Draft, Durability, Expect, Method, Stamp, fault};
+use crate::{Draft, Durability, Expect, Goal, Method, Stamp, fault};
 
 /// A batch with more drafts keeps no descriptor per draft open.
 const MANY: usize = 128;
@@ -32,11 +32,13 @@ pub(super) struct Entry<'a> {
     pub(super) name: &'a OsStr,
     /// Index into [`Plan::folders`].
     pub(super) folder: usize,
-    /// The new content; `None`: the old file's bytes will be overwritten.
+    /// The new content, or the name for what is removed; `None`: the old file's bytes will be overwritten.
     pub(super) temp: Option<Temp>,
     pub(super) notes: Vec<String>,
     /// Set once it is visible.
     pub(super) done: Option<Method>,
+    /// The file's stamp before it was overwritten or removed.
+    pub(super) before: Option<Stamp>,
     /// The file's stamp after it was overwritten.
     pub(super) stamp: Option<Stamp>,
 }
@@ -44,6 +46,11 @@ pub(super) struct Entry<'a> {
 impl Entry<'_> {
     pub(super) fn path(&self) -> &Path {
         self.draft.place.absolute()
+    }
+
+    /// True when there is an old file whose bytes can be overwritten by new ones.
+    pub(super) fn overwrites(&self) -> bool {
+        matches!((self.draft.expect, self.draft.goal), (Expect::Version { .. }, Goal::File { .. }))
     }
 }
 
@@ -106,12 +113,44 @@ impl<'a> Plan<'a> {
         let name = draft.place.relative().file_name().ok_or_else(|| fault::not_regular(path, "a directory"))?;
         let folder = self.folder(draft)?;
         let index = self.entries.len();
-        self.entries.push(Entry { draft, name, folder, temp: None, notes: Vec::new(), done: None, stamp: None });
+        self.entries.push(Entry {
+            draft,
+            name,
+            folder,
+            temp: None,
+            notes: Vec::new(),
+            done: None,
+            before: None,
+            stamp: None,
+        });
         let folder = &self.folders[folder];
         let entry = &mut self.entries[index];
-        match draft.expect {
-            Expect::Missing => add_new(folder, entry)?,
-            Expect::Version { bytes, stamp } => add_existing(folder, entry, bytes, stamp)?,
+        let there = standing(folder, entry)?;
+        match (draft.goal, there) {
+            (Goal::Gone, None) => return Err(fault::nothing(path)),
+            (Goal::Gone | Goal::Link { .. }, _) if folder.fixed => {
+                return Err(fault::os("change the folder of", path, Errno::PERM));
+            }
+            (Goal::Gone, Some(Standing { stamp, .. })) => {
+                let temp = Temp::reserve(name, stamp).map_err(|errno| fault::os("remove", path, errno))?;
+                entry.temp = Some(temp);
+            }
+            (Goal::Link { target }, _) => {
+                let temp = Temp::link(folder.fd.as_fd(), name, target)
+                    .map_err(|errno| failed_write(folder, entry, "create a link beside", errno))?;
+                entry.temp = Some(temp);
+            }
+            (Goal::File { like: Some(like), .. }, _) => {
+                let (source, stamp) = self
+                    .local
+                    .open_regular(like, LOOK)?
+                    .ok_or_else(|| fault::os("open", like.absolute(), Errno::NOENT))?;
+                beside(folder, entry, &source, &stamp)?;
+            }
+            (Goal::File { .. }, Some(Standing { file: Some(source), stamp })) => {
+                add_existing(folder, entry, &source, &stamp)?;
+            }
+            (Goal::File { .. }, _) => add_new(folder, entry)?,
         }
         Ok(index)
     }
@@ -136,7 +175,7 @@ pub(super) fn failed_write(folder: &Folder<'_>, entry: &Entry<'_>, doing: &str, 
         return fault::raced(entry.path(), "lost its folder");
     }
     let error = fault::os(doing, entry.path(), errno);
-    let needed = temp::length(entry.draft.pieces);
+    let needed = temp::length(entry.draft.goal.pieces());
     match rustix::fs::fstatvfs(&folder.fd) {
         Ok(disk) if error.code() == Code::IoNoSpace => {
             let free = disk.f_bavail.saturating_mul(disk.f_frsize);
@@ -155,7 +194,8 @@ fn add_new(folder: &Folder<'_>, entry: &mut Entry<'_>) -> Result<()> {
         return Err(fault::os("create", entry.path(), Errno::PERM));
     }
     // The kernel takes the umask and the folder's default ACL into account, as for any new file.
-    let temp = Temp::create(folder.fd.as_fd(), entry.name, Mode::from_raw_mode(0o666))
+    let mode = Mode::from_raw_mode(entry.draft.goal.mode(0o666));
+    let temp = Temp::create(folder.fd.as_fd(), entry.name, mode)
         .map_err(|errno| failed_write(folder, entry, "create", errno))?;
     entry.temp = Some(temp);
     fill(folder, entry)
@@ -165,20 +205,39 @@ fn fill(folder: &Folder<'_>, entry: &Entry<'_>) -> Result<()> {
     let Some(fd) = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref()) else {
         return Ok(());
     };
-    temp::reserve(fd, FallocateFlags::empty(), 0, temp::length(entry.draft.pieces))
-        .and_then(|()| temp::write(fd, entry.draft.pieces))
+    let pieces = entry.draft.goal.pieces();
+    temp::reserve(fd, FallocateFlags::empty(), 0, temp::length(pieces))
+        .and_then(|()| temp::write(fd, pieces))
         .map_err(|errno| failed_write(folder, entry, "write a temporary file beside", errno))
 }
 
-fn add_existing(folder: &Folder<'_>, entry: &mut Entry<'_>, bytes: &[u8], expected: &Stamp) -> Result<()> {
+/// What is at a draft's place.
+struct Standing {
+    /// The open file; `None`: a symbolic link.
+    file: Option<OwnedFd>,
+    stamp: Stamp,
+}
+
+/// What the draft replaces, as far as it can be told without reading it; refused if the caller may not change it.
+fn standing(folder: &Folder<'_>, entry: &Entry<'_>) -> Result<Option<Standing>> {
     let path = entry.path();
-    let source = match rustix::fs::openat(&folder.fd, entry.name, LOOK, Mode::empty()) {
+    let (bytes, expected) = match entry.draft.expect {
+        Expect::Missing => return Ok(None),
+        Expect::Link { target } => {
+            let stamp =
+                look::link_at(&folder.fd, entry.name, target).map_err(|errno| fault::os("look at", path, errno))?;
+            let stamp = stamp.ok_or_else(|| fault::raced(path, "is not the link any more that it was"))?;
+            return Ok(Some(Standing { file: None, stamp }));
+        }
+        Expect::Version { bytes, stamp } => (bytes, stamp),
+    };
+    let file = match rustix::fs::openat(&folder.fd, entry.name, LOOK, Mode::empty()) {
         Ok(fd) => fd,
         Err(Errno::NOENT) => return Err(fault::raced(path, "was removed")),
         Err(Errno::LOOP) => return Err(fault::raced(path, "was replaced by a symbolic link")),
         Err(errno) => return Err(fault::os("open", path, errno)),
     };
-    let stamp = look::regular(&source, path)?;
+    let stamp = look::regular(&file, path)?;
     if !stamp.same_file(expected) {
         return Err(fault::raced(path, "was replaced by another file"));
     }
@@ -186,6 +245,10 @@ fn add_existing(folder: &Folder<'_>, entry: &mut Entry<'_>, bytes: &[u8], expect
         return Err(fault::raced(path, "was changed"));
     }
     permitted(folder, entry, &stamp)?;
+    Ok(Some(Standing { file: Some(file), stamp }))
+}
+
+fn add_existing(folder: &Folder<'_>, entry: &mut Entry<'_>, source: &OwnedFd, stamp: &Stamp) -> Result<()> {
     if stamp.links > 1 {
         entry.notes.push(format!("written in place: the file has {} hard links", stamp.links));
         return Ok(());
@@ -194,7 +257,7 @@ fn add_existing(folder: &Folder<'_>, entry: &mut Entry<'_>, bytes: &[u8], expect
         entry.notes.push("written in place: the folder is append-only or immutable".to_owned());
         return Ok(());
     }
-    beside(folder, entry, &source, &stamp)
+    beside(folder, entry, source, stamp)
 }
 
 /// Refuses a file that the caller may not write, although a rename would get round it.
@@ -223,12 +286,13 @@ fn permitted(folder: &Folder<'_>, entry: &Entry<'_>, stamp: &Stamp) -> Result<()
     }
 }
 
-/// Writes the temporary file that will take the place of `source`, or decides that it cannot.
-fn beside(folder: &Folder<'_>, entry: &mut Entry<'_>, source: &OwnedFd, stamp: &Stamp) -> Result<()> {
+/// Writes the temporary file with the metadata of `model`, or decides that the old file must be overwritten.
+fn beside(folder: &Folder<'_>, entry: &mut Entry<'_>, model: &OwnedFd, stamp: &Stamp) -> Result<()> {
+    let overwrites = entry.overwrites();
     // Readable by nobody else until it has its mode: the content may be a secret.
     let temp = match Temp::create(folder.fd.as_fd(), entry.name, Mode::from_raw_mode(0o600)) {
         Ok(temp) => temp,
-        Err(Errno::ACCESS | Errno::PERM) => {
+        Err(Errno::ACCESS | Errno::PERM) if overwrites => {
             entry.notes.push("written in place: no file can be created in the folder".to_owned());
             return Ok(());
         }
@@ -239,15 +303,22 @@ fn beside(folder: &Folder<'_>, entry: &mut Entry<'_>, source: &OwnedFd, stamp: &
     let Some(fd) = &temp.fd else {
         return Ok(());
     };
+    let mut mode = entry.draft.goal.mode(stamp.mode);
     if (own.uid, own.gid) != (stamp.uid, stamp.gid) {
         let uid = (own.uid != stamp.uid).then(|| Uid::from_raw(stamp.uid));
         let gid = (own.gid != stamp.gid).then(|| Gid::from_raw(stamp.gid));
-        if rustix::fs::fchown(fd, uid, gid).is_err() {
+        let given = rustix::fs::fchown(fd, uid, gid);
+        let owner = format!("a new file cannot be given to owner {}:{}", stamp.uid, stamp.gid);
+        if given.is_err() && overwrites {
             let _ = temp.discard(folder.fd.as_fd());
             entry.temp = None;
-            let owner = format!("written in place: a new file cannot be given to owner {}:{}", stamp.uid, stamp.gid);
-            entry.notes.push(owner);
+            entry.notes.push(format!("written in place: {owner}"));
             return Ok(());
+        }
+        if given.is_err() {
+            // Set-id bits would now stand for somebody else.
+            mode &= 0o777;
+            entry.notes.push(format!("the owner could not be kept: {owner}"));
         }
     }
     fill(folder, entry)?;
@@ -255,8 +326,8 @@ fn beside(folder: &Folder<'_>, entry: &mut Entry<'_>, source: &OwnedFd, stamp: &
         return Ok(());
     };
     // Attributes before the mode: an ACL moves the group bits, a change of owner clears the set-id bits.
-    attributes::copy(source, fd, &mut entry.notes)
-        .and_then(|()| rustix::fs::fchmod(fd, Mode::from_raw_mode(stamp.mode & 0o7777)))
+    attributes::copy(model, fd, &mut entry.notes)
+        .and_then(|()| rustix::fs::fchmod(fd, Mode::from_raw_mode(mode)))
         .map_err(|errno| failed_write(folder, entry, "give its permissions to a copy of", errno))
 }
 

@@ -22,7 +22,7 @@ pub(super) struct Temp {
     pub(super) name: OsString,
     /// Our inode. `None` in a large batch, which would use up the descriptors.
     pub(super) fd: Option<OwnedFd>,
-    /// Our inode as it was when it was made.
+    /// Our inode as it was when it was made; of a removal, the file to be taken away.
     pub(super) stamp: Stamp,
     /// The name exists. After an exchange it is the displaced file's.
     pub(super) live: bool,
@@ -32,21 +32,31 @@ impl Temp {
     /// Creates an empty file beside `target`.
     pub(super) fn create(folder: BorrowedFd<'_>, target: &OsStr, mode: Mode) -> Result<Temp> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mut attempts = 8;
-        loop {
-            let name = name(target, getrandom::u64().map_err(|_| Errno::IO)?);
-            match rustix::fs::openat(folder, &name, flags, mode) {
-                Ok(fd) => match rustix::fs::fstat(&fd) {
-                    Ok(stat) => return Ok(Temp { name, fd: Some(fd), stamp: stamp_of(&stat), live: true }),
-                    Err(errno) => {
-                        rustix::fs::unlinkat(folder, &name, AtFlags::empty())?;
-                        return Err(errno);
-                    }
-                },
-                Err(Errno::EXIST | Errno::INTR) if attempts > 0 => attempts -= 1,
-                Err(errno) => return Err(errno),
+        let (name, fd) = with_name(target, |name| rustix::fs::openat(folder, name, flags, mode))?;
+        match rustix::fs::fstat(&fd) {
+            Ok(stat) => Ok(Temp { name, fd: Some(fd), stamp: stamp_of(&stat), live: true }),
+            Err(errno) => {
+                rustix::fs::unlinkat(folder, &name, AtFlags::empty())?;
+                Err(errno)
             }
         }
+    }
+
+    /// Creates a symbolic link beside `target` that says `to`.
+    pub(super) fn link(folder: BorrowedFd<'_>, target: &OsStr, to: &OsStr) -> Result<Temp> {
+        let (name, ()) = with_name(target, |name| rustix::fs::symlinkat(to, folder, name))?;
+        match rustix::fs::statat(folder, &name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Temp { name, fd: None, stamp: stamp_of(&stat), live: true }),
+            Err(errno) => {
+                rustix::fs::unlinkat(folder, &name, AtFlags::empty())?;
+                Err(errno)
+            }
+        }
+    }
+
+    /// A name beside `target` for what is to be taken away; nothing is there yet.
+    pub(super) fn reserve(target: &OsStr, stamp: Stamp) -> Result<Temp> {
+        Ok(Temp { name: name(target, random()?), fd: None, stamp, live: false })
     }
 
     /// Removes the name if it is there.
@@ -60,6 +70,23 @@ impl Temp {
             other => other,
         }
     }
+}
+
+/// Makes something new under a name that nothing has yet.
+fn with_name<T>(target: &OsStr, mut make: impl FnMut(&OsStr) -> Result<T>) -> Result<(OsString, T)> {
+    let mut attempts = 8;
+    loop {
+        let name = name(target, random()?);
+        match make(&name) {
+            Ok(made) => return Ok((name, made)),
+            Err(Errno::EXIST | Errno::INTR) if attempts > 0 => attempts -= 1,
+            Err(errno) => return Err(errno),
+        }
+    }
+}
+
+fn random() -> Result<u64> {
+    getrandom::u64().map_err(|_| Errno::IO)
 }
 
 /// `.{target}.{random}.tmp~`, shorter than 255 bytes and no invalid UTF-8 if `target` is none.

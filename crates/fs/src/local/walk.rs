@@ -34,6 +34,8 @@ struct Walk<'a> {
     names: Vec<OsString>,
     /// What is still to be resolved, the next part last.
     pending: Vec<OsString>,
+    /// A link that is the last part of what was asked is followed, too.
+    follow_last: bool,
     hops: u32,
     link: Option<Link>,
     via_link: Option<PathBuf>,
@@ -41,8 +43,9 @@ struct Walk<'a> {
     missing: bool,
 }
 
-/// Resolves `relative` beneath `root`, following links as long as they stay inside the roots.
-pub(super) fn resolve(local: &Local, asked: &Path, root: usize, relative: &Path) -> Result<Place> {
+/// Resolves a path beneath a root, following links as long as they stay inside the roots; the last part of it only with
+/// `follow`.
+pub(super) fn resolve(local: &Local, asked: &Path, (root, relative): (usize, &Path), follow: bool) -> Result<Place> {
     let mut walk = Walk {
         local,
         asked,
@@ -50,6 +53,7 @@ pub(super) fn resolve(local: &Local, asked: &Path, root: usize, relative: &Path)
         folders: Vec::new(),
         names: Vec::new(),
         pending: parts(relative),
+        follow_last: follow,
         hops: 0,
         link: None,
         via_link: None,
@@ -105,6 +109,10 @@ impl Walk<'_> {
         let found = rustix::fs::openat(self.here(), &part, flags, Mode::empty())
             .and_then(|fd| rustix::fs::fstat(&fd).map(|stat| (fd, FileType::from_raw_mode(stat.st_mode))));
         match found {
+            Ok((_, FileType::Symlink)) if !self.follow_last && self.pending.is_empty() => {
+                self.names.push(part);
+                Ok(())
+            }
             Ok((fd, FileType::Symlink)) => self.follow(&fd, &part),
             Ok((fd, FileType::Directory)) => {
                 self.folders.push(fd);
@@ -213,7 +221,7 @@ pub(super) fn open_beneath(root: BorrowedFd<'_>, relative: &Path, flags: OFlags)
 
 #[cfg(test)]
 mod tests {
-    use crate::{Draft, Durability, Expect, Local, Store};
+    use crate::{Draft, Durability, Expect, Goal, Local, Store};
     use emendate_core::Code;
     use std::sync::atomic::Ordering;
 
@@ -232,8 +240,8 @@ mod tests {
         let expect = Expect::Version { bytes: &old.bytes, stamp: &old.stamp };
         let new = local.admit(&folder.path().join("c/d/new")).unwrap();
         let drafts = [
-            Draft { place: &place, expect, pieces: &[b"new"] },
-            Draft { place: &new, expect: Expect::Missing, pieces: &[b"new"] },
+            Draft { place: &place, expect, goal: Goal::content(&[b"new"]) },
+            Draft { place: &new, expect: Expect::Missing, goal: Goal::content(&[b"new"]) },
         ];
         local.stage(&drafts, Durability::Full).unwrap().commit().unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"new");

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "every test program uses a part of it")]
 
 use emendate_core::{Code, Result};
-use emendate_fs::{Draft, Durability, Expect, Local, Place, Store, Version, Written};
+use emendate_fs::{Draft, Durability, Expect, Goal, Local, Place, Store, Version, Written};
 use std::path::{Path, PathBuf};
 
 pub const LIMIT: u64 = 1 << 20;
@@ -33,6 +33,11 @@ impl Rig {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, text).unwrap();
         path
+    }
+
+    pub fn mode(&self, name: &str, mode: u32) {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(self.path(name), std::fs::Permissions::from_mode(mode)).unwrap();
     }
 
     pub fn text(&self, name: &str) -> String {
@@ -76,7 +81,7 @@ pub fn replace(store: &dyn Store, path: &Path, new: &[u8], durability: Durabilit
     let old = store.read(&place, LIMIT, Vec::new())?;
     let (head, tail) = new.split_at(new.len() / 2);
     let pieces = [head, b"", tail];
-    let draft = [Draft { place: &place, expect: expect(old.as_ref()), pieces: &pieces }];
+    let draft = [Draft { place: &place, expect: expect(old.as_ref()), goal: Goal::content(&pieces) }];
     Ok(store.stage(&draft, durability)?.commit()?.remove(0))
 }
 
@@ -87,4 +92,19 @@ pub fn refused<T: std::fmt::Debug>(result: Result<T>, code: Code) -> String {
     assert_eq!(error.code(), code, "{error}");
     assert!(!error.message().is_empty() && !error.next_step().is_empty(), "{error}");
     error.to_string()
+}
+
+/// Runs `work` in a thread of its own that is no longer root; skipped where it cannot be given up.
+pub fn as_nobody(work: impl FnOnce() + Send) {
+    let (uid, gid) = (rustix::fs::Uid::from_raw(1234), rustix::fs::Gid::from_raw(1234));
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            if rustix::thread::set_thread_groups(&[]).is_ok()
+                && rustix::thread::set_thread_res_gid(gid, gid, gid).is_ok()
+                && rustix::thread::set_thread_res_uid(uid, uid, uid).is_ok()
+            {
+                work();
+            }
+        });
+    });
 }

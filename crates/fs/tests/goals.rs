@@ -1,0 +1,423 @@
+//! What a transaction can do beside giving a file new content: removals, moves, links, modes; together, or not at all.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests make and look at files")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub, reason = "tests")]
+
+mod rig;
+
+use emendate_core::{Code, Result};
+use emendate_fs::{Draft, Durability, Expect, Goal, Memory, Method, Place, Store, Version, Written};
+use rig::{LEVELS, Rig, as_nobody, expect, refused, replace};
+use std::ffi::OsStr;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// What a test says of one path: who is there, and who shall be.
+#[derive(Clone, Copy)]
+enum To {
+    Text(&'static str),
+    /// The text, with the metadata of this path.
+    Like(&'static str, &'static str),
+    Mode(bool),
+    Link(&'static str),
+    Gone,
+}
+
+/// What is at each path, read like a caller would, and what is to become of it.
+struct Call<'a> {
+    store: &'a dyn Store,
+    root: &'a Path,
+    asks: Vec<(Place, Option<Version>, Option<std::ffi::OsString>, To)>,
+    models: Vec<Place>,
+}
+
+impl<'a> Call<'a> {
+    fn new(store: &'a dyn Store, root: &'a Path, asks: &[(&str, To)]) -> Call<'a> {
+        let one = |&(name, to): &(&str, To)| {
+            let place = store.admit_link(&root.join(name)).unwrap();
+            let link = store.link(&place).unwrap();
+            let version = if link.is_some() { None } else { store.read(&place, rig::LIMIT, Vec::new()).unwrap() };
+            (place, version, link, to)
+        };
+        let asks: Vec<_> = asks.iter().map(one).collect();
+        let model = |to: &To| store.admit(&root.join(if let To::Like(_, like) = *to { like } else { "x" })).unwrap();
+        let models = asks.iter().map(|(.., to)| model(to)).collect();
+        Call { store, root, asks, models }
+    }
+
+    /// Stages everything, lets others do something, commits.
+    fn go(&self, level: Durability, meanwhile: impl FnOnce(&dyn Store, &Path)) -> Result<Vec<Written>> {
+        let texts = self.asks.iter().map(|(_, version, _, to)| match to {
+            To::Text(text) | To::Like(text, _) => vec![text.as_bytes()],
+            _ => vec![version.as_ref().map_or(&[][..], |version| &version.bytes)],
+        });
+        let texts: Vec<Vec<&[u8]>> = texts.collect();
+        let drafts: Vec<Draft<'_>> = self
+            .asks
+            .iter()
+            .zip(&self.models)
+            .zip(&texts)
+            .map(|(((place, version, link, to), like), pieces)| {
+                let expect = match link {
+                    Some(target) => Expect::Link { target },
+                    None => expect(version.as_ref()),
+                };
+                let goal = match *to {
+                    To::Text(_) => Goal::content(pieces),
+                    To::Like(..) => Goal::File { pieces, executable: None, like: Some(like) },
+                    To::Mode(on) => Goal::File { pieces, executable: Some(on), like: None },
+                    To::Link(target) => Goal::Link { target: OsStr::new(target) },
+                    To::Gone => Goal::Gone,
+                };
+                Draft { place, expect, goal }
+            })
+            .collect();
+        let staged = self.store.stage(&drafts, level)?;
+        meanwhile(self.store, self.root);
+        staged.commit()
+    }
+}
+
+fn go(store: &dyn Store, root: &Path, asks: &[(&str, To)]) -> Result<Vec<Written>> {
+    Call::new(store, root, asks).go(Durability::default(), |_, _| ())
+}
+
+/// The whole tree in words: `name mode text` or `name -> target`, for the names given.
+fn tree(store: &dyn Store, root: &Path, names: &[&str]) -> Vec<String> {
+    let one = |name: &&str| {
+        let place = store.admit_link(&root.join(name)).unwrap();
+        if let Some(target) = store.link(&place).unwrap() {
+            return format!("{name} -> {}", target.to_str().unwrap());
+        }
+        store.read(&place, rig::LIMIT, Vec::new()).unwrap().map_or_else(
+            || format!("{name} -"),
+            |it| format!("{name} {:o} {}", it.stamp.mode & 0o7777, String::from_utf8(it.bytes).unwrap()),
+        )
+    };
+    names.iter().map(one).collect()
+}
+
+/// Runs a check on a fresh disk and on a fresh memory.
+fn on_both(check: fn(&dyn Store, &Path)) {
+    let rig = Rig::new();
+    check(&rig.store, &rig.root);
+    rig.clean();
+    check(&Memory::new(Path::new("/work/root")), Path::new("/work/root"));
+}
+
+fn put(store: &dyn Store, root: &Path, files: &[(&str, &str)]) {
+    for (name, text) in files {
+        replace(store, &root.join(name), text.as_bytes(), Durability::None).unwrap();
+    }
+}
+
+#[test]
+fn removing() {
+    on_both(|store, root| {
+        for level in LEVELS {
+            put(store, root, &[("d/a", "one"), ("d/b", "two")]);
+            let call = Call::new(store, root, &[("d/a", To::Gone)]);
+            let stamp = store.stamp(&call.asks[0].0).unwrap().unwrap();
+            let written = call.go(level, |_, _| ()).unwrap();
+            assert_eq!((written[0].method, written[0].stamp.ino), (Method::Removed, stamp.ino));
+            assert_eq!(written[0].method.as_str(), "removed");
+            assert_eq!(tree(store, root, &["d/a", "d/b"]), ["d/a -", "d/b 644 two"]);
+            // The folder stays when its last file goes.
+            go(store, root, &[("d/b", To::Gone)]).unwrap();
+            refused(store.stamp(&store.admit(&root.join("d")).unwrap()), Code::PathNotRegular);
+        }
+        assert!(refused(go(store, root, &[("d/a", To::Gone)]), Code::FileMissing).contains("remove"));
+        refused(go(store, root, &[("d/new", To::Like("x", "d/none"))]), Code::FileMissing);
+        let twice = [("e", To::Gone), ("e", To::Text("again"))];
+        put(store, root, &[("e", "e")]);
+        refused(go(store, root, &twice), Code::InternalBug);
+        assert_eq!(tree(store, root, &["e"]), ["e 644 e"]);
+    });
+}
+
+#[test]
+fn links() {
+    on_both(|store, root| {
+        put(store, root, &[("f", "text"), ("g", "text")]);
+        let made = go(store, root, &[("l", To::Link("f")), ("d/up", To::Link("../f")), ("loose", To::Link("none"))]);
+        assert!(made.unwrap().iter().all(|it| it.method == Method::Created && it.stamp.mode & 0o170_000 == 0o120_000));
+        assert_eq!(
+            tree(store, root, &["l", "d/up", "loose", "f"]),
+            ["l -> f", "d/up -> ../f", "loose -> none", "f 644 text"]
+        );
+        // Followed by `admit`, not by `admit_link`; links on the way are followed by both.
+        go(store, root, &[("way", To::Link("d"))]).unwrap();
+        let place = store.admit(&root.join("way/up")).unwrap();
+        assert_eq!((place.relative(), place.via_link()), (Path::new("f"), Some(&*root.join("way"))));
+        let place = store.admit_link(&root.join("way/up")).unwrap();
+        assert_eq!((place.relative(), place.via_link()), (Path::new("d/up"), Some(&*root.join("way"))));
+        assert_eq!(store.link(&place).unwrap().unwrap(), "../f");
+        assert_eq!(store.link(&store.admit_link(&root.join("f")).unwrap()).unwrap(), None);
+        assert_eq!(store.link(&store.admit_link(&root.join("none")).unwrap()).unwrap(), None);
+        refused(store.stamp(&place), Code::PathSymlink);
+        refused(store.admit(&root.join("loose")), Code::PathSymlink);
+        refused(store.admit_link(&root.join("loose/x")), Code::PathSymlink);
+        // Over one another, away, and in exchange for a file; never through one.
+        let written =
+            go(store, root, &[("l", To::Link("g")), ("d/up", To::Gone), ("loose", To::Text("solid"))]).unwrap();
+        assert_eq!(written[1].method, Method::Removed);
+        go(store, root, &[("g", To::Link("f"))]).unwrap();
+        let names = ["l", "d/up", "loose", "f", "g"];
+        assert_eq!(tree(store, root, &names), ["l -> g", "d/up -", "loose 644 solid", "f 644 text", "g -> f"]);
+        refused(go(store, root, &[("way", To::Gone), ("f", To::Gone), ("new/x", To::Gone)]), Code::FileMissing);
+        assert_eq!(tree(store, root, &["way", "f"]), ["way -> d", "f 644 text"]);
+    });
+}
+
+#[test]
+fn modes_and_moves() {
+    on_both(|store, root| {
+        put(store, root, &[("a", "a"), ("b", "b"), ("c/old", "c")]);
+        go(store, root, &[("a", To::Mode(true)), ("tool", To::Mode(true))]).unwrap();
+        assert_eq!(tree(store, root, &["a", "tool"]), ["a 755 a", "tool 755 "]);
+        // A move keeps the mode, a later edit does as well, and what is moved over another file brings its own.
+        go(store, root, &[("a", To::Gone), ("new/a", To::Like("A", "a"))]).unwrap();
+        go(store, root, &[("new/a", To::Text("AA"))]).unwrap();
+        assert_eq!(tree(store, root, &["a", "new/a"]), ["a -", "new/a 755 AA"]);
+        // Two files swapped; three in a chain.
+        go(store, root, &[("new/a", To::Like("b", "b")), ("b", To::Like("AA", "new/a"))]).unwrap();
+        assert_eq!(tree(store, root, &["new/a", "b"]), ["new/a 644 b", "b 755 AA"]);
+        let chain = [("b", To::Gone), ("c/old", To::Like("AA", "b")), ("c/new", To::Like("c", "c/old"))];
+        let written = go(store, root, &chain).unwrap();
+        assert_eq!([0, 2].map(|at| written[at].method), [Method::Removed, Method::Created]);
+        assert_eq!(tree(store, root, &["b", "c/old", "c/new"]), ["b -", "c/old 755 AA", "c/new 644 c"]);
+        go(store, root, &[("c/old", To::Mode(false))]).unwrap();
+        assert_eq!(tree(store, root, &["c/old"]), ["c/old 644 AA"]);
+    });
+}
+
+#[test]
+fn all_or_nothing_with_every_goal() {
+    let all = [
+        ("made/new", To::Text("new")),
+        ("made/link", To::Link("x")),
+        ("edited", To::Text("new")),
+        ("moved", To::Gone),
+        ("target", To::Like("moved", "moved")),
+        ("link", To::Link("elsewhere")),
+        ("other", To::Gone),
+        ("mode", To::Mode(true)),
+        ("last", To::Text("new")),
+    ];
+    let names = all.map(|(name, _)| name);
+    let files = ["edited", "moved", "mode", "last"].map(|name| (name, "old"));
+    let setup = |store: &dyn Store, root: &Path| {
+        put(store, root, &files);
+        go(store, root, &[("link", To::Link("a")), ("other", To::Link("b"))]).unwrap();
+        tree(store, root, &names)
+    };
+    let spoil = |store: &dyn Store, root: &Path| put(store, root, &[("last", "theirs")]);
+    let memory = Memory::new(Path::new("/root"));
+    for level in LEVELS {
+        let rig = Rig::new();
+        for (store, root) in [(&rig.store as &dyn Store, &*rig.root), (&memory, Path::new("/root"))] {
+            let mut before = setup(store, root);
+            refused(Call::new(store, root, &all).go(level, spoil), Code::ConflictRaced);
+            before[8] = "last 644 theirs".to_owned();
+            assert_eq!(tree(store, root, &names), before);
+            Call::new(store, root, &all).go(level, |_, _| ()).unwrap();
+            assert_eq!(
+                tree(store, root, &names),
+                [
+                    "made/new 644 new",
+                    "made/link -> x",
+                    "edited 644 new",
+                    "moved -",
+                    "target 644 moved",
+                    "link -> elsewhere",
+                    "other -",
+                    "mode 755 old",
+                    "last 644 new"
+                ]
+            );
+            go(store, root, &[("made/new", To::Gone), ("made/link", To::Gone), ("target", To::Gone)]).unwrap();
+            go(store, root, &[("link", To::Gone), ("mode", To::Gone)]).unwrap();
+        }
+        rig.clean();
+    }
+}
+
+/// The last draft is the other name of the second one's inode: it passes the first comparison and fails when all others
+/// are visible, so that everything has to be put back.
+#[test]
+fn what_was_already_visible_is_put_back() {
+    for level in LEVELS {
+        let rig = Rig::new();
+        for name in ["edited", "moved", "linked"] {
+            rig.put(name, "old");
+        }
+        rig.mode("moved", 0o750);
+        rig.mode("linked", 0o640);
+        std::fs::hard_link(rig.path("linked"), rig.path("twin")).unwrap();
+        for (name, target) in [("link", "a"), ("other", "b")] {
+            std::os::unix::fs::symlink(target, rig.path(name)).unwrap();
+        }
+        let names = ["made/new", "made/link", "edited", "moved", "target", "link", "other", "linked", "twin"];
+        let before = tree(&rig.store, &rig.root, &names);
+        let inodes = || {
+            ["edited", "moved", "link", "other", "linked"].map(|name| rig.path(name).symlink_metadata().unwrap().ino())
+        };
+        let numbers = inodes();
+        let asks = [
+            ("made/new", To::Text("new")),
+            ("made/link", To::Link("x")),
+            ("edited", To::Text("new")),
+            ("moved", To::Gone),
+            ("target", To::Like("old", "moved")),
+            ("link", To::Link("elsewhere")),
+            ("other", To::Gone),
+            ("linked", To::Mode(true)),
+            ("twin", To::Text("new")),
+        ];
+        let mut call = Call::new(&rig.store, &rig.root, &asks);
+        // A mode alone would leave the twin's bytes as they are expected.
+        call.asks[7].3 = To::Text("changed");
+        let message = refused(call.go(level, |_, _| ()), Code::ConflictRaced);
+        assert!(message.contains("8 files") && message.contains("put back"), "{message}");
+        assert_eq!(tree(&rig.store, &rig.root, &names), before);
+        assert_eq!(inodes(), numbers, "put back, not written again");
+        assert!(!rig.path("made").exists());
+        rig.clean();
+    }
+}
+
+#[test]
+fn nothing_is_removed_that_somebody_else_saved() {
+    type Foreign = fn(&Path);
+    let cases: [(&str, Foreign); 4] = [
+        ("changed", |path| std::fs::write(path, "theirs").unwrap()),
+        ("replaced", |path| {
+            std::fs::write(path.with_extension("new"), "old").unwrap();
+            std::fs::rename(path.with_extension("new"), path).unwrap();
+        }),
+        ("folder", |path| {
+            std::fs::remove_file(path).unwrap();
+            std::fs::create_dir(path).unwrap();
+        }),
+        ("link", |path| {
+            std::fs::remove_file(path).unwrap();
+            std::os::unix::fs::symlink("first", path).unwrap();
+        }),
+    ];
+    for level in LEVELS {
+        for (name, foreign) in cases {
+            let rig = Rig::new();
+            let path = rig.put(name, "old");
+            rig.put("first", "1");
+            let call = Call::new(&rig.store, &rig.root, &[("first", To::Gone), (name, To::Gone)]);
+            refused(call.go(level, |_, _| foreign(&path)), Code::ConflictRaced);
+            assert!(path.symlink_metadata().is_ok() && rig.text("first") == "1");
+            rig.clean();
+        }
+        // A link that says something else by now, or is no link.
+        for now in [Some("b"), None] {
+            let rig = Rig::new();
+            std::os::unix::fs::symlink("a", rig.path("l")).unwrap();
+            for to in [To::Gone, To::Link("c"), To::Text("c")] {
+                let call = Call::new(&rig.store, &rig.root, &[("l", to)]);
+                let result = call.go(level, |_, root| {
+                    std::fs::remove_file(root.join("l")).unwrap();
+                    match now {
+                        Some(target) => std::os::unix::fs::symlink(target, root.join("l")).unwrap(),
+                        None => std::fs::write(root.join("l"), "theirs").unwrap(),
+                    }
+                });
+                refused(result, Code::ConflictRaced);
+                assert_eq!(std::fs::read_link(rig.path("l")).ok(), now.map(PathBuf::from));
+                let _ = std::fs::remove_file(rig.path("l"));
+                std::os::unix::fs::symlink("a", rig.path("l")).unwrap();
+            }
+            rig.clean();
+        }
+    }
+}
+
+#[test]
+fn a_removed_file_is_still_refused_or_kept_where_the_caller_has_no_say() {
+    let rig = Rig::new();
+    rig.put("locked", "old");
+    rig.mode("locked", 0o444);
+    refused(go(&rig.store, &rig.root, &[("locked", To::Gone)]), Code::IoPermission);
+    rig.put("open/first", "old");
+    rig.put("closed/f", "old");
+    rig.put("open/theirs", "old");
+    for name in ["open/first", "closed/f"] {
+        rig.mode(name, 0o666);
+    }
+    std::fs::set_permissions(rig.outer.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    rig.mode("open", 0o777);
+    rig.mode("closed", 0o755);
+    let rig = &rig;
+    as_nobody(move || {
+        let asks = [("open/first", To::Gone), ("closed/f", To::Gone)];
+        refused(go(&rig.store, &rig.root, &asks), Code::IoPermission);
+        refused(go(&rig.store, &rig.root, &[("open/theirs", To::Gone)]), Code::IoPermission);
+        refused(go(&rig.store, &rig.root, &[("closed/l", To::Link("x"))]), Code::IoPermission);
+        // What is moved becomes the mover's, without the bits that would speak for its old owner.
+        let written =
+            go(&rig.store, &rig.root, &[("open/first", To::Gone), ("open/new", To::Like("old", "open/first"))]);
+        assert!(written.unwrap()[1].notes[0].contains("owner"));
+    });
+    let names = ["open/first", "closed/f", "open/theirs", "locked"];
+    assert!(names.iter().filter(|name| rig.path(name).exists()).count() >= 3);
+    rig.clean();
+}
+
+#[test]
+fn a_folder_in_the_way_is_refused() {
+    on_both(|store, root| {
+        put(store, root, &[("d/f", "x"), ("e", "e")]);
+        for to in [To::Text("x"), To::Link("x")] {
+            let place = store.admit_link(&root.join("d")).unwrap();
+            let drafts = [Draft {
+                place: &place,
+                expect: Expect::Missing,
+                goal: match to {
+                    To::Link(target) => Goal::Link { target: OsStr::new(target) },
+                    _ => Goal::content(&[b"x"]),
+                },
+            }];
+            let result = store.stage(&drafts, Durability::default()).and_then(emendate_fs::Staged::commit);
+            refused(result, Code::ConflictRaced);
+        }
+        // Also when its last file goes in the same transaction, or went before: folders stay.
+        go(store, root, &[("d/f", To::Gone)]).unwrap();
+        let place = store.admit(&root.join("d")).unwrap();
+        refused(store.read(&place, 10, Vec::new()), Code::PathNotRegular);
+        assert_eq!(store.siblings(&place).unwrap(), ["d", "e"]);
+    });
+}
+
+#[test]
+fn a_move_keeps_attributes_and_set_id_bits_of_its_owner() {
+    let rig = Rig::new();
+    let path = rig.put("a", "old");
+    let attribute = rustix::fs::setxattr(&path, "user.one", b"1", rustix::fs::XattrFlags::empty()).is_ok();
+    rig.mode("a", 0o4755);
+    go(&rig.store, &rig.root, &[("a", To::Gone), ("d/b", To::Like("old", "a"))]).unwrap();
+    assert_eq!(tree(&rig.store, &rig.root, &["a", "d/b"]), ["a -", "d/b 4755 old"]);
+    let mut buffer = [0; 8];
+    assert!(!attribute || rustix::fs::getxattr(rig.path("d/b"), "user.one", &mut buffer[..]).unwrap() == 1);
+    // Across mounts there is nothing else to do; what the other file system cannot keep is told.
+    let shm = Path::new("/dev/shm");
+    if let Ok(other) = tempfile::tempdir_in(shm) {
+        let outer = other.path().canonicalize().unwrap();
+        let store = emendate_fs::Local::open(&[rig.root.clone(), outer.clone()]).unwrap();
+        let there = outer.join("c");
+        let (from, to) = (store.admit(&rig.path("d/b")).unwrap(), store.admit(&there).unwrap());
+        let old = store.read(&from, 100, Vec::new()).unwrap().unwrap();
+        let goal = Goal::File { pieces: &[b"old"], executable: None, like: Some(&from) };
+        let drafts = [
+            Draft { place: &from, expect: expect(Some(&old)), goal: Goal::Gone },
+            Draft { place: &to, expect: Expect::Missing, goal },
+        ];
+        store.stage(&drafts, Durability::default()).unwrap().commit().unwrap();
+        assert_eq!(there.metadata().unwrap().mode() & 0o7777, 0o4755);
+        assert!(!rig.path("d/b").exists());
+    }
+    rig.clean();
+}
