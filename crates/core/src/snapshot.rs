@@ -70,6 +70,7 @@ struct Inner {
     codec: Codec,
     /// The reading and its map, where it is not the raw text itself.
     reading: Option<(String, Map)>,
+    opaque: bool,
     ends: OnceLock<LineEnds>,
     id: OnceLock<ContentId>,
     lines: OnceLock<LineIndex>,
@@ -81,6 +82,7 @@ impl Default for Inner {
             raw: Raw::Utf8(String::new()),
             codec: Codec::UTF8,
             reading: None,
+            opaque: false,
             ends: OnceLock::new(),
             id: OnceLock::new(),
             lines: OnceLock::new(),
@@ -141,6 +143,18 @@ impl Snapshot {
         let crlf = memchr::memmem::find(raw.as_bytes(), b"\r\n");
         let reading = crlf.map(|_| reading::without_crlf(&raw, 0));
         Snapshot(Arc::new(Inner { raw: Raw::Utf8(raw), reading, ..Inner::default() }))
+    }
+
+    /// Bytes that are no text, or need not be any: to be moved, removed or replaced as a whole. Read as ISO-8859-1.
+    pub fn opaque(raw: Vec<u8>) -> Snapshot {
+        let codec = Codec { charset: crate::Charset::Latin1, mark: 0, settled: Settled::Guessed };
+        let reading = Some(reading::decode(&raw, codec));
+        Snapshot(Arc::new(Inner { raw: Raw::Bytes(raw), codec, reading, opaque: true, ..Inner::default() }))
+    }
+
+    /// True for one made by [`Snapshot::opaque`].
+    pub fn is_opaque(&self) -> bool {
+        self.0.opaque
     }
 
     /// The bytes of the file.

@@ -52,9 +52,11 @@ impl Engine {
         }
         let mut files: Vec<Value> = Vec::with_capacity(receipts.len());
         for receipt in receipts {
-            let one = receipt.answer(false);
-            answer.text.push_str(&one.text);
-            files.push(Value::Object(one.data));
+            if !receipt.is_told_elsewhere() {
+                let one = receipt.answer(false);
+                answer.text.push_str(&one.text);
+                files.push(Value::Object(one.data));
+            }
             self.finish(receipt.into_plan());
         }
         let mut data = Map::new();

@@ -114,6 +114,19 @@ impl Engine {
         Ok(place)
     }
 
+    /// The same for what has the name itself, be it a link.
+    pub(crate) fn admit_link(&self, path: &str, access: Access) -> Result<Place> {
+        let place = self.store.admit_link(Path::new(path))?;
+        policy::check(&self.config, &place, access)?;
+        Ok(place)
+    }
+
+    /// The file as it is now, as bytes that need not be text; `None` when there is none.
+    pub(crate) fn opaque(&self, place: &Place) -> Result<Option<Opened>> {
+        let version = self.store.read(place, self.config.max_file, self.buffer())?;
+        Ok(version.map(|it| Opened { snapshot: Snapshot::opaque(it.bytes), stamp: it.stamp, racy: it.racy }))
+    }
+
     /// The file as it is now, decoded; `None` when there is none. `fresh_text` is text that may be put into it.
     pub(crate) fn snapshot(
         &self,

@@ -4,7 +4,7 @@
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::policy::{self, Access};
-use emendate_core::{Code, Error, Find, Locator, Op, Snapshot};
+use emendate_core::{Code, Error, Locator, Op, Snapshot};
 use emendate_fs::Place;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -60,7 +60,7 @@ impl Engine {
         let mut found: Vec<Value> = Vec::new();
         for path in others.take(FILES) {
             let Some(text) = self.glance(path) else { continue };
-            let hit = wanted.iter().find_map(|find| Some((find, text.text().find(&find.old)?)));
+            let hit = wanted.iter().find_map(|old| Some((old, text.text().find(&**old)?)));
             if let Some((_, at)) = hit {
                 found
                     .push(json!({ "path": path.display().to_string(), "line": text.lines().line_of(text.text(), at) }));
@@ -91,8 +91,12 @@ impl Engine {
 }
 
 /// The texts that were not found.
-fn missing<'a>(ops: &'a [Op], error: &Error) -> Vec<&'a Find> {
-    let find = |op: &'a Op| if let Locator::Find(find) = &op.at { Some(find) } else { None };
+fn missing(ops: &[Op], error: &Error) -> Vec<String> {
+    let find = |op: &Op| match &op.at {
+        Locator::Find(find) => Some(find.old.clone()),
+        Locator::Hunk(hunk) => Some(hunk.old_text()).filter(|old| !old.trim().is_empty()),
+        _ => None,
+    };
     if let [only] = ops {
         return if error.code() == Code::MatchNotFound { find(only).into_iter().collect() } else { Vec::new() };
     }

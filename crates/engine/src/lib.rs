@@ -18,12 +18,14 @@
 
 mod apply;
 mod caller;
+mod commit;
 mod config;
 mod edit;
 mod encoding;
 mod engine;
 mod lesson;
 mod options;
+mod plan;
 mod policy;
 mod profile;
 mod read;
@@ -33,7 +35,9 @@ mod seen;
 mod shelves;
 mod stale;
 mod suggest;
+mod target;
 mod tools;
+mod tree;
 
 pub use caller::{Caller, OnStale, Unread, Word};
 pub use config::{Config, MAX_FILE};

@@ -40,6 +40,8 @@ pub(crate) struct Options {
     pub(crate) matching: Matching,
     pub(crate) dry_run: bool,
     pub(crate) partial: bool,
+    /// Files that are to be created or moved somewhere may replace what is there.
+    pub(crate) overwrite: bool,
 }
 
 impl Options {
@@ -67,6 +69,7 @@ impl Options {
             matching: fields.r#match.as_deref().map_or(Ok(config.matching), |word| Matching::parse("match", word))?,
             dry_run: fields.dry_run.unwrap_or(false) || caller.dry_run,
             partial: fields.partial.unwrap_or(false),
+            overwrite: false,
         })
     }
 }

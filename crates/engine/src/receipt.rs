@@ -1,6 +1,6 @@
 //! What was done, in words for a model and fields for a program.
 
-use crate::edit::Plan;
+use crate::plan::{Becomes, Now, Plan};
 use crate::reply::Answer;
 use crate::stale::reply_hunks;
 use emendate_core::explain::{self, DiffStat, Hunk};
@@ -30,7 +30,7 @@ impl Receipt {
     /// The answer for this file; `replace_all` is what the call said.
     pub(crate) fn answer(&self, replace_all: bool) -> Answer {
         let Receipt { plan, written, dry_run } = self;
-        let hunks = reply_hunks(&plan.before, &plan.changes);
+        let hunks = if plan.before.is_opaque() { Vec::new() } else { reply_hunks(&plan.before, &plan.changes) };
         let stat = explain::stat(&hunks);
         let path = plan.place.shown();
         let replacements: usize = plan.ops.iter().map(|op| op.places).sum();
@@ -54,7 +54,10 @@ impl Receipt {
         };
         put("summary", headline.into());
         put("filePath", path.into());
-        put("type", if plan.now.is_none() { "create" } else { "update" }.into());
+        put("type", kind(plan).into());
+        if let Some(origin) = &plan.origin {
+            put("from", origin.place.shown().into());
+        }
         match &*plan.ops {
             [] => {}
             [op] if plan.failed.is_empty() => {
@@ -71,7 +74,7 @@ impl Receipt {
         if !plan.failed.is_empty() {
             put("failed", plan.failed.iter().map(emendate_core::Error::to_json).collect());
         }
-        if plan.before.raw().len() <= ORIGINAL && plan.now.is_some() {
+        if plan.before.raw().len() <= ORIGINAL && matches!(plan.now, Now::File(_)) && !plan.before.is_opaque() {
             put("originalFile", plan.before.text().into());
         }
         put("structuredPatch", explain::structured(&hunks));
@@ -83,13 +86,20 @@ impl Receipt {
         put("dryRun", (*dry_run).into());
         match written {
             Some((content, written)) => {
-                put("tag", content.tag().to_string().into());
+                if plan.becomes == Becomes::File {
+                    put("tag", content.tag().to_string().into());
+                }
                 put("writtenBy", written.method.as_str().into());
             }
             None if !*dry_run => put("tag", plan.before.id().tag().to_string().into()),
             None => {}
         }
         Answer { text, data }
+    }
+
+    /// True when another receipt tells what became of the file.
+    pub(crate) fn is_told_elsewhere(&self) -> bool {
+        self.plan.moved_on
     }
 
     /// The plan, for its buffers.
@@ -112,24 +122,57 @@ pub(crate) fn is_cut(hunks: &[Hunk]) -> bool {
     explain::snippet(hunks, SNIPPET).ends_with("(truncated)\n")
 }
 
+/// One word for what becomes of the file.
+fn kind(plan: &Plan) -> &'static str {
+    match (&plan.now, &plan.becomes, &plan.origin) {
+        (_, Becomes::Nothing, _) => "delete",
+        (_, _, Some(origin)) if origin.copied => "copy",
+        (_, _, Some(_)) => "move",
+        (_, Becomes::Link(_), _) => "link",
+        (Now::Nothing, ..) => "create",
+        _ => "update",
+    }
+}
+
 fn headline(plan: &Plan, path: &str, stat: DiffStat, replacements: usize, dry_run: bool) -> String {
-    if plan.changes.is_empty() && plan.now.is_some() {
+    if !plan.writes() {
         return format!("The file {path} already has exactly this text; nothing was written.");
     }
-    let verb = match (plan.now.is_none(), dry_run) {
-        (true, false) => "created",
-        (true, true) => "would be created",
-        (false, false) => "updated",
-        (false, true) => "would be updated",
+    let to = plan.origin.as_ref().map_or(String::new(), |_| format!(" to {path}"));
+    let path = plan.origin.as_ref().map_or(path.to_owned(), |origin| origin.place.shown());
+    let link = match &plan.becomes {
+        Becomes::Link(target) if plan.origin.is_none() => format!(" as a symbolic link to {}", target.display()),
+        _ => String::new(),
     };
-    let be = if dry_run { "" } else { "has been " };
+    let verb = match kind(plan) {
+        "delete" => "deleted",
+        "copy" => "copied",
+        "move" => "moved",
+        "create" | "link" => "created",
+        _ => "updated",
+    };
+    let be = if dry_run { "would be " } else { "has been " };
+    let mode = match plan.executable {
+        Some(true) => " It is executable now.",
+        Some(false) => " It is not executable any more.",
+        None => "",
+    };
+    let mode = if dry_run { "" } else { mode };
+    let same = plan.changes.is_empty() && (plan.origin.is_some() || plan.executable.is_some());
+    if plan.becomes != Becomes::File || same {
+        return format!("The file {path} {be}{verb}{to}{link}.{mode}");
+    }
+    if plan.before.is_opaque() {
+        let bytes: usize = plan.changes.pieces(plan.before.raw()).map(<[u8]>::len).sum();
+        return format!("The file {path} {be}{verb}{to}: {bytes} bytes.{mode}");
+    }
     let count = match replacements {
         0 => String::new(),
         1 => "1 replacement, ".to_owned(),
         n => format!("{n} replacements, "),
     };
     let (added, removed) = (stat.added, stat.removed);
-    format!("The file {path} {be}{verb}: {count}+{added} -{removed} lines.")
+    format!("The file {path} {be}{verb}{to}: {count}+{added} -{removed} lines.{mode}")
 }
 
 /// What an operation has to say for itself.

@@ -1,0 +1,154 @@
+//! What will be done to one file. Nothing is written yet.
+
+use crate::engine::Opened;
+use emendate_core::{ChangeSet, Error, Outcome, Resolved, Result, Snapshot};
+use emendate_fs::{Draft, Expect, Goal, Place};
+use emendate_history::Lines;
+use std::ffi::OsString;
+
+/// What is at the place now.
+pub(crate) enum Now {
+    Nothing,
+    File(Opened),
+    Link(OsString),
+}
+
+/// What shall be at the place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Becomes {
+    /// The text before with the changes made.
+    File,
+    /// A symbolic link.
+    Link(OsString),
+    Nothing,
+}
+
+/// Where the text before comes from, when it is not that of the place.
+pub(crate) struct Origin {
+    pub(crate) place: Place,
+    /// It stays where it is, too.
+    pub(crate) copied: bool,
+}
+
+/// What will be done to one file.
+pub(crate) struct Plan {
+    pub(crate) place: Place,
+    pub(crate) now: Now,
+    pub(crate) becomes: Becomes,
+    /// The text the changes apply to: that of the file, that of the file it comes from, or the empty one of a new file.
+    pub(crate) before: Snapshot,
+    pub(crate) changes: ChangeSet,
+    pub(crate) origin: Option<Origin>,
+    /// The content goes on to another place; the plan of that one tells.
+    pub(crate) moved_on: bool,
+    /// Sets or takes the execute bits.
+    pub(crate) executable: Option<bool>,
+    /// What became of each operation; empty for a whole-file write.
+    pub(crate) ops: Vec<Outcome>,
+    /// The file had changed since it was read, and the edit was carried over.
+    pub(crate) merged: bool,
+    /// Lines known to the caller once this is written.
+    pub(crate) lines: Lines,
+    pub(crate) notes: Vec<String>,
+    /// What was left out, where the call accepts that.
+    pub(crate) failed: Vec<Error>,
+}
+
+impl Plan {
+    /// A change of a file.
+    pub(crate) fn edit(place: Place, now: Opened, resolved: Resolved, lines: Lines) -> Plan {
+        let before = now.snapshot.clone();
+        Plan::new(place, Now::File(now), before, resolved, lines)
+    }
+
+    /// A new file.
+    pub(crate) fn create(place: Place, before: Snapshot, resolved: Resolved) -> Plan {
+        Plan::new(place, Now::Nothing, before, resolved, Lines::all())
+    }
+
+    /// A file as it is, for what is still to be done to it.
+    pub(crate) fn kept(place: Place, now: Opened, lines: Lines) -> Plan {
+        let changes = ChangeSet::none(&now.snapshot);
+        Plan::edit(place, now, written_over(changes), lines)
+    }
+
+    /// Anything else: `becomes` says what.
+    pub(crate) fn other(place: Place, now: Now, becomes: Becomes) -> Plan {
+        let before = match &now {
+            Now::File(now) => now.snapshot.clone(),
+            _ => Snapshot::from_text(""),
+        };
+        let changes = ChangeSet::none(&before);
+        Plan { becomes, ..Plan::new(place, now, before, written_over(changes), Lines::all()) }
+    }
+
+    fn new(place: Place, now: Now, before: Snapshot, resolved: Resolved, lines: Lines) -> Plan {
+        let Resolved { changes, ops, failed, notes } = resolved;
+        Plan {
+            place,
+            now,
+            becomes: Becomes::File,
+            before,
+            changes,
+            origin: None,
+            moved_on: false,
+            executable: None,
+            ops,
+            merged: false,
+            lines,
+            notes,
+            failed,
+        }
+    }
+
+    /// The text as this plan leaves it.
+    ///
+    /// Errors: as [`Snapshot::open`].
+    pub(crate) fn after(&self) -> Result<Snapshot> {
+        if self.changes.is_empty() {
+            return Ok(self.before.clone());
+        }
+        let bytes = self.changes.apply(&self.before);
+        if self.before.is_opaque() { Ok(Snapshot::opaque(bytes)) } else { self.before.reopen(bytes) }
+    }
+
+    /// True when there is nothing at the place now.
+    pub(crate) fn creates(&self) -> bool {
+        matches!(self.now, Now::Nothing)
+    }
+
+    /// True when there is something to write: a difference, or a file to create.
+    pub(crate) fn writes(&self) -> bool {
+        match (&self.now, &self.becomes) {
+            (Now::Nothing, Becomes::Nothing) => false,
+            (Now::Link(now), Becomes::Link(then)) => now != then,
+            (Now::File(now), Becomes::File) => {
+                self.origin.is_some()
+                    || !self.changes.is_empty()
+                    || self.executable.is_some_and(|to| to != (now.stamp.mode & 0o111 != 0))
+            }
+            _ => true,
+        }
+    }
+
+    /// What the store is asked for; `pieces` are those of the new content.
+    pub(crate) fn draft<'a>(&'a self, pieces: &'a [&'a [u8]]) -> Draft<'a> {
+        let expect = match &self.now {
+            Now::Nothing => Expect::Missing,
+            Now::File(now) => Expect::Version { bytes: now.snapshot.raw(), stamp: &now.stamp },
+            Now::Link(target) => Expect::Link { target },
+        };
+        let like = self.origin.as_ref().map(|origin| &origin.place);
+        let goal = match &self.becomes {
+            Becomes::File => Goal::File { pieces, executable: self.executable, like },
+            Becomes::Link(target) => Goal::Link { target },
+            Becomes::Nothing => Goal::Gone,
+        };
+        Draft { place: &self.place, expect, goal }
+    }
+}
+
+/// A change that no operation stands behind: a whole text.
+pub(crate) fn written_over(changes: ChangeSet) -> Resolved {
+    Resolved { changes, ops: Vec::new(), failed: Vec::new(), notes: Vec::new() }
+}

@@ -1,0 +1,83 @@
+//! Hop 3, first half: every path of a request through the sandbox and the policy.
+
+use crate::engine::Engine;
+use crate::policy::Access;
+use emendate_core::{Ask, Code, Error, FileMode, FileRequest, Request, Result};
+use emendate_fs::Place;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// One thing to do, its paths admitted.
+pub(crate) struct Target {
+    pub(crate) place: Place,
+    /// Where a move or copy goes.
+    pub(crate) to: Option<Place>,
+    pub(crate) ask: Ask,
+    pub(crate) mode: Option<FileMode>,
+}
+
+impl Target {
+    /// Every path it touches.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
+        [Some(&self.place), self.to.as_ref()].into_iter().flatten().map(Place::absolute)
+    }
+}
+
+impl Engine {
+    /// Admits every path; edits of one file that follow each other become one.
+    pub(crate) fn targets(&self, request: Request) -> Result<Vec<Target>> {
+        let of = request.files.len();
+        let (mut targets, mut errors) = (Vec::<Target>::with_capacity(of), Vec::new());
+        // The target that was the last one to touch a path.
+        let mut last: HashMap<PathBuf, usize> = HashMap::new();
+        for file in request.files {
+            let target = match self.target(file) {
+                Ok(target) => target,
+                Err(error) => {
+                    errors.push(error);
+                    continue;
+                }
+            };
+            let known = last.get(target.place.absolute()).copied();
+            if let (Some(before), Ask::Edit { ops: more, .. }) = (known.map(|at| &mut targets[at]), &target.ask)
+                && let Ask::Edit { ops, .. } = &mut before.ask
+            {
+                ops.extend(more.iter().cloned());
+                before.mode = target.mode.or(before.mode);
+                continue;
+            }
+            if let (Some(before), Ask::Write(_)) = (known, &target.ask) {
+                errors.push(twice(&targets[before].place));
+                continue;
+            }
+            last.extend(target.paths().map(|path| (path.to_owned(), targets.len())));
+            targets.push(target);
+        }
+        match Error::all(errors, of) {
+            Some(error) => Err(error),
+            None if targets.is_empty() => {
+                Err(Error::new(Code::CallInvalid, "The call names no file.").next("Name the file to edit."))
+            }
+            None => Ok(targets),
+        }
+    }
+
+    fn target(&self, file: FileRequest) -> Result<Target> {
+        let FileRequest { path, mode, ask, .. } = file;
+        // What a name leads to is edited; what has the name is removed, moved or made.
+        let place = match &ask {
+            Ask::Edit { .. } | Ask::Write(_) | Ask::Binary(_) | Ask::Create(_) => self.admit(&path, Access::Write)?,
+            _ => self.admit_link(&path, Access::Write)?,
+        };
+        let to = match &ask {
+            Ask::Move { to, .. } | Ask::Copy { to, .. } => Some(self.admit(to, Access::Write)?),
+            _ => None,
+        };
+        Ok(Target { place, to, ask, mode })
+    }
+}
+
+fn twice(place: &Place) -> Error {
+    Error::new(Code::CallInvalid, format!("The call writes {} twice.", place.shown()))
+        .next("Name the file once, with all that is to be done to it.")
+}

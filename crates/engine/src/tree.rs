@@ -1,0 +1,425 @@
+//! Hops 3 to 6 for a whole request: its steps one after another, each on what the ones before it leave, nothing written.
+
+use crate::caller::Caller;
+use crate::edit::{settings, whole};
+use crate::engine::{Engine, Opened};
+use crate::options::Options;
+use crate::plan::{Becomes, Now, Origin, Plan};
+use crate::seen::{self, Base};
+use crate::shelves::key;
+use crate::stale;
+use crate::target::Target;
+use emendate_core::{
+    Ask, ChangeSet, Code, Error, FileMode, NewFile, Op, Order, Result, Snapshot, Span, Splice, marks, resolve,
+};
+use emendate_fs::Place;
+use emendate_history::Lines;
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The files of a request as its steps leave them.
+struct Tree<'a> {
+    engine: &'a Engine,
+    caller: &'a Caller,
+    options: &'a Options,
+    targets: &'a [Target],
+    plans: Vec<Plan>,
+    at: HashMap<PathBuf, usize>,
+    /// Paths of steps that failed: what follows from that is not told.
+    broken: HashSet<PathBuf>,
+    /// What was taken from its place already, by the number of the step that puts it down.
+    lifted: HashMap<usize, Plan>,
+}
+
+impl Engine {
+    /// Hops 3 to 6: plans every step; all failures are told together.
+    pub(crate) fn plan(&self, caller: &Caller, targets: &[Target], options: &Options) -> Result<Vec<Plan>> {
+        let mut tree = Tree {
+            engine: self,
+            caller,
+            options,
+            targets,
+            plans: Vec::with_capacity(targets.len()),
+            at: HashMap::new(),
+            broken: HashSet::new(),
+            lifted: HashMap::new(),
+        };
+        let mut errors = Vec::new();
+        for (step, target) in targets.iter().enumerate() {
+            if target.paths().any(|path| tree.broken.contains(path)) {
+                continue;
+            }
+            let Err(error) = tree.step(step, target) else { continue };
+            if targets.len() == 1 {
+                return Err(error);
+            }
+            tree.broken.extend(target.paths().map(Path::to_owned));
+            errors.push(error.prefixed(&format!("{}: ", target.place.shown())));
+        }
+        let mut plans = tree.plans;
+        plans.retain(|plan| !(plan.creates() && plan.becomes == Becomes::Nothing));
+        if options.partial && !plans.is_empty() {
+            if let (Some(plan), Some(error)) = (plans.first_mut(), Error::all(errors, targets.len())) {
+                plan.failed.push(error);
+            }
+            return Ok(plans);
+        }
+        Error::all(errors, targets.len()).map_or(Ok(plans), Err)
+    }
+}
+
+impl Tree<'_> {
+    fn step(&mut self, step: usize, target: &Target) -> Result<()> {
+        let Target { place, to, ask, mode } = target;
+        match (ask, to) {
+            (Ask::Edit { ops, order }, _) => {
+                let plan = self.edit(place, ops, *order).map_err(|error| self.taught(place, ops, error))?;
+                self.plans[plan].executable = mode.map(|mode| mode == FileMode::Executable);
+            }
+            (Ask::Write(content), _) => {
+                let plan = self.engine.plan_write(self.caller, place.clone(), content, self.options)?;
+                self.add(plan);
+            }
+            (Ask::Create(file), _) => {
+                let plan = self.create(place, file)?;
+                self.plans[plan].executable = mode.map(|mode| mode == FileMode::Executable);
+            }
+            (Ask::Delete { text }, _) => self.delete(place, text.as_deref())?,
+            (Ask::Move { ops, .. }, Some(to)) => self.carry(step, (place, to), ops, false, *mode)?,
+            (Ask::Copy { ops, .. }, Some(to)) => self.carry(step, (place, to), ops, true, *mode)?,
+            _ => return Err(Error::new(Code::CallInvalid, "This engine cannot do that yet.")),
+        }
+        Ok(())
+    }
+
+    fn taught(&self, place: &Place, ops: &[Op], error: Error) -> Error {
+        self.engine.taught(self.caller, place, ops, error)
+    }
+
+    fn plan_at(&self, place: &Place) -> Option<usize> {
+        self.at.get(place.absolute()).copied()
+    }
+
+    /// Adds a plan, or puts it in the place of the one for the same path.
+    fn add(&mut self, plan: Plan) -> usize {
+        let path = plan.place.absolute().to_owned();
+        if let Some(&at) = self.at.get(&path) {
+            self.plans[at] = plan;
+            return at;
+        }
+        self.at.insert(path, self.plans.len());
+        self.plans.push(plan);
+        self.plans.len() - 1
+    }
+
+    /// Edits a file as the steps before leave it.
+    fn edit(&mut self, place: &Place, ops: &[Op], order: Order) -> Result<usize> {
+        let Some(at) = self.plan_at(place) else {
+            let plan = if ops.is_empty() {
+                self.load(place)?
+            } else {
+                self.engine.plan_edit(self.caller, place.clone(), ops, order, self.options)?
+            };
+            return Ok(self.add(plan));
+        };
+        if self.plans[at].becomes != Becomes::File {
+            return Err(gone(place));
+        }
+        edit_more(&mut self.plans[at], ops, order, self.options)?;
+        Ok(at)
+    }
+
+    /// A file as it is on disk.
+    fn load(&self, place: &Place) -> Result<Plan> {
+        let now = self.opened(place)?.ok_or_else(|| self.engine.missing(place, self.caller))?;
+        let known = self.engine.sessions(place).latest(&self.caller.session, key(place))?;
+        let lines = known.filter(|it| it.content == now.snapshot.id()).map_or_else(Lines::none, |it| it.lines);
+        Ok(Plan::kept(place.clone(), now, lines))
+    }
+
+    /// A file as it is on disk; what is no text as bytes.
+    fn opened(&self, place: &Place) -> Result<Option<Opened>> {
+        match self.engine.snapshot(place, self.options.declared, "") {
+            Err(error) if matches!(error.code(), Code::ContentBinary | Code::ContentUndecodable) => {
+                self.engine.opaque(place)
+            }
+            other => other,
+        }
+    }
+
+    fn create(&mut self, place: &Place, file: &NewFile) -> Result<usize> {
+        let known = self.plan_at(place);
+        let removed = known.is_some_and(|at| self.plans[at].becomes == Becomes::Nothing);
+        if known.is_some() && !removed {
+            return Err(exists(place, None));
+        }
+        if removed && let Some(at) = known {
+            return self.replace(at, file);
+        }
+        if let NewFile::Text(text) = file {
+            let there = if self.options.overwrite { None } else { self.opened(place)? };
+            if let Some(now) = there {
+                return Err(exists(place, Some((&now.snapshot, text))));
+            }
+            let plan = self.engine.plan_write(self.caller, place.clone(), text, self.options)?;
+            return Ok(self.add(plan));
+        }
+        if self.opened(place)?.is_some() {
+            return Err(exists(place, None));
+        }
+        let plan = Plan::other(place.clone(), Now::Nothing, Becomes::File);
+        let at = self.add(plan);
+        self.replace(at, file)
+    }
+
+    /// Puts new content where an earlier step took the old one away.
+    fn replace(&mut self, at: usize, file: &NewFile) -> Result<usize> {
+        let plan = &mut self.plans[at];
+        plan.becomes = match file {
+            NewFile::Link(target) => Becomes::Link(OsString::from(target)),
+            NewFile::Text(_) | NewFile::Bytes(_) => Becomes::File,
+        };
+        match (file, &plan.now) {
+            (NewFile::Text(text), Now::File(now)) if !now.snapshot.is_opaque() => {
+                plan.before = now.snapshot.clone();
+                plan.changes = whole(&plan.before, text)?;
+            }
+            (NewFile::Text(text), _) => {
+                plan.before = self.engine.blank(&plan.place, self.options)?;
+                plan.changes = all_bytes(&plan.before, plan.before.codec().encode(text)?);
+            }
+            (NewFile::Bytes(bytes), _) => {
+                plan.before = Snapshot::opaque(Vec::new());
+                plan.changes = all_bytes(&plan.before, bytes.clone());
+            }
+            (NewFile::Link(_), _) => {}
+        }
+        plan.moved_on = false;
+        plan.origin = None;
+        plan.lines = Lines::all();
+        Ok(at)
+    }
+
+    fn delete(&mut self, place: &Place, text: Option<&str>) -> Result<()> {
+        let plan = match self.plan_at(place) {
+            Some(at) if self.plans[at].becomes == Becomes::Nothing => return Err(gone(place)),
+            Some(at) => at,
+            None => {
+                let plan = match self.engine.store().link(place)? {
+                    Some(target) => Plan::other(place.clone(), Now::Link(target), Becomes::Nothing),
+                    None => self.removable(place)?,
+                };
+                self.add(plan)
+            }
+        };
+        let after = self.plans[plan].after()?;
+        if let Some(text) = text {
+            match &self.plans[plan].now {
+                Now::Link(target) if target.to_string_lossy() == text.trim_end_matches('\n') => {}
+                Now::Link(_) => return Err(other_text(&Snapshot::from_text(""), text)),
+                _ => holds(&after, text)?,
+            }
+        }
+        self.plans[plan].becomes = Becomes::Nothing;
+        Ok(())
+    }
+
+    /// A file that may be removed: as the caller saw it, if it saw it.
+    fn removable(&self, place: &Place) -> Result<Plan> {
+        let now = self.opened(place)?.ok_or_else(|| self.engine.missing(place, self.caller))?;
+        match self.engine.base(self.caller, self.options, place, &now)? {
+            Base::Fresh { .. } => Ok(Plan::kept(place.clone(), now, Lines::all())),
+            Base::Stale { .. } | Base::Lost => Err(stale::lost(self.engine, self.caller, place, &now)),
+        }
+    }
+
+    /// Moves or copies a file, with edits on the way.
+    fn carry(
+        &mut self,
+        step: usize,
+        (from, to): (&Place, &Place),
+        ops: &[Op],
+        copied: bool,
+        mode: Option<FileMode>,
+    ) -> Result<()> {
+        if from.absolute() == to.absolute() {
+            let at = self.edit(from, ops, Order::AsNeeded).map_err(|error| self.taught(from, ops, error))?;
+            self.plans[at]
+                .notes
+                .push("The file is already at the path it was to be moved to; it was edited there.".to_owned());
+            return Ok(());
+        }
+        let mut plan = self.lift(step, from, ops, copied)?;
+        // What stands at the target may be on its way to elsewhere in this very request.
+        if let Some(later) = self.leaving(step, to) {
+            let Target { place, ask, .. } = &self.targets[later];
+            if let Ask::Move { ops, .. } = ask {
+                let lifted = self.lift(later, place, ops, false)?;
+                self.lifted.insert(later, lifted);
+            }
+        }
+        plan.now = self.landing(to)?;
+        plan.place = to.clone();
+        plan.executable = mode.map(|mode| mode == FileMode::Executable);
+        self.add(plan);
+        Ok(())
+    }
+
+    /// The later step that moves away what is at a place.
+    fn leaving(&self, step: usize, place: &Place) -> Option<usize> {
+        let later = self.targets.iter().enumerate().skip(step + 1);
+        let mut moves = later.filter(|(nth, target)| {
+            matches!(target.ask, Ask::Move { .. })
+                && target.place.absolute() == place.absolute()
+                && !self.lifted.contains_key(nth)
+        });
+        moves.next().map(|(nth, _)| nth).filter(|_| self.plan_at(place).is_none())
+    }
+
+    /// Takes a file from its place; the plan it leaves there removes it, unless it is copied.
+    fn lift(&mut self, step: usize, from: &Place, ops: &[Op], copied: bool) -> Result<Plan> {
+        if let Some(plan) = self.lifted.remove(&step) {
+            return Ok(plan);
+        }
+        if let Some(target) = self.engine.store().link(from)?.filter(|_| self.plan_at(from).is_none()) {
+            if !ops.is_empty() {
+                return Err(Error::new(Code::PathSymlink, "The file to be moved and edited is a symbolic link.")
+                    .evidence(format!("{} -> {}", from.shown(), target.display()))
+                    .next("Edit the file that it leads to, or move the link without edits."));
+            }
+            let becomes = Becomes::Link(target.clone());
+            if !copied {
+                let mut left = Plan::other(from.clone(), Now::Link(target), Becomes::Nothing);
+                left.moved_on = true;
+                self.add(left);
+            }
+            return Ok(Plan { origin: Some(origin(from, copied)), ..Plan::other(from.clone(), Now::Nothing, becomes) });
+        }
+        if copied && self.plan_at(from).is_none() {
+            let plan = self.load(from)?;
+            self.add(plan);
+        }
+        let untouched = self.plan_at(from).map(|at| copy_of(&self.plans[at]));
+        let at = match untouched {
+            Some(kept) if copied => {
+                let mut copy = kept;
+                edit_more(&mut copy, ops, Order::AsNeeded, self.options)?;
+                copy.origin = Some(origin(from, true));
+                return Ok(copy);
+            }
+            _ => self.edit(from, ops, Order::AsNeeded).map_err(|error| self.taught(from, ops, error))?,
+        };
+        let mut carried = copy_of(&self.plans[at]);
+        carried.origin = self.plans[at].origin.take().or_else(|| Some(origin(from, false)));
+        let left = &mut self.plans[at];
+        left.becomes = Becomes::Nothing;
+        left.moved_on = true;
+        left.ops.clear();
+        Ok(carried)
+    }
+
+    /// What is at a place where something is to be put down.
+    fn landing(&mut self, to: &Place) -> Result<Now> {
+        if let Some(at) = self.plan_at(to) {
+            if self.plans[at].becomes != Becomes::Nothing {
+                return Err(exists(to, None));
+            }
+            return Ok(std::mem::replace(&mut self.plans[at].now, Now::Nothing));
+        }
+        match self.opened(to)? {
+            None => Ok(Now::Nothing),
+            Some(now) if self.options.overwrite => match self.engine.base(self.caller, self.options, to, &now)? {
+                Base::Fresh { .. } => Ok(Now::File(now)),
+                Base::Stale { .. } | Base::Lost => Err(stale::lost(self.engine, self.caller, to, &now)),
+            },
+            Some(_) => Err(exists(to, None)),
+        }
+    }
+}
+
+fn origin(place: &Place, copied: bool) -> Origin {
+    Origin { place: place.clone(), copied }
+}
+
+/// More edits on what a plan leaves.
+fn edit_more(plan: &mut Plan, ops: &[Op], order: Order, options: &Options) -> Result<()> {
+    if ops.is_empty() {
+        return Ok(());
+    }
+    let current = plan.after()?;
+    let resolved = resolve(&current, ops, order, settings(options, plan.merged))?;
+    plan.lines = seen::after_writing(&plan.lines, &current, &resolved.changes);
+    plan.changes = plan.changes.then(&plan.before, &resolved.changes);
+    let before = plan.ops.len();
+    plan.ops.extend(resolved.ops.into_iter().map(|mut op| {
+        op.op += before;
+        op
+    }));
+    plan.failed.extend(resolved.failed);
+    plan.notes.extend(resolved.notes);
+    Ok(())
+}
+
+/// The same content on its way to another place.
+fn copy_of(plan: &Plan) -> Plan {
+    Plan {
+        before: plan.before.clone(),
+        changes: plan.changes.clone(),
+        ops: plan.ops.clone(),
+        merged: plan.merged,
+        lines: plan.lines.clone(),
+        notes: plan.notes.clone(),
+        ..Plan::other(plan.place.clone(), Now::Nothing, Becomes::File)
+    }
+}
+
+/// The change to other bytes.
+fn all_bytes(before: &Snapshot, bytes: Vec<u8>) -> ChangeSet {
+    let whole = Splice::new(Span::new(before.codec().mark.min(before.raw().len()), before.raw().len()), bytes, 0);
+    ChangeSet::new(before, [whole]).unwrap_or_else(|_| ChangeSet::none(before))
+}
+
+/// Checks that a file to be removed has the text that the patch removes, blanks at line ends aside.
+fn holds(file: &Snapshot, text: &str) -> Result<()> {
+    let lines = |text: &'_ str| text.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<String>>();
+    if !file.is_opaque() && lines(file.text()) == lines(text) {
+        return Ok(());
+    }
+    Err(other_text(file, text))
+}
+
+fn other_text(file: &Snapshot, text: &str) -> Error {
+    let differs = file.text().lines().zip(text.lines()).take_while(|(a, b)| a.trim_end() == b.trim_end()).count();
+    Error::new(Code::MatchNotFound, "The file to be removed has other text than the patch removes; it was kept.")
+        .evidence(format!(
+            "First difference, line {}:\n{}",
+            differs + 1,
+            marks::excerpt(file, differs + 1, differs + 3)
+        ))
+        .fact("reason", "not_found")
+        .next("Read the file again; to remove it whatever it holds, use *** Delete File or a deletion without text.")
+}
+
+fn gone(place: &Place) -> Error {
+    Error::new(Code::FileMissing, "An earlier part of this call removes the file or moves it away.")
+        .evidence(place.shown())
+        .next("Use the file's new path, or put the parts into another order.")
+}
+
+/// Something is there where a new file is to be; `text` is what is there and what was to be written.
+fn exists(place: &Place, text: Option<(&Snapshot, &str)>) -> Error {
+    let same = text.is_some_and(|(now, text)| now.text() == emendate_core::reading_of(text));
+    let error = if same {
+        Error::new(Code::EditNoChange, "The new file is there already, with exactly this text.")
+            .fact("already_applied", true)
+            .next("Nothing is left to do for this file; leave it out.")
+    } else {
+        Error::new(Code::FileExists, "Cannot create new file - file already exists.")
+            .next("Update the file instead, choose another path, or repeat the call with \"overwrite\": true.")
+    };
+    let shown = text.map_or(String::new(), |(now, _)| {
+        format!(" ({} lines):\n{}", now.lines().count(now.text()), marks::excerpt(now, 1, 3))
+    });
+    error.evidence(format!("{}{shown}", place.shown()))
+}
