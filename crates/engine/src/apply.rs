@@ -4,6 +4,8 @@ use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::options::Options;
 use crate::reply::Answer;
+use emendate_core::formats::recognise::{self, Understood};
+use emendate_core::formats::stream::Manner;
 use emendate_core::formats::{self, Format, Input};
 use emendate_core::{Ask, Code, Error, Locator, Op, Request, Result};
 use schemars::JsonSchema;
@@ -32,9 +34,11 @@ impl Engine {
     pub(crate) fn apply_text(&self, caller: &Caller, mut input: Value) -> Result<Answer> {
         let options = Options::take(&mut input, caller, self.config())?;
         let args: Args = formats::from_json(Input::Json(input))?;
-        let format = chosen(args.format.as_deref(), &args.input)?;
-        let mut request = format.parse(Input::Text(args.input))?;
-        let directory = self.directory(args.directory.as_deref())?;
+        let named = args.format.as_deref().map(chosen).transpose()?;
+        let Understood { format, mut request, directory } =
+            recognise::understand(&args.input, named, &Manner::default())?;
+        let start = self.directory(args.directory.as_deref())?;
+        let directory = directory.map_or(start.clone(), |said| start.join(said));
         for file in &mut request.files {
             file.path = self.named(caller, &directory, &file.path, &file.ask)?;
         }
@@ -105,17 +109,11 @@ fn fills(ops: &[Op]) -> bool {
     matches!(ops.first(), Some(Op { at: Locator::Blank, .. }))
 }
 
-/// The format a call names, or the one that recognises the text.
-fn chosen(name: Option<&str>, text: &str) -> Result<&'static dyn Format> {
-    let names = || formats::textual().map(|format| format.spec().name).collect::<Vec<_>>().join(", ");
-    match name {
-        Some(name) => formats::textual().find(|format| format.spec().name == name).ok_or_else(|| {
-            Error::new(Code::CallInvalid, format!("`{name}` is not a text format."))
-                .next(format!("Use one of: {}.", names()))
-        }),
-        None => formats::textual().find(|format| !format.claims(text).is_empty()).ok_or_else(|| {
-            Error::new(Code::EditUnparsable, "The text is in none of the formats that apply knows.")
-                .next(format!("Write it as one of: {}; or name the format.", names()))
-        }),
-    }
+/// The text format a call names.
+fn chosen(name: &str) -> Result<&'static dyn Format> {
+    formats::textual().find(|format| format.spec().name == name).ok_or_else(|| {
+        let names: Vec<&str> = formats::textual().map(|format| format.spec().name).collect();
+        Error::new(Code::CallInvalid, format!("`{name}` is not a text format."))
+            .next(format!("Use one of: {}.", names.join(", ")))
+    })
 }

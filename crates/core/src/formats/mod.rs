@@ -1,7 +1,10 @@
 //! The edit formats. To add one: a folder or file here with a type that implements [`Format`], and its row in [`FORMATS`].
 
+pub mod envelope;
 pub mod line_anchors;
 pub mod multi_edit;
+mod nearly;
+pub mod recognise;
 pub mod replace;
 pub mod search_replace;
 pub mod stream;

@@ -41,6 +41,31 @@ impl Block {
     }
 }
 
+/// What ends a block that is open.
+enum Until {
+    /// A closing marker of this length.
+    Marker(usize),
+    /// So many end tags.
+    Tags(usize),
+}
+
+impl Until {
+    fn opened(line: &str) -> Option<Until> {
+        let until = marker::open(line).map(|open| Until::Marker(open.run));
+        until.or_else(|| tags::open(line).map(|_| Until::Tags(2)))
+    }
+
+    fn is_met(&mut self, line: &str) -> bool {
+        match self {
+            Until::Marker(run) => marker::close(line) == Some(*run),
+            Until::Tags(left) => {
+                *left = left.saturating_sub(tags::ends(line));
+                *left == 0
+            }
+        }
+    }
+}
+
 impl Format for SearchReplace {
     fn spec(&self) -> &'static Spec {
         &Spec {
@@ -55,8 +80,21 @@ impl Format for SearchReplace {
     }
 
     fn claims(&self, text: &str) -> Vec<Range<usize>> {
-        let opens = |line: &str| marker::open(line).is_some() || tags::open(line).is_some();
-        text.lines().enumerate().filter(|(_, line)| opens(line)).map(|(at, _)| at..at + 1).collect()
+        let mut out = Vec::new();
+        let mut open: Option<(usize, Until)> = None;
+        let mut count = 0;
+        for (at, line) in text.lines().enumerate() {
+            count = at + 1;
+            open = open.take().or_else(|| Some((at, Until::opened(line)?)));
+            if let Some((start, until)) = &mut open
+                && until.is_met(line)
+            {
+                out.push(*start..count);
+                open = None;
+            }
+        }
+        out.extend(open.map(|(start, _)| start..count));
+        out
     }
 
     fn parse(&self, input: Input) -> Result<Request> {

@@ -23,6 +23,11 @@ pub(super) fn open(line: &str) -> Option<Tag> {
     }
 }
 
+/// How many end tags are on a line.
+pub(super) fn ends(line: &str) -> usize {
+    ENDS.iter().map(|tag| line.matches(tag).count()).sum()
+}
+
 /// Reads the rest of a block; `line` is the one with the opening tag.
 pub(super) fn read<'a>(cursor: &mut Cursor<'a>, tag: &Tag, line: &'a str, at: usize) -> Result<Parts> {
     let first = line.split_once('>').map_or("", |(_, rest)| rest);

@@ -1,0 +1,80 @@
+//! The arguments of a tool call, from JSON or from XML.
+
+use super::{Layer, json};
+use crate::formats::textual;
+use serde_json::Value;
+
+/// Fields that hold the text.
+const TEXT: [&str; 9] =
+    ["input", "patch", "diff", "cmd", "command", "patchText", "patch_text", "patch_content", "script"];
+/// Fields that name the file.
+const FILE: [&str; 6] = ["path", "file_path", "filePath", "target_file", "filename", "file"];
+/// Fields that name the directory.
+const DIRECTORY: [&str; 4] = ["directory", "workdir", "cwd", "working_directory"];
+/// Fields that say nothing about the edit.
+const IDLE: [&str; 17] = [
+    "explanation",
+    "description",
+    "instruction",
+    "instructions",
+    "justification",
+    "reason",
+    "id",
+    "type",
+    "call_id",
+    "status",
+    "timeout",
+    "timeout_ms",
+    "yield_time_ms",
+    "max_output_tokens",
+    "task_progress",
+    "line_count",
+    "login",
+];
+
+/// True for a field of a call that [`layer`] reads or may leave out.
+pub(super) fn is_known(key: &str) -> bool {
+    key == "format" || [&TEXT[..], &FILE, &DIRECTORY, &IDLE].iter().any(|keys| keys.contains(&key))
+}
+
+/// True for a field of a call that says nothing about the edit.
+pub(super) fn is_idle(key: &str) -> bool {
+    IDLE.contains(&key)
+}
+
+/// Reads the arguments: one text, and around it nothing that is not known. `of` says for the note where they stood.
+pub(super) fn layer(fields: impl Iterator<Item = (String, Value)>, of: &str) -> Option<Layer<'static>> {
+    let mut out: Option<Layer<'static>> = None;
+    let (mut file, mut directory, mut format) = (None, None, None);
+    for (key, value) in fields {
+        let slot = match &*key {
+            key if TEXT.contains(&key) => {
+                let found = match value {
+                    Value::String(text) => Layer::new(text, format!("The field `{key}` of {of} was read.")),
+                    Value::Array(words) => json::command(words)?,
+                    _ => return None,
+                };
+                if out.replace(found).is_some() {
+                    return None;
+                }
+                continue;
+            }
+            key if FILE.contains(&key) => &mut file,
+            key if DIRECTORY.contains(&key) => &mut directory,
+            "format" => &mut format,
+            key if is_idle(key) => continue,
+            _ => return None,
+        };
+        let Value::String(said) = value else { return None };
+        if slot.replace(said.trim().to_owned()).is_some() {
+            return None;
+        }
+    }
+    let mut out = out?;
+    out.manner.file = file.filter(|file| !file.is_empty());
+    out.directory = directory.filter(|directory| !directory.is_empty());
+    if let Some(name) = format.filter(|name| name != "auto") {
+        out.format = Some(textual().map(|format| format.spec().name).find(|known| *known == name)?);
+    }
+    Some(out)
+}

@@ -1,0 +1,229 @@
+//! Wrappers of shell: a command that would have applied a patch, with the patch in a here-document, an argument or a pipe.
+//! Nothing is run: the patch is read, and the directory and options that the command gives are kept.
+
+use super::words::{self, Token};
+use super::{Layer, is_quiet, lines};
+use crate::formats::stream::Manner;
+use std::borrow::Cow;
+
+/// Names of the command that applies a V4A patch.
+const APPLY_PATCH: [&str; 3] = ["apply_patch", "applypatch", "apply-patch"];
+const SHELLS: [&str; 5] = ["bash", "sh", "zsh", "dash", "ksh"];
+/// Beginnings of command lines that are tried: each costs one pass.
+const TRIES: usize = 4;
+
+/// Takes a patch out of the first command line that applies one.
+pub(super) fn layer(text: &str) -> Option<Layer<'_>> {
+    let starts = lines(text).filter(|(_, line)| line.contains("<<") || begins_command(line));
+    let (mut layer, at, after) = starts.take(TRIES).find_map(|(at, line)| {
+        let at = at + line.len() - line.trim_start_matches("$ ").len();
+        let (layer, len) = command(&text[at..])?;
+        Some((layer, at, &text[at + len..]))
+    })?;
+    let before = &text[..at];
+    if !(is_quiet(before) && is_quiet(after)) {
+        return None;
+    }
+    if let Some(directory) = changed_directory(before) {
+        layer.directory.get_or_insert(directory);
+    }
+    let is_talk = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with(['`', '~']);
+    if after.lines().any(is_talk) {
+        layer.notes.push("What follows the command was not run.".to_owned());
+    }
+    Some(layer)
+}
+
+fn begins_command(line: &str) -> bool {
+    let line = line.trim_start_matches("$ ");
+    let word = &line[..line.find([' ', '\t']).unwrap_or(line.len())];
+    let word = word.rsplit('/').next().unwrap_or(word);
+    APPLY_PATCH.contains(&word) || SHELLS.contains(&word) || ["cd", "echo", "printf"].contains(&word)
+}
+
+/// The directory of the last line before the command, if that changes it.
+fn changed_directory(before: &str) -> Option<String> {
+    let line = before.lines().rev().find(|line| !line.trim().is_empty())?;
+    let (tokens, _) = words::read(line.trim_start_matches("$ "))?;
+    directory_of(&tokens).map(str::to_owned)
+}
+
+/// `cd DIR`.
+fn directory_of(tokens: &[Token]) -> Option<&str> {
+    match tokens {
+        [Token::Word { text: cd, .. }, Token::Word { text, open: false }] if cd == "cd" => Some(text),
+        _ => None,
+    }
+}
+
+/// A command given word by word.
+pub(super) fn of_words(words: Vec<String>) -> Option<Layer<'static>> {
+    let mut words = words.into_iter();
+    let program = words.next()?;
+    let name = program.rsplit('/').next()?.to_owned();
+    let rest: Vec<String> = words.collect();
+    let rest: [String; 2] = match <[String; 1]>::try_from(rest) {
+        Ok([text]) if APPLY_PATCH.contains(&&*name) => {
+            return Some(Layer::new(text, format!("The argument of `{name}` was read.")));
+        }
+        Ok(_) => return None,
+        Err(rest) => rest.try_into().ok()?,
+    };
+    let [flags, script] = rest;
+    let runs = SHELLS.contains(&&*name) && flags.starts_with('-') && flags.ends_with('c');
+    runs.then(|| Layer::new(script, format!("The script of `{name} {flags}` was read, not run.")))
+}
+
+/// Reads the command line at the start of a text: what it applies, and where what follows it begins.
+fn command(text: &str) -> Option<(Layer<'_>, usize)> {
+    let (tokens, len) = words::read(text)?;
+    let mut directory = None;
+    let mut parts = tokens.split(|token| matches!(token, Token::Then("&&" | "||" | ";" | "&"))).peekable();
+    while let Some(cd) = parts.peek().and_then(|part| directory_of(part)) {
+        directory = Some(cd.to_owned());
+        parts.next();
+    }
+    let pipe: Vec<&[Token]> = parts.next()?.split(|token| *token == Token::Then("|")).collect();
+    let (source, tool) = match pipe[..] {
+        [tool] => (tool, tool),
+        [source, tool] if is_source(source) => (source, tool),
+        _ => return None,
+    };
+    let is_word = |token: &&Token| matches!(token, Token::Word { .. });
+    let words: Vec<&Token> = tool.iter().filter(is_word).collect();
+    let words: Vec<&str> = words.into_iter().map(text_of).collect();
+    let manner = manner(&words);
+    let (mut layer, used) = match source.iter().find(|token| matches!(token, Token::Here { .. })) {
+        Some(Token::Here { tag, quoted, tabs }) => {
+            let name = words.first().copied().unwrap_or_default();
+            let (body, used) = here(&text[len..], tag, *tabs)?;
+            let mut layer = Layer::new(body, format!("The here-document of `{name}` was read; no command was run."));
+            if !quoted && layer.text.contains(['$', '`', '\\']) {
+                layer.notes.push("Its text was taken as it stands; a shell would have expanded it.".to_owned());
+            }
+            (layer, len + used)
+        }
+        _ if pipe.len() == 2 => {
+            let text = source.last().map(text_of).unwrap_or_default();
+            let text = if text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") };
+            (Layer::new(text, "The text piped into the command was read; no command was run."), len)
+        }
+        _ => (of_words(words.iter().map(|word| (*word).to_owned()).collect())?, len),
+    };
+    let heard = source.iter().any(|token| matches!(token, Token::Here { .. })) || pipe.len() == 2;
+    let (manner, inner) = if heard { manner? } else { (Manner::default(), None) };
+    layer.manner = manner;
+    layer.directory = match (directory, inner) {
+        (Some(outer), Some(inner)) => Some(format!("{outer}/{inner}")),
+        (outer, inner) => inner.or(outer),
+    };
+    if parts.next().is_some() {
+        layer.notes.push("The commands behind it were not run.".to_owned());
+    }
+    if source.iter().chain(tool).any(|token| matches!(token, Token::Word { open: true, .. })) {
+        layer.notes.push("Its text was taken as it stands; a shell would have expanded it.".to_owned());
+    }
+    Some((layer, used))
+}
+
+fn text_of(token: &Token) -> &str {
+    match token {
+        Token::Word { text, .. } => text,
+        _ => "",
+    }
+}
+
+/// True for `cat <<TAG`, `echo TEXT`, `printf '%s' TEXT`.
+fn is_source(tokens: &[Token]) -> bool {
+    let words: Vec<&str> = tokens.iter().filter(|it| matches!(it, Token::Word { .. })).map(text_of).collect();
+    match (&words[..], words.len() < tokens.len()) {
+        (["cat"] | ["cat", "-"], here) => here,
+        (["echo", _] | ["printf", "%s" | "%s\\n" | "%b", _], here) => !here,
+        _ => false,
+    }
+}
+
+/// The body of a here-document that begins a text, and its length with the closing line.
+fn here<'a>(text: &'a str, tag: &str, tabs: bool) -> Option<(Cow<'a, str>, usize)> {
+    let bare = |line: &'a str| if tabs { line.trim_start_matches('\t') } else { line };
+    // The line that ends it may have blanks behind it, which a shell would not take for the end.
+    let (end, line) = lines(text).find(|(_, line)| bare(line).trim_end() == tag)?;
+    let body = &text[..end];
+    let used = (end + line.len() + 1).min(text.len());
+    if !tabs {
+        return Some((Cow::Borrowed(body), used));
+    }
+    Some((Cow::Owned(body.split_inclusive('\n').map(bare).collect()), used))
+}
+
+/// How the command that applies a patch is told to read it, and in which directory; `None` for any other command and for
+/// options that are not known.
+fn manner(words: &[&str]) -> Option<(Manner, Option<String>)> {
+    let (name, rest) = words.split_first()?;
+    let name = name.rsplit('/').next()?;
+    if APPLY_PATCH.contains(&name) {
+        return matches!(rest, [] | ["-"]).then(Default::default);
+    }
+    let (is_git, mut rest, mut directory) = match (name, rest) {
+        ("patch", _) => (false, rest, None),
+        ("git", ["apply", rest @ ..]) => (true, rest, None),
+        ("git", ["-C", directory, "apply", rest @ ..]) => (true, rest, Some((*directory).to_owned())),
+        _ => return None,
+    };
+    let mut out = Manner::default();
+    while let Some((word, next)) = rest.split_first() {
+        rest = next;
+        if let Some(count) = word.strip_prefix("-p").or_else(|| word.strip_prefix("--strip=")) {
+            out.strip = Some(count.parse().ok()?);
+        } else if let Some(named) = word.strip_prefix("--directory=") {
+            directory = Some(named.to_owned());
+        } else if !is_git && *word == "-d" {
+            directory = Some((*rest.split_first()?.0).to_owned());
+            rest = &rest[1..];
+        } else if ["-R", "--reverse"].contains(word) {
+            out.reverse = true;
+        } else if is_harmless(word) {
+            // Says how strict to be, which is our own business.
+        } else if !is_git && !word.starts_with('-') && out.file.is_none() {
+            out.file = Some((*word).to_owned());
+        } else {
+            return None;
+        }
+    }
+    Some((out, directory))
+}
+
+/// True for options of `git apply` and `patch` that change nothing of what a patch says.
+fn is_harmless(word: &str) -> bool {
+    const WORDS: [&str; 27] = [
+        "-",
+        "-v",
+        "--verbose",
+        "--recount",
+        "--unidiff-zero",
+        "--ignore-whitespace",
+        "--ignore-space-change",
+        "--3way",
+        "-3",
+        "--inaccurate-eof",
+        "--allow-empty",
+        "--binary",
+        "-N",
+        "--forward",
+        "-s",
+        "-q",
+        "--quiet",
+        "--silent",
+        "-t",
+        "--batch",
+        "-f",
+        "--force",
+        "-u",
+        "--unified",
+        "-l",
+        "--no-backup-if-mismatch",
+        "--posix",
+    ];
+    let starts = ["--whitespace=", "-C", "--fuzz=", "-F"].iter().any(|start| word.starts_with(start));
+    WORDS.contains(&word) || starts
+}

@@ -1,0 +1,117 @@
+//! The words of one shell command line, quotes taken off; nothing is expanded.
+
+/// A piece of a command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Token {
+    /// A word. `open` is true when a shell would have put something else into it.
+    Word { text: String, open: bool },
+    /// `<<TAG`: its tag, whether it was quoted, whether leading tabs go.
+    Here { tag: String, quoted: bool, tabs: bool },
+    /// `&&`, `||`, `;`, `&`, `|`.
+    Then(&'static str),
+}
+
+/// The tokens up to the end of the command line, and the offset behind its line end. `None` for what is no command line
+/// that could be understood: open quotes, groups, comments, input from files.
+pub(super) fn read(text: &str) -> Option<(Vec<Token>, usize)> {
+    let mut out = Vec::new();
+    let mut rest = text;
+    loop {
+        rest = rest.trim_start_matches([' ', '\t', '\r']);
+        if let Some(next) = rest.strip_prefix("\\\n") {
+            rest = next;
+            continue;
+        }
+        let Some(first) = rest.chars().next() else { break };
+        if first == '\n' {
+            rest = &rest[1..];
+            break;
+        }
+        if let Some(after) = rest.strip_prefix("<<").filter(|after| !after.starts_with('<')) {
+            let tabs = after.starts_with('-');
+            let after = after[usize::from(tabs)..].trim_start_matches([' ', '\t']);
+            let (tag, _, next) = word(after)?;
+            if tag.is_empty() {
+                return None;
+            }
+            out.push(Token::Here { tag, quoted: after.starts_with(['\'', '"', '\\']), tabs });
+            rest = next;
+        } else if let Some(next) = output(rest) {
+            rest = word(next.trim_start_matches([' ', '\t']))?.2;
+        } else if let Some(sign) = ["&&", "||", ";", "|", "&"].into_iter().find(|sign| rest.starts_with(sign)) {
+            out.push(Token::Then(sign));
+            rest = &rest[sign.len()..];
+        } else if ['<', '(', ')', '#'].contains(&first) {
+            return None;
+        } else {
+            let (text, open, next) = word(rest)?;
+            out.push(Token::Word { text, open });
+            rest = next;
+        }
+    }
+    Some((out, text.len() - rest.len()))
+}
+
+/// What follows a redirection of output: `>`, `>>`, `2>`, `&>`, `2>&`.
+fn output(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix(['1', '2', '&']).unwrap_or(text).strip_prefix('>')?;
+    let rest = rest.strip_prefix('>').unwrap_or(rest);
+    Some(rest.strip_prefix('&').unwrap_or(rest))
+}
+
+/// One word: its text, whether a shell would have expanded something in it, and what follows.
+fn word(text: &str) -> Option<(String, bool, &str)> {
+    let mut out = String::new();
+    let mut open = false;
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, ch)) = chars.next() {
+        match ch {
+            ' ' | '\t' | '\r' | '\n' | ';' | '|' | '&' | '<' | '>' | '(' | ')' => {
+                return Some((out, open, &text[at..]));
+            }
+            '\'' => loop {
+                match chars.next()?.1 {
+                    '\'' => break,
+                    ch => out.push(ch),
+                }
+            },
+            '"' => loop {
+                match chars.next()?.1 {
+                    '"' => break,
+                    '\\' => match chars.next()?.1 {
+                        '\n' => {}
+                        ch if ['"', '\\', '$', '`'].contains(&ch) => out.push(ch),
+                        ch => out.extend(['\\', ch]),
+                    },
+                    ch => {
+                        open |= ch == '$' || ch == '`';
+                        out.push(ch);
+                    }
+                }
+            },
+            '$' if chars.next_if(|(_, ch)| *ch == '\'').is_some() => loop {
+                match chars.next()?.1 {
+                    '\'' => break,
+                    '\\' => out.push(match chars.next()?.1 {
+                        'n' => '\n',
+                        't' => '\t',
+                        'r' => '\r',
+                        ch if ['\\', '\'', '"', '?'].contains(&ch) => ch,
+                        // Numbers of characters: rare, and never worth a guess.
+                        _ => return None,
+                    }),
+                    ch => out.push(ch),
+                }
+            },
+            '\\' => match chars.next()?.1 {
+                '\n' => {}
+                ch => out.push(ch),
+            },
+            ch => {
+                open |= ch == '$' || ch == '`';
+                out.push(ch);
+            }
+        }
+    }
+    Some((out, open, ""))
+}

@@ -1,0 +1,120 @@
+//! Wrappers of tags: tool calls as models write them when they have no JSON for it. Texts in them are taken as they stand;
+//! entities are not decoded.
+
+use super::{Layer, fields, is_quiet, lines};
+use serde_json::Value;
+
+/// What a wrapper of that name holds.
+#[derive(Clone, Copy, PartialEq)]
+enum Holds {
+    /// A text.
+    Text,
+    /// A text; a file name may stand above, so that it has to be the whole input.
+    Alone,
+    /// One element per argument, or else a text.
+    Either,
+    /// One element per argument.
+    Arguments,
+}
+
+const WRAPPERS: [(&str, Holds); 12] = [
+    ("apply_patch", Holds::Either),
+    ("applypatch", Holds::Either),
+    ("apply", Holds::Either),
+    ("apply_diff", Holds::Arguments),
+    ("replace_in_file", Holds::Arguments),
+    ("invoke", Holds::Arguments),
+    ("function", Holds::Arguments),
+    ("function_calls", Holds::Text),
+    ("tool_call", Holds::Text),
+    ("tool_calls", Holds::Text),
+    ("patch", Holds::Alone),
+    ("diff", Holds::Alone),
+];
+
+/// An opening tag.
+struct Tag<'a> {
+    /// With its prefix, if it has one.
+    full: &'a str,
+    name: &'a str,
+    /// The value of its attribute, or what follows `=` behind the name.
+    said: &'a str,
+    /// What follows it.
+    rest: &'a str,
+}
+
+/// Reads the tag at the start of a text.
+fn open(text: &str) -> Option<Tag<'_>> {
+    let inside = text.strip_prefix('<')?;
+    let full = &inside[..inside.find(|ch: char| !(ch.is_ascii_alphanumeric() || "_-:".contains(ch)))?];
+    let name = full.rsplit_once(':').map_or(full, |(_, name)| name);
+    let line = inside[full.len()..].lines().next()?;
+    let (attributes, _) = line.split_once('>')?;
+    let rest = &inside[full.len() + attributes.len() + 1..];
+    let said = attributes.split_once('=').map_or("", |(_, said)| said.trim().trim_matches(['"', '\'']));
+    (!name.is_empty()).then_some(Tag { full, name, said, rest })
+}
+
+/// Takes off the first wrapper that begins a line.
+pub(super) fn layer(text: &str) -> Option<Layer<'_>> {
+    let (at, tag, holds) = lines(text).find_map(|(at, line)| {
+        let at = at + line.len() - line.trim_start().len();
+        let tag = line.trim_start().starts_with('<').then(|| open(&text[at..])).flatten()?;
+        let (_, holds) = WRAPPERS.iter().find(|(name, _)| *name == tag.name)?;
+        Some((at, tag, *holds))
+    })?;
+    let close = format!("</{}>", tag.full);
+    let end = tag.rest.rfind(&close)?;
+    let (inside, after) = (&tag.rest[..end], &tag.rest[end + close.len()..]);
+    let again = lines(inside).filter(|(_, line)| line.trim_start().starts_with('<'));
+    let again = again.filter_map(|(at, _)| open(inside[at..].trim_start())).any(|other| other.full == tag.full);
+    let alone = text[..at].trim().is_empty() && after.trim().is_empty();
+    if again || (holds == Holds::Alone && !alone) || !(is_quiet(&text[..at]) && is_quiet(after)) {
+        return None;
+    }
+    let called = [tag.said, tag.name][usize::from(tag.said.is_empty())];
+    let arguments = || fields::layer(children(inside)?.into_iter(), &format!("the call of `{called}`"));
+    let whole = || Layer::new(bare(inside), format!("The text inside <{}> was read.", tag.full));
+    match holds {
+        Holds::Arguments => arguments(),
+        Holds::Either if is_element(inside) => arguments(),
+        Holds::Text | Holds::Alone | Holds::Either => Some(whole()),
+    }
+}
+
+/// True when a text begins with an argument.
+fn is_element(text: &str) -> bool {
+    open(text.trim_start()).is_some_and(|tag| fields::is_known(tag.name) || tag.name == "parameter")
+}
+
+/// The arguments: elements one after another and nothing between them.
+fn children(text: &str) -> Option<Vec<(String, Value)>> {
+    let mut out = Vec::new();
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        let tag = open(rest)?;
+        let key = if tag.name == "parameter" { tag.said } else { tag.name };
+        if !fields::is_known(key) {
+            return None;
+        }
+        let close = format!("</{}>", tag.full);
+        // The text may hold such a tag itself: the one that counts has an argument or nothing behind it.
+        let ends = |at: usize| {
+            let after = tag.rest[at + close.len()..].trim_start();
+            after.is_empty() || is_element(after)
+        };
+        let end = memchr::memmem::find_iter(tag.rest.as_bytes(), &close).find(|&at| ends(at))?;
+        out.push((key.to_owned(), Value::String(bare(&tag.rest[..end]).to_owned())));
+        rest = tag.rest[end + close.len()..].trim_start();
+    }
+    Some(out)
+}
+
+/// The text of an element: without the line end behind its tag, the blanks before the closing one, and CDATA.
+fn bare(text: &str) -> &str {
+    let inside = text.trim().strip_prefix("<![CDATA[").and_then(|it| it.strip_suffix("]]>"));
+    let text = inside.unwrap_or(text);
+    let text = text.strip_prefix("\r\n").or_else(|| text.strip_prefix('\n')).unwrap_or(text);
+    let blanks = text.trim_end_matches([' ', '\t']);
+    if blanks.ends_with('\n') { blanks } else { text }
+}

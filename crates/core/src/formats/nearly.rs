@@ -1,0 +1,288 @@
+//! Texts that are almost in a format: what they look like and, where it is certain, how they look when they are right.
+
+use super::{envelope, textual};
+use crate::code::Code;
+use crate::error::Error;
+use serde_json::{Map, Value, json};
+
+/// Largest text that is shown converted, in bytes.
+const SHOWN: usize = 8_000;
+
+/// What a text looks like.
+struct Likeness {
+    /// One sentence.
+    what: &'static str,
+    /// The next call that would work.
+    next: &'static str,
+    /// The text as it should have been.
+    converted: Option<String>,
+}
+
+/// The error for a text that no format claims.
+pub(super) fn unrecognised(text: &str) -> Error {
+    let names: Vec<&str> = textual().map(|format| format.spec().name).collect();
+    let error = Error::new(Code::EditUnparsable, "The text is in none of the formats that apply knows.");
+    let likeness = [json_edits, nameless_diff, other_markers, indented_markers, conflict, hashline, nameless_fence]
+        .into_iter()
+        .find_map(|look| look(text));
+    let Some(Likeness { what, next, converted }) = likeness else {
+        return error.next(format!("Write it as one of: {}; or name the format.", names.join(", ")));
+    };
+    let error = error.evidence(what).next(next);
+    match converted.filter(|text| text.len() <= SHOWN) {
+        Some(text) => error.evidence(format!("Ready to send:\n{}", text.trim_end())).fact("converted", text),
+        None => error,
+    }
+}
+
+/// The names that tools have for the same thing.
+const PATHS: [&str; 6] = ["file_path", "path", "filePath", "target_file", "filename", "file"];
+const OLD: [&str; 8] = ["old_string", "oldString", "old_str", "old_text", "oldText", "search", "find", "old"];
+const NEW: [&str; 8] = ["new_string", "newString", "new_str", "new_text", "newText", "replace", "replacement", "new"];
+
+/// Arguments of a tool for edits, as JSON.
+fn json_edits(text: &str) -> Option<Likeness> {
+    let body = envelope::in_fence(text.trim()).unwrap_or_else(|| text.trim());
+    if !body.starts_with(['{', '[']) {
+        return None;
+    }
+    let value: Value = serde_json::from_str(body).ok()?;
+    let arguments = ["arguments", "input", "parameters"].iter().find_map(|key| value.get(*key));
+    let arguments = match arguments {
+        Some(Value::String(text)) => serde_json::from_str(text).ok()?,
+        Some(arguments) => arguments.clone(),
+        None => value,
+    };
+    let converted = call(&arguments)?;
+    Some(Likeness {
+        what: "It looks like the arguments of a tool that edits one file, as JSON.",
+        next: "Call the tool edit, multi_edit or write with these arguments, with the absolute path of the file; apply takes text.",
+        converted: serde_json::to_string_pretty(&converted).ok(),
+    })
+}
+
+/// The arguments for `edit`, `multi_edit` or `write` that say the same.
+fn call(arguments: &Value) -> Option<Value> {
+    let path = |of: &Map<String, Value>| Some(text_at(of, &PATHS)?.to_owned());
+    match arguments {
+        Value::Array(edits) => {
+            let edits: Option<Vec<Value>> = edits.iter().map(edit).collect();
+            let mut paths = arguments.as_array()?.iter().filter_map(|edit| path(edit.as_object()?));
+            let first = paths.next();
+            if paths.any(|path| Some(&path) != first.as_ref()) {
+                return None;
+            }
+            edits.filter(|edits| !edits.is_empty()).map(|edits| several(first, &edits))
+        }
+        Value::Object(fields) => {
+            let file = path(fields);
+            if let Some(Value::Array(edits)) =
+                ["edits", "replacements", "changes"].iter().find_map(|key| fields.get(*key))
+            {
+                let edits: Option<Vec<Value>> = edits.iter().map(edit).collect();
+                return edits.filter(|edits| !edits.is_empty()).map(|edits| several(file, &edits));
+            }
+            if let Some(mut one) = edit(arguments) {
+                let fields = one.as_object_mut()?;
+                fields.shift_insert(0, "file_path".to_owned(), named(file));
+                return Some(one);
+            }
+            let content = text_at(fields, &["content", "contents", "file_text"])?;
+            Some(json!({ "file_path": named(Some(file?)), "content": content }))
+        }
+        _ => None,
+    }
+}
+
+fn several(path: Option<String>, edits: &[Value]) -> Value {
+    json!({ "file_path": named(path), "edits": edits })
+}
+
+fn named(path: Option<String>) -> Value {
+    path.unwrap_or_else(|| "/absolute/path/of/FILE".to_owned()).into()
+}
+
+/// One replacement in our words; `None` when it says more than the two texts and whether all places are meant.
+fn edit(value: &Value) -> Option<Value> {
+    let fields = value.as_object()?;
+    let mut out = json!({ "old_string": text_at(fields, &OLD)?, "new_string": text_at(fields, &NEW)? });
+    for (key, value) in fields {
+        match (&**key, value) {
+            ("replace_all" | "replaceAll", Value::Bool(all)) => out["replace_all"] = (*all).into(),
+            (key, Value::String(_)) if [&OLD[..], &NEW, &PATHS].iter().any(|names| names.contains(&key)) => {}
+            ("description" | "explanation" | "instruction", _) => {}
+            _ => return None,
+        }
+    }
+    Some(out)
+}
+
+/// The text under the one of these names that is there.
+fn text_at<'a>(fields: &'a Map<String, Value>, names: &[&str]) -> Option<&'a str> {
+    let mut found = names.iter().filter_map(|name| fields.get(*name));
+    found.next().filter(|_| found.next().is_none())?.as_str()
+}
+
+/// Hunks of a diff that names no file.
+fn nameless_diff(text: &str) -> Option<Likeness> {
+    let body = envelope::in_fence(text.trim()).unwrap_or(text);
+    let first = body.lines().position(|line| line.starts_with("@@"))?;
+    let changes = body.lines().skip(first + 1).any(|line| line.starts_with(['+', '-']));
+    let names =
+        body.lines().any(|line| line.starts_with("--- ") || line.starts_with("+++ ") || line.starts_with("***"));
+    if !changes || names {
+        return None;
+    }
+    let hunks: Vec<&str> = body.lines().skip(first).take_while(|line| !line.starts_with("```")).collect();
+    Some(Likeness {
+        what: "It looks like a unified diff that names no file.",
+        next: "Put --- and +++ lines with the path of the file above the first @@, or name the file in the call.",
+        converted: Some(format!("--- a/FILE\n+++ b/FILE\n{}\n", hunks.join("\n"))),
+    })
+}
+
+/// Blocks with other words behind their markers.
+fn other_markers(text: &str) -> Option<Likeness> {
+    const OPEN: [&str; 6] = ["ORIGINAL", "OLD", "BEFORE", "FIND", "search", "Search"];
+    const CLOSE: [&str; 7] = ["UPDATED", "NEW", "AFTER", "REPLACE", "REPLACED", "replace", "Replace"];
+    let marker = |line: &str, sign: char, words: &[&str]| {
+        let rest = line.trim_start_matches(sign);
+        line.len() - rest.len() >= 3 && words.contains(&rest.trim())
+    };
+    let (mut opened, mut divided, mut closed) = (0, 0, 0);
+    let converted: String = text
+        .lines()
+        .map(|line| {
+            if marker(line, '<', &OPEN) && opened == closed {
+                opened += 1;
+                "<<<<<<< SEARCH\n".to_owned()
+            } else if line.len() >= 3 && line.trim_end().chars().all(|ch| ch == '=') && divided < opened {
+                divided += 1;
+                "=======\n".to_owned()
+            } else if marker(line, '>', &CLOSE) && closed < divided {
+                closed += 1;
+                ">>>>>>> REPLACE\n".to_owned()
+            } else {
+                format!("{line}\n")
+            }
+        })
+        .collect();
+    (opened > 0).then(|| Likeness {
+        what: "It looks like SEARCH/REPLACE blocks with other words behind the markers.",
+        next: "Write the markers as <<<<<<< SEARCH, =======, >>>>>>> REPLACE, below the file's path on a line of its own.",
+        converted: (opened == divided && divided == closed).then_some(converted),
+    })
+}
+
+/// Markers that do not begin their line, or are too short.
+fn indented_markers(text: &str) -> Option<Likeness> {
+    let is_marker = |line: &str| {
+        let rest = line.trim_start_matches([' ', '\t', '>', '+']).trim_start_matches('<');
+        rest.len() + 2 <= line.len() && rest.trim_start().strip_prefix("SEARCH").is_some_and(|it| it.trim().is_empty())
+    };
+    let divided = text.lines().any(|line| line.trim().len() >= 3 && line.trim().chars().all(|ch| ch == '='));
+    (text.lines().any(is_marker) && divided).then_some(Likeness {
+        what: "It looks like SEARCH/REPLACE blocks whose markers are indented, quoted or too short.",
+        next: "Begin the lines <<<<<<< SEARCH, ======= and >>>>>>> REPLACE in the first column, with at least five signs.",
+        converted: None,
+    })
+}
+
+/// The conflict markers of a merge.
+fn conflict(text: &str) -> Option<Likeness> {
+    let has = |start: &str| text.lines().any(|line| line.starts_with(start));
+    (has("<<<<<<< ") && has("=======") && has(">>>>>>> ")).then_some(Likeness {
+        what: "It looks like a merge conflict: the words behind the markers are not SEARCH and REPLACE.",
+        next: "Write <<<<<<< SEARCH, the lines as they are, =======, the new lines, >>>>>>> REPLACE, below the file's path.",
+        converted: None,
+    })
+}
+
+/// Operations on line numbers.
+fn hashline(text: &str) -> Option<Likeness> {
+    let verbs = ["replace ", "delete ", "insert ", "PUT ", "CUT "];
+    let numbered = |line: &str| {
+        let rest = verbs.iter().find_map(|verb| line.trim().strip_prefix(verb))?;
+        let rest = ["before ", "after ", "block "].iter().find_map(|word| rest.strip_prefix(word)).unwrap_or(rest);
+        rest.starts_with(|ch: char| ch.is_ascii_digit()).then_some(())
+    };
+    let headed = |line: &str| {
+        let tag = line.strip_prefix('¶').or_else(|| line.strip_prefix('[')?.strip_suffix(']'))?.rsplit_once('#')?.1;
+        (!tag.is_empty() && tag.len() <= 8 && tag.chars().all(|ch| ch.is_ascii_hexdigit())).then_some(())
+    };
+    let looks = text.lines().find_map(|line| numbered(line.trim_end_matches(':')).or_else(|| headed(line.trim_end())));
+    looks.map(|()| Likeness {
+        what: "It looks like hashline operations, but not all of them.",
+        next: "Write the header line with the path and the tag as read shows it, and below it one operation per line, each followed by its lines with + in front.",
+        converted: None,
+    })
+}
+
+/// A fence with text and no file name.
+fn nameless_fence(text: &str) -> Option<Likeness> {
+    let fences = text.lines().filter(|line| line.trim_start().starts_with("```")).count();
+    (fences >= 2).then_some(Likeness {
+        what: "There is a fence with text in it, but no file name right above it.",
+        next: "To write a whole file, put its path alone on the line above the fence; to change a part, use one of the other formats.",
+        converted: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unrecognised;
+    use crate::formats::{FORMATS, Input};
+    use proptest::prelude::*;
+
+    fn looks(text: &str, part: &str) -> Option<String> {
+        let error = unrecognised(text);
+        assert!(error.evidence_text().contains(part), "{text}: {error}");
+        Some(error.data().get("converted")?.as_str()?.to_owned())
+    }
+
+    #[test]
+    fn json_becomes_the_call_of_the_right_tool() {
+        for (text, tool) in [
+            (r#"[{"old_string":"a","new_string":"b"}]"#, "multi_edit"),
+            (r#"{"path":"/a.rs","edits":[{"oldText":"a","newText":"b"},{"oldText":"c","newText":"d"}]}"#, "multi_edit"),
+            ("```json\n{\"file_path\":\"/a.rs\",\"old_str\":\"a\",\"new_str\":\"b\"}\n```", "replace"),
+            (
+                r#"{"name":"edit","input":{"file_path":"/a","old_string":"a","new_string":"b","replace_all":true}}"#,
+                "replace",
+            ),
+            (r#"{"path":"/a.rs","content":"text"}"#, "write"),
+        ] {
+            let call = looks(text, "as JSON").unwrap();
+            let format = FORMATS.iter().find(|format| format.spec().name == tool).unwrap();
+            format.parse(Input::Text(call)).unwrap_or_else(|error| panic!("{text}: {error}"));
+        }
+        assert_eq!(unrecognised(r#"[{"old_string":"a","new_string":"b","count":3}]"#).evidence_text(), "");
+        assert_eq!(unrecognised(r#"{"old_string":"a","old_text":"b","new_string":"b"}"#).evidence_text(), "");
+    }
+
+    #[test]
+    fn likenesses() {
+        let diff = looks("Here:\n```diff\n@@ -1 +1 @@\n-a\n+b\n```\n", "names no file").unwrap();
+        assert_eq!(diff, "--- a/FILE\n+++ b/FILE\n@@ -1 +1 @@\n-a\n+b\n");
+        let block = looks("a.rs\n<<<<<<< ORIGINAL\na\n=======\nb\n>>>>>>> UPDATED\n", "other words").unwrap();
+        assert_eq!(block, "a.rs\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n");
+        for (text, part) in [
+            ("a.rs\n  <<<<<<< SEARCH\n  a\n  =======\n  b\n  >>>>>>> REPLACE\n", "indented"),
+            ("<<<<<<< HEAD\na\n=======\nb\n>>>>>>> main\n", "merge conflict"),
+            ("[a.rs#1A2B]\n", "hashline"),
+            ("replace 3..4:\n+x\n", "hashline"),
+            ("```rust\nfn main() {}\n```\n", "no file name"),
+        ] {
+            assert_eq!(looks(text, part), None);
+        }
+        let prose = unrecognised("Only prose.");
+        assert!(prose.evidence_text().is_empty() && prose.next_step().contains("search_replace"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_gets_an_answer(text in "(<<<<<<< |ORIGINAL|SEARCH|=======|>>>>>>> NEW|@@|\\+a|-b|---|```|¶a#1|replace 3|\\{|\\[|\"edits\":|é|\n){0,30}") {
+            prop_assert!(!unrecognised(&text).next_step().is_empty());
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Which format a text is in, from what it is.
+
+use super::envelope::{self, Peeled};
+use super::stream::{self, Manner};
+use super::{Format, Input, nearly, textual};
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::op::Request;
+use std::ops::Range;
+
+/// A text that was read.
+pub struct Understood {
+    /// The format it is in.
+    pub format: &'static dyn Format,
+    /// What it asks for; its notes tell which wrappers were taken off.
+    pub request: Request,
+    /// The directory that names in it start from, where a wrapper says it; may be relative.
+    pub directory: Option<String>,
+}
+
+/// Reads a text as a model sent it: wrappers off, the format as named or else recognised, then parsed. What the caller
+/// says in `manner` goes before what a wrapper says.
+///
+/// Errors: those of [`recognise`], and of the format's parser.
+pub fn understand(text: &str, named: Option<&'static dyn Format>, manner: &Manner) -> Result<Understood> {
+    let Peeled { text, format, manner: said, directory, mut notes } = envelope::peel(text);
+    let named = named.or_else(|| super::named(format?));
+    let format = named.map_or_else(|| recognise(&text), Ok)?;
+    let manner = Manner {
+        strip: manner.strip.or(said.strip),
+        file: manner.file.clone().or(said.file),
+        reverse: manner.reverse != said.reverse,
+    };
+    let mut request = match format.machine(&manner) {
+        Some(machine) => stream::read(machine, &text)?,
+        None => format.parse(Input::Text(text.into_owned()))?,
+    };
+    notes.append(&mut request.notes);
+    request.notes = notes;
+    Ok(Understood { format, request, directory })
+}
+
+/// The one format a text is in. Where two formats claim parts of it, one of them has to hold all that the other claims: a
+/// patch may add lines that look like another format.
+///
+/// Errors: [`Code::EditUnparsable`] when no format claims a part of the text, with what it looks like; and when two do,
+/// with the first line of either.
+pub fn recognise(text: &str) -> Result<&'static dyn Format> {
+    let claims = textual().map(|format| (format, format.claims(text))).filter(|(_, claims)| !claims.is_empty());
+    let claims: Vec<(&'static dyn Format, Vec<Range<usize>>)> = claims.collect();
+    let outer = |(at, (_, mine)): &(usize, &(&'static dyn Format, Vec<Range<usize>>))| {
+        let others = claims.iter().enumerate().filter(|(other, _)| other != at);
+        others.map(|(_, (_, theirs))| theirs).all(|theirs| holds(mine, theirs) && !holds(theirs, mine))
+    };
+    match claims.iter().enumerate().find(outer) {
+        Some((_, (format, _))) => Ok(*format),
+        None if claims.is_empty() => Err(nearly::unrecognised(text)),
+        None => Err(ambiguous(text, &claims)),
+    }
+}
+
+/// True when every one of the inner stretches lies in an outer one; both are sorted.
+fn holds(outer: &[Range<usize>], inner: &[Range<usize>]) -> bool {
+    let mut outer = outer.iter().peekable();
+    inner.iter().all(|inner| {
+        while outer.next_if(|outer| outer.end < inner.end).is_some() {}
+        outer.peek().is_some_and(|outer| outer.start <= inner.start)
+    })
+}
+
+fn ambiguous(text: &str, claims: &[(&'static dyn Format, Vec<Range<usize>>)]) -> Error {
+    let name = |(format, _): &(&'static dyn Format, Vec<Range<usize>>)| format.spec().name;
+    let names: Vec<&str> = claims.iter().map(name).collect();
+    let lines = claims.iter().map(|claim| {
+        let first = claim.1.first().map_or(0, |range| range.start);
+        let line: String = text.lines().nth(first).unwrap_or_default().chars().take(120).collect();
+        format!("{}: from line {} ({line})", name(claim), first + 1)
+    });
+    let either: Vec<String> = names.iter().map(|name| format!("\"format\": \"{name}\"")).collect();
+    Error::new(Code::EditUnparsable, format!("The text is in several formats: {}.", names.join(" and ")))
+        .evidence(lines.collect::<Vec<String>>().join("\n"))
+        .next(format!(
+            "Send each in a call of its own; or, if one of them is only text, name the format that is meant: {}.",
+            either.join(" or ")
+        ))
+        .fact("formats", names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Code, Manner, holds, recognise, understand};
+
+    fn within(outer: &[(usize, usize)], inner: &[(usize, usize)]) -> bool {
+        let ranges = |pairs: &[(usize, usize)]| pairs.iter().map(|(from, to)| *from..*to).collect::<Vec<_>>();
+        holds(&ranges(outer), &ranges(inner))
+    }
+
+    #[test]
+    fn stretches_inside_stretches() {
+        let outer = [(0, 10), (20, 30)];
+        assert!(within(&outer, &[(1, 2), (3, 10), (20, 21)]) && within(&outer, &[]));
+        assert!(!within(&outer, &[(9, 11)]) && !within(&[(5, 6)], &[(0, 1)]) && !within(&[], &[(0, 1)]));
+    }
+
+    #[test]
+    fn one_format() {
+        let block = "a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n";
+        assert_eq!(recognise(block).unwrap_or_else(|error| panic!("{error}")).spec().name, "search_replace");
+        let error = recognise("only prose").err().unwrap();
+        assert_eq!(error.code(), Code::EditUnparsable);
+        let wrapped = serde_json::json!({ "input": block, "workdir": "/w" }).to_string();
+        let understood = understand(&wrapped, None, &Manner::default()).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((understood.request.files[0].path.as_str(), understood.directory.as_deref()), ("a.rs", Some("/w")));
+        assert!(understood.request.notes[0].contains("`input`"));
+    }
+}
