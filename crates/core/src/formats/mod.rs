@@ -1,5 +1,6 @@
 //! The edit formats. To add one: a folder or file here with a type that implements [`Format`], and its row in [`FORMATS`].
 
+pub mod apply_patch;
 pub mod envelope;
 pub mod line_anchors;
 pub mod multi_edit;
@@ -76,6 +77,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &write::Write,
     &search_replace::SearchReplace,
     &line_anchors::LineAnchors,
+    &apply_patch::ApplyPatch,
 ];
 
 /// The formats that are text, as a model writes it.

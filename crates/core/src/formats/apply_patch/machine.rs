@@ -1,0 +1,379 @@
+//! From lines to operations: the state machine that shows a patch while it arrives and parses it when it is there.
+//!
+//! The first thing that is wrong is kept, and reading goes on as if the line had been right: so the error can show the
+//! whole patch as it should have been.
+
+use super::marker::{self, Marker};
+use super::request::{self, Problem};
+use super::shell::{self, Opener};
+use super::slips::{Slip, Slips};
+use crate::error::Result;
+use crate::formats::stream::{Action, Event, Machine, Manner};
+use crate::op::{Hunk, Request};
+
+/// Where in a patch the machine is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Before a patch.
+    Before,
+    /// Behind its first line, or behind a line that closed an operation.
+    Between,
+    Add,
+    Delete,
+    Update,
+    /// Behind its last line.
+    After,
+}
+
+/// One operation, as said.
+#[derive(Debug)]
+pub(super) struct Section {
+    pub(super) path: String,
+    /// Other names that may be meant.
+    pub(super) also: Vec<String>,
+    /// 1-based line of its header.
+    pub(super) line: usize,
+    pub(super) what: What,
+}
+
+/// What an operation does.
+#[derive(Debug)]
+pub(super) enum What {
+    Add { text: String },
+    Delete,
+    Update { to: Option<String>, hunks: Vec<Hunk> },
+}
+
+/// A chunk that is being read.
+#[derive(Debug, Default)]
+pub(super) struct Chunk {
+    pub(super) hunk: Hunk,
+    /// A line of it was read.
+    pub(super) begun: bool,
+}
+
+/// The machine.
+pub(super) struct Reader {
+    pub(super) manner: Manner,
+    pub(super) state: State,
+    /// 1-based number of the current line.
+    pub(super) line: usize,
+    pub(super) begin: usize,
+    pub(super) sections: Vec<Section>,
+    pub(super) chunk: Option<Chunk>,
+    /// Empty lines whose meaning the next line decides.
+    pub(super) blanks: usize,
+    /// The `---` line of a unified header that waits for its `+++`.
+    pub(super) header: Option<(usize, String)>,
+    /// Nothing stood in the operation so far.
+    pub(super) fresh: bool,
+    /// White space before `*** Begin Patch`; taken off all lines once a line shows that it is the patch's.
+    pub(super) indent: String,
+    pub(super) indented: bool,
+    pub(super) opener: Option<(usize, Opener)>,
+    /// The folder of a `cd` line directly above.
+    pub(super) entered: Option<String>,
+    pub(super) directory: Option<String>,
+    pub(super) environment: Option<String>,
+    pub(super) slips: Slips,
+    pub(super) notes: Vec<String>,
+    pub(super) problem: Option<Problem>,
+    /// The last line that was not blank.
+    pub(super) last: (usize, String),
+}
+
+impl Reader {
+    pub(super) fn new(manner: &Manner) -> Reader {
+        Reader {
+            manner: manner.clone(),
+            state: State::Before,
+            line: 0,
+            begin: 0,
+            sections: Vec::new(),
+            chunk: None,
+            blanks: 0,
+            header: None,
+            fresh: false,
+            indent: String::new(),
+            indented: false,
+            opener: None,
+            entered: None,
+            directory: None,
+            environment: None,
+            slips: Slips::default(),
+            notes: Vec::new(),
+            problem: None,
+            last: (0, String::new()),
+        }
+    }
+
+    pub(super) fn slip(&mut self, slip: Slip) {
+        self.slips.add(slip, self.line);
+    }
+
+    /// Keeps what is wrong with a line, if it is the first.
+    pub(super) fn wrong(&mut self, line: &str, what: impl Into<String>, next: impl Into<String>, sure: bool) {
+        let sure_so_far = self.problem.as_ref().is_none_or(|problem| problem.sure);
+        let first = self.problem.take();
+        let mut problem = first.unwrap_or_else(|| Problem::new(self.line, line, what, next));
+        problem.sure = sure && sure_so_far;
+        self.problem = Some(problem);
+    }
+
+    /// A line outside of any patch.
+    fn outside(&mut self, line: &str, out: &mut Vec<Event>) {
+        let trimmed = line.trim();
+        let found = marker::read(trimmed);
+        match found {
+            Some((Marker::Begin, exact)) => self.begin(line, exact),
+            Some((marker, true)) if marker.is_operation() && trimmed.len() == line.trim_end().len() => {
+                self.begin = self.line;
+                self.state = State::Between;
+                self.indent.clear();
+                self.slip(Slip::NoBegin);
+                self.operation(marker, line, out);
+            }
+            _ if trimmed.is_empty() => {}
+            _ => self.around(trimmed),
+        }
+    }
+
+    fn around(&mut self, line: &str) {
+        let opener = shell::opener(line);
+        let closes = self.state == State::After && self.opener.as_ref().is_some_and(|it| line.starts_with(&it.1.tag));
+        if let Some(mut opener) = opener {
+            if let Some(folder) = self.entered.take() {
+                let inner = opener.directory.as_deref();
+                opener.directory = Some(inner.map_or_else(|| folder.clone(), |it| shell::join(Some(&folder), it)));
+            }
+            self.opener = Some((self.line, opener));
+        } else {
+            self.opener = None;
+            if closes {
+                return;
+            }
+            self.entered = shell::folder(line).map(str::to_owned);
+            self.slip(Slip::Around);
+        }
+    }
+
+    /// `*** Begin Patch`.
+    fn begin(&mut self, line: &str, exact: bool) {
+        if !exact {
+            self.slip(Slip::Marker);
+        }
+        if self.state == State::After {
+            self.slip(Slip::SeveralPatches);
+        }
+        self.begin = self.line;
+        self.state = State::Between;
+        line[..line.len() - line.trim_start().len()].clone_into(&mut self.indent);
+        self.indented = false;
+        self.environment = None;
+        self.directory = None;
+        self.entered = None;
+        if let Some((_, opener)) = self.opener.clone() {
+            self.unwrap_shell(line, opener);
+        }
+    }
+
+    /// The shell line above the patch.
+    fn unwrap_shell(&mut self, line: &str, opener: Opener) {
+        let mut note = "The shell command around the patch was taken off".to_owned();
+        if let Some(folder) = &opener.directory {
+            note = format!("{note}; names start from `{folder}`, as its `cd` says");
+        }
+        if !opener.beside.is_empty() {
+            note = format!("{note}; not run: `{}`", opener.beside.join("`, `"));
+        }
+        self.notes.push(note + ".");
+        if opener.directory.as_deref().is_some_and(shell::is_unknown) {
+            let what = "the folder of the `cd` before the patch is known to a shell only.";
+            self.wrong(line, what, "Send the patch alone, with names from the root of the project.", false);
+        }
+        self.directory = opener.directory;
+    }
+
+    /// A line in a patch.
+    fn inside(&mut self, line: &str, out: &mut Vec<Event>) {
+        let line = self.without_indent(line);
+        // In an update, white space before a marker makes it a line of the file.
+        let marker = marker::read(if self.state == State::Update { line } else { line.trim_start() });
+        let Some((marker, exact)) = marker else { return self.body(line, out) };
+        self.flush_header(out);
+        if !exact && marker != Marker::Unknown {
+            self.slip(Slip::Marker);
+        }
+        match marker {
+            Marker::Begin if self.begin + 1 == self.line && self.sections.is_empty() => self.slip(Slip::Marker),
+            Marker::Begin => {
+                let what = format!("a patch begins, but the one of line {} is not ended.", self.begin);
+                self.wrong(line, what, format!("End each patch with `{}`.", marker::END), false);
+            }
+            Marker::End => {
+                self.close(out);
+                self.state = State::After;
+            }
+            Marker::Environment(id) => self.environment(line, id),
+            Marker::MoveTo(to) => self.move_to(line, to, out),
+            Marker::EndOfFile => self.end_of_file(line, out),
+            Marker::Unknown => {
+                self.close(out);
+                self.wrong(line, "there is no such operation.", HEADERS, false);
+            }
+            _ => self.operation(marker, line, out),
+        }
+    }
+
+    fn without_indent<'a>(&mut self, line: &'a str) -> &'a str {
+        if self.indent.is_empty() {
+            return line;
+        }
+        let Some(inner) = line.strip_prefix(&*self.indent) else { return line };
+        let shows = match self.state {
+            State::Add => inner.starts_with('+'),
+            State::Update => inner.starts_with("@@") || inner.starts_with("*** Move to:"),
+            _ => false,
+        };
+        if !self.indented && self.fresh && shows {
+            self.indented = true;
+            self.slip(Slip::Indented);
+        }
+        if self.indented { inner } else { line }
+    }
+
+    /// The first line of an operation.
+    fn operation(&mut self, marker: Marker<'_>, line: &str, out: &mut Vec<Event>) {
+        self.close(out);
+        let (state, said, action, what) = match marker {
+            Marker::Add(name) => (State::Add, name, Action::Add, What::Add { text: String::new() }),
+            Marker::Delete(name) => (State::Delete, name, Action::Delete, What::Delete),
+            Marker::Update(name) => (State::Update, name, Action::Update, What::Update { to: None, hunks: Vec::new() }),
+            _ => return,
+        };
+        let (path, also) = self.name(line, said);
+        self.state = state;
+        self.fresh = true;
+        out.push(Event::File { path: path.clone(), action });
+        self.sections.push(Section { path, also, line: self.line, what });
+    }
+
+    /// The name that a marker says, and the one without its prefix.
+    fn name(&mut self, line: &str, said: &str) -> (String, Vec<String>) {
+        let (name, slip) = marker::clean(said);
+        if slip && !said.trim().eq(name) {
+            self.slip(Slip::Name);
+        }
+        if name.is_empty() {
+            self.wrong(line, "the file has no name.", "Write its path behind the colon.", false);
+        } else if name.contains('\0') {
+            self.wrong(line, "the file name contains a NUL.", "Write its path as it is.", false);
+        }
+        let Some(bare) = request::stripped(name, self.manner.strip.unwrap_or(0)) else {
+            let what = format!("`{name}` has fewer folders than shall be taken off.");
+            self.wrong(line, what, "Take fewer folders off (`strip`).", false);
+            return (name.to_owned(), Vec::new());
+        };
+        let folder = self.directory.as_deref();
+        let prefixed = ["a/", "b/"].into_iter().find_map(|prefix| bare.strip_prefix(prefix));
+        let also = prefixed.filter(|it| self.manner.strip.is_none() && !it.is_empty());
+        (shell::join(folder, bare), also.map(|it| shell::join(folder, it)).into_iter().collect())
+    }
+
+    fn environment(&mut self, line: &str, id: &str) {
+        let id = id.trim();
+        if self.environment.is_some() {
+            self.wrong(line, "the environment is named twice.", "Leave this line out.", true);
+        } else if id.is_empty() {
+            self.wrong(line, "the environment has no name.", "Leave this line out.", true);
+        } else if self.state != State::Between || self.sections.last().is_some_and(|it| it.line > self.begin) {
+            self.wrong(line, "the environment is named behind an operation.", "Leave this line out.", true);
+        } else {
+            self.notes.push(format!("The patch names the environment `{id}`; there is only this one."));
+        }
+        self.environment = Some(id.to_owned());
+    }
+
+    fn move_to(&mut self, line: &str, said: &str, out: &mut Vec<Event>) {
+        let (target, _) = self.name(line, said);
+        let line_number = self.line;
+        let Some(Section { path, what: What::Update { to, hunks }, line: from, .. }) = self.sections.last_mut() else {
+            return self.wrong(line, "nothing is moved here.", MOVE, false);
+        };
+        if self.state != State::Update || to.is_some() || self.chunk.is_some() || !hunks.is_empty() {
+            let next = format!("Write it directly below `*** Update File: {path}` (line {from}).");
+            return self.wrong(line, "`*** Move to:` stands in the wrong place.", next, false);
+        }
+        *to = Some(target.clone());
+        out.push(Event::File { path: path.clone(), action: Action::Move { to: target } });
+        if self.blanks > 0 {
+            self.blanks = 0;
+            self.slips.add(Slip::BlankBetween, line_number - 1);
+        }
+    }
+
+    fn end_of_file(&mut self, line: &str, out: &mut Vec<Event>) {
+        match self.state {
+            State::Add => self.slip(Slip::ChunkInNew),
+            State::Update if self.chunk.as_ref().is_some_and(|chunk| chunk.begun) => {
+                if let Some(chunk) = &mut self.chunk {
+                    chunk.hunk.at_end = true;
+                }
+                self.close_chunk(out);
+            }
+            _ => {
+                self.wrong(
+                    line,
+                    "no chunk ends here.",
+                    "Write `*** End of File` below the last line of a chunk.",
+                    true,
+                );
+            }
+        }
+    }
+
+    /// The end of an operation.
+    pub(super) fn close(&mut self, out: &mut Vec<Event>) {
+        self.close_chunk(out);
+        if std::mem::take(&mut self.blanks) > 0 && self.state != State::Update {
+            self.slips.add(Slip::BlankBetween, self.line - 1);
+        }
+        if matches!(self.state, State::Add | State::Update | State::Delete) {
+            out.push(Event::FileDone);
+        }
+        self.state = State::Between;
+    }
+}
+
+pub(super) const HEADERS: &str = "Send one of `*** Add File: PATH`, `*** Update File: PATH`, `*** Delete File: PATH`.";
+const MOVE: &str = "Send `*** Update File: OLD` and directly below it `*** Move to: NEW`.";
+
+impl Machine for Reader {
+    fn line(&mut self, line: &str, out: &mut Vec<Event>) {
+        self.line += 1;
+        match self.state {
+            State::Before | State::After => self.outside(line, out),
+            _ => self.inside(line, out),
+        }
+        if !line.trim().is_empty() && self.state != State::Before {
+            self.last.0 = self.line;
+            self.last.1.clear();
+            self.last.1.push_str(request::shown(line));
+        }
+    }
+
+    fn finish(mut self: Box<Self>, _cut: bool, out: &mut Vec<Event>) -> Result<Request> {
+        if !matches!(self.state, State::Before | State::After) {
+            self.flush_header(out);
+            self.end_behind_blanks(out);
+        }
+        match self.state {
+            State::Before => return Err(request::none()),
+            State::After => {}
+            _ => return Err(request::cut(self.last.0, &self.last.1, self.problem.as_ref())),
+        }
+        let Reader { sections, mut slips, notes, problem, manner, .. } = *self;
+        let built = request::build(sections, &mut slips);
+        request::settle(built, problem, &manner, notes.into_iter().chain(slips.into_notes()).collect())
+    }
+}

@@ -1,0 +1,251 @@
+//! Marker lines: `*** Begin Patch` and its kin, and the `@@` lines, in every spelling whose meaning is certain.
+
+/// What a marker line says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Marker<'a> {
+    Begin,
+    End,
+    Environment(&'a str),
+    Add(&'a str),
+    Delete(&'a str),
+    Update(&'a str),
+    MoveTo(&'a str),
+    EndOfFile,
+    /// `*** Frobnicate File: x`: it can be nothing else than a marker, but none that exists.
+    Unknown,
+}
+
+impl Marker<'_> {
+    /// True for the first line of an operation.
+    pub(super) fn is_operation(self) -> bool {
+        matches!(self, Marker::Add(_) | Marker::Delete(_) | Marker::Update(_))
+    }
+}
+
+/// The first line of a patch.
+pub(super) const BEGIN: &str = "*** Begin Patch";
+/// Its last line.
+pub(super) const END: &str = "*** End Patch";
+/// The last line of a chunk that reaches the end of the file.
+pub(super) const END_OF_FILE: &str = "*** End of File";
+
+/// A label, as spelled and in lower case, and what it makes of the text behind its colon.
+type Row = (&'static str, &'static [&'static str], for<'a> fn(&'a str) -> Marker<'a>);
+
+/// The markers that name something: their spelling, and what else is surely meant by them.
+const NAMING: &[Row] = &[
+    ("*** Add File: ", &["add file", "create file", "new file"], |name| Marker::Add(name)),
+    ("*** Delete File: ", &["delete file", "remove file"], |name| Marker::Delete(name)),
+    ("*** Update File: ", &["update file", "modify file", "edit file", "change file"], |name| Marker::Update(name)),
+    ("*** Move to: ", &["move to", "rename to", "move file to", "rename file to"], |name| Marker::MoveTo(name)),
+    ("*** Environment ID: ", &["environment id"], |name| Marker::Environment(name)),
+];
+
+/// The markers that stand alone.
+const BARE: &[(&str, &[&str], Marker<'_>)] = &[
+    (BEGIN, &["begin patch", "start patch", "begin of patch"], Marker::Begin),
+    (END, &["end patch", "end of patch"], Marker::End),
+    (END_OF_FILE, &["end of file", "end file", "eof"], Marker::EndOfFile),
+];
+
+/// Longer labels are none.
+const LONGEST: usize = 40;
+
+/// Reads a marker that begins in the first column; and whether it is spelled as the format has it.
+pub(super) fn read(line: &str) -> Option<(Marker<'_>, bool)> {
+    if !line.starts_with("**") {
+        return None;
+    }
+    exact(line.trim_end()).map(|marker| (marker, true)).or_else(|| near(line).map(|marker| (marker, false)))
+}
+
+fn exact(line: &str) -> Option<Marker<'_>> {
+    if let Some((.., marker)) = BARE.iter().find(|row| row.0 == line) {
+        return Some(*marker);
+    }
+    let (start, _, make) = NAMING.iter().find(|row| line.starts_with(row.0))?;
+    let name = &line[start.len()..];
+    (name == clean(name).0).then(|| make(name))
+}
+
+fn near(line: &str) -> Option<Marker<'_>> {
+    let body = line.trim_start_matches('*');
+    let stars = line.len() - body.len();
+    let body = without_stars(body.trim());
+    let alone = body.trim_end_matches('*').trim_end();
+    if let Some((.., marker)) = BARE.iter().find(|row| is_label(alone, row.1)) {
+        return Some(*marker);
+    }
+    if stars < 3 {
+        return None;
+    }
+    let (label, name) = match body.split_once(':') {
+        Some(parts) => parts,
+        None => body.split_at(after_two_words(body)),
+    };
+    if let Some((.., make)) = NAMING.iter().find(|row| is_label(label, row.1)) {
+        return Some(make(name));
+    }
+    let words = label.split_whitespace().count();
+    let ends = label.trim().rsplit(' ').next().unwrap_or_default();
+    (stars == 3 && words == 2 && body.contains(':') && ends.eq_ignore_ascii_case("file")).then_some(Marker::Unknown)
+}
+
+fn after_two_words(text: &str) -> usize {
+    let mut blanks = text.match_indices(char::is_whitespace).filter(|(at, _)| !text[..*at].trim_end().is_empty());
+    blanks.nth(1).map_or(text.len(), |(at, _)| at)
+}
+
+/// Without a closing run of stars that stands apart.
+fn without_stars(text: &str) -> &str {
+    let bare = text.trim_end_matches('*');
+    if text.len() - bare.len() >= 2 && bare.ends_with(' ') { bare.trim_end() } else { text }
+}
+
+fn is_label(text: &str, labels: &[&str]) -> bool {
+    text.len() <= LONGEST && labels.contains(&plain(text).as_str())
+}
+
+/// In lower case, one blank between words.
+fn plain(text: &str) -> String {
+    let text = text.to_ascii_lowercase().replace(['_', '-'], " ");
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A name without the decorations around it, and whether it had any.
+pub(super) fn clean(said: &str) -> (&str, bool) {
+    let name = without_stars(said.trim());
+    let quoted = ['`', '"', '\''].into_iter().find_map(|quote| {
+        let inner = name.strip_prefix(quote)?.strip_suffix(quote)?;
+        (!inner.is_empty() && !inner.contains(quote)).then_some(inner)
+    });
+    let name = quoted.unwrap_or(name);
+    (name, name.len() != said.len())
+}
+
+/// A line that opens a chunk.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct At<'a> {
+    /// The line it names.
+    pub(super) scope: Option<&'a str>,
+    /// The number of its first old line.
+    pub(super) first: Option<usize>,
+    /// The name behind the numbers.
+    pub(super) section: Option<&'a str>,
+    /// What was spelled in another way than the format has it.
+    pub(super) slip: Option<AtSlip>,
+}
+
+/// Other ways to write an `@@` line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AtSlip {
+    /// `@@ text @@`, `@@text`, `@@ ... @@`.
+    Form,
+    /// `@@ -1,3 +1,3 @@`.
+    Numbers,
+}
+
+/// Reads an `@@` line in the first column.
+pub(super) fn at(line: &str) -> Option<At<'_>> {
+    let rest = line.strip_prefix("@@")?;
+    if rest.starts_with('@') {
+        return None;
+    }
+    let said = rest.strip_prefix(' ').unwrap_or(rest).trim_end();
+    let near = rest.len() > said.len() && !said.is_empty();
+    let text = said.trim_start();
+    if let Some(first) = numbers(text) {
+        let section = text.split_once("@@").map_or("", |(_, name)| name.trim());
+        return Some(At { first: Some(first), section: named(section), slip: Some(AtSlip::Numbers), scope: None });
+    }
+    let form = |scope, section| At { scope, section, first: None, slip: Some(AtSlip::Form) };
+    for filler in ["...", "…", ""] {
+        if let Some(name) = text.strip_prefix(filler).and_then(|it| it.trim_start().strip_prefix("@@")) {
+            return Some(form(None, named(name.trim())));
+        }
+    }
+    if text == "..." || text == "…" {
+        return Some(form(None, None));
+    }
+    if let Some(scope) = said.strip_suffix("@@").filter(|scope| scope.ends_with(' ')) {
+        return Some(form(named(scope.trim_end()), None));
+    }
+    Some(At { scope: named(said), slip: (!near && !said.is_empty()).then_some(AtSlip::Form), ..At::default() })
+}
+
+fn named(text: &str) -> Option<&str> {
+    (!text.trim().is_empty()).then_some(text)
+}
+
+/// The old start of `-a,b +c,d`, with or without a closing `@@`.
+fn numbers(text: &str) -> Option<usize> {
+    let mut parts = text.split_whitespace();
+    let old = range(parts.next()?.strip_prefix('-')?)?;
+    range(parts.next()?.strip_prefix('+')?)?;
+    parts.next().is_none_or(|part| part.starts_with("@@")).then_some(old)
+}
+
+fn range(text: &str) -> Option<usize> {
+    let (start, count) = text.split_once(',').unwrap_or((text, "1"));
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    (digits(count) && digits(start)).then(|| start.parse().ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{At, AtSlip, Marker, at, clean, read};
+
+    #[test]
+    fn spellings() {
+        for (line, marker, exact) in [
+            ("*** Begin Patch", Marker::Begin, true),
+            ("*** Begin Patch  ", Marker::Begin, true),
+            ("*** Begin Patch ***", Marker::Begin, false),
+            ("***Begin Patch***", Marker::Begin, false),
+            ("**** BEGIN PATCH ****", Marker::Begin, false),
+            ("** End Patch **", Marker::End, false),
+            ("*** End of Patch", Marker::End, false),
+            ("*** End_Patch", Marker::End, false),
+            ("*** End of File", Marker::EndOfFile, true),
+            ("*** end of file", Marker::EndOfFile, false),
+            ("*** Add File: a b.txt", Marker::Add("a b.txt"), true),
+            ("*** Update File:f", Marker::Update("f"), false),
+            ("*** Update File:  f", Marker::Update("  f"), false),
+            ("*** Update File f", Marker::Update(" f"), false),
+            ("*** Update File: f ***", Marker::Update(" f"), false),
+            ("*** update file: C:/f", Marker::Update(" C:/f"), false),
+            ("*** Create File: f", Marker::Add(" f"), false),
+            ("*** Move to: g", Marker::MoveTo("g"), true),
+            ("*** Rename to: g", Marker::MoveTo(" g"), false),
+            ("*** Environment ID: e", Marker::Environment("e"), true),
+            ("*** Frobnicate File: f", Marker::Unknown, false),
+        ] {
+            assert_eq!(read(line), Some((marker, exact)), "{line}");
+        }
+        for line in ["* Begin Patch", " *** Begin Patch", "*** note", "**Add file:** x", "*** Begin Patches", "***"] {
+            assert_eq!(read(line), None, "{line}");
+        }
+        assert_eq!((clean(" `a.py`"), clean("a.py").1, clean("a**").0), (("a.py", true), false, "a**"));
+    }
+
+    #[test]
+    fn at_lines() {
+        let of = |line| at(line).unwrap();
+        assert_eq!((of("@@"), of("@@  ")), (At::default(), At::default()));
+        assert_eq!(of("@@ def f"), At { scope: Some("def f"), ..At::default() });
+        assert_eq!(of("@@     def f "), At { scope: Some("    def f"), ..At::default() });
+        for line in ["@@ def f @@", "@@def f"] {
+            assert_eq!(of(line), At { scope: Some("def f"), slip: Some(AtSlip::Form), ..At::default() }, "{line}");
+        }
+        for line in ["@@ ... @@", "@@ @@", "@@ …", "@@@@"] {
+            let Some(found) = at(line) else { continue };
+            assert_eq!(found, At { slip: Some(AtSlip::Form), ..At::default() }, "{line}");
+        }
+        let numbers = At { first: Some(7), section: Some("fn g()"), slip: Some(AtSlip::Numbers), scope: None };
+        assert_eq!(of("@@ -7,2 +7,3 @@ fn g()"), numbers);
+        assert_eq!(of("@@ -7 +7 @@"), At { section: None, ..numbers.clone() });
+        assert_eq!(of("@@ ... @@ fn g()").section, Some("fn g()"));
+        assert_eq!(of("@@ -x +y").scope, Some("-x +y"));
+        assert_eq!(at("@@@ -1 -1 +1 @@@"), None);
+    }
+}

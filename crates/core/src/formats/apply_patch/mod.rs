@@ -1,0 +1,108 @@
+//! `apply_patch`: patches as Codex models write them (`*** Begin Patch`, also called V4A), several files at once.
+//!
+//! One state machine reads line by line, whether the patch arrives in pieces or is there as a whole. What can only mean
+//! one thing is read as that and told; a patch that does not end is refused, because it may be cut off.
+
+mod body;
+mod machine;
+mod marker;
+mod print;
+mod request;
+mod shell;
+mod slips;
+
+use super::stream::{self, Machine, Manner};
+use super::{Format, Input, Spec};
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::op::Request;
+use marker::Marker;
+use std::ops::Range;
+
+pub use print::print;
+
+/// The format.
+pub struct ApplyPatch;
+
+impl Format for ApplyPatch {
+    fn spec(&self) -> &'static Spec {
+        &Spec {
+            name: "apply_patch",
+            summary: "patches with `*** Begin Patch`, for several files, as Codex models write them (V4A)",
+            prompt: PROMPT,
+            schema: None,
+            key: "",
+            example: "*** Begin Patch\n*** Update File: src/main.rs\n@@ fn main() {\n-    let x = 1;\n+    let x = 2;\n     run(x);\n*** End Patch\n",
+            grammar: Some(include_str!("grammar.lark")),
+        }
+    }
+
+    fn claims(&self, text: &str) -> Vec<Range<usize>> {
+        let mut out = Vec::new();
+        // The first line of the patch that is open, and of the shell line directly above.
+        let (mut open, mut above) = (None, None);
+        let (mut last, mut indented_end) = (0, None);
+        for (number, line) in text.lines().enumerate() {
+            let trimmed = line.trim();
+            let found = marker::read(trimmed).map(|(marker, exact)| (marker, exact, line.starts_with('*')));
+            match (open, found) {
+                (None, Some((Marker::Begin, ..))) => (open, indented_end) = (Some(above.unwrap_or(number)), None),
+                (None, Some((marker, true, true))) if marker.is_operation() => {
+                    (open, indented_end) = (Some(number), None);
+                }
+                (Some(from), Some((Marker::End, _, true))) => {
+                    out.push(from..number + 1);
+                    open = None;
+                }
+                // Behind blanks it may be a line of the file; the last one counts.
+                (Some(_), Some((Marker::End, _, false))) => indented_end = Some(number),
+                _ => {}
+            }
+            if !trimmed.is_empty() {
+                above = (open.is_none() && shell::opener(trimmed).is_some()).then_some(number);
+                last = number;
+            }
+        }
+        out.extend(open.map(|from| from..indented_end.unwrap_or(last) + 1));
+        out
+    }
+
+    fn machine(&self, manner: &Manner) -> Option<Box<dyn Machine>> {
+        Some(Box::new(machine::Reader::new(manner)))
+    }
+
+    fn parse(&self, input: Input) -> Result<Request> {
+        let Input::Text(text) = input else {
+            return Err(Error::new(Code::CallInvalid, "A patch is text, not JSON.").next("Send it as one text."));
+        };
+        stream::read(Box::new(machine::Reader::new(&Manner::default())), &text)
+    }
+}
+
+const PROMPT: &str = "\
+Changes files by a patch, all or nothing:
+
+*** Begin Patch
+*** Update File: src/a.py
+@@ class Config:
+@@     def load(self):
+         first = 1
+-        second = 2
++        second = 3
+*** Update File: old/name.py
+*** Move to: new/name.py
+*** Add File: src/b.py
++every line of a new file begins with a plus
+*** Delete File: src/c.py
+*** End Patch
+
+An update has chunks. Each begins with `@@`; its lines begin with a blank (the line stays), `-` (it goes) or `+` (it is new), \
+followed by the line as it is in the file, indentation included. Give about three lines that stay before and after a change. \
+The old lines of a chunk must occur once in the file: where they occur more often, write more of them, or name the function \
+or class around them behind `@@`, outermost first, each on a line of its own. Lines that are only new go directly below the \
+line named behind `@@`. `*** End of File` below a chunk says that it reaches the end of the file. No line numbers. \
+`*** Move to:` stands directly below its `*** Update File:` and needs no chunk. Add and Move refuse a path that exists. \
+Write `*** End Patch` last: a patch without it is refused.";
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+//! A request as a patch in this format.
+
+use super::marker::{BEGIN, END, END_OF_FILE};
+use crate::op::{Ask, FileRequest, Hunk, LineKind, Locator, NewFile, Op, Request};
+
+/// The patch that asks for this; `None` where the format has no words for it: other locators than hunks, copies, links,
+/// bytes, permissions, names and lines with line ends in them.
+///
+/// Numbers, section names and open ends of hunks are written where they are said; the original tool does not know them.
+pub fn print(request: &Request) -> Option<String> {
+    let mut out = format!("{BEGIN}\n");
+    for file in &request.files {
+        print_file(file, &mut out)?;
+    }
+    out.push_str(END);
+    out.push('\n');
+    Some(out)
+}
+
+fn print_file(file: &FileRequest, out: &mut String) -> Option<()> {
+    if file.mode.is_some() {
+        return None;
+    }
+    match &file.ask {
+        Ask::Create(NewFile::Text(text)) => {
+            header("Add File", &file.path, out)?;
+            for line in text.lines() {
+                put('+', line, out)?;
+            }
+            if !text.is_empty() && !text.ends_with('\n') {
+                out.push_str(OPEN);
+            }
+        }
+        Ask::Delete { .. } => header("Delete File", &file.path, out)?,
+        Ask::Edit { ops, .. } => {
+            header("Update File", &file.path, out)?;
+            print_ops(ops, out)?;
+        }
+        Ask::Move { to, ops } => {
+            header("Update File", &file.path, out)?;
+            header("Move to", to, out)?;
+            print_ops(ops, out)?;
+        }
+        _ => return None,
+    }
+    Some(())
+}
+
+const OPEN: &str = "\\ No newline at end of file\n";
+
+fn header(label: &str, name: &str, out: &mut String) -> Option<()> {
+    let said = super::marker::clean(name);
+    if name.is_empty() || said.1 || name.contains(['\n', '\r', '\0']) {
+        return None;
+    }
+    out.extend(["*** ", label, ": ", name, "\n"]);
+    Some(())
+}
+
+fn put(mark: char, line: &str, out: &mut String) -> Option<()> {
+    if line.contains('\n') || line.ends_with('\r') {
+        return None;
+    }
+    out.push(mark);
+    out.push_str(line);
+    out.push('\n');
+    Some(())
+}
+
+fn print_ops(ops: &[Op], out: &mut String) -> Option<()> {
+    for op in ops {
+        let Locator::Hunk(hunk) = &op.at else { return None };
+        print_hunk(hunk, out)?;
+    }
+    Some(())
+}
+
+fn print_hunk(hunk: &Hunk, out: &mut String) -> Option<()> {
+    if let Some(first) = hunk.first {
+        let section = hunk.section.as_ref().map_or(String::new(), |name| format!(" {name}"));
+        let number = first.to_string();
+        out.extend(["@@ -", &number, " +", &number, " @@", &section, "\n"]);
+    } else if hunk.scopes.is_empty() {
+        out.push_str("@@\n");
+    }
+    for scope in &hunk.scopes {
+        put('@', &format!("@ {scope}"), out)?;
+    }
+    let last = |without: LineKind| hunk.lines.iter().rposition(|line| line.kind != without);
+    let (last_old, last_new) = (last(LineKind::Added), last(LineKind::Removed));
+    for (number, line) in hunk.lines.iter().enumerate() {
+        let mark = match line.kind {
+            LineKind::Context | LineKind::Bare => ' ',
+            LineKind::Removed => '-',
+            LineKind::Added => '+',
+        };
+        put(mark, &line.text, out)?;
+        if (hunk.open.0 && last_old == Some(number)) || (hunk.open.1 && last_new == Some(number)) {
+            out.push_str(OPEN);
+        }
+    }
+    if hunk.at_end {
+        out.push_str(END_OF_FILE);
+        out.push('\n');
+    }
+    Some(())
+}

@@ -1,0 +1,447 @@
+use super::{ApplyPatch, print};
+use crate::code::Code;
+use crate::error::Error;
+use crate::formats::stream::{Action, Event, Manner, read};
+use crate::formats::{Format, Input};
+use crate::op::{Ask, FileRequest, Hunk, HunkLine, LineKind, Locator, NewFile, Op, Order, Request};
+use proptest::prelude::*;
+
+fn parse(text: &str) -> Request {
+    ApplyPatch.parse(Input::Text(text.to_owned())).unwrap_or_else(|error| panic!("{text}\n{error}"))
+}
+
+fn fails(text: &str) -> Error {
+    match ApplyPatch.parse(Input::Text(text.to_owned())) {
+        Ok(request) => panic!("{text}\n{request:?}"),
+        Err(error) => error,
+    }
+}
+
+fn with(manner: &Manner, text: &str) -> Result<Request, Error> {
+    read(ApplyPatch.machine(manner).unwrap(), text)
+}
+
+/// A patch around these lines.
+fn patch(body: &str) -> String {
+    format!("*** Begin Patch\n{body}*** End Patch\n")
+}
+
+fn hunks(file: &FileRequest) -> Vec<Hunk> {
+    let (Ask::Edit { ops, .. } | Ask::Move { ops, .. }) = &file.ask else { panic!("{file:?}") };
+    let hunk = |op: &Op| match &op.at {
+        Locator::Hunk(hunk) => (**hunk).clone(),
+        other => panic!("{other:?}"),
+    };
+    ops.iter().map(hunk).collect()
+}
+
+/// The only hunk of the only file.
+fn hunk(text: &str) -> Hunk {
+    let request = parse(text);
+    assert_eq!(request.files.len(), 1, "{text}");
+    let mut hunks = hunks(&request.files[0]);
+    assert_eq!(hunks.len(), 1, "{text}");
+    hunks.remove(0)
+}
+
+fn lines(hunk: &Hunk) -> String {
+    let mark = |line: &HunkLine| match line.kind {
+        LineKind::Context => ' ',
+        LineKind::Removed => '-',
+        LineKind::Added => '+',
+        LineKind::Bare => '?',
+    };
+    hunk.lines.iter().map(|line| format!("{}{}\n", mark(line), line.text)).collect()
+}
+
+const UPDATE: &str = "*** Update File: f\n@@\n a\n-b\n+c\n";
+
+#[test]
+fn all_operations() {
+    let request = parse(&patch(
+        "*** Add File: new.txt\n+one\n++two\n+\n+*** End Patch\n*** Add File: empty\n*** Delete File: old.txt\n\
+         *** Update File: a b.py\n@@ class A\n@@ def f\n-x\n+y\n@@\n z\n+w\n*** End of File\n\
+         *** Update File: m\n*** Move to: n\n*** Update File: p\n*** Move to: q\n@@\n-1\n+2\n",
+    ));
+    assert_eq!(request.notes, Vec::<String>::new());
+    let paths: Vec<&str> = request.files.iter().map(|file| &*file.path).collect();
+    assert_eq!(paths, ["new.txt", "empty", "old.txt", "a b.py", "m", "p"]);
+    assert_eq!(request.files[0].ask, Ask::Create(NewFile::Text("one\n+two\n\n*** End Patch\n".into())));
+    assert_eq!(request.files[1].ask, Ask::Create(NewFile::Text(String::new())));
+    assert_eq!(request.files[2].ask, Ask::Delete { text: None });
+    let found = hunks(&request.files[3]);
+    assert_eq!(found.len(), 2);
+    assert_eq!(
+        (&*found[0].scopes, &*lines(&found[0]), found[0].said_at),
+        (&["class A".into(), "def f".into()][..], "-x\n+y\n", 10)
+    );
+    assert_eq!((&*lines(&found[1]), found[1].at_end, found[0].at_end), (" z\n+w\n", true, false));
+    assert_eq!(request.files[4].ask, Ask::Move { to: "n".into(), ops: vec![] });
+    assert!(matches!(&request.files[5].ask, Ask::Move { to, ops } if to == "q" && ops.len() == 1));
+    assert!(matches!(&request.files[3].ask, Ask::Edit { order: Order::AsNeeded, .. }));
+}
+
+#[test]
+fn wrappers_and_prose() {
+    let inner = patch(UPDATE);
+    let plain = parse(&inner);
+    assert_eq!(plain.notes, Vec::<String>::new());
+    for (before, after) in [
+        ("<<EOF\n", "EOF\n"),
+        ("<<'EOF'\n", "EOF"),
+        ("apply_patch <<\"TAG\"\n", "TAG\n"),
+        ("$ apply_patch <<'PATCH_1'\n", "PATCH_1\n"),
+        ("cat <<EOF | apply_patch\n", "EOF\n"),
+        ("bash -lc \"apply_patch <<'EOF'\n", "EOF\"\n"),
+        ("```diff\n", "```\n"),
+        ("Sure, here it is:\n\n```\napply_patch <<'EOF'\n", "EOF\n```\nDone.\n"),
+        ("\n\n", "\n \n"),
+        ("\u{FEFF}", ""),
+    ] {
+        for text in [format!("{before}{inner}{after}"), format!("{before}{inner}{after}").replace('\n', "\r\n")] {
+            let request = parse(&text);
+            let found = hunks(&request.files[0]).remove(0);
+            assert_eq!(lines(&found), " a\n-b\n+c\n", "{text}");
+            assert_eq!(request.files[0].path, "f");
+            assert_eq!(request.notes.is_empty(), before.trim().trim_start_matches('\u{FEFF}').is_empty(), "{text}");
+        }
+    }
+    let moved = patch("*** Update File: f\n*** Move to: ./g\n*** Delete File: /abs\n");
+    for before in
+        ["cd sub/x && apply_patch <<'EOF'\n", "cd sub/x\napply_patch <<'EOF'\n", "cd sub && cd x; apply_patch <<E\n"]
+    {
+        let request = parse(&format!("{before}{moved}EOF\n"));
+        assert_eq!((&*request.files[0].path, &*request.files[1].path), ("sub/x/f", "/abs"), "{before}");
+        assert_eq!(request.files[0].ask, Ask::Move { to: "sub/x/g".into(), ops: vec![] });
+        assert!(request.notes.iter().any(|note| note.contains("sub/x")), "{:?}", request.notes);
+    }
+    assert!(fails(&format!("cd $HOME && apply_patch <<'EOF'\n{inner}EOF\n")).message().contains("shell"));
+    let two = parse(&format!("{inner}\nAnd then:\n{}", patch("*** Delete File: g\n")));
+    assert_eq!(two.files.len(), 2);
+}
+
+#[test]
+fn slips_are_repaired_and_told() {
+    for (text, part) in [
+        (
+            patch(UPDATE).replace("*** Begin Patch", "*** Begin Patch ***").replace("End Patch", "End Patch ***"),
+            "Lines 1, 7",
+        ),
+        (patch(UPDATE).replace("*** Begin Patch\n", ""), "Line 1 of the request: `*** Begin Patch` was missing"),
+        (patch(UPDATE).replace("File: f", "File:f"), "Line 2 of the request: the marker"),
+        (patch(UPDATE).replace("File: f", "File:   f"), "marker"),
+        (patch(UPDATE).replace("File: f", "file: f"), "marker"),
+        (patch(UPDATE).replace("Update", "UPDATE"), "marker"),
+        (patch(UPDATE).replace("File: f", "File: `f`"), "quotes"),
+        (patch(UPDATE).replace("*** Begin Patch", "*** Begin Patch\n"), "blank line"),
+        (patch(UPDATE).replace("@@", "@@ ... @@"), "`@@` line"),
+        (patch(UPDATE).replace("@@\n", "\n@@\n"), "blank line"),
+        (patch(UPDATE).replace("@@\n", "--- a/f\n+++ b/f\n@@\n"), "header of a unified diff"),
+        (
+            patch(UPDATE).replace("@@\n", "diff --git a/f b/f\nindex 12ab..34cd 100644\n--- a/f\n+++ b/f\n@@\n"),
+            "unified",
+        ),
+        (patch(UPDATE).replace("@@\n", "@@ -1,2 +1,2 @@\n"), "hint"),
+        (patch(UPDATE).replace("+c\n", "+c\n@@\n"), "without any line below"),
+        (patch(&(UPDATE.to_owned() + "@@\n keep\n")), "changes nothing"),
+        (patch(UPDATE).replace("*** E", " *** E"), "indented"),
+        (patch(UPDATE).lines().map(|line| format!("    {line}\n")).collect(), "indented as a whole"),
+        (patch(UPDATE).replace("Begin Patch", "Begin Patch\n*** Environment ID: here"), "environment `here`"),
+    ] {
+        let request = parse(&text);
+        assert_eq!((request.files.len(), &*request.files[0].path), (1, "f"), "{text}");
+        assert_eq!(lines(&hunks(&request.files[0])[0]), " a\n-b\n+c\n", "{text}");
+        assert!(request.notes.iter().any(|note| note.contains(part)), "{text}\n{:?}", request.notes);
+    }
+    let implicit = hunk(&patch(UPDATE).replace("@@\n", ""));
+    assert_eq!((lines(&implicit), implicit.said_at), (" a\n-b\n+c\n".to_owned(), 3));
+}
+
+#[test]
+fn indented_markers_in_an_update_are_lines_of_the_file() {
+    let found = hunk(&patch("*** Update File: f\n@@\n-x\n+y\n *** End Patch\n  *** Update File: b\n  @@\n"));
+    assert_eq!(lines(&found), "-x\n+y\n *** End Patch\n  *** Update File: b\n  @@\n");
+    // Elsewhere they are markers.
+    let request = parse("  *** Begin Patch\n *** Add File: n\n+1\n  *** Update File: f\n@@\n-x\n+y\n*** End Patch");
+    assert_eq!(request.files.len(), 2);
+    assert_eq!(lines(&hunks(&request.files[1])[0]), "-x\n+y\n");
+}
+
+#[test]
+fn at_lines_point() {
+    let of = |at: &str| hunk(&patch(UPDATE).replace("@@\n", at));
+    assert_eq!(of("@@ def f():\n").scopes, ["def f():"]);
+    assert_eq!(of("@@def f():\n").scopes, ["def f():"]);
+    assert_eq!(of("@@ def f(): @@\n").scopes, ["def f():"]);
+    assert_eq!(of("@@ a\n\n@@ b\n@@ c\n").scopes, ["a", "b", "c"]);
+    let numbered = of("@@ -7,2 +9,3 @@ fn g()\n");
+    assert_eq!((numbered.first, numbered.section.as_deref(), numbered.scopes.len()), (Some(7), Some("fn g()"), 0));
+    assert_eq!(of("@@\n").scopes.len() + of("@@ ... @@\n").scopes.len(), 0);
+}
+
+#[test]
+fn names() {
+    let of = |name: &str| parse(&patch(UPDATE).replace("File: f", &format!("File: {name}"))).files.remove(0);
+    assert_eq!((of("a/src/x").path, of("a/src/x").also), ("a/src/x".into(), vec!["src/x".to_owned()]));
+    assert_eq!((of("src/x").also, of("./x").path), (vec![], "./x".into()));
+    let strip = Manner { strip: Some(1), ..Manner::default() };
+    let request = with(&strip, &patch(UPDATE).replace("File: f", "File: a/src/x")).unwrap();
+    assert_eq!((&*request.files[0].path, request.files[0].also.len()), ("src/x", 0));
+    assert!(with(&strip, &patch(UPDATE)).unwrap_err().message().contains("fewer folders"));
+    let named = Manner { file: Some("dir/f".into()), ..Manner::default() };
+    assert_eq!(with(&named, &patch("@@\n-x\n+y\n")).unwrap().files[0].path, "dir/f");
+    assert!(with(&Manner::default(), &patch("@@\n-x\n+y\n")).unwrap_err().message().contains("operation is expected"));
+    assert!(fails(&patch(UPDATE).replace("File: f", "File: ")).message().contains("no name"));
+    assert!(fails(&patch(UPDATE).replace("File: f", "File: f\0g")).message().contains("NUL"));
+}
+
+#[test]
+fn blank_lines() {
+    let found = hunk(&patch("*** Update File: f\n@@\n\n-x\n\n+y\n\n\n"));
+    assert_eq!(lines(&found), "?\n-x\n \n+y\n?\n?\n");
+    let request = parse(&patch("*** Add File: n\n+a\n\n+b\n\n*** Delete File: d\n\n*** Add File: e\n\n"));
+    assert_eq!(request.files[0].ask, Ask::Create(NewFile::Text("a\n\nb\n".into())));
+    assert_eq!(request.files.len(), 3);
+    assert_eq!(request.notes.len(), 2, "{:?}", request.notes);
+}
+
+#[test]
+fn lines_without_marks_and_open_ends() {
+    let found = hunk(&patch("*** Update File: f\n@@\nimport os\n+import json\n\timport sys\n"));
+    assert_eq!(lines(&found), "?import os\n+import json\n?\timport sys\n");
+    let open = hunk(&patch("*** Update File: f\n@@\n-x\n\\ No newline at end of file\n+y\n"));
+    assert_eq!(open.open, (true, false));
+    let both = hunk(&patch("*** Update File: f\n@@\n-w\n+v\n x\n\\ Kein Zeilenumbruch\n"));
+    assert_eq!(both.open, (true, true));
+    let only = hunk(&patch("*** Update File: f\n@@\n-x\n\\ No newline\n+x\n"));
+    assert_eq!((only.open, lines(&only)), ((true, false), "-x\n+x\n".to_owned()));
+    let new = parse(&patch("*** Add File: n\n+x\n\\ No newline at end of file\n"));
+    assert_eq!(new.files[0].ask, Ask::Create(NewFile::Text("x".into())));
+    // `---` and `+++` that are not a header of this file.
+    let lists = hunk(&patch("*** Update File: f\n--- a/g\n+++ b/g\n"));
+    assert_eq!(lines(&lists), "--- a/g\n+++ b/g\n");
+}
+
+#[test]
+fn sections_of_one_file_are_taken_together() {
+    let request = parse(&patch(
+        "*** Update File: f\n-a\n+b\n*** Update File: g\n-1\n+2\n*** Update File: f\n-c\n+d\n\
+         *** Delete File: g\n*** Add File: g\n+x\n*** Update File: g\n-x\n+y\n",
+    ));
+    let shape: Vec<(&str, bool)> =
+        request.files.iter().map(|file| (&*file.path, matches!(file.ask, Ask::Edit { .. }))).collect();
+    assert_eq!(shape, [("f", true), ("g", true), ("g", false), ("g", false), ("g", true)]);
+    assert_eq!(hunks(&request.files[0]).len(), 2);
+}
+
+#[test]
+fn refused_with_the_line_and_what_would_work() {
+    for (text, message, next) in [
+        (
+            patch("*** Add File: n\n+x\ny\n"),
+            "Line 4 of the request: a line of a new file has no `+`",
+            "+x\n+y\n*** End",
+        ),
+        (
+            patch("*** Delete File: n\n-x\n"),
+            "Line 3 of the request: nothing may stand below",
+            "*** Delete File: n\n*** End",
+        ),
+        (patch("*** Frobnicate File: n\n"), "no such operation", "*** Add File: PATH"),
+        (patch("*** Update File: n\n"), "Line 2 of the request: the update has no chunk", "at least one chunk"),
+        (patch("*** Update File: n\n@@ def f\n"), "no line follows", "below `@@`"),
+        (
+            patch(&(UPDATE.to_owned() + "*** Move to: g\n")),
+            "wrong place",
+            "directly below `*** Update File: f` (line 2)",
+        ),
+        (patch(&(UPDATE.to_owned() + "*** End of File\n-x\n")), "below `*** End of File`", "*** End of File\n@@\n-x\n"),
+        (patch("*** Environment ID: \n*** Delete File: n\n"), "no name", "*** Begin Patch\n*** Delete"),
+        (patch("*** Environment ID: a\n*** Environment ID: b\n*** Delete File: n\n"), "twice", "Leave"),
+        (patch("so:\n*** Delete File: n\n"), "an operation is expected here", "*** Add File: PATH"),
+        (patch(&format!("{UPDATE}*** Begin Patch\n")), "the one of line 1 is not ended", "*** End Patch"),
+        ("only prose".into(), "no patch in it", "*** Begin Patch"),
+        ("*** Begin Patch\n*** Update File: f\n@@\n-a\n+b".into(), "may be cut off", "as its last line"),
+        (
+            "*** Begin Patch\n*** Update File: f\n@@\n-a\n+b\n*** End Pa".into(),
+            "line 6 of the request is its last",
+            "whole",
+        ),
+        (String::from("*** Begin Patch\n*** Add File: f\n+x\ny\n"), "may be cut off", "whole"),
+    ] {
+        let error = fails(&text);
+        assert_eq!(error.code(), Code::EditUnparsable, "{text}");
+        assert!(error.message().contains(message) && error.next_step().contains(next), "{text}\n{error}");
+    }
+    for text in [patch(""), patch("*** Update File: f\n@@\n a\n"), patch("*** Update File: f\n-a\n+a\n")] {
+        assert_eq!(fails(&text).code(), Code::EditNoChange, "{text}");
+    }
+    assert_eq!(fails(&patch(&"*** Delete File: x\n".repeat(10_001))).code(), Code::CallTooLarge);
+}
+
+#[test]
+fn the_corrected_patch_parses() {
+    let error = fails(&patch("*** Add File: n\nx\n\n  y\n*** Update File: f\n@@ s\n-a\n+b\n"));
+    let fixed = error.next_step().split_once("corrected:\n").unwrap().1;
+    assert_eq!(parse(fixed).files[0].ask, Ask::Create(NewFile::Text("x\n\n  y\n".into())));
+    assert_eq!(parse(fixed).notes, Vec::<String>::new());
+}
+
+#[test]
+fn events_tell_what_arrives() {
+    let mut machine = ApplyPatch.machine(&Manner::default()).unwrap();
+    let mut out = Vec::new();
+    for line in patch("*** Update File: f\n*** Move to: g\n@@ s\n-a\n+b\n*** Add File: n\n+x\n").lines() {
+        machine.line(line, &mut out);
+    }
+    let file = |path: &str, action| Event::File { path: path.into(), action };
+    let line = |kind, text: &str| Event::Line { kind, text: text.into() };
+    let expected = [
+        file("f", Action::Update),
+        file("f", Action::Move { to: "g".into() }),
+        Event::Hunk { line: 4 },
+        line(LineKind::Removed, "a"),
+        line(LineKind::Added, "b"),
+        Event::HunkDone,
+        Event::FileDone,
+        file("n", Action::Add),
+        line(LineKind::Added, "x"),
+        Event::FileDone,
+    ];
+    assert_eq!(out, expected);
+    assert!(machine.finish(false, &mut out).is_ok());
+}
+
+#[test]
+fn claims() {
+    let of = |text: &str| -> Vec<(usize, usize)> {
+        ApplyPatch.claims(text).into_iter().map(|range| (range.start, range.end)).collect()
+    };
+    let inner = patch(UPDATE);
+    assert_eq!(of(&inner), [(0, 7)]);
+    assert_eq!(of(&format!("Sure:\n```\n{inner}```\n{inner}")), [(2, 9), (10, 17)]);
+    assert_eq!(of(&format!("cd x && apply_patch <<E\n{inner}E\n")), [(0, 8)]);
+    assert_eq!(of(&inner.replace("*** Begin Patch\n", "")), [(0, 6)]);
+    assert_eq!(of(&inner.replace("*** End Patch\n", "\n\n")), [(0, 6)]);
+    assert_eq!(of(&inner.replace("*** End", "  *** End")), [(0, 7)]);
+    assert!(of("a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n").is_empty());
+    assert!(of("--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n*** note\n").is_empty());
+}
+
+#[test]
+fn every_shared_case_is_read() {
+    let cases: serde_json::Value = serde_json::from_str(include_str!("../../../tests/cases/patches.json")).unwrap();
+    let cases: Vec<_> = cases.as_array().unwrap().iter().filter(|case| case["format"] == "codex").collect();
+    assert_eq!(cases.len(), 18);
+    for case in cases {
+        let result = ApplyPatch.parse(Input::Text(case["patch"].as_str().unwrap().into()));
+        assert_eq!(result.is_err(), case["name"] == "c-missing-end", "{}: {result:?}", case["name"]);
+    }
+}
+
+#[test]
+fn a_large_patch_is_read_once() {
+    let text = patch(&format!("*** Update File: f\n{}", "@@ s\n a\n\n-b\n+c\n".repeat(9_000)));
+    assert_eq!(hunks(&parse(&text).files[0]).len(), 9_000);
+    let blanks = patch(&format!("*** Add File: f\n+x\n{}+y\n", "\n".repeat(300_000)));
+    assert_eq!(parse(&blanks).notes.len(), 1);
+    let scopes = patch(&format!("*** Update File: f\n{}-b\n+c\n", "@@ s\n".repeat(100_000)));
+    assert_eq!(hunk(&scopes).scopes.len(), 100_000);
+}
+
+#[test]
+fn the_prompt_is_short_and_its_patch_parses() {
+    let prompt = ApplyPatch.spec().prompt;
+    assert!(prompt.len() <= 1_500, "{}", prompt.len());
+    let end = prompt.find("*** End Patch").unwrap() + "*** End Patch".len();
+    let request = parse(&prompt[prompt.find("*** Begin").unwrap()..end]);
+    assert_eq!((request.files.len(), request.notes.len()), (4, 0));
+}
+
+fn text_line() -> impl Strategy<Value = String> {
+    "[ a-z*@+é-]{0,8}".prop_map(|text| text)
+}
+
+fn any_hunk() -> impl Strategy<Value = Hunk> {
+    let kind = prop_oneof![Just(LineKind::Context), Just(LineKind::Removed), Just(LineKind::Added)];
+    let lines = prop::collection::vec((kind, text_line()).prop_map(|(kind, text)| HunkLine { kind, text }), 1..6);
+    let scopes = prop::collection::vec("[a-z]{1,4}( [a-z]{1,4})?", 0..3);
+    let first = prop::option::of((1usize..99, prop::option::of("[a-z]{1,5}")));
+    (lines, scopes, first, any::<bool>()).prop_map(|(lines, scopes, first, at_end)| {
+        let (first, section) = first.map_or((None, None), |(first, section)| (Some(first), section));
+        Hunk { lines, scopes, section, first, at_end, ..Hunk::default() }
+    })
+}
+
+fn any_file(number: usize) -> impl Strategy<Value = FileRequest> {
+    let ops = |least| prop::collection::vec(any_hunk().prop_map(Hunk::into_op), least..4);
+    let text = prop::collection::vec(text_line(), 0..4);
+    let ask = prop_oneof![
+        (text, any::<bool>()).prop_map(|(lines, open)| {
+            let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+            Ask::Create(NewFile::Text(if open { text.trim_end_matches('\n').to_owned() } else { text }))
+        }),
+        Just(Ask::Delete { text: None }),
+        ops(1).prop_map(|ops| Ask::Edit { ops, order: Order::AsNeeded }),
+        (ops(0), "[a-z]{1,5}/[a-z]{1,3}").prop_map(|(ops, to)| Ask::Move { to, ops }),
+    ];
+    ask.prop_map(move |ask| FileRequest::new(format!("dir {number}/f.txt"), ask))
+}
+
+fn any_request() -> impl Strategy<Value = Request> {
+    prop::collection::vec(any_file(0), 1..5).prop_map(|mut files| {
+        for (number, file) in files.iter_mut().enumerate() {
+            file.path = format!("dir {number}/f.txt");
+        }
+        Request { files, notes: Vec::new() }
+    })
+}
+
+/// Without what a patch does not say: where hunks stand in it, and what it leaves out because nothing changes.
+fn essence(mut request: Request) -> Request {
+    for file in &mut request.files {
+        let (Ask::Edit { ops, .. } | Ask::Move { ops, .. }) = &mut file.ask else { continue };
+        ops.retain(|op| !matches!(&op.at, Locator::Hunk(hunk) if hunk.old_text() == hunk.new_text()));
+        for op in ops {
+            if let Locator::Hunk(hunk) = &mut op.at {
+                hunk.said_at = 0;
+            }
+        }
+    }
+    request.files.retain(|file| !matches!(&file.ask, Ask::Edit { ops, .. } if ops.is_empty()));
+    request.notes.clear();
+    request
+}
+
+proptest! {
+    #[test]
+    fn what_is_printed_is_read(request in any_request()) {
+        let text = print(&request).unwrap();
+        let expected = essence(request);
+        match ApplyPatch.parse(Input::Text(text.clone())) {
+            Ok(read) => prop_assert_eq!(essence(read), expected, "{}", text),
+            Err(error) => prop_assert!(expected.files.is_empty() && error.code() == Code::EditNoChange, "{text}\n{error}"),
+        }
+    }
+
+    #[test]
+    fn a_part_of_a_patch_is_refused(request in any_request(), part in 0.0f64..1.0) {
+        let text = print(&request).unwrap();
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+        let kept = (lines.len() as f64 * part) as usize;
+        prop_assert!(ApplyPatch.parse(Input::Text(lines[..kept].concat())).is_err());
+    }
+
+    #[test]
+    fn any_text_is_read_or_refused(text in "((\\*{2,4} ?(Begin Patch|End Patch|(Add|Update|Delete|Odd) File:? ?|Move to: |End of File|Environment ID: )|apply_patch <<E|cd x|```|@@ ?|--- a/f|\\+\\+\\+ b/f|[ +-]|\\\\ N|f|é|.{0,5}| {1,2})\r?\n?){0,40}") {
+        let claims = ApplyPatch.claims(&text);
+        prop_assert!(claims.iter().all(|range| range.start < range.end && range.end <= text.lines().count()));
+        if let Ok(request) = ApplyPatch.parse(Input::Text(text)) {
+            prop_assert!(!claims.is_empty() && request.files.iter().all(|file| !file.path.is_empty()));
+            if let Some(again) = print(&request).and_then(|text| ApplyPatch.parse(Input::Text(text)).ok()) {
+                prop_assert_eq!(again.files.len(), request.files.len());
+            }
+        }
+    }
+}
