@@ -7,13 +7,10 @@ use crate::reply::Answer;
 use emendate_core::formats::recognise::{self, Understood};
 use emendate_core::formats::stream::Manner;
 use emendate_core::formats::{self, Format, Input};
-use emendate_core::{Ask, Code, Error, Locator, Op, Request, Result};
+use emendate_core::{Code, Error, Request, Result};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
 
 /// The input of `apply`, beside the option fields.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -27,21 +24,32 @@ pub(crate) struct Args {
     /// The directory that relative file names start from (default: the first root).
     #[serde(default)]
     directory: Option<String>,
+    /// The file that the text is about, if it names none.
+    #[serde(default)]
+    file: Option<String>,
+    /// Leading folders to take off every name, as -p of git apply (default: a/ and b/ are recognised).
+    #[serde(default)]
+    strip: Option<usize>,
+    /// Make every change the other way round.
+    #[serde(default)]
+    reverse: bool,
+    /// Files that are created or moved may replace what is there (default: they may not).
+    #[serde(default)]
+    overwrite: bool,
 }
 
 impl Engine {
     /// The tool `apply`.
     pub(crate) fn apply_text(&self, caller: &Caller, mut input: Value) -> Result<Answer> {
-        let options = Options::take(&mut input, caller, self.config())?;
+        let mut options = Options::take(&mut input, caller, self.config())?;
         let args: Args = formats::from_json(Input::Json(input))?;
+        options.overwrite = args.overwrite;
         let named = args.format.as_deref().map(chosen).transpose()?;
-        let Understood { format, mut request, directory } =
-            recognise::understand(&args.input, named, &Manner::default())?;
+        let manner = Manner { strip: args.strip, file: args.file, reverse: args.reverse };
+        let Understood { format, mut request, directory } = recognise::understand(&args.input, named, &manner)?;
         let start = self.directory(args.directory.as_deref())?;
         let directory = directory.map_or(start.clone(), |said| start.join(said));
-        for file in &mut request.files {
-            file.path = self.named(caller, &directory, &file.path, &file.ask)?;
-        }
+        self.name_files(caller, &directory, &mut request)?;
         self.answer_all(caller, request, &options, format)
     }
 
@@ -71,42 +79,6 @@ impl Engine {
         answer.data = data;
         Ok(answer)
     }
-
-    fn directory(&self, named: Option<&str>) -> Result<PathBuf> {
-        let root = self.roots().first().map(|root| root.to_path_buf()).unwrap_or_default();
-        match named.map(Path::new) {
-            None => Ok(root),
-            Some(directory) if directory.is_absolute() => Ok(directory.to_owned()),
-            Some(directory) => Err(Error::new(Code::PathInvalid, "directory must be an absolute path.")
-                .evidence(directory.display().to_string())
-                .next(format!("Use {}.", root.join(directory).display()))),
-        }
-    }
-
-    /// The absolute path that a name in the text stands for: that very path, or else the one file of that base name that
-    /// this session knows.
-    fn named(&self, caller: &Caller, directory: &Path, name: &str, ask: &Ask) -> Result<String> {
-        let exact = directory.join(name);
-        let text = |path: &Path| path.to_string_lossy().into_owned();
-        let place = self.store().admit(&exact)?;
-        let creates = matches!(ask, Ask::Write(_)) || matches!(ask, Ask::Edit { ops, .. } if fills(ops));
-        if creates || self.store().stamp(&place).is_ok_and(|stamp| stamp.is_some()) {
-            return Ok(text(&exact));
-        }
-        let wanted = Path::new(name).file_name();
-        let known = self.sessions(&place).paths(&caller.session)?;
-        let mut same =
-            known.iter().map(|path| Path::new(OsStr::from_bytes(path))).filter(|path| path.file_name() == wanted);
-        match (same.next(), same.next()) {
-            (Some(only), None) => Ok(text(only)),
-            // Missing, or more than one: the usual answer for a file that is not there.
-            _ => Ok(text(&exact)),
-        }
-    }
-}
-
-fn fills(ops: &[Op]) -> bool {
-    matches!(ops.first(), Some(Op { at: Locator::Blank, .. }))
 }
 
 /// The text format a call names.

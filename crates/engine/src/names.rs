@@ -1,0 +1,80 @@
+//! From the names in a text to the files that are meant.
+
+use crate::caller::Caller;
+use crate::engine::Engine;
+use emendate_core::{Ask, Code, Error, FileRequest, Locator, Op, Request, Result};
+use emendate_fs::Place;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+impl Engine {
+    /// Makes every path of a request absolute, starting from `directory`.
+    pub(crate) fn name_files(&self, caller: &Caller, directory: &Path, request: &mut Request) -> Result<()> {
+        // What an earlier part of the request makes is there for the later ones.
+        let mut made: Vec<PathBuf> = Vec::new();
+        for file in &mut request.files {
+            file.path = self.named(caller, directory, file, &made)?;
+            if let Ask::Move { to, .. } | Ask::Copy { to, .. } = &mut file.ask {
+                *to = text(&directory.join(&*to));
+                made.push(PathBuf::from(&*to));
+            }
+            if creates(&file.ask) {
+                made.push(PathBuf::from(&file.path));
+            }
+        }
+        Ok(())
+    }
+
+    /// The directory that relative names start from; the first root unless told.
+    pub(crate) fn directory(&self, named: Option<&str>) -> Result<PathBuf> {
+        let root = self.roots().first().map(|root| root.to_path_buf()).unwrap_or_default();
+        match named.map(Path::new) {
+            None => Ok(root),
+            Some(directory) if directory.is_absolute() => Ok(directory.to_owned()),
+            Some(directory) => Err(Error::new(Code::PathInvalid, "directory must be an absolute path.")
+                .evidence(directory.display().to_string())
+                .next(format!("Use {}.", root.join(directory).display()))),
+        }
+    }
+
+    /// The absolute path that a file of the request stands for: the first of its names that is there, or else the one file
+    /// of that base name that this session knows.
+    fn named(&self, caller: &Caller, directory: &Path, file: &FileRequest, made: &[PathBuf]) -> Result<String> {
+        let exact = directory.join(&file.path);
+        if creates(&file.ask) {
+            return Ok(text(&exact));
+        }
+        let others = file.also.iter().map(|name| directory.join(name));
+        for path in std::iter::once(exact.clone()).chain(others) {
+            if made.contains(&path) || self.store().admit_link(&path).is_ok_and(|place| self.is_there(&place)) {
+                return Ok(text(&path));
+            }
+        }
+        let place = self.store().admit(&exact)?;
+        let wanted = exact.file_name();
+        let known = self.sessions(&place).paths(&caller.session)?;
+        let mut same =
+            known.iter().map(|path| Path::new(OsStr::from_bytes(path))).filter(|path| path.file_name() == wanted);
+        match (same.next(), same.next()) {
+            (Some(only), None) => Ok(text(only)),
+            // Missing, or more than one: the usual answer for a file that is not there.
+            _ => Ok(text(&exact)),
+        }
+    }
+
+    fn is_there(&self, place: &Place) -> bool {
+        // A directory or a device is there as well: to be refused by that name, not to be looked for elsewhere.
+        !matches!((self.store().stamp(place), self.store().link(place)), (Ok(None), Ok(None)))
+    }
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// True when the file need not be there.
+fn creates(ask: &Ask) -> bool {
+    let fills = |ops: &[Op]| matches!(ops.first(), Some(Op { at: Locator::Blank, .. }));
+    matches!(ask, Ask::Write(_) | Ask::Create(_)) || matches!(ask, Ask::Edit { ops, .. } if fills(ops))
+}
