@@ -5,6 +5,7 @@ pub mod multi_edit;
 pub mod replace;
 pub mod search_replace;
 pub mod stream;
+pub mod unified_diff;
 pub mod write;
 
 use crate::code::Code;
@@ -73,6 +74,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &write::Write,
     &search_replace::SearchReplace,
     &line_anchors::LineAnchors,
+    &unified_diff::UnifiedDiff,
 ];
 
 /// The formats that are text, as a model writes it.
