@@ -1,5 +1,6 @@
 //! Text in, edits out: the pure core of Emendate. No files, clocks, randomness, threads or environment.
 
+mod binary;
 mod change;
 mod charset;
 mod code;
@@ -16,9 +17,11 @@ mod merge;
 mod op;
 mod reading;
 mod resolve;
+mod reverse;
 mod snapshot;
 mod span;
 
+pub use binary::{MOST_BYTES, apply_binary};
 pub use change::{ChangeSet, Conflict, Overlap, Rebased, Splice, Tie};
 pub use charset::{Charset, Codec, Declared, Settled};
 pub use code::{CODES, Code, CodeRow, Remedy};

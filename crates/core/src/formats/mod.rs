@@ -9,6 +9,7 @@ pub mod recognise;
 pub mod replace;
 pub mod search_replace;
 pub mod stream;
+pub mod unified_diff;
 pub mod write;
 
 use crate::code::Code;
@@ -78,6 +79,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &search_replace::SearchReplace,
     &line_anchors::LineAnchors,
     &apply_patch::ApplyPatch,
+    &unified_diff::UnifiedDiff,
 ];
 
 /// The formats that are text, as a model writes it.

@@ -19,6 +19,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 pub use blocks::{Block, Blocks, read};
+pub(super) use name::fence;
 
 /// The format.
 pub struct SearchReplace;

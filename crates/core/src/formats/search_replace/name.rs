@@ -8,7 +8,7 @@ pub(super) fn is_frame(line: &str) -> bool {
 }
 
 /// The sign, length and info string of a fence.
-pub(super) fn fence(line: &str) -> Option<(char, usize, &str)> {
+pub(in crate::formats) fn fence(line: &str) -> Option<(char, usize, &str)> {
     let line = line.trim();
     let sign = line.chars().next().filter(|sign| ['`', '~'].contains(sign))?;
     let info = line.trim_start_matches(sign);

@@ -1,0 +1,234 @@
+//! The lines of one hunk. Its counts are a witness, never an order: lines with a mark belong as long as nothing separates
+//! them; lines without one wait until the counts come out or a change behind them shows that the hunk goes on.
+
+use super::range::Header;
+use super::slips::{Slip, Slips, broken};
+use crate::error::{Error, Result};
+use crate::formats::stream::Event;
+use crate::op::{Hunk, HunkLine, LineKind};
+
+/// A hunk and where it lies on its new side.
+#[derive(Clone, Debug)]
+pub(super) struct Numbered {
+    pub(super) hunk: Hunk,
+    /// The new side's `first`, by the rule of [`Hunk::first`].
+    pub(super) new_first: Option<usize>,
+}
+
+/// A line that waits.
+#[derive(Debug)]
+struct Waiting {
+    at: usize,
+    line: HunkLine,
+    /// It has no mark.
+    naked: bool,
+}
+
+/// A hunk that is being read.
+#[derive(Debug)]
+pub(super) struct Body {
+    header: Header,
+    hunk: Hunk,
+    /// Lines that the counts still announce.
+    left: Option<(usize, usize)>,
+    /// More lines came than the counts announced.
+    over: bool,
+    tail: Vec<Waiting>,
+    /// Old and new lines in the tail.
+    waiting: (usize, usize),
+    /// The tail holds a line without a mark, and one that is not blank.
+    naked: (bool, bool),
+    /// A line of the hunk is removed or added.
+    changed: bool,
+    /// 1-based line of the request that was taken last.
+    last: usize,
+}
+
+impl Body {
+    /// Begins at a hunk header, or at the first line of a hunk without one.
+    pub(super) fn new(header: Header, at: usize) -> Body {
+        let hunk = Hunk { section: header.section.clone(), said_at: at, ..Hunk::default() };
+        let (left, waiting, naked) = (header.counts, (0, 0), (false, false));
+        Body { header, hunk, left, over: false, tail: Vec::new(), waiting, naked, changed: false, last: at }
+    }
+
+    /// The counts announced lines, and all of them have come.
+    pub(super) fn is_full(&self) -> bool {
+        self.left == Some((0, 0))
+    }
+
+    /// The counts announce no lines, or none are left.
+    pub(super) fn may_end(&self) -> bool {
+        self.left.is_none() || self.is_full()
+    }
+
+    /// With so many old and new lines more, the counts come out.
+    pub(super) fn comes_out_with(&self, old: usize, new: usize) -> bool {
+        !self.is_full() && self.left == Some((self.waiting.0 + old, self.waiting.1 + new))
+    }
+
+    /// The counts announce no more old lines, or no more new ones.
+    pub(super) fn is_half_full(&self) -> bool {
+        self.left.is_some_and(|left| left.0 == 0 || left.1 == 0)
+    }
+
+    /// Takes a line of the request.
+    ///
+    /// Errors: a change behind text that cannot belong to the hunk.
+    pub(super) fn take(&mut self, at: usize, text: &str, slips: &mut Slips, out: &mut Vec<Event>) -> Result<()> {
+        let (kind, text, naked) = match text.as_bytes().first() {
+            None => (LineKind::Context, text, true),
+            Some(b' ') => (LineKind::Context, &text[1..], false),
+            Some(b'-') => (LineKind::Removed, &text[1..], false),
+            Some(b'+') => (LineKind::Added, &text[1..], false),
+            Some(_) => (LineKind::Bare, text, true),
+        };
+        let changes = matches!(kind, LineKind::Added | LineKind::Removed);
+        let bullet = text.strip_prefix(' ').is_some_and(|rest| !rest.is_empty() && !rest.starts_with([' ', '\t']));
+        let line = HunkLine { kind, text: text.to_owned() };
+        if self.tail.is_empty() && !naked && (changes || !self.is_full()) {
+            self.over |= self.is_full();
+            self.push(at, line, out);
+            return Ok(());
+        }
+        // Behind lines without a mark, a line like `- this` may be an item of a list, unless the hunk has yet to change something.
+        let goes_on = changes && !(bullet && self.naked.0 && self.changed);
+        self.wait(Waiting { at, line, naked });
+        if self.comes_out_with(0, 0) {
+            self.flush(slips, out);
+        } else if goes_on {
+            if self.is_full() && self.header.exact && self.naked.1 {
+                return Err(self.unclear(at));
+            }
+            self.over |= self.is_full();
+            self.flush(slips, out);
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self, line: Waiting) {
+        self.waiting.0 += usize::from(line.line.kind != LineKind::Added);
+        self.waiting.1 += usize::from(line.line.kind != LineKind::Removed);
+        self.naked.0 |= line.naked;
+        self.naked.1 |= line.line.kind == LineKind::Bare;
+        self.tail.push(line);
+    }
+
+    fn flush(&mut self, slips: &mut Slips, out: &mut Vec<Event>) {
+        let tail = std::mem::take(&mut self.tail);
+        (self.waiting, self.naked) = ((0, 0), (false, false));
+        for Waiting { at, line, naked } in tail {
+            if naked {
+                slips.add(if line.kind == LineKind::Bare { Slip::Bare } else { Slip::Blank }, at);
+            }
+            self.push(at, line, out);
+        }
+    }
+
+    fn push(&mut self, at: usize, line: HunkLine, out: &mut Vec<Event>) {
+        let (old, new) = (line.kind != LineKind::Added, line.kind != LineKind::Removed);
+        if let Some(left) = &mut self.left {
+            self.over |= old && left.0 == 0 || new && left.1 == 0;
+            left.0 = left.0.saturating_sub(usize::from(old));
+            left.1 = left.1.saturating_sub(usize::from(new));
+        }
+        // Lines behind a marker disprove it.
+        self.hunk.open.0 &= !old;
+        self.hunk.open.1 &= !new;
+        self.changed |= old != new;
+        self.last = at;
+        out.push(Event::Line { kind: line.kind, text: line.text.clone() });
+        self.hunk.lines.push(line);
+    }
+
+    /// `\ No newline at end of file`, in whatever words.
+    pub(super) fn mark_open(&mut self, at: usize, slips: &mut Slips, out: &mut Vec<Event>) {
+        if !self.tail.is_empty() {
+            if self.is_full() && self.naked.0 {
+                return;
+            }
+            self.flush(slips, out);
+        }
+        let Some(last) = self.hunk.lines.last() else { return };
+        self.hunk.open.0 |= last.kind != LineKind::Added;
+        self.hunk.open.1 |= last.kind != LineKind::Removed;
+        self.last = at;
+    }
+
+    /// 1-based line of the request on which it begins.
+    pub(super) fn begins(&self) -> usize {
+        self.hunk.said_at
+    }
+
+    /// Ends the hunk, and says which line was its last; `cut` is true where the text ends here without a line end.
+    ///
+    /// Errors: the text was cut inside the hunk; changes of which nobody can say whether they belong to it.
+    pub(super) fn end(mut self, cut: bool, slips: &mut Slips, out: &mut Vec<Event>) -> Result<(Numbered, usize)> {
+        let announced = self.left.unwrap_or_default();
+        if cut && announced != (0, 0) {
+            let what = format!(
+                "the text was cut off inside this hunk: it announces {} old and {} new lines more.",
+                announced.0, announced.1
+            );
+            return Err(broken(self.hunk.said_at, &what).next("Send the whole patch again, with its last line ended."));
+        }
+        let rest = self.tail.split_off(self.keeps());
+        self.flush(slips, out);
+        if let Some(change) = rest.iter().find(|it| matches!(it.line.kind, LineKind::Added | LineKind::Removed)) {
+            if !(self.is_full() && self.header.exact) {
+                return Err(self.unclear(change.at));
+            }
+            slips.add(Slip::Prose, change.at);
+        }
+        out.push(Event::HunkDone);
+        if self.over || self.left.is_some_and(|left| left != (0, 0)) {
+            slips.add(Slip::Counts, self.hunk.said_at);
+        }
+        let (old, new) = (self.has(LineKind::Added), self.has(LineKind::Removed));
+        let counts = self.header.counts;
+        self.hunk.first = first(self.header.first.0, counts.map(|it| it.0), old);
+        let new_first = first(self.header.first.1, counts.map(|it| it.1), new);
+        Ok((Numbered { hunk: self.hunk, new_first }, self.last))
+    }
+
+    /// How many waiting lines are kept at the end: context, and lines without a mark that follow it directly.
+    fn keeps(&self) -> usize {
+        let mut keep = 0;
+        for (index, it) in self.tail.iter().enumerate() {
+            match it.line.kind {
+                LineKind::Context if it.naked => {}
+                LineKind::Context if self.is_full() && it.line.text.is_empty() => {}
+                LineKind::Context => keep = index + 1,
+                LineKind::Bare if !self.is_full() && keep == index => keep = index + 1,
+                _ => break,
+            }
+        }
+        keep
+    }
+
+    /// True when the hunk has a line that is not of this kind.
+    fn has(&self, other: LineKind) -> bool {
+        self.hunk.lines.iter().any(|line| line.kind != other)
+    }
+
+    fn unclear(&self, at: usize) -> Error {
+        let what = format!(
+            "is this line part of the hunk of line {}? The lines before it are not marked, and the counts of the hunk do not say.",
+            self.hunk.said_at
+        );
+        broken(at, &what).next(
+            "Mark every line of the hunk (space, - or +) and correct its counts, or end the patch with a closing fence before prose.",
+        )
+    }
+}
+
+/// [`Hunk::first`], from a number, the count behind it, and whether the side has lines at all.
+fn first(number: Option<usize>, count: Option<usize>, lines: bool) -> Option<usize> {
+    match (number?, count, lines) {
+        // A place that only wrong numbers name is none.
+        (0, _, true) => None,
+        (_, Some(1..), false) => None,
+        (number, Some(0), true) => Some(number + 1),
+        (number, ..) => Some(number),
+    }
+}

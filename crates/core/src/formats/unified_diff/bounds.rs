@@ -1,0 +1,131 @@
+//! Where a hunk ends: what looks like one of its lines and is a header, a trailer or a fence, and the other way round.
+
+use super::body::Body;
+use super::name;
+use super::range;
+use crate::formats::search_replace::fence;
+
+/// The next two lines, without the patch's indentation.
+pub(super) type Ahead<'a> = [Option<&'a str>; 2];
+
+/// Lines that have to be known after this one before it can be judged.
+pub(super) fn ahead(line: &str) -> usize {
+    let text = line.trim_start();
+    match text.as_bytes().first() {
+        Some(b'-' | b'+') if text.starts_with("--") || text.starts_with("+++") => 2,
+        Some(b'`' | b'~' | b'I') => 1,
+        _ => 0,
+    }
+}
+
+/// True when the hunk ends before this line.
+pub(super) fn ends(body: &Body, text: &str, ahead: Ahead<'_>, open: Option<(char, usize)>) -> bool {
+    let next_begins = ahead[0].is_some_and(range::is_header);
+    match text.as_bytes().first() {
+        Some(b'-') => match text {
+            "-- " | "--" => is_trailer(body, text, ahead[0]),
+            "---" => body.is_full(),
+            _ => text.strip_prefix("--- ").is_some_and(|old| is_file_header(body, old, ahead)),
+        },
+        Some(b'+') => {
+            let new = text.strip_prefix("+++ ").filter(|_| body.is_full() && next_begins);
+            new.is_some_and(|new| name::bare(new).is_some())
+        }
+        Some(b'`' | b'~') => ends_with_fence(body, text, ahead[0], open),
+        Some(b' ') | None => false,
+        Some(_) => is_structure(text, ahead[0]),
+    }
+}
+
+/// `--- x` in a hunk: the removal of `-- x`, or the header of the next file? The counts decide, where they come out.
+fn is_file_header(body: &Body, old: &str, ahead: Ahead<'_>) -> bool {
+    let begins = |line: Option<&str>| line.is_some_and(range::is_header);
+    let Some(new) = ahead[0].and_then(|next| next.strip_prefix("+++ ")) else {
+        return body.is_full() && begins(ahead[0]) && name::bare(old).is_some();
+    };
+    let agree = name::agree(old, new);
+    if body.is_full() {
+        return true;
+    }
+    if body.may_end() {
+        return agree || begins(ahead[1]);
+    }
+    match begins(ahead[1]) {
+        // Counts that are too large by one each look the same; then the names must not be those of one file.
+        true => !body.comes_out_with(1, 1) || agree,
+        false => agree && body.is_half_full(),
+    }
+}
+
+/// The signature of a mail: `-- ` and git's version. It may also be the removal of `- `.
+fn is_trailer(body: &Body, text: &str, next: Option<&str>) -> bool {
+    if body.is_full() {
+        return true;
+    }
+    if body.comes_out_with(1, 0) {
+        return false;
+    }
+    next.is_some_and(is_version) || text == "-- " && next.is_none() && body.may_end()
+}
+
+/// `2.43.0`, `2.39.2 (Apple Git-143)`
+fn is_version(line: &str) -> bool {
+    let word = line.split(' ').next().unwrap_or(line);
+    let numbers = word.chars().all(|ch| ch.is_ascii_alphanumeric() || ['.', '-', '+'].contains(&ch));
+    word.contains('.') && word.starts_with(|ch: char| ch.is_ascii_digit()) && numbers
+}
+
+fn ends_with_fence(body: &Body, text: &str, next: Option<&str>, open: Option<(char, usize)>) -> bool {
+    let Some((sign, len, info)) = fence(text) else { return false };
+    let closes = info.is_empty() && open.is_none_or(|open| sign == open.0 && len >= open.1);
+    let change = |line: &str| line.starts_with(['+', '-']) && !line.starts_with("+ ") && !line.starts_with("- ");
+    let goes_on = next.is_some_and(|next| change(next) && !next.starts_with("--- "));
+    match (body.is_full(), closes) {
+        (true, _) => true,
+        (false, true) if open.is_some() => !goes_on,
+        // Nobody opened it: it may be context that lost its space.
+        (false, true) => !goes_on && !body.comes_out_with(1, 1),
+        (false, false) => false,
+    }
+}
+
+/// Lines without a mark that are part of a patch, but never of a hunk.
+pub(super) fn is_structure(text: &str, next: Option<&str>) -> bool {
+    range::is_header(text)
+        || range::is_combined(text)
+        || text.starts_with("diff -")
+        || text == "GIT binary patch"
+        || is_svn_index(text, next)
+        || is_binary_notice(text)
+        || is_only_in(text)
+        || is_envelope(text)
+        || is_mail(text)
+}
+
+/// `Index: name` above a line of `=`.
+pub(super) fn is_svn_index(text: &str, next: Option<&str>) -> bool {
+    text.starts_with("Index: ") && next.is_some_and(|next| next.starts_with("====="))
+}
+
+/// `Binary files a/x and b/x differ`
+pub(super) fn is_binary_notice(text: &str) -> bool {
+    (text.starts_with("Binary files ") || text.starts_with("Files ")) && text.trim_end().ends_with(" differ")
+}
+
+/// `Only in folder: name`
+pub(super) fn is_only_in(text: &str) -> bool {
+    text.starts_with("Only in ") && text.contains(": ")
+}
+
+/// The markers of `apply_patch`.
+pub(super) fn is_envelope(text: &str) -> bool {
+    text.strip_prefix("*** ").is_some_and(|rest| {
+        ["Begin Patch", "End Patch", "Update File:", "Add File:", "Delete File:"].iter().any(|it| rest.starts_with(it))
+    })
+}
+
+/// The line that separates mails of `git format-patch`.
+fn is_mail(text: &str) -> bool {
+    let id = text.strip_prefix("From ").and_then(|rest| rest.get(..40));
+    id.is_some_and(|id| id.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}

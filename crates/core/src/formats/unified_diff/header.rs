@@ -1,0 +1,54 @@
+//! git's headers between `diff --git` and the first hunk.
+
+use super::name;
+use super::patch::FilePatch;
+
+/// Reads one into the file; false for a line that is none. The error says what is wrong with it.
+pub(super) fn read(file: &mut FilePatch, text: &str) -> Result<bool, &'static str> {
+    let after = |word: &str| text.strip_prefix(word).map(str::trim_end);
+    if let Some(value) = after("old mode ") {
+        file.modes.0 = Some(mode(value)?);
+    } else if let Some(value) = after("new mode ") {
+        file.modes.1 = Some(mode(value)?);
+    } else if let Some(value) = after("deleted file mode ") {
+        file.modes.0 = Some(mode(value)?);
+        file.deleted = true;
+    } else if let Some(value) = after("new file mode ") {
+        file.modes.1 = Some(mode(value)?);
+        file.created = true;
+    } else if let Some(value) = after("rename from ").or_else(|| after("rename old ")) {
+        file.rename.0 = Some(full(value)?);
+    } else if let Some(value) = after("rename to ").or_else(|| after("rename new ")) {
+        file.rename.1 = Some(full(value)?);
+    } else if let Some(value) = after("copy from ") {
+        file.copy.0 = Some(full(value)?);
+    } else if let Some(value) = after("copy to ") {
+        file.copy.1 = Some(full(value)?);
+    } else if let Some(value) = after("index ") {
+        return Ok(index(file, value));
+    } else {
+        return Ok(after("similarity index ").or_else(|| after("dissimilarity index ")).is_some());
+    }
+    Ok(true)
+}
+
+fn mode(value: &str) -> Result<u32, &'static str> {
+    u32::from_str_radix(value, 8).ok().filter(|mode| *mode <= 0o177_777).ok_or("the file mode is no octal number.")
+}
+
+/// A whole name, quoted or not.
+fn full(value: &str) -> Result<String, &'static str> {
+    let name = if value.starts_with('"') { name::unquoted(value)?.0 } else { value.to_owned() };
+    name::check(&name)?;
+    Ok(name)
+}
+
+/// `0123abc..4567def 100644`
+fn index(file: &mut FilePatch, value: &str) -> bool {
+    let (ids, kept) = value.split_once(' ').map_or((value, None), |(ids, kept)| (ids, Some(kept)));
+    let Some((old, new)) = ids.split_once("..") else { return false };
+    let id = |id: &str| (id.bytes().all(|byte| byte.is_ascii_hexdigit()) && id.len() >= 4).then(|| id.to_lowercase());
+    file.ids = (id(old), id(new));
+    file.kept_mode = kept.and_then(|kept| mode(kept).ok());
+    true
+}

@@ -1,0 +1,74 @@
+//! `unified_diff`: what `diff -u` and git write, and what models write in its likeness. The text says which lines stay, go
+//! and come; where they are in the file is found by those who place hunks. Line numbers are hints and counts are witnesses.
+//!
+//! docs/formats/unified_diff.md says for every flaw whether it is mended or refused.
+
+mod body;
+mod bounds;
+mod header;
+mod machine;
+mod name;
+mod packed;
+mod patch;
+mod range;
+mod slips;
+
+use super::stream::{self, Machine, Manner};
+use super::{Format, Input, Spec};
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::op::Request;
+use machine::Reader;
+use std::ops::Range;
+
+/// The format.
+pub struct UnifiedDiff;
+
+impl Format for UnifiedDiff {
+    fn spec(&self) -> &'static Spec {
+        &Spec {
+            name: "unified_diff",
+            summary: "a patch as diff -u and git write it, with hunks of marked lines",
+            prompt: PROMPT,
+            schema: None,
+            key: "",
+            example: "--- a/src/main.rs\n+++ b/src/main.rs\n@@ -1,3 +1,3 @@\n fn main() {\n-    let x = 1;\n+    let x = 2;\n }\n",
+            grammar: None,
+        }
+    }
+
+    fn claims(&self, text: &str) -> Vec<Range<usize>> {
+        Reader::claims(text)
+    }
+
+    fn machine(&self, manner: &Manner) -> Option<Box<dyn Machine>> {
+        Some(Box::new(Reader::new(manner)))
+    }
+
+    fn parse(&self, input: Input) -> Result<Request> {
+        let Input::Text(text) = input else {
+            return Err(Error::new(Code::CallInvalid, "A patch is text, not JSON.").next("Send it as one text."));
+        };
+        stream::read(Box::new(Reader::new(&Manner::default())), &text)
+    }
+}
+
+const PROMPT: &str = "\
+Changes files by a unified diff. For each file:
+
+--- a/path/of/file
++++ b/path/of/file
+@@ -10,4 +10,5 @@ name of the function around it
+ a line that stays begins with a space
+-a line that goes begins with -
++a line that comes begins with +
+ three lines around each change, copied exactly, without line numbers in front
+
+Every line of a hunk has one mark in front of the text, blank lines too. The numbers after @@ are the first line and the count of \
+lines, old and new; when you do not know them, write just @@. Removed lines must be in the file as they are there. Each place in \
+the file is found by the lines of the hunk: give enough of them to make it unique. A new file has --- /dev/null and only lines with \
++; a deleted one +++ /dev/null and all its lines with -. To rename, begin with diff --git a/OLD b/NEW, rename from OLD, rename to NEW. \
+If the last line of a file has no line end, write \\ No newline at end of file below it.";
+
+#[cfg(test)]
+mod tests;

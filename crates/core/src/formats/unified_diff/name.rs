@@ -1,0 +1,291 @@
+//! File names in headers: quoted ones, time stamps behind them, prefixes before them, and which of two is meant.
+
+/// One side of a file header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Side {
+    /// The name as it stands there; `None` for `/dev/null`.
+    pub(super) name: Option<String>,
+    /// What stands behind the name says that there is no file on this side: the epoch as its time, or svn's word.
+    pub(super) absent: bool,
+}
+
+/// Prefixes that git puts before names: `a/ b/`, and its mnemonics for index, work tree, commit and object.
+const PREFIXES: [&str; 6] = ["a", "b", "i", "w", "c", "o"];
+
+/// Reads what stands behind `--- ` or `+++ `; the error says what is wrong with it.
+pub(super) fn side(text: &str) -> Result<Side, &'static str> {
+    let (name, rest) = match text.strip_prefix('"').map(|_| unquoted(text)) {
+        Some(quoted) => quoted?,
+        None => {
+            let (name, rest) = unstamped(text);
+            (name.trim_end().to_owned(), rest)
+        }
+    };
+    check(&name)?;
+    let absent = is_epoch(rest.trim()) || rest.trim() == "(nonexistent)";
+    let name = (name != "/dev/null").then_some(name);
+    Ok(Side { name, absent })
+}
+
+/// Names that no file can have.
+pub(super) fn check(name: &str) -> Result<(), &'static str> {
+    match name {
+        "" => Err("the file name is empty"),
+        _ if name.contains('\0') => Err("the file name holds a NUL"),
+        _ => Ok(()),
+    }
+}
+
+/// A name and what stands behind it: a TAB ends it, or a time stamp or revision does.
+fn unstamped(text: &str) -> (&str, &str) {
+    if let Some(parts) = text.split_once('\t') {
+        return parts;
+    }
+    let text = text.trim_end();
+    for word in [" (revision ", " (working copy)", " (nonexistent)"] {
+        if let Some(at) = text.rfind(word).filter(|&at| at > 0 && text.ends_with(')')) {
+            return text.split_at(at);
+        }
+    }
+    // A date and a time at least; the zone and a fraction may be there.
+    let mut starts = text.match_indices(' ').map(|(at, _)| at).rev().take(5);
+    let stamp = |at: &usize| *at > 0 && (is_date(text[at + 1..].trim()) || is_long_date(text[at + 1..].trim()));
+    starts.find(stamp).map_or((text, ""), |at| text.split_at(at))
+}
+
+/// `2024-01-31 12:00:00.000 +0100`
+fn is_date(text: &str) -> bool {
+    let mut words = text.split(' ').filter(|word| !word.is_empty());
+    let date = words.next().is_some_and(|word| shaped(word, "0000-00-00"));
+    let time = words.next().is_some_and(|word| shaped(word.split('.').next().unwrap_or(word), "00:00:00"));
+    let zone = words.next().is_none_or(|word| shaped(word, "+0000") || shaped(word, "-0000") || word == "UTC");
+    date && time && zone && words.next().is_none()
+}
+
+/// `Wed Jan 31 12:00:00 2024`
+fn is_long_date(text: &str) -> bool {
+    let words: Vec<&str> = text.split(' ').filter(|word| !word.is_empty()).take(7).collect();
+    let days = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+    let [day, _, _, time, rest @ ..] = &*words else { return false };
+    let year = rest.last().is_some_and(|year| shaped(year, "0000"));
+    days.contains(day) && shaped(time, "00:00:00") && year && rest.len() <= 2
+}
+
+/// True when the text has digits where the pattern has `0`, and else the same characters.
+fn shaped(text: &str, pattern: &str) -> bool {
+    let same = |(ch, like): (u8, u8)| if like == b'0' { ch.is_ascii_digit() } else { ch == like };
+    text.len() == pattern.len() && text.bytes().zip(pattern.bytes()).all(same)
+}
+
+/// The beginning of 1970, in whatever zone: diff writes it for a file that is not there.
+fn is_epoch(stamp: &str) -> bool {
+    let mut words = stamp.split(' ').filter(|word| !word.is_empty());
+    let (Some(date), Some(time)) = (words.next(), words.next()) else { return false };
+    let zone = words.next().unwrap_or("+0000");
+    let Some((hours, rest)) = time.split_once(':') else { return false };
+    let Ok(hours) = hours.parse::<i32>() else { return false };
+    let rest: String = rest.chars().filter(|ch| !"0:.".contains(*ch)).collect();
+    let days = match date {
+        "1970-01-01" => 0,
+        "1969-12-31" => -24,
+        _ => return false,
+    };
+    let offset = zone.get(..3).and_then(|hours| hours.parse::<i32>().ok()).unwrap_or(0);
+    // Zones of half hours show in the minutes; diff writes them, nobody's files were changed then.
+    rest.chars().all(|ch| ch == '3') && days + hours == offset
+}
+
+/// Reads a name in C quotes; the rest is what stands behind the closing one.
+pub(super) fn unquoted(text: &str) -> Result<(String, &str), &'static str> {
+    let open = "the quoted file name does not end";
+    let mut bytes = Vec::new();
+    let mut rest = text.strip_prefix('"').ok_or(open)?.as_bytes();
+    loop {
+        let (&byte, tail) = rest.split_first().ok_or(open)?;
+        rest = tail;
+        match byte {
+            b'"' => break,
+            b'\\' => {
+                let (&sign, tail) = rest.split_first().ok_or(open)?;
+                let (value, used) = escape(sign, rest).ok_or("the quoted file name has an unknown escape")?;
+                bytes.push(value);
+                rest = if used == 1 { tail } else { &rest[used..] };
+            }
+            _ => bytes.push(byte),
+        }
+    }
+    let name = String::from_utf8(bytes).map_err(|_| "the file name is not UTF-8")?;
+    Ok((name, &text[text.len() - rest.len()..]))
+}
+
+/// The byte that an escape stands for, and the length of the escape without its backslash.
+fn escape(sign: u8, text: &[u8]) -> Option<(u8, usize)> {
+    let simple = |byte| Some((byte, 1));
+    match sign {
+        b'a' => simple(7),
+        b'b' => simple(8),
+        b't' => simple(b'\t'),
+        b'n' => simple(b'\n'),
+        b'v' => simple(11),
+        b'f' => simple(12),
+        b'r' => simple(b'\r'),
+        b'"' | b'\\' => simple(sign),
+        b'0'..=b'3' => {
+            let digits = text.get(..3)?;
+            digits.iter().try_fold(0_u8, |value, &digit| {
+                (b'0'..=b'7').contains(&digit).then(|| value * 8 + (digit - b'0'))
+            }).map(|value| (value, 3))
+        }
+        _ => None,
+    }
+}
+
+/// The two names behind `diff --git `; `None` where blanks leave it open.
+pub(super) fn git_pair(text: &str) -> Option<(String, String)> {
+    let text = text.trim_end();
+    if text.starts_with('"') {
+        let (old, rest) = unquoted(text).ok()?;
+        let rest = rest.strip_prefix(' ')?;
+        let new = if rest.starts_with('"') { unquoted(rest).ok()?.0 } else { rest.to_owned() };
+        return Some((old, new));
+    }
+    if let Some((old, new)) = text.split_once(" \"") {
+        let new = &text[text.len() - new.len() - 1..];
+        return Some((old.to_owned(), unquoted(new).ok()?.0));
+    }
+    // `a/NAME b/NAME`: both halves are of one length, whatever blanks the name holds.
+    let (old, new) = (text.get(..text.len() / 2)?, text.get(text.len() / 2 + 1..)?);
+    let is_pair = text.len() % 2 == 1 && text.as_bytes().get(text.len() / 2) == Some(&b' ');
+    if is_pair && (old == new || bare(old).is_some() && bare(old) == bare(new)) {
+        return Some((old.to_owned(), new.to_owned()));
+    }
+    let (old, new) = text.split_once(' ')?;
+    (!new.contains(' ')).then(|| (old.to_owned(), new.to_owned()))
+}
+
+/// The name without git's prefix, if it has one.
+pub(super) fn bare(name: &str) -> Option<&str> {
+    name.split_once('/').filter(|(head, rest)| PREFIXES.contains(head) && !rest.is_empty()).map(|(_, rest)| rest)
+}
+
+/// The name without its first `count` folders; runs of slashes count once.
+pub(super) fn without_folders(name: &str, count: usize) -> Option<&str> {
+    let mut rest = name;
+    for _ in 0..count {
+        rest = rest.split_once('/')?.1.trim_start_matches('/');
+    }
+    (!rest.is_empty()).then_some(rest)
+}
+
+/// Which file two names mean, best first: the new one without its prefix, the old one, then both as they stand.
+pub(super) fn candidates(old: Option<&str>, new: Option<&str>) -> Vec<String> {
+    let mut out: Vec<&str> = Vec::new();
+    match (old, new) {
+        (Some(old), Some(new)) => {
+            let both = (bare(old), bare(new));
+            // `a/x` twice is a folder called `a`, until nothing is found there.
+            let folder = both.0.is_some() && both.1.is_some() && old.as_bytes().first() == new.as_bytes().first();
+            if folder {
+                out.extend([new, old]);
+            }
+            out.extend([both.1.unwrap_or(new), both.0.unwrap_or(old), new, old]);
+            if let (Some((old_top, old)), Some((new_top, new))) = (old.split_once('/'), new.split_once('/')) {
+                out.extend((old == new && old_top != new_top).then_some(new));
+            }
+        }
+        (Some(one), None) | (None, Some(one)) => out.extend([bare(one).unwrap_or(one), one]),
+        (None, None) => {}
+    }
+    let mut seen: Vec<String> = Vec::new();
+    for name in out {
+        if !seen.iter().any(|known| known == name) {
+            seen.push(name.to_owned());
+        }
+    }
+    seen
+}
+
+/// True when two lines that look like a file header name one file: `--- a/x`, `+++ b/x`, or `/dev/null` on one side.
+pub(super) fn agree(old: &str, new: &str) -> bool {
+    let (Ok(old), Ok(new)) = (side(old), side(new)) else { return false };
+    match (old.name, new.name) {
+        (Some(old), Some(new)) if old == new => !old.contains(' ') && old.contains(['/', '.']),
+        (Some(old), Some(new)) => bare(&old).is_some() && bare(&old) == bare(&new),
+        (None, None) => false,
+        (Some(one), None) | (None, Some(one)) => !one.contains(' '),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Side, agree, candidates, git_pair, side, without_folders};
+
+    fn name(text: &str) -> String {
+        side(text).unwrap().name.unwrap()
+    }
+
+    #[test]
+    fn names_end_before_stamps() {
+        for (text, expected) in [
+            ("a/x.py", "a/x.py"),
+            ("a/x.py\t2024-01-31 12:00:00.000000000 +0100", "a/x.py"),
+            ("a/x.py 2024-01-31 12:00:00.000000000 +0100", "a/x.py"),
+            ("a/x.py   2024-01-31 12:00:00", "a/x.py"),
+            ("a/x.py Wed Jan 31 12:00:00 2024", "a/x.py"),
+            ("a/x.py Thu Jan  1 12:00:00 UTC 2024", "a/x.py"),
+            ("x.py\t(revision 12)", "x.py"),
+            ("x.py (working copy)", "x.py"),
+            ("a/my file.txt", "a/my file.txt"),
+            ("a/my file.txt\t", "a/my file.txt"),
+            ("a/report 2024-01-31", "a/report 2024-01-31"),
+            ("\"a/caf\\303\\251 \\\"q\\\".txt\"", "a/café \"q\".txt"),
+            ("\"a/tab\\there\"\t2024-01-31", "a/tab\there"),
+        ] {
+            assert_eq!(name(text), expected, "{text}");
+        }
+        assert_eq!(side("/dev/null\t1970-01-01"), Ok(Side { name: None, absent: false }));
+        for bad in ["", "\"open", "\"\\9\"", "\"\\377\"", "a\0b", "\"a\\000b\""] {
+            assert!(side(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_epoch_means_absent() {
+        for stamp in ["1970-01-01 00:00:00.000000000 +0000", "1970-01-01 01:00:00 +0100", "1969-12-31 19:00:00 -0500"] {
+            assert!(side(&format!("x\t{stamp}")).unwrap().absent, "{stamp}");
+        }
+        for stamp in ["1970-01-01 00:00:01 +0000", "1970-01-01 05:00:00 +0100", "2024-01-01 00:00:00 +0000", "(revision 1)"] {
+            assert!(!side(&format!("x\t{stamp}")).unwrap().absent, "{stamp}");
+        }
+        assert!(side("x\t(nonexistent)").unwrap().absent);
+    }
+
+    #[test]
+    fn pairs_of_git() {
+        let pair = |text| git_pair(text).map(|(old, new)| format!("{old}|{new}"));
+        assert_eq!(pair("a/x y b/x y").as_deref(), Some("a/x y|b/x y"));
+        assert_eq!(pair("x x").as_deref(), Some("x|x"));
+        assert_eq!(pair("a/x b/yy").as_deref(), Some("a/x|b/yy"));
+        assert_eq!(pair("\"a/\\303\\251\" b/e").as_deref(), Some("a/é|b/e"));
+        assert_eq!(pair("a/e \"b/\\303\\251\"").as_deref(), Some("a/e|b/é"));
+        assert_eq!(pair("a/x y b/z"), None);
+    }
+
+    #[test]
+    fn which_file_is_meant() {
+        let of = |old, new| candidates(old, new).join(" ");
+        assert_eq!(of(Some("a/x"), Some("b/x")), "x b/x a/x");
+        assert_eq!(of(Some("i/x"), Some("w/x")), "x w/x i/x");
+        assert_eq!(of(Some("x"), Some("b/x")), "x b/x");
+        assert_eq!(of(Some("a/x"), Some("x")), "x a/x");
+        assert_eq!(of(Some("a/x"), Some("b/y")), "y x b/y a/x");
+        assert_eq!(of(Some("a/x"), Some("a/x")), "a/x x");
+        assert_eq!(of(Some("old/x"), Some("new/x")), "new/x old/x x");
+        assert_eq!(of(None, Some("b/x")), "x b/x");
+        assert_eq!(of(Some("src/x"), None), "src/x");
+        assert_eq!(without_folders("a//b/c", 1), Some("b/c"));
+        assert_eq!(without_folders("a/b", 2), None);
+        assert!(agree("a/x", "b/x") && agree("/dev/null", "b/x") && agree("x.py", "x.py"));
+        assert!(!agree("old", "new") && !agree("the end", "the end") && !agree("a/x", "b/y"));
+    }
+}

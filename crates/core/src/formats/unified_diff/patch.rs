@@ -1,0 +1,391 @@
+//! One file of a patch: what its headers say, and the request that comes of it.
+
+use super::body::Numbered;
+use super::name::{self, Side};
+use super::slips::{Slip, Slips, broken};
+use crate::binary::apply_binary;
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::formats::stream::{Action, Manner};
+use crate::op::{Ask, BinaryChange, BinaryHow, FileMode, FileRequest, Hunk, HunkLine, LineKind, NewFile, Op, Order};
+use std::mem::swap;
+
+/// A symbolic link, a submodule, and the bits that tell the kind of file.
+const LINK: u32 = 0o120_000;
+const SUBMODULE: u32 = 0o160_000;
+const KIND: u32 = 0o170_000;
+
+/// The id of no content, by SHA-1 and by SHA-256.
+const EMPTY: [&str; 2] = [
+    "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+    "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+];
+
+/// What stands in a patch about one file; pairs are the old and the new side.
+#[derive(Debug, Default)]
+pub(super) struct FilePatch {
+    /// 1-based line on which it begins, and the last of its headers.
+    pub(super) lines: (usize, usize),
+    /// It begins with `diff --git`.
+    pub(super) git: bool,
+    /// The names behind `diff --git`.
+    pub(super) pair: (Option<String>, Option<String>),
+    /// Behind `---` and `+++`.
+    pub(super) sides: (Option<Side>, Option<Side>),
+    /// Behind svn's `Index:`, or given by the caller.
+    pub(super) known: Option<String>,
+    /// `rename from` and `rename to`.
+    pub(super) rename: (Option<String>, Option<String>),
+    /// `copy from` and `copy to`.
+    pub(super) copy: (Option<String>, Option<String>),
+    /// `old mode` and `new mode`; also those of deleted and new files.
+    pub(super) modes: (Option<u32>, Option<u32>),
+    /// The mode that the `index` line gives to both.
+    pub(super) kept_mode: Option<u32>,
+    /// `deleted file mode`, `new file mode`: the side that is there alone.
+    pub(super) deleted: bool,
+    /// See `deleted`.
+    pub(super) created: bool,
+    /// Object ids.
+    pub(super) ids: (Option<String>, Option<String>),
+    /// In order.
+    pub(super) hunks: Vec<Numbered>,
+    /// Forward and backward.
+    pub(super) binary: Option<(BinaryHow, Option<BinaryHow>)>,
+    /// [`Event::File`](crate::formats::stream::Event::File) was told.
+    pub(super) told: bool,
+}
+
+/// Which file is meant.
+struct Names {
+    path: String,
+    also: Vec<String>,
+}
+
+impl FilePatch {
+    /// Begins at this line.
+    pub(super) fn at(line: usize) -> FilePatch {
+        FilePatch { lines: (line, line), ..FilePatch::default() }
+    }
+
+    /// True when it has been given names by `---` and `+++`, or more.
+    pub(super) fn is_named(&self) -> bool {
+        self.sides.0.is_some() || self.sides.1.is_some() || self.known.is_some()
+    }
+
+    /// True when nothing at all is asked.
+    pub(super) fn is_void(&self) -> bool {
+        !self.git && !self.is_named()
+    }
+
+    /// Path and action, for those who watch.
+    pub(super) fn heading(&self, manner: &Manner) -> Result<(String, Action)> {
+        let action = match (&self.rename, self.creates(), self.deletes()) {
+            ((Some(from), Some(to)), ..) => {
+                let (from, to) = self.pair_of(from, to, manner)?;
+                return Ok((from, Action::Move { to }));
+            }
+            (_, true, _) => Action::Add,
+            (_, _, true) => Action::Delete,
+            _ => Action::Update,
+        };
+        Ok((self.names(manner.strip)?.path, action))
+    }
+
+    fn broken(&self, what: &str) -> Error {
+        broken(self.lines.0, what)
+    }
+
+    /// The requests that come of it, the other way round if the caller says so.
+    pub(super) fn requests(mut self, manner: &Manner, slips: &mut Slips) -> Result<Vec<FileRequest>> {
+        if manner.reverse {
+            self.turn()?;
+        }
+        let links = [self.modes.0, self.modes.1, self.kept_mode].map(|mode| mode.map(|mode| mode & KIND));
+        if links.contains(&Some(SUBMODULE)) {
+            return Err(self.broken("this is a change of a submodule, which is no file.").next("Leave it out."));
+        }
+        let mode = self.modes.1.filter(|mode| mode & KIND != LINK).map(permission);
+        if let Some(change) = self.binary.take() {
+            return self.bytes(change, mode, manner);
+        }
+        let moved = match (self.rename.clone(), self.copy.clone()) {
+            ((Some(from), Some(to)), _) => Some((from, to, true)),
+            (_, (Some(from), Some(to))) => Some((from, to, false)),
+            _ => None,
+        };
+        if let Some((from, to, moves)) = moved {
+            let (from, to) = self.pair_of(&from, &to, manner)?;
+            if links.contains(&Some(LINK)) && !self.hunks.is_empty() {
+                return Err(self.broken("a link cannot get another name and another target at once."));
+            }
+            let ops = self.ops(false, slips)?;
+            let ask = if moves { Ask::Move { to, ops } } else { Ask::Copy { to, ops } };
+            return Ok(vec![FileRequest { mode, ..FileRequest::new(from, ask) }]);
+        }
+        let Names { path, also } = self.names(manner.strip)?;
+        // git leaves `---` and `+++` away where there is no hunk.
+        if self.hunks.is_empty() && self.is_named() && mode.is_none() {
+            return Err(self.broken("the file is named, but no hunk follows that says what to change in it."));
+        }
+        if self.creates() {
+            let made = self.created_file()?;
+            // The permission of a new file is the usual one unless the patch says more.
+            let mode = mode.filter(|mode| *mode == FileMode::Executable);
+            return Ok(vec![FileRequest { mode, ..FileRequest::new(path, Ask::Create(made)) }]);
+        }
+        if self.deletes() {
+            let text = self.deleted_text(slips)?;
+            return Ok(vec![FileRequest { also, ..FileRequest::new(path, Ask::Delete { text }) }]);
+        }
+        match (links.contains(&Some(LINK)), self.hunks.is_empty()) {
+            (true, false) if self.modes.0.is_none() => {
+                slips.add(Slip::Link, self.lines.0);
+                let made = self.created_file()?;
+                let gone = FileRequest { also, ..FileRequest::new(path.clone(), Ask::Delete { text: None }) };
+                Ok(vec![gone, FileRequest::new(path, Ask::Create(made))])
+            }
+            (true, _) => Err(self.broken("a file cannot become a link, or a link a file, in place.").next(
+                "Delete the one and create the other: two parts of the patch, with `deleted file mode` and `new file mode`.",
+            )),
+            (false, true) if mode.is_none() => {
+                Err(self.broken("the header names a file, but nothing follows that says what to change in it."))
+            }
+            (false, _) => {
+                let ask = Ask::Edit { ops: self.ops(mode.is_none(), slips)?, order: Order::AsNeeded };
+                Ok(vec![FileRequest { also, mode, ..FileRequest::new(path, ask) }])
+            }
+        }
+    }
+
+    /// The other way round.
+    fn turn(&mut self) -> Result<()> {
+        if self.copy.0.is_some() {
+            return Err(self
+                .broken("a copy cannot be turned round: the patch does not say what to delete.")
+                .next("Delete the copy by its own patch."));
+        }
+        swap(&mut self.pair.0, &mut self.pair.1);
+        swap(&mut self.sides.0, &mut self.sides.1);
+        swap(&mut self.rename.0, &mut self.rename.1);
+        swap(&mut self.modes.0, &mut self.modes.1);
+        swap(&mut self.ids.0, &mut self.ids.1);
+        swap(&mut self.created, &mut self.deleted);
+        for Numbered { hunk, new_first } in &mut self.hunks {
+            let old_first = hunk.first;
+            let back = std::mem::take(hunk).reversed();
+            *hunk = Hunk { first: new_first.or(back.first), ..back };
+            *new_first = old_first;
+        }
+        if let Some((_, back)) = self.binary.take() {
+            let what = "the binary patch holds no way back: it has only its forward part.";
+            let back = back.ok_or_else(|| self.broken(what).next("Make it with git diff --binary."))?;
+            self.binary = Some((back, None));
+        }
+        Ok(())
+    }
+
+    fn creates(&self) -> bool {
+        let absent = |side: &Side| side.name.is_none() || side.absent && self.is_bare(LineKind::Removed);
+        self.created || self.sides.0.as_ref().is_some_and(absent)
+    }
+
+    fn deletes(&self) -> bool {
+        let absent = |side: &Side| side.name.is_none() || side.absent && self.is_bare(LineKind::Added);
+        self.deleted || self.sides.1.as_ref().is_some_and(absent)
+    }
+
+    /// There are no lines of this kind, nor any that stay.
+    fn is_bare(&self, of: LineKind) -> bool {
+        let lines = self.hunks.iter().flat_map(|it| &it.hunk.lines);
+        lines.into_iter().all(|line| line.kind != of && matches!(line.kind, LineKind::Added | LineKind::Removed))
+    }
+
+    fn names(&self, strip: Option<usize>) -> Result<Names> {
+        let name = |side: &Option<Side>, pair: &Option<String>| match side {
+            Some(side) => side.name.clone(),
+            None => pair.clone(),
+        };
+        let old = if self.creates() { None } else { name(&self.sides.0, &self.pair.0) };
+        let new = if self.deletes() { None } else { name(&self.sides.1, &self.pair.1) };
+        // A creation is named by its new side, a deletion by its old one, whatever the other says.
+        let (old, new) = match (old, new) {
+            (None, None) => match &self.known {
+                Some(known) => return Ok(Names { path: known.clone(), also: Vec::new() }),
+                None => return Err(self.broken("nothing says which file this is about.")),
+            },
+            pair => pair,
+        };
+        let mut all = match strip {
+            None => name::candidates(old.as_deref(), new.as_deref()),
+            Some(count) => {
+                let mut all: Vec<String> = Vec::new();
+                for full in [new, old].into_iter().flatten() {
+                    let rest = self.without(&full, count)?;
+                    if !all.contains(&rest) {
+                        all.push(rest);
+                    }
+                }
+                all
+            }
+        };
+        let path = all.remove(0);
+        Ok(Names { path, also: all })
+    }
+
+    fn without(&self, full: &str, count: usize) -> Result<String> {
+        let what = || format!("`{full}` has fewer than {count} leading folders to take off.");
+        let rest = name::without_folders(full, count);
+        rest.map(str::to_owned).ok_or_else(|| self.broken(&what()).next("Use a smaller -p."))
+    }
+
+    /// Both names of a rename or copy. git writes them without the prefixes that the other headers have.
+    fn pair_of(&self, from: &str, to: &str, manner: &Manner) -> Result<(String, String)> {
+        if let Some(count) = manner.strip {
+            let count = count.saturating_sub(1);
+            return Ok((self.without(from, count)?, self.without(to, count)?));
+        }
+        let prefixed = self.pair.0.as_deref() == Some(from) && self.pair.1.as_deref() == Some(to);
+        let bare = |name: &str| name::bare(name).filter(|_| prefixed).unwrap_or(name).to_owned();
+        let differ = from.as_bytes().first() != to.as_bytes().first();
+        Ok(if differ { (bare(from), bare(to)) } else { (from.to_owned(), to.to_owned()) })
+    }
+
+    /// The hunks as operations, those apart that change nothing.
+    ///
+    /// Errors: [`Code::EditNoChange`] when none is left of some, if `needed`.
+    fn ops(&mut self, needed: bool, slips: &mut Slips) -> Result<Vec<Op>> {
+        let hunks = std::mem::take(&mut self.hunks);
+        let mut idle = Vec::new();
+        let mut ops = Vec::with_capacity(hunks.len());
+        for Numbered { hunk, .. } in hunks {
+            if hunk.open.0 == hunk.open.1 && is_idle(&hunk.lines) {
+                idle.push(hunk.said_at);
+            } else {
+                ops.push(hunk.into_op());
+            }
+        }
+        match idle.first() {
+            Some(line) if ops.is_empty() && needed => {
+                let what = format!("Line {line} of the request: the hunk changes nothing: its old and new lines are the same.");
+                Err(Error::new(Code::EditNoChange, what)
+                    .next("Mark what goes away with - and what comes with +, or leave the file out.")
+                    .fact("line", *line))
+            }
+            _ => {
+                idle.iter().for_each(|line| slips.add(Slip::NoChange, *line));
+                Ok(ops)
+            }
+        }
+    }
+
+    /// What the hunks of a new file hold; also the target of a link.
+    fn created_file(&self) -> Result<NewFile> {
+        let is_link = self.modes.1.or(self.kept_mode).is_some_and(|mode| mode & KIND == LINK);
+        let target = is_link && !self.creates();
+        let mut text = String::new();
+        let mut open = false;
+        for Numbered { hunk, .. } in &self.hunks {
+            let wrong = |line: &&HunkLine| match line.kind {
+                LineKind::Added => false,
+                // A blank line of the new text, its mark forgotten.
+                LineKind::Context => !line.text.is_empty(),
+                LineKind::Removed => !target,
+                LineKind::Bare => true,
+            };
+            if let Some(line) = hunk.lines.iter().find(wrong) {
+                let what = format!("the file is new, but `{}` in its hunk is no added line.", line.text);
+                return Err(broken(hunk.said_at, &what).next("Begin every line of a new file with +."));
+            }
+            text.push_str(&hunk.new_text());
+            open = hunk.open.1;
+        }
+        if self.hunks.is_empty() && self.ids.1.as_deref().is_some_and(|id| !is_empty_id(id)) {
+            return Err(self.broken("the new file has content, but no hunk holds it.").next("Send the whole patch."));
+        }
+        if open || is_link {
+            text.pop();
+        }
+        match is_link {
+            true if text.is_empty() || text.contains(['\n', '\0']) => {
+                Err(self.broken("the hunk of a symbolic link has one line, its target."))
+            }
+            true => Ok(NewFile::Link(text)),
+            false => Ok(NewFile::Text(text)),
+        }
+    }
+
+    /// All text of a deleted file, where the patch says it.
+    fn deleted_text(&self, slips: &mut Slips) -> Result<Option<String>> {
+        if self.modes.0.is_some_and(|mode| mode & KIND == LINK) {
+            slips.add(Slip::Link, self.lines.0);
+            return Ok(None);
+        }
+        if self.hunks.is_empty() {
+            return Ok(self.ids.0.as_deref().filter(|id| is_empty_id(id)).map(|_| String::new()));
+        }
+        let mut text = String::new();
+        let mut open = false;
+        for Numbered { hunk, .. } in &self.hunks {
+            let stays = |line: &&HunkLine| line.kind != LineKind::Removed && !line.text.is_empty();
+            if let Some(line) = hunk.lines.iter().find(stays) {
+                let what = format!("the file is deleted, but `{}` in its hunk is no removed line.", line.text);
+                return Err(broken(hunk.said_at, &what).next(
+                    "Begin every line with -, or leave the hunk out and keep the header; to empty the file, name it on both sides.",
+                ));
+            }
+            text.push_str(&hunk.old_text());
+            open = hunk.open.0;
+        }
+        if open {
+            text.pop();
+        }
+        Ok(Some(text))
+    }
+
+    /// A GIT binary patch.
+    fn bytes(
+        mut self,
+        (how, _): (BinaryHow, Option<BinaryHow>),
+        mode: Option<FileMode>,
+        manner: &Manner,
+    ) -> Result<Vec<FileRequest>> {
+        let id = |id: Option<String>| id.filter(|id| id.bytes().any(|digit| digit != b'0'));
+        let change = BinaryChange { before: id(self.ids.0.take()), after: id(self.ids.1.take()), how };
+        if let (Some(from), Some(to)) = self.rename.clone() {
+            let (from, to) = self.pair_of(&from, &to, manner)?;
+            let moved = FileRequest { mode, ..FileRequest::new(from, Ask::Move { to: to.clone(), ops: Vec::new() }) };
+            return Ok(vec![moved, FileRequest::new(to, Ask::Binary(change))]);
+        }
+        if let (Some(from), Some(to)) = self.copy.clone() {
+            let (from, to) = self.pair_of(&from, &to, manner)?;
+            let copied = FileRequest { mode, ..FileRequest::new(from, Ask::Copy { to: to.clone(), ops: Vec::new() }) };
+            return Ok(vec![copied, FileRequest::new(to, Ask::Binary(change))]);
+        }
+        let Names { path, also } = self.names(manner.strip)?;
+        let ask = if self.creates() {
+            let mode = mode.filter(|mode| *mode == FileMode::Executable);
+            let made = NewFile::Bytes(apply_binary(&[], &change)?);
+            return Ok(vec![FileRequest { mode, ..FileRequest::new(path, Ask::Create(made)) }]);
+        } else if self.deletes() {
+            Ask::Delete { text: None }
+        } else {
+            Ask::Binary(change)
+        };
+        Ok(vec![FileRequest { also, mode, ..FileRequest::new(path, ask) }])
+    }
+}
+
+/// True when the old and the new side are the same lines.
+fn is_idle(lines: &[HunkLine]) -> bool {
+    let side = |without: LineKind| lines.iter().filter(move |line| line.kind != without).map(|line| &line.text);
+    side(LineKind::Added).eq(side(LineKind::Removed))
+}
+
+fn is_empty_id(id: &str) -> bool {
+    id.len() >= 7 && EMPTY.iter().any(|empty| empty.starts_with(id))
+}
+
+fn permission(mode: u32) -> FileMode {
+    if mode & 0o100 == 0 { FileMode::Regular } else { FileMode::Executable }
+}

@@ -1,0 +1,106 @@
+//! Hunk headers: `@@ -l,c +l,c @@ section`, and everything that is written in their place.
+
+/// A hunk header.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Header {
+    /// The first line on the old and on the new side, where it is a number.
+    pub(super) first: (Option<usize>, Option<usize>),
+    /// How many lines of both sides it announces; `None`: it does not say.
+    pub(super) counts: Option<(usize, usize)>,
+    /// Both counts stand there in digits. A count left out means 1 to diff, and nothing to many a model.
+    pub(super) exact: bool,
+    /// A number is too large to be one.
+    pub(super) overflow: bool,
+    /// What stands behind the second `@@`.
+    pub(super) section: Option<String>,
+}
+
+/// True for a line that begins a hunk.
+pub(super) fn is_header(line: &str) -> bool {
+    line.strip_prefix("@@").is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '-', '\t']))
+}
+
+/// True for a hunk of a combined diff, of several parents.
+pub(super) fn is_combined(line: &str) -> bool {
+    line.starts_with("@@@ ") || line.starts_with("@@@@")
+}
+
+/// Reads a hunk header.
+pub(super) fn read(line: &str) -> Option<Header> {
+    let rest = is_header(line).then(|| line.trim_start_matches('@').trim())?;
+    // Behind numbers the section begins, with or without a second `@@`.
+    let Some((old, tail)) = side(rest, '-') else { return Some(unnumbered(rest)) };
+    let (new, tail) = side(tail.trim_start(), '+').map_or((None, tail), |(new, tail)| (Some(new), tail));
+    let tail = tail.trim_start();
+    let section = tail.strip_prefix("@@").unwrap_or(tail).trim();
+    let section = (!section.is_empty()).then(|| section.to_owned());
+    let mut header = Header { first: (old.first, new.and_then(|new| new.first)), section, ..Header::default() };
+    let Some(new) = new else { return Some(header) };
+    header.overflow = old.overflow || new.overflow;
+    if !header.overflow {
+        header.counts = Some((old.count.unwrap_or(1), new.count.unwrap_or(1)));
+        header.exact = old.count.is_some() || new.count.is_some();
+    }
+    Some(header)
+}
+
+/// `@@`, `@@ @@`, `@@ ... @@`, `@@ -,+ @@ section`, `@@ section`.
+fn unnumbered(rest: &str) -> Header {
+    let section = rest.split_once("@@").map_or(rest, |(_, section)| section).trim();
+    let says = section.chars().any(char::is_alphanumeric) && !section.starts_with(['-', '+', '.']);
+    Header { section: says.then(|| section.to_owned()), ..Header::default() }
+}
+
+#[derive(Clone, Copy)]
+struct Numbers {
+    first: Option<usize>,
+    count: Option<usize>,
+    overflow: bool,
+}
+
+/// `-l,c` or `-l`, and what follows it.
+fn side(text: &str, sign: char) -> Option<(Numbers, &str)> {
+    let (first, rest) = number(text.strip_prefix(sign)?)?;
+    let (count, rest) = match rest.strip_prefix(',').and_then(number) {
+        Some((count, rest)) => (Some(count), rest),
+        None => (None, rest),
+    };
+    let overflow = first.is_none() || count == Some(None);
+    Some((Numbers { first, count: count.flatten(), overflow }, rest))
+}
+
+/// Digits and what follows them; the number is `None` when it is beyond every file.
+fn number(text: &str) -> Option<(Option<usize>, &str)> {
+    let rest = text.trim_start_matches(|ch: char| ch.is_ascii_digit());
+    let digits = &text[..text.len() - rest.len()];
+    (!digits.is_empty()).then(|| (digits.parse::<usize>().ok().filter(|&value| value < 1 << 40), rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_combined, is_header, read};
+
+    #[test]
+    fn numbers_counts_and_sections() {
+        let all = |line: &str| {
+            let it = read(line).unwrap();
+            (it.first, it.counts, it.exact, it.section.unwrap_or_default())
+        };
+        let text = str::to_owned;
+        assert_eq!(all("@@ -34,6 +35,7 @@ class A:"), ((Some(34), Some(35)), Some((6, 7)), true, text("class A:")));
+        assert_eq!(all("@@ -3 +3 @@"), ((Some(3), Some(3)), Some((1, 1)), false, text("")));
+        assert_eq!(all("@@ -3 +3,2 @@"), ((Some(3), Some(3)), Some((1, 2)), true, text("")));
+        assert_eq!(all("@@ -10,0 +11,2 @@"), ((Some(10), Some(11)), Some((0, 2)), true, text("")));
+        assert_eq!(all("@@ -1,2 +1,2"), ((Some(1), Some(1)), Some((2, 2)), true, text("")));
+        assert_eq!(all("@@-1,2 +1,2@@ f"), ((Some(1), Some(1)), Some((2, 2)), true, text("f")));
+        assert_eq!(all("@@ -7,2 @@"), ((Some(7), None), None, false, text("")));
+        for line in ["@@", "@@ @@", "@@ ... @@", "@@ -... +... @@", "@@ -,+ @@", "@@ -X,Y +X,Y @@"] {
+            assert_eq!(all(line), ((None, None), None, false, text("")), "{line}");
+        }
+        assert_eq!(all("@@ ... @@ def f():").3, "def f():");
+        assert_eq!(all("@@ def f():").3, "def f():");
+        let huge = read("@@ -99999999999999999999999,3 +1,3 @@").unwrap();
+        assert!(huge.overflow && huge.counts.is_none() && huge.first.0.is_none());
+        assert!(is_combined("@@@ -1,2 -1,2 +1,3 @@@") && !is_header("@@@ -1 -1 +1 @@@") && !is_header("@@foo"));
+    }
+}

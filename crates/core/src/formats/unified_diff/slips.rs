@@ -1,0 +1,88 @@
+//! What was forgiven, told once per kind.
+
+use crate::code::Code;
+use crate::error::Error;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// A kind of slip that is mended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Slip {
+    /// The patch was indented as a whole.
+    Indent,
+    /// There was no hunk header at all.
+    NoHeader,
+    /// The hunk header had no numbers.
+    NoNumbers,
+    /// Its numbers are too large.
+    Overflow,
+    /// Its counts are not those of its lines.
+    Counts,
+    /// Blank lines without their mark.
+    Blank,
+    /// Other lines without their mark.
+    Bare,
+    /// Lines with a mark that were taken for prose.
+    Prose,
+    /// The hunk changes nothing.
+    NoChange,
+    /// `Only in …`.
+    OnlyIn,
+    /// The target of a deleted link was not compared.
+    Link,
+}
+
+impl Slip {
+    fn text(self) -> &'static str {
+        match self {
+            Slip::Indent => "The patch was indented; the indentation was taken off",
+            Slip::NoHeader => "Hunks without an @@ line were read",
+            Slip::NoNumbers => "Hunk headers without line numbers were read",
+            Slip::Overflow => "Line numbers too large for any file were ignored",
+            Slip::Counts => "Line counts of hunks were wrong; the hunks were read by their lines",
+            Slip::Blank => "Blank lines without a mark were read as blank context",
+            Slip::Bare => "Lines without a mark were read as context that lost its space",
+            Slip::Prose => "Lines behind a complete hunk were read as prose, not as part of it",
+            Slip::NoChange => "Hunks that change nothing were left out",
+            Slip::OnlyIn => "`Only in …` names a file without its content; nothing was done for it",
+            Slip::Link => "A symbolic link is removed without a look at its target",
+        }
+    }
+}
+
+/// All slips of a text.
+#[derive(Debug, Default)]
+pub(super) struct Slips(BTreeMap<Slip, Vec<usize>>);
+
+impl Slips {
+    /// Notes a slip at a 1-based line of the request.
+    pub(super) fn add(&mut self, slip: Slip, line: usize) {
+        self.0.entry(slip).or_default().push(line);
+    }
+
+    /// One note per kind.
+    pub(super) fn notes(&self) -> Vec<String> {
+        self.0.iter().map(|(slip, lines)| format!("{} ({}).", slip.text(), list(lines))).collect()
+    }
+}
+
+fn list(lines: &[usize]) -> String {
+    const SHOWN: usize = 5;
+    let mut out = if lines.len() == 1 { "line " } else { "lines " }.to_owned();
+    for (index, line) in lines.iter().take(SHOWN).enumerate() {
+        // Writing to a String cannot fail.
+        let _ = write!(out, "{}{line}", if index == 0 { "" } else { ", " });
+    }
+    if lines.len() > SHOWN {
+        let _ = write!(out, " and {} more", lines.len() - SHOWN);
+    }
+    out
+}
+
+/// The error for a line of the request.
+pub(super) fn broken(line: usize, what: &str) -> Error {
+    Error::new(Code::EditUnparsable, format!("Line {line} of the request: {what}")).next(SHAPE).fact("line", line)
+}
+
+const SHAPE: &str = "Write for each file --- a/PATH, +++ b/PATH, then hunks: a line @@ -LINE,COUNT +LINE,COUNT @@, and below it the \
+lines with one mark each: a space (stays), - (goes) or + (comes). /dev/null in place of a path creates or deletes the file.";

@@ -1,0 +1,531 @@
+use super::UnifiedDiff;
+use crate::binary::apply_binary;
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::formats::stream::{self, Action, Event, Manner};
+use crate::formats::{Format, Input};
+use crate::op::{Ask, BinaryHow, FileMode, FileRequest, Hunk, HunkLine, LineKind, Locator, NewFile, Op, Request};
+use proptest::prelude::*;
+use serde_json::Value;
+
+fn read(text: &str) -> Result<Request> {
+    UnifiedDiff.parse(Input::Text(text.to_owned()))
+}
+
+fn read_in(manner: &Manner, text: &str) -> Result<Request> {
+    stream::read(UnifiedDiff.machine(manner).unwrap(), text)
+}
+
+fn good(text: &str) -> Request {
+    read(text).unwrap_or_else(|error| panic!("{text}\n{error}"))
+}
+
+fn bad(text: &str) -> Error {
+    match read(text) {
+        Err(error) => error,
+        Ok(request) => panic!("{text}\n{request:?}"),
+    }
+}
+
+fn unparsable(text: &str, part: &str) {
+    let error = bad(text);
+    assert_eq!(error.code(), Code::EditUnparsable, "{error}");
+    assert!(error.to_string().contains(part), "{error}");
+}
+
+fn hunk(op: &Op) -> &Hunk {
+    let Locator::Hunk(hunk) = &op.at else { panic!("{op:?}") };
+    assert_eq!(op.text, hunk.new_text());
+    hunk
+}
+
+fn hunks(file: &FileRequest) -> Vec<&Hunk> {
+    match &file.ask {
+        Ask::Edit { ops, .. } | Ask::Move { ops, .. } | Ask::Copy { ops, .. } => ops.iter().map(hunk).collect(),
+        ask => panic!("{ask:?}"),
+    }
+}
+
+/// The lines of a hunk with their marks; `?` for those that have none.
+fn marked(hunk: &Hunk) -> String {
+    let mark = |line: &HunkLine| match line.kind {
+        LineKind::Context => ' ',
+        LineKind::Removed => '-',
+        LineKind::Added => '+',
+        LineKind::Bare => '?',
+    };
+    hunk.lines.iter().map(|line| format!("{}{}\n", mark(line), line.text)).collect()
+}
+
+/// Every file: path, its other names, and its hunks.
+fn shape(text: &str) -> String {
+    let file = |file: &FileRequest| {
+        let head = [&[file.path.clone()], &*file.also].concat().join(" ");
+        let lines: Vec<String> = hunks(file).into_iter().map(marked).collect();
+        format!("{head}\n{}", lines.join("@\n"))
+    };
+    good(text).files.iter().map(file).collect::<Vec<_>>().join("")
+}
+
+const HEAD: &str = "--- a/x\n+++ b/x\n";
+
+/// The only file's hunks, below the usual header.
+fn body(text: &str) -> String {
+    let shape = shape(&format!("{HEAD}{text}"));
+    shape.strip_prefix("x b/x a/x\n").unwrap_or_else(|| panic!("{shape}")).to_owned()
+}
+
+fn notes(text: &str) -> String {
+    good(text).notes.join(" ")
+}
+
+#[test]
+fn names_and_their_prefixes() {
+    let hunk = "@@ -1 +1 @@\n-a\n+b\n";
+    let lines = "-a\n+b\n";
+    for (head, names) in [
+        ("--- a/x\n+++ b/x\n", "x b/x a/x"),
+        ("--- x\n+++ x\n", "x"),
+        ("--- x\n+++ b/x\n", "x b/x"),
+        ("--- a/x\n+++ x\n", "x a/x"),
+        ("--- i/x\n+++ w/x\n", "x w/x i/x"),
+        ("--- c/x\n+++ o/x\n", "x o/x c/x"),
+        ("--- a/x\n+++ b/y\n", "y x b/y a/x"),
+        ("--- old/x\n+++ new/x\n", "new/x old/x x"),
+        ("--- a/x 2024-01-01 10:00:00\n+++ b/x 2024-01-01 10:00:00\n", "x b/x a/x"),
+        ("--- \"a/caf\\303\\251\"\n+++ \"b/caf\\303\\251\"\n", "café b/café a/café"),
+        ("--- a/my file\t\n+++ b/my file\t\n", "my file b/my file a/my file"),
+        ("diff --git a/x b/x\nindex 123abcd..456abcd 100644\n", "x b/x a/x"),
+        ("diff --git a/my file b/my file\n", "my file b/my file a/my file"),
+        ("diff -u a/x b/x\n--- a/x\n+++ b/x\n", "x b/x a/x"),
+        ("Index: x\n===================================================================\n--- x\t(revision 1)\n+++ x\t(working copy)\n", "x"),
+        ("Index: x\n=====\n", "x"),
+        ("--- a/x\n", "x a/x"),
+        ("+++ b/x\n", "x b/x"),
+    ] {
+        assert_eq!(shape(&format!("{head}{hunk}")), format!("{names}\n{lines}"), "{head}");
+    }
+    unparsable("--- a/x\0y\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", "NUL");
+    unparsable("--- \n+++ \n@@ -1 +1 @@\n-a\n+b\n", "empty");
+    unparsable("--- /dev/null\n+++ /dev/null\n@@ -1 +1 @@\n-a\n+b\n", "which file");
+    unparsable("--- \"a/\\377\"\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", "UTF-8");
+}
+
+#[test]
+fn folders_are_taken_off_as_told() {
+    let text = "--- a/one/x\n+++ b/one/x\n@@ -1 +1 @@\n-a\n+b\n";
+    let names = |strip| {
+        let manner = Manner { strip: Some(strip), ..Manner::default() };
+        read_in(&manner, text).map(|request| (request.files[0].path.clone(), request.files[0].also.join(" ")))
+    };
+    assert_eq!(names(0).unwrap(), ("b/one/x".to_owned(), "a/one/x".to_owned()));
+    assert_eq!(names(1).unwrap(), ("one/x".to_owned(), String::new()));
+    assert_eq!(names(2).unwrap(), ("x".to_owned(), String::new()));
+    assert!(names(3).unwrap_err().message().contains("leading folders"));
+}
+
+#[test]
+fn a_known_file_needs_no_header() {
+    let text = "@@ -1 +1 @@\n-a\n+b\n";
+    let manner = Manner { file: Some("src/x".to_owned()), ..Manner::default() };
+    assert_eq!(read_in(&manner, text).unwrap().files[0].path, "src/x");
+    for text in [text, "@@\n-a\n+b\n", "@@ ... @@\n-a\n+b\n"] {
+        unparsable(text, "which file");
+    }
+    unparsable("nothing here\n", "no unified diff");
+    unparsable("", "no unified diff");
+    unparsable("--- a/x\n+++ b/x\n", "no hunk follows");
+    unparsable("diff --git a/x b/x\nindex 1234567..89abcde 100644\n", "nothing follows");
+}
+
+#[test]
+fn hunk_headers_in_every_shape() {
+    for header in ["@@", "@@ @@", "@@ ... @@", "@@ -1,3 +1,3 @@", "@@ -1,3 +1,3", "@@ -1 +1 @@", "@@ -7,9 +7,9 @@", "@@ -,+ @@"] {
+        assert_eq!(body(&format!("{header}\n a\n-b\n+c\n d\n")), " a\n-b\n+c\n d\n", "{header}");
+    }
+    assert_eq!(body(" a\n-b\n+c\n d\n"), " a\n-b\n+c\n d\n");
+    let first = |header: &str, lines: &str| {
+        let request = good(&format!("{HEAD}{header}\n{lines}"));
+        let hunk = hunks(&request.files[0])[0].clone();
+        (hunk.first, hunk.section.unwrap_or_default())
+    };
+    let of = |line, section: &str| (line, section.to_owned());
+    assert_eq!(first("@@ -34,1 +35,1 @@ class A:", "-a\n+b\n"), of(Some(34), "class A:"));
+    assert_eq!(first("@@ class A:", "-a\n+b\n"), of(None, "class A:"));
+    assert_eq!(first("@@ -10,0 +11,2 @@", "+a\n+b\n"), of(Some(10), ""));
+    assert_eq!(first("@@ -0,0 +1,2 @@", "+a\n+b\n"), of(Some(0), ""));
+    assert_eq!(first("@@ -0,0 +0,0 @@", "-a\n+b\n"), of(None, ""));
+    assert_eq!(first("@@ -10,3 +10,5 @@", "+a\n+b\n"), of(None, ""));
+    assert_eq!(first("@@ -99999999999999999999,1 +1,1 @@", "-a\n+b\n"), of(None, ""));
+    assert!(notes(&format!("{HEAD}@@\n-a\n+b\n")).contains("without line numbers were read (line 3)"));
+}
+
+#[test]
+fn counts_are_witnesses() {
+    let wrong = |text: &str| {
+        assert!(notes(&format!("{HEAD}{text}")).contains("Line counts of hunks were wrong"), "{text}");
+        body(text)
+    };
+    assert_eq!(wrong("@@ -1,9 +1,9 @@\n a\n-b\n+c\n"), " a\n-b\n+c\n");
+    assert_eq!(wrong("@@ -1,9 +1,9 @@\n a\n-b\n+c\n@@ -20 +20 @@\n-d\n+e\n"), " a\n-b\n+c\n@\n-d\n+e\n");
+    assert_eq!(wrong("@@ -1,1 +1,1 @@\n a\n-b\n+c\n d\n"), " a\n-b\n+c\n d\n");
+    assert_eq!(wrong("@@ -1,2 +1,2 @@\n a\n-b\n+c\n\n d\n-e\n+f\n"), " a\n-b\n+c\n \n d\n-e\n+f\n");
+    assert_eq!(wrong("@@ -1,2 +1,2 @@\n a\n-b\n+c\n d\n \n"), " a\n-b\n+c\n d\n");
+    assert_eq!(wrong("@@ -5,2 +5,1 @@\n-a\n+b\n+c\n"), "-a\n+b\n+c\n");
+    // Right counts, no last line end: nothing is missing.
+    assert_eq!(body("@@ -1,2 +1,2 @@\n a\n-b\n+c"), " a\n-b\n+c\n");
+    assert_eq!(good(&format!("{HEAD}@@ -1,2 +1,2 @@\n a\n-b\n+c")).notes, Vec::<String>::new());
+    for cut in ["@@ -1,9 +1,9 @@\n a\n-b\n+c", "@@ -1,2 +1,2 @@\n a\n-b\n+c\n@@ -9,2 +9,3 @@\n a\n-b\n+c"] {
+        unparsable(&format!("{HEAD}{cut}"), "cut off");
+    }
+}
+
+#[test]
+fn lines_that_lost_their_mark() {
+    assert_eq!(body("@@ -1,4 +1,5 @@\nimport os\n+import json\nimport sys\n \n \n"), "?import os\n+import json\n?import sys\n \n \n");
+    assert_eq!(body("@@\nimport os\n+ import json\n"), "?import os\n+ import json\n");
+    assert_eq!(body("@@ -1,3 +1,3 @@\n a\n\n-b\n+c\n"), " a\n \n-b\n+c\n");
+    assert_eq!(body("@@ -1,3 +1,3 @@\n-a\n+b\n\n\n"), "-a\n+b\n \n \n");
+    assert_eq!(body("@@ -1,3 +1,3 @@\n-a\n+b\n\tx\n\ty\n"), "-a\n+b\n?\tx\n?\ty\n");
+    assert!(notes(&format!("{HEAD}@@ -1,2 +1,2 @@\nx\n-a\n+b\n")).contains("lost its space (line 4)"));
+    // A second change behind bare lines, without counts: those who place the hunk look whether they are there.
+    assert_eq!(body("@@\n-a\n+b\nx\n-c\n+d\n"), "-a\n+b\n?x\n-c\n+d\n");
+}
+
+#[test]
+fn prose_is_not_swallowed() {
+    let a = "-a\n+b\n";
+    for after in [
+        "\nThis changes a.\n",
+        "This changes a.\n",
+        "\n- Changed a\n- Changed b\n",
+        "\nNotes:\n\n- Changed a\n+ Added b\n",
+        "-- \n2.43.0\n\n",
+        "--\n2.43.0\n",
+        "-- \n",
+        "---\n",
+        "\n---\n",
+        "```\nDone.\n",
+        "diff -u a b\n",
+        "From 0123456789012345678901234567890123456789 Mon Sep 17 00:00:00 2001\nFrom: A <a@b>\nSubject: x\n\n---\n x | 2 +-\n",
+        "*** End Patch\n",
+    ] {
+        assert_eq!(body(&format!("@@ -1 +1 @@\n{a}{after}")), a, "{after}");
+    }
+    assert_eq!(body("@@\n-a\n+b\n-- \n2.43.0\n"), a);
+    assert_eq!(body("@@ -1,4 +1,4 @@\n-a\n+b\n-- \n2.39.2 (Apple Git-143)\n"), a);
+    // In fences, with prose around and between.
+    let text = format!("Sure:\n\n```diff\n{HEAD}@@ -1,5 +1,5 @@\n{a}```\n\nAnd - this:\n\n```diff\n@@ -9 +9 @@\n-c\n+d\n```\n- Done\n");
+    assert_eq!(shape(&text), "x b/x a/x\n-a\n+b\n@\n-c\n+d\n");
+    // Changes behind text that nobody can place.
+    unparsable(&format!("{HEAD}@@ -1,1 +1,1 @@\n{a}text\n-c\n+d\n"), "part of the hunk of line 3");
+    unparsable(&format!("{HEAD}@@ -1,9 +1,9 @@\n{a}\ntext\n\n- Changed a\n+ Added b\n"), "part of the hunk of line 3");
+    unparsable("*** Begin Patch\n*** Update File: x\n@@\n-a\n+b\n*** End Patch\n", "apply_patch header");
+}
+
+#[test]
+fn removals_that_look_like_headers() {
+    // SQL comments, Lua, and worse: the counts come out.
+    let sql = "@@ -1,3 +1,3 @@\n select 1;\n--- old comment\n+-- new comment\n select 2;\n";
+    assert_eq!(body(sql), sql.split_once('\n').unwrap().1);
+    let pair = "@@ -1,2 +1,2 @@\n a\n--- old\n+++ new\n@@ -9 +9 @@\n-c\n+d\n";
+    assert_eq!(body(pair), " a\n--- old\n+++ new\n@\n-c\n+d\n");
+    assert_eq!(body("@@ -1,3 +1,3 @@\n--- a/x\n+++ b/x\n b\n c\n"), "--- a/x\n+++ b/x\n b\n c\n");
+    assert_eq!(body("@@ -1,2 +1,1 @@\n--- \n-- \n+--\n"), "--- \n-- \n+--\n");
+    assert_eq!(body("@@ -1,2 +1,1 @@\n a\n-- \n"), " a\n-- \n");
+    // Used up, or with too much in the counts: the next file.
+    let next = "--- a/y\n+++ b/y\n@@ -1 +1 @@\n-c\n+d\n";
+    for counts in ["-1 +1", "-1,1 +1,1", "-1,2 +1,2", "-1,3 +1,3", "-1,9 +1,9"] {
+        let text = format!("{HEAD}@@ {counts} @@\n-a\n+b\n{next}");
+        assert_eq!(shape(&text), "x b/x a/x\n-a\n+b\ny b/y a/y\n-c\n+d\n", "{counts}");
+    }
+    for header in ["@@", "@@ ... @@"] {
+        let text = format!("{HEAD}{header}\n-a\n+b\n{next}");
+        assert_eq!(shape(&text), "x b/x a/x\n-a\n+b\ny b/y a/y\n-c\n+d\n", "{header}");
+    }
+    let git = format!("{HEAD}@@ -1,9 +1,9 @@\n-a\n+b\ndiff --git a/y b/y\nindex 1234567..1234568 100644\n{next}");
+    assert_eq!(shape(&git), "x b/x a/x\n-a\n+b\ny b/y a/y\n-c\n+d\n");
+}
+
+#[test]
+fn the_last_line_end() {
+    let open = |text: &str| {
+        let request = good(&format!("{HEAD}{text}"));
+        hunks(&request.files[0])[0].open
+    };
+    let marker = "\\ No newline at end of file";
+    assert_eq!(open(&format!("@@ -1 +1 @@\n-a\n{marker}\n+b\n{marker}\n")), (true, true));
+    assert_eq!(open(&format!("@@ -1 +1 @@\n-a\n+b\n{marker}\n")), (false, true));
+    assert_eq!(open(&format!("@@ -1 +1 @@\n-a\n{marker}\n+b\n")), (true, false));
+    assert_eq!(open(&format!("@@ -1,2 +1,2 @@\n-a\n+b\n c\n{marker}\n")), (true, true));
+    assert_eq!(open("@@ -1 +1 @@\n-a\n+b\n\\ Kein Zeilenumbruch am Dateiende.\n"), (false, true));
+    assert_eq!(open(&format!("@@ -1,2 +1,2 @@\n-a\n{marker}\n+b\n c\n")), (false, false));
+    // A change of nothing but the line end is a change.
+    assert_eq!(body(&format!("@@ -1 +1 @@\n-a\n{marker}\n+a\n")), "-a\n+a\n");
+    // Two hunks, the marker in the first.
+    assert_eq!(body(&format!("@@ -1 +1 @@\n-a\n{marker}\n+b\n{marker}\n@@ -5 +5 @@\n-c\n+d\n")), "-a\n+b\n@\n-c\n+d\n");
+}
+
+#[test]
+fn line_ends_and_indentation() {
+    let text = "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n\n-b\n+c\n";
+    assert_eq!(shape(&text.replace('\n', "\r\n")), shape(text));
+    let indented: String = text.lines().map(|line| if line.is_empty() { "\n".to_owned() } else { format!("    {line}\n") }).collect();
+    assert_eq!(shape(&indented), shape(text));
+    assert!(notes(&indented).contains("indentation was taken off (line 1)"));
+    let list = format!("1. Do this:\n\n   ```diff\n{}   ```\n2. Done\n", text.replace("--- ", "   --- ").replace("+++ ", "   +++ ").replace("@@ -", "   @@ -").replace("\n a\n\n-b\n+c", "\n    a\n\n   -b\n   +c"));
+    assert_eq!(shape(&list), shape(text));
+    assert_eq!(shape(&format!("\u{FEFF}{text}")), shape(text));
+}
+
+fn only(text: &str) -> FileRequest {
+    let mut request = good(text);
+    assert_eq!(request.files.len(), 1, "{request:?}");
+    request.files.remove(0)
+}
+
+#[test]
+fn files_made_and_removed() {
+    let made = |text: &str| match only(text) {
+        FileRequest { path, ask: Ask::Create(NewFile::Text(text)), mode, also, .. } => {
+            assert!(also.is_empty());
+            (path, text, mode)
+        }
+        file => panic!("{file:?}"),
+    };
+    let of = |text: &str, mode| ("x".to_owned(), text.to_owned(), mode);
+    assert_eq!(made("--- /dev/null\n+++ b/x\n@@ -0,0 +1,2 @@\n+a\n+b\n"), of("a\nb\n", None));
+    assert_eq!(made("--- /dev/null\n+++ b/x\n@@ -0,0 +1,9 @@\n+a\n\n+b\n"), of("a\n\nb\n", None));
+    assert_eq!(made("--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n\\ No newline at end of file\n"), of("a", None));
+    assert_eq!(made("--- /dev/null\n+++ b/x\n+a\n"), of("a\n", None));
+    let git = "diff --git a/x b/x\nnew file mode 100755\nindex 0000000..1234567\n";
+    assert_eq!(made(&format!("{git}--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n")), of("a\n", Some(FileMode::Executable)));
+    assert_eq!(made(&format!("{git}--- a/x\n+++ b/x\n@@ -0,0 +1 @@\n+a\n")), of("a\n", Some(FileMode::Executable)));
+    assert_eq!(made("diff --git a/x b/x\nnew file mode 100644\nindex 0000000..e69de29\n"), of("", None));
+    assert_eq!(made("--- x\t1970-01-01 01:00:00.000000000 +0100\n+++ x\t2024-01-01 10:00:00.0 +0100\n@@ -0,0 +1 @@\n+a\n"), of("a\n", None));
+    unparsable(git, "no hunk holds it");
+    unparsable("--- /dev/null\n+++ b/x\n@@ -0,0 +1,2 @@\n+a\n b\n", "no added line");
+    unparsable("--- /dev/null\n+++ b/x\n", "no hunk follows");
+
+    let gone = |text: &str| match only(text) {
+        FileRequest { path, ask: Ask::Delete { text }, .. } if path == "x" => text,
+        file => panic!("{file:?}"),
+    };
+    assert_eq!(gone("--- a/x\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-a\n-b\n").as_deref(), Some("a\nb\n"));
+    assert_eq!(gone("--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n\\ No newline at end of file\n").as_deref(), Some("a"));
+    assert_eq!(gone("diff --git a/x b/x\ndeleted file mode 100644\n"), None);
+    assert_eq!(gone("diff --git a/x b/x\ndeleted file mode 100644\nindex e69de29..0000000\n").as_deref(), Some(""));
+    unparsable("--- a/x\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-a\n b\n", "no removed line");
+    unparsable("--- a/x\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-a\n+b\n", "no removed line");
+    // Named on both sides, a file whose lines all go is emptied, not removed.
+    assert_eq!(body("@@ -1,2 +0,0 @@\n-a\n-b\n"), "-a\n-b\n");
+}
+
+#[test]
+fn renames_copies_and_modes() {
+    let edit = "--- a/x\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n";
+    for (word, moves) in [("rename", true), ("copy", false)] {
+        for hunk in ["", edit] {
+            let file = only(&format!("diff --git a/x b/y\nsimilarity index 90%\n{word} from x\n{word} to y\n{hunk}"));
+            let (to, ops) = match &file.ask {
+                Ask::Move { to, ops } if moves => (to, ops),
+                Ask::Copy { to, ops } if !moves => (to, ops),
+                ask => panic!("{ask:?}"),
+            };
+            assert_eq!((&*file.path, &**to, ops.is_empty()), ("x", "y", hunk.is_empty()));
+        }
+    }
+    let prefixed = only("diff --git a/x b/y\nrename from a/x\nrename to b/y\n");
+    assert!(matches!(&prefixed.ask, Ask::Move { to, .. } if to == "y" && prefixed.path == "x"));
+    let quoted = only("diff --git \"a/\\303\\251\" b/y\nrename from \"\\303\\251\"\nrename to y\n");
+    assert_eq!(quoted.path, "é");
+    let manner = Manner { strip: Some(2), ..Manner::default() };
+    let deep = read_in(&manner, "diff --git a/d/x b/d/y\nrename from d/x\nrename to d/y\n").unwrap();
+    assert!(matches!(&deep.files[0].ask, Ask::Move { to, .. } if to == "y"));
+
+    let mode = only("diff --git a/x b/x\nold mode 100644\nnew mode 100755\n");
+    assert_eq!(mode.mode, Some(FileMode::Executable));
+    assert!(hunks(&mode).is_empty());
+    let both = only("diff --git a/x b/x\nold mode 100755\nnew mode 100644\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n");
+    assert_eq!((both.mode, hunks(&both).len()), (Some(FileMode::Regular), 1));
+    unparsable("diff --git a/x b/x\nnew mode 9\n", "octal");
+    unparsable("diff --git a/x b/x\nindex 1234567..89abcde 160000\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-Subproject commit a\n+Subproject commit b\n", "submodule");
+}
+
+#[test]
+fn links() {
+    let end = "\\ No newline at end of file\n";
+    let made = only(&format!("diff --git a/l b/l\nnew file mode 120000\nindex 0000000..1234567\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+target\n{end}"));
+    assert_eq!((made.ask, made.mode), (Ask::Create(NewFile::Link("target".to_owned())), None));
+    let gone = good(&format!("diff --git a/l b/l\ndeleted file mode 120000\n--- a/l\n+++ /dev/null\n@@ -1 +0,0 @@\n-target\n{end}"));
+    assert_eq!(gone.files[0].ask, Ask::Delete { text: None });
+    assert!(gone.notes[0].contains("symbolic link"));
+    let changed = good(&format!("diff --git a/l b/l\nindex 1234567..2345678 120000\n--- a/l\n+++ b/l\n@@ -1 +1 @@\n-old\n{end}+new\n{end}"));
+    let asks: Vec<&Ask> = changed.files.iter().map(|file| &file.ask).collect();
+    assert_eq!(asks, [&Ask::Delete { text: None }, &Ask::Create(NewFile::Link("new".to_owned()))]);
+    unparsable("diff --git a/l b/l\nold mode 100644\nnew mode 120000\n", "in place");
+    unparsable("diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1,2 @@\n+a\n+b\n", "one line");
+}
+
+// Made by git diff --binary --full-index.
+const LITERAL: &str = include_str!("../../../tests/cases/binary_new.patch");
+const DELTA: &str = include_str!("../../../tests/cases/binary_delta.patch");
+
+fn old_bytes() -> Vec<u8> {
+    (0..2000_u32).flat_map(|n| (n * 7919).to_be_bytes()).collect()
+}
+
+fn new_bytes() -> Vec<u8> {
+    let mut bytes = old_bytes();
+    bytes[4000..4004].copy_from_slice(b"\0new");
+    bytes.extend_from_slice(b"\0the end");
+    bytes
+}
+
+#[test]
+fn binary_patches_both_ways() {
+    assert_eq!(only(LITERAL).ask, Ask::Create(NewFile::Bytes(old_bytes())));
+    let back = Manner { reverse: true, ..Manner::default() };
+    assert_eq!(read_in(&back, LITERAL).unwrap().files[0].ask, Ask::Delete { text: None });
+    let Ask::Binary(there) = only(DELTA).ask else { panic!() };
+    assert!(matches!(there.how, BinaryHow::Delta(_)) && there.before.is_some() && there.after.is_some());
+    assert_eq!(apply_binary(&old_bytes(), &there).unwrap(), new_bytes());
+    assert_eq!(apply_binary(&new_bytes(), &there).unwrap_err().code(), Code::StaleChanged);
+    let Ask::Binary(here) = read_in(&back, DELTA).unwrap().files.remove(0).ask else { panic!() };
+    assert_eq!(apply_binary(&new_bytes(), &here).unwrap(), old_bytes());
+
+    let damaged = DELTA.replacen("delta ", "delta 9", 1);
+    unparsable(&damaged, "damaged");
+    let lines: Vec<&str> = DELTA.lines().collect();
+    unparsable(&lines[..5].join("\n"), "damaged");
+    unparsable(&lines[..4].join("\n"), "damaged");
+    unparsable(&lines[..3].join("\n"), "no data");
+    let huge = DELTA.replacen("delta ", "delta 99999999", 1);
+    assert_eq!(bad(&huge).code(), Code::CallTooLarge);
+    let wrong = LITERAL.replacen("..", "..0", 1);
+    unparsable(&wrong, "other bytes");
+}
+
+#[test]
+fn what_is_no_unified_diff_is_said() {
+    unparsable("diff --git a/x b/x\nindex 1234567..89abcde 100644\nBinary files a/x and b/x differ\n", "git diff --binary");
+    unparsable("Binary files a/x and b/x differ\n", "git diff --binary");
+    for combined in ["diff --cc x\nindex 1,2..3\n--- a/x\n+++ b/x\n@@@ -1,2 -1,2 +1,3 @@@\n  a\n", "--- a/x\n+++ b/x\n@@@ -1 -1 +1 @@@\n--a\n++b\n"] {
+        unparsable(combined, "combined diff");
+    }
+    unparsable("*** a/x\n--- b/x\n***************\n*** 1 ****\n", "context diff");
+    assert!(notes(&format!("Only in old: y\n{HEAD}@@ -1 +1 @@\n-a\n+b\n")).contains("Only in"));
+    assert!(UnifiedDiff.parse(Input::Json(Value::Null)).is_err());
+}
+
+#[test]
+fn hunks_that_change_nothing() {
+    let error = bad(&format!("{HEAD}@@ -1,2 +1,2 @@\n a\n b\n@@ -9 +9 @@\n-c\n+c\n"));
+    assert_eq!((error.code(), error.data()["line"].as_u64()), (Code::EditNoChange, Some(3)));
+    assert_eq!(body("@@ -1,2 +1,2 @@\n a\n b\n@@ -9 +9 @@\n-c\n+d\n"), "-c\n+d\n");
+    assert!(notes(&format!("{HEAD}@@ -1 +1 @@\n a\n@@ -9 +9 @@\n-c\n+d\n")).contains("left out (line 3)"));
+}
+
+#[test]
+fn the_other_way_round() {
+    let back = Manner { reverse: true, ..Manner::default() };
+    let text = "--- a/x\n+++ b/x\n@@ -3,3 +5,4 @@ f\n a\n-b\n+c\n+d\n e\ndiff --git a/m b/n\nold mode 100644\nnew mode 100755\nrename from m\nrename to n\n--- /dev/null\n+++ b/y\n@@ -0,0 +1 @@\n+new\n--- a/z\n+++ /dev/null\n@@ -1 +0,0 @@\n-old\n";
+    let files = read_in(&back, text).unwrap().files;
+    assert!(matches!(&files[0].ask, Ask::Create(NewFile::Text(text)) if text == "old\n" && files[0].path == "z"));
+    assert!(matches!(&files[1].ask, Ask::Delete { text: Some(text) } if text == "new\n" && files[1].path == "y"));
+    assert!(matches!(&files[2].ask, Ask::Move { to, .. } if to == "m" && files[2].path == "n"));
+    assert_eq!(files[2].mode, Some(FileMode::Regular));
+    let hunk = hunks(&files[3])[0];
+    assert_eq!((marked(hunk), hunk.first), (" a\n-c\n-d\n+b\n e\n".to_owned(), Some(5)));
+    let copy = read_in(&back, "diff --git a/x b/y\ncopy from x\ncopy to y\n").unwrap_err();
+    assert!(copy.message().contains("copy"));
+}
+
+#[test]
+fn several_patches_of_one_file_stay_apart() {
+    let text = format!("{HEAD}@@ -1 +1 @@\n-a\n+b\n{HEAD}@@ -1 +1 @@\n-b\n+c\n");
+    assert_eq!(shape(&text), "x b/x a/x\n-a\n+b\nx b/x a/x\n-b\n+c\n");
+}
+
+#[test]
+fn limits() {
+    let many = |count: usize| format!("{HEAD}{}", "@@ -1 +1 @@\n-a\n+b\n".repeat(count));
+    assert!(read(&many(10_000)).is_ok());
+    assert_eq!(bad(&many(10_001)).code(), Code::CallTooLarge);
+    let modes = "diff --git a/x b/x\nold mode 100644\nnew mode 100755\n";
+    assert_eq!(bad(&modes.repeat(10_001)).code(), Code::CallTooLarge);
+}
+
+#[test]
+fn what_is_claimed() {
+    let claims = |text: &str| UnifiedDiff.claims(text);
+    let text = "Hi\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n\nprose\n@@ -9 +9 @@\n-c\n+d\nbye\n";
+    assert_eq!(claims(text), [1..6, 8..11]);
+    assert_eq!(claims("a\n@@ -1 +1 @@\n-a\n+b\n"), [1..4]);
+    assert_eq!(claims("diff --git a/x b/y\nrename from x\nrename to y\n"), [0..3]);
+    assert_eq!(claims("see\n---\n+++ and\n@@ words\n- a\n"), []);
+    assert_eq!(claims("*** Begin Patch\n*** Update File: x\n@@\n-a\n+b\n*** End Patch\n"), []);
+    assert_eq!(claims("a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n"), []);
+}
+
+#[test]
+fn a_watcher_sees_files_hunks_and_lines() {
+    let mut machine = UnifiedDiff.machine(&Manner::default()).unwrap();
+    let mut events = Vec::new();
+    for line in "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n--- /dev/null\n+++ b/y\n@@ -0,0 +1 @@\n+c".split('\n') {
+        machine.line(line, &mut events);
+    }
+    machine.finish(true, &mut events).unwrap();
+    let line = |kind, text: &str| Event::Line { kind, text: text.to_owned() };
+    let file = |path: &str, action| Event::File { path: path.to_owned(), action };
+    let expected = [
+        file("x", Action::Update),
+        Event::Hunk { line: 3 },
+        line(LineKind::Removed, "a"),
+        line(LineKind::Added, "b"),
+        Event::HunkDone,
+        Event::FileDone,
+        file("y", Action::Add),
+        Event::Hunk { line: 8 },
+        line(LineKind::Added, "c"),
+        Event::HunkDone,
+        Event::FileDone,
+    ];
+    assert_eq!(events, expected);
+}
+
+/// What each shared case asks for: files and hunks; the placing is tested where it happens.
+#[test]
+fn the_shared_cases_have_their_shape() {
+    let cases: Vec<Value> = serde_json::from_str(include_str!("../../../tests/cases/patches.json")).unwrap();
+    let unified: Vec<&Value> = cases.iter().filter(|case| case["format"] == "unified").collect();
+    assert_eq!(unified.len(), 24);
+    for case in unified {
+        let (name, patch) = (case["name"].as_str().unwrap(), case["patch"].as_str().unwrap());
+        let request = match (name, read(patch)) {
+            ("u-no-file-header", Err(error)) if error.code() == Code::EditUnparsable => continue,
+            ("u-noop", Err(error)) if error.code() == Code::EditNoChange => continue,
+            (_, Ok(request)) => request,
+            (_, Err(error)) => panic!("{name}: {error}"),
+        };
+        let files = request.files.len();
+        assert_eq!(files, if name == "u-two-files-second-fails" { 2 } else { 1 }, "{name}");
+        for file in &request.files {
+            match &file.ask {
+                Ask::Create(NewFile::Text(_)) => assert!(["u-new-file-exists", "u-path-traversal"].contains(&name)),
+                Ask::Move { to, ops } => assert_eq!((name, &**to, ops.len()), ("u-rename-edit", "srv.py", 1)),
+                _ => {
+                    assert_eq!(hunks(file).len(), 1, "{name}");
+                    let changes = patch.lines().filter(|line| line.starts_with(['-', '+'])).count();
+                    let read = hunks(file)[0].lines.iter().filter(|line| matches!(line.kind, LineKind::Added | LineKind::Removed));
+                    assert_eq!(read.count() + 2, changes - if files == 2 { 4 } else { 0 }, "{name}");
+                    assert!(case["input"].get(&file.path).is_some(), "{name}: {}", file.path);
+                }
+            }
+        }
+        let noted = ["u-counts-too-big", "u-hdr-bare", "u-hdr-missing-hunk-line", "u-col0-ctx-no-space"].contains(&name);
+        assert!(!noted || !request.notes.is_empty(), "{name} has no note");
+    }
+}
+
+mod properties;

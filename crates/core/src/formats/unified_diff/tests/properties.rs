@@ -1,0 +1,149 @@
+//! Any valid diff is read as it was meant, and no text at all does harm.
+
+use super::{good, hunks, read};
+use crate::formats::Format;
+use crate::formats::stream::Manner;
+use crate::formats::unified_diff::UnifiedDiff;
+use crate::op::{Hunk, HunkLine, LineKind};
+use proptest::prelude::*;
+use std::fmt::Write as _;
+
+/// Texts of lines that look like something else once they are marked.
+const NASTY: [&str; 24] = [
+    "", " ", "-- old", "++ new", "-- a/q", "--", "- ", "-", "+", "++", "- item", " item", "@@ -1 +1 @@", "@@", "diff --git a/x b/x",
+    "```", "```diff", "\\ No newline at end of file", "2.43.0", "Index: x", "*** End Patch", "\tx", "text", "\\",
+];
+
+fn line() -> impl Strategy<Value = HunkLine> {
+    let kind = prop_oneof![Just(LineKind::Context), Just(LineKind::Removed), Just(LineKind::Added)];
+    let text = prop_oneof![prop::sample::select(&NASTY[..]).prop_map(str::to_owned), "[ -~é]{0,12}"];
+    (kind, text).prop_map(|(kind, text)| HunkLine { kind, text })
+}
+
+/// A hunk that changes something, and where its new side begins.
+fn hunk() -> impl Strategy<Value = (Hunk, usize)> {
+    let section = prop::option::of("[a-z(){:]{1,3}( [a-z]{1,5})?");
+    let parts = (prop::collection::vec(line(), 1..9), 1..900_usize, 1..900_usize, section, any::<(bool, bool)>());
+    let whole = parts.prop_map(|(lines, first, new_first, section, open)| {
+        let last = |without| lines.iter().rposition(|line: &HunkLine| line.kind != without);
+        let (old, new) = (last(LineKind::Added), last(LineKind::Removed));
+        // One line that both sides end with is open on both or on none.
+        let shared = old == new;
+        let open = (open.0 && old.is_some(), if shared { open.0 } else { open.1 } && new.is_some());
+        (Hunk { lines, first: Some(first), section, open, ..Hunk::default() }, new_first)
+    });
+    whole.prop_filter("it changes something", |(hunk, _)| hunk.old_text() != hunk.new_text())
+}
+
+fn print(out: &mut String, hunk: &Hunk, new_first: usize, short: bool) {
+    let count = |without| hunk.lines.iter().filter(|line| line.kind != without).count();
+    let (old, new) = (count(LineKind::Added), count(LineKind::Removed));
+    let range = |first: usize, count: usize| if short && count == 1 { first.to_string() } else { format!("{first},{count}") };
+    let section = hunk.section.as_ref().map_or(String::new(), |section| format!(" {section}"));
+    let _ = writeln!(out, "@@ -{} +{} @@{section}", range(hunk.first.unwrap(), old), range(new_first, new));
+    let last = |without| hunk.lines.iter().rposition(|line| line.kind != without);
+    for (index, line) in hunk.lines.iter().enumerate() {
+        let (mark, open) = match line.kind {
+            LineKind::Removed => ('-', hunk.open.0 && last(LineKind::Added) == Some(index)),
+            LineKind::Added => ('+', hunk.open.1 && last(LineKind::Removed) == Some(index)),
+            _ => {
+                let open = hunk.open.0 && last(LineKind::Added) == Some(index);
+                (' ', open || hunk.open.1 && last(LineKind::Removed) == Some(index))
+            }
+        };
+        let _ = writeln!(out, "{mark}{}", line.text);
+        if open {
+            out.push_str("\\ No newline at end of file\n");
+        }
+    }
+}
+
+/// A marker below a context line speaks of both sides; so it cannot be said of one that only the other side ends with.
+fn sayable(hunk: &Hunk) -> bool {
+    let last = |without| hunk.lines.iter().rposition(|line| line.kind != without);
+    let is_context = |at: Option<usize>| at.is_some_and(|at| hunk.lines[at].kind == LineKind::Context);
+    let (old, new) = (last(LineKind::Added), last(LineKind::Removed));
+    old == new || !(hunk.open.0 && is_context(old) || hunk.open.1 && is_context(new))
+}
+
+fn patch() -> impl Strategy<Value = (Vec<Vec<(Hunk, usize)>>, bool)> {
+    let hunk = hunk().prop_filter("it can be written", |(hunk, _)| sayable(hunk));
+    (prop::collection::vec(prop::collection::vec(hunk, 1..4), 1..4), any::<bool>())
+}
+
+fn text(files: &[Vec<(Hunk, usize)>], short: bool) -> String {
+    let mut out = String::new();
+    for (index, hunks) in files.iter().enumerate() {
+        let _ = write!(out, "--- a/f{index}\n+++ b/f{index}\n");
+        hunks.iter().for_each(|(hunk, new_first)| print(&mut out, hunk, *new_first, short));
+    }
+    out
+}
+
+/// What must not depend on anything but the text: no panic, claims in order and inside.
+fn survives(text: &str) {
+    let _ = read(text);
+    let _ = crate::formats::stream::read(
+        UnifiedDiff.machine(&Manner { reverse: true, file: Some("f".to_owned()), strip: Some(1) }).unwrap(),
+        text,
+    );
+    let claims = UnifiedDiff.claims(text);
+    let lines = text.lines().count();
+    assert!(claims.iter().all(|claim| claim.start < claim.end && claim.end <= lines), "{claims:?}");
+    assert!(claims.windows(2).all(|pair| pair[0].end < pair[1].start), "{claims:?}");
+}
+
+proptest! {
+    #[test]
+    fn valid_diffs_are_read_as_written((files, short) in patch()) {
+        let text = text(&files, short);
+        let request = good(&text);
+        prop_assert_eq!(&request.notes, &Vec::<String>::new(), "{}", text);
+        prop_assert_eq!(request.files.len(), files.len(), "{}", text);
+        for (index, (file, printed)) in request.files.iter().zip(&files).enumerate() {
+            prop_assert_eq!(&file.path, &format!("f{index}"));
+            let read: Vec<Hunk> = hunks(file).into_iter().map(|hunk| Hunk { said_at: 0, ..hunk.clone() }).collect();
+            let printed: Vec<Hunk> = printed.iter().map(|(hunk, _)| hunk.clone()).collect();
+            // Without old lines the number is that of the line before; with some it is never 0 here.
+            prop_assert_eq!(read, printed, "{}", text);
+        }
+        prop_assert_eq!(UnifiedDiff.claims(&text), [0..text.lines().count()]);
+    }
+
+    #[test]
+    fn two_turns_lead_back((files, short) in patch()) {
+        let request = good(&text(&files, short));
+        let back = request.clone().reversed().unwrap().reversed().unwrap();
+        let sides = |request: &crate::op::Request| -> Vec<(String, String)> {
+            request.files.iter().flat_map(hunks).map(|hunk| (hunk.old_text(), hunk.new_text())).collect()
+        };
+        prop_assert_eq!(sides(&back), sides(&request));
+    }
+
+    #[test]
+    fn damaged_diffs_do_no_harm((files, short) in patch(), cuts in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..4_u8), 0..6)) {
+        let text = text(&files, short);
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        for (at, other, how) in cuts {
+            let (at, other) = (at.index(lines.len()), other.index(lines.len()));
+            match how {
+                0 if lines.len() > 1 => { lines.remove(at); }
+                1 => { let line = lines[other].clone(); lines.insert(at, line); }
+                2 => { lines[at] = lines[at].chars().skip(1).collect(); }
+                _ => lines.swap(at, other),
+            }
+        }
+        survives(&lines.join("\n"));
+    }
+
+    #[test]
+    fn no_text_does_harm(parts in prop::collection::vec(prop_oneof![
+        prop::sample::select(&NASTY[..]).prop_map(str::to_owned),
+        prop::sample::select(vec!["--- a/x", "+++ b/x", "--- /dev/null", "@@ -1,2 +1,2 @@", "@@ -0,0 +1 @@", "rename from x", "rename to y",
+            "new file mode 100644", "deleted file mode 120000", "index 1234567..e69de29 100644", "GIT binary patch", "literal 3",
+            "delta 5", "HcmV?d00001", "=====", "-a", "+b", " c", "diff --cc x", "copy from a", "copy to b"]).prop_map(str::to_owned),
+        "\\PC{0,20}",
+    ], 0..30), end in prop::sample::select(vec!["\n", "\r\n", "\n\n"])) {
+        survives(&parts.join(end));
+    }
+}

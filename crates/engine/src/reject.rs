@@ -1,0 +1,51 @@
+//! Edits that could not be applied, as text to be looked at and sent again.
+
+use emendate_core::{Hunk, LineKind, Locator, Op};
+use std::fmt::Write as _;
+
+/// The operations on one file: hunks as a unified diff, the rest as SEARCH/REPLACE blocks.
+pub(crate) fn text<'a>(path: &str, ops: impl Iterator<Item = &'a Op>) -> String {
+    let (mut diff, mut blocks) = (String::new(), String::new());
+    for op in ops {
+        match &op.at {
+            Locator::Hunk(hunk) => push_hunk(&mut diff, hunk),
+            Locator::Find(find) => push_block(&mut blocks, path, &find.old, &op.text),
+            _ => push_block(&mut blocks, path, "", &op.text),
+        }
+    }
+    if !diff.is_empty() {
+        diff.insert_str(0, &format!("--- a/{path}\n+++ b/{path}\n"));
+    }
+    diff + &blocks
+}
+
+fn push_hunk(out: &mut String, hunk: &Hunk) {
+    let count = |without: LineKind| hunk.lines.iter().filter(|line| line.kind != without).count();
+    let name = hunk.section.as_deref().or(hunk.scopes.last().map(String::as_str)).unwrap_or_default();
+    let head = hunk.first.map_or("@@".to_owned(), |first| {
+        format!("@@ -{first},{} +{first},{} @@", count(LineKind::Added), count(LineKind::Removed))
+    });
+    let _ = writeln!(out, "{}", format!("{head} {name}").trim_end());
+    for line in &hunk.lines {
+        let mark = match line.kind {
+            LineKind::Context | LineKind::Bare => ' ',
+            LineKind::Removed => '-',
+            LineKind::Added => '+',
+        };
+        let _ = writeln!(out, "{mark}{}", line.text);
+    }
+}
+
+fn push_block(out: &mut String, path: &str, old: &str, new: &str) {
+    // Longer markers than any that the text holds.
+    let longest = |sign: char| {
+        let runs = old.lines().chain(new.lines()).map(|line| line.chars().take_while(|&ch| ch == sign).count());
+        runs.max().unwrap_or(0)
+    };
+    let run = ['<', '=', '>'].into_iter().map(longest).max().unwrap_or(0).max(6) + 1;
+    let ended =
+        |text: &str| if text.is_empty() || text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") };
+    let sign = |sign: &str| sign.repeat(run);
+    let (old, new) = (ended(old), ended(new));
+    let _ = write!(out, "{path}\n{} SEARCH\n{old}{}\n{new}{} REPLACE\n", sign("<"), sign("="), sign(">"));
+}
