@@ -1,11 +1,12 @@
 //! Which format a text is in, from what it is.
 
 use super::envelope::{self, Peeled};
-use super::stream::{self, Manner};
-use super::{Format, Input, nearly, textual};
+use super::stream::{self, Machine, Manner};
+use super::{Format, nearly, textual};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::op::Request;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// A text that was read.
@@ -18,12 +19,40 @@ pub struct Understood {
     pub directory: Option<String>,
 }
 
-/// Reads a text as a model sent it: wrappers off, the format as named or else recognised, then parsed. What the caller
-/// says in `manner` goes before what a wrapper says.
-///
-/// Errors: those of [`recognise`], and of the format's parser.
-pub fn understand(text: &str, named: Option<&'static dyn Format>, manner: &Manner) -> Result<Understood> {
-    let Peeled { text, format, manner: said, directory, mut notes } = envelope::peel(text);
+/// A text without its wrappers, and how it is to be read.
+pub(super) struct Settled<'a> {
+    pub(super) text: Cow<'a, str>,
+    pub(super) format: &'static dyn Format,
+    manner: Manner,
+    directory: Option<String>,
+    notes: Vec<String>,
+}
+
+impl Settled<'_> {
+    /// True when there was no wrapper: text and manner are those of the caller.
+    pub(super) fn is_bare(&self) -> bool {
+        self.notes.is_empty()
+    }
+
+    /// A parser for it.
+    pub(super) fn machine(&self) -> Result<Box<dyn Machine>> {
+        self.format.machine(&self.manner).ok_or_else(|| {
+            let name = self.format.spec().name;
+            Error::new(Code::CallInvalid, format!("`{name}` is not a text format."))
+                .next("Call the tool of that name with JSON.")
+        })
+    }
+
+    pub(super) fn into_understood(mut self, mut request: Request) -> Understood {
+        self.notes.append(&mut request.notes);
+        request.notes = self.notes;
+        Understood { format: self.format, request, directory: self.directory }
+    }
+}
+
+/// Takes the wrappers off and finds the format.
+pub(super) fn settle<'a>(text: &'a str, named: Option<&'static dyn Format>, manner: &Manner) -> Result<Settled<'a>> {
+    let Peeled { text, format, manner: said, directory, notes } = envelope::peel(text);
     let named = named.or_else(|| super::named(format?));
     let format = named.map_or_else(|| recognise(&text), Ok)?;
     let manner = Manner {
@@ -31,13 +60,39 @@ pub fn understand(text: &str, named: Option<&'static dyn Format>, manner: &Manne
         file: manner.file.clone().or(said.file),
         reverse: manner.reverse != said.reverse,
     };
-    let mut request = match format.machine(&manner) {
-        Some(machine) => stream::read(machine, &text)?,
-        None => format.parse(Input::Text(text.into_owned()))?,
+    Ok(Settled { text, format, manner, directory, notes })
+}
+
+/// Reads a text as a model sent it: wrappers off, the format as named or else recognised, then parsed. What the caller
+/// says in `manner` goes before what a wrapper says.
+///
+/// Errors: those of [`recognise`], and of the format's parser.
+pub fn understand(text: &str, named: Option<&'static dyn Format>, manner: &Manner) -> Result<Understood> {
+    let settled = settle(text, named, manner)?;
+    let request = stream::read(settled.machine()?, &settled.text)?;
+    Ok(settled.into_understood(request))
+}
+
+/// A format and the stretches of a text that it claims.
+type Claims = (&'static dyn Format, Vec<Range<usize>>);
+
+fn claims(text: &str) -> Vec<Claims> {
+    let claims = textual().map(|format| (format, format.claims(text)));
+    claims.filter(|(_, claims)| !claims.is_empty()).collect()
+}
+
+/// The format that holds all that any other claims.
+fn outer(claims: &[Claims]) -> Option<&'static dyn Format> {
+    let is_outer = |(at, (_, mine)): &(usize, &Claims)| {
+        let others = claims.iter().enumerate().filter(|(other, _)| other != at);
+        others.map(|(_, (_, theirs))| theirs).all(|theirs| holds(mine, theirs) && !holds(theirs, mine))
     };
-    notes.append(&mut request.notes);
-    request.notes = notes;
-    Ok(Understood { format, request, directory })
+    claims.iter().enumerate().find(is_outer).map(|(_, (format, _))| *format)
+}
+
+/// The format that a text, or the beginning of one, is in as far as can be seen.
+pub(super) fn outermost(text: &str) -> Option<&'static dyn Format> {
+    outer(&claims(text))
 }
 
 /// The one format a text is in. Where two formats claim parts of it, one of them has to hold all that the other claims: a
@@ -46,14 +101,9 @@ pub fn understand(text: &str, named: Option<&'static dyn Format>, manner: &Manne
 /// Errors: [`Code::EditUnparsable`] when no format claims a part of the text, with what it looks like; and when two do,
 /// with the first line of either.
 pub fn recognise(text: &str) -> Result<&'static dyn Format> {
-    let claims = textual().map(|format| (format, format.claims(text))).filter(|(_, claims)| !claims.is_empty());
-    let claims: Vec<(&'static dyn Format, Vec<Range<usize>>)> = claims.collect();
-    let outer = |(at, (_, mine)): &(usize, &(&'static dyn Format, Vec<Range<usize>>))| {
-        let others = claims.iter().enumerate().filter(|(other, _)| other != at);
-        others.map(|(_, (_, theirs))| theirs).all(|theirs| holds(mine, theirs) && !holds(theirs, mine))
-    };
-    match claims.iter().enumerate().find(outer) {
-        Some((_, (format, _))) => Ok(*format),
+    let claims = claims(text);
+    match outer(&claims) {
+        Some(format) => Ok(format),
         None if claims.is_empty() => Err(nearly::unrecognised(text)),
         None => Err(ambiguous(text, &claims)),
     }
@@ -68,8 +118,8 @@ fn holds(outer: &[Range<usize>], inner: &[Range<usize>]) -> bool {
     })
 }
 
-fn ambiguous(text: &str, claims: &[(&'static dyn Format, Vec<Range<usize>>)]) -> Error {
-    let name = |(format, _): &(&'static dyn Format, Vec<Range<usize>>)| format.spec().name;
+fn ambiguous(text: &str, claims: &[Claims]) -> Error {
+    let name = |(format, _): &Claims| format.spec().name;
     let names: Vec<&str> = claims.iter().map(name).collect();
     let lines = claims.iter().map(|claim| {
         let first = claim.1.first().map_or(0, |range| range.start);

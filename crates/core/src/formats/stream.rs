@@ -1,6 +1,9 @@
 //! Reading text line by line while it arrives. The machine that shows progress is the one that parses the whole.
 
-use crate::error::Result;
+use super::Format;
+use super::recognise::{self, Understood};
+use crate::code::Code;
+use crate::error::{Error, Result};
 use crate::op::{LineKind, Request};
 
 /// What was understood so far.
@@ -71,24 +74,206 @@ pub trait Machine {
     fn finish(self: Box<Self>, cut: bool, out: &mut Vec<Event>) -> Result<Request>;
 }
 
+impl Manner {
+    /// A name without the leading folders that are to be taken off; its last part always stays.
+    pub fn name(&self, name: &str) -> String {
+        let mut rest = name;
+        for _ in 0..self.strip.unwrap_or(0) {
+            rest = rest.split_once('/').map_or(rest, |(_, rest)| rest.trim_start_matches('/'));
+        }
+        rest.to_owned()
+    }
+}
+
 /// Feeds a whole text to a machine.
 ///
 /// Errors: those of the machine.
 pub fn read(mut machine: Box<dyn Machine>, text: &str) -> Result<Request> {
     let mut events = Vec::new();
-    let mut rest = text.strip_prefix('\u{FEFF}').unwrap_or(text);
-    while let Some(at) = memchr::memchr(b'\n', rest.as_bytes()) {
-        machine.line(bare(&rest[..at]), &mut events);
+    let text = without_mark(text);
+    for line in text.split_inclusive('\n') {
+        machine.line(bare(line), &mut events);
         events.clear();
-        rest = &rest[at + 1..];
     }
-    if !rest.is_empty() {
-        machine.line(bare(rest), &mut events);
-    }
-    machine.finish(!rest.is_empty(), &mut events)
+    machine.finish(is_cut(text), &mut events)
 }
 
-/// A line without the CR of a CRLF.
+fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{FEFF}').unwrap_or(text)
+}
+
+/// True when the last line has no line end.
+fn is_cut(text: &str) -> bool {
+    !text.is_empty() && !text.ends_with('\n')
+}
+
+/// A line without its line end.
 fn bare(line: &str) -> &str {
+    let line = line.strip_suffix('\n').unwrap_or(line);
     line.strip_suffix('\r').unwrap_or(line)
+}
+
+/// Reads a text while it arrives, in pieces of any size. Linear in the text.
+///
+/// What it tells on the way is a preview, and may be of another format than the one the whole text turns out to be in; what
+/// counts is the end, which is the same as [`understand`](recognise::understand) of the whole text.
+pub struct PatchStream {
+    named: Option<&'static dyn Format>,
+    manner: Manner,
+    text: Vec<u8>,
+    /// How many bytes of it have been fed to the machine: whole lines.
+    fed: usize,
+    state: State,
+}
+
+enum State {
+    /// No format has claimed a part of the text yet; at how many bytes the claims are asked for again.
+    Undecided(usize),
+    Feeding(&'static dyn Format, Box<dyn Machine>),
+    /// It is not text.
+    Broken,
+}
+
+impl PatchStream {
+    /// A text in this format; `None`: it is recognised.
+    pub fn new(named: Option<&'static dyn Format>, manner: Manner) -> PatchStream {
+        let feeding = named.and_then(|format| Some(State::Feeding(format, format.machine(&manner)?)));
+        PatchStream { named, manner, text: Vec::new(), fed: 0, state: feeding.unwrap_or(State::Undecided(0)) }
+    }
+
+    /// The next piece of the text; it may end inside a line or a character. `out` gets what was understood by it.
+    pub fn push(&mut self, chunk: &[u8], out: &mut Vec<Event>) {
+        let before = self.text.len();
+        self.text.extend_from_slice(chunk);
+        let Some(last) = memchr::memrchr(b'\n', chunk) else { return };
+        let whole = before + last + 1;
+        if let State::Undecided(next) = self.state {
+            if whole < next {
+                return;
+            }
+            let text = std::str::from_utf8(&self.text[..whole]);
+            let format = text.ok().and_then(|text| self.named.or_else(|| recognise::outermost(text)));
+            self.state = match format.and_then(|format| Some((format, format.machine(&self.manner)?))) {
+                _ if text.is_err() => State::Broken,
+                Some((format, machine)) => State::Feeding(format, machine),
+                // A fixed part more each time: all claims together stay linear.
+                None => State::Undecided(whole + whole / 4),
+            };
+        }
+        if let State::Feeding(_, machine) = &mut self.state {
+            let Ok(text) = std::str::from_utf8(&self.text[self.fed..whole]) else {
+                self.state = State::Broken;
+                return;
+            };
+            let text = if self.fed == 0 { without_mark(text) } else { text };
+            text.split_inclusive('\n').for_each(|line| machine.line(bare(line), out));
+            self.fed = whole;
+        }
+    }
+
+    /// The end of the text. `out` gets the rest of what is told.
+    ///
+    /// Errors: as [`understand`](recognise::understand); [`Code::EditUnparsable`] for what is not UTF-8.
+    pub fn finish(self, out: &mut Vec<Event>) -> Result<Understood> {
+        let text = String::from_utf8(self.text).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            Error::new(Code::EditUnparsable, format!("The text is not UTF-8: byte {at} begins no character."))
+                .next("Send the text in UTF-8.")
+        })?;
+        let settled = recognise::settle(&text, self.named, &self.manner)?;
+        let same = |format: &dyn Format| settled.is_bare() && format.spec().name == settled.format.spec().name;
+        let (mut machine, rest) = match self.state {
+            State::Feeding(format, machine) if same(format) => (machine, &text[self.fed..]),
+            _ => (settled.machine()?, &*settled.text),
+        };
+        let rest = if rest.len() == settled.text.len() { without_mark(rest) } else { rest };
+        rest.split_inclusive('\n').for_each(|line| machine.line(bare(line), out));
+        let request = machine.finish(is_cut(rest), out)?;
+        Ok(settled.into_understood(request))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Event, Manner, PatchStream, Understood};
+    use crate::error::Result;
+    use crate::formats::recognise::understand;
+    use crate::formats::{Format, textual};
+    use proptest::prelude::*;
+
+    fn streamed(text: &[u8], cuts: &[usize], named: Option<&'static dyn Format>) -> (Vec<Event>, Result<Understood>) {
+        let mut stream = PatchStream::new(named, Manner::default());
+        let (mut events, mut from) = (Vec::new(), 0);
+        let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (text.len() + 1)).collect();
+        cuts.sort_unstable();
+        for cut in cuts {
+            stream.push(&text[from..cut], &mut events);
+            from = cut;
+        }
+        stream.push(&text[from..], &mut events);
+        let end = stream.finish(&mut events);
+        (events, end)
+    }
+
+    fn said(read: Result<Understood>) -> String {
+        match read {
+            Ok(read) => format!("{} {:?} {:?}", read.format.spec().name, read.request, read.directory),
+            Err(error) => format!("{error:?}"),
+        }
+    }
+
+    fn pieces() -> impl Strategy<Value = String> {
+        let mut pieces: Vec<String> = textual().map(|format| format.spec().example.to_owned()).collect();
+        let others =
+            ["\u{FEFF}", "Prose with é and …\n", "\r\n", "\n", "```\n", "src/b.rs\n", "=======\n", "cut", ">>>>"];
+        pieces.extend(others.map(str::to_owned));
+        prop::collection::vec(prop::sample::select(pieces), 0..7).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn any_split_ends_the_same(text in pieces(), cuts in prop::collection::vec(0usize..2000, 0..12), named: bool, wrapped: bool) {
+            let text = if wrapped { serde_json::json!({ "input": text }).to_string() } else { text };
+            let formats = textual().map(Some).filter(|_| named).chain([None]);
+            for named in formats {
+                let (_, end) = streamed(text.as_bytes(), &cuts, named);
+                prop_assert_eq!(said(end), said(understand(&text, named, &Manner::default())));
+            }
+        }
+
+        #[test]
+        fn any_split_of_an_example_tells_the_same(cuts in prop::collection::vec(0usize..2000, 0..12)) {
+            for format in textual() {
+                let example = format.spec().example.replace('x', "é");
+                let (whole, _) = streamed(example.as_bytes(), &[], Some(format));
+                let (split, _) = streamed(example.as_bytes(), &cuts, Some(format));
+                let file = |event: &Event| matches!(event, Event::File { .. });
+                prop_assert!(whole.iter().any(file));
+                prop_assert_eq!(&whole, &split);
+                let (recognised, _) = streamed(example.as_bytes(), &cuts, None);
+                prop_assert_eq!(&whole, &recognised);
+            }
+        }
+    }
+
+    #[test]
+    fn events_come_early() {
+        let mut stream = PatchStream::new(None, Manner::default());
+        let mut events = Vec::new();
+        stream.push(b"I will do it.\n\na.rs\n<<<<<<< SEARCH\nold\n", &mut events);
+        assert!(events.len() >= 2, "{events:?}");
+        stream.push("=======\nné".as_bytes(), &mut events);
+        stream.push(b"w\xC3", &mut events);
+        let error = stream.finish(&mut events).err().unwrap();
+        assert!(error.message().contains("not UTF-8"), "{error}");
+    }
+
+    #[test]
+    fn small_pieces_of_a_large_text() {
+        let prose = "Not a format at all.\n".repeat(20_000);
+        let mut stream = PatchStream::new(None, Manner::default());
+        let mut events = Vec::new();
+        prose.as_bytes().chunks(7).for_each(|chunk| stream.push(chunk, &mut events));
+        assert!(events.is_empty() && stream.finish(&mut events).is_err());
+    }
 }

@@ -1,82 +1,44 @@
-//! From text to blocks: one pass over the lines, in time linear in their length.
+//! From lines to blocks: a state machine, in time linear in the text. What is wrong in a line is told at the end.
 
 use super::marker::{self, Open};
 use super::name;
-use super::tags;
+use super::tags::{self, Tags};
 use crate::code::Code;
 use crate::error::{Error, Result};
+use crate::formats::stream::{Action, Event, Manner};
+use crate::op::LineKind;
 use std::collections::VecDeque;
+use std::mem;
 
 /// Lines above a block that may hold its file name.
 const ABOVE: usize = 5;
-/// Shell commands are collected up to here, in bytes each.
-const SHELL: usize = 10_000;
 
 /// One block.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Block {
+pub(super) struct Block {
     /// The file's name, without decorations.
-    pub path: String,
+    pub(super) path: String,
     /// The text to look for; whole lines with their line ends, unless it stood in tags.
-    pub search: String,
+    pub(super) search: String,
     /// The text to put there.
-    pub replace: String,
+    pub(super) replace: String,
     /// 1-based line of the file at which the caller expects it.
-    pub hint: Option<usize>,
+    pub(super) hint: Option<usize>,
     /// 1-based line of the request on which the block begins.
-    pub at: usize,
+    pub(super) at: usize,
     /// True for blocks of whole lines.
-    pub lines: bool,
+    pub(super) lines: bool,
 }
 
 /// What a text holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Blocks {
-    /// The blocks, in order.
-    pub blocks: Vec<Block>,
-    /// Shell commands that stood in fences of their own; nobody runs them.
-    pub shell: Vec<String>,
+pub(super) struct Blocks {
+    /// In order.
+    pub(super) list: Vec<Block>,
+    /// There are shell commands in fences of their own; nobody runs them.
+    pub(super) shell: bool,
     /// The last block ended with the text, not with its marker.
-    pub unclosed: bool,
-}
-
-/// A place in the text.
-pub(super) struct Cursor<'a> {
-    rest: &'a str,
-    /// Bytes of white space at the end of the text.
-    tail: usize,
-    /// 1-based line that comes next.
-    pub(super) line: usize,
-}
-
-impl<'a> Cursor<'a> {
-    fn new(text: &'a str) -> Cursor<'a> {
-        let rest = text.strip_prefix('\u{FEFF}').unwrap_or(text);
-        Cursor { rest, tail: rest.len() - rest.trim_end().len(), line: 1 }
-    }
-
-    /// The next line without its line end.
-    pub(super) fn next(&mut self) -> Option<&'a str> {
-        if self.rest.is_empty() {
-            return None;
-        }
-        let (line, rest) = match memchr::memchr(b'\n', self.rest.as_bytes()) {
-            Some(at) => (&self.rest[..at], &self.rest[at + 1..]),
-            None => (self.rest, ""),
-        };
-        self.rest = rest;
-        self.line += 1;
-        Some(line.strip_suffix('\r').unwrap_or(line))
-    }
-
-    /// The next line, left where it is.
-    fn peek(&self) -> Option<&'a str> {
-        Cursor { ..*self }.next()
-    }
-
-    fn is_at_end(&self) -> bool {
-        self.rest.len() <= self.tail
-    }
+    pub(super) unclosed: bool,
 }
 
 /// An error that names the line of the request.
@@ -88,82 +50,272 @@ const SHAPE: &str = "Write each block as the file's path on a line of its own, t
 lines, >>>>>>> REPLACE. Put a backslash before a line of the text that looks like a marker, or use longer markers (all three of one \
 length).";
 
-/// Reads all blocks.
-///
-/// Errors: [`Code::EditUnparsable`] with the line of the request.
-pub fn read(text: &str) -> Result<Blocks> {
-    let mut cursor = Cursor::new(text);
-    let mut out = Blocks::default();
-    let mut above: VecDeque<&str> = VecDeque::new();
-    let mut fence: Option<Fence<'_>> = None;
-    loop {
-        let at = cursor.line;
-        let Some(line) = cursor.next() else { break };
-        let found = if let Some(open) = marker::open(line) {
-            Some(marked(&mut cursor, open, at, fence.as_ref())?)
-        } else if let Some(tag) = tags::open(line) {
-            Some(tags::read(&mut cursor, &tag, line, at)?)
-        } else {
-            stray(line, at)?;
-            None
-        };
-        let Some(parts) = found else {
-            track(line, &mut fence, &mut out);
-            if above.len() == ABOVE {
-                above.pop_front();
-            }
-            above.push_back(line);
-            continue;
-        };
-        let named = name::above(above.iter().rev().copied());
-        let path = named.or_else(|| out.blocks.last().map(|block| block.path.clone()));
-        let Some(path) = path else {
-            return Err(broken(at, "the block has no file name above it, and no block before it has one."));
-        };
-        let Parts { search, replace, hint, lines, unclosed } = parts;
-        out.unclosed = unclosed;
-        out.blocks.push(Block { path, search, replace, hint, at, lines });
-        above.clear();
-        if let Some(fence) = &mut fence {
-            fence.shell = None;
-        }
-    }
-    Ok(out)
+/// A block that is being read.
+pub(super) struct Draft {
+    /// `None` when nothing names a file.
+    path: Option<String>,
+    at: usize,
+    run: usize,
+    hint: Option<usize>,
+    search: String,
+    replace: String,
+    /// A divider of another length, for the error: its line and length.
+    other: Option<(usize, usize)>,
+    /// Where the last line of the second part begins: at the end of the text it may be a cut marker or the end of the fence.
+    last: usize,
+    /// How much of the second part has been told.
+    told: usize,
 }
 
-/// What stands between the markers of one block.
-pub(super) struct Parts {
-    pub(super) search: String,
-    pub(super) replace: String,
-    pub(super) hint: Option<usize>,
-    pub(super) lines: bool,
-    pub(super) unclosed: bool,
+#[derive(Default)]
+enum State {
+    #[default]
+    Between,
+    /// Behind an opening marker: Roo's lines of options may follow; whether one did.
+    Options(Draft, bool),
+    Search(Draft),
+    Replace(Draft),
+    Tagged(Draft, Tags),
 }
 
 /// A fence that is open.
-struct Fence<'a> {
+struct Fence {
     sign: char,
     len: usize,
-    /// What stands in it, if it is a shell's.
-    shell: Option<Vec<&'a str>>,
+    /// Whether it holds commands, if it is a shell's.
+    shell: Option<bool>,
 }
 
-/// Keeps track of fences between blocks.
-fn track<'a>(line: &'a str, fence: &mut Option<Fence<'a>>, out: &mut Blocks) {
-    match (name::fence(line), &mut *fence) {
-        (Some((sign, len, "")), Some(open)) if sign == open.sign && len >= open.len => {
-            let text = open.shell.take().unwrap_or_default().join("\n");
-            if !text.trim().is_empty() && text.len() <= SHELL {
-                out.shell.push(text);
+impl Fence {
+    fn is_closed_by(&self, line: &str) -> bool {
+        name::fence(line).is_some_and(|(sign, len, info)| sign == self.sign && len >= self.len && info.is_empty())
+    }
+}
+
+/// Reads blocks line by line.
+pub(super) struct Reader {
+    manner: Manner,
+    state: State,
+    /// Lines read.
+    count: usize,
+    above: VecDeque<String>,
+    fence: Option<Fence>,
+    out: Blocks,
+    /// The file that was told last.
+    file: Option<String>,
+    failed: Option<Error>,
+}
+
+impl Reader {
+    pub(super) fn new(manner: &Manner) -> Reader {
+        Reader {
+            manner: manner.clone(),
+            state: State::Between,
+            count: 0,
+            above: VecDeque::new(),
+            fence: None,
+            out: Blocks::default(),
+            file: None,
+            failed: None,
+        }
+    }
+
+    /// Reads the next line.
+    pub(super) fn line(&mut self, line: &str, out: &mut Vec<Event>) {
+        self.count += 1;
+        if self.failed.is_some() {
+            return;
+        }
+        match self.step(line, out) {
+            Ok(state) => self.state = state,
+            Err(error) => self.failed = Some(error),
+        }
+    }
+
+    /// The end of the text.
+    ///
+    /// Errors: [`Code::EditUnparsable`] with the line of the request.
+    pub(super) fn end(mut self, out: &mut Vec<Event>) -> Result<Blocks> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        match mem::take(&mut self.state) {
+            State::Between => {}
+            State::Options(draft, _) | State::Search(draft) => return Err(undivided(&draft)),
+            State::Tagged(draft, tags) => return Err(tags.unfinished(draft.at)),
+            State::Replace(mut draft) => {
+                let line = draft.replace[draft.last..].trim_end_matches('\n');
+                let ends = self.fence.as_ref().is_some_and(|fence| fence.is_closed_by(line));
+                if marker::is_cut_close(line, draft.run) || ends {
+                    draft.replace.truncate(draft.last);
+                }
+                self.out.unclosed = true;
+                self.complete(draft, true, out)?;
             }
-            *fence = None;
         }
-        (Some((sign, len, info)), None) => {
-            let shells = ["bash", "sh", "shell", "zsh", "fish", "console", "powershell", "ps1", "cmd", "batch"];
-            *fence = Some(Fence { sign, len, shell: shells.contains(&info).then(Vec::new) });
+        if self.file.is_some() {
+            out.push(Event::FileDone);
         }
-        (_, Some(Fence { shell: Some(shell), .. })) => shell.push(line),
-        _ => {}
+        Ok(self.out)
+    }
+
+    fn step(&mut self, line: &str, out: &mut Vec<Event>) -> Result<State> {
+        match mem::take(&mut self.state) {
+            State::Between => self.between(line, out),
+            State::Options(mut draft, any) => match marker::option(line) {
+                Some((is_start, number)) => {
+                    draft.hint = if is_start { Some(number) } else { draft.hint };
+                    Ok(State::Options(draft, true))
+                }
+                None if any && marker::ends_options(line) => Ok(State::Search(draft)),
+                None => self.search(draft, line, out),
+            },
+            State::Search(draft) => self.search(draft, line, out),
+            State::Replace(draft) => self.replace(draft, line, out),
+            State::Tagged(draft, tags) => self.tagged(draft, tags, line, out),
+        }
+    }
+
+    fn between(&mut self, line: &str, out: &mut Vec<Event>) -> Result<State> {
+        if let Some(Open { run, line }) = marker::open(line) {
+            return Ok(State::Options(self.begin(run, line, out), false));
+        }
+        if let Some((hint, rest)) = tags::open(line) {
+            let draft = self.begin(0, hint, out);
+            return self.tagged(draft, Tags::default(), rest, out);
+        }
+        stray(line, self.count)?;
+        self.track(line);
+        if self.above.len() == ABOVE {
+            self.above.pop_front();
+        }
+        self.above.push_back(line.to_owned());
+        Ok(State::Between)
+    }
+
+    /// A block begins on this line.
+    fn begin(&mut self, run: usize, hint: Option<usize>, out: &mut Vec<Event>) -> Draft {
+        let above = name::above(self.above.iter().rev().map(String::as_str)).map(|name| self.manner.name(&name));
+        let before = || self.out.list.last().map(|block| block.path.clone());
+        let path = above.or_else(before).or_else(|| self.manner.file.clone());
+        if let Some(path) = path.as_ref().filter(|path| self.file.as_ref() != Some(path)) {
+            out.extend(self.file.is_some().then_some(Event::FileDone));
+            out.push(Event::File { path: path.clone(), action: Action::Update });
+            self.file = Some(path.clone());
+        }
+        out.push(Event::Hunk { line: self.count });
+        let (search, replace) = (String::new(), String::new());
+        Draft { path, at: self.count, run, hint, search, replace, other: None, last: 0, told: 0 }
+    }
+
+    fn search(&mut self, mut draft: Draft, line: &str, out: &mut Vec<Event>) -> Result<State> {
+        let (at, run) = (draft.at, draft.run);
+        match (marker::divider(line), marker::open(line), marker::close(line)) {
+            (Some(len), ..) if len == run => return Ok(State::Replace(draft)),
+            (Some(len), ..) => draft.other = draft.other.or(Some((self.count, len))),
+            (_, Some(open), _) if open.run == run => {
+                let what =
+                    format!("the search part of the block of line {at} contains an opening marker of the same length.");
+                return Err(broken(self.count, &what));
+            }
+            (.., Some(len)) if len == run => {
+                let what = format!("the block of line {at} is closed before its {}.", "=".repeat(run));
+                return Err(broken(self.count, &what));
+            }
+            _ => {}
+        }
+        let from = draft.search.len();
+        push(&mut draft.search, line);
+        self.tell(LineKind::Removed, &draft.search[from..], out);
+        Ok(State::Search(draft))
+    }
+
+    fn replace(&mut self, mut draft: Draft, line: &str, out: &mut Vec<Event>) -> Result<State> {
+        let (at, run) = (draft.at, draft.run);
+        match (marker::divider(line), marker::open(line), marker::close(line)) {
+            (.., Some(len)) if len == run => {
+                self.out.unclosed = false;
+                self.complete(draft, true, out)?;
+                return Ok(State::Between);
+            }
+            (Some(len), ..) if len == run => {
+                let what = format!(
+                    "the block of line {at} has a second {line}; one of the two is text and needs a backslash, or the block longer markers."
+                );
+                return Err(broken(self.count, &what));
+            }
+            (_, Some(open), _) if open.run == run => {
+                let what = format!("a block begins, but the one of line {at} is not closed.");
+                return Err(broken(self.count, &what));
+            }
+            _ => {}
+        }
+        if !line.trim().is_empty() {
+            draft.last = draft.replace.len();
+            // What stands before it surely is text.
+            self.tell(LineKind::Added, &draft.replace[draft.told..], out);
+            draft.told = draft.last;
+        }
+        push(&mut draft.replace, line);
+        Ok(State::Replace(draft))
+    }
+
+    fn tagged(&mut self, mut draft: Draft, mut tags: Tags, text: &str, out: &mut Vec<Event>) -> Result<State> {
+        let Some((search, replace)) = tags.read(text, self.count)? else {
+            return Ok(State::Tagged(draft, tags));
+        };
+        self.tell(LineKind::Removed, &search, out);
+        (draft.search, draft.replace) = (search, replace);
+        self.out.unclosed = false;
+        self.complete(draft, false, out)?;
+        Ok(State::Between)
+    }
+
+    /// The block is complete.
+    fn complete(&mut self, draft: Draft, lines: bool, out: &mut Vec<Event>) -> Result<()> {
+        self.tell(LineKind::Added, &draft.replace[draft.told..], out);
+        out.push(Event::HunkDone);
+        let Draft { path, search, replace, hint, at, .. } = draft;
+        let Some(path) = path else {
+            return Err(broken(at, "the block has no file name above it, and no block before it has one."));
+        };
+        self.out.list.push(Block { path, search, replace, hint, at, lines });
+        self.above.clear();
+        if let Some(fence) = &mut self.fence {
+            fence.shell = None;
+        }
+        Ok(())
+    }
+
+    /// Tells lines of a block.
+    fn tell(&self, kind: LineKind, text: &str, out: &mut Vec<Event>) {
+        let kind = match kind {
+            LineKind::Removed if self.manner.reverse => LineKind::Added,
+            LineKind::Added if self.manner.reverse => LineKind::Removed,
+            kind => kind,
+        };
+        let lines = text.split_inclusive('\n').map(|line| line.strip_suffix('\n').unwrap_or(line));
+        out.extend(lines.map(|line| Event::Line { kind, text: line.to_owned() }));
+    }
+
+    /// Keeps track of fences between blocks.
+    fn track(&mut self, line: &str) {
+        match &mut self.fence {
+            Some(open) if open.is_closed_by(line) => {
+                self.out.shell |= open.shell == Some(true);
+                self.fence = None;
+            }
+            Some(open) => {
+                if let Some(shell) = &mut open.shell {
+                    *shell |= !line.trim().is_empty();
+                }
+            }
+            None => {
+                let shells = ["bash", "sh", "shell", "zsh", "fish", "console", "powershell", "ps1", "cmd", "batch"];
+                let fence = |(sign, len, info)| Fence { sign, len, shell: shells.contains(&info).then_some(false) };
+                self.fence = name::fence(line).map(fence);
+            }
+        }
     }
 }
 
@@ -178,101 +330,14 @@ fn stray(line: &str, at: usize) -> Result<()> {
     Ok(())
 }
 
-/// A block between markers, its opening line read.
-fn marked(cursor: &mut Cursor<'_>, open: Open, at: usize, fence: Option<&Fence<'_>>) -> Result<Parts> {
-    let hint = options(cursor).or(open.line);
-    let search = search_part(cursor, open.run, at)?;
-    let (replace, unclosed) = replace_part(cursor, open.run, at, fence)?;
-    Ok(Parts { search, replace, hint, lines: true, unclosed })
-}
-
-/// Roo's lines behind the opening one.
-fn options(cursor: &mut Cursor<'_>) -> Option<usize> {
-    let (mut any, mut start) = (false, None);
-    while let Some((is_start, number)) = cursor.peek().and_then(marker::option) {
-        cursor.next();
-        any = true;
-        start = if is_start { Some(number) } else { start };
-    }
-    if any && cursor.peek().is_some_and(marker::ends_options) {
-        cursor.next();
-    }
-    start
+fn undivided(draft: &Draft) -> Error {
+    let why = draft.other.map_or(String::new(), |(line, len)| {
+        format!(" (the divider on line {line} has {len} signs, the block was opened with {})", draft.run)
+    });
+    broken(draft.at, &format!("the block is not closed: no {} follows{why}.", "=".repeat(draft.run)))
 }
 
 fn push(out: &mut String, line: &str) {
     out.push_str(marker::unescaped(line).unwrap_or(line));
     out.push('\n');
-}
-
-fn search_part(cursor: &mut Cursor<'_>, run: usize, at: usize) -> Result<String> {
-    let mut out = String::new();
-    let mut other = None;
-    loop {
-        let here = cursor.line;
-        let Some(line) = cursor.next() else {
-            let why = other.map_or(String::new(), |(line, len)| {
-                format!(" (the divider on line {line} has {len} signs, the block was opened with {run})")
-            });
-            return Err(broken(at, &format!("the block is not closed: no {} follows{why}.", "=".repeat(run))));
-        };
-        match (marker::divider(line), marker::open(line), marker::close(line)) {
-            (Some(len), ..) if len == run => return Ok(out),
-            (Some(len), ..) => other = other.or(Some((here, len))),
-            (_, Some(open), _) if open.run == run => {
-                return Err(broken(
-                    here,
-                    &format!(
-                        "the search part of the block of line {at} contains an opening marker of the same length."
-                    ),
-                ));
-            }
-            (.., Some(len)) if len == run => {
-                return Err(broken(here, &format!("the block of line {at} is closed before its {}.", "=".repeat(run))));
-            }
-            _ => {}
-        }
-        push(&mut out, line);
-    }
-}
-
-/// The second part, and whether it ended with the text instead of its marker.
-fn replace_part(cursor: &mut Cursor<'_>, run: usize, at: usize, fence: Option<&Fence<'_>>) -> Result<(String, bool)> {
-    let mut out = String::new();
-    // Where the last line begins: at the end of the input it may be a cut marker or the end of the fence.
-    let mut last = 0;
-    loop {
-        let here = cursor.line;
-        let Some(line) = cursor.next() else {
-            let ends = |line: &str| {
-                fence.is_some_and(|open| {
-                    name::fence(line).is_some_and(|it| it.0 == open.sign && it.1 >= open.len && it.2.is_empty())
-                })
-            };
-            let line = out[last..].trim_end_matches('\n');
-            if marker::is_cut_close(line, run) || ends(line) {
-                out.truncate(last);
-            }
-            return Ok((out, true));
-        };
-        match (marker::divider(line), marker::open(line), marker::close(line)) {
-            (.., Some(len)) if len == run => return Ok((out, false)),
-            (Some(len), ..) if len == run => {
-                return Err(broken(
-                    here,
-                    &format!(
-                        "the block of line {at} has a second {line}; one of the two is text and needs a backslash, or the block longer markers."
-                    ),
-                ));
-            }
-            (_, Some(open), _) if open.run == run => {
-                return Err(broken(here, &format!("a block begins, but the one of line {at} is not closed.")));
-            }
-            _ => {}
-        }
-        if !(line.trim().is_empty() && cursor.is_at_end()) {
-            last = out.len();
-        }
-        push(&mut out, line);
-    }
 }

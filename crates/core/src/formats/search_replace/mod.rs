@@ -11,6 +11,7 @@ mod name;
 mod tags;
 
 use super::multi_edit::MOST_EDITS;
+use super::stream::{self, Event, Machine, Manner};
 use super::{Format, Input, Spec};
 use crate::code::Code;
 use crate::error::{Error, Result};
@@ -18,17 +19,29 @@ use crate::op::{Ask, FileRequest, Find, Locator, Op, Order, Pick, Request, readi
 use std::collections::HashMap;
 use std::ops::Range;
 
-pub use blocks::{Block, Blocks, read};
+use blocks::{Block, Blocks, Reader};
 pub(super) use name::fence;
 
 /// The format.
 pub struct SearchReplace;
 
 impl Block {
+    /// The block the other way round.
+    ///
+    /// Errors: [`Code::EditUnparsable`] when its second part is empty, so that nothing says where its first one belongs.
+    fn reversed(self) -> Result<Block> {
+        let Block { path, search, replace, .. } = self;
+        if replace.is_empty() || search.is_empty() {
+            let what = "a part of the block is empty, so it says no place when it is reversed.";
+            return Err(blocks::broken(self.at, what).next("Write the reversed block out."));
+        }
+        Ok(Block { path, search: replace, replace: search, ..self })
+    }
+
     /// The operation it stands for.
     ///
     /// Errors: [`Code::EditNoChange`] when both parts are equal.
-    pub fn to_op(&self) -> Result<Op> {
+    fn to_op(&self) -> Result<Op> {
         let text = reading_of(&self.replace);
         let find = Find { line: self.hint, lines: self.lines, ..Find::new(&self.search, Pick::Unique) };
         if find.old == text {
@@ -98,35 +111,62 @@ impl Format for SearchReplace {
         out
     }
 
+    fn machine(&self, manner: &Manner) -> Option<Box<dyn Machine>> {
+        Some(Box::new(BlockMachine { reader: Reader::new(manner), reverse: manner.reverse }))
+    }
+
     fn parse(&self, input: Input) -> Result<Request> {
         let Input::Text(text) = input else {
             return Err(Error::new(Code::CallInvalid, "Blocks are text, not JSON.").next("Send them as one text."));
         };
-        let Blocks { blocks, shell, unclosed } = read(&text)?;
-        let cut = "The last block has no closing marker; check that the text was not cut off.";
-        let commands = "Shell commands in the text were not run.";
-        let notes = [(unclosed, cut), (!shell.is_empty(), commands)];
-        let notes = notes.into_iter().filter(|(holds, _)| *holds).map(|(_, note)| note.to_owned()).collect();
-        if blocks.is_empty() {
-            return Err(blocks::broken(1, "there is no SEARCH/REPLACE block in it."));
-        }
-        if blocks.len() > MOST_EDITS {
-            let what = format!("{} blocks are more than the {MOST_EDITS} that one call may have.", blocks.len());
-            return Err(Error::new(Code::CallTooLarge, what).next("Send them in several calls."));
-        }
-        let mut files: Vec<(String, Vec<Op>)> = Vec::new();
-        let mut known: HashMap<String, usize> = HashMap::new();
-        for block in blocks {
-            let op = block.to_op()?;
-            let at = *known.entry(block.path.clone()).or_insert(files.len());
-            if at == files.len() {
-                files.push((block.path, Vec::new()));
-            }
-            files[at].1.push(op);
-        }
-        let file = |(path, ops)| FileRequest::new(path, Ask::Edit { ops, order: Order::AsNeeded });
-        Ok(Request { files: files.into_iter().map(file).collect(), notes })
+        stream::read(Box::new(BlockMachine { reader: Reader::new(&Manner::default()), reverse: false }), &text)
     }
+}
+
+struct BlockMachine {
+    reader: Reader,
+    reverse: bool,
+}
+
+impl Machine for BlockMachine {
+    fn line(&mut self, line: &str, out: &mut Vec<Event>) {
+        self.reader.line(line, out);
+    }
+
+    fn finish(self: Box<Self>, _cut: bool, out: &mut Vec<Event>) -> Result<Request> {
+        let mut read = self.reader.end(out)?;
+        if self.reverse {
+            read.list = read.list.into_iter().rev().map(Block::reversed).collect::<Result<_>>()?;
+        }
+        request(read)
+    }
+}
+
+fn request(read: Blocks) -> Result<Request> {
+    let Blocks { list: blocks, shell, unclosed } = read;
+    let cut = "The last block has no closing marker; check that the text was not cut off.";
+    let commands = "Shell commands in the text were not run.";
+    let notes = [(unclosed, cut), (shell, commands)];
+    let notes = notes.into_iter().filter(|(holds, _)| *holds).map(|(_, note)| note.to_owned()).collect();
+    if blocks.is_empty() {
+        return Err(blocks::broken(1, "there is no SEARCH/REPLACE block in it."));
+    }
+    if blocks.len() > MOST_EDITS {
+        let what = format!("{} blocks are more than the {MOST_EDITS} that one call may have.", blocks.len());
+        return Err(Error::new(Code::CallTooLarge, what).next("Send them in several calls."));
+    }
+    let mut files: Vec<(String, Vec<Op>)> = Vec::new();
+    let mut known: HashMap<String, usize> = HashMap::new();
+    for block in blocks {
+        let op = block.to_op()?;
+        let at = *known.entry(block.path.clone()).or_insert(files.len());
+        if at == files.len() {
+            files.push((block.path, Vec::new()));
+        }
+        files[at].1.push(op);
+    }
+    let file = |(path, ops)| FileRequest::new(path, Ask::Edit { ops, order: Order::AsNeeded });
+    Ok(Request { files: files.into_iter().map(file).collect(), notes })
 }
 
 const PROMPT: &str = "\

@@ -1,24 +1,19 @@
 //! Blocks in tags: `<old_text line=N>…</old_text><new_text>…</new_text>` (Zed). End tags may be mixed up.
 
-use super::blocks::{Cursor, Parts, broken};
-use crate::error::Result;
+use super::blocks::broken;
+use crate::error::{Error, Result};
 
 /// End tags of either part.
 const ENDS: [&str; 2] = ["</old_text>", "</new_text>"];
 
-/// An opening tag.
-pub(super) struct Tag {
-    line: Option<usize>,
-}
-
-/// Reads `<old_text>`, with its line number if it has one.
-pub(super) fn open(line: &str) -> Option<Tag> {
+/// Reads `<old_text>`: its line number, if it has one, and what follows it.
+pub(super) fn open(line: &str) -> Option<(Option<usize>, &str)> {
     let attributes = line.trim_start().strip_prefix("<old_text")?;
-    let (attributes, _) = attributes.split_once('>')?;
+    let (attributes, rest) = attributes.split_once('>')?;
     let number = attributes.trim().strip_prefix("line=").map(|it| it.trim_matches(['"', '\'']).parse());
     match (attributes.trim(), number) {
-        ("", _) => Some(Tag { line: None }),
-        (_, Some(Ok(line))) => Some(Tag { line: Some(line) }),
+        ("", _) => Some((None, rest)),
+        (_, Some(Ok(line))) => Some((Some(line), rest)),
         _ => None,
     }
 }
@@ -28,34 +23,61 @@ pub(super) fn ends(line: &str) -> usize {
     ENDS.iter().map(|tag| line.matches(tag).count()).sum()
 }
 
-/// Reads the rest of a block; `line` is the one with the opening tag.
-pub(super) fn read<'a>(cursor: &mut Cursor<'a>, tag: &Tag, line: &'a str, at: usize) -> Result<Parts> {
-    let first = line.split_once('>').map_or("", |(_, rest)| rest);
-    let (search, mut rest) = part(cursor, first, at, "old_text")?;
-    while rest.trim().is_empty() {
-        rest = cursor.next().ok_or_else(|| broken(at, "the block has no <new_text>."))?;
-    }
-    let Some(first) = rest.trim_start().strip_prefix("<new_text>") else {
-        return Err(broken(cursor.line - 1, "<new_text> is expected here."));
-    };
-    let (replace, _) = part(cursor, first, at, "new_text")?;
-    Ok(Parts { search, replace, hint: tag.line, lines: false, unclosed: false })
+/// A block in tags that is being read.
+#[derive(Default)]
+pub(super) struct Tags {
+    /// The first part, once it is complete.
+    search: Option<String>,
+    /// `<new_text>` was read.
+    opened: bool,
+    /// The part that is open.
+    part: String,
 }
 
-/// The text up to an end tag, without the line ends next to the tags; and what follows on that line.
-fn part<'a>(cursor: &mut Cursor<'a>, first: &'a str, at: usize, name: &str) -> Result<(String, &'a str)> {
-    let mut out = String::new();
-    let mut line = first;
-    loop {
-        let end = ENDS.iter().filter_map(|tag| Some((line.find(tag)?, tag.len()))).min();
-        if let Some((place, len)) = end {
-            out.push_str(&line[..place]);
-            let text = out.strip_prefix('\n').unwrap_or(&out);
-            let text = text.strip_suffix('\n').unwrap_or(text);
-            return Ok((text.to_owned(), &line[place + len..]));
+impl Tags {
+    /// Reads the rest of the line with the opening tag, then whole lines; the two parts when the block is complete.
+    pub(super) fn read(&mut self, text: &str, here: usize) -> Result<Option<(String, String)>> {
+        let mut rest = text;
+        if self.search.is_none() {
+            let Some((search, after)) = self.part(rest) else { return Ok(None) };
+            self.search = Some(search);
+            rest = after;
         }
-        out.push_str(line);
-        out.push('\n');
-        line = cursor.next().ok_or_else(|| broken(at, &format!("<{name}> is not closed.")))?;
+        if !self.opened {
+            if rest.trim().is_empty() {
+                return Ok(None);
+            }
+            let Some(after) = rest.trim_start().strip_prefix("<new_text>") else {
+                return Err(broken(here, "<new_text> is expected here."));
+            };
+            self.opened = true;
+            rest = after;
+        }
+        let replace = self.part(rest);
+        Ok(replace.map(|(replace, _)| (self.search.take().unwrap_or_default(), replace)))
+    }
+
+    /// The part up to an end tag on this line, without the line ends next to the tags; and what follows the tag.
+    fn part<'a>(&mut self, line: &'a str) -> Option<(String, &'a str)> {
+        let end = ENDS.iter().filter_map(|tag| Some((line.find(tag)?, tag.len()))).min();
+        let Some((place, len)) = end else {
+            self.part.push_str(line);
+            self.part.push('\n');
+            return None;
+        };
+        self.part.push_str(&line[..place]);
+        let text = self.part.strip_prefix('\n').unwrap_or(&self.part);
+        let text = text.strip_suffix('\n').unwrap_or(text).to_owned();
+        self.part.clear();
+        Some((text, &line[place + len..]))
+    }
+
+    /// The error for a text that ends here.
+    pub(super) fn unfinished(&self, at: usize) -> Error {
+        match (&self.search, self.opened) {
+            (None, _) => broken(at, "<old_text> is not closed."),
+            (_, false) => broken(at, "the block has no <new_text>."),
+            (_, true) => broken(at, "<new_text> is not closed."),
+        }
     }
 }

@@ -1,13 +1,26 @@
-use super::{Block, SearchReplace, read};
+use super::{Block, Blocks, Reader, SearchReplace};
 use crate::code::Code;
+use crate::error::Result;
+use crate::formats::stream::{Event, Manner};
 use crate::formats::{Format, Input};
-use crate::op::{Ask, Order, Request, Settings};
+use crate::op::{Ask, LineKind, Order, Request, Settings};
 use crate::resolve::resolve;
 use crate::snapshot::Snapshot;
 use proptest::prelude::*;
 
+fn read(text: &str) -> Result<Blocks> {
+    told(text, &Manner::default()).1
+}
+
+fn told(text: &str, manner: &Manner) -> (Vec<Event>, Result<Blocks>) {
+    let (mut reader, mut events) = (Reader::new(manner), Vec::new());
+    text.lines().for_each(|line| reader.line(line, &mut events));
+    let blocks = reader.end(&mut events);
+    (events, blocks)
+}
+
 fn one(text: &str) -> Block {
-    let mut blocks = read(text).unwrap_or_else(|error| panic!("{error}")).blocks;
+    let mut blocks = read(text).unwrap_or_else(|error| panic!("{error}")).list;
     assert_eq!(blocks.len(), 1, "{text}");
     blocks.remove(0)
 }
@@ -22,7 +35,7 @@ fn parse(text: &str) -> Request {
     SearchReplace.parse(Input::Text(text.to_owned())).unwrap()
 }
 
-fn apply(file: &str, text: &str) -> Result<String, String> {
+fn apply(file: &str, text: &str) -> std::result::Result<String, String> {
     let base = Snapshot::from_text(file);
     let Ask::Edit { ops, order } = &parse(text).files[0].ask else { panic!() };
     let done = resolve(&base, ops, *order, Settings::default()).map_err(|error| error.to_string())?;
@@ -82,9 +95,9 @@ fn several_blocks_and_files() {
     let text = "one.rs\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n\nAnd again:\n<<<<<<< SEARCH\nc\n=======\nd\n>>>>>>> REPLACE\n\
                 ```bash\ncargo test\n```\ntwo.rs\n```\n<<<<<<< SEARCH\n=======\nnew file\n>>>>>>> REPLACE\n```\none.rs\n<<<<<<< SEARCH\ne\n=======\n>>>>>>> REPLACE\n";
     let read = read(text).unwrap();
-    let paths: Vec<&str> = read.blocks.iter().map(|block| &*block.path).collect();
+    let paths: Vec<&str> = read.list.iter().map(|block| &*block.path).collect();
     assert_eq!(paths, ["one.rs", "one.rs", "two.rs", "one.rs"]);
-    assert_eq!(read.shell, ["cargo test"]);
+    assert!(read.shell);
     let request = parse(text);
     let counts: Vec<(&str, usize)> = request
         .files
@@ -155,9 +168,52 @@ fn hints_tell_equal_blocks_apart() {
 }
 
 #[test]
+fn every_block_is_told_and_claimed() {
+    for text in [
+        "a.rs\n```\n<<<<<<< SEARCH\none\ntwo\n=======\nnew\n\n\nlast\n```\n \n",
+        "a.rs\n```\n<<<<<<< SEARCH\none\ntwo\n=======\nnew\n\n\nlast\n>>>>>>> REPLACE\n",
+        "a.rs\n\n<old_text>\none\ntwo\n</old_text>\n<new_text>\nnew\n\n\nlast\n</new_text>\n",
+    ] {
+        let (events, blocks) = told(text, &Manner::default());
+        let lines = |wanted: LineKind| {
+            let text = |event: &Event| match event {
+                Event::Line { kind, text } if *kind == wanted => Some(format!("{text}\n")),
+                _ => None,
+            };
+            events.iter().filter_map(text).collect::<String>()
+        };
+        let block = &blocks.unwrap_or_else(|error| panic!("{text}: {error}")).list[0];
+        assert_eq!(lines(LineKind::Removed).trim_end(), block.search.trim_end(), "{text}");
+        assert_eq!(lines(LineKind::Added).trim_end(), block.replace.trim_end(), "{text}");
+        assert!(matches!(events[..2], [Event::File { .. }, Event::Hunk { line: 3 }]), "{events:?}");
+        assert!(matches!(events[events.len() - 2..], [Event::HunkDone, Event::FileDone]), "{events:?}");
+        assert_eq!(SearchReplace.claims(text)[0].start, 2);
+    }
+    let two =
+        "a\n<<<<<<< SEARCH\n=======\n>>>>>>> REPLACE\n<old_text>a</old_text><new_text>b</new_text>\n<<<<<<< SEARCH\n\n";
+    assert_eq!(SearchReplace.claims(two), [1..4, 4..5, 5..7]);
+}
+
+#[test]
+fn said_beside_the_text() {
+    let text = "<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n";
+    let manner = Manner { file: Some("a.rs".into()), reverse: true, ..Manner::default() };
+    let parse = |text: &str, manner: &Manner| {
+        let machine = SearchReplace.machine(manner).unwrap();
+        crate::formats::stream::read(machine, text)
+    };
+    let request = parse(text, &manner).unwrap();
+    let Ask::Edit { ops, .. } = &request.files[0].ask else { panic!() };
+    assert_eq!((request.files[0].path.as_str(), ops[0].text.as_str()), ("a.rs", "old\n"));
+    assert!(parse("<<<<<<< SEARCH\nold\n=======\n>>>>>>> REPLACE\n", &manner).is_err());
+    let strip = Manner { strip: Some(1), ..Manner::default() };
+    assert_eq!(parse(&format!("a/src/b.rs\n{text}"), &strip).unwrap().files[0].path, "src/b.rs");
+}
+
+#[test]
 fn a_large_request_is_read_once() {
     let many = "a.rs\n".to_owned() + &"<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n".repeat(20_000);
-    assert_eq!(read(&many).unwrap().blocks.len(), 20_000);
+    assert_eq!(read(&many).unwrap().list.len(), 20_000);
     let long = format!("a.rs\n<<<<<<< SEARCH\n{}=======\n>>>>>>> REPLACE\n", "line\n".repeat(200_000));
     assert_eq!(one(&long).search.len(), 1_000_000);
 }
@@ -166,7 +222,7 @@ proptest! {
     #[test]
     fn any_text_is_read_or_refused(text in "((<{5,8} SEARCH|={5,8}|>{5,8} REPLACE|a\\.rs|```|:start_line:3|<old_text>|</new_text>|<new_text>|\\\\=======|x|é.*|.{0,9})\r?\n?){0,30}") {
         if let Ok(read) = read(&text) {
-            prop_assert!(read.blocks.iter().all(|block| !block.path.is_empty() && block.at > 0));
+            prop_assert!(read.list.iter().all(|block| !block.path.is_empty() && block.at > 0));
         }
         let _ = SearchReplace.parse(Input::Text(text));
     }

@@ -1,0 +1,23 @@
+//! Any text in any pieces: the stream ends as the whole text is understood, and nothing panics or hangs.
+#![no_main]
+use emendate_core::formats::recognise::understand;
+use emendate_core::formats::stream::{Manner, PatchStream};
+use emendate_core::formats::textual;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|input: (u8, String, Vec<u8>, bool)| {
+    let (pick, text, sizes, reverse) = input;
+    let manner = Manner { reverse, ..Manner::default() };
+    let named = textual().nth(usize::from(pick));
+    let mut stream = PatchStream::new(named, manner.clone());
+    let (mut rest, mut events) = (text.as_bytes(), Vec::new());
+    for size in sizes {
+        let (chunk, after) = rest.split_at(usize::from(size).min(rest.len()));
+        stream.push(chunk, &mut events);
+        rest = after;
+    }
+    stream.push(rest, &mut events);
+    let streamed = stream.finish(&mut events).map(|read| (read.format.spec().name, read.request, read.directory));
+    let whole = understand(&text, named, &manner).map(|read| (read.format.spec().name, read.request, read.directory));
+    assert_eq!(streamed, whole);
+});
