@@ -4,7 +4,7 @@
 use crate::help;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{ArgGroup, Args, FromArgMatches as _, Parser, Subcommand, ValueEnum};
-use emendate::core::formats::textual;
+use emendate::core::formats::{FORMATS, textual};
 use emendate::core::marks::MARKS;
 use emendate::fs::Durability;
 use emendate::{OnStale, PROFILES, Profile, Unread, Word, profile};
@@ -90,6 +90,12 @@ pub(crate) enum Command {
     /// List the tools, or show one as a model is taught it
     #[command(after_help = help::TOOLS)]
     Tools(ToolsArgs),
+    /// Print the text that teaches an edit format to a model
+    #[command(after_help = help::PROMPT)]
+    Prompt(PromptArgs),
+    /// Print the JSON schema or the grammar of an edit format
+    #[command(after_help = help::SCHEMA)]
+    Schema(SchemaArgs),
     /// See the engine at work on a copy of its own sources
     #[command(after_help = help::TOUR)]
     Tour,
@@ -295,11 +301,45 @@ pub(crate) struct ApplyArgs {
     /// Folder that relative file names start from [default: the current one]
     #[arg(long, value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
+    /// The file to edit, for edits that name none
+    #[arg(long, value_name = "PATH")]
+    pub(crate) file: Option<String>,
+    /// Say whether the edits would apply; write nothing
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Make every change the other way round
+    #[arg(long, short = 'R')]
+    pub(crate) reverse: bool,
+    /// Take N leading folders off every name [default: a/ and b/ are recognised]
+    #[arg(long, short = 'p', value_name = "N")]
+    pub(crate) strip: Option<usize>,
+    /// Let files that are created or moved replace what is there
+    #[arg(long)]
+    pub(crate) overwrite: bool,
     /// Apply what can be applied, and tell what cannot
     #[arg(long)]
     pub(crate) partial: bool,
+    /// Apply what can be applied, and put the rest into this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) reject_file: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) matching: Matching,
+}
+
+/// `emend prompt`.
+#[derive(Args)]
+pub(crate) struct PromptArgs {
+    /// The format; without it, all of them are listed
+    #[arg(value_parser = PossibleValuesParser::new(FORMATS.iter().map(|format| format.spec().name)))]
+    pub(crate) format: Option<String>,
+}
+
+/// `emend schema`.
+#[derive(Args)]
+pub(crate) struct SchemaArgs {
+    /// The format
+    #[arg(value_parser = PossibleValuesParser::new(FORMATS.iter().map(|format| format.spec().name)))]
+    pub(crate) format: String,
 }
 
 /// `emend call`.

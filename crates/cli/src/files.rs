@@ -15,6 +15,16 @@ pub(crate) struct Ask {
     key: &'static str,
     path: PathBuf,
     fields: Map<String, Value>,
+    /// Show what becomes of each file, without its diff.
+    brief: bool,
+    /// Where edits go that could not be applied.
+    reject_file: Option<PathBuf>,
+}
+
+impl Ask {
+    fn new(tool: &'static str, key: &'static str, path: PathBuf, fields: Fields) -> Ask {
+        Ask { tool, key, path, fields: fields.0, brief: false, reject_file: None }
+    }
 }
 
 /// Calls the tool and shows the reply; the exit status.
@@ -24,13 +34,27 @@ pub(crate) fn run(desk: &Desk<'_>, ask: Result<Ask>) -> u8 {
     let opened = ask.and_then(|ask| Ok((desk.absolute(&ask.path).and_then(utf8)?, ask, desk.open()?)));
     let (path, mut ask, engine) = match opened {
         Ok(all) => all,
-        Err(error) => return show::reply(desk, &failed(error)),
+        Err(error) => return show::reply(desk, &failed(error), false),
     };
     ask.fields.insert(ask.key.to_owned(), path.into());
     let reply = engine.call(&desk.caller(), ask.tool, Value::Object(ask.fields));
-    let status = show::reply(desk, &reply);
+    let rejected = ask.reject_file.map_or(Ok(()), |file| keep_rejected(&file, &reply));
+    let mut status = show::reply(desk, &reply, ask.brief);
     show::notices(&engine);
+    if let Err(error) = rejected {
+        show::error(&error);
+        status = error.code().exit();
+    }
     status
+}
+
+/// Writes the edits that could not be applied into the file that the command line names for them.
+fn keep_rejected(file: &Path, reply: &Reply) -> Result<()> {
+    let rejected = reply.result.as_ref().ok().and_then(|answer| answer.data.get("rejected")?.as_str());
+    let Some(text) = rejected else { return Ok(()) };
+    std::fs::write(file, text).map_err(|error| crate::io_error(&file.display().to_string(), &error))?;
+    show::note(&format!("what could not be applied is in {}", file.display()));
+    Ok(())
 }
 
 fn utf8(path: PathBuf) -> Result<String> {
@@ -71,7 +95,7 @@ pub(crate) fn read(args: &ReadArgs) -> Result<Ask> {
         .put("limit", limit)
         .put("format", args.format.clone())
         .put("encoding", args.encoding.clone());
-    Ok(Ask { tool: "read", key: "file_path", path, fields: fields.0 })
+    Ok(Ask::new("read", "file_path", path, fields))
 }
 
 /// Lines that follow a path: the first, and how many.
@@ -110,7 +134,7 @@ pub(crate) fn edit(args: &EditArgs) -> Result<Ask> {
         .put("expected_replacements", args.expect)
         .put("match", args.matching.r#match.clone())
         .extras(&args.extras);
-    Ok(Ask { tool: "edit", key: "file_path", path: args.path.clone(), fields: fields.0 })
+    Ok(Ask::new("edit", "file_path", args.path.clone(), fields))
 }
 
 fn old(args: &EditArgs) -> Result<Option<String>> {
@@ -160,14 +184,14 @@ pub(crate) fn multi_edit(args: &MultiEditArgs) -> Result<Ask> {
         .put("order", args.in_turn.then_some("in_turn"))
         .put("match", args.matching.r#match.clone())
         .extras(&args.extras);
-    Ok(Ask { tool: "multi_edit", key: "file_path", path: args.path.clone(), fields: fields.0 })
+    Ok(Ask::new("multi_edit", "file_path", args.path.clone(), fields))
 }
 
 /// The input of `write`.
 pub(crate) fn write(args: &WriteArgs) -> Result<Ask> {
     let content = input::text(&args.from, "the text of the file")?;
     let fields = Fields(Map::new()).put("content", Some(content)).extras(&args.extras);
-    Ok(Ask { tool: "write", key: "file_path", path: args.path.clone(), fields: fields.0 })
+    Ok(Ask::new("write", "file_path", args.path.clone(), fields))
 }
 
 /// The input of `apply`.
@@ -176,9 +200,15 @@ pub(crate) fn apply(args: &ApplyArgs) -> Result<Ask> {
     let fields = Fields(Map::new())
         .put("input", Some(edits))
         .put("format", args.format.clone())
-        .put("partial", args.partial.then_some(true))
+        .put("file", args.file.clone())
+        .put("strip", args.strip)
+        .put("reverse", args.reverse.then_some(true))
+        .put("overwrite", args.overwrite.then_some(true))
+        .put("partial", (args.partial || args.reject_file.is_some()).then_some(true))
+        .put("dry_run", args.check.then_some(true))
         .put("match", args.matching.r#match.clone());
-    Ok(Ask { tool: "apply", key: "directory", path: args.directory.clone().unwrap_or_default(), fields: fields.0 })
+    let ask = Ask::new("apply", "directory", args.directory.clone().unwrap_or_default(), fields);
+    Ok(Ask { brief: args.check, reject_file: args.reject_file.clone(), ..ask })
 }
 
 fn usage(what: &str, next: &str) -> Error {

@@ -2,15 +2,15 @@
 
 use crate::args::{PromptArgs, SchemaArgs};
 use crate::show;
-use emendate::core::formats::{FORMATS, named};
+use emendate::core::formats::{FORMATS, Format, named};
 use emendate::core::{Code, Error, Result};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 /// Prints the text that teaches a format, or the list of formats.
 pub(crate) fn prompt(args: &PromptArgs, json: bool) -> Result<u8> {
-    let specs = || FORMATS.iter().map(|format| format.spec());
-    let one = args.format.as_deref().and_then(named).map(|format| format.spec());
+    let specs = || FORMATS.iter().map(Format::spec);
+    let one = args.format.as_deref().and_then(named).map(Format::spec);
     match (one, json) {
         (Some(spec), true) => show::value(&described(spec))?,
         (Some(spec), false) => show::page(spec.prompt)?,

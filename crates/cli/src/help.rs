@@ -33,12 +33,29 @@ Examples:
   emend write config.toml --from draft.toml --dry-run";
 
 pub(crate) const APPLY: &str = "\
-Each block names its file, relative to --directory. All blocks are applied, or none.
+Takes what models write: SEARCH/REPLACE blocks, Codex patches (*** Begin Patch), unified diffs, whole files
+in fences; with prose, fences, JSON or shell lines around them. Names are relative to --directory. All
+edits are applied, or none. `emend prompt` lists the formats.
 
 Examples:
   emend apply reply.md
-  emend apply - --dry-run < reply.md
+  emend apply - --dry-run < reply.md              the diff, nothing is written
+  git diff | emend apply --check --reverse        would it apply?
+  emend apply -p2 --reject-file left.rej fix.patch
   printf 'a.txt\\n<<<<<<< SEARCH\\nold\\n=======\\nnew\\n>>>>>>> REPLACE\\n' | emend apply";
+
+pub(crate) const PROMPT: &str = "\
+Examples:
+  emend prompt
+  emend prompt apply_patch
+  emend prompt --json                             every format with an example";
+
+pub(crate) const SCHEMA: &str = "\
+Text formats have a grammar in Lark's notation, for constrained decoding; the others a JSON schema.
+
+Examples:
+  emend schema apply_patch > apply_patch.lark
+  emend schema multi_edit";
 
 pub(crate) const CALL: &str = "\
 Prints one JSON object, also for failures, and exits with the status of its code:

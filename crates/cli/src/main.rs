@@ -14,6 +14,7 @@ mod args;
 mod desk;
 mod doctor;
 mod files;
+mod formats;
 mod help;
 mod input;
 mod machine;
@@ -68,6 +69,8 @@ fn run() -> u8 {
         Command::Serve(_) => machine::serve(&desk(Unread::Deny)),
         Command::Mcp(args) => machine::mcp(&desk(Unread::Deny), args),
         Command::Tools(args) => tools::run(args, cli.global.json),
+        Command::Prompt(args) => formats::prompt(args, cli.global.json),
+        Command::Schema(args) => formats::schema(args),
         Command::Doctor => doctor::run(&desk(Unread::Allow), cli.global.json),
         Command::Tour => tour::run(),
         Command::Completions { shell } => help::completions(*shell),

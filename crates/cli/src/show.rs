@@ -131,6 +131,15 @@ impl<W: Write> Paper<W> {
         Ok(())
     }
 
+    /// What becomes of each file, a line each.
+    fn summaries(&mut self, answer: &Answer) -> io::Result<()> {
+        self.notes(&answer.data)?;
+        for file in answer.data.get("files").and_then(Value::as_array).into_iter().flatten() {
+            self.plain(file["summary"].as_str().unwrap_or_default())?;
+        }
+        Ok(())
+    }
+
     /// A reply's answer: what changed as a diff where there is one, else the text.
     pub(crate) fn answer(&mut self, answer: &Answer) -> io::Result<()> {
         if let Some(files) = answer.data.get("files").and_then(Value::as_array) {
@@ -193,16 +202,16 @@ fn harmless(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(|char| if harmful(char) { picture(char) } else { char }).collect())
 }
 
-/// Shows a reply as the flags ask for; the exit status.
-pub(crate) fn reply(desk: &Desk<'_>, reply: &Reply) -> u8 {
+/// Shows a reply as the flags ask for, `brief` without diffs; the exit status.
+pub(crate) fn reply(desk: &Desk<'_>, reply: &Reply, brief: bool) -> u8 {
     if desk.global.json {
         return json(reply);
     }
     match &reply.result {
         Ok(answer) => {
             let mut out = stdout();
-            let shown = out.answer(answer).and_then(|()| out.flush());
-            status(reply, shown)
+            let shown = if brief { out.summaries(answer) } else { out.answer(answer) };
+            status(reply, shown.and_then(|()| out.flush()))
         }
         Err(error) => {
             let mut out = stderr();
@@ -234,6 +243,12 @@ fn status(reply: &Reply, shown: io::Result<()>) -> u8 {
 pub(crate) fn unshown(failure: &io::Error) -> Error {
     Error::new(Code::IoPartial, format!("The call was done, but its answer could not be written: {failure}."))
         .next("Read the file to see its state.")
+}
+
+/// Prints a text on standard output.
+pub(crate) fn page(text: &str) -> Result<()> {
+    let mut out = stdout();
+    quiet_pipe(out.plain(text.trim_end()).and_then(|()| out.flush()))
 }
 
 /// Prints JSON on one line.

@@ -41,15 +41,10 @@ pub(crate) fn run(args: &ToolsArgs, json: bool) -> Result<u8> {
     match (json, &args.name) {
         (true, None) => show::value(&rows.iter().map(described).collect())?,
         (true, Some(_)) => show::value(&rows.iter().map(described).collect::<Value>()[0])?,
-        (false, None) => print(&list(&rows))?,
-        (false, Some(_)) => print(&rows.iter().map(page).collect::<String>())?,
+        (false, None) => show::page(&list(&rows))?,
+        (false, Some(_)) => show::page(&rows.iter().map(page).collect::<String>())?,
     }
     Ok(0)
-}
-
-fn print(text: &str) -> Result<()> {
-    let mut out = show::stdout();
-    show::quiet_pipe(out.plain(text.trim_end()).and_then(|()| out.flush()))
 }
 
 /// The engine's own description, under the offered name.

@@ -122,11 +122,8 @@ mod tests {
         let text = || NewFile::Text("x\n".to_owned());
         let edit = Ask::Edit { ops: vec![hunk(&["-a", "+b"], 1).into_op()], order: Order::AsNeeded };
         let move_ = Ask::Move { to: "n".to_owned(), ops: vec![] };
-        let files = vec![
-            FileRequest::new("a", edit),
-            FileRequest::new("b", Ask::Create(text())),
-            FileRequest::new("m", move_),
-        ];
+        let files =
+            vec![FileRequest::new("a", edit), FileRequest::new("b", Ask::Create(text())), FileRequest::new("m", move_)];
         let request = Request { files, notes: vec![] };
         let back = request.clone().reversed().unwrap();
         let asks: Vec<_> = back.files.iter().map(|file| (&*file.path, &file.ask)).collect();

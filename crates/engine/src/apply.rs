@@ -63,7 +63,9 @@ impl Engine {
             answer.text.push('\n');
         }
         let mut files: Vec<Value> = Vec::with_capacity(receipts.len());
+        let mut rejected = String::new();
         for receipt in receipts {
+            rejected.push_str(receipt.rejected());
             if !receipt.is_told_elsewhere() {
                 let one = receipt.answer(false);
                 answer.text.push_str(&one.text);
@@ -76,6 +78,9 @@ impl Engine {
         data.insert("dryRun".to_owned(), options.dry_run.into());
         data.insert("notes".to_owned(), notes.into());
         data.insert("files".to_owned(), files.into());
+        if !rejected.is_empty() {
+            data.insert("rejected".to_owned(), rejected.into());
+        }
         answer.data = data;
         Ok(answer)
     }

@@ -31,6 +31,7 @@ mod policy;
 mod profile;
 mod read;
 mod receipt;
+mod reject;
 mod reply;
 mod seen;
 mod shelves;

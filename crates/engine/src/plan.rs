@@ -52,6 +52,8 @@ pub(crate) struct Plan {
     pub(crate) notes: Vec<String>,
     /// What was left out, where the call accepts that.
     pub(crate) failed: Vec<Error>,
+    /// The same as text.
+    pub(crate) rejected: String,
 }
 
 impl Plan {
@@ -98,6 +100,7 @@ impl Plan {
             lines,
             notes,
             failed,
+            rejected: String::new(),
         }
     }
 

@@ -97,6 +97,11 @@ impl Receipt {
         Answer { text, data }
     }
 
+    /// Edits that were left out, as text.
+    pub(crate) fn rejected(&self) -> &str {
+        &self.plan.rejected
+    }
+
     /// True when another receipt tells what became of the file.
     pub(crate) fn is_told_elsewhere(&self) -> bool {
         self.plan.moved_on

@@ -5,12 +5,14 @@ use crate::edit::{settings, whole};
 use crate::engine::{Engine, Opened};
 use crate::options::Options;
 use crate::plan::{Becomes, Now, Origin, Plan};
+use crate::reject;
 use crate::seen::{self, Base};
 use crate::shelves::key;
 use crate::stale;
 use crate::target::Target;
 use emendate_core::{
-    Ask, ChangeSet, Code, Error, FileMode, NewFile, Op, Order, Result, Snapshot, Span, Splice, marks, resolve,
+    Ask, BinaryChange, ChangeSet, Code, Error, FileMode, NewFile, Op, Order, Result, Snapshot, Span, Splice, marks,
+    resolve,
 };
 use emendate_fs::Place;
 use emendate_history::Lines;
@@ -30,6 +32,8 @@ struct Tree<'a> {
     broken: HashSet<PathBuf>,
     /// What was taken from its place already, by the number of the step that puts it down.
     lifted: HashMap<usize, Plan>,
+    /// Edits that were left out, as text.
+    rejected: String,
 }
 
 impl Engine {
@@ -44,6 +48,7 @@ impl Engine {
             at: HashMap::new(),
             broken: HashSet::new(),
             lifted: HashMap::new(),
+            rejected: String::new(),
         };
         let mut errors = Vec::new();
         for (step, target) in targets.iter().enumerate() {
@@ -55,13 +60,15 @@ impl Engine {
                 return Err(error);
             }
             tree.broken.extend(target.paths().map(Path::to_owned));
+            tree.reject(target, None);
             errors.push(error.prefixed(&format!("{}: ", target.place.shown())));
         }
         let mut plans = tree.plans;
         plans.retain(|plan| !(plan.creates() && plan.becomes == Becomes::Nothing));
         if options.partial && !plans.is_empty() {
-            if let (Some(plan), Some(error)) = (plans.first_mut(), Error::all(errors, targets.len())) {
-                plan.failed.push(error);
+            if let Some(plan) = plans.first_mut() {
+                plan.failed.extend(Error::all(errors, targets.len()));
+                plan.rejected = tree.rejected;
             }
             return Ok(plans);
         }
@@ -76,6 +83,8 @@ impl Tree<'_> {
             (Ask::Edit { ops, order }, _) => {
                 let plan = self.edit(place, ops, *order).map_err(|error| self.taught(place, ops, error))?;
                 self.plans[plan].executable = mode.map(|mode| mode == FileMode::Executable);
+                let left_out: Vec<usize> = self.plans[plan].failed.iter().filter_map(op_index).collect();
+                self.reject(target, Some(&left_out));
             }
             (Ask::Write(content), _) => {
                 let plan = self.engine.plan_write(self.caller, place.clone(), content, self.options)?;
@@ -88,6 +97,7 @@ impl Tree<'_> {
             (Ask::Delete { text }, _) => self.delete(place, text.as_deref())?,
             (Ask::Move { ops, .. }, Some(to)) => self.carry(step, (place, to), ops, false, *mode)?,
             (Ask::Copy { ops, .. }, Some(to)) => self.carry(step, (place, to), ops, true, *mode)?,
+            (Ask::Binary(change), _) => self.binary(place, change)?,
             _ => return Err(Error::new(Code::CallInvalid, "This engine cannot do that yet.")),
         }
         Ok(())
@@ -95,6 +105,17 @@ impl Tree<'_> {
 
     fn taught(&self, place: &Place, ops: &[Op], error: Error) -> Error {
         self.engine.taught(self.caller, place, ops, error)
+    }
+
+    /// Notes edits that are left out: those of these numbers, or all.
+    fn reject(&mut self, target: &Target, only: Option<&[usize]>) {
+        if let (Ask::Edit { ops, .. } | Ask::Move { ops, .. } | Ask::Copy { ops, .. }, true) =
+            (&target.ask, self.options.partial)
+        {
+            let ops = ops.iter().enumerate().filter(|(nth, _)| only.is_none_or(|only| only.contains(nth)));
+            let path = target.place.relative().to_string_lossy();
+            self.rejected.push_str(&reject::text(&path, ops.map(|(_, op)| op)));
+        }
     }
 
     fn plan_at(&self, place: &Place) -> Option<usize> {
@@ -336,6 +357,27 @@ impl Tree<'_> {
             Some(_) => Err(exists(to, None)),
         }
     }
+
+    fn binary(&mut self, place: &Place, change: &BinaryChange) -> Result<()> {
+        let plan = match self.plan_at(place) {
+            Some(at) if self.plans[at].becomes == Becomes::File => at,
+            Some(_) => return Err(gone(place)),
+            None => {
+                let plan = self.removable(place)?;
+                self.add(plan)
+            }
+        };
+        let plan = &mut self.plans[plan];
+        let old = plan.changes.apply(&plan.before);
+        let new = emendate_core::apply_binary(&old, change)?;
+        plan.before = Snapshot::opaque(plan.before.raw().to_vec());
+        plan.changes = all_bytes(&plan.before, new);
+        Ok(())
+    }
+}
+
+fn op_index(error: &Error) -> Option<usize> {
+    error.op_index().and_then(|op| usize::try_from(op).ok())
 }
 
 fn origin(place: &Place, copied: bool) -> Origin {

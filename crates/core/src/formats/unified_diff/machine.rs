@@ -370,7 +370,9 @@ impl Reader {
         } else if range::is_combined(text) || text.starts_with("diff --c") {
             self.claim(at - 1..at);
             let what = "this is a combined diff (of a merge, with two parents or more), which says no single change.";
-            self.fail(broken(at, what).next("Make a diff against one parent: git diff HEAD^1 HEAD, or git diff --ours."));
+            self.fail(
+                broken(at, what).next("Make a diff against one parent: git diff HEAD^1 HEAD, or git diff --ours."),
+            );
         } else if text.starts_with("diff -") {
             self.close(out);
         } else if text == "GIT binary patch" {

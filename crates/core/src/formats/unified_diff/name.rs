@@ -132,9 +132,10 @@ fn escape(sign: u8, text: &[u8]) -> Option<(u8, usize)> {
         b'"' | b'\\' => simple(sign),
         b'0'..=b'3' => {
             let digits = text.get(..3)?;
-            digits.iter().try_fold(0_u8, |value, &digit| {
-                (b'0'..=b'7').contains(&digit).then(|| value * 8 + (digit - b'0'))
-            }).map(|value| (value, 3))
+            digits
+                .iter()
+                .try_fold(0_u8, |value, &digit| (b'0'..=b'7').contains(&digit).then(|| value * 8 + (digit - b'0')))
+                .map(|value| (value, 3))
         }
         _ => None,
     }
@@ -254,7 +255,9 @@ mod tests {
         for stamp in ["1970-01-01 00:00:00.000000000 +0000", "1970-01-01 01:00:00 +0100", "1969-12-31 19:00:00 -0500"] {
             assert!(side(&format!("x\t{stamp}")).unwrap().absent, "{stamp}");
         }
-        for stamp in ["1970-01-01 00:00:01 +0000", "1970-01-01 05:00:00 +0100", "2024-01-01 00:00:00 +0000", "(revision 1)"] {
+        for stamp in
+            ["1970-01-01 00:00:01 +0000", "1970-01-01 05:00:00 +0100", "2024-01-01 00:00:00 +0000", "(revision 1)"]
+        {
             assert!(!side(&format!("x\t{stamp}")).unwrap().absent, "{stamp}");
         }
         assert!(side("x\t(nonexistent)").unwrap().absent);

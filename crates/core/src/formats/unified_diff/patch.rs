@@ -16,10 +16,8 @@ const SUBMODULE: u32 = 0o160_000;
 const KIND: u32 = 0o170_000;
 
 /// The id of no content, by SHA-1 and by SHA-256.
-const EMPTY: [&str; 2] = [
-    "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
-    "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
-];
+const EMPTY: [&str; 2] =
+    ["e69de29bb2d1d6434b8b29ae775ad8c2e48c5391", "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"];
 
 /// What stands in a patch about one file; pairs are the old and the new side.
 #[derive(Debug, Default)]
@@ -267,7 +265,9 @@ impl FilePatch {
         }
         match idle.first() {
             Some(line) if ops.is_empty() && needed => {
-                let what = format!("Line {line} of the request: the hunk changes nothing: its old and new lines are the same.");
+                let what = format!(
+                    "Line {line} of the request: the hunk changes nothing: its old and new lines are the same."
+                );
                 Err(Error::new(Code::EditNoChange, what)
                     .next("Mark what goes away with - and what comes with +, or leave the file out.")
                     .fact("line", *line))

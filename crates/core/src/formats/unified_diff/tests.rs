@@ -98,7 +98,10 @@ fn names_and_their_prefixes() {
         ("diff --git a/x b/x\nindex 123abcd..456abcd 100644\n", "x b/x a/x"),
         ("diff --git a/my file b/my file\n", "my file b/my file a/my file"),
         ("diff -u a/x b/x\n--- a/x\n+++ b/x\n", "x b/x a/x"),
-        ("Index: x\n===================================================================\n--- x\t(revision 1)\n+++ x\t(working copy)\n", "x"),
+        (
+            "Index: x\n===================================================================\n--- x\t(revision 1)\n+++ x\t(working copy)\n",
+            "x",
+        ),
         ("Index: x\n=====\n", "x"),
         ("--- a/x\n", "x a/x"),
         ("+++ b/x\n", "x b/x"),
@@ -140,7 +143,9 @@ fn a_known_file_needs_no_header() {
 
 #[test]
 fn hunk_headers_in_every_shape() {
-    for header in ["@@", "@@ @@", "@@ ... @@", "@@ -1,3 +1,3 @@", "@@ -1,3 +1,3", "@@ -1 +1 @@", "@@ -7,9 +7,9 @@", "@@ -,+ @@"] {
+    for header in
+        ["@@", "@@ @@", "@@ ... @@", "@@ -1,3 +1,3 @@", "@@ -1,3 +1,3", "@@ -1 +1 @@", "@@ -7,9 +7,9 @@", "@@ -,+ @@"]
+    {
         assert_eq!(body(&format!("{header}\n a\n-b\n+c\n d\n")), " a\n-b\n+c\n d\n", "{header}");
     }
     assert_eq!(body(" a\n-b\n+c\n d\n"), " a\n-b\n+c\n d\n");
@@ -182,7 +187,10 @@ fn counts_are_witnesses() {
 
 #[test]
 fn lines_that_lost_their_mark() {
-    assert_eq!(body("@@ -1,4 +1,5 @@\nimport os\n+import json\nimport sys\n \n \n"), "?import os\n+import json\n?import sys\n \n \n");
+    assert_eq!(
+        body("@@ -1,4 +1,5 @@\nimport os\n+import json\nimport sys\n \n \n"),
+        "?import os\n+import json\n?import sys\n \n \n"
+    );
     assert_eq!(body("@@\nimport os\n+ import json\n"), "?import os\n+ import json\n");
     assert_eq!(body("@@ -1,3 +1,3 @@\n a\n\n-b\n+c\n"), " a\n \n-b\n+c\n");
     assert_eq!(body("@@ -1,3 +1,3 @@\n-a\n+b\n\n\n"), "-a\n+b\n \n \n");
@@ -215,7 +223,9 @@ fn prose_is_not_swallowed() {
     assert_eq!(body("@@\n-a\n+b\n-- \n2.43.0\n"), a);
     assert_eq!(body("@@ -1,4 +1,4 @@\n-a\n+b\n-- \n2.39.2 (Apple Git-143)\n"), a);
     // In fences, with prose around and between.
-    let text = format!("Sure:\n\n```diff\n{HEAD}@@ -1,5 +1,5 @@\n{a}```\n\nAnd - this:\n\n```diff\n@@ -9 +9 @@\n-c\n+d\n```\n- Done\n");
+    let text = format!(
+        "Sure:\n\n```diff\n{HEAD}@@ -1,5 +1,5 @@\n{a}```\n\nAnd - this:\n\n```diff\n@@ -9 +9 @@\n-c\n+d\n```\n- Done\n"
+    );
     assert_eq!(shape(&text), "x b/x a/x\n-a\n+b\n@\n-c\n+d\n");
     // Changes behind text that nobody can place.
     unparsable(&format!("{HEAD}@@ -1,1 +1,1 @@\n{a}text\n-c\n+d\n"), "part of the hunk of line 3");
@@ -270,10 +280,17 @@ fn the_last_line_end() {
 fn line_ends_and_indentation() {
     let text = "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n\n-b\n+c\n";
     assert_eq!(shape(&text.replace('\n', "\r\n")), shape(text));
-    let indented: String = text.lines().map(|line| if line.is_empty() { "\n".to_owned() } else { format!("    {line}\n") }).collect();
+    let indented: String =
+        text.lines().map(|line| if line.is_empty() { "\n".to_owned() } else { format!("    {line}\n") }).collect();
     assert_eq!(shape(&indented), shape(text));
     assert!(notes(&indented).contains("indentation was taken off (line 1)"));
-    let list = format!("1. Do this:\n\n   ```diff\n{}   ```\n2. Done\n", text.replace("--- ", "   --- ").replace("+++ ", "   +++ ").replace("@@ -", "   @@ -").replace("\n a\n\n-b\n+c", "\n    a\n\n   -b\n   +c"));
+    let list = format!(
+        "1. Do this:\n\n   ```diff\n{}   ```\n2. Done\n",
+        text.replace("--- ", "   --- ")
+            .replace("+++ ", "   +++ ")
+            .replace("@@ -", "   @@ -")
+            .replace("\n a\n\n-b\n+c", "\n    a\n\n   -b\n   +c")
+    );
     assert_eq!(shape(&list), shape(text));
     assert_eq!(shape(&format!("\u{FEFF}{text}")), shape(text));
 }
@@ -299,10 +316,16 @@ fn files_made_and_removed() {
     assert_eq!(made("--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n\\ No newline at end of file\n"), of("a", None));
     assert_eq!(made("--- /dev/null\n+++ b/x\n+a\n"), of("a\n", None));
     let git = "diff --git a/x b/x\nnew file mode 100755\nindex 0000000..1234567\n";
-    assert_eq!(made(&format!("{git}--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n")), of("a\n", Some(FileMode::Executable)));
+    assert_eq!(
+        made(&format!("{git}--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n")),
+        of("a\n", Some(FileMode::Executable))
+    );
     assert_eq!(made(&format!("{git}--- a/x\n+++ b/x\n@@ -0,0 +1 @@\n+a\n")), of("a\n", Some(FileMode::Executable)));
     assert_eq!(made("diff --git a/x b/x\nnew file mode 100644\nindex 0000000..e69de29\n"), of("", None));
-    assert_eq!(made("--- x\t1970-01-01 01:00:00.000000000 +0100\n+++ x\t2024-01-01 10:00:00.0 +0100\n@@ -0,0 +1 @@\n+a\n"), of("a\n", None));
+    assert_eq!(
+        made("--- x\t1970-01-01 01:00:00.000000000 +0100\n+++ x\t2024-01-01 10:00:00.0 +0100\n@@ -0,0 +1 @@\n+a\n"),
+        of("a\n", None)
+    );
     unparsable(git, "no hunk holds it");
     unparsable("--- /dev/null\n+++ b/x\n@@ -0,0 +1,2 @@\n+a\n b\n", "no added line");
     unparsable("--- /dev/null\n+++ b/x\n", "no hunk follows");
@@ -349,22 +372,34 @@ fn renames_copies_and_modes() {
     let both = only("diff --git a/x b/x\nold mode 100755\nnew mode 100644\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n");
     assert_eq!((both.mode, hunks(&both).len()), (Some(FileMode::Regular), 1));
     unparsable("diff --git a/x b/x\nnew mode 9\n", "octal");
-    unparsable("diff --git a/x b/x\nindex 1234567..89abcde 160000\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-Subproject commit a\n+Subproject commit b\n", "submodule");
+    unparsable(
+        "diff --git a/x b/x\nindex 1234567..89abcde 160000\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-Subproject commit a\n+Subproject commit b\n",
+        "submodule",
+    );
 }
 
 #[test]
 fn links() {
     let end = "\\ No newline at end of file\n";
-    let made = only(&format!("diff --git a/l b/l\nnew file mode 120000\nindex 0000000..1234567\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+target\n{end}"));
+    let made = only(&format!(
+        "diff --git a/l b/l\nnew file mode 120000\nindex 0000000..1234567\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+target\n{end}"
+    ));
     assert_eq!((made.ask, made.mode), (Ask::Create(NewFile::Link("target".to_owned())), None));
-    let gone = good(&format!("diff --git a/l b/l\ndeleted file mode 120000\n--- a/l\n+++ /dev/null\n@@ -1 +0,0 @@\n-target\n{end}"));
+    let gone = good(&format!(
+        "diff --git a/l b/l\ndeleted file mode 120000\n--- a/l\n+++ /dev/null\n@@ -1 +0,0 @@\n-target\n{end}"
+    ));
     assert_eq!(gone.files[0].ask, Ask::Delete { text: None });
     assert!(gone.notes[0].contains("symbolic link"));
-    let changed = good(&format!("diff --git a/l b/l\nindex 1234567..2345678 120000\n--- a/l\n+++ b/l\n@@ -1 +1 @@\n-old\n{end}+new\n{end}"));
+    let changed = good(&format!(
+        "diff --git a/l b/l\nindex 1234567..2345678 120000\n--- a/l\n+++ b/l\n@@ -1 +1 @@\n-old\n{end}+new\n{end}"
+    ));
     let asks: Vec<&Ask> = changed.files.iter().map(|file| &file.ask).collect();
     assert_eq!(asks, [&Ask::Delete { text: None }, &Ask::Create(NewFile::Link("new".to_owned()))]);
     unparsable("diff --git a/l b/l\nold mode 100644\nnew mode 120000\n", "in place");
-    unparsable("diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1,2 @@\n+a\n+b\n", "one line");
+    unparsable(
+        "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1,2 @@\n+a\n+b\n",
+        "one line",
+    );
 }
 
 // Made by git diff --binary --full-index.
@@ -408,9 +443,15 @@ fn binary_patches_both_ways() {
 
 #[test]
 fn what_is_no_unified_diff_is_said() {
-    unparsable("diff --git a/x b/x\nindex 1234567..89abcde 100644\nBinary files a/x and b/x differ\n", "git diff --binary");
+    unparsable(
+        "diff --git a/x b/x\nindex 1234567..89abcde 100644\nBinary files a/x and b/x differ\n",
+        "git diff --binary",
+    );
     unparsable("Binary files a/x and b/x differ\n", "git diff --binary");
-    for combined in ["diff --cc x\nindex 1,2..3\n--- a/x\n+++ b/x\n@@@ -1,2 -1,2 +1,3 @@@\n  a\n", "--- a/x\n+++ b/x\n@@@ -1 -1 +1 @@@\n--a\n++b\n"] {
+    for combined in [
+        "diff --cc x\nindex 1,2..3\n--- a/x\n+++ b/x\n@@@ -1,2 -1,2 +1,3 @@@\n  a\n",
+        "--- a/x\n+++ b/x\n@@@ -1 -1 +1 @@@\n--a\n++b\n",
+    ] {
         unparsable(combined, "combined diff");
     }
     unparsable("*** a/x\n--- b/x\n***************\n*** 1 ****\n", "context diff");
@@ -517,13 +558,17 @@ fn the_shared_cases_have_their_shape() {
                 _ => {
                     assert_eq!(hunks(file).len(), 1, "{name}");
                     let changes = patch.lines().filter(|line| line.starts_with(['-', '+'])).count();
-                    let read = hunks(file)[0].lines.iter().filter(|line| matches!(line.kind, LineKind::Added | LineKind::Removed));
+                    let read = hunks(file)[0]
+                        .lines
+                        .iter()
+                        .filter(|line| matches!(line.kind, LineKind::Added | LineKind::Removed));
                     assert_eq!(read.count() + 2, changes - if files == 2 { 4 } else { 0 }, "{name}");
                     assert!(case["input"].get(&file.path).is_some(), "{name}: {}", file.path);
                 }
             }
         }
-        let noted = ["u-counts-too-big", "u-hdr-bare", "u-hdr-missing-hunk-line", "u-col0-ctx-no-space"].contains(&name);
+        let noted =
+            ["u-counts-too-big", "u-hdr-bare", "u-hdr-missing-hunk-line", "u-col0-ctx-no-space"].contains(&name);
         assert!(!noted || !request.notes.is_empty(), "{name} has no note");
     }
 }

@@ -10,8 +10,30 @@ use std::fmt::Write as _;
 
 /// Texts of lines that look like something else once they are marked.
 const NASTY: [&str; 24] = [
-    "", " ", "-- old", "++ new", "-- a/q", "--", "- ", "-", "+", "++", "- item", " item", "@@ -1 +1 @@", "@@", "diff --git a/x b/x",
-    "```", "```diff", "\\ No newline at end of file", "2.43.0", "Index: x", "*** End Patch", "\tx", "text", "\\",
+    "",
+    " ",
+    "-- old",
+    "++ new",
+    "-- a/q",
+    "--",
+    "- ",
+    "-",
+    "+",
+    "++",
+    "- item",
+    " item",
+    "@@ -1 +1 @@",
+    "@@",
+    "diff --git a/x b/x",
+    "```",
+    "```diff",
+    "\\ No newline at end of file",
+    "2.43.0",
+    "Index: x",
+    "*** End Patch",
+    "\tx",
+    "text",
+    "\\",
 ];
 
 fn line() -> impl Strategy<Value = HunkLine> {
@@ -38,7 +60,8 @@ fn hunk() -> impl Strategy<Value = (Hunk, usize)> {
 fn print(out: &mut String, hunk: &Hunk, new_first: usize, short: bool) {
     let count = |without| hunk.lines.iter().filter(|line| line.kind != without).count();
     let (old, new) = (count(LineKind::Added), count(LineKind::Removed));
-    let range = |first: usize, count: usize| if short && count == 1 { first.to_string() } else { format!("{first},{count}") };
+    let range =
+        |first: usize, count: usize| if short && count == 1 { first.to_string() } else { format!("{first},{count}") };
     let section = hunk.section.as_ref().map_or(String::new(), |section| format!(" {section}"));
     let _ = writeln!(out, "@@ -{} +{} @@{section}", range(hunk.first.unwrap(), old), range(new_first, new));
     let last = |without| hunk.lines.iter().rposition(|line| line.kind != without);
