@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 /// Prints the text that teaches a format, or the list of formats.
 pub(crate) fn prompt(args: &PromptArgs, json: bool) -> Result<u8> {
-    let specs = || FORMATS.iter().map(Format::spec);
+    let specs = || FORMATS.iter().map(|format| format.spec());
     let one = args.format.as_deref().and_then(named).map(Format::spec);
     match (one, json) {
         (Some(spec), true) => show::value(&described(spec))?,

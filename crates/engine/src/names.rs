@@ -6,7 +6,7 @@ use emendate_core::{Ask, Code, Error, FileRequest, Locator, Op, Request, Result}
 use emendate_fs::Place;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 impl Engine {
     /// Makes every path of a request absolute, starting from `directory`.
@@ -14,8 +14,10 @@ impl Engine {
         // What an earlier part of the request makes is there for the later ones.
         let mut made: Vec<PathBuf> = Vec::new();
         for file in &mut request.files {
+            stays_inside(directory, &file.path)?;
             file.path = self.named(caller, directory, file, &made)?;
             if let Ask::Move { to, .. } | Ask::Copy { to, .. } = &mut file.ask {
+                stays_inside(directory, to)?;
                 *to = text(&directory.join(&*to));
                 made.push(PathBuf::from(&*to));
             }
@@ -67,6 +69,29 @@ impl Engine {
         // A directory or a device is there as well: to be refused by that name, not to be looked for elsewhere.
         !matches!((self.store().stamp(place), self.store().link(place)), (Ok(None), Ok(None)))
     }
+}
+
+/// A relative name in a text stays below the directory it starts from, even where the root reaches further: such names are
+/// how a patch from elsewhere gets at files nobody thought of.
+fn stays_inside(directory: &Path, name: &str) -> Result<()> {
+    let mut depth = 0usize;
+    for part in Path::new(name).components() {
+        match part {
+            Component::Normal(_) => depth += 1,
+            Component::ParentDir if depth == 0 => {
+                return Err(Error::new(
+                    Code::PathOutside,
+                    format!("The name {name} leaves the directory of the edits."),
+                )
+                .evidence(directory.display().to_string())
+                .next("Name files below it; or give the directory that holds them all as directory."));
+            }
+            Component::ParentDir => depth -= 1,
+            Component::RootDir | Component::Prefix(_) => return Ok(()),
+            Component::CurDir => {}
+        }
+    }
+    Ok(())
 }
 
 fn text(path: &Path) -> String {
