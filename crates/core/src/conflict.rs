@@ -208,6 +208,10 @@ fn unmet(ops: &[Op], placed: &[Result<Placed>]) -> Vec<Clash> {
 fn created(base: &Snapshot, ops: &[Op], placed: &[Result<Placed>], repeated: &[Option<usize>]) -> Vec<Clash> {
     let targets: Vec<&str> =
         ops.iter().map(|op| if let Locator::Find(find) = &op.at { &*find.old } else { "" }).collect();
+    // Hunks say what is around them; nothing else of theirs could come into being elsewhere.
+    if targets.iter().all(|target| target.is_empty()) {
+        return Vec::new();
+    }
     let longest = targets.iter().map(|target| target.len()).max().unwrap_or(0).min(CONTEXT);
     let patterns: Vec<&str> = targets.iter().map(|target| if target.len() <= CONTEXT { *target } else { "" }).collect();
     let Ok(search) = AhoCorasick::builder().match_kind(MatchKind::Standard).build(&patterns) else { return Vec::new() };

@@ -5,7 +5,7 @@
 
 mod hostile;
 mod kinds;
-mod python;
+pub(crate) mod python;
 
 use crate::race::{Case, Outcome, race, timed};
 use crate::text::{lines, source};

@@ -1,5 +1,5 @@
 //! Benchmarks. Each measures ours and the alternative in one run and prints medians and ratios:
-//! `cargo run --release -p bench -- exact|cascade|startup|sessions|all [--quick] [--json]`.
+//! `cargo run --release -p bench -- exact|cascade|patches|startup|sessions|all [--quick] [--json]`.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -11,6 +11,7 @@
 
 mod cascade;
 mod exact;
+mod patches;
 mod race;
 mod sessions;
 mod startup;
@@ -27,13 +28,15 @@ fn main() -> ExitCode {
     let outcomes: Vec<Outcome> = match name {
         "exact" => exact::run(quick),
         "cascade" => cascade::run(quick),
+        "patches" => patches::run(quick),
         "startup" => startup::run(),
         "sessions" => sessions::run(),
-        "all" => {
-            [exact::run(quick), cascade::run(quick), startup::run(), sessions::run()].into_iter().flatten().collect()
-        }
+        "all" => [exact::run(quick), cascade::run(quick), patches::run(quick), startup::run(), sessions::run()]
+            .into_iter()
+            .flatten()
+            .collect(),
         _ => {
-            eprintln!("bench exact|cascade|startup|sessions|all [--quick] [--json]");
+            eprintln!("bench exact|cascade|patches|startup|sessions|all [--quick] [--json]");
             return ExitCode::from(2);
         }
     };

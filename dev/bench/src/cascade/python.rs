@@ -17,6 +17,7 @@ const PACKAGES: &[&str] = &[
     "gitdb==4.0.12",
     "smmap==5.0.3",
     "packaging==26.3",
+    "codex-apply-patch==0.4.0",
 ];
 /// How long one call may take, in seconds.
 const SECONDS: u32 = 20;
@@ -76,7 +77,7 @@ fn row(row: &Value) -> Row {
 }
 
 /// The interpreter of the environment, which holds [`PACKAGES`].
-fn environment() -> Result<PathBuf, String> {
+pub(crate) fn environment() -> Result<PathBuf, String> {
     let folder = scratch().with_file_name("peers");
     let python = folder.join("bin/python");
     // Written last: an environment without it was left half made.

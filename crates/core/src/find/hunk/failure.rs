@@ -21,7 +21,7 @@ const LISTED: usize = 5;
 /// Lines of a place that are shown.
 const HEIGHT: usize = 20;
 /// Lines of the hunk that are looked for to find the nearest place, and how often each may occur.
-const SAMPLES: usize = 12;
+const SAMPLES: usize = 4;
 const OFTEN: usize = 32;
 /// A place is shown from this likeness on.
 const LIKE: f64 = 0.5;
@@ -194,7 +194,9 @@ fn nearest(search: &Search<'_>) -> Option<Nearest> {
     let text = search.text.as_bytes();
     let mut votes: HashMap<usize, usize> = HashMap::new();
     let texts = search.wanted.old.iter().enumerate().filter(|(_, line)| fold::substance(line, 3) >= 3);
-    for (nth, line) in texts.take(SAMPLES) {
+    let mut samples: Vec<(usize, &&str)> = texts.collect();
+    samples.sort_by_key(|(_, line)| core::cmp::Reverse(fold::substance(line, 80)));
+    for (nth, line) in samples.into_iter().take(SAMPLES) {
         for at in memmem::find_iter(text, line.trim().as_bytes()).take(OFTEN) {
             let start = search.lines().at(at).saturating_sub(nth);
             *votes.entry(start).or_default() += fold::substance(line, 80);

@@ -6,6 +6,7 @@ use crate::find::place::Place;
 use crate::find::refusal::Reason;
 use crate::find::search::{Index, Search};
 use crate::find::{ROWS, Row, Tier, fold, omission, tier};
+use crate::lines::{line_start, line_stop};
 use crate::op::{Find, Hunk, LineKind, Pick, Settings};
 use memchr::memmem;
 
@@ -13,6 +14,9 @@ use memchr::memmem;
 const MOST: usize = 200;
 /// Lines of a chain that are looked at before another line of the hunk is tried.
 const CHAIN: usize = 64;
+/// Words of a line that are looked for, and lines with a word that are looked at, before the line is taken to be somewhere.
+const WORDS: usize = 8;
+const OCCURRENCES: usize = 32;
 
 /// What a hunk allows.
 pub(super) struct Limits {
@@ -137,25 +141,39 @@ impl Seeker<'_> {
         (!candidates.is_empty()).then_some(Sought { tier, candidates, notes })
     }
 
-    /// False when it is certain that no tier finds the hunk: a word of a removed line is nowhere in the file. One pass of a
-    /// substring search for each removed line, where a tier would look at every line.
+    /// False when it is certain that no tier finds the hunk: a removed line is nowhere in the file, under the look that
+    /// forgives most. One pass of a substring search for each removed line, where a tier would look at every line.
     fn is_possible(&self) -> bool {
-        let removed = || self.hunk.lines.iter().filter(|line| line.kind == LineKind::Removed);
-        let escaped = self.hunk.lines.iter().any(|line| line.text.contains(['\\', '&']));
-        let text = self.search.text.as_bytes();
-        let there = |line: &str| word(line).is_none_or(|word| memmem::find(text, word.as_bytes()).is_some());
-        escaped
+        let lines = &self.hunk.lines;
+        let removed = || lines.iter().filter(|line| line.kind == LineKind::Removed);
+        // What a tier would decode or strip first is not looked for as it stands.
+        let coded =
+            |text: &str| text.contains(['\\', '&']) || text.trim_start().starts_with(|ch: char| ch.is_ascii_digit());
+        lines.iter().any(|line| coded(&line.text))
             || if removed().next().is_some() {
-                removed().all(|line| there(&line.text))
+                removed().all(|line| self.may_stand(&line.text))
             } else {
-                self.search.wanted.old.iter().any(|line| word(line).is_some() && there(line))
+                self.search.wanted.old.iter().any(|line| words(line).next().is_some() && self.may_stand(line))
             }
+    }
+
+    /// False when no line of the file is like this one: all lines with one of its words were looked at.
+    fn may_stand(&self, line: &str) -> bool {
+        let text = self.search.text;
+        let holds = |at: usize| text[line_start(text, at)..line_stop(text, at)].trim_end_matches('\n');
+        let mut words = words(line).take(WORDS);
+        !words.any(|word| {
+            let mut places = memmem::find_iter(text.as_bytes(), word);
+            let mut some = places.by_ref().take(OCCURRENCES);
+            let alike = some.any(|at| fold::alike(holds(at), line, fold::Look::Runs));
+            !alike && places.next().is_none()
+        })
     }
 }
 
-/// The longest run of ASCII letters and digits of a line.
-fn word(line: &str) -> Option<&str> {
-    line.split(|ch: char| !ch.is_ascii_alphanumeric()).filter(|word| word.len() > 2).max_by_key(|word| word.len())
+/// The runs of ASCII letters and digits of a line.
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|ch: char| !ch.is_ascii_alphanumeric()).filter(|word| word.len() > 2)
 }
 
 /// What a tier says of itself, in words about a hunk.

@@ -1,0 +1,146 @@
+//! `patches`: applying unified diffs in process, beside diffy, mpatch and the Rust core of Codex' tool as PyPI ships it.
+//!
+//! Ours is everything from two texts to the third: reading the patch and the file, placing, and writing the new text.
+
+mod codex;
+
+use crate::race::{Case, Outcome, race, timed};
+use crate::text::lines;
+use emendate::core::formats::{Input, named};
+use emendate::core::{Ask, Order, Settings, Snapshot, resolve};
+use mpatch::{ApplyOptions, apply_patch_to_content, parse_single_patch};
+use std::hint::black_box;
+use std::time::Duration;
+
+/// Lines changed by the patch of many hunks.
+const MANY: usize = 200;
+
+/// A file, a patch for it in both formats, and what comes of it; `None` where the patch does not fit.
+struct Task {
+    name: &'static str,
+    text: String,
+    unified: String,
+    codex: String,
+    want: Option<String>,
+}
+
+pub(crate) fn run(quick: bool) -> Vec<Outcome> {
+    let rounds = if quick { 5 } else { 31 };
+    let sizes: &[(usize, Duration)] = &[(10_000, Duration::from_micros(300)), (100_000, Duration::from_millis(3))];
+    let mut out = Vec::new();
+    for &(count, limit) in sizes {
+        let text = numbered(count);
+        let tasks = [one(&text), miss(&text), many(&text)];
+        for task in &tasks {
+            out.push(beside(task, count, rounds, limit));
+        }
+        let ours = tasks.iter().map(|task| Case::new(task.name, || timed(|| black_box(apply(task))).1));
+        let outcome = race(format!("ours alone, {count} lines"), rounds, ours.collect());
+        out.push(outcome.goal("a miss", 2.0).goal("200 hunks", 3.0));
+    }
+    out
+}
+
+/// Source text in which each line that is changed is unlike any other.
+fn numbered(count: usize) -> String {
+    let text = lines(count, "");
+    let step = count / MANY;
+    let line = |(nth, line): (usize, &str)| {
+        if nth % step == step / 2 {
+            format!("    let value_{nth} = measure({nth}); // {line}\n")
+        } else {
+            format!("{line}\n")
+        }
+    };
+    text.lines().enumerate().map(line).collect()
+}
+
+/// The text with the lines of these numbers changed, and the hunks for it.
+fn edited(text: &str, at: &[usize]) -> (String, Vec<Vec<String>>) {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let mut hunks = Vec::new();
+    for &line in at {
+        let context = |lines: &[String], from: usize, to: usize| -> Vec<String> {
+            lines[from..to].iter().map(|line| format!(" {line}")).collect()
+        };
+        let new = lines[line].replace("measure", "weigh");
+        let mut hunk = context(&lines, line - 3, line);
+        hunk.push(format!("-{}", lines[line]));
+        hunk.push(format!("+{new}"));
+        hunk.extend(context(&lines, line + 1, line + 4));
+        hunks.push(hunk);
+        lines[line] = new;
+    }
+    (lines.join("\n") + "\n", hunks)
+}
+
+fn task(name: &'static str, text: &str, at: &[usize], fits: bool) -> Task {
+    let (want, mut hunks) = edited(text, at);
+    if !fits {
+        for line in hunks.iter_mut().flatten().filter(|line| line.starts_with('-')) {
+            *line = line.replace("measure", "measured");
+        }
+    }
+    let mut unified = "--- a/f.rs\n+++ b/f.rs\n".to_owned();
+    let mut codex = "*** Begin Patch\n*** Update File: f.rs\n".to_owned();
+    for (line, hunk) in at.iter().zip(&hunks) {
+        let body = hunk.join("\n");
+        unified += &format!("@@ -{0},7 +{0},7 @@\n{body}\n", line - 2);
+        codex += &format!("@@\n{body}\n");
+    }
+    codex += "*** End Patch\n";
+    Task { name, text: text.to_owned(), unified, codex, want: fits.then_some(want) }
+}
+
+fn marked(text: &str) -> Vec<usize> {
+    let at = text.lines().enumerate().filter(|(_, line)| line.starts_with("    let value_"));
+    let last = text.lines().count() - 4;
+    at.map(|(nth, _)| nth).filter(|&nth| (3..last).contains(&nth)).collect()
+}
+
+fn one(text: &str) -> Task {
+    task("one hunk", text, &[marked(text)[MANY - 3]], true)
+}
+
+fn miss(text: &str) -> Task {
+    task("a miss", text, &[marked(text)[MANY - 3]], false)
+}
+
+fn many(text: &str) -> Task {
+    task("200 hunks", text, &marked(text), true)
+}
+
+/// Our whole way in process; the new text where the patch fits.
+fn apply(task: &Task) -> Option<Vec<u8>> {
+    let format = named("unified_diff")?;
+    let request = format.parse(Input::Text(task.unified.clone())).ok()?;
+    let Ask::Edit { ops, .. } = &request.files[0].ask else { return None };
+    let base = Snapshot::from_text(&task.text);
+    let resolved = resolve(&base, ops, Order::AsNeeded, Settings::default()).ok()?;
+    Some(resolved.changes.apply(&base))
+}
+
+fn beside(task: &Task, count: usize, rounds: usize, limit: Duration) -> Outcome {
+    let want = task.want.as_deref();
+    assert_eq!(apply(task).as_deref(), want.map(str::as_bytes), "{}: wrong result", task.name);
+    let theirs = |right: bool| if right { "" } else { " (wrong result)" };
+    let diffy = || {
+        let patch = diffy::Patch::from_str(&task.unified).ok()?;
+        diffy::apply(&task.text, &patch).ok()
+    };
+    let options = ApplyOptions::new();
+    let fenced = format!("```diff\n{}```\n", task.unified);
+    let mpatch = || {
+        let patch = parse_single_patch(&fenced).ok()?;
+        let made = apply_patch_to_content(&patch, Some(&task.text), &options);
+        made.report.all_applied_cleanly().then_some(made.new_content)
+    };
+    let cases = vec![
+        Case::new("ours", || timed(|| black_box(apply(task))).1),
+        Case::new(format!("diffy{}", theirs(diffy().as_deref() == want)), || timed(|| black_box(diffy())).1),
+        Case::new(format!("mpatch{}", theirs(mpatch().as_deref() == want)), || timed(|| black_box(mpatch())).1),
+    ];
+    let mut outcome = race(format!("{}, {count} lines, {} KB", task.name, task.text.len() >> 10), rounds, cases);
+    outcome.rows.extend(codex::row(task.name, &task.text, &task.codex, want, rounds));
+    if task.name == "one hunk" { outcome.within("ours", limit) } else { outcome }
+}
