@@ -146,19 +146,19 @@ impl Seeker<'_> {
     fn is_possible(&self) -> bool {
         let lines = &self.hunk.lines;
         let removed = || lines.iter().filter(|line| line.kind == LineKind::Removed);
-        // What a tier would decode or strip first is not looked for as it stands.
-        let coded =
-            |text: &str| text.contains(['\\', '&']) || text.trim_start().starts_with(|ch: char| ch.is_ascii_digit());
-        lines.iter().any(|line| coded(&line.text))
-            || if removed().next().is_some() {
-                removed().all(|line| self.may_stand(&line.text))
-            } else {
-                self.search.wanted.old.iter().any(|line| words(line).next().is_some() && self.may_stand(line))
-            }
+        if removed().next().is_some() {
+            removed().all(|line| self.may_stand(&line.text))
+        } else {
+            self.search.wanted.old.iter().any(|line| words(line).next().is_some() && self.may_stand(line))
+        }
     }
 
     /// False when no line of the file is like this one: all lines with one of its words were looked at.
     fn may_stand(&self, line: &str) -> bool {
+        // What a tier would decode or strip first is not looked for as it stands.
+        if line.contains(['\\', '&']) || line.trim_start().starts_with(|ch: char| ch.is_ascii_digit()) {
+            return true;
+        }
         let text = self.search.text;
         let holds = |at: usize| text[line_start(text, at)..line_stop(text, at)].trim_end_matches('\n');
         let mut words = words(line).take(WORDS);
