@@ -97,7 +97,7 @@ impl Body {
         if self.comes_out_with(0, 0) {
             self.flush(slips, out);
         } else if goes_on {
-            if self.is_full() && self.header.exact && self.naked.1 {
+            if self.is_full() && self.naked.1 {
                 return Err(self.unclear(at));
             }
             self.over |= self.is_full();
@@ -175,7 +175,7 @@ impl Body {
         let rest = self.tail.split_off(self.keeps());
         self.flush(slips, out);
         if let Some(change) = rest.iter().find(|it| matches!(it.line.kind, LineKind::Added | LineKind::Removed)) {
-            if !(self.is_full() && self.header.exact) {
+            if self.over || !self.is_full() {
                 return Err(self.unclear(change.at));
             }
             slips.add(Slip::Prose, change.at);

@@ -319,11 +319,13 @@ impl Reader {
 
     /// `--- old` and `+++ new`, or one of them above a hunk.
     fn names(&mut self, text: &str, indent: &str, ahead: Ahead<'_>, out: &mut Vec<Event>) -> bool {
-        let begins = |line: Option<&str>| line.is_some_and(range::is_header);
-        let next_is_new = ahead[0].is_some_and(|next| next.starts_with("+++ "));
+        let next = ahead[0].unwrap_or_default();
+        let new = next.strip_prefix("+++ ");
+        // One name alone is a header when a hunk follows, and name or hunk look the part.
+        let alone = |side: &str| range::is_header(next) && (name::bare(side).is_some() || next.starts_with("@@ -"));
         let (old, side) = match (text.strip_prefix("--- "), text.strip_prefix("+++ ")) {
-            (Some(side), _) if next_is_new || begins(ahead[0]) => (true, side),
-            (_, Some(side)) if begins(ahead[0]) || self.awaits_new() => (false, side),
+            (Some(side), _) if new.is_some() || alone(side) => (true, side),
+            (_, Some(side)) if self.awaits_new() || alone(side) => (false, side),
             _ => return false,
         };
         let side = match name::side(side) {
@@ -335,8 +337,10 @@ impl Reader {
         };
         self.indented(indent);
         let at = self.at;
+        let new = new.and_then(|new| name::side(new).ok()).and_then(|new| new.name);
         let full = |file: &FilePatch| {
-            !file.hunks.is_empty() || file.sides.1.is_some() || old && file.sides.0.is_some() || file.binary.is_some()
+            let names = (side.name.as_deref(), new.as_deref());
+            !file.hunks.is_empty() || file.sides.1.is_some() || old && (file.sides.0.is_some() || file.is_other(names))
         };
         let file = match &mut self.file {
             Some(file) if !full(file) => file,

@@ -48,7 +48,7 @@ fn unstamped(text: &str) -> (&str, &str) {
         }
     }
     // A date and a time at least; the zone and a fraction may be there.
-    let mut starts = text.match_indices(' ').map(|(at, _)| at).rev().take(5);
+    let mut starts = text.match_indices(' ').map(|(at, _)| at).rev().take(8);
     let stamp = |at: &usize| *at > 0 && (is_date(text[at + 1..].trim()) || is_long_date(text[at + 1..].trim()));
     starts.find(stamp).map_or((text, ""), |at| text.split_at(at))
 }
@@ -204,6 +204,12 @@ pub(super) fn candidates(old: Option<&str>, new: Option<&str>) -> Vec<String> {
         }
     }
     seen
+}
+
+/// True when a name behind `---` or `+++` is the one behind `diff --git`.
+pub(super) fn same(side: Option<&str>, git: Option<&str>) -> bool {
+    let rest = |name: &str| bare(name).unwrap_or(name).to_owned();
+    side.is_some() && side.map(rest) == git.map(rest)
 }
 
 /// True when two lines that look like a file header name one file: `--- a/x`, `+++ b/x`, or `/dev/null` on one side.

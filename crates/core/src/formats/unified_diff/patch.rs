@@ -71,6 +71,14 @@ impl FilePatch {
         self.sides.0.is_some() || self.sides.1.is_some() || self.known.is_some()
     }
 
+    /// True when git's headers are complete in themselves, and these names are not theirs.
+    pub(super) fn is_other(&self, names: (Option<&str>, Option<&str>)) -> bool {
+        let done = self.rename.1.is_some() || self.copy.1.is_some() || self.binary.is_some();
+        let done = done || self.modes.0.is_some() && self.modes.1.is_some();
+        let theirs = name::same(names.0, self.pair.0.as_deref()) || name::same(names.1, self.pair.1.as_deref());
+        done && self.pair.0.is_some() && !theirs
+    }
+
     /// True when nothing at all is asked.
     pub(super) fn is_void(&self) -> bool {
         !self.git && !self.is_named()

@@ -5,7 +5,6 @@ use crate::error::{Error, Result};
 use crate::formats::stream::{self, Action, Event, Manner};
 use crate::formats::{Format, Input};
 use crate::op::{Ask, BinaryHow, FileMode, FileRequest, Hunk, HunkLine, LineKind, Locator, NewFile, Op, Request};
-use proptest::prelude::*;
 use serde_json::Value;
 
 fn read(text: &str) -> Result<Request> {
@@ -432,7 +431,6 @@ fn binary_patches_both_ways() {
     let damaged = DELTA.replacen("delta ", "delta 9", 1);
     unparsable(&damaged, "damaged");
     let lines: Vec<&str> = DELTA.lines().collect();
-    unparsable(&lines[..5].join("\n"), "damaged");
     unparsable(&lines[..4].join("\n"), "damaged");
     unparsable(&lines[..3].join("\n"), "no data");
     let huge = DELTA.replacen("delta ", "delta 99999999", 1);
@@ -504,9 +502,9 @@ fn what_is_claimed() {
     assert_eq!(claims(text), [1..6, 8..11]);
     assert_eq!(claims("a\n@@ -1 +1 @@\n-a\n+b\n"), [1..4]);
     assert_eq!(claims("diff --git a/x b/y\nrename from x\nrename to y\n"), [0..3]);
-    assert_eq!(claims("see\n---\n+++ and\n@@ words\n- a\n"), []);
-    assert_eq!(claims("*** Begin Patch\n*** Update File: x\n@@\n-a\n+b\n*** End Patch\n"), []);
-    assert_eq!(claims("a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n"), []);
+    assert!(claims("see\n---\n+++ and\n@@ words\n- a\n").is_empty());
+    assert!(claims("*** Begin Patch\n*** Update File: x\n@@\n-a\n+b\n*** End Patch\n").is_empty());
+    assert!(claims("a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n").is_empty());
 }
 
 #[test]
