@@ -50,10 +50,11 @@ fn is_file_header(body: &Body, old: &str, ahead: Ahead<'_>) -> bool {
     if body.may_end() {
         return agree || begins(ahead[1]);
     }
-    match begins(ahead[1]) {
+    if begins(ahead[1]) {
         // Counts that are too large by one each look the same; then the names must not be those of one file.
-        true => !body.comes_out_with(1, 1) || agree,
-        false => agree && body.is_half_full(),
+        !body.comes_out_with(1, 1) || agree
+    } else {
+        agree && body.is_half_full()
     }
 }
 
@@ -110,6 +111,7 @@ pub(super) fn is_svn_index(text: &str, next: Option<&str>) -> bool {
 /// `Binary files a/x and b/x differ`
 pub(super) fn is_binary_notice(text: &str) -> bool {
     (text.starts_with("Binary files ") || text.starts_with("Files ")) && text.trim_end().ends_with(" differ")
+        || text.starts_with("Cannot display: file marked as a binary type")
 }
 
 /// `Only in folder: name`

@@ -59,11 +59,11 @@ fn marked(hunk: &Hunk) -> String {
 /// Every file: path, its other names, and its hunks.
 fn shape(text: &str) -> String {
     let file = |file: &FileRequest| {
-        let head = [&[file.path.clone()], &*file.also].concat().join(" ");
+        let head = [std::slice::from_ref(&file.path), &*file.also].concat().join(" ");
         let lines: Vec<String> = hunks(file).into_iter().map(marked).collect();
         format!("{head}\n{}", lines.join("@\n"))
     };
-    good(text).files.iter().map(file).collect::<Vec<_>>().join("")
+    good(text).files.iter().map(file).collect()
 }
 
 const HEAD: &str = "--- a/x\n+++ b/x\n";
@@ -102,6 +102,15 @@ fn names_and_their_prefixes() {
             "x",
         ),
         ("Index: x\n=====\n", "x"),
+        ("Index: x\n=====\ndiff --git a/x b/x\n--- a/x\t(revision 1)\n+++ b/x\t(working copy)\n", "x b/x a/x"),
+        (
+            "Index: x\n=====\nRCS file: /cvs/x,v\nretrieving revision 1.1\ndiff -u -r1.1 -r1.2\n--- x\t1 Jan 2024\t1.1\n+++ x\t2 Jan 2024\t1.2\n",
+            "x",
+        ),
+        (
+            "diff -r 0123456789ab x\n--- a/x\tThu Jan 01 10:00:00 2024 +0000\n+++ b/x\tThu Jan 01 11:00:00 2024 +0000\n",
+            "x b/x a/x",
+        ),
         ("--- a/x\n", "x a/x"),
         ("+++ b/x\n", "x b/x"),
     ] {
@@ -136,6 +145,7 @@ fn a_known_file_needs_no_header() {
     }
     unparsable("nothing here\n", "no unified diff");
     unparsable("", "no unified diff");
+    unparsable("--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n@@ -9 +9 @@\n-a\n+b\n", "none follow");
     unparsable("--- a/x\n+++ b/x\n", "no hunk follows");
     unparsable("diff --git a/x b/x\nindex 1234567..89abcde 100644\n", "nothing follows");
 }
@@ -206,6 +216,8 @@ fn prose_is_not_swallowed() {
         "\nThis changes a.\n",
         "This changes a.\n",
         "\n- Changed a\n- Changed b\n",
+        "\n    $ cargo test\n",
+        "\ncommit 0123456789\nAuthor: A\n\n    - Change\n",
         "\nNotes:\n\n- Changed a\n+ Added b\n",
         "-- \n2.43.0\n\n",
         "--\n2.43.0\n",
@@ -339,6 +351,8 @@ fn files_made_and_removed() {
     assert_eq!(gone("diff --git a/x b/x\ndeleted file mode 100644\nindex e69de29..0000000\n").as_deref(), Some(""));
     unparsable("--- a/x\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-a\n b\n", "no removed line");
     unparsable("--- a/x\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-a\n+b\n", "no removed line");
+    let mnemonic = only("diff --git i/x w/x\nnew file mode 100644\n--- /dev/null\n+++ w/x\n@@ -0,0 +1 @@\n+a\n");
+    assert_eq!(mnemonic.path, "x");
     // Named on both sides, a file whose lines all go is emptied, not removed.
     assert_eq!(body("@@ -1,2 +0,0 @@\n-a\n-b\n"), "-a\n-b\n");
 }
@@ -497,11 +511,11 @@ fn limits() {
 
 #[test]
 fn what_is_claimed() {
-    let claims = |text: &str| UnifiedDiff.claims(text);
+    let claims = |text: &str| -> Vec<_> { UnifiedDiff.claims(text).into_iter().map(|it| (it.start, it.end)).collect() };
     let text = "Hi\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n\nprose\n@@ -9 +9 @@\n-c\n+d\nbye\n";
-    assert_eq!(claims(text), [1..6, 8..11]);
-    assert_eq!(claims("a\n@@ -1 +1 @@\n-a\n+b\n"), [1..4]);
-    assert_eq!(claims("diff --git a/x b/y\nrename from x\nrename to y\n"), [0..3]);
+    assert_eq!(claims(text), [(1, 6), (8, 11)]);
+    assert_eq!(claims("a\n@@ -1 +1 @@\n-a\n+b\n"), [(1, 4)]);
+    assert_eq!(claims("diff --git a/x b/y\nrename from x\nrename to y\n"), [(0, 3)]);
     assert!(claims("see\n---\n+++ and\n@@ words\n- a\n").is_empty());
     assert!(claims("*** Begin Patch\n*** Update File: x\n@@\n-a\n+b\n*** End Patch\n").is_empty());
     assert!(claims("a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n").is_empty());
