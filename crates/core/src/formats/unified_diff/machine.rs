@@ -45,6 +45,8 @@ pub(super) struct Reader {
     pub(super) slips: Slips,
     failed: Option<Error>,
     claimed: Option<Vec<Range<usize>>>,
+    /// Within `apply_patch` headers, whose lines are none of ours whatever they look like.
+    pub(super) foreign: bool,
 }
 
 impl Reader {
@@ -64,6 +66,7 @@ impl Reader {
             slips: Slips::default(),
             failed: None,
             claimed: None,
+            foreign: false,
         }
     }
 

@@ -14,6 +14,10 @@ use crate::formats::stream::Event;
 impl Reader {
     /// A line outside of hunks.
     pub(super) fn outside(&mut self, line: &str, ahead: Ahead<'_>, out: &mut Vec<Event>) {
+        if self.foreign {
+            self.foreign = !line.trim_start().starts_with("*** End Patch");
+            return;
+        }
         let fresh = std::mem::take(&mut self.fresh);
         if fresh && self.headless(line, out) {
             return;
@@ -160,6 +164,7 @@ impl Reader {
             let what = "this is an apply_patch header; a text is read in one format.";
             self.fail(broken(at, what).next("Send the unified diff and the apply_patch text in two calls."));
             self.close(out);
+            self.foreign = true;
         } else {
             // Begin and End Patch, and the line between two mails.
             self.close(out);

@@ -518,6 +518,8 @@ fn what_is_claimed() {
     assert_eq!(claims("diff --git a/x b/y\nrename from x\nrename to y\n"), [(0, 3)]);
     assert!(claims("see\n---\n+++ and\n@@ words\n- a\n").is_empty());
     assert!(claims("*** Begin Patch\n*** Update File: x\n@@\n-a\n+b\n*** End Patch\n").is_empty());
+    let both = "*** Begin Patch\n*** Update File: x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n*** End Patch\n@@ -1 +1 @@\n-a\n+b\n";
+    assert_eq!(claims(both), [(8, 11)]);
     assert!(claims("a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n").is_empty());
 }
 
