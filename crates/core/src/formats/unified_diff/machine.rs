@@ -37,6 +37,8 @@ pub(super) struct Reader {
     pub(super) fence: Option<(char, usize)>,
     /// The line before was `+++`: a hunk may begin without its header.
     pub(super) fresh: bool,
+    /// The line that ended a hunk without being part of one.
+    pub(super) left_at: usize,
     pub(super) file: Option<FilePatch>,
     done: Vec<FilePatch>,
     hunks: usize,
@@ -59,6 +61,7 @@ impl Reader {
             indent: String::new(),
             fence: None,
             fresh: false,
+            left_at: 0,
             file: None,
             done: Vec::new(),
             hunks: 0,
@@ -141,6 +144,7 @@ impl Reader {
                 let taken = match text {
                     None => {
                         self.leave(false, out);
+                        self.left_at = self.at;
                         return self.outside(line, ahead, out);
                     }
                     Some(text) if is_marker(text) => {

@@ -22,10 +22,15 @@ impl Reader {
         if fresh && self.headless(line, out) {
             return;
         }
+        if self.left_at + 1 == self.at && bounds::changes(line.strip_prefix(&*self.indent).unwrap_or(line)) {
+            let what = "a changed line follows a line that ended the hunk, and belongs to none.";
+            return self.fail(broken(self.at, what).next("Mark every line of a hunk: space, - or +."));
+        }
         let text = line.trim_start();
         let indent = &line[..line.len() - text.len()];
         let ahead = ahead.map(|line| line.and_then(|line| line.strip_prefix(indent)));
         if let Some((sign, len, info)) = fence(text) {
+            self.left_at = 0;
             match self.fence {
                 Some(open) if info.is_empty() && open.0 == sign && len >= open.1 => self.fence = None,
                 None => self.fence = Some((sign, len)),

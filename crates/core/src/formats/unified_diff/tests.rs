@@ -238,6 +238,10 @@ fn prose_is_not_swallowed() {
         "Sure:\n\n```diff\n{HEAD}@@ -1,5 +1,5 @@\n{a}```\n\nAnd - this:\n\n```diff\n@@ -9 +9 @@\n-c\n+d\n```\n- Done\n"
     );
     assert_eq!(shape(&text), "x b/x a/x\n-a\n+b\n@\n-c\n+d\n");
+    // What looks like an end in the midst of changes is none.
+    assert_eq!(body("@@ -1 +1 @@\n-a\n+b\n---\n+-- c\n"), "-a\n+b\n---\n+-- c\n");
+    assert_eq!(body("@@ -1 +1 @@\n-a\n+b\n--\n+c\n"), "-a\n+b\n--\n+c\n");
+    unparsable(&format!("{HEAD}@@ -1,9 +1,9 @@\n{a}Only in x: y\n-c\n+d\n"), "belongs to none");
     // Changes behind text that nobody can place.
     unparsable(&format!("{HEAD}@@ -1,1 +1,1 @@\n{a}text\n-c\n+d\n"), "part of the hunk of line 3");
     unparsable(&format!("{HEAD}@@ -1,9 +1,9 @@\n{a}\ntext\n\n- Changed a\n+ Added b\n"), "part of the hunk of line 3");
