@@ -22,9 +22,11 @@ impl Reader {
         if fresh && self.headless(line, out) {
             return;
         }
-        if self.left_at + 1 == self.at && bounds::changes(line.strip_prefix(&*self.indent).unwrap_or(line)) {
-            let what = "a changed line follows a line that ended the hunk, and belongs to none.";
-            return self.fail(broken(self.at, what).next("Mark every line of a hunk: space, - or +."));
+        if self.is_adrift() && bounds::changes(line.strip_prefix(&*self.indent).unwrap_or(line)) {
+            let what = "a changed line stands outside of a hunk.";
+            return self.fail(broken(self.at, what).next(
+                "Begin each hunk with a line @@ -LINE,COUNT +LINE,COUNT @@ (or just @@), and mark every line of it: space, - or +.",
+            ));
         }
         let text = line.trim_start();
         let indent = &line[..line.len() - text.len()];
@@ -64,6 +66,12 @@ impl Reader {
                 Err(what) => self.fail(broken(at, what)),
             }
         }
+    }
+
+    /// Here a changed line cannot be prose: below file headers, and directly behind what ended a hunk.
+    fn is_adrift(&self) -> bool {
+        let waits = |file: &FilePatch| file.is_named() && file.hunks.is_empty();
+        self.left_at + 1 == self.at || self.file.as_ref().is_some_and(waits)
     }
 
     /// A hunk without a header: a line with a mark directly below `+++`.

@@ -241,7 +241,7 @@ fn prose_is_not_swallowed() {
     // What looks like an end in the midst of changes is none.
     assert_eq!(body("@@ -1 +1 @@\n-a\n+b\n---\n+-- c\n"), "-a\n+b\n---\n+-- c\n");
     assert_eq!(body("@@ -1 +1 @@\n-a\n+b\n--\n+c\n"), "-a\n+b\n--\n+c\n");
-    unparsable(&format!("{HEAD}@@ -1,9 +1,9 @@\n{a}Only in x: y\n-c\n+d\n"), "belongs to none");
+    unparsable(&format!("{HEAD}@@ -1,9 +1,9 @@\n{a}Only in x: y\n-c\n+d\n"), "outside of a hunk");
     // Changes behind text that nobody can place.
     unparsable(&format!("{HEAD}@@ -1,1 +1,1 @@\n{a}text\n-c\n+d\n"), "part of the hunk of line 3");
     unparsable(&format!("{HEAD}@@ -1,9 +1,9 @@\n{a}\ntext\n\n- Changed a\n+ Added b\n"), "part of the hunk of line 3");

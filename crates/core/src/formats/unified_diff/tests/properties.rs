@@ -229,3 +229,55 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    /// However a patch is damaged, a changed line is read or the patch is refused: none is dropped in silence.
+    #[test]
+    fn no_change_is_lost(
+        files in prop::collection::vec(prop::collection::vec((prop::collection::vec(0..3_u8, 1..6), 0..3_usize, 0..3_usize), 1..3), 1..3),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..5_u8), 1..4),
+    ) {
+        let mut lines: Vec<String> = Vec::new();
+        for (index, hunks) in files.iter().enumerate() {
+            lines.extend([format!("--- a/f{index}"), format!("+++ b/f{index}")]);
+            for (kinds, old, new) in hunks {
+                let count = |without: u8| kinds.iter().filter(|kind| **kind != without).count();
+                lines.push(format!("@@ -1,{} +1,{} @@", (count(2) + old).saturating_sub(1), (count(1) + new).saturating_sub(1)));
+                for kind in kinds {
+                    let mark = [' ', '-', '+'][usize::from(*kind)];
+                    lines.push(format!("{mark}t{}", lines.len()));
+                }
+            }
+        }
+        let is_header = |line: &str| ["--- ", "+++ ", "@@"].iter().any(|start| line.starts_with(start));
+        for (at, other, how) in damage {
+            let (at, other) = (at.index(lines.len()), other.index(lines.len()));
+            match how {
+                _ if lines[at].starts_with("+++ ") => {}
+                0 => lines.insert(at, String::new()),
+                1 => lines.insert(at, "words".to_owned()),
+                // Without its headers, nothing tells a patch from prose: they stay.
+                _ if is_header(&lines[at]) || is_header(&lines[other]) => {}
+                2 => lines[at] = lines[at].chars().skip(1).collect(),
+                3 => lines[at].insert(0, ' '),
+                _ => lines.swap(at, other),
+            }
+        }
+        let text = format!("{}\n", lines.join("\n"));
+        let Ok(request) = read(&text) else { return Ok(()) };
+        let mut read: Vec<String> = Vec::new();
+        for file in &request.files {
+            for line in hunks(file).into_iter().flat_map(|hunk| &hunk.lines) {
+                match line.kind {
+                    LineKind::Removed => read.push(format!("-{}", line.text)),
+                    LineKind::Added => read.push(format!("+{}", line.text)),
+                    _ => {}
+                }
+            }
+        }
+        for line in &lines {
+            let token = line.starts_with("-t") || line.starts_with("+t");
+            prop_assert!(!token || read.contains(line), "{} is lost:\n{}", line, text);
+        }
+    }
+}
