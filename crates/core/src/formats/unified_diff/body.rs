@@ -97,7 +97,7 @@ impl Body {
         if self.comes_out_with(0, 0) {
             self.flush(slips, out);
         } else if goes_on {
-            if self.is_full() && self.header.exact && self.naked.1 {
+            if self.is_full() && self.naked.1 {
                 return Err(self.unclear(at));
             }
             self.over |= self.is_full();
@@ -173,9 +173,12 @@ impl Body {
             return Err(broken(self.hunk.said_at, &what).next("Send the whole patch again, with its last line ended."));
         }
         let rest = self.tail.split_off(self.keeps());
+        if announced != (0, 0) && self.hunk.lines.is_empty() && self.tail.is_empty() {
+            return Err(broken(self.hunk.said_at, "the hunk announces lines, but none follow."));
+        }
         self.flush(slips, out);
         if let Some(change) = rest.iter().find(|it| matches!(it.line.kind, LineKind::Added | LineKind::Removed)) {
-            if !(self.is_full() && self.header.exact) {
+            if self.over || !self.is_full() {
                 return Err(self.unclear(change.at));
             }
             slips.add(Slip::Prose, change.at);
@@ -196,6 +199,7 @@ impl Body {
         let mut keep = 0;
         for (index, it) in self.tail.iter().enumerate() {
             match it.line.kind {
+                LineKind::Context if it.naked && self.is_full() => break,
                 LineKind::Context if it.naked => {}
                 LineKind::Context if self.is_full() && it.line.text.is_empty() => {}
                 LineKind::Context => keep = index + 1,
@@ -226,8 +230,7 @@ impl Body {
 fn first(number: Option<usize>, count: Option<usize>, lines: bool) -> Option<usize> {
     match (number?, count, lines) {
         // A place that only wrong numbers name is none.
-        (0, _, true) => None,
-        (_, Some(1..), false) => None,
+        (0, _, true) | (_, Some(1..), false) => None,
         (number, Some(0), true) => Some(number + 1),
         (number, ..) => Some(number),
     }

@@ -24,7 +24,7 @@ pub(super) fn ends(body: &Body, text: &str, ahead: Ahead<'_>, open: Option<(char
     match text.as_bytes().first() {
         Some(b'-') => match text {
             "-- " | "--" => is_trailer(body, text, ahead[0]),
-            "---" => body.is_full(),
+            "---" => body.is_full() && !ahead[0].is_some_and(changes),
             _ => text.strip_prefix("--- ").is_some_and(|old| is_file_header(body, old, ahead)),
         },
         Some(b'+') => {
@@ -50,17 +50,18 @@ fn is_file_header(body: &Body, old: &str, ahead: Ahead<'_>) -> bool {
     if body.may_end() {
         return agree || begins(ahead[1]);
     }
-    match begins(ahead[1]) {
+    if begins(ahead[1]) {
         // Counts that are too large by one each look the same; then the names must not be those of one file.
-        true => !body.comes_out_with(1, 1) || agree,
-        false => agree && body.is_half_full(),
+        !body.comes_out_with(1, 1) || agree
+    } else {
+        agree && body.is_half_full()
     }
 }
 
 /// The signature of a mail: `-- ` and git's version. It may also be the removal of `- `.
 fn is_trailer(body: &Body, text: &str, next: Option<&str>) -> bool {
     if body.is_full() {
-        return true;
+        return !next.is_some_and(changes);
     }
     if body.comes_out_with(1, 0) {
         return false;
@@ -78,8 +79,7 @@ fn is_version(line: &str) -> bool {
 fn ends_with_fence(body: &Body, text: &str, next: Option<&str>, open: Option<(char, usize)>) -> bool {
     let Some((sign, len, info)) = fence(text) else { return false };
     let closes = info.is_empty() && open.is_none_or(|open| sign == open.0 && len >= open.1);
-    let change = |line: &str| line.starts_with(['+', '-']) && !line.starts_with("+ ") && !line.starts_with("- ");
-    let goes_on = next.is_some_and(|next| change(next) && !next.starts_with("--- "));
+    let goes_on = next.is_some_and(changes);
     match (body.is_full(), closes) {
         (true, _) => true,
         (false, true) if open.is_some() => !goes_on,
@@ -87,6 +87,14 @@ fn ends_with_fence(body: &Body, text: &str, next: Option<&str>, open: Option<(ch
         (false, true) => !goes_on && !body.comes_out_with(1, 1),
         (false, false) => false,
     }
+}
+
+/// A line that is removed or added, and neither an item of a list nor a header.
+pub(super) fn changes(line: &str) -> bool {
+    let not = ["- ", "+ ", "--- ", "+++ "];
+    line.starts_with(['-', '+'])
+        && !["-", "+", "--", "---"].contains(&line)
+        && !not.iter().any(|start| line.starts_with(start))
 }
 
 /// Lines without a mark that are part of a patch, but never of a hunk.
@@ -110,6 +118,7 @@ pub(super) fn is_svn_index(text: &str, next: Option<&str>) -> bool {
 /// `Binary files a/x and b/x differ`
 pub(super) fn is_binary_notice(text: &str) -> bool {
     (text.starts_with("Binary files ") || text.starts_with("Files ")) && text.trim_end().ends_with(" differ")
+        || text.starts_with("Cannot display: file marked as a binary type")
 }
 
 /// `Only in folder: name`

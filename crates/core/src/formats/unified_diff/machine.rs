@@ -2,17 +2,14 @@
 
 use super::body::Body;
 use super::bounds::{self, Ahead};
-use super::header;
-use super::name;
 use super::packed::Packed;
 use super::patch::FilePatch;
-use super::range::{self, Header};
+use super::range::Header;
 use super::slips::{Slip, Slips, broken};
 use crate::binary::MOST_BYTES;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::multi_edit::MOST_EDITS;
-use crate::formats::search_replace::fence;
 use crate::formats::stream::{Event, Machine, Manner};
 use crate::op::Request;
 use std::collections::VecDeque;
@@ -20,7 +17,7 @@ use std::ops::Range;
 
 /// Where the machine is.
 #[derive(Debug)]
-enum State {
+pub(super) enum State {
     Outside,
     Hunk(Box<Body>),
     Binary(Packed),
@@ -28,26 +25,30 @@ enum State {
 
 /// The parser.
 pub(super) struct Reader {
-    manner: Manner,
-    state: State,
+    pub(super) manner: Manner,
+    pub(super) state: State,
     /// Lines that wait for the next ones.
     held: VecDeque<String>,
     /// 1-based line that is being read.
-    at: usize,
+    pub(super) at: usize,
     /// The patch's indentation.
-    indent: String,
+    pub(super) indent: String,
     /// The fence that is open: sign and length.
-    fence: Option<(char, usize)>,
+    pub(super) fence: Option<(char, usize)>,
     /// The line before was `+++`: a hunk may begin without its header.
-    fresh: bool,
-    file: Option<FilePatch>,
+    pub(super) fresh: bool,
+    /// The line that ended a hunk without being part of one.
+    pub(super) left_at: usize,
+    pub(super) file: Option<FilePatch>,
     done: Vec<FilePatch>,
     hunks: usize,
     /// Bytes that binary patches may still unpack.
     budget: usize,
-    slips: Slips,
+    pub(super) slips: Slips,
     failed: Option<Error>,
     claimed: Option<Vec<Range<usize>>>,
+    /// Within `apply_patch` headers, whose lines are none of ours whatever they look like.
+    pub(super) foreign: bool,
 }
 
 impl Reader {
@@ -60,6 +61,7 @@ impl Reader {
             indent: String::new(),
             fence: None,
             fresh: false,
+            left_at: 0,
             file: None,
             done: Vec::new(),
             hunks: 0,
@@ -67,6 +69,7 @@ impl Reader {
             slips: Slips::default(),
             failed: None,
             claimed: None,
+            foreign: false,
         }
     }
 
@@ -74,7 +77,7 @@ impl Reader {
     pub(super) fn claims(text: &str) -> Vec<Range<usize>> {
         let mut reader = Reader { claimed: Some(Vec::new()), ..Reader::new(&Manner::default()) };
         let mut events = Vec::new();
-        for line in text.lines() {
+        for line in text.strip_prefix('\u{FEFF}').unwrap_or(text).lines() {
             reader.line(line, &mut events);
             events.clear();
         }
@@ -84,7 +87,7 @@ impl Reader {
         reader.claimed.unwrap_or_default()
     }
 
-    fn claim(&mut self, lines: Range<usize>) {
+    pub(super) fn claim(&mut self, lines: Range<usize>) {
         let Some(claimed) = &mut self.claimed else { return };
         match claimed.last_mut() {
             Some(last) if lines.start <= last.end => last.end = last.end.max(lines.end),
@@ -92,7 +95,7 @@ impl Reader {
         }
     }
 
-    fn fail(&mut self, error: Error) {
+    pub(super) fn fail(&mut self, error: Error) {
         self.state = State::Outside;
         if self.claimed.is_none() {
             self.failed.get_or_insert(error);
@@ -141,6 +144,7 @@ impl Reader {
                 let taken = match text {
                     None => {
                         self.leave(false, out);
+                        self.left_at = self.at;
                         return self.outside(line, ahead, out);
                     }
                     Some(text) if is_marker(text) => {
@@ -185,7 +189,7 @@ impl Reader {
     }
 
     /// The file is complete.
-    fn close(&mut self, out: &mut Vec<Event>) {
+    pub(super) fn close(&mut self, out: &mut Vec<Event>) {
         let Some(mut file) = self.file.take().filter(|file| !file.is_void()) else { return };
         if file.git && file.hunks.is_empty() {
             self.claim(file.lines.0 - 1..file.lines.1);
@@ -210,13 +214,13 @@ impl Reader {
     }
 
     /// A file begins on this line.
-    fn begin(&mut self, out: &mut Vec<Event>) -> &mut FilePatch {
+    pub(super) fn begin(&mut self, out: &mut Vec<Event>) -> &mut FilePatch {
         self.close(out);
         self.file.insert(FilePatch::at(self.at))
     }
 
     /// Takes the indentation of a line for that of the patch.
-    fn indented(&mut self, indent: &str) {
+    pub(super) fn indented(&mut self, indent: &str) {
         if self.indent != indent {
             indent.clone_into(&mut self.indent);
             if !indent.is_empty() {
@@ -226,7 +230,7 @@ impl Reader {
     }
 
     /// A hunk begins: on the next line, or, without a header, on this one.
-    fn begin_hunk(&mut self, header: Header, out: &mut Vec<Event>) {
+    pub(super) fn begin_hunk(&mut self, header: Header, out: &mut Vec<Event>) {
         let numbered = header.first.0.is_some();
         let mut file = match (self.file.take().filter(|file| !file.is_void()), &self.manner.file) {
             (Some(file), _) => file,
@@ -253,152 +257,6 @@ impl Reader {
         if self.failed.is_none() {
             out.push(Event::Hunk { line: self.at });
             self.state = State::Hunk(Box::new(Body::new(header, self.at)));
-        }
-    }
-
-    /// A line outside of hunks.
-    fn outside(&mut self, line: &str, ahead: Ahead<'_>, out: &mut Vec<Event>) {
-        let fresh = std::mem::take(&mut self.fresh);
-        if fresh && self.headless(line, out) {
-            return;
-        }
-        let text = line.trim_start();
-        let indent = &line[..line.len() - text.len()];
-        let ahead = ahead.map(|line| line.and_then(|line| line.strip_prefix(indent)));
-        if let Some((sign, len, info)) = fence(text) {
-            match self.fence {
-                Some(open) if info.is_empty() && open.0 == sign && len >= open.1 => self.fence = None,
-                None => self.fence = Some((sign, len)),
-                Some(_) => {}
-            }
-            return;
-        }
-        if let Some(header) = range::read(text) {
-            let known = self.file.as_ref().is_some_and(|file| !file.is_void()) || self.manner.file.is_some();
-            // In prose, words behind `@@` are words.
-            if known || header.section.is_none() || header.first.0.is_some() {
-                self.indented(indent);
-                if header.first.0.is_none() && !header.overflow {
-                    self.slips.add(Slip::NoNumbers, self.at);
-                }
-                self.begin_hunk(header, out);
-            }
-            return;
-        }
-        if self.names(text, indent, ahead, out) {
-            return;
-        }
-        if bounds::is_structure(text, ahead[0]) || text.starts_with("***************") {
-            return self.structure(text, indent, out);
-        }
-        let at = self.at;
-        if let Some(file) = self.file.as_mut().filter(|file| file.git && file.hunks.is_empty()) {
-            match header::read(file, text) {
-                Ok(true) => file.lines.1 = at,
-                Ok(false) => {}
-                Err(what) => self.fail(broken(at, what)),
-            }
-        }
-    }
-
-    /// A hunk without a header: a line with a mark directly below `+++`.
-    fn headless(&mut self, line: &str, out: &mut Vec<Event>) -> bool {
-        let text = line.strip_prefix(&*self.indent).unwrap_or(line);
-        if !text.starts_with([' ', '-', '+']) || text.starts_with("--- ") {
-            return false;
-        }
-        self.slips.add(Slip::NoHeader, self.at);
-        self.begin_hunk(Header::default(), out);
-        if let State::Hunk(body) = &mut self.state {
-            if let Err(error) = body.take(self.at, text, &mut self.slips, out) {
-                self.fail(error);
-            }
-        }
-        true
-    }
-
-    /// `--- old` and `+++ new`, or one of them above a hunk.
-    fn names(&mut self, text: &str, indent: &str, ahead: Ahead<'_>, out: &mut Vec<Event>) -> bool {
-        let begins = |line: Option<&str>| line.is_some_and(range::is_header);
-        let next_is_new = ahead[0].is_some_and(|next| next.starts_with("+++ "));
-        let (old, side) = match (text.strip_prefix("--- "), text.strip_prefix("+++ ")) {
-            (Some(side), _) if next_is_new || begins(ahead[0]) => (true, side),
-            (_, Some(side)) if begins(ahead[0]) || self.awaits_new() => (false, side),
-            _ => return false,
-        };
-        let side = match name::side(side) {
-            Ok(side) => side,
-            Err(what) => {
-                self.fail(broken(self.at, &format!("{what}.")));
-                return true;
-            }
-        };
-        self.indented(indent);
-        let at = self.at;
-        let full = |file: &FilePatch| {
-            !file.hunks.is_empty() || file.sides.1.is_some() || old && file.sides.0.is_some() || file.binary.is_some()
-        };
-        let file = match &mut self.file {
-            Some(file) if !full(file) => file,
-            _ => self.begin(out),
-        };
-        file.lines.1 = at;
-        if old {
-            file.sides.0 = Some(side);
-        } else {
-            file.sides.1 = Some(side);
-            self.fresh = true;
-        }
-        true
-    }
-
-    /// The line before was `---` with this file's old name.
-    fn awaits_new(&self) -> bool {
-        let waits = |file: &FilePatch| file.sides.0.is_some() && file.sides.1.is_none() && file.lines.1 + 1 == self.at;
-        self.file.as_ref().is_some_and(waits)
-    }
-
-    /// The other lines that say something.
-    fn structure(&mut self, text: &str, indent: &str, out: &mut Vec<Event>) {
-        let at = self.at;
-        if let Some(pair) = text.strip_prefix("diff --git ") {
-            self.indented(indent);
-            let pair = name::git_pair(pair);
-            let file = self.begin(out);
-            file.git = true;
-            file.pair = pair.map_or((None, None), |(old, new)| (Some(old), Some(new)));
-        } else if range::is_combined(text) || text.starts_with("diff --c") {
-            self.claim(at - 1..at);
-            let what = "this is a combined diff (of a merge, with two parents or more), which says no single change.";
-            self.fail(
-                broken(at, what).next("Make a diff against one parent: git diff HEAD^1 HEAD, or git diff --ours."),
-            );
-        } else if text.starts_with("diff -") {
-            self.close(out);
-        } else if text == "GIT binary patch" {
-            if self.file.is_none() {
-                return self.fail(broken(at, "a binary patch begins, but nothing says which file it is about."));
-            }
-            self.indented(indent);
-            self.state = State::Binary(Packed::default());
-        } else if let Some(name) = text.strip_prefix("Index: ") {
-            self.indented(indent);
-            let file = self.begin(out);
-            file.known = Some(name.trim().to_owned());
-        } else if bounds::is_binary_notice(text) {
-            let what = format!("`{}` does not say how.", text.trim_end());
-            self.fail(broken(at, &what).next("Make the patch with git diff --binary, or leave the file out."));
-        } else if bounds::is_only_in(text) {
-            self.slips.add(Slip::OnlyIn, at);
-        } else if text.starts_with("***************") {
-            self.fail(broken(at, "this is a context diff (diff -c).").next("Send a unified diff (diff -u)."));
-        } else if bounds::is_envelope(text) && text.contains(':') {
-            let what = "this is an apply_patch header; a text is read in one format.";
-            self.fail(broken(at, what).next("Send the unified diff and the apply_patch text in two calls."));
-            self.close(out);
-        } else {
-            // Begin and End Patch, and the line between two mails.
-            self.close(out);
         }
     }
 }

@@ -1,13 +1,14 @@
 //! `unified_diff`: what `diff -u` and git write, and what models write in its likeness. The text says which lines stay, go
 //! and come; where they are in the file is found by those who place hunks. Line numbers are hints and counts are witnesses.
 //!
-//! docs/formats/unified_diff.md says for every flaw whether it is mended or refused.
+//! `docs/formats/unified_diff.md` says for every flaw whether it is mended or refused.
 
 mod body;
 mod bounds;
 mod header;
 mod machine;
 mod name;
+mod outside;
 mod packed;
 mod patch;
 mod range;

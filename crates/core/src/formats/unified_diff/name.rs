@@ -14,12 +14,11 @@ const PREFIXES: [&str; 6] = ["a", "b", "i", "w", "c", "o"];
 
 /// Reads what stands behind `--- ` or `+++ `; the error says what is wrong with it.
 pub(super) fn side(text: &str) -> Result<Side, &'static str> {
-    let (name, rest) = match text.strip_prefix('"').map(|_| unquoted(text)) {
-        Some(quoted) => quoted?,
-        None => {
-            let (name, rest) = unstamped(text);
-            (name.trim_end().to_owned(), rest)
-        }
+    let (name, rest) = if text.starts_with('"') {
+        unquoted(text)?
+    } else {
+        let (name, rest) = unstamped(text);
+        (name.trim_end().to_owned(), rest)
     };
     check(&name)?;
     let absent = is_epoch(rest.trim()) || rest.trim() == "(nonexistent)";
@@ -48,7 +47,7 @@ fn unstamped(text: &str) -> (&str, &str) {
         }
     }
     // A date and a time at least; the zone and a fraction may be there.
-    let mut starts = text.match_indices(' ').map(|(at, _)| at).rev().take(5);
+    let mut starts = text.match_indices(' ').map(|(at, _)| at).rev().take(8);
     let stamp = |at: &usize| *at > 0 && (is_date(text[at + 1..].trim()) || is_long_date(text[at + 1..].trim()));
     starts.find(stamp).map_or((text, ""), |at| text.split_at(at))
 }
@@ -67,7 +66,7 @@ fn is_long_date(text: &str) -> bool {
     let words: Vec<&str> = text.split(' ').filter(|word| !word.is_empty()).take(7).collect();
     let days = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
     let [day, _, _, time, rest @ ..] = &*words else { return false };
-    let year = rest.last().is_some_and(|year| shaped(year, "0000"));
+    let year = rest.iter().any(|year| shaped(year, "0000"));
     days.contains(day) && shaped(time, "00:00:00") && year && rest.len() <= 2
 }
 
@@ -178,32 +177,49 @@ pub(super) fn without_folders(name: &str, count: usize) -> Option<&str> {
     (!rest.is_empty()).then_some(rest)
 }
 
+/// True for two names with different prefixes, as git gives them.
+pub(super) fn are_prefixed(old: &str, new: &str) -> bool {
+    bare(old).is_some() && bare(new).is_some() && old.as_bytes().first() != new.as_bytes().first()
+}
+
 /// Which file two names mean, best first: the new one without its prefix, the old one, then both as they stand.
 pub(super) fn candidates(old: Option<&str>, new: Option<&str>) -> Vec<String> {
-    let mut out: Vec<&str> = Vec::new();
+    // Alone, only `a/` and `b/` are prefixes; `c/x` is a folder.
+    let alone = |name: &'_ str| name.starts_with(['a', 'b']).then(|| bare(name)).flatten().map(str::to_owned);
+    let mut out: Vec<String> = Vec::new();
     match (old, new) {
         (Some(old), Some(new)) => {
-            let both = (bare(old), bare(new));
-            // `a/x` twice is a folder called `a`, until nothing is found there.
-            let folder = both.0.is_some() && both.1.is_some() && old.as_bytes().first() == new.as_bytes().first();
-            if folder {
-                out.extend([new, old]);
+            let both = bare(old).is_some() && bare(new).is_some();
+            let mut rests = [new, old].map(|name| bare(name).unwrap_or(name).to_owned());
+            if !both && rests[0] != rests[1] {
+                rests = [new, old].map(|name| alone(name).unwrap_or_else(|| name.to_owned()));
             }
-            out.extend([both.1.unwrap_or(new), both.0.unwrap_or(old), new, old]);
+            let full = [new.to_owned(), old.to_owned()];
+            // `a/x` twice is a folder called `a`, until nothing is found there.
+            let folder = both && !are_prefixed(old, new);
+            out.extend(if folder { [full, rests] } else { [rests, full] }.into_iter().flatten());
             if let (Some((old_top, old)), Some((new_top, new))) = (old.split_once('/'), new.split_once('/')) {
-                out.extend((old == new && old_top != new_top).then_some(new));
+                out.extend((old == new && old_top != new_top).then(|| new.to_owned()));
             }
         }
-        (Some(one), None) | (None, Some(one)) => out.extend([bare(one).unwrap_or(one), one]),
+        (Some(one), None) | (None, Some(one)) => {
+            out.extend([alone(one).unwrap_or_else(|| one.to_owned()), one.to_owned()]);
+        }
         (None, None) => {}
     }
-    let mut seen: Vec<String> = Vec::new();
+    let mut seen: Vec<String> = Vec::with_capacity(out.len());
     for name in out {
-        if !seen.iter().any(|known| known == name) {
-            seen.push(name.to_owned());
+        if !seen.contains(&name) {
+            seen.push(name);
         }
     }
     seen
+}
+
+/// True when a name behind `---` or `+++` is the one behind `diff --git`.
+pub(super) fn same(side: Option<&str>, git: Option<&str>) -> bool {
+    let rest = |name: &str| bare(name).unwrap_or(name).to_owned();
+    side.is_some() && side.map(rest) == git.map(rest)
 }
 
 /// True when two lines that look like a file header name one file: `--- a/x`, `+++ b/x`, or `/dev/null` on one side.
@@ -286,6 +302,8 @@ mod tests {
         assert_eq!(of(Some("old/x"), Some("new/x")), "new/x old/x x");
         assert_eq!(of(None, Some("b/x")), "x b/x");
         assert_eq!(of(Some("src/x"), None), "src/x");
+        assert_eq!(of(None, Some("c/x")), "c/x");
+        assert_eq!(of(Some("y"), Some("c/x")), "c/x y");
         assert_eq!(without_folders("a//b/c", 1), Some("b/c"));
         assert_eq!(without_folders("a/b", 2), None);
         assert!(agree("a/x", "b/x") && agree("/dev/null", "b/x") && agree("x.py", "x.py"));

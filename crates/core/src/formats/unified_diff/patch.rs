@@ -71,6 +71,19 @@ impl FilePatch {
         self.sides.0.is_some() || self.sides.1.is_some() || self.known.is_some()
     }
 
+    /// True while svn's `Index:` is all that is known of it.
+    pub(super) fn is_index(&self) -> bool {
+        self.known.is_some() && self.sides == (None, None) && self.hunks.is_empty()
+    }
+
+    /// True when git's headers are complete in themselves, and these names are not theirs.
+    pub(super) fn is_other(&self, names: (Option<&str>, Option<&str>)) -> bool {
+        let done = self.rename.1.is_some() || self.copy.1.is_some() || self.binary.is_some();
+        let done = done || self.modes.0.is_some() && self.modes.1.is_some();
+        let theirs = name::same(names.0, self.pair.0.as_deref()) || name::same(names.1, self.pair.1.as_deref());
+        done && self.pair.0.is_some() && !theirs
+    }
+
     /// True when nothing at all is asked.
     pub(super) fn is_void(&self) -> bool {
         !self.git && !self.is_named()
@@ -105,6 +118,9 @@ impl FilePatch {
         }
         let mode = self.modes.1.filter(|mode| mode & KIND != LINK).map(permission);
         if let Some(change) = self.binary.take() {
+            if !self.hunks.is_empty() {
+                return Err(self.broken("the file has hunks and a binary patch; it can have one of them."));
+            }
             return self.bytes(change, mode, manner);
         }
         let moved = match (self.rename.clone(), self.copy.clone()) {
@@ -214,7 +230,13 @@ impl FilePatch {
             },
             pair => pair,
         };
+        let git = matches!(&self.pair, (Some(old), Some(new)) if name::are_prefixed(old, new));
         let mut all = match strip {
+            // The other name is no part of the question, but it shows what is a prefix.
+            None if git && (old.is_none() || new.is_none()) => {
+                let full = new.or(old).unwrap_or_default();
+                name::bare(&full).map(str::to_owned).into_iter().chain([full.clone()]).collect()
+            }
             None => name::candidates(old.as_deref(), new.as_deref()),
             Some(count) => {
                 let mut all: Vec<String> = Vec::new();
@@ -273,7 +295,9 @@ impl FilePatch {
                     .fact("line", *line))
             }
             _ => {
-                idle.iter().for_each(|line| slips.add(Slip::NoChange, *line));
+                for line in idle {
+                    slips.add(Slip::NoChange, line);
+                }
                 Ok(ops)
             }
         }

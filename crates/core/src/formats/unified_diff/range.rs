@@ -7,8 +7,6 @@ pub(super) struct Header {
     pub(super) first: (Option<usize>, Option<usize>),
     /// How many lines of both sides it announces; `None`: it does not say.
     pub(super) counts: Option<(usize, usize)>,
-    /// Both counts stand there in digits. A count left out means 1 to diff, and nothing to many a model.
-    pub(super) exact: bool,
     /// A number is too large to be one.
     pub(super) overflow: bool,
     /// What stands behind the second `@@`.
@@ -39,7 +37,6 @@ pub(super) fn read(line: &str) -> Option<Header> {
     header.overflow = old.overflow || new.overflow;
     if !header.overflow {
         header.counts = Some((old.count.unwrap_or(1), new.count.unwrap_or(1)));
-        header.exact = old.count.is_some() || new.count.is_some();
     }
     Some(header)
 }
@@ -84,21 +81,21 @@ mod tests {
     fn numbers_counts_and_sections() {
         let all = |line: &str| {
             let it = read(line).unwrap();
-            (it.first, it.counts, it.exact, it.section.unwrap_or_default())
+            (it.first, it.counts, it.section.unwrap_or_default())
         };
         let text = str::to_owned;
-        assert_eq!(all("@@ -34,6 +35,7 @@ class A:"), ((Some(34), Some(35)), Some((6, 7)), true, text("class A:")));
-        assert_eq!(all("@@ -3 +3 @@"), ((Some(3), Some(3)), Some((1, 1)), false, text("")));
-        assert_eq!(all("@@ -3 +3,2 @@"), ((Some(3), Some(3)), Some((1, 2)), true, text("")));
-        assert_eq!(all("@@ -10,0 +11,2 @@"), ((Some(10), Some(11)), Some((0, 2)), true, text("")));
-        assert_eq!(all("@@ -1,2 +1,2"), ((Some(1), Some(1)), Some((2, 2)), true, text("")));
-        assert_eq!(all("@@-1,2 +1,2@@ f"), ((Some(1), Some(1)), Some((2, 2)), true, text("f")));
-        assert_eq!(all("@@ -7,2 @@"), ((Some(7), None), None, false, text("")));
+        assert_eq!(all("@@ -34,6 +35,7 @@ class A:"), ((Some(34), Some(35)), Some((6, 7)), text("class A:")));
+        assert_eq!(all("@@ -3 +3 @@"), ((Some(3), Some(3)), Some((1, 1)), text("")));
+        assert_eq!(all("@@ -3 +3,2 @@"), ((Some(3), Some(3)), Some((1, 2)), text("")));
+        assert_eq!(all("@@ -10,0 +11,2 @@"), ((Some(10), Some(11)), Some((0, 2)), text("")));
+        assert_eq!(all("@@ -1,2 +1,2"), ((Some(1), Some(1)), Some((2, 2)), text("")));
+        assert_eq!(all("@@-1,2 +1,2@@ f"), ((Some(1), Some(1)), Some((2, 2)), text("f")));
+        assert_eq!(all("@@ -7,2 @@"), ((Some(7), None), None, text("")));
         for line in ["@@", "@@ @@", "@@ ... @@", "@@ -... +... @@", "@@ -,+ @@", "@@ -X,Y +X,Y @@"] {
-            assert_eq!(all(line), ((None, None), None, false, text("")), "{line}");
+            assert_eq!(all(line), ((None, None), None, text("")), "{line}");
         }
-        assert_eq!(all("@@ ... @@ def f():").3, "def f():");
-        assert_eq!(all("@@ def f():").3, "def f():");
+        assert_eq!(all("@@ ... @@ def f():").2, "def f():");
+        assert_eq!(all("@@ def f():").2, "def f():");
         let huge = read("@@ -99999999999999999999999,3 +1,3 @@").unwrap();
         assert!(huge.overflow && huge.counts.is_none() && huge.first.0.is_none());
         assert!(is_combined("@@@ -1,2 -1,2 +1,3 @@@") && !is_header("@@@ -1 -1 +1 @@@") && !is_header("@@foo"));

@@ -5,7 +5,6 @@ use crate::error::{Error, Result};
 use crate::formats::stream::{self, Action, Event, Manner};
 use crate::formats::{Format, Input};
 use crate::op::{Ask, BinaryHow, FileMode, FileRequest, Hunk, HunkLine, LineKind, Locator, NewFile, Op, Request};
-use proptest::prelude::*;
 use serde_json::Value;
 
 fn read(text: &str) -> Result<Request> {
@@ -60,11 +59,11 @@ fn marked(hunk: &Hunk) -> String {
 /// Every file: path, its other names, and its hunks.
 fn shape(text: &str) -> String {
     let file = |file: &FileRequest| {
-        let head = [&[file.path.clone()], &*file.also].concat().join(" ");
+        let head = [std::slice::from_ref(&file.path), &*file.also].concat().join(" ");
         let lines: Vec<String> = hunks(file).into_iter().map(marked).collect();
         format!("{head}\n{}", lines.join("@\n"))
     };
-    good(text).files.iter().map(file).collect::<Vec<_>>().join("")
+    good(text).files.iter().map(file).collect()
 }
 
 const HEAD: &str = "--- a/x\n+++ b/x\n";
@@ -103,6 +102,15 @@ fn names_and_their_prefixes() {
             "x",
         ),
         ("Index: x\n=====\n", "x"),
+        ("Index: x\n=====\ndiff --git a/x b/x\n--- a/x\t(revision 1)\n+++ b/x\t(working copy)\n", "x b/x a/x"),
+        (
+            "Index: x\n=====\nRCS file: /cvs/x,v\nretrieving revision 1.1\ndiff -u -r1.1 -r1.2\n--- x\t1 Jan 2024\t1.1\n+++ x\t2 Jan 2024\t1.2\n",
+            "x",
+        ),
+        (
+            "diff -r 0123456789ab x\n--- a/x\tThu Jan 01 10:00:00 2024 +0000\n+++ b/x\tThu Jan 01 11:00:00 2024 +0000\n",
+            "x b/x a/x",
+        ),
         ("--- a/x\n", "x a/x"),
         ("+++ b/x\n", "x b/x"),
     ] {
@@ -137,6 +145,7 @@ fn a_known_file_needs_no_header() {
     }
     unparsable("nothing here\n", "no unified diff");
     unparsable("", "no unified diff");
+    unparsable("--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n@@ -9 +9 @@\n-a\n+b\n", "none follow");
     unparsable("--- a/x\n+++ b/x\n", "no hunk follows");
     unparsable("diff --git a/x b/x\nindex 1234567..89abcde 100644\n", "nothing follows");
 }
@@ -207,6 +216,8 @@ fn prose_is_not_swallowed() {
         "\nThis changes a.\n",
         "This changes a.\n",
         "\n- Changed a\n- Changed b\n",
+        "\n    $ cargo test\n",
+        "\ncommit 0123456789\nAuthor: A\n\n    - Change\n",
         "\nNotes:\n\n- Changed a\n+ Added b\n",
         "-- \n2.43.0\n\n",
         "--\n2.43.0\n",
@@ -227,6 +238,10 @@ fn prose_is_not_swallowed() {
         "Sure:\n\n```diff\n{HEAD}@@ -1,5 +1,5 @@\n{a}```\n\nAnd - this:\n\n```diff\n@@ -9 +9 @@\n-c\n+d\n```\n- Done\n"
     );
     assert_eq!(shape(&text), "x b/x a/x\n-a\n+b\n@\n-c\n+d\n");
+    // What looks like an end in the midst of changes is none.
+    assert_eq!(body("@@ -1 +1 @@\n-a\n+b\n---\n+-- c\n"), "-a\n+b\n---\n+-- c\n");
+    assert_eq!(body("@@ -1 +1 @@\n-a\n+b\n--\n+c\n"), "-a\n+b\n--\n+c\n");
+    unparsable(&format!("{HEAD}@@ -1,9 +1,9 @@\n{a}Only in x: y\n-c\n+d\n"), "outside of a hunk");
     // Changes behind text that nobody can place.
     unparsable(&format!("{HEAD}@@ -1,1 +1,1 @@\n{a}text\n-c\n+d\n"), "part of the hunk of line 3");
     unparsable(&format!("{HEAD}@@ -1,9 +1,9 @@\n{a}\ntext\n\n- Changed a\n+ Added b\n"), "part of the hunk of line 3");
@@ -340,6 +355,8 @@ fn files_made_and_removed() {
     assert_eq!(gone("diff --git a/x b/x\ndeleted file mode 100644\nindex e69de29..0000000\n").as_deref(), Some(""));
     unparsable("--- a/x\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-a\n b\n", "no removed line");
     unparsable("--- a/x\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-a\n+b\n", "no removed line");
+    let mnemonic = only("diff --git i/x w/x\nnew file mode 100644\n--- /dev/null\n+++ w/x\n@@ -0,0 +1 @@\n+a\n");
+    assert_eq!(mnemonic.path, "x");
     // Named on both sides, a file whose lines all go is emptied, not removed.
     assert_eq!(body("@@ -1,2 +0,0 @@\n-a\n-b\n"), "-a\n-b\n");
 }
@@ -432,7 +449,6 @@ fn binary_patches_both_ways() {
     let damaged = DELTA.replacen("delta ", "delta 9", 1);
     unparsable(&damaged, "damaged");
     let lines: Vec<&str> = DELTA.lines().collect();
-    unparsable(&lines[..5].join("\n"), "damaged");
     unparsable(&lines[..4].join("\n"), "damaged");
     unparsable(&lines[..3].join("\n"), "no data");
     let huge = DELTA.replacen("delta ", "delta 99999999", 1);
@@ -499,14 +515,16 @@ fn limits() {
 
 #[test]
 fn what_is_claimed() {
-    let claims = |text: &str| UnifiedDiff.claims(text);
+    let claims = |text: &str| -> Vec<_> { UnifiedDiff.claims(text).into_iter().map(|it| (it.start, it.end)).collect() };
     let text = "Hi\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n\nprose\n@@ -9 +9 @@\n-c\n+d\nbye\n";
-    assert_eq!(claims(text), [1..6, 8..11]);
-    assert_eq!(claims("a\n@@ -1 +1 @@\n-a\n+b\n"), [1..4]);
-    assert_eq!(claims("diff --git a/x b/y\nrename from x\nrename to y\n"), [0..3]);
-    assert_eq!(claims("see\n---\n+++ and\n@@ words\n- a\n"), []);
-    assert_eq!(claims("*** Begin Patch\n*** Update File: x\n@@\n-a\n+b\n*** End Patch\n"), []);
-    assert_eq!(claims("a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n"), []);
+    assert_eq!(claims(text), [(1, 6), (8, 11)]);
+    assert_eq!(claims("a\n@@ -1 +1 @@\n-a\n+b\n"), [(1, 4)]);
+    assert_eq!(claims("diff --git a/x b/y\nrename from x\nrename to y\n"), [(0, 3)]);
+    assert!(claims("see\n---\n+++ and\n@@ words\n- a\n").is_empty());
+    assert!(claims("*** Begin Patch\n*** Update File: x\n@@\n-a\n+b\n*** End Patch\n").is_empty());
+    let both = "*** Begin Patch\n*** Update File: x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n*** End Patch\n@@ -1 +1 @@\n-a\n+b\n";
+    assert_eq!(claims(both), [(8, 11)]);
+    assert!(claims("a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n").is_empty());
 }
 
 #[test]

@@ -7,6 +7,7 @@ use crate::formats::unified_diff::UnifiedDiff;
 use crate::op::{Hunk, HunkLine, LineKind};
 use proptest::prelude::*;
 use std::fmt::Write as _;
+use std::ops::Range;
 
 /// Texts of lines that look like something else once they are marked.
 const NASTY: [&str; 24] = [
@@ -98,7 +99,9 @@ fn text(files: &[Vec<(Hunk, usize)>], short: bool) -> String {
     let mut out = String::new();
     for (index, hunks) in files.iter().enumerate() {
         let _ = write!(out, "--- a/f{index}\n+++ b/f{index}\n");
-        hunks.iter().for_each(|(hunk, new_first)| print(&mut out, hunk, *new_first, short));
+        for (hunk, new_first) in hunks {
+            print(&mut out, hunk, *new_first, short);
+        }
     }
     out
 }
@@ -130,7 +133,7 @@ proptest! {
             // Without old lines the number is that of the line before; with some it is never 0 here.
             prop_assert_eq!(read, printed, "{}", text);
         }
-        prop_assert_eq!(UnifiedDiff.claims(&text), [0..text.lines().count()]);
+        prop_assert_eq!(UnifiedDiff.claims(&text), vec![Range { start: 0, end: text.lines().count() }]);
     }
 
     #[test]
@@ -168,5 +171,113 @@ proptest! {
         "\\PC{0,20}",
     ], 0..30), end in prop::sample::select(vec!["\n", "\r\n", "\n\n"])) {
         survives(&parts.join(end));
+    }
+}
+
+/// Lines as code has them.
+fn plain() -> impl Strategy<Value = HunkLine> {
+    let kind = prop_oneof![Just(LineKind::Context), Just(LineKind::Removed), Just(LineKind::Added)];
+    let text = prop_oneof![3 => "( {0}| {2,4})[a-z]{1,6}[(){};]?", 1 => Just(String::new())];
+    (kind, text).prop_map(|(kind, text)| HunkLine { kind, text })
+}
+
+/// The two sides differ.
+fn changes(lines: &[HunkLine]) -> bool {
+    let side = |without| lines.iter().filter(move |line| line.kind != without).map(|line| &line.text);
+    !side(LineKind::Added).eq(side(LineKind::Removed))
+}
+
+/// The lines up to the last change.
+fn needed(lines: &[HunkLine]) -> usize {
+    lines.iter().rposition(|line| line.kind != LineKind::Context).map_or(0, |at| at + 1)
+}
+
+proptest! {
+    /// Whatever the counts say: every change is read, nothing is added, and context is lost at the end only.
+    #[test]
+    fn counts_may_be_wrong(
+        files in prop::collection::vec(prop::collection::vec((prop::collection::vec(plain(), 1..8).prop_filter("it changes something", |lines| changes(lines)), 0..9_usize, 0..9_usize), 1..3), 1..3),
+        naked in any::<bool>(),
+        numbers in any::<bool>(),
+    ) {
+        let mut text = "Like this:\n\n```diff\n".to_owned();
+        let mut expected = Vec::new();
+        for (index, hunks) in files.iter().enumerate() {
+            let _ = write!(text, "--- a/f{index}\n+++ b/f{index}\n");
+            for (lines, old, new) in hunks {
+                let _ = if numbers { writeln!(text, "@@ -7,{old} +7,{new} @@") } else { writeln!(text, "@@") };
+                for line in lines {
+                    let mark = match line.kind {
+                        LineKind::Removed => "-",
+                        LineKind::Added => "+",
+                        _ if naked && line.text.is_empty() => "",
+                        _ => " ",
+                    };
+                    let _ = writeln!(text, "{mark}{}", line.text);
+                }
+                expected.push(lines);
+            }
+        }
+        text.push_str("```\nDone.\n");
+        let request = good(&text);
+        let read: Vec<&Hunk> = request.files.iter().flat_map(hunks).collect();
+        prop_assert_eq!(read.len(), expected.len(), "{}", text);
+        for (hunk, lines) in read.iter().zip(expected) {
+            let shared = hunk.lines.len().min(lines.len());
+            prop_assert!(shared >= needed(lines) && hunk.lines.len() <= lines.len(), "{}\n{:?}", text, hunk);
+            prop_assert_eq!(&hunk.lines[..shared], &lines[..shared], "{}", text);
+        }
+    }
+}
+
+proptest! {
+    /// However a patch is damaged, a changed line is read or the patch is refused: none is dropped in silence.
+    #[test]
+    fn no_change_is_lost(
+        files in prop::collection::vec(prop::collection::vec((prop::collection::vec(0..3_u8, 1..6), 0..3_usize, 0..3_usize), 1..3), 1..3),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..5_u8), 1..4),
+    ) {
+        let mut lines: Vec<String> = Vec::new();
+        for (index, hunks) in files.iter().enumerate() {
+            lines.extend([format!("--- a/f{index}"), format!("+++ b/f{index}")]);
+            for (kinds, old, new) in hunks {
+                let count = |without: u8| kinds.iter().filter(|kind| **kind != without).count();
+                lines.push(format!("@@ -1,{} +1,{} @@", (count(2) + old).saturating_sub(1), (count(1) + new).saturating_sub(1)));
+                for kind in kinds {
+                    let mark = [' ', '-', '+'][usize::from(*kind)];
+                    lines.push(format!("{mark}t{}", lines.len()));
+                }
+            }
+        }
+        let is_header = |line: &str| ["--- ", "+++ ", "@@"].iter().any(|start| line.starts_with(start));
+        for (at, other, how) in damage {
+            let (at, other) = (at.index(lines.len()), other.index(lines.len()));
+            match how {
+                _ if lines[at].starts_with("+++ ") => {}
+                0 => lines.insert(at, String::new()),
+                1 => lines.insert(at, "words".to_owned()),
+                // Without its headers, nothing tells a patch from prose: they stay.
+                _ if is_header(&lines[at]) || is_header(&lines[other]) => {}
+                2 => lines[at] = lines[at].chars().skip(1).collect(),
+                3 => lines[at].insert(0, ' '),
+                _ => lines.swap(at, other),
+            }
+        }
+        let text = format!("{}\n", lines.join("\n"));
+        let Ok(request) = read(&text) else { return Ok(()) };
+        let mut read: Vec<String> = Vec::new();
+        for file in &request.files {
+            for line in hunks(file).into_iter().flat_map(|hunk| &hunk.lines) {
+                match line.kind {
+                    LineKind::Removed => read.push(format!("-{}", line.text)),
+                    LineKind::Added => read.push(format!("+{}", line.text)),
+                    _ => {}
+                }
+            }
+        }
+        for line in &lines {
+            let token = line.starts_with("-t") || line.starts_with("+t");
+            prop_assert!(!token || read.contains(line), "{} is lost:\n{}", line, text);
+        }
     }
 }

@@ -1,0 +1,186 @@
+//! Lines outside of hunks: file headers, what begins a hunk, what is refused; all else is prose.
+
+use super::bounds::{self, Ahead};
+use super::header;
+use super::machine::{Reader, State};
+use super::name;
+use super::packed::Packed;
+use super::patch::FilePatch;
+use super::range::{self, Header};
+use super::slips::{Slip, broken};
+use crate::formats::search_replace::fence;
+use crate::formats::stream::Event;
+
+impl Reader {
+    /// A line outside of hunks.
+    pub(super) fn outside(&mut self, line: &str, ahead: Ahead<'_>, out: &mut Vec<Event>) {
+        if self.foreign {
+            self.foreign = !line.trim_start().starts_with("*** End Patch");
+            return;
+        }
+        let fresh = std::mem::take(&mut self.fresh);
+        if fresh && self.headless(line, out) {
+            return;
+        }
+        if self.is_adrift() && bounds::changes(line.strip_prefix(&*self.indent).unwrap_or(line)) {
+            let what = "a changed line stands outside of a hunk.";
+            return self.fail(broken(self.at, what).next(
+                "Begin each hunk with a line @@ -LINE,COUNT +LINE,COUNT @@ (or just @@), and mark every line of it: space, - or +.",
+            ));
+        }
+        let text = line.trim_start();
+        let indent = &line[..line.len() - text.len()];
+        let ahead = ahead.map(|line| line.and_then(|line| line.strip_prefix(indent)));
+        if let Some((sign, len, info)) = fence(text) {
+            self.left_at = 0;
+            match self.fence {
+                Some(open) if info.is_empty() && open.0 == sign && len >= open.1 => self.fence = None,
+                None => self.fence = Some((sign, len)),
+                Some(_) => {}
+            }
+            return;
+        }
+        if let Some(header) = range::read(text) {
+            let known = self.file.as_ref().is_some_and(|file| !file.is_void()) || self.manner.file.is_some();
+            // In prose, words behind `@@` are words.
+            if known || header.section.is_none() || header.first.0.is_some() {
+                self.indented(indent);
+                if header.first.0.is_none() && !header.overflow {
+                    self.slips.add(Slip::NoNumbers, self.at);
+                }
+                self.begin_hunk(header, out);
+            }
+            return;
+        }
+        if self.names(text, indent, ahead, out) {
+            return;
+        }
+        if bounds::is_structure(text, ahead[0]) || text.starts_with("***************") {
+            return self.structure(text, indent, out);
+        }
+        let at = self.at;
+        if let Some(file) = self.file.as_mut().filter(|file| file.git && file.hunks.is_empty()) {
+            match header::read(file, text) {
+                Ok(true) => file.lines.1 = at,
+                Ok(false) => {}
+                Err(what) => self.fail(broken(at, what)),
+            }
+        }
+    }
+
+    /// Here a changed line cannot be prose: below file headers, and directly behind what ended a hunk.
+    fn is_adrift(&self) -> bool {
+        let waits = |file: &FilePatch| file.is_named() && file.hunks.is_empty();
+        self.left_at + 1 == self.at || self.file.as_ref().is_some_and(waits)
+    }
+
+    /// A hunk without a header: a line with a mark directly below `+++`.
+    fn headless(&mut self, line: &str, out: &mut Vec<Event>) -> bool {
+        let text = line.strip_prefix(&*self.indent).unwrap_or(line);
+        if !text.starts_with([' ', '-', '+']) || text.starts_with("--- ") {
+            return false;
+        }
+        self.slips.add(Slip::NoHeader, self.at);
+        self.begin_hunk(Header::default(), out);
+        if let State::Hunk(body) = &mut self.state
+            && let Err(error) = body.take(self.at, text, &mut self.slips, out)
+        {
+            self.fail(error);
+        }
+        true
+    }
+
+    /// `--- old` and `+++ new`, or one of them above a hunk.
+    fn names(&mut self, text: &str, indent: &str, ahead: Ahead<'_>, out: &mut Vec<Event>) -> bool {
+        let next = ahead[0].unwrap_or_default();
+        let new = next.strip_prefix("+++ ");
+        // One name alone is a header when a hunk follows, and name or hunk look the part.
+        let alone = |side: &str| range::is_header(next) && (name::bare(side).is_some() || next.starts_with("@@ -"));
+        let (old, side) = match (text.strip_prefix("--- "), text.strip_prefix("+++ ")) {
+            (Some(side), _) if new.is_some() || alone(side) => (true, side),
+            (_, Some(side)) if self.awaits_new() || alone(side) => (false, side),
+            _ => return false,
+        };
+        let side = match name::side(side) {
+            Ok(side) => side,
+            Err(what) => {
+                self.fail(broken(self.at, &format!("{what}.")));
+                return true;
+            }
+        };
+        self.indented(indent);
+        let at = self.at;
+        let new = new.and_then(|new| name::side(new).ok()).and_then(|new| new.name);
+        let full = |file: &FilePatch| {
+            let names = (side.name.as_deref(), new.as_deref());
+            !file.hunks.is_empty() || file.sides.1.is_some() || old && (file.sides.0.is_some() || file.is_other(names))
+        };
+        let file = match &mut self.file {
+            Some(file) if !full(file) => file,
+            _ => self.begin(out),
+        };
+        file.lines.1 = at;
+        if old {
+            file.sides.0 = Some(side);
+        } else {
+            file.sides.1 = Some(side);
+            self.fresh = true;
+        }
+        true
+    }
+
+    /// The line before was `---` with this file's old name.
+    fn awaits_new(&self) -> bool {
+        let waits = |file: &FilePatch| file.sides.0.is_some() && file.sides.1.is_none() && file.lines.1 + 1 == self.at;
+        self.file.as_ref().is_some_and(waits)
+    }
+
+    /// The other lines that say something.
+    fn structure(&mut self, text: &str, indent: &str, out: &mut Vec<Event>) {
+        let at = self.at;
+        if let Some(pair) = text.strip_prefix("diff --git ") {
+            self.indented(indent);
+            let pair = name::git_pair(pair);
+            // svn writes its own line above git's.
+            self.file = self.file.take().filter(|file| !file.is_index());
+            let file = self.begin(out);
+            file.git = true;
+            file.pair = pair.map_or((None, None), |(old, new)| (Some(old), Some(new)));
+        } else if range::is_combined(text) || text.starts_with("diff --c") {
+            self.claim(at - 1..at);
+            let what = "this is a combined diff (of a merge, with two parents or more), which says no single change.";
+            self.fail(
+                broken(at, what).next("Make a diff against one parent: git diff HEAD^1 HEAD, or git diff --ours."),
+            );
+        } else if text.starts_with("diff -") {
+            if !self.file.as_ref().is_some_and(FilePatch::is_index) {
+                self.close(out);
+            }
+        } else if text == "GIT binary patch" {
+            if self.file.is_none() {
+                return self.fail(broken(at, "a binary patch begins, but nothing says which file it is about."));
+            }
+            self.indented(indent);
+            self.state = State::Binary(Packed::default());
+        } else if let Some(name) = text.strip_prefix("Index: ") {
+            self.indented(indent);
+            let file = self.begin(out);
+            file.known = Some(name.trim().to_owned());
+        } else if bounds::is_binary_notice(text) {
+            let what = format!("`{}` does not say how.", text.trim_end());
+            self.fail(broken(at, &what).next("Make the patch with git diff --binary, or leave the file out."));
+        } else if bounds::is_only_in(text) {
+            self.slips.add(Slip::OnlyIn, at);
+        } else if text.starts_with("***************") {
+            self.fail(broken(at, "this is a context diff (diff -c).").next("Send a unified diff (diff -u)."));
+        } else if bounds::is_envelope(text) && text.contains(':') {
+            let what = "this is an apply_patch header; a text is read in one format.";
+            self.fail(broken(at, what).next("Send the unified diff and the apply_patch text in two calls."));
+            self.close(out);
+            self.foreign = true;
+        } else {
+            // Begin and End Patch, and the line between two mails.
+            self.close(out);
+        }
+    }
+}
