@@ -14,6 +14,7 @@ pub mod formats;
 mod lines;
 pub mod marks;
 mod merge;
+pub mod omission;
 mod op;
 mod reading;
 mod resolve;

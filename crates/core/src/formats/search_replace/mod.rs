@@ -7,7 +7,6 @@
 
 mod blocks;
 mod marker;
-mod name;
 mod tags;
 
 use super::multi_edit::MOST_EDITS;
@@ -20,10 +19,14 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use blocks::{Block, Blocks, Reader};
-pub(super) use name::fence;
 
 /// The format.
 pub struct SearchReplace;
+
+/// True for a line that opens a block.
+pub(super) fn opens(line: &str) -> bool {
+    Until::opened(line).is_some()
+}
 
 impl Block {
     /// The block the other way round.

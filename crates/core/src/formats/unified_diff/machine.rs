@@ -12,7 +12,7 @@ use crate::binary::MOST_BYTES;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::multi_edit::MOST_EDITS;
-use crate::formats::search_replace::fence;
+use crate::formats::name::fence;
 use crate::formats::stream::{Event, Machine, Manner};
 use crate::op::Request;
 use std::collections::VecDeque;
