@@ -16,6 +16,7 @@ pub mod marks;
 mod merge;
 pub mod omission;
 mod op;
+pub mod print;
 mod reading;
 mod resolve;
 mod reverse;

@@ -7,6 +7,7 @@
 
 mod blocks;
 mod marker;
+mod print;
 mod tags;
 
 use super::multi_edit::MOST_EDITS;
@@ -19,6 +20,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use blocks::{Block, Blocks, Reader};
+pub(crate) use print::{print_block, print_name};
 
 /// The format.
 pub struct SearchReplace;
