@@ -128,8 +128,11 @@ impl Target {
     }
 }
 
-/// Where a file is after a request and its bytes, `None` if it is gone; no answer for what no target prints.
-fn outcome<'a>(file: &'a FileRequest, before: Option<&Snapshot>) -> Result<Option<(&'a str, Option<Vec<u8>>)>> {
+/// Where a file is after a request, and its bytes; `None` if it is gone.
+type Outcome<'a> = (&'a str, Option<Vec<u8>>);
+
+/// What a request makes of a file; no answer for what no target prints.
+fn outcome<'a>(file: &'a FileRequest, before: Option<&Snapshot>) -> Result<Option<Outcome<'a>>> {
     let edited = |ops: &[Op], order: Order| match before {
         Some(before) if ops.is_empty() => Ok(before.raw().to_vec()),
         Some(before) => Ok(resolve(before, ops, order, Settings::default())?.changes.apply(before)),
