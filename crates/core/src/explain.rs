@@ -185,6 +185,12 @@ pub fn stat(hunks: &[Hunk]) -> DiffStat {
 /// The hunks as a unified diff of `path`, at most `limit` bytes, cut between lines and said so.
 pub fn unified(path: &str, hunks: &[Hunk], limit: usize) -> String {
     let mut out = format!("--- {path}\n+++ {path}\n");
+    marked_lines(hunks, limit, &mut out);
+    out
+}
+
+/// The hunks of a unified diff, without the lines that name the file.
+pub(crate) fn marked_lines(hunks: &[Hunk], limit: usize, out: &mut String) {
     for hunk in hunks {
         let range =
             |start: usize, lines: usize| if lines == 1 { start.to_string() } else { format!("{start},{lines}") };
@@ -194,7 +200,7 @@ pub fn unified(path: &str, hunks: &[Hunk], limit: usize) -> String {
         for line in &hunk.lines {
             if out.len() + line.text.len() > limit {
                 out.push_str("… (diff cut)\n");
-                return out;
+                return;
             }
             out.push(line.kind.sign());
             out.push_str(&line.text);
@@ -204,7 +210,6 @@ pub fn unified(path: &str, hunks: &[Hunk], limit: usize) -> String {
             }
         }
     }
-    out
 }
 
 /// The hunks in the shape of the Edit tool's `structuredPatch` (seed 001).

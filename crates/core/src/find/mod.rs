@@ -12,7 +12,6 @@ mod failure;
 mod fold;
 pub(crate) mod hunk;
 mod indent;
-mod omission;
 mod place;
 mod refusal;
 mod search;
@@ -23,6 +22,7 @@ mod tokens;
 mod transplant;
 
 use crate::error::Result;
+use crate::omission;
 use crate::op::{Find, Matching, Pick, Settings};
 use crate::snapshot::Snapshot;
 use crate::span::Span;

@@ -4,12 +4,14 @@ pub mod apply_patch;
 pub mod envelope;
 pub mod line_anchors;
 pub mod multi_edit;
+mod name;
 mod nearly;
 pub mod recognise;
 pub mod replace;
 pub mod search_replace;
 pub mod stream;
 pub mod unified_diff;
+pub mod whole_file;
 pub mod write;
 
 use crate::code::Code;
@@ -77,6 +79,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &multi_edit::MultiEdit,
     &write::Write,
     &search_replace::SearchReplace,
+    &whole_file::WholeFile,
     &line_anchors::LineAnchors,
     &apply_patch::ApplyPatch,
     &unified_diff::UnifiedDiff,

@@ -1,6 +1,6 @@
 //! Texts that are almost in a format: what they look like and, where it is certain, how they look when they are right.
 
-use super::{envelope, textual};
+use super::{envelope, name, textual};
 use crate::code::Code;
 use crate::error::Error;
 use serde_json::{Map, Value, json};
@@ -123,21 +123,29 @@ fn text_at<'a>(fields: &'a Map<String, Value>, names: &[&str]) -> Option<&'a str
     found.next().filter(|_| found.next().is_none())?.as_str()
 }
 
-/// Hunks of a diff that names no file.
+/// The zero-based line of the first hunk of a diff that names no file.
+fn nameless_hunk(text: &str) -> Option<usize> {
+    let first = text.lines().position(|line| line.starts_with("@@"))?;
+    let changes = text.lines().skip(first + 1).any(|line| line.starts_with(['+', '-']));
+    let names = ["--- ", "+++ ", "***", "diff --git"];
+    let named = text.lines().any(|line| names.iter().any(|name| line.starts_with(name)));
+    (changes && !named).then_some(first)
+}
+
+/// True for hunks of a diff that names no file.
+pub(super) fn is_nameless_diff(text: &str) -> bool {
+    nameless_hunk(text).is_some()
+}
+
 fn nameless_diff(text: &str) -> Option<Likeness> {
-    let body = envelope::in_fence(text.trim()).unwrap_or(text);
-    let first = body.lines().position(|line| line.starts_with("@@"))?;
-    let changes = body.lines().skip(first + 1).any(|line| line.starts_with(['+', '-']));
-    let names =
-        body.lines().any(|line| line.starts_with("--- ") || line.starts_with("+++ ") || line.starts_with("***"));
-    if !changes || names {
-        return None;
-    }
-    let hunks: Vec<&str> = body.lines().skip(first).take_while(|line| !line.starts_with("```")).collect();
+    let first = nameless_hunk(text)?;
+    let above: Vec<&str> = text.lines().take(first).collect();
+    let path = name::above(above.into_iter().rev()).unwrap_or_else(|| "FILE".to_owned());
+    let hunks: Vec<&str> = text.lines().skip(first).take_while(|line| !line.starts_with("```")).collect();
     Some(Likeness {
         what: "It looks like a unified diff that names no file.",
         next: "Put --- and +++ lines with the path of the file above the first @@, or name the file in the call.",
-        converted: Some(format!("--- a/FILE\n+++ b/FILE\n{}\n", hunks.join("\n"))),
+        converted: Some(format!("--- a/{path}\n+++ b/{path}\n{}\n", hunks.join("\n"))),
     })
 }
 
@@ -264,6 +272,8 @@ mod tests {
     fn likenesses() {
         let diff = looks("Here:\n```diff\n@@ -1 +1 @@\n-a\n+b\n```\n", "names no file").unwrap();
         assert_eq!(diff, "--- a/FILE\n+++ b/FILE\n@@ -1 +1 @@\n-a\n+b\n");
+        let diff = looks("src/a.rs\n```diff\n@@\n-a\n+b\n```\n", "names no file").unwrap();
+        assert_eq!(diff, "--- a/src/a.rs\n+++ b/src/a.rs\n@@\n-a\n+b\n");
         let block = looks("a.rs\n<<<<<<< ORIGINAL\na\n=======\nb\n>>>>>>> UPDATED\n", "other words").unwrap();
         assert_eq!(block, "a.rs\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n");
         for (text, part) in [

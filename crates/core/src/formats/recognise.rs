@@ -2,6 +2,7 @@
 
 use super::envelope::{self, Peeled};
 use super::stream::{self, Machine, Manner};
+use super::unified_diff::UnifiedDiff;
 use super::{Format, nearly, textual};
 use crate::code::Code;
 use crate::error::{Error, Result};
@@ -53,12 +54,16 @@ impl Settled<'_> {
 /// Takes the wrappers off and finds the format.
 pub(super) fn settle<'a>(text: &'a str, named: Option<&'static dyn Format>, manner: &Manner) -> Result<Settled<'a>> {
     let Peeled { text, format, manner: said, directory, notes } = envelope::peel(text);
-    let named = named.or_else(|| super::named(format?));
-    let format = named.map_or_else(|| recognise(&text), Ok)?;
     let manner = Manner {
         strip: manner.strip.or(said.strip),
         file: manner.file.clone().or(said.file),
         reverse: manner.reverse != said.reverse,
+    };
+    let format = match named.or_else(|| super::named(format?)) {
+        Some(format) => format,
+        // Bare hunks are nothing by themselves, but something where the file is known.
+        None if manner.file.is_some() && nearly::is_nameless_diff(&text) => &UnifiedDiff,
+        None => recognise(&text)?,
     };
     Ok(Settled { text, format, manner, directory, notes })
 }
@@ -138,7 +143,7 @@ fn ambiguous(text: &str, claims: &[Claims]) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::{Code, Manner, holds, recognise, understand};
+    use super::{Code, Manner, holds, recognise, textual, understand};
 
     fn within(outer: &[(usize, usize)], inner: &[(usize, usize)]) -> bool {
         let ranges = |pairs: &[(usize, usize)]| pairs.iter().map(|(from, to)| *from..*to).collect::<Vec<_>>();
@@ -152,6 +157,53 @@ mod tests {
         assert!(!within(&outer, &[(9, 11)]) && !within(&[(5, 6)], &[(0, 1)]) && !within(&[], &[(0, 1)]));
     }
 
+    fn name(text: &str) -> Result<&'static str, String> {
+        recognise(text).map(|format| format.spec().name).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn every_case_is_what_it_is() {
+        let cases: serde_json::Value = serde_json::from_str(include_str!("../../tests/cases/patches.json")).unwrap();
+        for case in cases.as_array().unwrap() {
+            let format = if case["format"] == "codex" { "apply_patch" } else { "unified_diff" };
+            assert_eq!(name(case["patch"].as_str().unwrap()).as_deref(), Ok(format), "{}", case["name"]);
+        }
+        for format in textual() {
+            let spec = format.spec();
+            for text in [spec.example.to_owned(), format!("Here it is:\n\n````\n{}````\nDone.\n", spec.example)] {
+                let expected = if text.starts_with("Here") && spec.name == "whole_file" { continue } else { spec.name };
+                assert_eq!(name(&text).as_deref(), Ok(expected), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_patch_about_other_formats() {
+        let added = |text: &str| text.lines().map(|line| format!("+{line}\n")).collect::<String>();
+        for inner in textual() {
+            let lines = added(inner.spec().example);
+            let v4a = format!("*** Begin Patch\n*** Add File: page.md\n{lines}*** End Patch\n");
+            assert_eq!(name(&v4a).as_deref(), Ok("apply_patch"), "{v4a}");
+            let count = lines.lines().count();
+            let diff = format!("--- /dev/null\n+++ b/page.md\n@@ -0,0 +1,{count} @@\n{lines}");
+            assert_eq!(name(&diff).as_deref(), Ok("unified_diff"), "{diff}");
+            let block = format!("page.md\n<<<<<<<<< SEARCH\n=========\n{}>>>>>>>>> REPLACE\n", inner.spec().example);
+            assert_eq!(name(&block).as_deref(), Ok("search_replace"), "{block}");
+            let file = format!("page.md\n````\nAn edit:\n\n{}````\n", inner.spec().example);
+            assert_eq!(name(&file).as_deref(), Ok("whole_file"), "{file}");
+        }
+    }
+
+    #[test]
+    fn two_formats_are_a_question() {
+        let of = |name: &str| textual().find(|format| format.spec().name == name).unwrap().spec().example;
+        let both = format!("{}\n{}", of("apply_patch"), of("search_replace"));
+        let error = recognise(&both).err().unwrap();
+        for part in ["search_replace and apply_patch", "from line 1 (*** Begin Patch)", "\"format\": \"apply_patch\""] {
+            assert!(error.to_string().contains(part), "{error}");
+        }
+    }
+
     #[test]
     fn one_format() {
         let block = "a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n";
@@ -162,5 +214,8 @@ mod tests {
         let understood = understand(&wrapped, None, &Manner::default()).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((understood.request.files[0].path.as_str(), understood.directory.as_deref()), ("a.rs", Some("/w")));
         assert!(understood.request.notes[0].contains("`input`"));
+        let hunk = serde_json::json!({ "path": "b.rs", "diff": "@@\n-old\n+new\n" }).to_string();
+        let understood = understand(&hunk, None, &Manner::default()).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(understood.request.files[0].path, "b.rs");
     }
 }

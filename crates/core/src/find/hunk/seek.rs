@@ -198,7 +198,9 @@ pub(super) fn literal<'a>(search: &Search<'a>, many: bool) -> Vec<Place<'a>> {
     let firsts = if many { looked_up(search) } else { None };
     let firsts = firsts.unwrap_or_else(|| {
         let places = tier::exact::run(search).map(|trial| trial.places).unwrap_or_default();
-        places.iter().map(|place| search.lines().at(place.span.start())).collect()
+        // Blank lines are found at the very end too, where the file has fewer of them.
+        let fits = |first: &usize| first + search.wanted.old.len() <= search.lines().count();
+        places.iter().map(|place| search.lines().at(place.span.start())).filter(fits).collect()
     });
     let verbatim = crate::find::indent::IndentMap::Verbatim;
     firsts.into_iter().map(|first| Place::lines(search, first, &search.wanted, verbatim.clone(), false)).collect()

@@ -10,6 +10,7 @@ use crate::find::place::{Place, Plan};
 use crate::find::refusal::{Reason, Refusal};
 use crate::find::search::{Search, Trial, Wanted, span_of};
 use crate::find::transplant::{self, Window};
+use crate::omission::is_elision;
 use std::rc::Rc;
 
 pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
@@ -60,15 +61,6 @@ fn unique(search: &Search<'_>, wanted: &Rc<Wanted<'_>>) -> Result<usize, Refusal
 /// The lines between elision lines.
 fn pieces<'a>(lines: &[&'a str]) -> Vec<Vec<&'a str>> {
     lines.split(|line| is_elision(line)).map(<[&str]>::to_vec).collect()
-}
-
-/// True for a line that says nothing but that lines were left out.
-pub(in crate::find) fn is_elision(line: &str) -> bool {
-    let line = line.trim_matches([' ', '\t']);
-    let line =
-        ["//", "#", "--", ";", "%", "/*", "<!--"].iter().find_map(|lead| line.strip_prefix(lead)).unwrap_or(line);
-    let line = ["*/", "-->"].iter().find_map(|tail| line.strip_suffix(tail)).unwrap_or(line);
-    matches!(line.trim_matches([' ', '\t']), "..." | "…")
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! From lines to blocks: a state machine, in time linear in the text. What is wrong in a line is told at the end.
 
 use super::marker::{self, Open};
-use super::name;
 use super::tags::{self, Tags};
 use crate::code::Code;
 use crate::error::{Error, Result};
+use crate::formats::name;
 use crate::formats::stream::{Action, Event, Manner};
 use crate::op::LineKind;
 use std::collections::VecDeque;

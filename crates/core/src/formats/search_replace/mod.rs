@@ -7,7 +7,7 @@
 
 mod blocks;
 mod marker;
-mod name;
+mod print;
 mod tags;
 
 use super::multi_edit::MOST_EDITS;
@@ -20,10 +20,15 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use blocks::{Block, Blocks, Reader};
-pub(super) use name::fence;
+pub(crate) use print::{print_block, print_name};
 
 /// The format.
 pub struct SearchReplace;
+
+/// True for a line that opens a block.
+pub(super) fn opens(line: &str) -> bool {
+    Until::opened(line).is_some()
+}
 
 impl Block {
     /// The block the other way round.

@@ -3,7 +3,7 @@
 use super::body::Body;
 use super::name;
 use super::range;
-use crate::formats::search_replace::fence;
+use crate::formats::name::fence;
 
 /// The next two lines, without the patch's indentation.
 pub(super) type Ahead<'a> = [Option<&'a str>; 2];

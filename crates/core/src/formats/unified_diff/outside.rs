@@ -8,7 +8,7 @@ use super::packed::Packed;
 use super::patch::FilePatch;
 use super::range::{self, Header};
 use super::slips::{Slip, broken};
-use crate::formats::search_replace::fence;
+use crate::formats::name::fence;
 use crate::formats::stream::Event;
 
 impl Reader {

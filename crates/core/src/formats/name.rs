@@ -4,7 +4,9 @@
 pub(super) fn is_frame(line: &str) -> bool {
     let line = line.trim();
     let tag = line.strip_prefix('<').and_then(|it| it.strip_suffix('>'));
-    fence(line).is_some() || tag.is_some_and(|tag| tag.chars().all(|ch| ch.is_ascii_alphanumeric() || ch == '_'))
+    line == "<![CDATA["
+        || fence(line).is_some()
+        || tag.is_some_and(|tag| tag.chars().all(|ch| ch.is_ascii_alphanumeric() || ch == '_'))
 }
 
 /// The sign, length and info string of a fence.
@@ -37,7 +39,7 @@ pub(super) fn above<'a>(lines: impl Iterator<Item = &'a str>) -> Option<String> 
 }
 
 /// A name in the info string of a fence: ```` ```src/a.rs ````, ```` ```rust:src/a.rs ````, ```` ```rust title="a.rs" ````.
-fn in_info(info: &str) -> Option<String> {
+pub(super) fn in_info(info: &str) -> Option<String> {
     let word = info.split_whitespace().next_back()?;
     let word = word.rsplit(['=']).next().unwrap_or(word);
     let word = match word.split_once(':') {
@@ -81,6 +83,17 @@ pub(super) fn clean(line: &str) -> Option<String> {
         (true, false) if labelled || !last.ends_with('.') => Some(name.to_owned()),
         _ => None,
     }
+}
+
+/// The name in a line that says nothing else, a label aside; one with blanks only in backticks.
+pub(super) fn alone(line: &str) -> Option<String> {
+    let name = clean(line)?;
+    let (before, after) = line.split_once(&*name)?;
+    let says = |part: &str| part.contains(char::is_alphanumeric);
+    let label = before.split_once(':').filter(|(label, _)| is_label(label) && !label.to_lowercase().contains("update"));
+    let marked = before.ends_with('`') && after.starts_with('`');
+    let whole = marked || !name.contains(char::is_whitespace);
+    (whole && !says(after) && (!says(before) || label.is_some())).then_some(name)
 }
 
 /// Words by which a sentence about a file begins.
@@ -129,7 +142,7 @@ fn bare(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{above, clean};
+    use super::{above, alone, clean};
 
     #[test]
     fn decorations_are_taken_off() {
@@ -158,6 +171,25 @@ mod tests {
         assert_eq!(clean("Makefile").as_deref(), Some("Makefile"));
         for line in ["Here is the change:", "", "...", "That is all.", "```", "done"] {
             assert_eq!(clean(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_sentence_is_not_a_name() {
+        for line in [
+            "src/a.rs",
+            "### `src/a.rs`",
+            "**File:** `src/a.rs`:",
+            "- src/a.rs",
+            "// src/a.rs",
+            "<path>src/a.rs</path>",
+        ] {
+            assert_eq!(alone(line).as_deref(), (!line.starts_with('<')).then_some("src/a.rs"), "{line}");
+        }
+        for line in
+            ["Update src/a.rs:", "In `src/a.rs`:", "`src/a.rs` becomes", "The new src/a.rs", "Update file: src/a.rs"]
+        {
+            assert_eq!(alone(line), None, "{line}");
         }
     }
 

@@ -1,0 +1,44 @@
+//! Blocks as text in this format.
+
+use super::marker;
+use crate::formats::name;
+use std::fmt::Write as _;
+
+/// The usual length of a marker.
+const RUN: usize = 7;
+
+/// Writes the line that names a file; `None` when no spelling of it is read as this name.
+pub(crate) fn print_name(path: &str, out: &mut String) -> Option<()> {
+    let tagged = format!("<path>{path}</path>");
+    let line = [path, &*tagged].into_iter().find(|line| name::clean(line).as_deref() == Some(path))?;
+    if path.contains(['\n', '\r']) {
+        return None;
+    }
+    out.push_str(line);
+    out.push('\n');
+    Some(())
+}
+
+/// Writes a block; both texts are whole lines. Its markers are longer than any in the texts, and lines that would be taken
+/// for escaped ones are escaped once more.
+pub(crate) fn print_block(search: &str, replace: &str, out: &mut String) {
+    let runs = |line: &str| {
+        let opened = marker::open(line).map(|open| open.run);
+        marker::divider(line).or(opened).or_else(|| marker::close(line)).map_or(0, |run| run + 1)
+    };
+    let run = search.lines().chain(replace.lines()).map(runs).max().unwrap_or(0).max(RUN);
+    let part = |text: &str, out: &mut String| {
+        for line in text.split_terminator('\n') {
+            if marker::unescaped(line).is_some() || marker::option(line).is_some() {
+                out.push('\\');
+            }
+            out.push_str(line);
+            out.push('\n');
+        }
+    };
+    let _ = writeln!(out, "{} SEARCH", "<".repeat(run));
+    part(search, out);
+    let _ = writeln!(out, "{}", "=".repeat(run));
+    part(replace, out);
+    let _ = writeln!(out, "{} REPLACE", ">".repeat(run));
+}

@@ -1,0 +1,117 @@
+//! `whole_file`: whole files in a reply, each in a fence with its name above it or in its info string (aider's whole
+//! format), in Cline's `<write_to_file>`, or in `<file path="…">`.
+//!
+//! A name has to stand alone on its line: a sentence about a file may well be followed by a part of it. Where a text leaves
+//! open where a file ends, it is refused.
+
+mod reader;
+
+use super::stream::{self, Event, Machine, Manner};
+use super::{Format, Input, Spec};
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::op::{Ask, FileRequest, Request};
+use reader::{File, Reader};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// The format.
+pub struct WholeFile;
+
+impl Format for WholeFile {
+    fn spec(&self) -> &'static Spec {
+        &Spec {
+            name: "whole_file",
+            summary: "whole files in a reply, each in a fence with its name above it",
+            prompt: PROMPT,
+            schema: None,
+            key: "",
+            example: "src/main.rs\n```rust\nfn main() {}\n```\n",
+            grammar: None,
+        }
+    }
+
+    fn claims(&self, text: &str) -> Vec<Range<usize>> {
+        let mut out = Vec::new();
+        let mut open: Option<(usize, reader::End, bool)> = None;
+        let (mut above, mut count) = ("", 0);
+        for (at, line) in text.lines().enumerate() {
+            count = at + 1;
+            match &mut open {
+                None => {
+                    let named = |info| reader::is_text(info) && reader::named(info, above).is_some();
+                    let fence = reader::End::of_fence(line).map(|(end, info)| (at, end, named(info)));
+                    let tag = || reader::opens_tag(line).map(|end| (at, end, true));
+                    open = fence.or_else(tag);
+                }
+                Some((start, end, is_file)) => {
+                    // What begins like an edit is one, with the name of its file above.
+                    *is_file &= at != *start + 1 || !reader::is_edit(line);
+                    if end.is_on(line) {
+                        out.extend(is_file.then_some(*start..count));
+                        open = None;
+                    }
+                }
+            }
+            above = line;
+        }
+        out.extend(open.filter(|(_, _, is_file)| *is_file).map(|(start, ..)| start..count));
+        out
+    }
+
+    fn machine(&self, manner: &Manner) -> Option<Box<dyn Machine>> {
+        Some(Box::new(FileMachine { reader: Reader::new(manner), reverse: manner.reverse }))
+    }
+
+    fn parse(&self, input: Input) -> Result<Request> {
+        let Input::Text(text) = input else {
+            return Err(Error::new(Code::CallInvalid, "Whole files are text, not JSON.").next("Send them as one text."));
+        };
+        stream::read(Box::new(FileMachine { reader: Reader::new(&Manner::default()), reverse: false }), &text)
+    }
+}
+
+struct FileMachine {
+    reader: Reader,
+    reverse: bool,
+}
+
+impl Machine for FileMachine {
+    fn line(&mut self, line: &str, out: &mut Vec<Event>) {
+        self.reader.line(line, out);
+    }
+
+    fn finish(self: Box<Self>, _cut: bool, out: &mut Vec<Event>) -> Result<Request> {
+        if self.reverse {
+            return Err(Error::new(Code::CallInvalid, "A whole file does not say what was there before.")
+                .next("Leave reverse out."));
+        }
+        let (files, notes) = self.reader.end(out)?;
+        if files.is_empty() {
+            return Err(reader::broken(1, "there is no fence with a file name right above it."));
+        }
+        let mut known: HashMap<&str, usize> = HashMap::new();
+        for File { path, at, .. } in &files {
+            if let Some(first) = known.insert(path, *at) {
+                return Err(reader::broken(*at, &format!("{path} is written a second time (first on line {first})."))
+                    .next("Send each file once, with its whole text."));
+            }
+        }
+        let file = |file: File| FileRequest::new(file.path, Ask::Write(file.text));
+        Ok(Request { files: files.into_iter().map(file).collect(), notes })
+    }
+}
+
+const PROMPT: &str = "\
+Writes whole files. Each file: its path alone on a line, then a fence with its whole text:
+
+src/main.rs
+```
+the whole text of the file
+```
+
+Leave nothing out: what is not in the fence is not in the file. A fence inside the text needs a longer one around it (````). An \
+existing file must have been read first; to change a part of a file, use an edit.";
+
+#[cfg(test)]
+mod tests;

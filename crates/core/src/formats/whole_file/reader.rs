@@ -1,0 +1,388 @@
+//! From lines to files: a state machine. What is wrong in a line is told at the end.
+
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::formats::name;
+use crate::formats::search_replace;
+use crate::formats::stream::{Action, Event, Manner};
+use crate::op::LineKind;
+use std::mem;
+
+/// A file with its whole text.
+pub(super) struct File {
+    pub(super) path: String,
+    pub(super) text: String,
+    /// 1-based line of the request on which it begins.
+    pub(super) at: usize,
+}
+
+/// An error that names the line of the request.
+pub(super) fn broken(line: usize, what: &str) -> Error {
+    Error::new(Code::EditUnparsable, format!("Line {line} of the request: {what}")).next(SHAPE).fact("line", line)
+}
+
+const SHAPE: &str = "Write the file's path alone on a line, below it a fence with the file's whole text; where the text has fences \
+itself, use a longer one around it (````).";
+
+/// What ends a text that is open.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum End {
+    /// A fence of this sign, at least so long, and not further in.
+    Fence { sign: char, len: usize, indent: usize },
+    /// `</content>`, and behind it what follows the text in the call.
+    Content,
+    /// `</file>`.
+    File,
+}
+
+impl End {
+    /// What a fence opens.
+    pub(super) fn of_fence(line: &str) -> Option<(End, &str)> {
+        let (sign, len, info) = name::fence(line)?;
+        Some((End::Fence { sign, len, indent: indent(line) }, info))
+    }
+
+    /// The info string of a fence that could end a text in such a one.
+    fn competes(self, line: &str) -> Option<&str> {
+        let End::Fence { sign, len, indent: depth } = self else { return None };
+        let inner = name::fence(line).filter(|it| it.0 == sign && it.1 >= len && indent(line) <= depth);
+        inner.map(|(_, _, info)| info)
+    }
+
+    /// True when a line ends it, as far as the line alone can say.
+    pub(super) fn is_on(self, line: &str) -> bool {
+        match self {
+            End::Fence { .. } => self.competes(line).is_some_and(str::is_empty),
+            End::Content => line.contains("</write_to_file>"),
+            End::File => line.trim_end().ends_with("</file>"),
+        }
+    }
+}
+
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+/// The name that a fence gives to its text, or else the line above it.
+pub(super) fn named(info: &str, above: &str) -> Option<String> {
+    // One word with a dot in it may be a language.
+    let says = info.contains(['/', ':', '=']) || info.split_whitespace().nth(1).is_some();
+    name::in_info(info).filter(|_| says).or_else(|| name::alone(above))
+}
+
+/// Reads a tag that opens a file.
+pub(super) fn opens_tag(line: &str) -> Option<End> {
+    let line = line.trim_start();
+    let file = || file_tag(line).map(|_| End::File);
+    line.starts_with("<write_to_file>").then_some(End::Content).or_else(file)
+}
+
+/// `<file path="…">`: the path and what follows.
+fn file_tag(line: &str) -> Option<(&str, &str)> {
+    let (said, rest) = line.trim_start().strip_prefix("<file ")?.split_once('>')?;
+    let said = said.trim();
+    let path = said.strip_prefix("path=").or_else(|| said.strip_prefix("name="))?;
+    let path = path.trim_matches(['"', '\'']).trim();
+    (!path.is_empty()).then_some((path, rest))
+}
+
+/// False for the info string of a fence that holds a diff.
+pub(super) fn is_text(info: &str) -> bool {
+    !["diff", "patch", "udiff"].contains(&info.split([' ', ':']).next().unwrap_or_default())
+}
+
+/// True for a first line by which edits begin, and files do not.
+pub(super) fn is_edit(line: &str) -> bool {
+    let starts = ["*** Begin Patch", "*** Update File:", "diff --git ", "--- a/", "--- /dev/null", "@@ ", "¶"];
+    search_replace::opens(line) || starts.iter().any(|start| line.starts_with(start))
+}
+
+/// A text that is being read.
+struct Draft {
+    /// `None` for a fence without a name.
+    path: Option<String>,
+    at: usize,
+    end: End,
+    text: String,
+    /// Where the text ends if the tag seen last was the closing one.
+    ends: Option<usize>,
+    /// How much of the text has been told.
+    told: usize,
+}
+
+#[derive(Default)]
+enum State {
+    #[default]
+    Between,
+    Open(Draft),
+    /// Inside `<write_to_file>`, before its text; the path, and where it began.
+    Head(Option<String>, usize),
+    /// Inside `<write_to_file>`, behind its text.
+    Tail,
+}
+
+/// The fence that closed the file before, while it may have been one inside of it.
+struct Closed {
+    path: String,
+    end: End,
+    /// Text follows right behind it.
+    followed: bool,
+}
+
+/// Reads files line by line.
+pub(super) struct Reader {
+    manner: Manner,
+    state: State,
+    count: usize,
+    /// The last two lines, the nearest first.
+    above: [String; 2],
+    closed: Option<Closed>,
+    files: Vec<File>,
+    /// Fences without a name: their texts and lines; more than two are only counted.
+    nameless: Vec<File>,
+    failed: Option<Error>,
+}
+
+impl Reader {
+    pub(super) fn new(manner: &Manner) -> Reader {
+        Reader {
+            manner: manner.clone(),
+            state: State::Between,
+            count: 0,
+            above: <[String; 2]>::default(),
+            closed: None,
+            files: Vec::new(),
+            nameless: Vec::new(),
+            failed: None,
+        }
+    }
+
+    /// Reads the next line.
+    pub(super) fn line(&mut self, line: &str, out: &mut Vec<Event>) {
+        self.count += 1;
+        if self.failed.is_some() {
+            return;
+        }
+        let next = match mem::take(&mut self.state) {
+            State::Between => self.between(line, out),
+            State::Head(path, at) => self.head(path, at, line, out),
+            State::Open(draft) => self.open(draft, line, out),
+            State::Tail => Ok(tail(line)),
+        };
+        match next {
+            Ok(state) => self.state = state,
+            Err(error) => self.failed = Some(error),
+        }
+    }
+
+    /// The end of the text: the files and what is to be told.
+    ///
+    /// Errors: [`Code::EditUnparsable`] with the line of the request.
+    pub(super) fn end(mut self, out: &mut Vec<Event>) -> Result<(Vec<File>, Vec<String>)> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        match mem::take(&mut self.state) {
+            State::Open(draft) if draft.end == End::Content && draft.ends.is_some() => self.complete(draft, out),
+            State::Open(Draft { path, at, .. }) => {
+                let of = path.map_or(String::new(), |path| format!(" of {path}"));
+                return Err(broken(at, &format!("the text{of} is not closed; it may have been cut off.")));
+            }
+            State::Head(_, at) => return Err(broken(at, "<write_to_file> has no <content>.")),
+            State::Between | State::Tail => {}
+        }
+        let mut notes = Vec::new();
+        match (&self.manner.file, &mut *self.nameless) {
+            (Some(path), [one]) if self.files.is_empty() => {
+                self.files.push(File { path: path.clone(), text: mem::take(&mut one.text), at: one.at });
+            }
+            (_, [first, ..]) if !self.files.is_empty() => {
+                notes.push(format!("Fences without a file name were left out (the first on line {}).", first.at));
+            }
+            _ => {}
+        }
+        Ok((self.files, notes))
+    }
+
+    fn between(&mut self, line: &str, out: &mut Vec<Event>) -> Result<State> {
+        if let Some((end, info)) = End::of_fence(line) {
+            return self.fence(end, info, out);
+        }
+        if let Some((path, rest)) = file_tag(line) {
+            let draft = self.begin(Some(self.manner.name(path)), End::File, out);
+            return if rest.trim().is_empty() { Ok(State::Open(draft)) } else { self.open(draft, rest, out) };
+        }
+        if let Some(rest) = line.trim_start().strip_prefix("<write_to_file>") {
+            return self.head(None, self.count, rest, out);
+        }
+        if line.trim() == "</file>" {
+            return Err(broken(
+                self.count,
+                "</file> closes a text that is closed already: its text holds that tag itself.",
+            )
+            .next("Write this file in a fence, with its path alone on the line above."));
+        }
+        if let Some(closed) = &mut self.closed
+            && self.above[0].is_empty()
+            && self.above[1].is_empty()
+        {
+            closed.followed |= !line.trim().is_empty() && name::alone(line).is_none();
+        }
+        self.remember(line);
+        Ok(State::Between)
+    }
+
+    /// A line between files. A blank one counts as blank only once text was seen: behind a fence both are empty.
+    fn remember(&mut self, line: &str) {
+        self.above.swap(0, 1);
+        self.above[0].clear();
+        self.above[0].push_str(if line.trim().is_empty() { " " } else { line });
+    }
+
+    /// A fence opens.
+    fn fence(&mut self, end: End, info: &str, out: &mut Vec<Event>) -> Result<State> {
+        let near = usize::from(self.above[0].trim().is_empty());
+        let path = named(info, &self.above[near]).map(|name| self.manner.name(&name));
+        if path.is_none()
+            && info.is_empty()
+            && let Some(closed) = &self.closed
+            && closed.end == end
+            && (closed.followed || is_markdown(&closed.path))
+        {
+            let what =
+                format!("this fence may belong to the text of {}, so nothing says where that ends.", closed.path);
+            return Err(broken(self.count, &what));
+        }
+        if path.is_some() && !is_text(info) {
+            return Err(edit_inside(self.count));
+        }
+        self.closed = self.closed.take().filter(|_| path.is_none());
+        Ok(State::Open(self.begin(path, end, out)))
+    }
+
+    /// A text begins on this line.
+    fn begin(&mut self, path: Option<String>, end: End, out: &mut Vec<Event>) -> Draft {
+        if let Some(path) = &path {
+            out.push(Event::File { path: path.clone(), action: Action::Write });
+        }
+        Draft { path, at: self.count, end, text: String::new(), ends: None, told: 0 }
+    }
+
+    /// What stands before the text of `<write_to_file>`.
+    fn head(&mut self, path: Option<String>, at: usize, line: &str, out: &mut Vec<Event>) -> Result<State> {
+        let rest = line.trim_start();
+        if rest.is_empty() {
+            return Ok(State::Head(path, at));
+        }
+        if let Some((said, rest)) = rest.strip_prefix("<path>").and_then(|rest| rest.split_once("</path>"))
+            && path.is_none()
+        {
+            return self.head(Some(said.trim().to_owned()), at, rest, out);
+        }
+        let (Some(rest), Some(path)) = (rest.strip_prefix("<content>"), path.filter(|path| !path.is_empty())) else {
+            return Err(broken(self.count, "<write_to_file> needs <path>…</path> and then <content>…</content>."));
+        };
+        let mut draft = self.begin(Some(self.manner.name(&path)), End::Content, out);
+        draft.at = at;
+        if rest.trim().is_empty() { Ok(State::Open(draft)) } else { self.open(draft, rest, out) }
+    }
+
+    /// A line of a text, or its end.
+    fn open(&mut self, mut draft: Draft, line: &str, out: &mut Vec<Event>) -> Result<State> {
+        if draft.path.is_some() && draft.text.is_empty() && is_edit(line) {
+            return Err(edit_inside(draft.at));
+        }
+        match draft.end {
+            End::Fence { .. } if draft.end.is_on(line) => {
+                self.complete(draft, out);
+                return Ok(State::Between);
+            }
+            End::Fence { .. } => {
+                if let (Some(path), Some(_)) = (&draft.path, draft.end.competes(line)) {
+                    let what = format!("the text of {path} has a fence that is as long as the one around it.");
+                    return Err(broken(self.count, &what));
+                }
+            }
+            End::File => {
+                if let Some(last) = line.trim_end().strip_suffix("</file>") {
+                    draft.text.push_str(last);
+                    self.complete(draft, out);
+                    return Ok(State::Between);
+                }
+            }
+            End::Content => {
+                if draft.ends.is_some() && follows_content(line) {
+                    self.complete(draft, out);
+                    return Ok(tail(line));
+                }
+                draft.ends = draft.ends.filter(|_| line.trim().is_empty());
+                if let Some(at) = line.rfind("</content>") {
+                    let after = line[at + "</content>".len()..].trim_start();
+                    let end = draft.text.len() + at;
+                    if follows_content(after) {
+                        draft.text.push_str(&line[..at]);
+                        draft.ends = Some(end);
+                        self.complete(draft, out);
+                        return Ok(tail(after));
+                    }
+                    draft.ends = after.is_empty().then_some(end);
+                }
+            }
+        }
+        draft.text.push_str(line);
+        draft.text.push('\n');
+        let sure = draft.ends.map_or(draft.text.len(), |end| draft.text[..end].rfind('\n').map_or(0, |at| at + 1));
+        tell(&mut draft, sure, out);
+        Ok(State::Open(draft))
+    }
+
+    /// The text is complete.
+    fn complete(&mut self, mut draft: Draft, out: &mut Vec<Event>) {
+        draft.text.truncate(draft.ends.unwrap_or(draft.text.len()));
+        let len = draft.text.len();
+        tell(&mut draft, len, out);
+        let Draft { path, at, end, text, .. } = draft;
+        self.above = <[String; 2]>::default();
+        let Some(path) = path else {
+            if self.nameless.len() < 2 {
+                self.nameless.push(File { path: String::new(), text, at });
+            }
+            return;
+        };
+        if let End::Fence { .. } = end {
+            self.closed = Some(Closed { path: path.clone(), end, followed: false });
+        }
+        out.push(Event::FileDone);
+        self.files.push(File { path, text, at });
+    }
+}
+
+fn tail(line: &str) -> State {
+    if line.contains("</write_to_file>") { State::Between } else { State::Tail }
+}
+
+/// True for what may stand behind the text of `<write_to_file>`.
+fn follows_content(line: &str) -> bool {
+    let ends = ["</write_to_file>", "<line_count>", "<task_progress>"];
+    ends.iter().any(|end| line.trim_start().starts_with(end))
+}
+
+/// Tells the lines of a file up to an offset.
+fn tell(draft: &mut Draft, to: usize, out: &mut Vec<Event>) {
+    if draft.path.is_some() && to > draft.told {
+        let lines = draft.text[draft.told..to].split_inclusive('\n');
+        let lines = lines.map(|line| line.strip_suffix('\n').unwrap_or(line));
+        out.extend(lines.map(|line| Event::Line { kind: LineKind::Added, text: line.to_owned() }));
+        draft.told = to;
+    }
+}
+
+fn edit_inside(at: usize) -> Error {
+    broken(at, "the fence holds an edit, not the whole text of a file.")
+        .next("Name the format of the edit in the call, or send it in a call of its own.")
+}
+
+fn is_markdown(path: &str) -> bool {
+    let end = path.rsplit('.').next().unwrap_or_default().to_lowercase();
+    ["md", "mdx", "markdown", "mdown", "qmd", "rmd", "mdc"].contains(&&*end)
+}

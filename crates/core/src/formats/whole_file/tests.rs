@@ -1,0 +1,141 @@
+use super::WholeFile;
+use crate::code::Code;
+use crate::error::Result;
+use crate::formats::recognise::recognise;
+use crate::formats::stream::{Event, Manner, read};
+use crate::formats::{Format, Input};
+use crate::op::Ask;
+use proptest::prelude::*;
+
+fn files(text: &str) -> Result<Vec<(String, String)>> {
+    let request = WholeFile.parse(Input::Text(text.to_owned()))?;
+    let file = |file: crate::op::FileRequest| match file.ask {
+        Ask::Write(text) => (file.path, text),
+        other => panic!("{other:?}"),
+    };
+    Ok(request.files.into_iter().map(file).collect())
+}
+
+fn one(text: &str) -> String {
+    let mut files = files(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    assert_eq!((files.len(), files[0].0.as_str()), (1, "src/a.rs"), "{text}");
+    files.remove(0).1
+}
+
+fn fails(text: &str, part: &str) {
+    let error = files(text).unwrap_err();
+    assert_eq!(error.code(), Code::EditUnparsable);
+    assert!(error.message().contains(part), "{text}: {error}");
+}
+
+#[test]
+fn every_spelling() {
+    for text in [
+        "src/a.rs\n```rust\nold\nnew\n```\n",
+        "Here it is:\n\n**src/a.rs**\n\n```\nold\nnew\n```\n\nThat is all.\n",
+        "### `src/a.rs`:\n~~~~\nold\nnew\n~~~~\n",
+        "File: src/a.rs\r\n```\r\nold\r\nnew\r\n```\r\n",
+        "```rust:src/a.rs\nold\nnew\n```",
+        "```rust title=\"src/a.rs\"\nold\nnew\n```",
+        "<write_to_file>\n<path>src/a.rs</path>\n<content>\nold\nnew\n</content>\n<line_count>2</line_count>\n</write_to_file>\n",
+        "<write_to_file><path>src/a.rs</path><content>old\nnew\n</content></write_to_file>",
+        "<write_to_file>\n<path>src/a.rs</path>\n<content>\nold\nnew\n</content>\n",
+        "<file path=\"src/a.rs\">\nold\nnew\n</file>\n",
+        "src/a.rs\n```\nold\nnew\n```\nRun it:\n```sh\ncargo run\n```\n",
+    ] {
+        assert_eq!(one(text), "old\nnew\n", "{text}");
+        assert_eq!(
+            recognise(text).map(|format| format.spec().name).ok(),
+            (!text.starts_with("Here")).then_some("whole_file"),
+            "{text}"
+        );
+    }
+    assert_eq!(one("<file name='src/a.rs'>old</file>"), "old");
+    assert_eq!(one("src/a.rs\n```\n```\n"), "");
+}
+
+#[test]
+fn texts_with_fences_and_tags_inside() {
+    assert_eq!(one("src/a.rs\n````\na\n```\nb\n```\n````\n"), "a\n```\nb\n```\n");
+    assert_eq!(one("src/a.rs\n```\na\n~~~sh\nb\n~~~\n```\n"), "a\n~~~sh\nb\n~~~\n");
+    assert_eq!(one("src/a.rs\n```\na\n    ```sh\n    b\n    ```\n```\n"), "a\n    ```sh\n    b\n    ```\n");
+    let inside = "<write_to_file>\n<path>src/a.rs</path>\n<content>\n<a>\n</content>\n\n</a> </content>\nb\n</content>\n\n</write_to_file>\n";
+    assert_eq!(one(inside), "<a>\n</content>\n\n</a> </content>\nb\n");
+    fails("src/a.md\n```\na\n```sh\nb\n```\nc\n```\n", "as long as");
+    fails("a.md\n```\na\n\n```\n\nb\n```\nc\n```\n", "may belong");
+    fails("a.rs\n```\na\n```\nb\n```\nc\n```\n", "may belong");
+    fails("<file path=\"a.xml\">\n<x>\n</file>\n</x>\n</file>\n", "closed already");
+}
+
+#[test]
+fn several_files() {
+    let text = "a.rs\n```\na\n```\nb.rs\n```\nb\n```\nRun:\n```\nc\n```\n";
+    let found = files(text).unwrap_err();
+    assert!(found.message().contains("may belong to the text of b.rs"), "{found}");
+    let text = "a.rs\n```\na\n```\nb.rs\n```\nb\n```\n\nRun:\n\n```\nc\n```\n";
+    let request = WholeFile.parse(Input::Text(text.to_owned())).unwrap();
+    assert_eq!((request.files.len(), request.notes.len()), (2, 1));
+    assert_eq!(WholeFile.claims(text), [1..4, 5..8]);
+    fails("a.rs\n```\na\n```\na.rs\n```\nb\n```\n", "second time");
+}
+
+#[test]
+fn never_a_guess() {
+    fails("src/a.rs\n```\nold\n", "cut off");
+    fails("Update src/a.rs like this:\n```\nold\n```\n", "no fence with a file name");
+    fails("```asp.net\nold\n```\n", "no fence with a file name");
+    fails("only prose", "no fence");
+    fails("src/a.rs\n```\n<<<<<<< SEARCH\n", "holds an edit");
+    fails("src/a.rs\n```diff\n-a\n```\n", "holds an edit");
+    fails("<write_to_file>\n<content>\n", "needs <path>");
+    assert!(WholeFile.parse(Input::Json(serde_json::json!({}))).is_err());
+    let block = "src/a.rs\n```\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n```\n";
+    assert_eq!(recognise(block).unwrap_or_else(|error| panic!("{error}")).spec().name, "search_replace");
+    let page = format!("page.md\n````\nHow to edit:\n{block}````\n");
+    assert_eq!(recognise(&page).unwrap_or_else(|error| panic!("{error}")).spec().name, "whole_file");
+    let about = format!("page.md\n<<<<<<< SEARCH\nx\n=======\n{}>>>>>>> REPLACE\n", "b.rs\n```\nnew\n```\n");
+    assert_eq!(recognise(&about).unwrap_or_else(|error| panic!("{error}")).spec().name, "search_replace");
+}
+
+#[test]
+fn said_beside_the_text() {
+    let with = |file: Option<&str>, reverse| Manner { file: file.map(str::to_owned), reverse, strip: Some(1) };
+    let read = |text: &str, manner: &Manner| read(WholeFile.machine(manner).unwrap(), text);
+    let request = read("It is:\n```\nold\n```\n", &with(Some("/a.rs"), false)).unwrap();
+    assert_eq!((&*request.files[0].path, &request.files[0].ask), ("/a.rs", &Ask::Write("old\n".into())));
+    assert!(read("```\nold\n```\n```\nnew\n```\n", &with(Some("/a.rs"), false)).is_err());
+    assert!(read("a/b.rs\n```\nold\n```\n", &with(None, true)).is_err());
+    assert_eq!(read("a/b.rs\n```\nold\n```\n", &with(None, false)).unwrap().files[0].path, "b.rs");
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_or_refused(text in "(a\\.rs|```|````|rust|<write_to_file>|<path>a</path>|<content>|</content>|</write_to_file>|<file path=\"b\">|</file>|x|é| |\r?\n){0,40}") {
+        let (mut machine, mut events) = (WholeFile.machine(&Manner::default()).unwrap(), Vec::new());
+        text.lines().for_each(|line| machine.line(line, &mut events));
+        if let Ok(request) = machine.finish(false, &mut events) {
+            let mut told: Vec<String> = Vec::new();
+            for event in &events {
+                match event {
+                    Event::File { .. } => told.push(String::new()),
+                    Event::Line { text, .. } => told.last_mut().unwrap().extend([text, "\n"]),
+                    _ => {}
+                }
+            }
+            for (file, told) in request.files.iter().zip(&told) {
+                let Ask::Write(text) = &file.ask else { panic!() };
+                prop_assert_eq!(text.trim_end_matches('\n'), told.trim_end_matches('\n'));
+            }
+        }
+        let claims = WholeFile.claims(&text);
+        prop_assert!(claims.windows(2).all(|pair| pair[0].end <= pair[1].start));
+    }
+
+    #[test]
+    fn what_is_written_is_read(text in "([a-z<>`é ]{0,6}\n){0,6}") {
+        let run = 3 + text.split(|ch| ch != '`').map(str::len).max().unwrap_or(0);
+        let fence = "`".repeat(run);
+        let reply = format!("src/a.rs\n{fence}rust\n{text}{fence}\n");
+        prop_assert_eq!(one(&reply), text);
+    }
+}

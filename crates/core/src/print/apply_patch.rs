@@ -1,0 +1,49 @@
+//! V4A patches that the original tool reads the same way: it takes the first place a hunk fits, so every hunk has enough
+//! unchanged lines to fit only once, and nothing is written that it does not know.
+
+use super::stretch::{Difference, Stretch};
+use super::{FileDelta, unsaid};
+use crate::error::Result;
+use crate::explain::LineKind as Kind;
+use crate::formats::apply_patch;
+use crate::op::{Ask, FileRequest, Hunk, HunkLine, LineKind, NewFile, Op, Order, Request};
+
+pub(super) fn print(deltas: &[FileDelta<'_>], context: usize) -> Result<String> {
+    let files = deltas.iter().map(|delta| Ok(FileRequest::new(delta.old_path(), ask(delta, context)?)));
+    let request = Request { files: files.collect::<Result<_>>()?, notes: Vec::new() };
+    apply_patch::print(&request).ok_or_else(|| unsaid(deltas[0].path, "a name or a line has a line end in it"))
+}
+
+fn ask(delta: &FileDelta<'_>, context: usize) -> Result<Ask> {
+    if delta.new_mode().is_some() {
+        return Err(unsaid(delta.path, "it has no permissions"));
+    }
+    let (old, new) = (delta.text_before(), delta.text_after());
+    let is_open = |text: &str| !text.is_empty() && !text.ends_with('\n');
+    if delta.after.is_some() && !new.is_empty() && is_open(new) != is_open(old) {
+        return Err(unsaid(delta.path, "it says nothing of a last line without line end"));
+    }
+    let (before, after) = match (delta.before, delta.after) {
+        (None, _) => return Ok(Ask::Create(NewFile::Text(new.to_owned()))),
+        (_, None) => return Ok(Ask::Delete { text: None }),
+        (Some(before), Some(after)) => (before, after),
+    };
+    let difference = Difference::new(before, after);
+    let ops: Vec<Op> = difference.stretches(old, context).iter().map(op).collect();
+    Ok(match delta.from {
+        Some(_) => Ask::Move { to: delta.path.to_owned(), ops },
+        None => Ask::Edit { ops, order: Order::Together },
+    })
+}
+
+fn op(stretch: &Stretch<'_>) -> Op {
+    let line = |(kind, text): &(Kind, &str)| HunkLine {
+        kind: match kind {
+            Kind::Kept => LineKind::Context,
+            Kind::Removed => LineKind::Removed,
+            Kind::Added => LineKind::Added,
+        },
+        text: (*text).to_owned(),
+    };
+    Hunk { lines: stretch.lines.iter().map(line).collect(), ..Hunk::default() }.into_op()
+}

@@ -1,0 +1,31 @@
+//! SEARCH/REPLACE blocks, each with enough lines to be unique.
+
+use super::stretch::Difference;
+use super::{FileDelta, unsaid};
+use crate::error::Result;
+use crate::explain::LineKind;
+use crate::formats::search_replace;
+
+pub(super) fn print(deltas: &[FileDelta<'_>], context: usize) -> Result<String> {
+    let mut out = String::new();
+    for delta in deltas {
+        if delta.from.is_some() || delta.after.is_none() || delta.new_mode().is_some() {
+            return Err(unsaid(delta.path, "blocks change text, they do not move or remove files or set permissions"));
+        }
+        search_replace::print_name(delta.path, &mut out)
+            .ok_or_else(|| unsaid(delta.path, "its name cannot be told from other text"))?;
+        let (Some(before), Some(after)) = (delta.before, delta.after) else {
+            search_replace::print_block("", delta.text_after(), &mut out);
+            continue;
+        };
+        let difference = Difference::new(before, after);
+        for stretch in difference.stretches(before.text(), context) {
+            let side = |without: LineKind| -> String {
+                let lines = stretch.lines.iter().filter(|(kind, _)| *kind != without);
+                lines.map(|(_, line)| format!("{line}\n")).collect()
+            };
+            search_replace::print_block(&side(LineKind::Added), &side(LineKind::Removed), &mut out);
+        }
+    }
+    Ok(out)
+}

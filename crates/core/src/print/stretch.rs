@@ -1,0 +1,138 @@
+//! Stretches of old lines around changes, long enough to occur once in the file.
+
+use crate::change::ChangeSet;
+use crate::explain::{self, LineKind};
+use crate::snapshot::Snapshot;
+use core::ops::Range;
+use std::collections::HashMap;
+
+/// Bytes that may be searched to see whether short stretches occur once; beyond it they grow without looking.
+const WORK: usize = 64 << 20;
+
+/// Old lines that are replaced by new ones.
+struct Change {
+    old: Range<usize>,
+    new: Vec<String>,
+}
+
+/// Changes with the unchanged lines around and between them.
+pub(super) struct Stretch<'a> {
+    /// What happened to each line, and its text without its line end.
+    pub(super) lines: Vec<(LineKind, &'a str)>,
+}
+
+/// The change of a text, as far as lines go.
+pub(super) struct Difference<'a> {
+    old: Vec<&'a str>,
+    changes: Vec<Change>,
+}
+
+impl<'a> Difference<'a> {
+    pub(super) fn new(before: &'a Snapshot, after: &Snapshot) -> Difference<'a> {
+        let old = before.text().lines().collect();
+        let hunks = explain::hunks(before, &ChangeSet::between(before, after), 0);
+        let change = |hunk: explain::Hunk| {
+            let start = if hunk.old_lines == 0 { hunk.old_start } else { hunk.old_start - 1 };
+            let new = hunk.lines.into_iter().filter(|line| line.kind == LineKind::Added).map(|line| line.text);
+            Change { old: start..start + hunk.old_lines, new: new.collect() }
+        };
+        Difference { old, changes: hunks.into_iter().map(change).collect() }
+    }
+
+    /// Stretches that do not overlap, in order; each occurs once in `text`, the one that was given as before.
+    pub(super) fn stretches(&self, text: &str, context: usize) -> Vec<Stretch<'_>> {
+        let unique = Unique::new(&self.old);
+        let mut work = WORK;
+        let mut wide: Vec<(Range<usize>, Range<usize>)> = Vec::new();
+        for (at, change) in self.changes.iter().enumerate() {
+            let around = change.old.start.saturating_sub(context)..(change.old.end + context).min(self.old.len());
+            let around = unique.widened(around, text, &mut work);
+            // Stretches that touch are joined too: between them there is nothing that would tell their order.
+            let from = wide.iter().rposition(|(lines, _)| lines.end < around.start).map_or(0, |last| last + 1);
+            let joined = wide.drain(from..).fold((around, at..at + 1), |(lines, changes), (other, others)| {
+                (lines.start.min(other.start)..lines.end.max(other.end), changes.start.min(others.start)..changes.end)
+            });
+            wide.push(joined);
+        }
+        wide.into_iter().map(|(lines, changes)| self.stretch(lines, &self.changes[changes])).collect()
+    }
+
+    fn stretch(&self, lines: Range<usize>, changes: &'a [Change]) -> Stretch<'_>
+    where
+        Self: 'a,
+    {
+        let mut out: Vec<(LineKind, &str)> = Vec::new();
+        let mut at = lines.start;
+        let old = |lines: Range<usize>, kind| self.old[lines].iter().map(move |line| (kind, *line));
+        for change in changes {
+            out.extend(old(at..change.old.start, LineKind::Kept));
+            out.extend(old(change.old.clone(), LineKind::Removed));
+            out.extend(change.new.iter().map(|line| (LineKind::Added, &**line)));
+            at = change.old.end;
+        }
+        out.extend(old(at..lines.end, LineKind::Kept));
+        Stretch { lines: out }
+    }
+}
+
+/// For every line, the nearest one that occurs once in the file, white space aside.
+struct Unique<'a> {
+    lines: &'a [&'a str],
+    /// At this line or before it.
+    before: Vec<Option<usize>>,
+    /// At this line or behind it.
+    behind: Vec<Option<usize>>,
+}
+
+impl<'a> Unique<'a> {
+    fn new(lines: &'a [&'a str]) -> Unique<'a> {
+        let mut counts: HashMap<&str, usize> = HashMap::with_capacity(lines.len());
+        for line in lines {
+            *counts.entry(line.trim()).or_default() += 1;
+        }
+        let own = |at: usize| (counts[lines[at].trim()] == 1 && !lines[at].trim().is_empty()).then_some(at);
+        let nearest = |last: &mut Option<usize>, at: usize| {
+            *last = own(at).or(*last);
+            Some(*last)
+        };
+        let before = (0..lines.len()).scan(None, nearest).collect();
+        let mut behind: Vec<Option<usize>> = (0..lines.len()).rev().scan(None, nearest).collect();
+        behind.reverse();
+        Unique { lines, before, behind }
+    }
+
+    /// The lines, and as many more as it takes for them to occur once.
+    fn widened(&self, around: Range<usize>, text: &str, work: &mut usize) -> Range<usize> {
+        let first = self.behind.get(around.start).copied().flatten();
+        if around.is_empty() || first.is_some_and(|at| at < around.end) || self.occurs_once(&around, text, work) {
+            return around;
+        }
+        let above = around.start.checked_sub(1).and_then(|at| self.before[at]);
+        let below = self.behind.get(around.end).copied().flatten();
+        match (above, below) {
+            (Some(above), Some(below)) if around.start - above <= below + 1 - around.end => above..around.end,
+            (_, Some(below)) => around.start..below + 1,
+            (Some(above), None) => above..around.end,
+            (None, None) => 0..self.lines.len(),
+        }
+    }
+
+    fn occurs_once(&self, around: &Range<usize>, text: &str, work: &mut usize) -> bool {
+        if *work < text.len() {
+            return false;
+        }
+        *work -= text.len();
+        let mut wanted = self.lines[around.clone()].join("\n");
+        wanted.insert(0, '\n');
+        let padded = format!("\n{}\n", text.strip_suffix('\n').unwrap_or(text));
+        let ends = |at: &usize| padded.as_bytes().get(at + wanted.len()) == Some(&b'\n');
+        // Places may overlap, so the search goes on right behind the start of each.
+        let mut from = 0;
+        let next = || {
+            let at = from + memchr::memmem::find(&padded.as_bytes()[from..], wanted.as_bytes())?;
+            from = at + 1;
+            Some(at)
+        };
+        std::iter::from_fn(next).filter(ends).nth(1).is_none()
+    }
+}
