@@ -179,7 +179,7 @@ pub fn play(codex: &Codex, seed: u64, rounds: u64) -> Result<std::collections::B
         let mut luck = Luck::new(!number);
         let text = round.patch.to_v4a();
         let text = if number % 2 == 0 { text } else { make::garble(&mut luck, &text) };
-        let kind = codex.differs(&round.tree, &text).map_err(|error| error.to_string())?;
+        let kind = codex.differs(&round.tree, &text).map_err(|error| format!("round {number}: {error}\n{text}"))?;
         *out.entry(kind.map_err(|what| format!("round {number}: {what}"))?).or_insert(0) += 1;
     }
     Ok(out)

@@ -196,6 +196,16 @@ fn names() {
 }
 
 #[test]
+fn the_other_way_round() {
+    let manner = Manner { reverse: true, ..Manner::default() };
+    let back = with(&manner, &patch(&format!("{UPDATE}*** Add File: n\n+x\n"))).unwrap();
+    assert_eq!(back.files[0].ask, Ask::Delete { text: Some("x\n".into()) });
+    assert_eq!(lines(&hunks(&back.files[1])[0]), " a\n-c\n+b\n");
+    // What a deleted file held, this format does not say.
+    assert_eq!(with(&manner, &patch("*** Delete File: d\n")).unwrap_err().code(), Code::CallInvalid);
+}
+
+#[test]
 fn blank_lines() {
     let found = hunk(&patch("*** Update File: f\n@@\n\n-x\n\n+y\n\n\n"));
     assert_eq!(lines(&found), "?\n-x\n \n+y\n?\n?\n");
