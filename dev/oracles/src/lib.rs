@@ -9,6 +9,7 @@
 )]
 
 pub mod codex;
+pub mod git;
 pub mod luck;
 pub mod make;
 pub mod patch;

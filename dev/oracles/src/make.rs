@@ -94,6 +94,50 @@ fn text(luck: &mut Luck, files: Files) -> Vec<u8> {
     out
 }
 
+impl Round {
+    /// The tree as the patch means it: hunks go where their numbers say. For tame files. `None` where something is not as
+    /// the patch says, or would be written over.
+    pub fn truth(&self) -> Option<Tree> {
+        let mut out = self.tree.clone();
+        for operation in &self.patch.0 {
+            match operation {
+                Operation::Add { path, text } => {
+                    let taken = out.insert(path.clone(), text.clone().into_bytes()).is_some();
+                    (!taken).then_some(())?;
+                }
+                Operation::Delete { path, text } => (out.remove(path)? == text.as_bytes()).then_some(())?,
+                Operation::Update { path, to, hunks } => {
+                    let text = numbered(&String::from_utf8(out.remove(path)?).ok()?, hunks)?;
+                    let taken = out.insert(to.as_ref().unwrap_or(path).clone(), text.into_bytes()).is_some();
+                    (!taken).then_some(())?;
+                }
+            }
+        }
+        Some(out)
+    }
+}
+
+/// A text with hunks at their numbers.
+fn numbered(text: &str, hunks: &[Hunk]) -> Option<String> {
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let (mut out, mut next) = (String::new(), 0);
+    for hunk in hunks {
+        let count = hunk.count('-');
+        let start = if count == 0 { hunk.old_start } else { hunk.old_start.checked_sub(1)? };
+        lines.get(next..start)?.iter().for_each(|line| out.push_str(line));
+        let old = lines.get(start..start + count)?.iter().map(|line| line.trim_end_matches('\n'));
+        let said = hunk.lines.iter().filter(|line| line.0 != '+').map(|line| &*line.1);
+        old.eq(said).then_some(())?;
+        for (_, line) in hunk.lines.iter().filter(|line| line.0 != '-') {
+            out.push_str(line);
+            out.push('\n');
+        }
+        next = start + count;
+    }
+    lines.get(next..)?.iter().for_each(|line| out.push_str(line));
+    Some(out)
+}
+
 /// A patch of the files of a tree, right in every line.
 fn patch(luck: &mut Luck, tree: &Tree) -> Patch {
     let mut out = Vec::new();

@@ -157,6 +157,9 @@ impl Reader {
             out.push(Event::Line { kind: blank, text: String::new() });
             chunk.hunk.lines.push(HunkLine { kind: blank, text: String::new() });
         }
+        // What is said to have no line end, but is not the last of its side, has one.
+        chunk.hunk.open.0 &= kind == LineKind::Added;
+        chunk.hunk.open.1 &= kind == LineKind::Removed;
         out.push(Event::Line { kind, text: text.to_owned() });
         chunk.hunk.lines.push(HunkLine { kind, text: text.to_owned() });
         if kind == LineKind::Bare {
