@@ -197,7 +197,13 @@ impl Reader {
             }
             return;
         }
-        for _ in 0..std::mem::take(&mut self.blanks) {
+        let blanks = std::mem::take(&mut self.blanks);
+        // Below lines that are all new, an empty one shows no place.
+        let only_new = hunk.lines.iter().all(|line| line.kind == LineKind::Added);
+        if only_new && blanks > 0 {
+            self.slips.add(Slip::BlankBetween, self.line - 1);
+        }
+        for _ in 0..if only_new { 0 } else { blanks } {
             out.push(Event::Line { kind: LineKind::Bare, text: String::new() });
             hunk.lines.push(HunkLine { kind: LineKind::Bare, text: String::new() });
         }

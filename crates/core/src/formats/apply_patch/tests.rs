@@ -209,6 +209,8 @@ fn the_other_way_round() {
 fn blank_lines() {
     let found = hunk(&patch("*** Update File: f\n@@\n\n-x\n\n+y\n\n\n"));
     assert_eq!(lines(&found), "?\n-x\n \n+y\n?\n?\n");
+    let below = hunk(&patch("*** Update File: f\n@@ import os\n+import re\n\n"));
+    assert_eq!(lines(&below), "+import re\n");
     let request = parse(&patch("*** Add File: n\n+a\n\n+b\n\n*** Delete File: d\n\n*** Add File: e\n\n"));
     assert_eq!(request.files[0].ask, Ask::Create(NewFile::Text("a\n\nb\n".into())));
     assert_eq!(request.files.len(), 3);
