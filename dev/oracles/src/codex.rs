@@ -39,19 +39,17 @@ impl Codex {
     /// Errors: no npm, no network, no disk.
     pub fn install(peers: &Path) -> io::Result<Codex> {
         let prefix = peers.join("codex");
-        let binary = match find(&prefix) {
-            Some(binary) => binary,
-            None => {
-                std::fs::create_dir_all(&prefix)?;
-                let package = format!("@openai/codex@{VERSION}");
-                let mut npm = Command::new("npm");
-                npm.args(["install", "--no-audit", "--no-fund", "--no-save", "--prefix"]).arg(&prefix).arg(package);
-                let done = npm.stdin(Stdio::null()).output()?;
-                find(&prefix).ok_or_else(|| {
-                    io::Error::other(format!("npm installed no codex: {}", String::from_utf8_lossy(&done.stderr)))
-                })?
+        if find(&prefix).is_none() {
+            std::fs::create_dir_all(&prefix)?;
+            let package = format!("@openai/codex@{VERSION}");
+            let mut npm = Command::new("npm");
+            npm.args(["install", "--no-audit", "--no-fund", "--no-save", "--prefix"]).arg(&prefix).arg(package);
+            let done = npm.stdin(Stdio::null()).output()?;
+            if !done.status.success() {
+                return Err(io::Error::other(String::from_utf8_lossy(&done.stderr)));
             }
-        };
+        }
+        let binary = find(&prefix).ok_or_else(|| io::Error::other("npm installed no codex for this machine"))?;
         let home = tempfile::tempdir()?;
         // It is the patch tool when it is called by that name.
         let program = home.path().join("apply_patch");

@@ -12,5 +12,6 @@ pub mod codex;
 pub mod git;
 pub mod luck;
 pub mod make;
+pub mod ours;
 pub mod patch;
 pub mod tree;

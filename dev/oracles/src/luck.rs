@@ -1,4 +1,4 @@
-//! Random numbers that can be had again: SplitMix64 from a seed.
+//! Random numbers that can be had again: `SplitMix64` from a seed.
 
 /// A source of random choices.
 #[derive(Clone, Debug)]

@@ -1,4 +1,4 @@
-//! More rounds by hand: `cargo run -p oracles -- codex [ROUNDS] [SEED]`.
+//! More rounds by hand: `cargo run -p oracles -- codex|v4a|unified [ROUNDS] [SEED]`.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -7,24 +7,28 @@
 )]
 
 use oracles::codex::{self, Codex};
+use oracles::ours::{self, Text};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let number = |at: usize, default| arguments.get(at).and_then(|it| it.parse().ok()).unwrap_or(default);
-    if arguments.first().map(String::as_str) != Some("codex") {
-        eprintln!("oracles codex [ROUNDS] [SEED]");
-        return ExitCode::from(2);
-    }
-    let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers");
-    let played = Codex::install(&peers)
-        .map_err(|error| error.to_string())
-        .and_then(|codex| codex::play(&codex, number(2, 1), number(1, 10_000)));
+    let (rounds, seed) = (number(1, 10_000), number(2, 1));
+    let played = match arguments.first().map_or("", String::as_str) {
+        "codex" => beside_codex(seed, rounds),
+        "v4a" => ours::play(Text::V4a, seed, rounds),
+        "unified" => ours::play(Text::Unified, seed, rounds),
+        _ => {
+            eprintln!("oracles codex|v4a|unified [ROUNDS] [SEED]");
+            return ExitCode::from(2);
+        }
+    };
     match played {
         Ok(counts) => {
             for (kind, count) in counts {
-                println!("{count:>8} {kind:?}");
+                println!("{count:>8} {kind}");
             }
             ExitCode::SUCCESS
         }
@@ -33,4 +37,11 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn beside_codex(seed: u64, rounds: u64) -> Result<BTreeMap<String, u64>, String> {
+    let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers");
+    let codex = Codex::install(&peers).map_err(|error| error.to_string())?;
+    let counts = codex::play(&codex, seed, rounds)?;
+    Ok(counts.into_iter().map(|(kind, count)| (format!("{kind:?}"), count)).collect())
 }

@@ -3,6 +3,7 @@
 use crate::luck::Luck;
 use crate::patch::{Hunk, Operation, Patch};
 use crate::tree::Tree;
+use std::ops::Range;
 
 /// A tree, and a patch that was made for it.
 #[derive(Clone, Debug)]
@@ -164,11 +165,11 @@ fn patch(luck: &mut Luck, tree: &Tree) -> Patch {
 
 /// A name that no file of the tree has; rarely one that is there.
 fn new_name(luck: &mut Luck, tree: &Tree) -> String {
-    let name = *luck.pick(NAMES);
     if luck.chance(12) {
-        return name.to_owned();
+        let taken: Vec<&String> = tree.keys().collect();
+        return (*luck.pick(&taken)).clone();
     }
-    let mut name = format!("{}{name}", luck.pick(&["", "n/", "src/"]));
+    let mut name = format!("{}{}", luck.pick(&["", "n/", "src/"]), luck.pick(NAMES));
     while tree.contains_key(&name) {
         name.insert(0, 'n');
     }
@@ -188,6 +189,9 @@ fn hunks(luck: &mut Luck, text: &str) -> Vec<Hunk> {
         }
         let removed = luck.below(4).min(lines.len() - from);
         let added = luck.between(usize::from(removed == 0), 3);
+        // Lines that are only new hang on a line that stays, or on an anchor directly above.
+        let hangs = removed == 0 && from > next && luck.chance(20);
+        let context = if hangs { 0 } else { context.max(usize::from(removed == 0)) };
         let before = context.min(from - next);
         let after = context.min(lines.len() - from - removed);
         let start = from - before;
@@ -202,8 +206,12 @@ fn hunks(luck: &mut Luck, text: &str) -> Vec<Hunk> {
         let ends = start + old == lines.len();
         hunk.at_end = ends && luck.chance(30);
         hunk.open = if open && ends { (true, after > 0 || luck.chance(50)) } else { (false, false) };
-        hunk.anchor =
-            (start > 0 && luck.chance(30)).then(|| lines[luck.between(next.min(start - 1), start - 1)].to_owned());
+        // Where the old lines stand more than once, only the line directly above tells which of them is meant.
+        let near = old == 0 || occurs_again(&lines, start..start + old);
+        let farthest = if near { start.saturating_sub(1) } else { next.min(start.saturating_sub(1)) };
+        hunk.anchor = (start > 0 && (hangs || luck.chance(30)))
+            .then(|| lines[luck.between(farthest, start - 1)].to_owned())
+            .filter(|line| !line.trim().is_empty());
         hunk.old_start = if old == 0 { start } else { start + 1 };
         let new_count = before + added + after;
         let moved = start.saturating_add_signed(shift);
@@ -213,6 +221,12 @@ fn hunks(luck: &mut Luck, text: &str) -> Vec<Hunk> {
         out.push(hunk);
     }
     out
+}
+
+/// True where these lines stand elsewhere too, white space at their ends aside.
+fn occurs_again(lines: &[&str], at: Range<usize>) -> bool {
+    let same = |window: &[&str]| window.iter().zip(&lines[at.clone()]).all(|(a, b)| a.trim() == b.trim());
+    lines.windows(at.len()).filter(|window| same(window)).count() > 1
 }
 
 /// The text of a patch with a few slips in it: lines lost, doubled, swapped or changed.
@@ -225,16 +239,19 @@ pub fn garble(luck: &mut Luck, patch: &str) -> String {
             1 => lines.insert(at, lines[at].clone()),
             2 => lines.insert(at, (*luck.pick(NOISE)).to_owned()),
             3 => lines[at].insert(0, ' '),
-            4 => lines[at].push_str(*luck.pick(&[" ", "\t", "\r", "\u{A0}"])),
-            5 => lines[at] = lines[at].trim_start().to_owned(),
+            4 => lines[at].push_str(luck.pick::<&str>(&[" ", "\t", "\r", "\u{A0}"])),
+            5 => {
+                let bare = lines[at].trim_start().to_owned();
+                lines[at] = bare;
+            }
             6 => lines[at] = lines[at].replace(['"', '“', '”'], "\"").replace('–', "-"),
             7 => lines[at] = lines[at].replacen("    ", "\t", 1),
             8 => lines[at] = lines[at].to_uppercase(),
             9 => lines = lines.iter().map(|line| format!("{line}\r")).collect(),
             10 if at + 1 < lines.len() => lines.swap(at, at + 1),
             _ => {
-                let other = luck.below(lines.len());
-                lines[at] = lines[other].clone();
+                let other = lines[luck.below(lines.len())].clone();
+                lines[at] = other;
             }
         }
         if lines.is_empty() {

@@ -1,7 +1,8 @@
-//! The rounds themselves: git applies their patches, and gets what they mean.
+//! The rounds themselves: git applies their patches and gets what they mean, and so does the engine.
 
 use oracles::git;
 use oracles::make::{self, Files};
+use oracles::ours::{self, Text};
 
 #[test]
 fn git_agrees_with_what_a_patch_means() {
@@ -16,4 +17,22 @@ fn git_agrees_with_what_a_patch_means() {
         applied += 1;
     }
     assert!(applied >= 300, "{applied}");
+}
+
+/// What is written is what the patch means, or nothing is.
+fn never_wrong(text: Text) -> Result<(), String> {
+    let counts = ours::play(text, 1, 250)?;
+    let all: u64 = counts.values().sum();
+    assert!(counts.get("right").is_some_and(|right| right * 100 >= all * 95), "{counts:?}");
+    Ok(())
+}
+
+#[test]
+fn v4a_patches_get_what_they_mean() -> Result<(), String> {
+    never_wrong(Text::V4a)
+}
+
+#[test]
+fn unified_patches_get_what_they_mean() -> Result<(), String> {
+    never_wrong(Text::Unified)
 }
