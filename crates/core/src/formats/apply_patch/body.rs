@@ -157,6 +157,9 @@ impl Reader {
             out.push(Event::Line { kind: blank, text: String::new() });
             chunk.hunk.lines.push(HunkLine { kind: blank, text: String::new() });
         }
+        // What is said to have no line end, but is not the last of its side, has one.
+        chunk.hunk.open.0 &= kind == LineKind::Added;
+        chunk.hunk.open.1 &= kind == LineKind::Removed;
         out.push(Event::Line { kind, text: text.to_owned() });
         chunk.hunk.lines.push(HunkLine { kind, text: text.to_owned() });
         if kind == LineKind::Bare {
@@ -194,7 +197,13 @@ impl Reader {
             }
             return;
         }
-        for _ in 0..std::mem::take(&mut self.blanks) {
+        let blanks = std::mem::take(&mut self.blanks);
+        // Below lines that are all new, an empty one shows no place.
+        let only_new = hunk.lines.iter().all(|line| line.kind == LineKind::Added);
+        if only_new && blanks > 0 {
+            self.slips.add(Slip::BlankBetween, self.line - 1);
+        }
+        for _ in 0..if only_new { 0 } else { blanks } {
             out.push(Event::Line { kind: LineKind::Bare, text: String::new() });
             hunk.lines.push(HunkLine { kind: LineKind::Bare, text: String::new() });
         }

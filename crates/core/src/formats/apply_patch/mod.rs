@@ -4,6 +4,7 @@
 //! one thing is read as that and told; a patch that does not end is refused, because it may be cut off.
 
 mod body;
+pub mod codex;
 mod machine;
 mod marker;
 mod print;

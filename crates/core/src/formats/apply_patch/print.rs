@@ -24,7 +24,7 @@ fn print_file(file: &FileRequest, out: &mut String) -> Option<()> {
     match &file.ask {
         Ask::Create(NewFile::Text(text)) => {
             header("Add File", &file.path, out)?;
-            for line in text.lines() {
+            for line in text.split_terminator('\n') {
                 put('+', line, out)?;
             }
             if !text.is_empty() && !text.ends_with('\n') {

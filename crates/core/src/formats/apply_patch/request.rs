@@ -142,8 +142,7 @@ pub(super) fn settle(built: Built, problem: Option<Problem>, manner: &Manner, no
             .next("Mark the lines to take away with `-` and the new ones with `+`."));
     }
     if manner.reverse {
-        return Err(Error::new(Code::CallInvalid, "A patch in this format cannot be turned round yet.")
-            .next("Send the patch that leads back."));
+        return request.reversed();
     }
     Ok(request)
 }

@@ -196,9 +196,21 @@ fn names() {
 }
 
 #[test]
+fn the_other_way_round() {
+    let manner = Manner { reverse: true, ..Manner::default() };
+    let back = with(&manner, &patch(&format!("{UPDATE}*** Add File: n\n+x\n"))).unwrap();
+    assert_eq!(back.files[0].ask, Ask::Delete { text: Some("x\n".into()) });
+    assert_eq!(lines(&hunks(&back.files[1])[0]), " a\n-c\n+b\n");
+    // What a deleted file held, this format does not say.
+    assert_eq!(with(&manner, &patch("*** Delete File: d\n")).unwrap_err().code(), Code::CallInvalid);
+}
+
+#[test]
 fn blank_lines() {
     let found = hunk(&patch("*** Update File: f\n@@\n\n-x\n\n+y\n\n\n"));
     assert_eq!(lines(&found), "?\n-x\n \n+y\n?\n?\n");
+    let below = hunk(&patch("*** Update File: f\n@@ import os\n+import re\n\n"));
+    assert_eq!(lines(&below), "+import re\n");
     let request = parse(&patch("*** Add File: n\n+a\n\n+b\n\n*** Delete File: d\n\n*** Add File: e\n\n"));
     assert_eq!(request.files[0].ask, Ask::Create(NewFile::Text("a\n\nb\n".into())));
     assert_eq!(request.files.len(), 3);
@@ -215,6 +227,8 @@ fn lines_without_marks_and_open_ends() {
     assert_eq!(both.open, (true, true));
     let only = hunk(&patch("*** Update File: f\n@@\n-x\n\\ No newline\n+x\n"));
     assert_eq!((only.open, lines(&only)), ((true, false), "-x\n+x\n".to_owned()));
+    let inner = hunk(&patch("*** Update File: f\n@@\n-x\n\\ No newline\n y\n"));
+    assert_eq!(inner.open, (false, false));
     let new = parse(&patch("*** Add File: n\n+x\n\\ No newline at end of file\n"));
     assert_eq!(new.files[0].ask, Ask::Create(NewFile::Text("x".into())));
     // `---` and `+++` that are not a header of this file.
@@ -434,13 +448,18 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_or_refused(text in "((\\*{2,4} ?(Begin Patch|End Patch|(Add|Update|Delete|Odd) File:? ?|Move to: |End of File|Environment ID: )|apply_patch <<E|cd x|```|@@ ?|--- a/f|\\+\\+\\+ b/f|[ +-]|\\\\ N|f|é|.{0,5}| {1,2})\r?\n?){0,40}") {
+fn any_text_is_read_or_refused(
+        text in "((\\*{2,4} ?(Begin Patch|End Patch|(Add|Update|Delete|Odd) File:? ?|Move to: |End of File|Environment ID: )|apply_patch <<E|cd x|```|@@ ?|--- a/f|\\+\\+\\+ b/f|[ +-]|\\\\ N|f|é|.{0,5}| {1,2})\r?\n?){0,40}",
+        whole in any::<bool>(),
+    ) {
+        let text = if whole { patch(&format!("*** Update File: f\n{text}\n")) } else { text };
         let claims = ApplyPatch.claims(&text);
         prop_assert!(claims.iter().all(|range| range.start < range.end && range.end <= text.lines().count()));
         if let Ok(request) = ApplyPatch.parse(Input::Text(text)) {
             prop_assert!(!claims.is_empty() && request.files.iter().all(|file| !file.path.is_empty()));
-            if let Some(again) = print(&request).and_then(|text| ApplyPatch.parse(Input::Text(text)).ok()) {
-                prop_assert_eq!(again.files.len(), request.files.len());
+            if let Some(text) = print(&request) {
+                let again = ApplyPatch.parse(Input::Text(text.clone()));
+                prop_assert_eq!(again.map(|it| it.files.len()), Ok(request.files.len()), "{}", text);
             }
         }
     }

@@ -1,0 +1,229 @@
+//! What the tool of Codex 0.169 does with a patch: its strict grammar, its way to place chunks, its messages. Pure: it
+//! looks at a tree through a closure and says what would be written.
+//!
+//! Where the tool loses data we do not follow: see [`EXCEPTIONS`].
+
+mod grammar;
+mod place;
+mod tree;
+
+use grammar::Operation;
+use tree::Tree;
+
+/// What stands at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Looked {
+    /// Nothing.
+    Missing,
+    /// A regular file, or a link to one, with these bytes.
+    File(Vec<u8>),
+    /// A directory.
+    Directory,
+    /// Nothing can stand there: something on the way is no directory.
+    Blocked,
+}
+
+/// One change, after the ones before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The absolute path.
+    pub path: String,
+    /// What happens to it.
+    pub how: How,
+}
+
+/// What happens to a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum How {
+    /// It is created, its folders too, with these bytes.
+    Created(Vec<u8>),
+    /// It gets these bytes.
+    Edited(Vec<u8>),
+    /// It is removed.
+    Removed,
+    /// It goes to another absolute path, with these bytes.
+    Moved {
+        /// The other path.
+        to: String,
+        /// Its bytes there.
+        bytes: Vec<u8>,
+    },
+}
+
+/// A patch that applies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// In the order of the patch.
+    pub changes: Vec<Change>,
+    /// What the tool prints.
+    pub stdout: String,
+}
+
+/// A patch that does not apply; nothing changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// What the tool prints on stderr, its line end included.
+    pub stderr: String,
+    /// The exit status.
+    pub exit: u8,
+    /// The row of [`EXCEPTIONS`] by which we refuse what the tool would do.
+    pub exception: Option<&'static str>,
+}
+
+/// A case in which we do not do as the tool does.
+pub struct Exception {
+    /// Its name.
+    pub name: &'static str,
+    /// What the tool does.
+    pub theirs: &'static str,
+    /// What we do.
+    pub ours: &'static str,
+}
+
+/// Every case in which we do not do as the tool does, because it loses data.
+pub static EXCEPTIONS: &[Exception] = &[
+    Exception {
+        name: "partial",
+        theirs: "operations before a failed one stay applied, and nothing tells which",
+        ours: "nothing changes",
+    },
+    Exception { name: "same-path", theirs: "a Move to the path it comes from deletes the file", ours: "it is an edit" },
+    Exception {
+        name: "add-over",
+        theirs: "Add replaces a file that is there",
+        ours: "refused, unless the call asks to overwrite",
+    },
+    Exception {
+        name: "move-over",
+        theirs: "Move replaces a file that is there",
+        ours: "refused, unless the call asks to overwrite",
+    },
+    Exception {
+        name: "in-place",
+        theirs: "files are truncated and written in place, without a look whether they changed since they were read",
+        ours: "new contents are exchanged for the old in one step, after that look",
+    },
+    Exception {
+        name: "mode",
+        theirs: "a moved file loses its permissions, a moved link becomes a file",
+        ours: "a moved file keeps its permissions",
+    },
+    Exception { name: "outside", theirs: "absolute paths, `..` and links lead anywhere", ours: "only below the roots" },
+];
+
+/// What the tool prints when it is given nothing.
+pub const USAGE: &str = "Usage: apply_patch 'PATCH'\n       echo 'PATCH' | apply_patch\n";
+
+/// What the tool would do with this patch in this absolute `folder`; `look` tells what stands at an absolute path.
+/// `overwrite` allows Add and Move to replace files, as the tool does.
+pub fn apply(patch: &str, folder: &str, overwrite: bool, look: impl Fn(&str) -> Looked) -> Result<Outcome, Failure> {
+    if patch.is_empty() {
+        return Err(Failure { stderr: USAGE.to_owned(), exit: 2, exception: None });
+    }
+    let operations = grammar::read(patch).map_err(failed)?;
+    if operations.is_empty() {
+        return Err(failed("No files were modified.".to_owned()));
+    }
+    let mut work = Work { tree: Tree::new(look), folder, overwrite, changes: Vec::new(), told: Default::default() };
+    for operation in operations {
+        work.operate(operation)?;
+    }
+    let mut stdout = "Success. Updated the following files:\n".to_owned();
+    for (mark, names) in ["A ", "M ", "D "].into_iter().zip(&work.told) {
+        for name in names {
+            stdout.extend([mark, name, "\n"]);
+        }
+    }
+    Ok(Outcome { changes: work.changes, stdout })
+}
+
+fn failed(message: String) -> Failure {
+    Failure { stderr: message + "\n", exit: 1, exception: None }
+}
+
+/// A patch on its way.
+struct Work<'a, L> {
+    tree: Tree<L>,
+    folder: &'a str,
+    overwrite: bool,
+    changes: Vec<Change>,
+    /// Names of files added, changed and deleted, as the patch says them.
+    told: [Vec<String>; 3],
+}
+
+impl<L: Fn(&str) -> Looked> Work<'_, L> {
+    fn operate(&mut self, operation: Operation) -> Result<(), Failure> {
+        match operation {
+            Operation::Add { path, text } => {
+                let at = self.absolute(&path)?;
+                let bytes = text.into_bytes();
+                self.write(&at, &bytes, "add-over")?;
+                self.told[0].push(path);
+                self.changes.push(Change { path: at, how: How::Created(bytes) });
+            }
+            Operation::Delete { path } => {
+                let at = self.absolute(&path)?;
+                if !matches!(self.tree.look(&at), Looked::File(_)) {
+                    return Err(failed(format!("Failed to delete file {at}")));
+                }
+                self.tree.remove(&at);
+                self.told[2].push(path);
+                self.changes.push(Change { path: at, how: How::Removed });
+            }
+            Operation::Update { path, to, chunks } => {
+                let from = self.absolute(&path)?;
+                let to_path = to.as_deref().map(|to| self.absolute(to)).transpose()?;
+                let text = self.read(&from)?;
+                let bytes = place::apply(&text, &chunks, &from).map_err(failed)?.into_bytes();
+                let how = match to_path.filter(|it| *it != from) {
+                    None => {
+                        self.tree.write(&from, bytes.clone());
+                        How::Edited(bytes)
+                    }
+                    Some(to) => {
+                        self.write(&to, &bytes, "move-over")?;
+                        self.tree.remove(&from);
+                        How::Moved { to, bytes }
+                    }
+                };
+                self.told[1].push(to.unwrap_or(path));
+                self.changes.push(Change { path: from, how });
+            }
+        }
+        Ok(())
+    }
+
+    fn absolute(&self, name: &str) -> Result<String, Failure> {
+        if name.contains('\0') {
+            return Err(failed(format!("'{name}' is invalid on 'linux'")));
+        }
+        Ok(tree::absolute(self.folder, name))
+    }
+
+    fn read(&self, at: &str) -> Result<String, Failure> {
+        let fails = |why: &str| failed(format!("Failed to read file to update {at}: {why}"));
+        match self.tree.look(at) {
+            Looked::Missing => Err(fails("No such file or directory (os error 2)")),
+            Looked::Blocked => Err(fails("Not a directory (os error 20)")),
+            Looked::Directory => Err(fails(&format!("path `{at}` is not a file"))),
+            Looked::File(bytes) => String::from_utf8(bytes).map_err(|error| fails(&error.utf8_error().to_string())),
+        }
+    }
+
+    /// Writes a file that is new, or should be.
+    fn write(&mut self, at: &str, bytes: &[u8], exception: &'static str) -> Result<(), Failure> {
+        match self.tree.look(at) {
+            Looked::Directory | Looked::Blocked => return Err(failed(format!("Failed to write file {at}"))),
+            Looked::File(_) if !self.overwrite && !self.tree.is_ours(at) => {
+                let stderr = format!("Failed to write file {at}: it exists, and overwriting was not asked for\n");
+                return Err(Failure { stderr, exit: 1, exception: Some(exception) });
+            }
+            Looked::File(_) | Looked::Missing => {}
+        }
+        self.tree.write(at, bytes.to_vec());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

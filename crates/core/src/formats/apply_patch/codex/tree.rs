@@ -1,0 +1,77 @@
+//! A tree as it becomes while the operations of a patch are done one after another.
+
+use super::Looked;
+use std::collections::{HashMap, HashSet};
+
+/// What `look` tells, and the changes so far.
+pub(super) struct Tree<L> {
+    look: L,
+    /// Files written (with their bytes) and removed.
+    files: HashMap<String, Option<Vec<u8>>>,
+    /// Folders that exist because something was written below them.
+    folders: HashSet<String>,
+    /// Paths at which nothing of the user's stands (any more).
+    ours: HashSet<String>,
+}
+
+impl<L: Fn(&str) -> Looked> Tree<L> {
+    pub(super) fn new(look: L) -> Tree<L> {
+        Tree { look, files: HashMap::new(), folders: HashSet::new(), ours: HashSet::new() }
+    }
+
+    pub(super) fn look(&self, path: &str) -> Looked {
+        match self.files.get(path) {
+            Some(Some(bytes)) => return Looked::File(bytes.clone()),
+            Some(None) if !self.folders.contains(path) => return Looked::Missing,
+            _ if self.folders.contains(path) => return Looked::Directory,
+            _ => {}
+        }
+        for above in above(path) {
+            match self.files.get(above) {
+                Some(Some(_)) => return Looked::Blocked,
+                Some(None) if !self.folders.contains(above) => return Looked::Missing,
+                _ => {}
+            }
+        }
+        (self.look)(path)
+    }
+
+    pub(super) fn write(&mut self, path: &str, bytes: Vec<u8>) {
+        if self.look(path) == Looked::Missing {
+            self.ours.insert(path.to_owned());
+        }
+        self.folders.extend(above(path).map(str::to_owned));
+        self.files.insert(path.to_owned(), Some(bytes));
+    }
+
+    pub(super) fn remove(&mut self, path: &str) {
+        self.files.insert(path.to_owned(), None);
+        self.ours.insert(path.to_owned());
+    }
+
+    /// True where the patch itself made, or made room for, what is there.
+    pub(super) fn is_ours(&self, path: &str) -> bool {
+        self.ours.contains(path)
+    }
+}
+
+/// The folders above a path, the nearest first.
+fn above(path: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(path), |path| path.rfind('/').map(|at| &path[..at])).skip(1).filter(|it| !it.is_empty())
+}
+
+/// A name as an absolute path, without `.`, `..` and doubled slashes; links are not looked at.
+pub(super) fn absolute(folder: &str, name: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    let start = if name.starts_with('/') { "" } else { folder };
+    for part in start.split('/').chain(name.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    format!("/{}", parts.join("/"))
+}

@@ -1,0 +1,204 @@
+//! The tool of Codex beside our emulation of it.
+
+use crate::luck::Luck;
+use crate::make::{self, Files};
+use crate::tree::{self, Tree};
+use emendate::core::formats::apply_patch::codex::{self, Change, Failure, How, Looked, Outcome};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The version that is emulated.
+pub const VERSION: &str = "0.169.0";
+
+/// The installed tool.
+pub struct Codex {
+    program: PathBuf,
+    /// Where it works.
+    folder: PathBuf,
+    /// Its home, so that it leaves nothing behind.
+    home: tempfile::TempDir,
+}
+
+/// What the tool did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ran {
+    /// Exit status.
+    pub exit: i32,
+    /// What it printed.
+    pub stdout: String,
+    /// What it complained.
+    pub stderr: String,
+    /// The tree after it.
+    pub tree: Tree,
+}
+
+impl Codex {
+    /// Installs the tool below `peers` if it is not there, and makes a folder to work in.
+    ///
+    /// Errors: no npm, no network, no disk.
+    pub fn install(peers: &Path) -> io::Result<Codex> {
+        let prefix = peers.join("codex");
+        if find(&prefix).is_none() {
+            std::fs::create_dir_all(&prefix)?;
+            let package = format!("@openai/codex@{VERSION}");
+            let mut npm = Command::new("npm");
+            npm.args(["install", "--no-audit", "--no-fund", "--no-save", "--prefix"]).arg(&prefix).arg(package);
+            let done = npm.stdin(Stdio::null()).output()?;
+            if !done.status.success() {
+                return Err(io::Error::other(String::from_utf8_lossy(&done.stderr)));
+            }
+        }
+        let binary = find(&prefix).ok_or_else(|| io::Error::other("npm installed no codex for this machine"))?;
+        let home = tempfile::tempdir()?;
+        // It is the patch tool when it is called by that name.
+        let program = home.path().join("apply_patch");
+        std::os::unix::fs::symlink(binary, &program)?;
+        let folder = home.path().canonicalize()?.join("tree");
+        Ok(Codex { program, folder, home })
+    }
+
+    /// Runs it.
+    ///
+    /// Errors: those of the disk and of starting it.
+    pub fn run(&self, before: &Tree, patch: &str) -> io::Result<Ran> {
+        tree::put(&self.folder, before)?;
+        let mut child = Command::new(&self.program)
+            .current_dir(&self.folder)
+            .env("HOME", self.home.path())
+            .env("CODEX_HOME", self.home.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        if let Some(mut input) = child.stdin.take() {
+            input.write_all(patch.as_bytes())?;
+        }
+        let done = child.wait_with_output()?;
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Ok(Ran {
+            exit: done.status.code().unwrap_or(-1),
+            stdout: text(done.stdout),
+            stderr: text(done.stderr),
+            tree: tree::take(&self.folder)?,
+        })
+    }
+
+    /// What our emulation says to the same.
+    pub fn emulate(&self, before: &Tree, patch: &str, overwrite: bool) -> Result<Outcome, Failure> {
+        let folder = self.folder.to_string_lossy();
+        codex::apply(patch, &folder, overwrite, |path| look(before, &folder, path))
+    }
+
+    /// One round; `None` where both agree, or else the difference in words.
+    ///
+    /// Errors: as [`Codex::run`].
+    pub fn differs(&self, before: &Tree, patch: &str) -> io::Result<Result<Kind, String>> {
+        let theirs = self.run(before, patch)?;
+        Ok(self.compare(before, patch, &theirs))
+    }
+
+    fn compare(&self, before: &Tree, patch: &str, theirs: &Ran) -> Result<Kind, String> {
+        let wrong = |what: &str, ours: &dyn std::fmt::Debug| {
+            Err(format!("{what}\npatch: {patch:?}\nbefore: {before:?}\nours: {ours:?}\ntheirs: {theirs:?}"))
+        };
+        match self.emulate(before, patch, true) {
+            Err(ours) if (i32::from(ours.exit), &ours.stderr) != (theirs.exit, &theirs.stderr) => {
+                wrong("failure", &ours)
+            }
+            Err(ours) if !theirs.stdout.is_empty() => wrong("stdout", &ours),
+            Err(_) if theirs.tree != *before => Ok(Kind::Partial),
+            Err(_) => Ok(Kind::Refused),
+            Ok(ours) if (theirs.exit, &theirs.stdout) != (0, &ours.stdout) => wrong("success", &ours),
+            Ok(ours) => {
+                let Some(after) = self.after(before, &ours.changes) else { return wrong("changes", &ours) };
+                let kind = match self.emulate(before, patch, false) {
+                    Err(Failure { exception: Some(_), .. }) => Kind::Overwrites,
+                    Err(failure) => return wrong("only without overwriting", &failure),
+                    Ok(_) => Kind::Applied,
+                };
+                if after == theirs.tree {
+                    return Ok(kind);
+                }
+                // Their file is gone where it was moved onto itself.
+                let only_lost = theirs.tree.iter().all(|(path, bytes)| after.get(path) == Some(bytes));
+                let moves = |path: &str| patch.contains("*** Move to: ") && patch.contains(path);
+                let lost = after.keys().filter(|path| !theirs.tree.contains_key(*path)).all(|path| moves(path));
+                if only_lost && lost { Ok(Kind::SamePath) } else { wrong("tree", &ours) }
+            }
+        }
+    }
+
+    fn after(&self, before: &Tree, changes: &[Change]) -> Option<Tree> {
+        let mut tree = before.clone();
+        let folder = format!("{}/", self.folder.to_string_lossy());
+        let name = |path: &str| path.strip_prefix(&folder).map(str::to_owned);
+        for Change { path, how } in changes {
+            let path = name(path)?;
+            match how {
+                How::Created(bytes) | How::Edited(bytes) => {
+                    tree.insert(path, bytes.clone());
+                }
+                How::Removed => {
+                    tree.remove(&path)?;
+                }
+                How::Moved { to, bytes } => {
+                    tree.remove(&path)?;
+                    tree.insert(name(to)?, bytes.clone());
+                }
+            }
+        }
+        Some(tree)
+    }
+}
+
+/// How a round ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Both applied it alike.
+    Applied,
+    /// Both refused it alike.
+    Refused,
+    /// Both refused it; the tool left a part of it behind.
+    Partial,
+    /// Alike, but by default we refuse to overwrite.
+    Overwrites,
+    /// The tool deleted a file that was moved to its own path.
+    SamePath,
+}
+
+/// Plays rounds and counts how they ended; half of the patches are garbled.
+///
+/// Errors: the first difference of no listed kind, in words.
+pub fn play(codex: &Codex, seed: u64, rounds: u64) -> Result<std::collections::BTreeMap<Kind, u64>, String> {
+    let mut out = std::collections::BTreeMap::new();
+    for number in seed..seed + rounds {
+        let round = make::round(number, Files::Wild);
+        let mut luck = Luck::new(!number);
+        let text = round.patch.to_v4a();
+        let text = if number % 2 == 0 { text } else { make::garble(&mut luck, &text) };
+        let kind = codex.differs(&round.tree, &text).map_err(|error| format!("round {number}: {error}\n{text}"))?;
+        *out.entry(kind.map_err(|what| format!("round {number}: {what}"))?).or_insert(0) += 1;
+    }
+    Ok(out)
+}
+
+fn look(tree: &Tree, folder: &str, path: &str) -> Looked {
+    let Some(name) = path.strip_prefix(folder) else { return Looked::Missing };
+    let name = name.trim_start_matches('/');
+    if let Some(bytes) = tree.get(name) {
+        return Looked::File(bytes.clone());
+    }
+    let below = |above: &str, path: &str| path.strip_prefix(above).is_some_and(|rest| rest.starts_with('/'));
+    if name.is_empty() || tree.keys().any(|file| below(name, file)) {
+        return Looked::Directory;
+    }
+    if tree.keys().any(|file| below(file, name)) { Looked::Blocked } else { Looked::Missing }
+}
+
+/// The program in an installed package.
+fn find(prefix: &Path) -> Option<PathBuf> {
+    let packages = std::fs::read_dir(prefix.join("node_modules/@openai")).ok()?;
+    let vendors = packages.filter_map(|package| std::fs::read_dir(package.ok()?.path().join("vendor")).ok());
+    vendors.flatten().filter_map(|target| Some(target.ok()?.path().join("bin/codex"))).find(|path| path.is_file())
+}

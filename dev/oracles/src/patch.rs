@@ -1,0 +1,154 @@
+//! A patch as structure, and its text in the formats that tools read.
+
+use std::fmt::Write as _;
+
+/// A patch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Patch(pub Vec<Operation>);
+
+/// What is done to one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Create it.
+    Add {
+        /// Its path.
+        path: String,
+        /// Its text.
+        text: String,
+    },
+    /// Remove it.
+    Delete {
+        /// Its path.
+        path: String,
+        /// The text it has.
+        text: String,
+    },
+    /// Change it, and perhaps its path.
+    Update {
+        /// Its path.
+        path: String,
+        /// Its new path.
+        to: Option<String>,
+        /// In the order of the file.
+        hunks: Vec<Hunk>,
+    },
+}
+
+/// One hunk.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hunk {
+    /// 1-based number of its first old line; without old lines, of the line before.
+    pub old_start: usize,
+    /// The same of the new text.
+    pub new_start: usize,
+    /// A line above it.
+    pub anchor: Option<String>,
+    /// Its old lines are the last of the file.
+    pub at_end: bool,
+    /// Marks (` `, `-`, `+`) and texts.
+    pub lines: Vec<(char, String)>,
+    /// The last old and the last new line have no line end.
+    pub open: (bool, bool),
+}
+
+impl Hunk {
+    /// Lines of the side that has this mark.
+    pub fn count(&self, mark: char) -> usize {
+        self.lines.iter().filter(|line| line.0 == ' ' || line.0 == mark).count()
+    }
+
+    fn put_lines(&self, out: &mut String, with_open: bool) {
+        let last = |mark| self.lines.iter().rposition(|line| line.0 == ' ' || line.0 == mark);
+        let (old, new) = (last('-'), last('+'));
+        for (at, (mark, text)) in self.lines.iter().enumerate() {
+            let _ = writeln!(out, "{mark}{text}");
+            if with_open && ((self.open.0 && old == Some(at)) || (self.open.1 && new == Some(at))) {
+                out.push_str("\\ No newline at end of file\n");
+            }
+        }
+    }
+}
+
+impl Patch {
+    /// As the tool of Codex reads it.
+    pub fn to_v4a(&self) -> String {
+        let mut out = "*** Begin Patch\n".to_owned();
+        for operation in &self.0 {
+            match operation {
+                Operation::Add { path, text } => {
+                    let _ = writeln!(out, "*** Add File: {path}");
+                    for line in text.lines() {
+                        let _ = writeln!(out, "+{line}");
+                    }
+                }
+                Operation::Delete { path, .. } => {
+                    let _ = writeln!(out, "*** Delete File: {path}");
+                }
+                Operation::Update { path, to, hunks } => {
+                    let _ = writeln!(out, "*** Update File: {path}");
+                    if let Some(to) = to {
+                        let _ = writeln!(out, "*** Move to: {to}");
+                    }
+                    for hunk in hunks {
+                        let anchor = hunk.anchor.as_ref().map_or(String::new(), |text| format!(" {text}"));
+                        let _ = writeln!(out, "@@{anchor}");
+                        hunk.put_lines(&mut out, false);
+                        if hunk.at_end {
+                            out.push_str("*** End of File\n");
+                        }
+                    }
+                }
+            }
+        }
+        out + "*** End Patch\n"
+    }
+
+    /// As `git apply` and GNU patch read it.
+    pub fn to_unified(&self) -> String {
+        let mut out = String::new();
+        for operation in &self.0 {
+            match operation {
+                Operation::Add { path, text } => {
+                    let _ = write!(out, "diff --git a/{path} b/{path}\nnew file mode 100644\n");
+                    whole(&mut out, '+', text, "/dev/null", &format!("b/{path}"));
+                }
+                Operation::Delete { path, text } => {
+                    let _ = write!(out, "diff --git a/{path} b/{path}\ndeleted file mode 100644\n");
+                    whole(&mut out, '-', text, &format!("a/{path}"), "/dev/null");
+                }
+                Operation::Update { path, to, hunks } => {
+                    let target = to.as_ref().unwrap_or(path);
+                    let _ = writeln!(out, "diff --git a/{path} b/{target}");
+                    if to.is_some() {
+                        let _ = write!(out, "rename from {path}\nrename to {target}\n");
+                    }
+                    if !hunks.is_empty() {
+                        let _ = write!(out, "--- a/{path}\n+++ b/{target}\n");
+                    }
+                    for hunk in hunks {
+                        let (old, new) = (hunk.count('-'), hunk.count('+'));
+                        let _ = writeln!(out, "@@ -{},{old} +{},{new} @@", hunk.old_start, hunk.new_start);
+                        hunk.put_lines(&mut out, true);
+                    }
+                }
+            }
+        }
+        out
+    }
+}
+
+/// The hunk of a file that comes or goes as a whole.
+fn whole(out: &mut String, mark: char, text: &str, old: &str, new: &str) {
+    if text.is_empty() {
+        return;
+    }
+    let count = text.lines().count();
+    let counts = if mark == '+' { format!("-0,0 +1,{count}") } else { format!("-1,{count} +0,0") };
+    let _ = write!(out, "--- {old}\n+++ {new}\n@@ {counts} @@\n");
+    for line in text.lines() {
+        let _ = writeln!(out, "{mark}{line}");
+    }
+    if !text.ends_with('\n') {
+        out.push_str("\\ No newline at end of file\n");
+    }
+}

@@ -1,0 +1,49 @@
+//! A tree of files in memory, and on a disk.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Contents by path, relative to the tree's folder.
+pub type Tree = BTreeMap<String, Vec<u8>>;
+
+/// Makes the folder hold this tree and nothing else.
+///
+/// Errors: those of the disk.
+pub fn put(folder: &Path, tree: &Tree) -> io::Result<()> {
+    if folder.exists() {
+        fs::remove_dir_all(folder)?;
+    }
+    fs::create_dir_all(folder)?;
+    for (path, bytes) in tree {
+        let file = folder.join(path);
+        if let Some(above) = file.parent() {
+            fs::create_dir_all(above)?;
+        }
+        fs::write(file, bytes)?;
+    }
+    Ok(())
+}
+
+/// The files below a folder.
+///
+/// Errors: those of the disk.
+pub fn take(folder: &Path) -> io::Result<Tree> {
+    let mut out = Tree::new();
+    collect(folder, "", &mut out)?;
+    Ok(out)
+}
+
+fn collect(folder: &Path, prefix: &str, out: &mut Tree) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let path = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        if entry.file_type()?.is_dir() {
+            collect(&entry.path(), &format!("{path}/"), out)?;
+        } else {
+            out.insert(path, fs::read(entry.path())?);
+        }
+    }
+    Ok(())
+}
