@@ -42,9 +42,14 @@ impl Made {
         let _ = sys::unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR);
     }
 
-    /// Syncs the folder that holds it, so that it survives a power cut.
-    pub(super) fn sync_parent(&self) -> rustix::io::Result<()> {
+    /// Syncs the folder that holds it, so that it survives a power cut, unless that is among the `synced` ones.
+    pub(super) fn sync_parent(&self, synced: &mut Vec<(u64, u64)>) -> rustix::io::Result<()> {
         let parent = sys::openat(&self.parent, ".", OFlags::RDONLY | DIRECTORY, Mode::empty())?;
+        let (id, _) = identity(&parent)?;
+        if synced.contains(&id) {
+            return Ok(());
+        }
+        synced.push(id);
         sys::fsync(parent)
     }
 }

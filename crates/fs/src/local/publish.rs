@@ -332,11 +332,20 @@ impl Plan<'_> {
         all
     }
 
-    fn sync_folders(&self) -> rustix::io::Result<()> {
-        for folder in self.folders.iter().filter(|folder| folder.readable) {
-            sys::fsync(&folder.fd)?;
+    /// Syncs every folder in which names change, and those in which folders were made; the latter once.
+    fn sync_folders(&mut self) -> rustix::io::Result<()> {
+        let mut synced = Vec::new();
+        for (index, folder) in self.folders.iter().enumerate().filter(|(_, folder)| folder.readable) {
+            if self.entries.iter().any(|entry| entry.folder == index && entry.temp.is_some()) {
+                sys::fsync(&folder.fd)?;
+                synced.push(folder.id);
+            }
         }
-        self.made.iter().rev().try_for_each(folder::Made::sync_parent)
+        if !self.made_synced {
+            self.made.iter().rev().try_for_each(|made| made.sync_parent(&mut synced))?;
+            self.made_synced = true;
+        }
+        Ok(())
     }
 }
 

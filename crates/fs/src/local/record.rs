@@ -127,8 +127,9 @@ impl Frame {
 /// this version.
 pub(super) fn frames(record: &[u8]) -> Option<(Vec<Frame>, usize)> {
     let Some(mut rest) = record.strip_prefix(HEADER) else {
-        // Cut off while the header was written.
-        return HEADER.starts_with(record).then(|| (Vec::new(), 0));
+        // A header that did not reach the disk, or not all of it; anything else was written by somebody else.
+        let torn = record.iter().zip(HEADER).all(|(byte, right)| byte == right || *byte == 0);
+        return torn.then(|| (Vec::new(), 0));
     };
     let mut out = Vec::new();
     while let Some((frame, next)) = first(rest) {
@@ -233,7 +234,8 @@ mod tests {
             assert!(whole <= end && frames(&bytes[..whole]).unwrap().0 == read);
             assert!(read.len() < all.len() && all.starts_with(&read), "cut at {end}");
         }
-        assert_eq!(frames(b"something else"), None);
+        assert_eq!((frames(b"something else"), frames(b"emendate record 2\n")), (None, None));
+        assert_eq!(frames(&[&[0; 18][..], &Frame::Abort.encode()].concat()), Some((Vec::new(), 0)));
     }
 
     #[test]

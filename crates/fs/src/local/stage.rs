@@ -29,6 +29,8 @@ pub(super) struct Plan<'a> {
     batch: Option<u32>,
     pub(super) folders: Vec<Folder<'a>>,
     pub(super) made: Vec<Made>,
+    /// The folders that hold those reached the disk.
+    pub(super) made_synced: bool,
     pub(super) entries: Vec<Entry<'a>>,
 }
 
@@ -117,6 +119,7 @@ pub(super) fn stage<'a>(local: &'a Local, drafts: &'a [Draft<'a>], durability: D
         batch: None,
         folders: Vec::new(),
         made: Vec::new(),
+        made_synced: false,
         entries: Vec::new(),
     };
     if drafts.len() > 1 && !plan.book.is_kept() {

@@ -35,7 +35,7 @@ pub(super) fn openat(folder: impl AsFd, name: impl AsRef<OsStr>, flags: OFlags, 
     gate!();
     let fd = rustix::fs::openat(&folder, name.as_ref(), flags, mode)?;
     if flags.contains(OFlags::CREATE) {
-        log!(Event::Create(trial::path(&folder, name.as_ref()), trial::inode(&fd)));
+        log!(Event::Create(trial::path(&folder, name.as_ref()), trial::inode(&fd), trial::mode(&fd)));
     }
     Ok(fd)
 }

@@ -27,7 +27,8 @@ pub(super) enum Wrong {
 /// Something that changed the disk. Files are known by inode, names by path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Event {
-    Create(PathBuf, u64),
+    /// With its inode and mode.
+    Create(PathBuf, u64, u32),
     Folder(PathBuf),
     Symlink(PathBuf, OsString),
     Remove(PathBuf),
@@ -138,4 +139,8 @@ pub(super) fn path(folder: impl AsFd, name: &OsStr) -> PathBuf {
 
 pub(super) fn inode(file: impl AsFd) -> u64 {
     rustix::fs::fstat(file).unwrap().st_ino
+}
+
+pub(super) fn mode(file: impl AsFd) -> u32 {
+    rustix::fs::fstat(file).unwrap().st_mode & 0o7777
 }

@@ -2,7 +2,7 @@
 
 use rustix::io::Errno;
 
-use super::{Bed, Course, OPERATIONS, Prepared, Thing, Tree, course, seen};
+use super::{Bed, Course, OPERATIONS, Prepared, course, files, seen};
 use crate::Durability;
 use crate::local::trial::{Wrong, run};
 use emendate_core::Code;
@@ -36,10 +36,6 @@ fn whatever_fails_the_answer_is_true() {
                     Err(error) => {
                         assert!(!error.next_step().is_empty(), "{why}: {error}");
                         // Folders that could not be removed again are no change of a file.
-                        let files = |tree: &Tree| {
-                            let files = tree.iter().filter(|(_, it)| **it != Thing::Folder);
-                            files.map(|(path, it)| (path.clone(), it.clone())).collect::<Tree>()
-                        };
                         assert_eq!(files(&now), files(&before), "{why}: {error}");
                     }
                 }

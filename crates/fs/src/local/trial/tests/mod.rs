@@ -2,6 +2,7 @@
 
 mod deaths;
 mod faults;
+mod meanwhile;
 mod states;
 
 use std::collections::BTreeMap;
@@ -161,6 +162,11 @@ fn seen(tree: &Tree) -> Tree {
         .filter(|(path, _)| !path.to_string_lossy().ends_with('~'))
         .map(|(k, v)| (k.clone(), v.clone()))
         .collect()
+}
+
+/// The same without folders: one more or less is no change of a file.
+fn files(tree: &Tree) -> Tree {
+    seen(tree).into_iter().filter(|(_, thing)| *thing != Thing::Folder).collect()
 }
 
 /// What was read before an operation, so that only the operation itself meets the fault.
