@@ -2,7 +2,7 @@
 #![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows as it stands")]
 
 use crate::help;
-use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
 use clap::{ArgGroup, Args, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use emendate::core::formats::{FORMATS, textual};
 use emendate::core::marks::MARKS;
@@ -174,10 +174,15 @@ pub(crate) struct Global {
     /// Lift the guard from paths matching this glob (repeatable), e.g. '.github/**' or '.env'
     #[arg(long, global = true, value_name = "GLOB", hide_short_help = true)]
     pub(crate) allow: Vec<String>,
-    /// What a success means after a power cut [default: normal, the old or the new file, never a mix]
+    /// What a success still means after a power cut [default: power, all of it; process: only if this process dies]
     #[arg(long, global = true, value_name = "LEVEL", env = "EMEND_DURABILITY", hide_short_help = true, hide_env_values = true,
-          value_parser = PossibleValuesParser::new(Durability::ALL.map(Durability::as_str)).try_map(|word| word.parse::<Durability>()))]
+          value_parser = PossibleValuesParser::new(levels()).try_map(|word| word.parse::<Durability>()))]
     pub(crate) durability: Option<Durability>,
+}
+
+/// The levels of durability, each with the names it had.
+fn levels() -> [PossibleValue; 3] {
+    Durability::ALL.map(|level| PossibleValue::new(level.as_str()).aliases(level.synonyms()))
 }
 
 /// When to use colours.

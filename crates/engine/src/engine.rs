@@ -34,6 +34,34 @@ pub struct Engine {
     notices: Mutex<Vec<String>>,
 }
 
+/// The roots with a journal, and what dead processes left in it put right. Without one, where it cannot be kept: each file
+/// for itself is safe all the same.
+fn recovered(roots: &[PathBuf], journal: &Path, notices: &mut Vec<String>) -> Result<Local> {
+    let store = match Local::open(roots)?.with_journal(journal) {
+        Ok(store) => store,
+        Err(error) => {
+            notices.push(format!(
+                "Calls that change several files are not safe against a crash in the middle: {}",
+                error.message()
+            ));
+            return Local::open(roots);
+        }
+    };
+    match store.recover() {
+        Ok(done) => {
+            let told = |files: &[PathBuf], what: &str| {
+                let names: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
+                (!files.is_empty()).then(|| format!("A process died while it wrote; {what}: {}.", names.join(", ")))
+            };
+            notices.extend(told(&done.rolled_forward, "its change was finished in"));
+            notices.extend(told(&done.rolled_back, "its change was undone in"));
+            notices.extend(done.notes);
+        }
+        Err(error) => notices.push(error.message().to_owned()),
+    }
+    Ok(store)
+}
+
 /// A file as it is now.
 pub(crate) struct Opened {
     pub(crate) snapshot: Snapshot,
@@ -42,11 +70,19 @@ pub(crate) struct Opened {
 }
 
 impl Engine {
-    /// An engine over directories of the local disk. Reads `emend.toml` (or `.emend.toml`) of each root.
+    /// An engine over directories of the local disk. Reads `emend.toml` (or `.emend.toml`) of each root. With a state
+    /// directory, what a process that died left half done there is finished or undone first; the notices say so.
     ///
     /// Errors: a root that is no directory, a configuration file that is wrong.
     pub fn open(roots: &[PathBuf], state: State, config: Config) -> Result<Engine> {
-        Engine::over(Box::new(Local::open(roots)?), state, config)
+        let mut notices = Vec::new();
+        let store = match &state {
+            State::Directory(directory) => recovered(roots, &directory.join("journal"), &mut notices)?,
+            State::Memory | State::Nowhere => Local::open(roots)?,
+        };
+        let engine = Engine::over(Box::new(store), state, config)?;
+        engine.notices.lock().unwrap_or_else(PoisonError::into_inner).extend(notices);
+        Ok(engine)
     }
 
     /// An engine over any store.

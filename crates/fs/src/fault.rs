@@ -165,6 +165,15 @@ pub(crate) fn nothing(path: &Path) -> Error {
         .fact("path", show(path))
 }
 
+/// What was written beside the file does not read back.
+pub(crate) fn not_kept(path: &Path) -> Error {
+    let what =
+        format!("The file system does not give back what was written beside {}; nothing was changed.", show(path));
+    Error::new(Code::IoFailed, what)
+        .next("Repeat the call; if it fails again, tell a person: that file system cannot be trusted with a write.")
+        .fact("path", show(path))
+}
+
 /// One transaction has two drafts of one file, which the engine should have made one.
 pub(crate) fn twins(path: &Path) -> Error {
     Error::new(Code::InternalBug, format!("Two drafts of one transaction write the same file, {}.", show(path)))

@@ -15,7 +15,7 @@ mod place;
 mod stamp;
 mod store;
 
-pub use local::{Local, Probe};
+pub use local::{Local, Probe, Recovered};
 pub use memory::Memory;
 pub use place::{Place, RootInfo};
 pub use stamp::Stamp;

@@ -20,34 +20,44 @@ pub struct Version {
     pub racy: bool,
 }
 
-/// What a success means after a power cut. Every level survives the death of the process.
+/// What a success, and a crash in the middle, means afterwards; `docs/durability.md` has it per file system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Durability {
-    /// Nothing is synced: after a power cut the file may be old, new or empty.
+    /// Nothing is synced and nothing is written into the journal: every file is old or new when the process dies, but of
+    /// several files some may be old and others new. After a power cut a file may be old, new or empty.
     None,
-    /// File data is synced before it becomes visible: after a power cut a path shows the whole old or the whole new file.
+    /// Nothing is synced: when the process dies at any moment, all files are old or all are new, after recovery at the
+    /// next start. After a power cut a file may be old, new or empty.
+    Process,
+    /// The same holds for a power cut, and what was reported as written is still there.
     #[default]
-    Normal,
-    /// The directory is synced too: what was reported as written is still there.
-    Full,
+    Power,
 }
 
 impl Durability {
     /// Every level, weakest first.
-    pub const ALL: [Durability; 3] = [Durability::None, Durability::Normal, Durability::Full];
+    pub const ALL: [Durability; 3] = [Durability::None, Durability::Process, Durability::Power];
 
-    /// The name in options and replies: `none`, `normal` or `full`.
+    /// The name in options and replies: `none`, `process` or `power`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Durability::None => "none",
-            Durability::Normal => "normal",
-            Durability::Full => "full",
+            Durability::Process => "process",
+            Durability::Power => "power",
         }
     }
 
-    /// True when file data is synced before it becomes visible.
+    /// Older names of this level, still accepted.
+    pub const fn synonyms(self) -> &'static [&'static str] {
+        match self {
+            Durability::None | Durability::Process => &[],
+            Durability::Power => &["normal", "full"],
+        }
+    }
+
+    /// True when data and names are synced.
     pub const fn syncs(self) -> bool {
-        !matches!(self, Durability::None)
+        matches!(self, Durability::Power)
     }
 }
 
@@ -56,9 +66,10 @@ impl FromStr for Durability {
 
     /// `call.invalid` when `name` is none of the three.
     fn from_str(name: &str) -> Result<Durability> {
-        Durability::ALL.into_iter().find(|level| level.as_str() == name).ok_or_else(|| {
+        let named = |level: &Durability| level.as_str() == name || level.synonyms().contains(&name);
+        Durability::ALL.into_iter().find(named).ok_or_else(|| {
             Error::new(Code::CallInvalid, format!("`{name}` is not a level of durability."))
-                .next("Use none, normal or full.")
+                .next("Use none, process or power.")
         })
     }
 }

@@ -79,11 +79,11 @@ fn writing() {
         }
         let place = store.admit(&root.join("none/f")).unwrap();
         let draft = [Draft { place: &place, expect: Expect::Missing, goal: Goal::content(&[b"x"]) }];
-        drop(store.stage(&draft, Durability::Normal).unwrap());
+        drop(store.stage(&draft, Durability::Power).unwrap());
         assert_eq!(get(store, &root.join("none/f")), None);
         let root_itself = store.admit(root).unwrap();
         let draft = [Draft { place: &root_itself, expect: Expect::Missing, goal: Goal::content(&[b"x"]) }];
-        refused(store.stage(&draft, Durability::Normal), Code::PathNotRegular);
+        refused(store.stage(&draft, Durability::Power), Code::PathNotRegular);
     });
 }
 
@@ -101,16 +101,16 @@ fn expectations() {
             goal: Goal::content(&[b"new"]),
         });
         // Staged, then the second one is saved by somebody else.
-        let staged = store.stage(&drafts, Durability::Normal).unwrap();
+        let staged = store.stage(&drafts, Durability::Power).unwrap();
         put(store, &two, "theirs");
         refused(staged.commit(), Code::ConflictRaced);
         assert_eq!((get(store, &one).as_deref(), get(store, &two).as_deref()), (Some("1"), Some("theirs")));
         // Missing is an expectation as well.
         let draft = [Draft { place: &places[0], expect: Expect::Missing, goal: Goal::content(&[b"x"]) }];
-        refused(store.stage(&draft, Durability::Normal).and_then(emendate_fs::Staged::commit), Code::ConflictRaced);
+        refused(store.stage(&draft, Durability::Power).and_then(emendate_fs::Staged::commit), Code::ConflictRaced);
         let gone = store.admit(&root.join("gone")).unwrap();
         let draft = [Draft { place: &gone, expect: expect(olds[0].as_ref()), goal: Goal::content(&[b"x"]) }];
-        refused(store.stage(&draft, Durability::Normal).and_then(emendate_fs::Staged::commit), Code::ConflictRaced);
+        refused(store.stage(&draft, Durability::Power).and_then(emendate_fs::Staged::commit), Code::ConflictRaced);
         assert_eq!((get(store, &one).as_deref(), get(store, &two).as_deref()), (Some("1"), Some("theirs")));
     });
 }
@@ -136,5 +136,5 @@ fn memory_for_tests() {
     assert!(!before.same_file(&stamp(&memory).unwrap()));
     // The same bytes in another inode are another file.
     let draft = [Draft { place: &place, expect: expect(old.as_ref()), goal: Goal::content(&[b"x"]) }];
-    refused(memory.stage(&draft, Durability::Normal), Code::ConflictRaced);
+    refused(memory.stage(&draft, Durability::Power), Code::ConflictRaced);
 }

@@ -70,7 +70,7 @@ fn nothing_is_decoded_or_trimmed() {
     let bytes = OsStr::from_bytes(b"caf\xe9\xff.txt");
     let path = rig.root.join(bytes);
     std::fs::write(&path, "old").unwrap();
-    rig::replace(&rig.store, &path, b"new", emendate_fs::Durability::Normal).unwrap();
+    rig::replace(&rig.store, &path, b"new", emendate_fs::Durability::Power).unwrap();
     assert_eq!(std::fs::read(&path).unwrap(), b"new");
     assert!(rig.store.siblings(&admit(&rig, &path).unwrap()).unwrap().contains(&bytes.to_owned()));
     rig.clean();

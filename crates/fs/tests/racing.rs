@@ -21,7 +21,7 @@ fn append_from_threads(stores: &[&dyn Store], path: &Path, threads: usize, round
                 let line = format!("{thread}:{round}\n");
                 let pieces: [&[u8]; 2] = [&old.bytes, line.as_bytes()];
                 let draft = [Draft { place: &place, expect: rig::expect(Some(&old)), goal: Goal::content(&pieces) }];
-                let level = if thread.is_multiple_of(2) { Durability::None } else { Durability::Normal };
+                let level = if thread.is_multiple_of(2) { Durability::None } else { Durability::Power };
                 match store.stage(&draft, level).and_then(emendate_fs::Staged::commit) {
                     Ok(_) => break,
                     Err(error) => assert_eq!(error.code(), Code::ConflictRaced, "{error}"),
@@ -127,7 +127,7 @@ fn a_user_who_saves_by_rename_loses_nothing() {
                 let Some(old) = rig.store.read(&place, 100, Vec::new()).unwrap() else { continue };
                 let pieces: [&[u8]; 2] = [&old.bytes, b"+"];
                 let draft = [Draft { place: &place, expect: rig::expect(Some(&old)), goal: Goal::content(&pieces) }];
-                if old.bytes.len() < 90 && rig.store.stage(&draft, Durability::Normal).is_ok_and(|s| s.commit().is_ok())
+                if old.bytes.len() < 90 && rig.store.stage(&draft, Durability::Power).is_ok_and(|s| s.commit().is_ok())
                 {
                     edits += 1;
                 }

@@ -34,10 +34,11 @@ fn every_level_writes_and_tells_the_stamp() {
         assert_eq!(replace(&rig.store, &rig.path(name), b"", level).unwrap().stamp.size, 0);
         assert_eq!(name.parse::<Durability>().unwrap(), level);
     }
-    assert_eq!(Durability::default(), Durability::Normal);
-    refused("power".parse::<Durability>(), Code::CallInvalid);
+    assert_eq!(Durability::default(), Durability::Power);
+    refused("strong".parse::<Durability>(), Code::CallInvalid);
+    assert!(["normal", "full"].iter().all(|old| old.parse::<Durability>().unwrap() == Durability::Power));
     let big = vec![7; 3 << 20];
-    replace(&rig.store, &rig.path("big"), &big, Durability::Normal).unwrap();
+    replace(&rig.store, &rig.path("big"), &big, Durability::Power).unwrap();
     assert_eq!(std::fs::read(rig.path("big")).unwrap(), big);
     rig.clean();
 }
@@ -139,18 +140,18 @@ fn a_new_file_obeys_the_umask_and_gets_its_folders() {
     std::fs::File::create(rig.path("plain")).unwrap();
     rig.edit("x/y/z/new", "text").unwrap();
     assert_eq!(mode(&rig.path("x/y/z/new")), mode(&rig.path("plain")));
-    replace(&rig.store, &rig.path("p/q/new"), b"text", Durability::Full).unwrap();
+    replace(&rig.store, &rig.path("p/q/new"), b"text", Durability::Power).unwrap();
     let place = rig.place("m/n/o/new");
     let near = rig.place("x/n/new");
     let text: &[&[u8]] = &[b"text"];
     let drafts = [&place, &near].map(|place| Draft { place, expect: Expect::Missing, goal: Goal::content(text) });
-    let staged = rig.store.stage(&drafts, Durability::Normal).unwrap();
+    let staged = rig.store.stage(&drafts, Durability::Power).unwrap();
     assert!(rig.path("m/n/o").is_dir() && rig.path("x/n").is_dir());
     assert!(!rig.path("m/n/o/new").exists());
     drop(staged);
     assert!(!rig.path("m").exists() && !rig.path("x/n").exists() && rig.path("x/y").is_dir());
     // What somebody else put there meanwhile stays.
-    let staged = rig.store.stage(&drafts, Durability::Normal).unwrap();
+    let staged = rig.store.stage(&drafts, Durability::Power).unwrap();
     rig.put("m/n/other", "theirs");
     drop(staged);
     assert_eq!(rig.text("m/n/other"), "theirs");
@@ -291,7 +292,7 @@ fn two_drafts_of_one_file_are_a_bug() {
     let place = rig.place("a");
     let draft = Draft { place: &place, expect: Expect::Missing, goal: Goal::content(&[b"x"]) };
     refused(rig.store.stage(&[draft, draft], Durability::None), Code::InternalBug);
-    assert!(rig.store.stage(&[], Durability::Full).unwrap().commit().unwrap().is_empty());
+    assert!(rig.store.stage(&[], Durability::Power).unwrap().commit().unwrap().is_empty());
     rig.clean();
 }
 

@@ -2,8 +2,9 @@
 
 use std::os::fd::AsFd;
 
-use rustix::fs::XattrFlags;
 use rustix::io::{Errno, Result};
+
+use super::sys;
 
 use crate::fault::show;
 
@@ -18,7 +19,7 @@ pub(super) fn copy(source: impl AsFd, target: impl AsFd, notes: &mut Vec<String>
     for name in split(&wanted).filter(|name| !SIGNATURES.contains(name)) {
         let value = match value(&source, name) {
             Err(Errno::NODATA) => continue,
-            other => other.and_then(|value| rustix::fs::fsetxattr(&target, name, &value, XattrFlags::empty())),
+            other => other.and_then(|value| sys::fsetxattr(&target, name, &value)),
         };
         match value {
             Ok(()) => {}
@@ -33,7 +34,7 @@ pub(super) fn copy(source: impl AsFd, target: impl AsFd, notes: &mut Vec<String>
         if split(&wanted).any(|kept| kept == name) || name.starts_with(b"security.") {
             continue;
         }
-        if let Err(errno) = rustix::fs::fremovexattr(&target, name) {
+        if let Err(errno) = sys::fremovexattr(&target, name) {
             notes.push(format!("extended attribute {} of the folder was added: {errno}", text(name)));
         }
     }
@@ -52,17 +53,17 @@ fn split(names: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// All names, each with a NUL at its end; empty where the file system has none.
 fn names(file: impl AsFd) -> Result<Vec<u8>> {
     let mut short = [0; 512];
-    match rustix::fs::flistxattr(&file, &mut short[..]) {
+    match sys::flistxattr(&file, &mut short) {
         Ok(length) => return Ok(short[..length].to_vec()),
         Err(Errno::NOTSUP | Errno::NOSYS) => return Ok(Vec::new()),
         Err(Errno::RANGE) => {}
         Err(errno) => return Err(errno),
     }
-    long(|buffer| rustix::fs::flistxattr(&file, buffer))
+    long(|buffer| sys::flistxattr(&file, buffer))
 }
 
 fn value(file: impl AsFd, name: &[u8]) -> Result<Vec<u8>> {
-    long(|buffer| rustix::fs::fgetxattr(&file, name, buffer))
+    long(|buffer| sys::fgetxattr(&file, name, buffer))
 }
 
 /// Calls with a longer and longer buffer, up to the 64 KiB that Linux allows for one value or list.

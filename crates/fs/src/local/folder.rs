@@ -9,7 +9,9 @@ use emendate_core::{Code, Error, Result};
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
 
-use super::{Local, look};
+use super::journal::Book;
+use super::record::Frame;
+use super::{Local, look, sys};
 use crate::{Place, fault};
 
 const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -37,13 +39,18 @@ impl Made {
     /// Removes it again if nobody put anything into it.
     pub(super) fn remove(&self) {
         // Not empty means that somebody else uses it by now; then it stays.
-        let _ = rustix::fs::unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR);
+        let _ = sys::unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR);
     }
 
-    /// Syncs the folder that holds it, so that it survives a power cut.
-    pub(super) fn sync_parent(&self) -> rustix::io::Result<()> {
-        let parent = rustix::fs::openat(&self.parent, ".", OFlags::RDONLY | DIRECTORY, Mode::empty())?;
-        rustix::fs::fsync(parent)
+    /// Syncs the folder that holds it, so that it survives a power cut, unless that is among the `synced` ones.
+    pub(super) fn sync_parent(&self, synced: &mut Vec<(u64, u64)>) -> rustix::io::Result<()> {
+        let parent = sys::openat(&self.parent, ".", OFlags::RDONLY | DIRECTORY, Mode::empty())?;
+        let (id, _) = identity(&parent)?;
+        if synced.contains(&id) {
+            return Ok(());
+        }
+        synced.push(id);
+        sys::fsync(parent)
     }
 }
 
@@ -53,8 +60,8 @@ pub(super) fn key(place: &Place) -> Option<(usize, &Path)> {
 }
 
 impl<'a> Folder<'a> {
-    /// Opens the parent of `place`; with `create`, makes what is missing and tells it in `made`.
-    pub(super) fn open(local: &Local, place: &'a Place, create: bool, made: &mut Vec<Made>) -> Result<Folder<'a>> {
+    /// Opens the parent of `place`. `file.not_found` when there is no such folder, `conflict.raced` when it is none.
+    pub(super) fn open(local: &Local, place: &'a Place) -> Result<Folder<'a>> {
         let path = place.absolute();
         let Some(key) = key(place) else {
             return Err(fault::not_regular(path, "a directory"));
@@ -67,8 +74,7 @@ impl<'a> Folder<'a> {
                 fd.and_then(|fd| Folder::of_io(fd, key, false))
                     .map_err(|errno| fault::os("open the folder of", path, errno))
             }
-            Err(Errno::NOENT) if create => make(local, place, key, made),
-            Err(Errno::NOENT | Errno::LOOP | Errno::NOTDIR) => Err(fault::raced(path, "has lost its folder")),
+            Err(Errno::LOOP | Errno::NOTDIR) => Err(fault::raced(path, "has lost its folder")),
             Err(errno) => Err(fault::os("open the folder of", path, errno)),
         }
         .map_err(|error: Error| error.fact("path", fault::show(path)))
@@ -94,30 +100,45 @@ impl<'a> Folder<'a> {
 
 /// Device and inode, and whether the folder is append-only or immutable.
 pub(super) fn identity(fd: impl AsFd) -> rustix::io::Result<((u64, u64), bool)> {
-    let Ok(found) = rustix::fs::statx(&fd, "", AtFlags::EMPTY_PATH, StatxFlags::INO) else {
+    let Ok(found) = sys::statx(&fd, StatxFlags::INO) else {
         // Some sandboxes know no statx.
-        let stamp = look::stamp_of(&rustix::fs::fstat(fd)?);
+        let stamp = look::stamp_of(&sys::fstat(fd)?);
         return Ok(((stamp.dev, stamp.ino), false));
     };
     let fixed = found.stx_attributes.intersects(StatxAttributes::APPEND | StatxAttributes::IMMUTABLE);
     Ok(((rustix::fs::makedev(found.stx_dev_major, found.stx_dev_minor), found.stx_ino), fixed))
 }
 
-/// Makes every missing folder on the way, one by one, each in an open folder.
-fn make<'a>(local: &Local, place: &Place, key: (usize, &'a Path), made: &mut Vec<Made>) -> Result<Folder<'a>> {
+/// Makes every missing folder on the way, one by one, each in an open folder; tells in `made` which, and in the record
+/// before it does.
+pub(super) fn make<'a>(
+    local: &Local,
+    place: &'a Place,
+    made: &mut Vec<Made>,
+    book: &mut Book<'_>,
+) -> Result<Folder<'a>> {
     let failed = |errno| fault::os("create the folder of", place.absolute(), errno);
+    let key = key(place).ok_or_else(|| fault::not_regular(place.absolute(), "a directory"))?;
+    let mut so_far = local.infos[key.0].canonical.clone();
     let path = OFlags::PATH | DIRECTORY;
     let mut here = local.open_beneath(key.0, Path::new(""), path).map_err(failed)?;
     for part in key.1 {
+        so_far.push(part);
         let mut new = false;
-        let next = match rustix::fs::openat(&here, part, path, Mode::empty()) {
+        let next = match sys::openat(&here, part, path, Mode::empty()) {
             Err(Errno::NOENT) => {
-                new = match rustix::fs::mkdirat(&here, part, Mode::from_raw_mode(0o777)) {
+                book.note(&Frame::Made(so_far.clone()))?;
+                new = match sys::mkdirat(&here, part, Mode::from_raw_mode(0o777)) {
                     Ok(()) => true,
                     Err(Errno::EXIST) => false,
                     Err(errno) => return Err(failed(errno)),
                 };
-                rustix::fs::openat(&here, part, path, Mode::empty()).map_err(failed)?
+                sys::openat(&here, part, path, Mode::empty()).map_err(|errno| {
+                    if new {
+                        let _ = sys::unlinkat(&here, part, AtFlags::REMOVEDIR);
+                    }
+                    failed(errno)
+                })?
             }
             other => other.map_err(failed)?,
         };
@@ -126,7 +147,10 @@ fn make<'a>(local: &Local, place: &Place, key: (usize, &'a Path), made: &mut Vec
             made.push(Made { parent, name: part.to_owned() });
         }
     }
-    let fd = rustix::fs::openat(&here, ".", OFlags::RDONLY | DIRECTORY, Mode::empty()).map_err(failed)?;
+    if book.batch().is_some() {
+        book.note(&Frame::Folder(so_far))?;
+    }
+    let fd = sys::openat(&here, ".", OFlags::RDONLY | DIRECTORY, Mode::empty()).map_err(failed)?;
     Folder::of_io(fd, key, true).map_err(failed)
 }
 
@@ -142,7 +166,7 @@ pub(super) fn lock_all(local: &Local, folders: &[Folder<'_>]) -> Result<()> {
     for folder in order {
         let mut pause = Duration::from_micros(100);
         loop {
-            match rustix::fs::flock(&folder.fd, FlockOperation::NonBlockingLockExclusive) {
+            match sys::flock(&folder.fd, FlockOperation::NonBlockingLockExclusive) {
                 Err(Errno::WOULDBLOCK) => {}
                 // No locks here (some network file systems): the comparison before the write remains.
                 Ok(()) | Err(Errno::NOLCK | Errno::NOSYS | Errno::NOTSUP | Errno::INVAL | Errno::BADF) => break,

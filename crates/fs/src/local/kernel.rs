@@ -4,8 +4,10 @@ use std::ffi::OsStr;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags, RenameFlags, ResolveFlags};
+use rustix::fs::{OFlags, RenameFlags, ResolveFlags};
 use rustix::io::{Errno, Result};
+
+use super::sys;
 
 /// How often a lookup is repeated that the kernel gave up because something was renamed meanwhile.
 const LOOKUPS: u32 = 64;
@@ -15,7 +17,7 @@ pub(super) fn open_beneath(root: BorrowedFd<'_>, relative: &Path, flags: OFlags)
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_SYMLINKS;
     let mut left = LOOKUPS;
     loop {
-        match rustix::fs::openat2(root, relative, flags | OFlags::CLOEXEC, Mode::empty(), resolve) {
+        match sys::openat2(root, relative, flags | OFlags::CLOEXEC, resolve) {
             Err(Errno::AGAIN | Errno::INTR) if left > 0 => left -= 1,
             other => return other,
         }
@@ -24,12 +26,12 @@ pub(super) fn open_beneath(root: BorrowedFd<'_>, relative: &Path, flags: OFlags)
 
 /// The two names of one folder change places, at once.
 pub(super) fn exchange(folder: BorrowedFd<'_>, one: &OsStr, other: &OsStr) -> Result<()> {
-    rustix::fs::renameat_with(folder, one, folder, other, RenameFlags::EXCHANGE)
+    sys::rename(folder, one, other, RenameFlags::EXCHANGE)
 }
 
 /// Renames unless `to` exists (`EEXIST`).
 pub(super) fn rename_new(folder: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> Result<()> {
-    rustix::fs::renameat_with(folder, from, folder, to, RenameFlags::NOREPLACE)
+    sys::rename(folder, from, to, RenameFlags::NOREPLACE)
 }
 
 /// True when the kernel or the file system does not know the call or the flag.

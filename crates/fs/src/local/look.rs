@@ -7,11 +7,12 @@ use std::path::Path;
 
 use emendate_core::Result;
 use rustix::buffer::spare_capacity;
-use rustix::fs::{AtFlags, FileType, OFlags, Stat};
+use rustix::fs::{FileType, OFlags, Stat};
 use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
 
 use super::Local;
+use super::sys;
 use crate::{Place, Stamp, Version, fault};
 
 /// Never waits for a FIFO's other end, never makes a terminal ours, never follows a link.
@@ -45,7 +46,7 @@ pub(super) fn stamp_of(stat: &Stat) -> Stamp {
 
 /// The stamp of an open file, refused unless it is a regular one.
 pub(super) fn regular(file: impl AsFd, path: &Path) -> Result<Stamp> {
-    let stat = rustix::fs::fstat(file).map_err(|errno| fault::os("look at", path, errno))?;
+    let stat = sys::fstat(file).map_err(|errno| fault::os("look at", path, errno))?;
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => Ok(stamp_of(&stat)),
         other => Err(fault::not_regular(path, fault::kind(other))),
@@ -54,9 +55,9 @@ pub(super) fn regular(file: impl AsFd, path: &Path) -> Result<Stamp> {
 
 /// The stamp of the symbolic link that says `target`; `None` when there is no such link.
 pub(super) fn link_at(folder: impl AsFd, name: &OsStr, target: &OsStr) -> rustix::io::Result<Option<Stamp>> {
-    match rustix::fs::readlinkat(&folder, name, Vec::new()) {
+    match sys::readlinkat(&folder, name) {
         Ok(found) if found.as_bytes() == target.as_bytes() => {
-            rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| Some(stamp_of(&stat)))
+            sys::statat(folder, name).map(|stat| Some(stamp_of(&stat)))
         }
         // Not a link.
         Ok(_) | Err(Errno::INVAL | Errno::NOENT) => Ok(None),
@@ -70,7 +71,7 @@ pub(super) fn same_bytes(file: impl AsFd, bytes: &[u8]) -> rustix::io::Result<bo
     let mut at = 0;
     loop {
         let rest = &bytes[at..];
-        let read = match rustix::io::pread(&file, &mut chunk[..], at as u64) {
+        let read = match sys::pread(&file, &mut chunk[..], at as u64) {
             Err(Errno::INTR) => continue,
             other => other?,
         };
@@ -96,7 +97,7 @@ pub(super) fn same_pieces(file: &OwnedFd, pieces: &[&[u8]]) -> rustix::io::Resul
         held.resize(piece.len(), 0);
         let mut have = 0;
         while have < piece.len() {
-            match rustix::io::pread(file, &mut held[have..], at + have as u64) {
+            match sys::pread(file, &mut held[have..], at + have as u64) {
                 Ok(0) => return Ok(false),
                 Ok(read) => have += read,
                 Err(Errno::INTR) => {}
@@ -108,7 +109,7 @@ pub(super) fn same_pieces(file: &OwnedFd, pieces: &[&[u8]]) -> rustix::io::Resul
         }
         at += have as u64;
     }
-    Ok(stamp_of(&rustix::fs::fstat(file)?).size == at)
+    Ok(stamp_of(&sys::fstat(file)?).size == at)
 }
 
 impl Local {
@@ -131,7 +132,7 @@ impl Local {
         for attempt in 0..ATTEMPTS {
             if attempt > 0 {
                 let error = |errno| fault::os("read", path, errno);
-                rustix::fs::seek(&file, rustix::fs::SeekFrom::Start(0)).map_err(error)?;
+                sys::rewind(&file).map_err(error)?;
             }
             let started = now_ns();
             read_all(&file, path, before.size, limit, &mut buffer)?;
@@ -177,7 +178,7 @@ fn read_all(file: &OwnedFd, path: &Path, size: u64, limit: u64, buffer: &mut Vec
         if buffer.len() == buffer.capacity() {
             buffer.reserve_exact(buffer.len().min(most - buffer.len()));
         }
-        match rustix::io::read(file, spare_capacity(buffer)) {
+        match sys::read(file, spare_capacity(buffer)) {
             Ok(0) => return Ok(()),
             // As much as the file has, and there was room for more: `fstat` afterwards tells whether it was the end.
             Ok(_) if hint > 0 && buffer.len() == hint => return Ok(()),

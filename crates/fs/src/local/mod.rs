@@ -2,19 +2,28 @@
 
 mod attributes;
 mod folder;
+mod journal;
 mod kernel;
 mod look;
 mod probe;
 mod publish;
+mod record;
+mod recover;
 mod rollback;
 mod stage;
+mod sweep;
+mod sys;
 mod temp;
+#[cfg(test)]
+mod trial;
 mod walk;
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -23,7 +32,9 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 pub use probe::Probe;
+pub use recover::Recovered;
 
+use self::journal::Journal;
 use crate::{Draft, Durability, Place, RootInfo, Staged, Stamp, Store, Version, fault};
 
 /// The local disk, beneath some roots.
@@ -34,6 +45,9 @@ pub struct Local {
     lock_timeout: Duration,
     /// False once the kernel said that it has no `openat2`.
     openat2: AtomicBool,
+    journal: Option<Journal>,
+    /// Folders, by device and inode, in which this store has looked for what dead processes left.
+    swept: Mutex<HashSet<(u64, u64)>>,
 }
 
 /// An open root.
@@ -43,6 +57,8 @@ struct Root {
     dev: u64,
     /// How long after a change, in nanoseconds, its time stamp may still be given to another change.
     grain_ns: i64,
+    /// The file system is a local one that gives back what was written.
+    plain: bool,
 }
 
 impl Local {
@@ -59,6 +75,8 @@ impl Local {
             roots: Vec::new(),
             lock_timeout: Duration::from_secs(5),
             openat2: AtomicBool::new(true),
+            journal: None,
+            swept: Mutex::default(),
         };
         for given in roots {
             if !given.is_absolute() || given.as_os_str().as_bytes().contains(&0) {
@@ -77,10 +95,11 @@ impl Local {
                 .map_err(|error| failed(Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let fd = rustix::fs::open(&canonical, flags, Mode::empty()).map_err(failed)?;
-            let dev = look::stamp_of(&rustix::fs::fstat(&fd).map_err(failed)?).dev;
+            let dev = look::stamp_of(&sys::fstat(&fd).map_err(failed)?).dev;
             let grain_ns = probe::grain_ns(&fd);
             local.infos.push(RootInfo { given: given.clone(), canonical });
-            local.roots.push(Root { fd, dev, grain_ns });
+            let plain = probe::is_plain(&fd);
+            local.roots.push(Root { fd, dev, grain_ns, plain });
         }
         Ok(local)
     }
@@ -90,6 +109,21 @@ impl Local {
     pub fn with_lock_timeout(mut self, timeout: Duration) -> Local {
         self.lock_timeout = timeout;
         self
+    }
+
+    /// Keeps a journal in this folder, which is made if it is missing, so that a transaction of several files, or one that
+    /// overwrites, is whole again after a crash: see [`Local::recover`]. The folder must be outside of the roots, and the
+    /// same for every process that works on them. Without it only each file for itself is safe.
+    ///
+    /// `io.*` when it cannot be made or opened.
+    pub fn with_journal(mut self, folder: &Path) -> Result<Local> {
+        self.journal = Some(Journal::open(folder)?);
+        Ok(self)
+    }
+
+    /// See [`Root::plain`]; other mounts beneath a root are not trusted.
+    fn is_plain(&self, root: usize, stamp: &Stamp) -> bool {
+        self.roots[root].plain && self.roots[root].dev == stamp.dev
     }
 
     /// The longest root that `path` is beneath, by component, and the rest of the path.
@@ -133,7 +167,7 @@ impl Local {
     fn open_beneath(&self, root: usize, relative: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
         let root = self.roots[root].fd.as_fd();
         if relative.as_os_str().is_empty() {
-            return rustix::fs::openat(root, ".", flags | OFlags::CLOEXEC, Mode::empty());
+            return sys::openat(root, ".", flags | OFlags::CLOEXEC, Mode::empty());
         }
         if self.openat2.load(Ordering::Relaxed) {
             match kernel::open_beneath(root, relative, flags) {
@@ -162,7 +196,7 @@ impl Local {
             other => other?,
         };
         let mut names = Vec::new();
-        for entry in rustix::fs::Dir::new(folder)? {
+        for entry in sys::list(folder)? {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
             if name != b"." && name != b".." {
@@ -207,7 +241,7 @@ impl Store for Local {
             Err(Errno::NOENT) => return Ok(None),
             other => other.map_err(failed)?,
         };
-        match rustix::fs::readlinkat(link, "", Vec::new()) {
+        match sys::readlinkat(link, "") {
             Ok(target) => Ok(Some(OsString::from_vec(target.into_bytes()))),
             // What is open is no link: the kernel has two numbers for that.
             Err(Errno::INVAL | Errno::NOENT) => Ok(None),

@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 use emendate_core::{Code, Error, Result};
 use rustix::fs::{Access, AtFlags, Mode, OFlags, XattrFlags};
 
+use super::sys;
 use super::temp::Temp;
 use super::{Local, folder, kernel};
 use crate::fault;
@@ -62,7 +63,7 @@ pub struct Probe {
 fn magic(fd: impl AsFd) -> rustix::io::Result<u64> {
     // The field's type differs between architectures; the numbers have 32 bits.
     #[allow(clippy::cast_sign_loss, clippy::cast_possible_truncation, reason = "magic numbers have 32 bits")]
-    rustix::fs::fstatfs(fd).map(|found| u64::from(found.f_type as u32))
+    sys::fstatfs(fd).map(|found| u64::from(found.f_type as u32))
 }
 
 /// How long after a change its time stamp may still be given to another change.
@@ -70,6 +71,13 @@ pub(super) fn grain_ns(root: &OwnedFd) -> i64 {
     let fine = kernel::release() >= (6, 13)
         && magic(root).is_ok_and(|magic| FILE_SYSTEMS.iter().any(|&(number, _, fine)| number == magic && fine));
     if fine { FINE_GRAIN_NS } else { GRAIN_NS }
+}
+
+/// True on a local file system that is known to give back what was written.
+pub(super) fn is_plain(root: &OwnedFd) -> bool {
+    const PLAIN: [&str; 8] = ["ext4", "xfs", "btrfs", "tmpfs", "overlay", "f2fs", "zfs", "bcachefs"];
+    let name = |magic| FILE_SYSTEMS.iter().find(|&&(number, ..)| number == magic).map(|&(_, name, _)| name);
+    magic(root).ok().and_then(name).is_some_and(|name| PLAIN.contains(&name))
 }
 
 impl Local {
@@ -94,7 +102,7 @@ impl Local {
             self.openat2.load(Ordering::Relaxed) && kernel::open_beneath(here, Path::new("."), OFlags::PATH).is_ok();
         let access = Access::WRITE_OK | Access::EXEC_OK;
         // In an append-only folder a temporary file could not be removed again.
-        let writable = rustix::fs::accessat(here, ".", access, AtFlags::EACCESS).is_ok()
+        let writable = sys::accessat(here, ".", access, AtFlags::EACCESS).is_ok()
             && folder::identity(here).is_ok_and(|(_, fixed)| !fixed);
         let mut probe = Probe { file_system, exchange: false, openat2, xattr: false, case_sensitive: true, writable };
         if writable {
@@ -107,7 +115,7 @@ impl Local {
 }
 
 fn try_out(folder: BorrowedFd<'_>, probe: &mut Probe) -> rustix::io::Result<()> {
-    let create = || Temp::create(folder, OsStr::new("emendate-probe"), Mode::from_raw_mode(0o600));
+    let create = || Temp::create(folder, OsStr::new("emendate-probe"), Mode::from_raw_mode(0o600), None);
     let Ok(mut one) = create() else {
         // The permissions would allow it, the file system does not.
         probe.writable = false;
@@ -121,6 +129,6 @@ fn try_out(folder: BorrowedFd<'_>, probe: &mut Probe) -> rustix::io::Result<()> 
         probe.xattr = rustix::fs::fsetxattr(fd, "user.emendate", b"1", XattrFlags::empty()).is_ok();
     }
     let upper = OsString::from_vec(one.name.as_bytes().to_ascii_uppercase());
-    probe.case_sensitive = rustix::fs::statat(folder, upper, AtFlags::SYMLINK_NOFOLLOW).is_err();
+    probe.case_sensitive = sys::statat(folder, upper).is_err();
     one.discard(folder)
 }

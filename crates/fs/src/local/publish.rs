@@ -4,15 +4,17 @@ use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use emendate_core::Result;
-use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags};
+use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
 use super::folder;
 use super::look::{self, LOOK, same_bytes};
-use super::stage::{OVERWRITE, Plan, failed_write};
+use super::record::Frame;
+use super::stage::{Entry, OVERWRITE, Plan, failed_write};
+use super::sys;
 use super::temp::{self, Temp};
 use super::{kernel, rollback};
-use crate::{Durability, Expect, Goal, Method, Stamp, Transaction, Written, fault};
+use crate::{Expect, Goal, Method, Stamp, Transaction, Written, fault};
 
 impl Transaction for Plan<'_> {
     fn commit(mut self: Box<Self>) -> Result<Vec<Written>> {
@@ -20,6 +22,9 @@ impl Transaction for Plan<'_> {
         if self.entries.len() > 1 {
             // The later ones before the first is visible: what is known to fail need not be put back.
             (0..self.entries.len()).try_for_each(|index| self.still_expected(index, LOOK).map(drop))?;
+        }
+        if self.entries.len() > 1 || self.entries.iter().any(|entry| entry.temp.is_none()) {
+            self.promise()?;
         }
         for index in 0..self.entries.len() {
             match self.publish(index) {
@@ -32,6 +37,24 @@ impl Transaction for Plan<'_> {
 }
 
 impl Plan<'_> {
+    /// Writes into the journal what is to become of every file, before the first of them changes.
+    fn promise(&mut self) -> Result<()> {
+        if !self.book.is_kept() || self.entries.is_empty() {
+            return Ok(());
+        }
+        if self.durability.syncs() {
+            // The temporary names reach the disk before the record that speaks of them.
+            let synced = self.sync_folders();
+            synced.map_err(|errno| fault::os("sync the folder of", self.entries[0].path(), errno))?;
+        }
+        // The bytes first: with the last frame the record counts.
+        for (index, entry) in self.entries.iter().enumerate().filter(|(_, entry)| entry.temp.is_none()) {
+            self.book.note(&entry.bytes(index))?;
+        }
+        self.book.note(&Frame::Commit(self.entries.iter().map(Entry::step).collect()))?;
+        self.book.sync()
+    }
+
     pub(super) fn folder_of(&self, index: usize) -> BorrowedFd<'_> {
         self.folders[self.entries[index].folder].fd.as_fd()
     }
@@ -45,7 +68,7 @@ impl Plan<'_> {
             Expect::Version { bytes, stamp } => (bytes, stamp),
             _ if !folder.in_place(self.local) => return Err(fault::raced(path, "has lost its folder")),
             Expect::Missing => {
-                return match rustix::fs::statat(&folder.fd, entry.name, AtFlags::SYMLINK_NOFOLLOW) {
+                return match sys::statat(&folder.fd, entry.name) {
                     Err(Errno::NOENT) => Ok(None),
                     Ok(_) => Err(fault::raced(path, "was created meanwhile")),
                     Err(errno) => Err(fault::os("look at", path, errno)),
@@ -122,13 +145,12 @@ impl Plan<'_> {
         let Some(temp) = &mut entry.temp else {
             return Err(fault::raced(path, "was removed"));
         };
-        match rustix::fs::renameat(folder, entry.name, folder, &temp.name) {
+        match sys::rename(folder, entry.name, &temp.name, RenameFlags::empty()) {
             Ok(()) => {}
             Err(Errno::NOENT) => return Err(fault::raced(path, "was removed")),
             Err(errno) => return Err(fault::os("remove", path, errno)),
         }
         temp.live = true;
-        entry.before = Some(old.stamp);
         let cause = match old.is_at(folder, temp, entry.draft.expect) {
             Ok(true) => return Ok(Method::Removed),
             Ok(false) => fault::raced(path, "was changed at the last moment, and that change was put back"),
@@ -153,7 +175,7 @@ impl Plan<'_> {
         let mut swapped = kernel::exchange(folder, &temp.name, entry.name);
         if swapped.is_err_and(kernel::unsupported) {
             method = Method::Renamed;
-            swapped = rustix::fs::renameat(folder, &temp.name, folder, entry.name);
+            swapped = sys::rename(folder, &temp.name, entry.name, RenameFlags::empty());
             temp.live = swapped.is_err();
         }
         match swapped {
@@ -161,9 +183,18 @@ impl Plan<'_> {
             Ok(()) => Ok(method),
             Err(errno @ (Errno::BUSY | Errno::XDEV | Errno::PERM | Errno::ACCESS)) if overwrites => {
                 // A mounted file, or one that may be written but not replaced.
-                let _ = temp.discard(folder);
-                entry.temp = None;
                 entry.notes.push(format!("written in place: the name cannot be given to another file: {errno}"));
+                let Some(mut temp) = entry.temp.take() else {
+                    return self.overwrite(index);
+                };
+                let noted = if self.book.is_committed() {
+                    self.book.note(&self.entries[index].bytes(index)).and_then(|()| self.book.sync())
+                } else {
+                    self.promise()
+                };
+                // Only now, when the record no longer needs it.
+                let _ = temp.discard(self.folder_of(index));
+                noted?;
                 self.overwrite(index)
             }
             Err(Errno::NOENT) => Err(fault::raced(entry.path(), "was removed")),
@@ -209,13 +240,13 @@ impl Plan<'_> {
         let (old_mode, mode) = (before.mode & 0o7777, goal.mode(before.mode));
         if mode != old_mode {
             // It was asked for, so it must not fail half-way.
-            rustix::fs::fchmod(&file, Mode::from_raw_mode(mode))
+            sys::fchmod(&file, Mode::from_raw_mode(mode))
                 .map_err(|errno| fault::os("change the mode of", entry.path(), errno))?;
         }
         if let Err(errno) = replace_bytes(&file, goal.pieces(), sync) {
             let cause = failed_write(folder, entry, "write", errno);
-            let mended = replace_bytes(&file, &[bytes], sync)
-                .and_then(|()| rustix::fs::fchmod(&file, Mode::from_raw_mode(old_mode)));
+            let mended =
+                replace_bytes(&file, &[bytes], sync).and_then(|()| sys::fchmod(&file, Mode::from_raw_mode(old_mode)));
             return Err(match mended {
                 Ok(()) => cause.evidence("The old content was written back."),
                 Err(second) => fault::partial(&cause, &format!("{} is damaged: {second}", fault::show(entry.path()))),
@@ -224,7 +255,7 @@ impl Plan<'_> {
         let mut after = stamp_now(&file).unwrap_or(before);
         if after.mode & 0o7777 != mode {
             // Writing takes the set-id bits off.
-            match rustix::fs::fchmod(&file, Mode::from_raw_mode(mode)) {
+            match sys::fchmod(&file, Mode::from_raw_mode(mode)) {
                 Ok(()) => after = stamp_now(&file).unwrap_or(after),
                 Err(errno) => entry.notes.push(format!("mode {mode:04o} could not be kept: {errno}")),
             }
@@ -235,30 +266,49 @@ impl Plan<'_> {
 
     /// All is visible: removes what is left over, syncs the folders if asked, and takes the stamps.
     fn settle(&mut self) -> Result<Vec<Written>> {
-        self.finish_names();
-        let synced = if self.durability == Durability::Full { self.sync_folders() } else { Ok(()) };
+        if !self.book.is_committed() {
+            self.finish_names();
+        }
+        let synced = if self.durability.syncs() { self.sync_folders() } else { Ok(()) };
         self.made.clear();
         if let (Err(errno), Some(entry)) = (synced, self.entries.first()) {
             let cause = fault::os("sync the folder of", entry.path(), errno);
+            self.leave();
             return Err(fault::partial(
                 &cause,
                 "All is written and in place, but a power cut may bring the old state back.",
             ));
         }
+        // What would be needed to go on after a power cut goes only now.
+        if !self.finish_names() {
+            // The record knows what is left, and the next start will try again.
+            self.book.leave();
+        }
+        if let Err(errno) = self.book.close()
+            && let Some(entry) = self.entries.first_mut()
+        {
+            entry.notes.push(format!("the record of it could not be removed from the journal: {errno}"));
+        }
         (0..self.entries.len()).map(|index| self.report(index)).collect()
+    }
+
+    /// Leaves the record and what it speaks of to the next start.
+    pub(super) fn leave(&mut self) {
+        if self.book.is_committed() {
+            self.book.leave();
+            self.entries.iter_mut().filter_map(|entry| entry.temp.as_mut()).for_each(|temp| temp.live = false);
+        }
     }
 
     fn report(&mut self, index: usize) -> Result<Written> {
         let folder = self.folder_of(index);
         let entry = &self.entries[index];
         let ours = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref());
-        let known = entry.stamp.or(entry.before.filter(|_| entry.done == Some(Method::Removed)));
+        let known = if entry.done == Some(Method::Removed) { entry.before } else { entry.stamp };
         let stamp = match (known, ours) {
             (Some(stamp), _) => Ok(stamp),
             (None, Some(fd)) => stamp_now(fd),
-            (None, None) => {
-                rustix::fs::statat(folder, entry.name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| look::stamp_of(&stat))
-            }
+            (None, None) => sys::statat(folder, entry.name).map(|stat| look::stamp_of(&stat)),
         };
         let stamp = stamp.map_err(|errno| {
             fault::partial(&fault::os("look at", entry.path(), errno), "All is written and in place.")
@@ -268,22 +318,34 @@ impl Plan<'_> {
         Ok(Written { stamp, method, notes: std::mem::take(&mut entry.notes) })
     }
 
-    /// Removes the displaced files.
-    fn finish_names(&mut self) {
+    /// Removes the displaced files; false when one is left.
+    fn finish_names(&mut self) -> bool {
+        let mut all = true;
         for entry in &mut self.entries {
             if let Some(temp) = &mut entry.temp
                 && let Err(errno) = temp.discard(self.folders[entry.folder].fd.as_fd())
             {
+                all = false;
                 entry.notes.push(format!("the old file is left as {}: {errno}", fault::show(&temp.name)));
             }
         }
+        all
     }
 
-    fn sync_folders(&self) -> rustix::io::Result<()> {
-        for folder in self.folders.iter().filter(|folder| folder.readable) {
-            rustix::fs::fsync(&folder.fd)?;
+    /// Syncs every folder in which names change, and those in which folders were made; the latter once.
+    fn sync_folders(&mut self) -> rustix::io::Result<()> {
+        let mut synced = Vec::new();
+        for (index, folder) in self.folders.iter().enumerate().filter(|(_, folder)| folder.readable) {
+            if self.entries.iter().any(|entry| entry.folder == index && entry.temp.is_some()) {
+                sys::fsync(&folder.fd)?;
+                synced.push(folder.id);
+            }
         }
-        self.made.iter().rev().try_for_each(folder::Made::sync_parent)
+        if !self.made_synced {
+            self.made.iter().rev().try_for_each(|made| made.sync_parent(&mut synced))?;
+            self.made_synced = true;
+        }
+        Ok(())
     }
 }
 
@@ -313,18 +375,18 @@ pub(super) fn rename_new(folder: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> ru
         Err(errno) if kernel::unsupported(errno) => {}
         other => return other,
     }
-    match rustix::fs::linkat(folder, from, folder, to, AtFlags::empty()) {
+    match sys::linkat(folder, from, folder, to) {
         Ok(()) => {
             // The content is at its name; a second one that cannot be removed is no failure of the write.
-            let _ = rustix::fs::unlinkat(folder, from, AtFlags::empty());
+            let _ = sys::unlinkat(folder, from, AtFlags::empty());
             Ok(())
         }
         // No links either: an empty file holds the name for a moment.
         Err(Errno::PERM | Errno::NOTSUP | Errno::NOSYS) => {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            drop(rustix::fs::openat(folder, to, flags, Mode::from_raw_mode(0o600))?);
-            rustix::fs::renameat(folder, from, folder, to).inspect_err(|_| {
-                let _ = rustix::fs::unlinkat(folder, to, AtFlags::empty());
+            drop(sys::openat(folder, to, flags, Mode::from_raw_mode(0o600))?);
+            sys::rename(folder, from, to, RenameFlags::empty()).inspect_err(|_| {
+                let _ = sys::unlinkat(folder, to, AtFlags::empty());
             })
         }
         Err(errno) => Err(errno),
@@ -332,12 +394,12 @@ pub(super) fn rename_new(folder: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> ru
 }
 
 fn stamp_now(file: &OwnedFd) -> rustix::io::Result<Stamp> {
-    rustix::fs::fstat(file).map(|stat| look::stamp_of(&stat))
+    sys::fstat(file).map(|stat| look::stamp_of(&stat))
 }
 
 /// Device and inode of what the temporary name leads to.
 pub(super) fn identity_at(folder: BorrowedFd<'_>, temp: &Temp) -> rustix::io::Result<(u64, u64)> {
-    let stat = rustix::fs::statat(folder, &temp.name, AtFlags::SYMLINK_NOFOLLOW)?;
+    let stat = sys::statat(folder, &temp.name)?;
     let stamp = look::stamp_of(&stat);
     Ok((stamp.dev, stamp.ino))
 }
@@ -345,8 +407,8 @@ pub(super) fn identity_at(folder: BorrowedFd<'_>, temp: &Temp) -> rustix::io::Re
 /// Makes `pieces` the whole content of an open file.
 pub(super) fn replace_bytes(file: &OwnedFd, pieces: &[&[u8]], sync: bool) -> rustix::io::Result<()> {
     temp::write(file, pieces)?;
-    rustix::fs::ftruncate(file, temp::length(pieces))?;
-    if sync { rustix::fs::fdatasync(file) } else { Ok(()) }
+    sys::ftruncate(file, temp::length(pieces))?;
+    if sync { sys::fdatasync(file) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -372,7 +434,7 @@ mod tests {
         let expect = Expect::Version { bytes: &bytes, stamp: &stamp };
         let goal = if removing { Goal::Gone } else { Goal::content(&[b"new"]) };
         let drafts = [Draft { place: &place, expect, goal }];
-        let mut plan = stage(&local, &drafts, Durability::Normal).unwrap();
+        let mut plan = stage(&local, &drafts, Durability::Power).unwrap();
         let old = plan.still_expected(0, LOOK).unwrap().unwrap();
         slip(&path);
         let result = if removing { plan.remove(0, &old) } else { plan.swap(0, &old) };

@@ -4,11 +4,12 @@ use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use emendate_core::{Code, Error};
-use rustix::fs::{AtFlags, Mode};
+use rustix::fs::{AtFlags, Mode, RenameFlags};
 use rustix::io::{Errno, Result};
 
 use super::publish::{identity_at, rename_new, replace_bytes};
 use super::stage::{Entry, OVERWRITE, Plan};
+use super::sys;
 use super::temp::{self, Temp};
 use super::{attributes, kernel, look};
 use crate::{Expect, Method, fault};
@@ -19,6 +20,7 @@ const ROUNDS: u32 = 64;
 /// Puts every published entry back, the last one first, and returns the error to report.
 pub(super) fn undo(plan: &mut Plan<'_>, cause: Error) -> Error {
     let sync = plan.durability.syncs();
+    plan.book.abort();
     let mut back = 0;
     let mut failures = Vec::new();
     for entry in plan.entries.iter_mut().rev() {
@@ -44,10 +46,14 @@ pub(super) fn undo(plan: &mut Plan<'_>, cause: Error) -> Error {
             Err(what) => failures.push(format!("{} was changed: {what}", fault::show(entry.path()))),
         }
     }
-    if !failures.is_empty() {
+    if cause.code() == Code::IoPartial || !failures.is_empty() {
+        if plan.book.is_committed() {
+            failures.push("The record of it is kept in the journal: the next start undoes the rest.".to_owned());
+        }
+        plan.leave();
         return fault::partial(&cause, &failures.join("\n"));
     }
-    if back > 0 && cause.code() != Code::IoPartial {
+    if back > 0 {
         return cause.evidence(format!("{back} files that were already written were put back; nothing is changed."));
     }
     cause
@@ -122,15 +128,10 @@ fn take_away(folder: BorrowedFd<'_>, entry: &mut Entry<'_>) -> std::result::Resu
             Err(errno) => Err(errno),
         },
         Err(Errno::NOENT) => Ok(()),
-        Err(errno) if kernel::unsupported(errno) => rustix::fs::statat(folder, entry.name, AtFlags::SYMLINK_NOFOLLOW)
-            .and_then(|stat| {
-                let now = look::stamp_of(&stat);
-                if (now.dev, now.ino) == ours {
-                    rustix::fs::unlinkat(folder, entry.name, AtFlags::empty())
-                } else {
-                    Ok(())
-                }
-            }),
+        Err(errno) if kernel::unsupported(errno) => sys::statat(folder, entry.name).and_then(|stat| {
+            let now = look::stamp_of(&stat);
+            if (now.dev, now.ino) == ours { sys::unlinkat(folder, entry.name, AtFlags::empty()) } else { Ok(()) }
+        }),
         Err(errno) => Err(errno),
     };
     result.map_err(|errno| errno.to_string())
@@ -141,36 +142,32 @@ fn rename_back(folder: BorrowedFd<'_>, entry: &mut Entry<'_>, sync: bool) -> Res
     let Some(ours) = &mut entry.temp else {
         return Ok(());
     };
-    let published = rustix::fs::statat(folder, entry.name, AtFlags::SYMLINK_NOFOLLOW)?;
+    let published = sys::statat(folder, entry.name)?;
     if !look::stamp_of(&published).same_file(&ours.stamp) {
         // A newer save of somebody else; it stays.
         return Ok(());
     }
     match entry.draft.expect {
         Expect::Missing => return Ok(()),
-        Expect::Link { target } => *ours = Temp::link(folder, entry.name, target)?,
+        Expect::Link { target } => *ours = Temp::link(folder, entry.name, target, None)?,
         Expect::Version { bytes, stamp } => {
-            let published = rustix::fs::openat(folder, entry.name, look::LOOK, Mode::empty());
-            *ours = Temp::create(folder, entry.name, Mode::from_raw_mode(0o600))?;
+            let published = sys::openat(folder, entry.name, look::LOOK, Mode::empty());
+            *ours = Temp::create(folder, entry.name, Mode::from_raw_mode(0o600), None)?;
             let Some(fd) = &ours.fd else {
                 return Ok(());
             };
             temp::write(fd, &[bytes])?;
-            rustix::fs::fchown(
-                fd,
-                Some(rustix::fs::Uid::from_raw(stamp.uid)),
-                Some(rustix::fs::Gid::from_raw(stamp.gid)),
-            )?;
+            sys::fchown(fd, Some(rustix::fs::Uid::from_raw(stamp.uid)), Some(rustix::fs::Gid::from_raw(stamp.gid)))?;
             if let Ok(published) = published {
                 attributes::copy(&published, fd, &mut entry.notes)?;
             }
-            rustix::fs::fchmod(fd, Mode::from_raw_mode(stamp.mode & 0o7777))?;
+            sys::fchmod(fd, Mode::from_raw_mode(stamp.mode & 0o7777))?;
             if sync {
-                rustix::fs::fdatasync(fd)?;
+                sys::fdatasync(fd)?;
             }
         }
     }
-    rustix::fs::renameat(folder, &ours.name, folder, entry.name)?;
+    sys::rename(folder, &ours.name, entry.name, RenameFlags::empty())?;
     ours.live = false;
     Ok(())
 }
@@ -180,13 +177,13 @@ fn write_back(folder: BorrowedFd<'_>, entry: &Entry<'_>, sync: bool) -> Result<(
     let (Expect::Version { bytes, stamp }, Some(before)) = (entry.draft.expect, entry.before) else {
         return Ok(());
     };
-    let file = rustix::fs::openat(folder, entry.name, OVERWRITE, Mode::empty())?;
-    let now = look::stamp_of(&rustix::fs::fstat(&file)?);
+    let file = sys::openat(folder, entry.name, OVERWRITE, Mode::empty())?;
+    let now = look::stamp_of(&sys::fstat(&file)?);
     if !now.same_file(stamp) || !look::same_pieces(&file, entry.draft.goal.pieces())? {
         return Ok(());
     }
     replace_bytes(&file, &[bytes], sync)?;
-    rustix::fs::fchmod(file.as_fd(), Mode::from_raw_mode(before.mode & 0o7777))
+    sys::fchmod(file.as_fd(), Mode::from_raw_mode(before.mode & 0o7777))
 }
 
 #[cfg(test)]
@@ -202,7 +199,7 @@ mod tests {
         for (at_name, ends) in [(Some("ours"), "first"), (Some("newer"), "newer"), (None, "first")] {
             let folder = tempfile::tempdir().unwrap();
             let open = std::fs::File::open(folder.path()).unwrap();
-            let mut temp = Temp::create(open.as_fd(), OsStr::new("f"), Mode::from_raw_mode(0o600)).unwrap();
+            let mut temp = Temp::create(open.as_fd(), OsStr::new("f"), Mode::from_raw_mode(0o600), None).unwrap();
             let (name, aside) = (folder.path().join("f"), folder.path().join(&temp.name));
             match at_name {
                 Some("ours") => std::fs::rename(&aside, &name).unwrap(),

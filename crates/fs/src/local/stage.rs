@@ -4,14 +4,17 @@ use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-use emendate_core::{Code, Error, Result};
+use emendate_core::{Code, ContentId, Error, Result};
 use rustix::fs::{Access, AtFlags, FallocateFlags, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 
 use super::folder::{self, Folder, Made};
+use super::journal::Book;
 use super::look::{self, LOOK};
+use super::record::{Frame, State, Step};
 use super::temp::{self, Temp};
 use super::{Local, attributes};
+use super::{sweep, sys};
 use crate::{Draft, Durability, Expect, Goal, Method, Stamp, fault};
 
 /// A batch with more drafts keeps no descriptor per draft open.
@@ -21,8 +24,13 @@ const MANY: usize = 128;
 pub(super) struct Plan<'a> {
     pub(super) local: &'a Local,
     pub(super) durability: Durability,
+    pub(super) book: Book<'a>,
+    /// The number that temporary names carry: of a batch, also where there is no journal.
+    batch: Option<u32>,
     pub(super) folders: Vec<Folder<'a>>,
     pub(super) made: Vec<Made>,
+    /// The folders that hold those reached the disk.
+    pub(super) made_synced: bool,
     pub(super) entries: Vec<Entry<'a>>,
 }
 
@@ -37,7 +45,7 @@ pub(super) struct Entry<'a> {
     pub(super) notes: Vec<String>,
     /// Set once it is visible.
     pub(super) done: Option<Method>,
-    /// The file's stamp before it was overwritten or removed.
+    /// The stamp of what is replaced or removed.
     pub(super) before: Option<Stamp>,
     /// The file's stamp after it was overwritten.
     pub(super) stamp: Option<Stamp>,
@@ -48,6 +56,37 @@ impl Entry<'_> {
         self.draft.place.absolute()
     }
 
+    /// What a record says of it.
+    pub(super) fn step(&self) -> Step {
+        let pieces = self.draft.goal.pieces();
+        let mode = |stamp: Option<Stamp>| stamp.map_or(0, |stamp| stamp.mode & 0o7777);
+        let link = |target: &OsStr| State::Link(ContentId::of(target.as_encoded_bytes()));
+        let old = match self.draft.expect {
+            Expect::Missing => State::Missing,
+            Expect::Version { bytes, .. } => State::File { content: ContentId::of(bytes), mode: mode(self.before) },
+            Expect::Link { target } => link(target),
+        };
+        let ours = self.temp.as_ref().map(|temp| temp.stamp);
+        let new_mode = ours.map_or_else(|| self.draft.goal.mode(mode(self.before)), |ours| mode(Some(ours)));
+        let new = match self.draft.goal {
+            Goal::Gone => State::Missing,
+            Goal::Link { target } => link(target),
+            Goal::File { .. } => State::File { content: ContentId::of_pieces(pieces.iter().copied()), mode: new_mode },
+        };
+        let temp = self.temp.as_ref().map(|temp| temp.name.clone()).unwrap_or_default();
+        let modified = self.before.map_or(0, |before| before.mtime_ns);
+        Step { path: self.path().to_owned(), temp, old, modified, new }
+    }
+
+    /// The bytes that a record keeps of a file that is overwritten where it is; `step` is its number.
+    pub(super) fn bytes(&self, step: usize) -> Frame {
+        let old = match self.draft.expect {
+            Expect::Version { bytes, .. } => bytes.to_vec(),
+            _ => Vec::new(),
+        };
+        Frame::Bytes { step: u32::try_from(step).unwrap_or(u32::MAX), old, new: self.draft.goal.pieces().concat() }
+    }
+
     /// True when there is an old file whose bytes can be overwritten by new ones.
     pub(super) fn overwrites(&self) -> bool {
         matches!((self.draft.expect, self.draft.goal), (Expect::Version { .. }, Goal::File { .. }))
@@ -56,22 +95,39 @@ impl Entry<'_> {
 
 impl Drop for Plan<'_> {
     fn drop(&mut self) {
+        self.book.abort();
         for entry in &mut self.entries {
-            if let Some(temp) = &mut entry.temp {
-                // Nobody is left to be told.
-                let _ = temp.discard(self.folders[entry.folder].fd.as_fd());
+            if let Some(temp) = &mut entry.temp
+                && temp.discard(self.folders[entry.folder].fd.as_fd()).is_err()
+            {
+                // The record, if there is one, knows what is left; the next start will try again.
+                self.book.leave();
             }
         }
         self.made.iter().rev().for_each(Made::remove);
+        let _ = self.book.close();
     }
 }
 
 /// See [`Store::stage`](crate::Store::stage).
 pub(super) fn stage<'a>(local: &'a Local, drafts: &'a [Draft<'a>], durability: Durability) -> Result<Plan<'a>> {
-    let mut plan = Plan { local, durability, folders: Vec::new(), made: Vec::new(), entries: Vec::new() };
+    let journal = local.journal.as_ref().filter(|_| durability != Durability::None);
+    let mut plan = Plan {
+        local,
+        durability,
+        book: Book::new(journal, durability.syncs()),
+        batch: None,
+        folders: Vec::new(),
+        made: Vec::new(),
+        made_synced: false,
+        entries: Vec::new(),
+    };
+    if drafts.len() > 1 && !plan.book.is_kept() {
+        plan.batch = temp::random().ok().map(|random| random as u32);
+    }
     let many = drafts.len() > MANY;
     for draft in drafts {
-        let entry = plan.add(draft)?;
+        let entry = plan.add(draft, drafts.len() > 1)?;
         if many {
             plan.sync(entry)?;
             if let Some(temp) = &mut plan.entries[entry].temp {
@@ -96,22 +152,35 @@ impl<'a> Plan<'a> {
     }
 
     /// The index of the parent folder of `draft`, opened if it is not yet.
-    fn folder(&mut self, draft: &'a Draft<'a>) -> Result<usize> {
+    fn folder(&mut self, draft: &'a Draft<'a>, batch: bool) -> Result<usize> {
         let key = folder::key(draft.place);
         if let Some(index) = self.folders.iter().rposition(|folder| Some(folder.key) == key) {
             return Ok(index);
         }
-        let create = matches!(draft.expect, Expect::Missing);
-        let folder = Folder::open(self.local, draft.place, create, &mut self.made)?;
+        if batch && let Some(parent) = draft.place.absolute().parent() {
+            self.book.note(&Frame::Folder(parent.to_owned()))?;
+        }
+        let folder = match Folder::open(self.local, draft.place) {
+            Err(error) if error.code() == Code::FileMissing && matches!(draft.expect, Expect::Missing) => {
+                folder::make(self.local, draft.place, &mut self.made, &mut self.book)?
+            }
+            Err(error) if error.code() == Code::FileMissing => {
+                return Err(fault::raced(draft.place.absolute(), "has lost its folder"));
+            }
+            other => other?,
+        };
+        self.batch = self.batch.or(self.book.batch());
+        sweep::sweep(self.local, &folder);
         self.folders.push(folder);
         Ok(self.folders.len() - 1)
     }
 
-    /// Writes one draft aside and returns the index of its entry.
-    fn add(&mut self, draft: &'a Draft<'a>) -> Result<usize> {
+    /// Writes one draft aside and returns the index of its entry; `batch`: it is one of several.
+    fn add(&mut self, draft: &'a Draft<'a>, batch: bool) -> Result<usize> {
         let path = draft.place.absolute();
         let name = draft.place.relative().file_name().ok_or_else(|| fault::not_regular(path, "a directory"))?;
-        let folder = self.folder(draft)?;
+        let folder = self.folder(draft, batch)?;
+        let batch = self.batch;
         let index = self.entries.len();
         self.entries.push(Entry {
             draft,
@@ -126,17 +195,18 @@ impl<'a> Plan<'a> {
         let folder = &self.folders[folder];
         let entry = &mut self.entries[index];
         let there = standing(folder, entry)?;
+        entry.before = there.as_ref().map(|there| there.stamp);
         match (draft.goal, there) {
             (Goal::Gone, None) => return Err(fault::nothing(path)),
             (Goal::Gone | Goal::Link { .. }, _) if folder.fixed => {
                 return Err(fault::os("change the folder of", path, Errno::PERM));
             }
             (Goal::Gone, Some(Standing { stamp, .. })) => {
-                let temp = Temp::reserve(name, stamp).map_err(|errno| fault::os("remove", path, errno))?;
+                let temp = Temp::reserve(name, stamp, batch).map_err(|errno| fault::os("remove", path, errno))?;
                 entry.temp = Some(temp);
             }
             (Goal::Link { target }, _) => {
-                let temp = Temp::link(folder.fd.as_fd(), name, target)
+                let temp = Temp::link(folder.fd.as_fd(), name, target, batch)
                     .map_err(|errno| failed_write(folder, entry, "create a link beside", errno))?;
                 entry.temp = Some(temp);
             }
@@ -145,26 +215,36 @@ impl<'a> Plan<'a> {
                     .local
                     .open_regular(like, LOOK)?
                     .ok_or_else(|| fault::os("open", like.absolute(), Errno::NOENT))?;
-                beside(folder, entry, &source, &stamp)?;
+                beside(folder, entry, &source, &stamp, batch)?;
             }
             (Goal::File { .. }, Some(Standing { file: Some(source), stamp })) => {
-                add_existing(folder, entry, &source, &stamp)?;
+                add_existing(folder, entry, &source, &stamp, batch)?;
             }
-            (Goal::File { .. }, _) => add_new(folder, entry)?,
+            (Goal::File { .. }, _) => add_new(folder, entry, batch)?,
         }
         Ok(index)
     }
 
     fn sync(&self, entry: usize) -> Result<()> {
         let entry = &self.entries[entry];
-        if !self.durability.syncs() {
-            return Ok(());
-        }
-        let Some(fd) = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref()) else {
+        let Some(Temp { fd: Some(fd), name, stamp, .. }) = &entry.temp else {
             return Ok(());
         };
-        // Never repeated: the kernel reports a lost page once and then calls it clean.
-        rustix::fs::fdatasync(fd).map_err(|errno| failed_write(&self.folders[entry.folder], entry, "sync", errno))
+        let folder = &self.folders[entry.folder];
+        if self.durability.syncs() {
+            // Never repeated: the kernel reports a lost page once and then calls it clean.
+            sys::fdatasync(fd).map_err(|errno| failed_write(folder, entry, "sync", errno))?;
+        }
+        if !self.local.is_plain(entry.draft.place.root(), stamp) {
+            // Some network and virtual file systems have cut or zeroed what they said was written.
+            let kept = sys::openat(&folder.fd, name, LOOK, Mode::empty())
+                .and_then(|file| look::same_pieces(&file, entry.draft.goal.pieces()))
+                .map_err(|errno| failed_write(folder, entry, "read back a temporary file beside", errno))?;
+            if !kept {
+                return Err(fault::not_kept(entry.path()));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -176,7 +256,7 @@ pub(super) fn failed_write(folder: &Folder<'_>, entry: &Entry<'_>, doing: &str, 
     }
     let error = fault::os(doing, entry.path(), errno);
     let needed = temp::length(entry.draft.goal.pieces());
-    match rustix::fs::fstatvfs(&folder.fd) {
+    match sys::fstatvfs(&folder.fd) {
         Ok(disk) if error.code() == Code::IoNoSpace => {
             let free = disk.f_bavail.saturating_mul(disk.f_frsize);
             error
@@ -188,14 +268,14 @@ pub(super) fn failed_write(folder: &Folder<'_>, entry: &Entry<'_>, doing: &str, 
     }
 }
 
-fn add_new(folder: &Folder<'_>, entry: &mut Entry<'_>) -> Result<()> {
+fn add_new(folder: &Folder<'_>, entry: &mut Entry<'_>, batch: Option<u32>) -> Result<()> {
     if folder.fixed {
         // A temporary file could not be removed again.
         return Err(fault::os("create", entry.path(), Errno::PERM));
     }
     // The kernel takes the umask and the folder's default ACL into account, as for any new file.
     let mode = Mode::from_raw_mode(entry.draft.goal.mode(0o666));
-    let temp = Temp::create(folder.fd.as_fd(), entry.name, mode)
+    let temp = Temp::create(folder.fd.as_fd(), entry.name, mode, batch)
         .map_err(|errno| failed_write(folder, entry, "create", errno))?;
     entry.temp = Some(temp);
     fill(folder, entry)
@@ -231,7 +311,7 @@ fn standing(folder: &Folder<'_>, entry: &Entry<'_>) -> Result<Option<Standing>> 
         }
         Expect::Version { bytes, stamp } => (bytes, stamp),
     };
-    let file = match rustix::fs::openat(&folder.fd, entry.name, LOOK, Mode::empty()) {
+    let file = match sys::openat(&folder.fd, entry.name, LOOK, Mode::empty()) {
         Ok(fd) => fd,
         Err(Errno::NOENT) => return Err(fault::raced(path, "was removed")),
         Err(Errno::LOOP) => return Err(fault::raced(path, "was replaced by a symbolic link")),
@@ -248,7 +328,13 @@ fn standing(folder: &Folder<'_>, entry: &Entry<'_>) -> Result<Option<Standing>> 
     Ok(Some(Standing { file: Some(file), stamp }))
 }
 
-fn add_existing(folder: &Folder<'_>, entry: &mut Entry<'_>, source: &OwnedFd, stamp: &Stamp) -> Result<()> {
+fn add_existing(
+    folder: &Folder<'_>,
+    entry: &mut Entry<'_>,
+    source: &OwnedFd,
+    stamp: &Stamp,
+    batch: Option<u32>,
+) -> Result<()> {
     if stamp.links > 1 {
         entry.notes.push(format!("written in place: the file has {} hard links", stamp.links));
         return Ok(());
@@ -257,7 +343,7 @@ fn add_existing(folder: &Folder<'_>, entry: &mut Entry<'_>, source: &OwnedFd, st
         entry.notes.push("written in place: the folder is append-only or immutable".to_owned());
         return Ok(());
     }
-    beside(folder, entry, source, stamp)
+    beside(folder, entry, source, stamp, batch)
 }
 
 /// Refuses a file that the caller may not write, although a rename would get round it.
@@ -272,11 +358,9 @@ fn permitted(folder: &Folder<'_>, entry: &Entry<'_>, stamp: &Stamp) -> Result<()
         return Ok(());
     }
     let flags = AtFlags::EACCESS | AtFlags::SYMLINK_NOFOLLOW;
-    let allowed = match rustix::fs::accessat(&folder.fd, entry.name, Access::WRITE_OK, flags) {
+    let allowed = match sys::accessat(&folder.fd, entry.name, Access::WRITE_OK, flags) {
         // Kernels before 5.8 know no flags.
-        Err(Errno::NOSYS | Errno::INVAL) => {
-            rustix::fs::accessat(&folder.fd, entry.name, Access::WRITE_OK, AtFlags::EACCESS)
-        }
+        Err(Errno::NOSYS | Errno::INVAL) => sys::accessat(&folder.fd, entry.name, Access::WRITE_OK, AtFlags::EACCESS),
         other => other,
     };
     match allowed {
@@ -287,10 +371,16 @@ fn permitted(folder: &Folder<'_>, entry: &Entry<'_>, stamp: &Stamp) -> Result<()
 }
 
 /// Writes the temporary file with the metadata of `model`, or decides that the old file must be overwritten.
-fn beside(folder: &Folder<'_>, entry: &mut Entry<'_>, model: &OwnedFd, stamp: &Stamp) -> Result<()> {
+fn beside(
+    folder: &Folder<'_>,
+    entry: &mut Entry<'_>,
+    model: &OwnedFd,
+    stamp: &Stamp,
+    batch: Option<u32>,
+) -> Result<()> {
     let overwrites = entry.overwrites();
     // Readable by nobody else until it has its mode: the content may be a secret.
-    let temp = match Temp::create(folder.fd.as_fd(), entry.name, Mode::from_raw_mode(0o600)) {
+    let temp = match Temp::create(folder.fd.as_fd(), entry.name, Mode::from_raw_mode(0o600), batch) {
         Ok(temp) => temp,
         Err(Errno::ACCESS | Errno::PERM) if overwrites => {
             entry.notes.push("written in place: no file can be created in the folder".to_owned());
@@ -307,7 +397,7 @@ fn beside(folder: &Folder<'_>, entry: &mut Entry<'_>, model: &OwnedFd, stamp: &S
     if (own.uid, own.gid) != (stamp.uid, stamp.gid) {
         let uid = (own.uid != stamp.uid).then(|| Uid::from_raw(stamp.uid));
         let gid = (own.gid != stamp.gid).then(|| Gid::from_raw(stamp.gid));
-        let given = rustix::fs::fchown(fd, uid, gid);
+        let given = sys::fchown(fd, uid, gid);
         let owner = format!("a new file cannot be given to owner {}:{}", stamp.uid, stamp.gid);
         if given.is_err() && overwrites {
             let _ = temp.discard(folder.fd.as_fd());
@@ -327,8 +417,12 @@ fn beside(folder: &Folder<'_>, entry: &mut Entry<'_>, model: &OwnedFd, stamp: &S
     };
     // Attributes before the mode: an ACL moves the group bits, a change of owner clears the set-id bits.
     attributes::copy(model, fd, &mut entry.notes)
-        .and_then(|()| rustix::fs::fchmod(fd, Mode::from_raw_mode(mode)))
-        .map_err(|errno| failed_write(folder, entry, "give its permissions to a copy of", errno))
+        .and_then(|()| sys::fchmod(fd, Mode::from_raw_mode(mode)))
+        .map_err(|errno| failed_write(folder, entry, "give its permissions to a copy of", errno))?;
+    if let Some(temp) = &mut entry.temp {
+        temp.stamp.mode = temp.stamp.mode & !0o7777 | mode;
+    }
+    Ok(())
 }
 
 /// Flags to overwrite a file where it is.

@@ -5,10 +5,11 @@ use std::io::IoSlice;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags};
+use rustix::fs::{AtFlags, FallocateFlags, FlockOperation, Mode, OFlags};
 use rustix::io::{Errno, Result};
 
 use super::look::stamp_of;
+use super::sys;
 use crate::Stamp;
 
 /// A longer file is given its space before the first byte is written, to learn early that the disk is full.
@@ -30,33 +31,35 @@ pub(super) struct Temp {
 
 impl Temp {
     /// Creates an empty file beside `target`.
-    pub(super) fn create(folder: BorrowedFd<'_>, target: &OsStr, mode: Mode) -> Result<Temp> {
+    pub(super) fn create(folder: BorrowedFd<'_>, target: &OsStr, mode: Mode, batch: Option<u32>) -> Result<Temp> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let (name, fd) = with_name(target, |name| rustix::fs::openat(folder, name, flags, mode))?;
-        match rustix::fs::fstat(&fd) {
+        let (name, fd) = with_name(target, batch, |name| sys::openat(folder, name, flags, mode))?;
+        // As long as we live, nobody who cleans up takes it for left over; where there are no locks, age must tell.
+        let _ = sys::flock(&fd, FlockOperation::NonBlockingLockExclusive);
+        match sys::fstat(&fd) {
             Ok(stat) => Ok(Temp { name, fd: Some(fd), stamp: stamp_of(&stat), live: true }),
             Err(errno) => {
-                rustix::fs::unlinkat(folder, &name, AtFlags::empty())?;
+                sys::unlinkat(folder, &name, AtFlags::empty())?;
                 Err(errno)
             }
         }
     }
 
     /// Creates a symbolic link beside `target` that says `to`.
-    pub(super) fn link(folder: BorrowedFd<'_>, target: &OsStr, to: &OsStr) -> Result<Temp> {
-        let (name, ()) = with_name(target, |name| rustix::fs::symlinkat(to, folder, name))?;
-        match rustix::fs::statat(folder, &name, AtFlags::SYMLINK_NOFOLLOW) {
+    pub(super) fn link(folder: BorrowedFd<'_>, target: &OsStr, to: &OsStr, batch: Option<u32>) -> Result<Temp> {
+        let (name, ()) = with_name(target, batch, |name| sys::symlinkat(to, folder, name))?;
+        match sys::statat(folder, &name) {
             Ok(stat) => Ok(Temp { name, fd: None, stamp: stamp_of(&stat), live: true }),
             Err(errno) => {
-                rustix::fs::unlinkat(folder, &name, AtFlags::empty())?;
+                sys::unlinkat(folder, &name, AtFlags::empty())?;
                 Err(errno)
             }
         }
     }
 
     /// A name beside `target` for what is to be taken away; nothing is there yet.
-    pub(super) fn reserve(target: &OsStr, stamp: Stamp) -> Result<Temp> {
-        Ok(Temp { name: name(target, random()?), fd: None, stamp, live: false })
+    pub(super) fn reserve(target: &OsStr, stamp: Stamp, batch: Option<u32>) -> Result<Temp> {
+        Ok(Temp { name: name(target, batch, random()?), fd: None, stamp, live: false })
     }
 
     /// Removes the name if it is there.
@@ -65,7 +68,7 @@ impl Temp {
             return Ok(());
         }
         self.live = false;
-        match rustix::fs::unlinkat(folder, &self.name, AtFlags::empty()) {
+        match sys::unlinkat(folder, &self.name, AtFlags::empty()) {
             Err(Errno::NOENT) => Ok(()),
             other => other,
         }
@@ -73,10 +76,14 @@ impl Temp {
 }
 
 /// Makes something new under a name that nothing has yet.
-fn with_name<T>(target: &OsStr, mut make: impl FnMut(&OsStr) -> Result<T>) -> Result<(OsString, T)> {
+fn with_name<T>(
+    target: &OsStr,
+    batch: Option<u32>,
+    mut make: impl FnMut(&OsStr) -> Result<T>,
+) -> Result<(OsString, T)> {
     let mut attempts = 8;
     loop {
-        let name = name(target, random()?);
+        let name = name(target, batch, random()?);
         match make(&name) {
             Ok(made) => return Ok((name, made)),
             Err(Errno::EXIST | Errno::INTR) if attempts > 0 => attempts -= 1,
@@ -85,13 +92,21 @@ fn with_name<T>(target: &OsStr, mut make: impl FnMut(&OsStr) -> Result<T>) -> Re
     }
 }
 
-fn random() -> Result<u64> {
+pub(super) fn random() -> Result<u64> {
     getrandom::u64().map_err(|_| Errno::IO)
 }
 
-/// `.{target}.{random}.tmp~`, shorter than 255 bytes and no invalid UTF-8 if `target` is none.
-fn name(target: &OsStr, random: u64) -> OsString {
-    let tail = format!(".{random:016x}.tmp~");
+/// End of a temporary name of a transaction of one file, and of a batch.
+const SINGLE: &str = ".tmp~";
+const BATCH: &str = ".txn~";
+
+/// `.{target}.{random}.tmp~`, or `.{target}.{batch}{random}.txn~`: shorter than 255 bytes and no invalid UTF-8 if `target`
+/// is none.
+fn name(target: &OsStr, batch: Option<u32>, random: u64) -> OsString {
+    let tail = match batch {
+        None => format!(".{random:016x}{SINGLE}"),
+        Some(batch) => format!(".{batch:08x}{:08x}{BATCH}", random & u64::from(u32::MAX)),
+    };
     let mut keep = target.as_bytes();
     let room = 253 - tail.len();
     if keep.len() > room {
@@ -99,6 +114,30 @@ fn name(target: &OsStr, random: u64) -> OsString {
         keep = &keep[..(0..=room).rev().find(whole).unwrap_or(0)];
     }
     OsString::from_vec([b".", keep, tail.as_bytes()].concat())
+}
+
+/// What a name says of its maker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Maker {
+    Single,
+    /// The transaction with this number.
+    Batch(u32),
+}
+
+/// Who made a name; `None`: not we.
+pub(super) fn maker(name: &[u8]) -> Option<Maker> {
+    let single = name.strip_suffix(SINGLE.as_bytes());
+    let rest = single.or_else(|| name.strip_suffix(BATCH.as_bytes()))?.strip_prefix(b".")?;
+    let (target, digits) = rest.split_at_checked(rest.len().checked_sub(16)?)?;
+    let number = hexadecimal::<16>(digits).filter(|_| target.ends_with(b"."))?;
+    Some(if single.is_some() { Maker::Single } else { Maker::Batch(u32::try_from(number >> 32).ok()?) })
+}
+
+/// Exactly `N` small hexadecimal digits.
+pub(super) fn hexadecimal<const N: usize>(digits: &[u8]) -> Option<u64> {
+    let small = |digit: &u8| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
+    let text = std::str::from_utf8(digits).ok().filter(|text| text.len() == N && digits.iter().all(small))?;
+    u64::from_str_radix(text, 16).ok()
 }
 
 /// Bytes of all pieces.
@@ -112,7 +151,7 @@ pub(super) fn reserve(file: impl AsFd, flags: FallocateFlags, from: u64, length:
         return Ok(());
     }
     loop {
-        match rustix::fs::fallocate(&file, flags, from, length) {
+        match sys::fallocate(&file, flags, from, length) {
             Err(errno @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => return Err(errno),
             Err(Errno::INTR) => {}
             _ => return Ok(()),
@@ -122,12 +161,16 @@ pub(super) fn reserve(file: impl AsFd, flags: FallocateFlags, from: u64, length:
 
 /// Writes all pieces, one after the other, from the file's start.
 pub(super) fn write(file: impl AsFd, pieces: &[&[u8]]) -> Result<()> {
+    write_at(file, pieces, 0)
+}
+
+/// The same from `at`.
+pub(super) fn write_at(file: impl AsFd, pieces: &[&[u8]], mut at: u64) -> Result<()> {
     let mut slices: Vec<IoSlice<'_>> =
         pieces.iter().filter(|piece| !piece.is_empty()).map(|piece| IoSlice::new(piece)).collect();
     let mut rest = &mut slices[..];
-    let mut at = 0;
     while !rest.is_empty() {
-        match rustix::io::pwritev(&file, &rest[..rest.len().min(BUFFERS)], at) {
+        match sys::pwritev(&file, &rest[..rest.len().min(BUFFERS)], at) {
             Ok(0) => return Err(Errno::IO),
             Ok(written) => {
                 at += written as u64;
@@ -142,18 +185,29 @@ pub(super) fn write(file: impl AsFd, pieces: &[&[u8]]) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{name, write};
+    use super::{Maker, maker, name, write};
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
 
     #[test]
     fn names_stay_short_and_valid() {
-        assert_eq!(name(OsStr::new("a"), 0x1f), ".a.000000000000001f.tmp~");
+        let (single, batch) = (name(OsStr::new("a"), None, 0x1f), name(OsStr::new("a"), Some(0xab), u64::MAX));
+        assert_eq!(
+            (single.to_str(), batch.to_str()),
+            (Some(".a.000000000000001f.tmp~"), Some(".a.000000abffffffff.txn~"))
+        );
+        assert_eq!(maker(single.as_bytes()), Some(Maker::Single));
+        assert_eq!(maker(batch.as_bytes()), Some(Maker::Batch(0xab)));
+        for other in
+            [".a.tmp~", "a.000000000000001f.tmp~", ".a.000000000000001F.tmp~", ".a0000000000000001f.txn~", ".txn~", ""]
+        {
+            assert_eq!(maker(other.as_bytes()), None, "{other}");
+        }
         for letter in ["a", "é", "€", "😀"] {
-            let long = name(OsStr::new(&letter.repeat(255 / letter.len())), u64::MAX);
+            let long = name(OsStr::new(&letter.repeat(255 / letter.len())), None, u64::MAX);
             assert!(long.len() < 255 && long.len() > 249 && long.to_str().is_some(), "{long:?}");
         }
-        assert!(name(OsStr::from_bytes(&[0xff; 255]), 0).len() < 255);
+        assert!(name(OsStr::from_bytes(&[0xff; 255]), None, 0).len() < 255);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::Local;
+use super::sys;
 use crate::{Place, fault};
 
 /// Links followed before it is called a loop; the kernel's own number.
@@ -106,8 +107,8 @@ impl Walk<'_> {
             return Ok(());
         }
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let found = rustix::fs::openat(self.here(), &part, flags, Mode::empty())
-            .and_then(|fd| rustix::fs::fstat(&fd).map(|stat| (fd, FileType::from_raw_mode(stat.st_mode))));
+        let found = sys::openat(self.here(), &part, flags, Mode::empty())
+            .and_then(|fd| sys::fstat(&fd).map(|stat| (fd, FileType::from_raw_mode(stat.st_mode))));
         match found {
             Ok((_, FileType::Symlink)) if !self.follow_last && self.pending.is_empty() => {
                 self.names.push(part);
@@ -181,10 +182,10 @@ impl Walk<'_> {
     fn follow(&mut self, link: &OwnedFd, name: &OsStr) -> Result<()> {
         let at = self.absolute(name);
         let refuse = |errno| fault::os("read the link", &at, errno);
-        let target = rustix::fs::readlinkat(link, "", Vec::new()).map_err(refuse)?;
+        let target = sys::readlinkat(link, "").map_err(refuse)?;
         let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
         // Links of procfs lead where their text does not say.
-        let magic = rustix::fs::fstatfs(link).map_err(refuse)?.f_type == rustix::fs::PROC_SUPER_MAGIC;
+        let magic = sys::fstatfs(link).map_err(refuse)?.f_type == rustix::fs::PROC_SUPER_MAGIC;
         self.hops += 1;
         if magic || self.hops > HOPS {
             let why =
@@ -214,7 +215,7 @@ pub(super) fn open_beneath(root: BorrowedFd<'_>, relative: &Path, flags: OFlags)
         };
         let flags = if parts.peek().is_some() { step } else { flags | OFlags::NOFOLLOW | OFlags::CLOEXEC };
         let here = folder.as_ref().map_or(root, AsFd::as_fd);
-        folder = Some(rustix::fs::openat(here, name, flags, Mode::empty())?);
+        folder = Some(sys::openat(here, name, flags, Mode::empty())?);
     }
     folder.ok_or(Errno::NOENT)
 }
@@ -243,7 +244,7 @@ mod tests {
             Draft { place: &place, expect, goal: Goal::content(&[b"new"]) },
             Draft { place: &new, expect: Expect::Missing, goal: Goal::content(&[b"new"]) },
         ];
-        local.stage(&drafts, Durability::Full).unwrap().commit().unwrap();
+        local.stage(&drafts, Durability::Power).unwrap().commit().unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
         assert_eq!(local.siblings(&place).unwrap(), ["f"]);
         assert!(!local.probe(0).unwrap().openat2);

@@ -6,7 +6,7 @@ use emendate_fs::{Draft, Durability, Expect, Goal, Local, Place, Store, Version,
 use std::path::{Path, PathBuf};
 
 pub const LIMIT: u64 = 1 << 20;
-pub const LEVELS: [Durability; 3] = [Durability::None, Durability::Normal, Durability::Full];
+pub const LEVELS: [Durability; 3] = Durability::ALL;
 
 /// A folder `root` in a fresh one, and a store on it.
 pub struct Rig {
@@ -53,7 +53,7 @@ impl Rig {
     }
 
     pub fn edit(&self, name: &str, new: &str) -> Result<Written> {
-        replace(&self.store, &self.path(name), new.as_bytes(), Durability::Normal)
+        replace(&self.store, &self.path(name), new.as_bytes(), Durability::Power)
     }
 
     /// Fails if a temporary file is left anywhere.
@@ -62,7 +62,9 @@ impl Rig {
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(&folder).unwrap() {
                 let entry = entry.unwrap();
-                assert!(!entry.file_name().to_string_lossy().ends_with(".tmp~"), "litter: {}", entry.path().display());
+                let name = entry.file_name();
+                let name = name.to_string_lossy();
+                assert!(!name.ends_with(".tmp~") && !name.ends_with(".txn~"), "litter: {}", entry.path().display());
                 if entry.file_type().unwrap().is_dir() {
                     folders.push(entry.path());
                 }

@@ -1,0 +1,230 @@
+//! The journal: one record per transaction that a crash could leave half done, in a folder of its own outside the roots.
+//!
+//! A record is locked by its owner as long as it lives. Before anything is staged it says where temporary files may be;
+//! before anything becomes visible it says what is to become of every file; it goes when all is done or undone.
+
+use std::ffi::{OsStr, OsString};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use emendate_core::Result;
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::record::{Frame, HEADER};
+use super::{sys, temp};
+use crate::fault;
+
+/// Ends the name of a record; before it stand the eight digits that its temporary files carry as well.
+const SUFFIX: &str = ".record";
+
+/// An open journal folder.
+#[derive(Debug)]
+pub(super) struct Journal {
+    path: PathBuf,
+    pub(super) folder: OwnedFd,
+}
+
+impl Journal {
+    /// Makes the folder if it is missing, for nobody else to look into.
+    pub(super) fn open(path: &Path) -> Result<Journal> {
+        let failed = |errno| fault::os("open the journal", path, errno);
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(path)
+            .map_err(|error| failed(Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = rustix::fs::open(path, flags, Mode::empty()).map_err(failed)?;
+        Ok(Journal { path: path.to_owned(), folder })
+    }
+
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Names of all records.
+    pub(super) fn records(&self) -> rustix::io::Result<Vec<OsString>> {
+        let folder =
+            sys::openat(&self.folder, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        let mut names = Vec::new();
+        for entry in sys::list(folder)? {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if batch_of(name).is_some() {
+                names.push(name.to_owned());
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// True when a record speaks of the temporary files of this batch; true as well when it cannot be told.
+    pub(super) fn speaks_of(&self, batch: u32) -> bool {
+        !matches!(sys::statat(&self.folder, name(batch)), Err(Errno::NOENT))
+    }
+
+    /// Opens a record whose owner is gone and locks it; `None` when it lives, or the record is no more.
+    pub(super) fn take(&self, name: &OsStr) -> rustix::io::Result<Option<OwnedFd>> {
+        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = match sys::openat(&self.folder, name, flags, Mode::empty()) {
+            Err(Errno::NOENT) => return Ok(None),
+            other => other?,
+        };
+        match sys::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => return Ok(None),
+            other => other?,
+        }
+        // Its owner, or another process that recovers, may have removed it before we had the lock.
+        Ok((sys::fstat(&file)?.st_nlink > 0).then_some(file))
+    }
+
+    /// Removes a record for good.
+    pub(super) fn remove(&self, name: &OsStr) -> rustix::io::Result<()> {
+        sys::unlinkat(&self.folder, name, AtFlags::empty())?;
+        sys::fsync(&self.folder)
+    }
+}
+
+fn name(batch: u32) -> String {
+    format!("{batch:08x}{SUFFIX}")
+}
+
+/// The number in a record's name.
+pub(super) fn batch_of(record: &OsStr) -> Option<u32> {
+    let digits = record.to_str()?.strip_suffix(SUFFIX)?;
+    temp::hexadecimal::<8>(digits.as_bytes()).and_then(|number| u32::try_from(number).ok())
+}
+
+/// The record of one transaction, if it has a journal: made when first needed.
+pub(super) struct Book<'a> {
+    journal: Option<&'a Journal>,
+    record: Option<Record>,
+    /// Records are synced before they count.
+    sync: bool,
+    aborted: bool,
+}
+
+struct Record {
+    file: OwnedFd,
+    batch: u32,
+    length: u64,
+    /// It must not come back after a power cut: applied to what was changed since, it would do harm.
+    seal: bool,
+    /// It says what is to become of files.
+    committed: bool,
+}
+
+impl<'a> Book<'a> {
+    pub(super) fn new(journal: Option<&'a Journal>, sync: bool) -> Book<'a> {
+        Book { journal, record: None, sync, aborted: false }
+    }
+
+    /// The number that temporary files of this transaction carry; `None` as long as there is no record.
+    pub(super) fn batch(&self) -> Option<u32> {
+        self.record.as_ref().map(|record| record.batch)
+    }
+
+    /// True when there is a journal to write into.
+    pub(super) fn is_kept(&self) -> bool {
+        self.journal.is_some()
+    }
+
+    /// True when the record says what is to become of files.
+    pub(super) fn is_committed(&self) -> bool {
+        self.record.as_ref().is_some_and(|record| record.committed)
+    }
+
+    /// Adds a frame, which a crash of this process will not lose. Does nothing without a journal.
+    pub(super) fn note(&mut self, frame: &Frame) -> Result<()> {
+        let Some(journal) = self.journal else {
+            return Ok(());
+        };
+        let failed = |errno| fault::os("write a record into the journal", &journal.path, errno);
+        let record = match &mut self.record {
+            Some(record) => record,
+            none => none.insert(Record::create(journal).map_err(failed)?),
+        };
+        record.append(&frame.encode()).map_err(failed)?;
+        match frame {
+            Frame::Commit(steps) => {
+                record.committed = true;
+                record.seal |= steps.iter().any(|step| step.new == super::record::State::Missing);
+            }
+            Frame::Bytes { .. } => record.seal = true,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Makes what was noted survive a power cut, where that is asked for.
+    pub(super) fn sync(&self) -> Result<()> {
+        let (Some(journal), Some(record), true) = (self.journal, &self.record, self.sync) else {
+            return Ok(());
+        };
+        sys::fdatasync(&record.file)
+            .and_then(|()| sys::fsync(&journal.folder))
+            .map_err(|errno| fault::os("sync a record of the journal", &journal.path, errno))
+    }
+
+    /// From here on a crash is to undo what the record says. If that cannot be written, going on is as whole.
+    pub(super) fn abort(&mut self) {
+        if self.is_committed() && !self.aborted {
+            self.aborted = true;
+            let _ = self.note(&Frame::Abort).and_then(|()| self.sync());
+        }
+    }
+
+    /// All is done, or undone.
+    pub(super) fn close(&mut self) -> rustix::io::Result<()> {
+        let (Some(journal), Some(record)) = (self.journal, self.record.take()) else {
+            return Ok(());
+        };
+        sys::unlinkat(&journal.folder, name(record.batch), AtFlags::empty())?;
+        if record.seal && record.committed && self.sync { sys::fsync(&journal.folder) } else { Ok(()) }
+    }
+
+    /// Leaves the record to the next start, because something stayed half done.
+    pub(super) fn leave(&mut self) {
+        self.record = None;
+    }
+}
+
+impl Record {
+    fn create(journal: &Journal) -> rustix::io::Result<Record> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        loop {
+            let batch = temp::random()? as u32;
+            let file = match sys::openat(&journal.folder, name(batch), flags, Mode::from_raw_mode(0o600)) {
+                Err(Errno::EXIST) => continue,
+                other => other?,
+            };
+            let locked = sys::flock(&file, FlockOperation::NonBlockingLockExclusive);
+            match locked.and_then(|()| sys::fstat(&file)) {
+                // A process that recovers was quicker than our lock, and saw an empty record.
+                Err(Errno::WOULDBLOCK) => continue,
+                Ok(stat) if stat.st_nlink == 0 => continue,
+                Ok(_) => {}
+                Err(errno) => {
+                    let _ = sys::unlinkat(&journal.folder, name(batch), AtFlags::empty());
+                    return Err(errno);
+                }
+            }
+            let mut record = Record { file, batch, length: 0, seal: false, committed: false };
+            if let Err(errno) = record.append(HEADER) {
+                let _ = sys::unlinkat(&journal.folder, name(batch), AtFlags::empty());
+                return Err(errno);
+            }
+            return Ok(record);
+        }
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> rustix::io::Result<()> {
+        temp::write_at(self.file.as_fd(), &[bytes], self.length)?;
+        self.length += bytes.len() as u64;
+        Ok(())
+    }
+}

@@ -1,0 +1,239 @@
+//! Every system call of this backend, by its own name: the one place where a test can let a call fail, end the process as
+//! it were, or write down what was called. Outside of tests each is the plain call.
+
+use std::ffi::{CString, OsStr};
+use std::io::IoSlice;
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::buffer::Buffer;
+use rustix::fs::{
+    Access, AtFlags, FallocateFlags, FlockOperation, Gid, Mode, OFlags, RenameFlags, ResolveFlags, Stat, StatFs,
+    StatVfs, Statx, StatxFlags, Uid, XattrFlags,
+};
+use rustix::io::Result;
+
+#[cfg(test)]
+use super::trial::{self, Event};
+
+/// In tests: counts the call, and fails it if its turn has come.
+macro_rules! gate {
+    () => {
+        #[cfg(test)]
+        trial::gate()?;
+    };
+}
+
+/// In tests: writes down what was done.
+macro_rules! log {
+    ($event:expr) => {
+        #[cfg(test)]
+        trial::log(|| $event);
+    };
+}
+
+pub(super) fn openat(folder: impl AsFd, name: impl AsRef<OsStr>, flags: OFlags, mode: Mode) -> Result<OwnedFd> {
+    gate!();
+    let fd = rustix::fs::openat(&folder, name.as_ref(), flags, mode)?;
+    if flags.contains(OFlags::CREATE) {
+        log!(Event::Create(trial::path(&folder, name.as_ref()), trial::inode(&fd), trial::mode(&fd)));
+    }
+    Ok(fd)
+}
+
+pub(super) fn openat2(
+    folder: impl AsFd,
+    name: impl AsRef<OsStr>,
+    flags: OFlags,
+    resolve: ResolveFlags,
+) -> Result<OwnedFd> {
+    gate!();
+    rustix::fs::openat2(folder, name.as_ref(), flags, Mode::empty(), resolve)
+}
+
+pub(super) fn list(folder: OwnedFd) -> Result<rustix::fs::Dir> {
+    gate!();
+    rustix::fs::Dir::new(folder)
+}
+
+pub(super) fn mkdirat(folder: impl AsFd, name: impl AsRef<OsStr>, mode: Mode) -> Result<()> {
+    gate!();
+    rustix::fs::mkdirat(&folder, name.as_ref(), mode)?;
+    log!(Event::Folder(trial::path(&folder, name.as_ref())));
+    Ok(())
+}
+
+pub(super) fn symlinkat(target: impl AsRef<OsStr>, folder: impl AsFd, name: impl AsRef<OsStr>) -> Result<()> {
+    gate!();
+    rustix::fs::symlinkat(target.as_ref(), &folder, name.as_ref())?;
+    log!(Event::Symlink(trial::path(&folder, name.as_ref()), target.as_ref().to_owned()));
+    Ok(())
+}
+
+pub(super) fn linkat(
+    folder: impl AsFd,
+    from: impl AsRef<OsStr>,
+    to_folder: impl AsFd,
+    to: impl AsRef<OsStr>,
+) -> Result<()> {
+    gate!();
+    rustix::fs::linkat(folder, from.as_ref(), to_folder, to.as_ref(), AtFlags::empty())
+}
+
+pub(super) fn unlinkat(folder: impl AsFd, name: impl AsRef<OsStr>, flags: AtFlags) -> Result<()> {
+    gate!();
+    rustix::fs::unlinkat(&folder, name.as_ref(), flags)?;
+    log!(Event::Remove(trial::path(&folder, name.as_ref())));
+    Ok(())
+}
+
+/// Both names are in `folder`.
+pub(super) fn rename(
+    folder: impl AsFd,
+    from: impl AsRef<OsStr>,
+    to: impl AsRef<OsStr>,
+    flags: RenameFlags,
+) -> Result<()> {
+    gate!();
+    if flags.is_empty() {
+        rustix::fs::renameat(&folder, from.as_ref(), &folder, to.as_ref())?;
+    } else {
+        rustix::fs::renameat_with(&folder, from.as_ref(), &folder, to.as_ref(), flags)?;
+    }
+    log!(Event::Rename(
+        trial::path(&folder, from.as_ref()),
+        trial::path(&folder, to.as_ref()),
+        flags.contains(RenameFlags::EXCHANGE)
+    ));
+    Ok(())
+}
+
+pub(super) fn readlinkat(folder: impl AsFd, name: impl AsRef<OsStr>) -> Result<CString> {
+    gate!();
+    rustix::fs::readlinkat(folder, name.as_ref(), Vec::new())
+}
+
+pub(super) fn statat(folder: impl AsFd, name: impl AsRef<OsStr>) -> Result<Stat> {
+    gate!();
+    rustix::fs::statat(folder, name.as_ref(), AtFlags::SYMLINK_NOFOLLOW)
+}
+
+pub(super) fn fstat(file: impl AsFd) -> Result<Stat> {
+    gate!();
+    rustix::fs::fstat(file)
+}
+
+pub(super) fn statx(file: impl AsFd, mask: StatxFlags) -> Result<Statx> {
+    gate!();
+    rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, mask)
+}
+
+pub(super) fn fstatfs(file: impl AsFd) -> Result<StatFs> {
+    gate!();
+    rustix::fs::fstatfs(file)
+}
+
+pub(super) fn fstatvfs(file: impl AsFd) -> Result<StatVfs> {
+    gate!();
+    rustix::fs::fstatvfs(file)
+}
+
+pub(super) fn accessat(folder: impl AsFd, name: impl AsRef<OsStr>, access: Access, flags: AtFlags) -> Result<()> {
+    gate!();
+    rustix::fs::accessat(folder, name.as_ref(), access, flags)
+}
+
+pub(super) fn flock(file: impl AsFd, operation: FlockOperation) -> Result<()> {
+    gate!();
+    rustix::fs::flock(file, operation)
+}
+
+pub(super) fn read<B: Buffer<u8>>(file: impl AsFd, buffer: B) -> Result<B::Output> {
+    gate!();
+    rustix::io::read(file, buffer)
+}
+
+pub(super) fn pread<B: Buffer<u8>>(file: impl AsFd, buffer: B, at: u64) -> Result<B::Output> {
+    gate!();
+    rustix::io::pread(file, buffer, at)
+}
+
+pub(super) fn rewind(file: impl AsFd) -> Result<u64> {
+    gate!();
+    rustix::fs::seek(file, rustix::fs::SeekFrom::Start(0))
+}
+
+pub(super) fn pwritev(file: impl AsFd, slices: &[IoSlice<'_>], at: u64) -> Result<usize> {
+    #[cfg(test)]
+    let cut = trial::gate_write(slices)?;
+    #[cfg(test)]
+    let half = [IoSlice::new(cut.as_deref().unwrap_or_default())];
+    #[cfg(test)]
+    let slices = if cut.is_some() { &half } else { slices };
+    let written = rustix::io::pwritev(&file, slices, at)?;
+    log!(Event::Write(
+        trial::inode(&file),
+        at,
+        slices.iter().flat_map(|it| it.iter()).take(written).copied().collect()
+    ));
+    #[cfg(test)]
+    trial::after_write()?;
+    Ok(written)
+}
+
+pub(super) fn ftruncate(file: impl AsFd, length: u64) -> Result<()> {
+    gate!();
+    rustix::fs::ftruncate(&file, length)?;
+    log!(Event::Cut(trial::inode(&file), length));
+    Ok(())
+}
+
+pub(super) fn fallocate(file: impl AsFd, flags: FallocateFlags, from: u64, length: u64) -> Result<()> {
+    gate!();
+    rustix::fs::fallocate(file, flags, from, length)
+}
+
+pub(super) fn fchmod(file: impl AsFd, mode: Mode) -> Result<()> {
+    gate!();
+    rustix::fs::fchmod(&file, mode)?;
+    log!(Event::Mode(trial::inode(&file), mode.as_raw_mode()));
+    Ok(())
+}
+
+pub(super) fn fchown(file: impl AsFd, uid: Option<Uid>, gid: Option<Gid>) -> Result<()> {
+    gate!();
+    rustix::fs::fchown(file, uid, gid)
+}
+
+pub(super) fn fdatasync(file: impl AsFd) -> Result<()> {
+    gate!();
+    rustix::fs::fdatasync(&file)?;
+    log!(Event::Sync(trial::inode(&file)));
+    Ok(())
+}
+
+pub(super) fn fsync(file: impl AsFd) -> Result<()> {
+    gate!();
+    rustix::fs::fsync(&file)?;
+    log!(Event::SyncFolder(trial::place(&file)));
+    Ok(())
+}
+
+pub(super) fn flistxattr(file: impl AsFd, buffer: &mut [u8]) -> Result<usize> {
+    gate!();
+    rustix::fs::flistxattr(file, buffer)
+}
+
+pub(super) fn fgetxattr(file: impl AsFd, name: &[u8], buffer: &mut [u8]) -> Result<usize> {
+    gate!();
+    rustix::fs::fgetxattr(file, name, buffer)
+}
+
+pub(super) fn fsetxattr(file: impl AsFd, name: &[u8], value: &[u8]) -> Result<()> {
+    gate!();
+    rustix::fs::fsetxattr(file, name, value, XattrFlags::empty())
+}
+
+pub(super) fn fremovexattr(file: impl AsFd, name: &[u8]) -> Result<()> {
+    gate!();
+    rustix::fs::fremovexattr(file, name)
+}

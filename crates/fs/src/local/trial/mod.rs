@@ -1,0 +1,146 @@
+//! A hand in the system calls, for tests: fails the n-th call of this thread, or every one from there on; ends the process
+//! as it were (nothing after the n-th call happens, not even what cleans up); writes down what changed the disk.
+
+mod tests;
+
+use std::cell::RefCell;
+use std::ffi::{OsStr, OsString};
+use std::io::IoSlice;
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+
+use rustix::io::{Errno, Result};
+
+/// What is to go wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wrong {
+    /// Call `at` (from 0) fails so.
+    Once(Errno),
+    /// Call `at` and all later ones do.
+    Always(Errno),
+    /// Write number `at` (of the writes, from 0) takes only half of the bytes.
+    Short,
+    /// The process is gone before call `at`; a write is cut in its middle first.
+    Dead,
+}
+
+/// Something that changed the disk. Files are known by inode, names by path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    /// With its inode and mode.
+    Create(PathBuf, u64, u32),
+    Folder(PathBuf),
+    Symlink(PathBuf, OsString),
+    Remove(PathBuf),
+    /// True: the two names changed places.
+    Rename(PathBuf, PathBuf, bool),
+    Write(u64, u64, Vec<u8>),
+    Cut(u64, u64),
+    Mode(u64, u32),
+    /// The data of a file reached the disk.
+    Sync(u64),
+    /// The names in a folder did.
+    SyncFolder(PathBuf),
+}
+
+#[derive(Default)]
+struct Trial {
+    wrongs: Vec<(usize, Wrong)>,
+    calls: usize,
+    writes: usize,
+    tripped: bool,
+    dying: bool,
+    log: Option<Vec<(usize, Event)>>,
+}
+
+thread_local!(static TRIAL: RefCell<Trial> = RefCell::default());
+
+/// What became of [`run`].
+pub(super) struct Ran<T> {
+    pub(super) result: T,
+    /// System calls made, or tried.
+    pub(super) calls: usize,
+    /// Whether the time of the wrong came.
+    pub(super) tripped: bool,
+    /// What changed the disk, and by which call.
+    pub(super) log: Vec<(usize, Event)>,
+}
+
+/// Runs `work` in this thread with something wrong at some calls.
+pub(super) fn run<T>(wrongs: &[(usize, Wrong)], work: impl FnOnce() -> T) -> Ran<T> {
+    TRIAL.set(Trial { wrongs: wrongs.to_vec(), log: Some(Vec::new()), ..Trial::default() });
+    let result = work();
+    let trial = TRIAL.take();
+    Ran { result, calls: trial.calls, tripped: trial.tripped, log: trial.log.unwrap_or_default() }
+}
+
+/// Counts a call, and fails it if its turn has come.
+pub(super) fn gate() -> Result<()> {
+    TRIAL.with_borrow_mut(|trial| {
+        let call = trial.calls;
+        trial.calls += 1;
+        let failing = trial.wrongs.iter().find_map(|&(at, wrong)| match wrong {
+            Wrong::Once(errno) if call == at => Some(errno),
+            Wrong::Always(errno) if call >= at => Some(errno),
+            Wrong::Dead if call >= at => Some(Errno::OWNERDEAD),
+            _ => None,
+        });
+        let Some(errno) = failing else { return Ok(()) };
+        trial.tripped = true;
+        Err(errno)
+    })
+}
+
+/// The first half of what is to be written, when the write is to be cut.
+pub(super) fn gate_write(slices: &[IoSlice<'_>]) -> Result<Option<Vec<u8>>> {
+    let length: usize = slices.iter().map(|slice| slice.len()).sum();
+    let cut = TRIAL.with_borrow_mut(|trial| {
+        let write = trial.writes;
+        trial.writes += 1;
+        let calls = trial.calls;
+        trial.dying = trial.wrongs.iter().any(|&(at, wrong)| wrong == Wrong::Dead && calls == at);
+        let short = trial.wrongs.contains(&(write, Wrong::Short));
+        let cut = length > 1 && (trial.dying || short);
+        trial.tripped |= cut;
+        trial.calls += usize::from(cut);
+        cut
+    });
+    if cut {
+        Ok(Some(slices.iter().flat_map(|slice| slice.iter()).take(length / 2).copied().collect()))
+    } else {
+        gate().map(|()| None)
+    }
+}
+
+/// The end of a process that was cut in the middle of a write.
+pub(super) fn after_write() -> Result<()> {
+    if TRIAL.with_borrow(|trial| trial.dying) { Err(Errno::OWNERDEAD) } else { Ok(()) }
+}
+
+pub(super) fn log(event: impl FnOnce() -> Event) {
+    if TRIAL.with_borrow(|trial| trial.log.is_some()) {
+        let event = event();
+        TRIAL.with_borrow_mut(|trial| {
+            let call = trial.calls.saturating_sub(1);
+            trial.log.get_or_insert_default().push((call, event));
+        });
+    }
+}
+
+/// The path of an open file or folder.
+pub(super) fn place(open: impl AsFd) -> PathBuf {
+    use std::os::fd::AsRawFd;
+    std::fs::read_link(format!("/proc/self/fd/{}", open.as_fd().as_raw_fd())).unwrap()
+}
+
+pub(super) fn path(folder: impl AsFd, name: &OsStr) -> PathBuf {
+    place(folder).join(name)
+}
+
+pub(super) fn inode(file: impl AsFd) -> u64 {
+    rustix::fs::fstat(file).unwrap().st_ino
+}
+
+pub(super) fn mode(file: impl AsFd) -> u32 {
+    rustix::fs::fstat(file).unwrap().st_mode & 0o7777
+}

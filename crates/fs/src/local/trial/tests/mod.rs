@@ -1,0 +1,242 @@
+//! Every operation under every fault: what must hold whatever goes wrong.
+
+mod deaths;
+mod faults;
+mod meanwhile;
+mod states;
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use emendate_core::Result;
+
+use super::{Event, run};
+use crate::{Draft, Durability, Expect, Goal, Local, Place, Store, Version, Written};
+
+/// A folder with a root and a journal in it.
+struct Bed {
+    root: PathBuf,
+    /// Removes all when it is dropped.
+    _outer: tempfile::TempDir,
+}
+
+/// What a path holds: mode and content of a file, target of a link, nothing for a folder.
+#[derive(Clone, PartialEq, Eq)]
+enum Thing {
+    File(u32, Vec<u8>),
+    Link(PathBuf),
+    Folder,
+}
+
+impl std::fmt::Debug for Thing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Thing::File(mode, bytes) => write!(f, "{mode:o} {:?}", String::from_utf8_lossy(bytes)),
+            Thing::Link(target) => write!(f, "-> {}", target.display()),
+            Thing::Folder => f.write_str("folder"),
+        }
+    }
+}
+
+type Tree = BTreeMap<PathBuf, Thing>;
+
+/// Something to do to a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ask {
+    Text(&'static str),
+    Like(&'static str, &'static str),
+    Mode(bool),
+    Link(&'static str),
+    Gone,
+}
+
+/// One transaction: a name, and what is to become of which path.
+type Operation = (&'static str, &'static [(&'static str, Ask)]);
+
+const OPERATIONS: [Operation; 6] = [
+    ("edit", &[("a", Ask::Text("the new text of a, longer than before"))]),
+    ("create", &[("n/m/new", Ask::Text("new"))]),
+    ("remove", &[("a", Ask::Gone)]),
+    ("in place", &[("h", Ask::Text("new text of both names"))]),
+    ("swap", &[("a", Ask::Like("text of b", "d/b")), ("d/b", Ask::Like("text of a", "a"))]),
+    (
+        "batch",
+        &[
+            ("n/m/new", Ask::Text("new")),
+            ("n/link", Ask::Link("../a")),
+            ("a", Ask::Text("the new text of a, longer than before")),
+            ("moved", Ask::Gone),
+            ("d/target", Ask::Like("text to move", "moved")),
+            ("h", Ask::Text("new text of both names")),
+            ("mode", Ask::Mode(true)),
+            ("d/gone", Ask::Gone),
+            ("l", Ask::Link("d/b")),
+        ],
+    ),
+];
+
+impl Bed {
+    fn new() -> Bed {
+        // In memory where there is such a folder: thousands of these are made.
+        let outer = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+        let bed = Bed { root: outer.path().canonicalize().unwrap().join("root"), _outer: outer };
+        bed.fill();
+        bed
+    }
+
+    fn fill(&self) {
+        std::fs::create_dir_all(self.root.join("d")).unwrap();
+        std::fs::create_dir_all(self.journal()).unwrap();
+        for (name, text) in [
+            ("a", "text of a"),
+            ("d/b", "text of b"),
+            ("d/gone", "text to remove"),
+            ("moved", "text to move"),
+            ("mode", "text with a mode"),
+            ("h", "text of two names, and a long one too"),
+        ] {
+            std::fs::write(self.root.join(name), text).unwrap();
+        }
+        std::fs::set_permissions(self.root.join("moved"), std::fs::Permissions::from_mode(0o750)).unwrap();
+        std::fs::hard_link(self.root.join("h"), self.root.join("h2")).unwrap();
+        std::os::unix::fs::symlink("a", self.root.join("l")).unwrap();
+    }
+
+    fn journal(&self) -> PathBuf {
+        self.root.with_file_name("journal")
+    }
+
+    fn open(&self) -> Local {
+        Local::open(std::slice::from_ref(&self.root)).unwrap().with_journal(&self.journal()).unwrap()
+    }
+
+    fn tree(&self) -> Tree {
+        let mut tree = Tree::new();
+        walk(&self.root, &mut tree);
+        tree
+    }
+
+    /// After recovery the journal is empty, and nothing of ours is left in any folder that was written to again.
+    #[track_caller]
+    fn clean(&self, local: &Local, why: &str) {
+        assert_eq!(std::fs::read_dir(self.journal()).unwrap().count(), 0, "{why}: the journal is not empty");
+        let folders: Vec<PathBuf> =
+            self.tree().into_iter().filter_map(|(path, thing)| (thing == Thing::Folder).then_some(path)).collect();
+        for folder in std::iter::once(self.root.clone()).chain(folders.iter().map(|it| self.root.join(it))) {
+            let place = local.admit(&folder.join("probe")).unwrap();
+            drop(local.stage(&[draft(&place)], Durability::None).unwrap());
+        }
+        let left: Vec<PathBuf> = self.tree().into_keys().filter(|path| path.to_string_lossy().ends_with('~')).collect();
+        assert!(left.is_empty(), "{why}: left behind {left:?}");
+    }
+}
+
+fn draft(place: &Place) -> Draft<'_> {
+    Draft { place, expect: Expect::Missing, goal: Goal::content(&[b"x"]) }
+}
+
+fn walk(root: &Path, tree: &mut Tree) {
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let meta = path.symlink_metadata().unwrap();
+            let thing = if meta.is_symlink() {
+                Thing::Link(std::fs::read_link(&path).unwrap())
+            } else if meta.is_dir() {
+                folders.push(path.clone());
+                Thing::Folder
+            } else {
+                Thing::File(meta.mode() & 0o7777, std::fs::read(&path).unwrap())
+            };
+            tree.insert(path.strip_prefix(root).unwrap().to_owned(), thing);
+        }
+    }
+}
+
+/// A tree without our temporary files, as a user sees it.
+fn seen(tree: &Tree) -> Tree {
+    tree.iter()
+        .filter(|(path, _)| !path.to_string_lossy().ends_with('~'))
+        .map(|(k, v)| (k.clone(), v.clone()))
+        .collect()
+}
+
+/// The same without folders: one more or less is no change of a file.
+fn files(tree: &Tree) -> Tree {
+    seen(tree).into_iter().filter(|(_, thing)| *thing != Thing::Folder).collect()
+}
+
+/// What was read before an operation, so that only the operation itself meets the fault.
+struct Prepared {
+    files: Vec<(Place, Option<Version>, Option<std::ffi::OsString>, Ask, Place)>,
+}
+
+impl Prepared {
+    fn new(local: &Local, root: &Path, (_, asks): Operation) -> Prepared {
+        let one = |&(name, ask): &(&str, Ask)| {
+            let place = local.admit_link(&root.join(name)).unwrap();
+            let link = local.link(&place).unwrap();
+            let version = if link.is_some() { None } else { local.read(&place, 1 << 20, Vec::new()).unwrap() };
+            let like = local.admit(&root.join(if let Ask::Like(_, like) = ask { like } else { "a" })).unwrap();
+            (place, version, link, ask, like)
+        };
+        Prepared { files: asks.iter().map(one).collect() }
+    }
+
+    fn go(&self, local: &Local, level: Durability) -> Result<Vec<Written>> {
+        let texts = self.files.iter().map(|(_, version, _, ask, _)| match ask {
+            // In two pieces, so that a write may end between them.
+            Ask::Text(text) | Ask::Like(text, _) => {
+                let (head, tail) = text.as_bytes().split_at(text.len() / 3);
+                vec![head, tail]
+            }
+            _ => vec![version.as_ref().map_or(&[][..], |version| &version.bytes)],
+        });
+        let texts: Vec<Vec<&[u8]>> = texts.collect();
+        let drafts: Vec<Draft<'_>> = self
+            .files
+            .iter()
+            .zip(&texts)
+            .map(|((place, version, link, ask, like), pieces)| {
+                let expect = match (link, version) {
+                    (Some(target), _) => Expect::Link { target },
+                    (None, Some(version)) => Expect::Version { bytes: &version.bytes, stamp: &version.stamp },
+                    (None, None) => Expect::Missing,
+                };
+                let goal = match *ask {
+                    Ask::Text(_) => Goal::content(pieces),
+                    Ask::Like(..) => Goal::File { pieces, executable: None, like: Some(like) },
+                    Ask::Mode(on) => Goal::File { pieces, executable: Some(on), like: None },
+                    Ask::Link(target) => Goal::Link { target: OsStr::new(target) },
+                    Ask::Gone => Goal::Gone,
+                };
+                Draft { place, expect, goal }
+            })
+            .collect();
+        local.stage(&drafts, level)?.commit()
+    }
+}
+
+/// What an operation does when nothing is wrong.
+struct Course {
+    before: Tree,
+    after: Tree,
+    calls: usize,
+    log: Vec<(usize, Event)>,
+}
+
+fn course(operation: Operation, level: Durability) -> Course {
+    let bed = Bed::new();
+    let before = bed.tree();
+    let local = bed.open();
+    let prepared = Prepared::new(&local, &bed.root, operation);
+    let ran = run(&[], || prepared.go(&local, level));
+    ran.result.unwrap();
+    let after = bed.tree();
+    assert_ne!(before, after);
+    bed.clean(&local, operation.0);
+    Course { before, after, calls: ran.calls, log: ran.log }
+}

@@ -1,0 +1,264 @@
+//! Power cuts: from what an operation did, call by call, every state of the disk that a cut may leave is built and recovered.
+//!
+//! The disk of this model is worse than any real one: what was not synced may be lost call by call, names without the data
+//! they stand for and data without its name, and a write may end in its middle. What was synced is there.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use super::{Bed, OPERATIONS, Operation, Prepared, course, files};
+use crate::Durability;
+use crate::local::trial::{Event, run};
+
+/// One file's data.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Inode {
+    bytes: Vec<u8>,
+    mode: u32,
+    modified: SystemTime,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Name {
+    Inode(u64),
+    Link(OsString),
+    Folder,
+}
+
+/// A disk: names, and what they lead to.
+#[derive(Clone, PartialEq, Eq, Hash, Default)]
+struct Disk {
+    names: BTreeMap<PathBuf, Name>,
+    inodes: BTreeMap<u64, Inode>,
+}
+
+impl Disk {
+    /// What is below a folder.
+    fn of(outer: &Path) -> Disk {
+        let mut disk = Disk::default();
+        let mut folders = vec![outer.to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(&folder).unwrap() {
+                let path = entry.unwrap().path();
+                let meta = path.symlink_metadata().unwrap();
+                let name = if meta.is_dir() {
+                    folders.push(path.clone());
+                    Name::Folder
+                } else if meta.is_symlink() {
+                    Name::Link(std::fs::read_link(&path).unwrap().into_os_string())
+                } else {
+                    let bytes = std::fs::read(&path).unwrap();
+                    let inode = Inode { bytes, mode: meta.mode() & 0o7777, modified: meta.modified().unwrap() };
+                    disk.inodes.insert(meta.ino(), inode);
+                    Name::Inode(meta.ino())
+                };
+                disk.names.insert(path, name);
+            }
+        }
+        disk
+    }
+
+    /// Applies what one call did, as far as there is still something for it to work on.
+    fn apply(&mut self, event: &Event) {
+        match event {
+            Event::Create(path, inode, mode) => {
+                self.names.insert(path.clone(), Name::Inode(*inode));
+                self.inode(*inode).mode = *mode;
+            }
+            Event::Folder(path) => {
+                self.names.insert(path.clone(), Name::Folder);
+            }
+            Event::Symlink(path, target) => {
+                self.names.insert(path.clone(), Name::Link(target.clone()));
+            }
+            Event::Remove(path) => {
+                self.names.remove(path);
+            }
+            Event::Rename(from, to, exchange) => {
+                let Some(moved) = self.names.remove(from) else { return };
+                if let Some(other) = self.names.insert(to.clone(), moved)
+                    && *exchange
+                {
+                    self.names.insert(from.clone(), other);
+                }
+            }
+            Event::Write(inode, at, bytes) => {
+                let (at, file) = (usize::try_from(*at).unwrap(), self.inode(*inode));
+                file.bytes.resize(file.bytes.len().max(at + bytes.len()), 0);
+                file.bytes[at..at + bytes.len()].copy_from_slice(bytes);
+                file.modified = SystemTime::UNIX_EPOCH + Duration::from_secs(99);
+            }
+            Event::Cut(inode, length) => self.inode(*inode).bytes.resize(usize::try_from(*length).unwrap(), 0),
+            Event::Mode(inode, mode) => self.inode(*inode).mode = mode & 0o7777,
+            Event::Sync(_) | Event::SyncFolder(_) => {}
+        }
+    }
+
+    fn inode(&mut self, inode: u64) -> &mut Inode {
+        let empty = || Inode { bytes: Vec::new(), mode: 0o600, modified: SystemTime::UNIX_EPOCH };
+        self.inodes.entry(inode).or_insert_with(empty)
+    }
+
+    /// Makes the folder so. Names whose folder is lost are lost.
+    fn build(&self, outer: &Path) {
+        for entry in std::fs::read_dir(outer).unwrap() {
+            std::fs::remove_dir_all(entry.unwrap().path()).unwrap();
+        }
+        let mut made: BTreeMap<u64, &Path> = BTreeMap::new();
+        for (path, name) in &self.names {
+            if !path.parent().is_some_and(Path::is_dir) {
+                continue;
+            }
+            match name {
+                Name::Folder => std::fs::create_dir(path).unwrap(),
+                Name::Link(target) => std::os::unix::fs::symlink(target, path).unwrap(),
+                Name::Inode(inode) => match made.get(inode) {
+                    Some(first) => std::fs::hard_link(first, path).unwrap(),
+                    None => {
+                        let Inode { bytes, mode, modified } = &self.inodes[inode];
+                        std::fs::write(path, bytes).unwrap();
+                        std::fs::set_permissions(path, std::fs::Permissions::from_mode(*mode)).unwrap();
+                        std::fs::File::options().write(true).open(path).unwrap().set_modified(*modified).unwrap();
+                        made.insert(*inode, path);
+                    }
+                },
+            }
+        }
+    }
+}
+
+/// Which of the events before a cut had certainly reached the disk.
+fn durable(events: &[Event]) -> Vec<bool> {
+    let mut out = vec![false; events.len()];
+    for (at, sync) in events.iter().enumerate() {
+        for (before, reached) in events[..at].iter().zip(&mut out) {
+            let within = |path: &Path, folder: &Path| path.parent() == Some(folder);
+            *reached |= match (before, sync) {
+                (Event::Write(inode, ..) | Event::Cut(inode, _) | Event::Mode(inode, _), Event::Sync(synced)) => {
+                    inode == synced
+                }
+                (
+                    Event::Create(path, ..) | Event::Folder(path) | Event::Symlink(path, _),
+                    Event::SyncFolder(folder),
+                )
+                | (Event::Remove(path) | Event::Rename(path, ..), Event::SyncFolder(folder)) => within(path, folder),
+                _ => false,
+            };
+        }
+    }
+    out
+}
+
+fn is_name(event: &Event) -> bool {
+    !matches!(event, Event::Write(..) | Event::Cut(..) | Event::Mode(..))
+}
+
+/// Every state that a cut after these events may leave.
+fn states(base: &Disk, events: &[Event]) -> HashSet<Disk> {
+    let durable = durable(events);
+    let build = |kept: &dyn Fn(usize) -> bool, half: Option<usize>| {
+        let mut disk = base.clone();
+        for (at, event) in events.iter().enumerate().filter(|&(at, _)| durable[at] || kept(at)) {
+            match event {
+                Event::Write(inode, from, bytes) if half == Some(at) => {
+                    disk.apply(&Event::Write(*inode, *from, bytes[..bytes.len() / 2].to_vec()));
+                }
+                _ => disk.apply(event),
+            }
+        }
+        disk
+    };
+    let mut out = HashSet::from([
+        build(&|_| true, None),
+        build(&|_| false, None),
+        build(&|at| is_name(&events[at]), None),
+        build(&|at| !is_name(&events[at]), None),
+    ]);
+    for odd in (0..events.len()).filter(|&at| !durable[at]) {
+        out.insert(build(&|at| at != odd, None));
+        out.insert(build(&|at| at == odd, None));
+        if matches!(events[odd], Event::Write(..)) {
+            out.insert(build(&|_| true, Some(odd)));
+        }
+    }
+    out
+}
+
+/// Runs an operation once, and gives what it did and the disk before.
+fn recorded(bed: &Bed, operation: Operation) -> (Disk, Vec<Event>) {
+    let local = bed.open();
+    let base = Disk::of(bed.root.parent().unwrap());
+    let prepared = Prepared::new(&local, &bed.root, operation);
+    let ran = run(&[], || prepared.go(&local, Durability::Power));
+    ran.result.unwrap();
+    (base, ran.log.into_iter().map(|(_, event)| event).collect())
+}
+
+/// Builds and recovers every state of every cut; gives how many there were, and how many of them were wrong.
+fn cut(operation: Operation, keep: impl FnMut(&Event) -> bool) -> (usize, Vec<String>) {
+    let course = course(operation, Durability::Power);
+    let bed = Bed::new();
+    let (base, events) = recorded(&bed, operation);
+    let events: Vec<Event> = events.into_iter().filter(keep).collect();
+    let outer = bed.root.parent().unwrap();
+    let (mut known, mut wrong) = (HashSet::new(), BTreeSet::new());
+    for end in 0..=events.len() {
+        for disk in states(&base, &events[..end]) {
+            // After the answer only the new will do.
+            let answered = end == events.len();
+            if !answered && !known.insert(disk.clone()) {
+                continue;
+            }
+            disk.build(outer);
+            let done = bed.open().recover().unwrap();
+            let now = files(&bed.tree());
+            let is_new = now == files(&course.after);
+            if !(is_new || !answered && now == files(&course.before)) || !done.conflicts.is_empty() {
+                wrong.insert(format!("after call {end} of {}: {now:?} {done:?}", events.len()));
+            }
+            if !bed.open().recover().unwrap().is_empty() {
+                wrong.insert(format!("after call {end}: a second recovery found something to do"));
+            }
+        }
+    }
+    (known.len(), wrong.into_iter().collect())
+}
+
+#[test]
+fn a_power_cut_leaves_the_old_or_the_new() {
+    for operation in OPERATIONS {
+        let (states, wrong) = cut(operation, |_| true);
+        assert!(states > 2, "{}: {states} states", operation.0);
+        assert!(
+            wrong.is_empty(),
+            "{}: {} of {states} states are wrong:\n{}",
+            operation.0,
+            wrong.len(),
+            wrong.join("\n")
+        );
+    }
+}
+
+/// The model notices when any sync is left out, so its silence above means something, and no sync is for nothing.
+#[test]
+fn every_sync_is_needed() {
+    for operation in OPERATIONS {
+        let (_, events) = recorded(&Bed::new(), operation);
+        for left_out in 0..events.len() {
+            let journal = Some(OsStr::new("journal"));
+            let name = match &events[left_out] {
+                Event::Sync(_) => None,
+                Event::SyncFolder(folder) => folder.file_name(),
+                _ => continue,
+            };
+            // A record that comes back does harm only to those who changed the files since.
+            let seal = name == journal && matches!(&events[left_out - 1], Event::Remove(_));
+            let mut at = 0..;
+            let wrong = cut(operation, |_| at.next() != Some(left_out)).1;
+            assert_eq!(wrong.is_empty(), seal, "{}: call {left_out} of {}, {name:?}", operation.0, events.len());
+        }
+    }
+}
