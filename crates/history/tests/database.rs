@@ -97,13 +97,26 @@ fn eight_at_once_lose_nothing() {
     }
 }
 
+/// As on a network file system, where there is no shared memory for a log.
+#[test]
+fn eight_at_once_log_everything_once_with_a_plain_journal() {
+    let temp = tempdir().unwrap();
+    drop(open(temp.path()));
+    execute(temp.path(), "PRAGMA journal_mode=TRUNCATE");
+    eight_log(temp.path());
+    assert_eq!(names(temp.path(), "sessions.db-wal").len(), 0);
+}
+
 #[test]
 fn eight_at_once_log_everything_once() {
-    let temp = tempdir().unwrap();
+    eight_log(tempdir().unwrap().path());
+}
+
+fn eight_log(dir: &Path) {
     let start = std::sync::Barrier::new(8);
     std::thread::scope(|scope| {
         for thread in 0..8_u64 {
-            let (dir, start) = (temp.path(), &start);
+            let start = &start;
             scope.spawn(move || {
                 start.wait();
                 let store = open(dir);
@@ -115,7 +128,7 @@ fn eight_at_once_log_everything_once() {
             });
         }
     });
-    let store = open(temp.path());
+    let store = open(dir);
     let all = store.operations(&Filter { limit: 1000, ..Filter::default() }).unwrap();
     let numbers: Vec<u64> = all.iter().map(|logged| logged.id.number).collect();
     assert_eq!(numbers, (1..=400).rev().collect::<Vec<u64>>());

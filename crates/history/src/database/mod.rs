@@ -2,6 +2,7 @@
 
 mod failure;
 mod log;
+mod network;
 mod open;
 mod rows;
 mod shelves;

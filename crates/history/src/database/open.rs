@@ -11,6 +11,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::failure::{is_damage, of_io, of_sql};
+use super::network;
 use crate::clock;
 
 /// `application_id` of our databases: "Emnd".
@@ -172,7 +173,7 @@ fn look(path: &Path) -> Result<Found> {
             };
         }
     };
-    match identify(connection) {
+    match identify(connection, network::is_distant(path)) {
         Err(error) if is_damage(&error) => Ok(Found::Unfit(format!("was damaged ({error})"))),
         other => other.map_err(|error| of_sql(&error, path)),
     }
@@ -188,12 +189,12 @@ fn look(path: &Path) -> Result<Found> {
     })
 }
 
-fn identify(connection: Connection) -> rusqlite::Result<Found> {
+fn identify(connection: Connection, distant: bool) -> rusqlite::Result<Found> {
     connection.busy_timeout(PATIENCE)?;
     let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, i32>(0));
     let (application, version) = (number("PRAGMA application_id")?, number("PRAGMA user_version")?);
     if (application, version) == (APPLICATION, SCHEMA_VERSION) {
-        settle(&connection)?;
+        settle(&connection, distant)?;
         return Ok(Found::Ours(connection));
     }
     if (application, version) == (APPLICATION, 1) {
@@ -210,24 +211,35 @@ fn identify(connection: Connection) -> rusqlite::Result<Found> {
 
 /// What a connection has to be told each time. A commit is safe against a crash of the process; a power cut may take
 /// the last ones with it, but corrupts nothing.
-fn settle(connection: &Connection) -> rusqlite::Result<()> {
-    connection.set_prepared_statement_cache_capacity(32);
+fn settle(connection: &Connection, distant: bool) -> rusqlite::Result<()> {
+    connection.set_prepared_statement_cache_capacity(48);
+    if distant {
+        plain_journal(connection)?;
+    }
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.execute_batch("PRAGMA synchronous=NORMAL")
 }
 
+/// A log needs memory that all processes share, which network file systems do not have between machines. There a plain
+/// journal file takes its place, which needs nothing but locks.
+fn plain_journal(connection: &Connection) -> rusqlite::Result<()> {
+    connection.query_row("PRAGMA journal_mode=TRUNCATE", [], |_| Ok(()))
+}
+
 /// Makes an empty database ours.
 fn furnish(connection: Connection, path: &Path) -> Result<Connection> {
-    let ask = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, String>(0));
+    let distant = network::is_distant(path);
     let work = || -> rusqlite::Result<()> {
-        if !ask("PRAGMA journal_mode=WAL")?.eq_ignore_ascii_case("wal") {
-            // Network file systems cannot share the memory that WAL needs.
-            ask("PRAGMA journal_mode=TRUNCATE")?;
+        if !distant {
+            let mode: String = connection.query_row("PRAGMA journal_mode=WAL", [], |row| row.get(0))?;
+            if !mode.eq_ignore_ascii_case("wal") {
+                plain_journal(&connection)?;
+            }
         }
         connection.execute_batch(&format!(
             "BEGIN IMMEDIATE; {SCHEMA} {LOG} PRAGMA application_id={APPLICATION}; PRAGMA user_version={SCHEMA_VERSION}; COMMIT"
         ))?;
-        settle(&connection)
+        settle(&connection, distant)
     };
     work().map_err(|error| of_sql(&error, path))?;
     Ok(connection)
@@ -236,7 +248,10 @@ fn furnish(connection: Connection, path: &Path) -> Result<Connection> {
 /// Adds the log to a database from before there was one. Who has it open already goes on undisturbed.
 fn extend(connection: Connection, path: &Path) -> Result<Connection> {
     let sql = format!("BEGIN IMMEDIATE; {LOG} PRAGMA user_version={SCHEMA_VERSION}; COMMIT");
-    connection.execute_batch(&sql).and_then(|()| settle(&connection)).map_err(|error| of_sql(&error, path))?;
+    connection
+        .execute_batch(&sql)
+        .and_then(|()| settle(&connection, network::is_distant(path)))
+        .map_err(|error| of_sql(&error, path))?;
     Ok(connection)
 }
 

@@ -118,13 +118,11 @@ fn drop_changes(all: &Connection, limits: &Limits) -> rusqlite::Result<()> {
     let mut query = all.prepare("SELECT id, length(data) FROM changes ORDER BY id DESC")?;
     let mut rows = query.query([])?;
     while let Some(row) = rows.next()? {
-        match room.checked_sub(size(row, 1)?) {
-            Some(left) => room = left,
-            None => {
-                last = Some(row.get::<_, i64>(0)?);
-                break;
-            }
-        }
+        let Some(left) = room.checked_sub(size(row, 1)?) else {
+            last = Some(row.get::<_, i64>(0)?);
+            break;
+        };
+        room = left;
     }
     if let Some(last) = last {
         all.execute("UPDATE touched SET change=NULL WHERE change<=?1", [last])?;

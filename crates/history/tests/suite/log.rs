@@ -19,6 +19,7 @@ pub(crate) fn all(open: Open<'_>) {
     freeing(open);
 }
 
+#[allow(clippy::unnecessary_wraps, reason = "every use wants an option")]
 fn side(bytes: &[u8], mode: u32) -> Option<Side> {
     Some(Side { content: ContentId::of(bytes), mode, kind: Kind::Regular })
 }
