@@ -40,13 +40,14 @@ pub(crate) struct Args {
 
 impl Engine {
     /// The tool `apply`.
-    pub(crate) fn apply_text(&self, caller: &Caller, mut input: Value) -> Result<Answer> {
-        let mut options = Options::take(&mut input, caller, self.config())?;
+    pub(crate) fn apply_text(&self, caller: &Caller, tool: &'static str, mut input: Value) -> Result<Answer> {
+        let mut options = Options::take(&mut input, caller, self.config(), tool)?;
         let args: Args = formats::from_json(Input::Json(input))?;
         options.overwrite = args.overwrite;
         let named = args.format.as_deref().map(chosen).transpose()?;
         let manner = Manner { strip: args.strip, file: args.file, reverse: args.reverse };
         let Understood { format, mut request, directory } = recognise::understand(&args.input, named, &manner)?;
+        options.cause.format = format.spec().name;
         let start = self.directory(args.directory.as_deref())?;
         let directory = directory.map_or(start.clone(), |said| start.join(said));
         self.name_files(caller, &directory, &mut request)?;

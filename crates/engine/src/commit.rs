@@ -1,15 +1,15 @@
 //! Hops 7 and 8: what was planned for all files becomes visible together, and the session knows what it wrote.
 
-use crate::caller::{Caller, Unread};
+use crate::caller::Caller;
 use crate::engine::Engine;
+use crate::log::Cause;
 use crate::plan::{Becomes, Now, Plan};
 use crate::receipt::{self, Receipt};
 use crate::seen;
 use crate::stale;
 use emendate_core::{ContentId, Result};
-use emendate_fs::{Draft, Written};
-use emendate_history::{Body, Limits};
-use std::ops::Range;
+use emendate_fs::{Draft, Stamp, Written};
+use emendate_history::{OperationId, Record};
 
 impl Engine {
     /// Hop 7: the only writer. Stages, checks again under the lock, publishes; all files or none. A plan that changes
@@ -26,41 +26,30 @@ impl Engine {
         Ok(plans.iter().map(|plan| if plan.writes() { written.next() } else { None }).collect())
     }
 
-    /// Hop 8: the session knows what it wrote; the receipts say what happened.
-    pub(crate) fn settle(&self, caller: &Caller, plans: Vec<Plan>, written: Vec<Option<Written>>) -> Vec<Receipt> {
-        let one = |(plan, written): (Plan, Option<Written>)| match written {
-            Some(written) => self.settle_one(caller, plan, written),
-            None => Receipt::new(plan, None, false),
-        };
-        plans.into_iter().zip(written).map(one).collect()
-    }
-
-    fn settle_one(&self, caller: &Caller, mut plan: Plan, written: Written) -> Receipt {
-        plan.notes.extend(written.notes.iter().cloned());
-        if plan.becomes != Becomes::File {
-            return Receipt::new(plan, Some((ContentId::of(b""), written)), false);
-        }
-        if !plan.lines.is_all() {
-            // What the reply shows, the caller knows.
-            let hunks = stale::reply_hunks(&plan.before, &plan.changes);
-            if !receipt::is_cut(&hunks) {
-                plan.lines.union(&seen::shown(&hunks));
-            }
-        }
-        let content = ContentId::of_pieces(plan.changes.pieces(plan.before.raw()));
-        let record = seen::written(content, written.stamp, plan.lines.clone());
-        let splices: Vec<(Range<usize>, &[u8])> =
-            plan.changes.splices().iter().map(|splice| (splice.span.range(), &*splice.text)).collect();
-        let full = || plan.changes.apply(&plan.before);
-        // What is too large is remembered by identity only, and so is what a person writes on top of a version that was
-        // not kept: to put such contents together would be for nothing.
-        let large = plan.before.raw().len() as u64 > Limits::default().blob;
-        let keep = !large && (caller.unread == Unread::Deny || !matches!(plan.now, Now::File(_)));
-        let base = if plan.creates() && plan.origin.is_none() { content } else { plan.before.id() };
-        let body = Body::Change { base, splices: &splices, full: if keep { Some(&full) } else { None } };
-        let trouble = self.remember(caller, &plan.place, &record, &body);
-        plan.notes.extend(trouble);
-        Receipt::new(plan, Some((content, written)), false)
+    /// Hop 8: the log and the session know what was written; the receipts say what happened.
+    pub(crate) fn settle(
+        &self,
+        caller: &Caller,
+        mut plans: Vec<Plan>,
+        written: Vec<Option<Written>>,
+        cause: Cause,
+    ) -> (Vec<Receipt>, Option<OperationId>) {
+        let known: Vec<Option<(Stamp, Option<Record>)>> = plans
+            .iter_mut()
+            .zip(&written)
+            .map(|(plan, written)| written.as_ref().map(|written| (written.stamp, plan.known(written.stamp))))
+            .collect();
+        let (operation, trouble) = self.log(caller, cause, &plans, &known);
+        let mut trouble = trouble.into_iter();
+        let receipts = plans.into_iter().zip(written).zip(known).map(|((mut plan, written), known)| {
+            let Some(written) = written else { return Receipt::new(plan, None, false) };
+            plan.notes.extend(trouble.next());
+            plan.notes.extend(written.notes.iter().cloned());
+            let record = known.and_then(|(_, record)| record);
+            let content = record.map_or_else(|| ContentId::of(b""), |record| record.content);
+            Receipt::new(plan, Some((content, written)), false)
+        });
+        (receipts.collect(), operation)
     }
 
     /// Keeps the buffers of a plan that has served.
@@ -69,5 +58,22 @@ impl Engine {
         if let Now::File(now) = plan.now {
             self.recycle(now.snapshot);
         }
+    }
+}
+
+impl Plan {
+    /// What the caller knows of the file once it is written: also what the reply shows. Nothing, when no file is there then.
+    fn known(&mut self, stamp: Stamp) -> Option<Record> {
+        if self.becomes != Becomes::File {
+            return None;
+        }
+        if !self.lines.is_all() {
+            let hunks = stale::reply_hunks(&self.before, &self.changes);
+            if !receipt::is_cut(&hunks) {
+                self.lines.union(&seen::shown(&hunks));
+            }
+        }
+        let content = ContentId::of_pieces(self.changes.pieces(self.before.raw()));
+        Some(seen::written(content, stamp, self.lines.clone()))
     }
 }

@@ -39,7 +39,7 @@ impl Engine {
                     }
                 }
                 Err(error) => return Err(raced(error)),
-                Ok(written) => return Ok(self.settle(caller, plans, written)),
+                Ok(written) => return Ok(self.settle(caller, plans, written, options.cause).0),
             }
         }
         Err(Error::new(Code::InternalBug, "The attempts ran out without an answer."))

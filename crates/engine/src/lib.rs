@@ -24,6 +24,7 @@ mod edit;
 mod encoding;
 mod engine;
 mod lesson;
+mod log;
 mod names;
 mod options;
 mod plan;

@@ -144,8 +144,8 @@ impl Tool {
     fn run(&self, engine: &Engine, caller: &Caller, input: Value) -> Result<Answer> {
         match self.input {
             ToolInput::Read => engine.read(caller, input),
-            ToolInput::Text => engine.apply_text(caller, input),
-            ToolInput::Formats(formats) => change(engine, caller, formats, input),
+            ToolInput::Text => engine.apply_text(caller, self.name, input),
+            ToolInput::Formats(formats) => change(engine, caller, (self.name, formats), input),
         }
     }
 }
@@ -179,9 +179,15 @@ fn merged(parts: &[schemars::Schema]) -> Map<String, Value> {
 }
 
 /// A change of files: takes out the options, lets the format read the rest, applies the request.
-fn change(engine: &Engine, caller: &Caller, formats: &[&'static dyn Format], mut input: Value) -> Result<Answer> {
-    let options = Options::take(&mut input, caller, engine.config())?;
+fn change(
+    engine: &Engine,
+    caller: &Caller,
+    (tool, formats): (&'static str, &[&'static dyn Format]),
+    mut input: Value,
+) -> Result<Answer> {
+    let mut options = Options::take(&mut input, caller, engine.config(), tool)?;
     let format = chosen(formats, &input)?;
+    options.cause.format = format.spec().name;
     let replace_all = input.get("replace_all").and_then(Value::as_bool).unwrap_or(false);
     let request = format.parse(Input::Json(input))?;
     let receipts = engine.apply(caller, request, &options)?;

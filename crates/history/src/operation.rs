@@ -90,11 +90,11 @@ pub struct Side {
 pub struct Touched {
     /// Bytes of the canonical absolute path.
     pub path: Vec<u8>,
-    /// Where it stood before, if the operation moved it. [`Touched::before`] is what stood there.
+    /// Where its content came from, if the operation moved it here; that path is touched too.
     pub moved_from: Option<Vec<u8>>,
-    /// As it was; `None` when there was nothing.
+    /// What stood at the path; `None` when there was nothing.
     pub before: Option<Side>,
-    /// As it is now; `None` when there is nothing.
+    /// What stands there now; `None` when there is nothing.
     pub after: Option<Side>,
     /// Lines that came.
     pub added: u64,
@@ -181,6 +181,21 @@ pub struct Filter<'a> {
     pub limit: usize,
 }
 
+/// How both sides of a file can be had later.
+#[derive(Clone, Copy, Default)]
+pub struct Change<'a> {
+    /// The version that `swaps` lead from: what stood at the path, or at the path that it was moved from; `None`: from
+    /// nothing.
+    pub base: Option<ContentId>,
+    /// What leads to the version that stands there now; empty when nothing does.
+    pub swaps: &'a [Swap<'a>],
+    /// The bytes that stood at the path, where they are lost otherwise: they are not the base, or nothing stands there now.
+    pub old: Option<&'a [u8]>,
+    /// The bytes that stand there now. Asked for when nothing at all is known of the base, by who cannot wait until there is
+    /// time. Called while the store is locked, so it must not use the store.
+    pub new: Option<&'a dyn Fn() -> Vec<u8>>,
+}
+
 /// What the session knows of a file once an operation is done. See [`Sessions::record`](crate::Sessions::record).
 #[derive(Clone, Copy)]
 pub struct Known<'a> {
@@ -222,9 +237,8 @@ pub struct Leave {
 /// The log of operations. Beside it lie the contents of both sides of each file, as far as they are kept.
 pub trait Operations: Send + Sync {
     /// Writes down an operation with what its session knows of the files now, in one go. `changes` has one entry per file
-    /// of the operation: what leads from the content before to the one after, where a missing file has no bytes. The cost
-    /// grows with the change, not with the file.
-    fn log(&self, operation: &Operation, changes: &[&[Swap<'_>]], known: &[Known<'_>]) -> Result<Entered>;
+    /// of the operation. The cost grows with the change, not with the file, but for what is lost otherwise.
+    fn log(&self, operation: &Operation, changes: &[Change<'_>], known: &[Known<'_>]) -> Result<Entered>;
 
     /// The operations that fit, the newest first.
     fn operations(&self, filter: &Filter<'_>) -> Result<Vec<Logged>>;
@@ -253,7 +267,7 @@ pub trait History: crate::Sessions + Operations {}
 impl<T: crate::Sessions + Operations> History for T {}
 
 /// The error for a call whose parts do not belong together.
-pub(crate) fn check(operation: &Operation, changes: &[&[Swap<'_>]]) -> Result<()> {
+pub(crate) fn check(operation: &Operation, changes: &[Change<'_>]) -> Result<()> {
     if operation.files.len() == changes.len() {
         return Ok(());
     }

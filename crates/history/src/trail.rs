@@ -8,7 +8,7 @@ use emendate_core::ContentId;
 
 use crate::pack::{self, Packed};
 use crate::shelf::{Shelf, keep, rebuild};
-use crate::{Body, Limits, Swap, Touched, swap};
+use crate::{Body, Change, Limits, Touched, swap};
 
 /// Versions that a search looks at.
 const STEPS: usize = 20_000;
@@ -25,47 +25,60 @@ pub(crate) struct Step {
 }
 
 /// What was kept of one file of an operation.
+#[derive(Default)]
 pub(crate) struct Kept {
     /// Bytes that were added to the shelf.
     pub(crate) added: u64,
-    /// The change, ready to be stored, where the shelf alone does not lead to both sides.
-    pub(crate) change: Option<Packed<'static>>,
+    /// The change between two versions, ready to be stored, where the shelf alone does not lead to both.
+    pub(crate) link: Option<Link>,
     /// The version that has to be kept whole when there is time.
     pub(crate) loose: Option<ContentId>,
+}
+
+/// A change between two versions.
+pub(crate) struct Link {
+    pub(crate) base: ContentId,
+    pub(crate) result: ContentId,
+    pub(crate) data: Packed<'static>,
 }
 
 /// Sees to it that both sides of a file can be had later.
 pub(crate) fn keep_sides<S: Shelf>(
     shelf: &mut S,
     touched: &Touched,
-    swaps: &[Swap<'_>],
+    change: &Change<'_>,
     limits: &Limits,
 ) -> Result<Kept, S::Error> {
-    let mut kept = Kept { added: 0, change: None, loose: None };
-    let (before, after) = match (touched.before, touched.after) {
-        (Some(before), Some(after)) => (before.content, after.content),
-        // Only one side has bytes, and the change is all of them.
-        (Some(only), None) | (None, Some(only)) => {
-            if !holds(shelf, only.content)? {
-                let whole: Vec<u8> = swaps.iter().flat_map(|swap| [swap.old, swap.new]).flatten().copied().collect();
-                kept.added = added(keep(shelf, only.content, &Body::Bytes(&whole), limits)?);
-            }
-            return Ok(kept);
-        }
-        (None, None) => return Ok(kept),
-    };
-    let known = holds(shelf, before)?;
-    if known && before != after {
-        let splices: Vec<_> = swaps.iter().map(|swap| (swap.at..swap.at + swap.old.len(), swap.new)).collect();
-        let body = Body::Change { base: before, splices: &splices, full: None };
-        kept.added = added(keep(shelf, after, &body, limits)?);
+    let mut kept = Kept::default();
+    if let (Some(before), Some(old)) = (touched.before, change.old)
+        && !holds(shelf, before.content)?
+    {
+        kept.added += added(keep(shelf, before.content, &Body::Bytes(old), limits)?);
     }
-    if known && holds(shelf, after)? {
+    let Some(after) = touched.after.map(|side| side.content) else { return Ok(kept) };
+    let Some(base) = change.base else {
+        if !holds(shelf, after)? {
+            let whole: Vec<u8> = change.swaps.iter().flat_map(|swap| swap.new).copied().collect();
+            kept.added += added(keep(shelf, after, &Body::Bytes(&whole), limits)?);
+        }
+        return Ok(kept);
+    };
+    let known = holds(shelf, base)?;
+    if known && base != after {
+        let splices: Vec<_> = change.swaps.iter().map(|swap| (swap.at..swap.at + swap.old.len(), swap.new)).collect();
+        let body = Body::Change { base, splices: &splices, full: None };
+        kept.added += added(keep(shelf, after, &body, limits)?);
+    } else if let Some(new) = change.new.filter(|_| !known) {
+        kept.added += added(keep(shelf, after, &Body::Bytes(&new()), limits)?);
+    }
+    let found = holds(shelf, after)?;
+    if known && found {
         return Ok(kept);
     }
-    kept.loose = Some(after);
-    if before != after && swap::weight(swaps) <= limits.blob {
-        kept.change = swap::encode(swaps).map(pack::owned);
+    kept.loose = (!found).then_some(after);
+    if base != after && swap::weight(change.swaps) <= limits.blob {
+        let data = swap::encode(change.swaps).map(pack::owned);
+        kept.link = data.map(|data| Link { base, result: after, data });
     }
     Ok(kept)
 }

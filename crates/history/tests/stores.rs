@@ -31,7 +31,7 @@ fn database_of_short_processes() {
     }
     use emendate_core::{ContentId, Result, Tag};
     use emendate_history::{
-        Body, Entered, Filter, Freed, Known, Leave, Logged, Operation, OperationName, Record, Swap,
+        Body, Change, Entered, Filter, Freed, Known, Leave, Logged, Operation, OperationName, Record,
     };
     impl Sessions for Fleeting {
         fn record(&self, session: &str, path: &[u8], record: &Record, body: &Body<'_>) -> Result<()> {
@@ -58,7 +58,7 @@ fn database_of_short_processes() {
         }
     }
     impl Operations for Fleeting {
-        fn log(&self, operation: &Operation, changes: &[&[Swap<'_>]], known: &[Known<'_>]) -> Result<Entered> {
+        fn log(&self, operation: &Operation, changes: &[Change<'_>], known: &[Known<'_>]) -> Result<Entered> {
             self.now().log(operation, changes, known)
         }
         fn operations(&self, filter: &Filter<'_>) -> Result<Vec<Logged>> {

@@ -6,9 +6,9 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::rows::{self, fixed};
 use super::shelves::Shelves;
-use crate::trail::{Kept, keep_sides};
+use crate::trail::{Link, keep_sides};
 use crate::{
-    Entered, Filter, Kind, Known, Limits, Logged, Operation, OperationId, OperationName, Outcome, Role, Side, Swap,
+    Change, Entered, Filter, Kind, Known, Limits, Logged, Operation, OperationId, OperationName, Outcome, Role, Side,
     Touched,
 };
 
@@ -19,7 +19,7 @@ const COLUMNS: &str =
 pub(super) fn log(
     all: &Connection,
     operation: &Operation,
-    changes: &[&[Swap<'_>]],
+    changes: &[Change<'_>],
     known: &[Known<'_>],
     (now, limits): (i64, &Limits),
 ) -> rusqlite::Result<(Entered, u64)> {
@@ -55,23 +55,19 @@ pub(super) fn log(
     }
     let id = OperationId::new(number.cast_unsigned(), now);
     let (mut total, mut loose) = (0, Vec::new());
-    for (nth, (touched, swaps)) in operation.files.iter().zip(changes).enumerate() {
-        let kept = if operation.kept {
-            keep_sides(&mut Shelves(all), touched, swaps, limits)?
-        } else {
-            Kept { added: 0, change: None, loose: None }
-        };
+    for (nth, (touched, change)) in operation.files.iter().zip(changes).enumerate() {
+        touch(all, (number, nth), touched)?;
+        if !operation.kept {
+            continue;
+        }
+        let kept = keep_sides(&mut Shelves(all), touched, change, limits)?;
         loose.extend(kept.loose);
         total += kept.added;
-        let change = match &kept.change {
-            Some(change) => {
-                total += change.data.len() as u64;
-                let mut insert = all.prepare_cached("INSERT INTO changes(data, zstd) VALUES(?1, ?2)")?;
-                Some(insert.insert(params![&change.data[..], change.zstd])?)
-            }
-            None => None,
-        };
-        touch(all, (number, nth), touched, change)?;
+        if let Some(Link { base, result, data }) = kept.link {
+            total += data.data.len() as u64;
+            all.prepare_cached("INSERT INTO changes(operation, base, result, data, zstd) VALUES(?1, ?2, ?3, ?4, ?5)")?
+                .execute(params![number, base.to_bytes(), result.to_bytes(), &data.data[..], data.zstd])?;
+        }
     }
     for Known { path, record } in known {
         let contested = crate::shelf::Shelf::version(&Shelves(all), record.content)?.is_some_and(|it| it.contested);
@@ -80,15 +76,10 @@ pub(super) fn log(
     Ok((Entered { id, loose }, total))
 }
 
-fn touch(
-    all: &Connection,
-    (number, nth): (i64, usize),
-    touched: &Touched,
-    change: Option<i64>,
-) -> rusqlite::Result<()> {
+fn touch(all: &Connection, (number, nth): (i64, usize), touched: &Touched) -> rusqlite::Result<()> {
     let Touched { path, moved_from, before, after, added, removed } = touched;
     let kind = |side: &Option<Side>| side.map(|side| side.kind == Kind::Link);
-    all.prepare_cached("INSERT INTO touched VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)")?.execute(
+    all.prepare_cached("INSERT INTO touched VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)")?.execute(
         params![
             number,
             i64::try_from(nth).unwrap_or(i64::MAX),
@@ -102,7 +93,6 @@ fn touch(
             kind(after),
             added.cast_signed(),
             removed.cast_signed(),
-            change,
         ],
     )?;
     Ok(())

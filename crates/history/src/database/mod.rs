@@ -16,8 +16,8 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::shelf::{Kept, keep};
 use crate::{
-    Body, Entered, Filter, Freed, Known, Leave, Limits, Logged, Operation, OperationName, Operations, Record, Sessions,
-    Swap, clock, operation, prune, trail,
+    Body, Change, Entered, Filter, Freed, Known, Leave, Limits, Logged, Operation, OperationName, Operations, Record,
+    Sessions, clock, operation, prune, trail,
 };
 use shelves::Shelves;
 
@@ -167,7 +167,7 @@ impl Sessions for Database {
 }
 
 impl Operations for Database {
-    fn log(&self, operation: &Operation, changes: &[&[Swap<'_>]], known: &[Known<'_>]) -> Result<Entered> {
+    fn log(&self, operation: &Operation, changes: &[Change<'_>], known: &[Known<'_>]) -> Result<Entered> {
         operation::check(operation, changes)?;
         let state = &mut *self.state();
         let now = clock::now_us();

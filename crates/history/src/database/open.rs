@@ -45,8 +45,8 @@ const SCHEMA: &str = "
     CREATE TABLE upkeep(id INTEGER PRIMARY KEY, at INTEGER NOT NULL);
     INSERT INTO upkeep VALUES(1, 0);";
 
-/// The log. Numbers are never given twice. `changes` holds what leads from one side of a file to the other where the shelf
-/// does not; `taken` is the operation that this one takes back, `undone` the one that took it back, each with its moment.
+/// The log. Numbers are never given twice. `changes` holds what leads from one version to another where the shelf does
+/// not; `taken` is the operation that this one takes back, `undone` the one that took it back, each with its moment.
 const LOG: &str = "
     CREATE TABLE operations(
         number INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, session TEXT NOT NULL, tool TEXT NOT NULL,
@@ -55,11 +55,13 @@ const LOG: &str = "
     CREATE TABLE touched(
         operation INTEGER NOT NULL, nth INTEGER NOT NULL, path BLOB NOT NULL, moved_from BLOB,
         before BLOB, before_mode INTEGER, before_link INTEGER, after BLOB, after_mode INTEGER, after_link INTEGER,
-        added INTEGER NOT NULL, removed INTEGER NOT NULL, change INTEGER,
+        added INTEGER NOT NULL, removed INTEGER NOT NULL,
         PRIMARY KEY(operation, nth)) WITHOUT ROWID;
-    CREATE INDEX touched_before ON touched(before) WHERE change IS NOT NULL;
-    CREATE INDEX touched_after ON touched(after) WHERE change IS NOT NULL;
-    CREATE TABLE changes(id INTEGER PRIMARY KEY, data BLOB NOT NULL, zstd INTEGER NOT NULL);";
+    CREATE TABLE changes(
+        id INTEGER PRIMARY KEY, operation INTEGER NOT NULL, base BLOB NOT NULL, result BLOB NOT NULL,
+        data BLOB NOT NULL, zstd INTEGER NOT NULL);
+    CREATE INDEX changes_base ON changes(base);
+    CREATE INDEX changes_result ON changes(result);";
 
 /// What stands where the database should be.
 enum Found {

@@ -67,8 +67,7 @@ impl Shelf for Shelves<'_> {
 
     fn steps(&self, content: ContentId) -> rusqlite::Result<Vec<Step>> {
         let mut query = self.0.prepare_cached(
-            "SELECT change, after, 1 FROM touched WHERE before=?1 AND change IS NOT NULL AND after IS NOT NULL
-             UNION ALL SELECT change, before, 0 FROM touched WHERE after=?1 AND change IS NOT NULL AND before IS NOT NULL",
+            "SELECT id, result, 1 FROM changes WHERE base=?1 UNION ALL SELECT id, base, 0 FROM changes WHERE result=?1",
         )?;
         let steps = query.query_map([content.to_bytes()], |row| {
             let other = ContentId::from_bytes(fixed(row.get_ref(1)?.as_blob()?)?);

@@ -112,7 +112,7 @@ fn drop_operations(all: &Connection, limits: &Limits, now: i64) -> rusqlite::Res
 /// Changes that no operation speaks of, and the oldest while they take more than a quarter of all. Those that stay lead
 /// from one to the next up to the files as they are, so the oldest are the ones that nothing else needs.
 fn drop_changes(all: &Connection, limits: &Limits) -> rusqlite::Result<()> {
-    all.execute("DELETE FROM changes WHERE id NOT IN (SELECT change FROM touched WHERE change IS NOT NULL)", [])?;
+    all.execute("DELETE FROM changes WHERE operation NOT IN (SELECT number FROM operations)", [])?;
     let mut room = limits.total / 4;
     let mut last = None;
     let mut query = all.prepare("SELECT id, length(data) FROM changes ORDER BY id DESC")?;
@@ -125,7 +125,6 @@ fn drop_changes(all: &Connection, limits: &Limits) -> rusqlite::Result<()> {
         room = left;
     }
     if let Some(last) = last {
-        all.execute("UPDATE touched SET change=NULL WHERE change<=?1", [last])?;
         all.execute("DELETE FROM changes WHERE id<=?1", [last])?;
     }
     Ok(())

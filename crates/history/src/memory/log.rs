@@ -4,10 +4,10 @@ use emendate_core::{ContentId, Result};
 
 use super::{Inner, Memory};
 use crate::shelf::{Shelf, keep};
-use crate::trail::{Kept, Step, keep_sides};
+use crate::trail::{Link, Step, keep_sides};
 use crate::{
-    Body, Entered, Filter, Freed, Known, Leave, Limits, Logged, Operation, OperationId, OperationName, Operations,
-    Swap, clock, operation, prune, trail,
+    Body, Change, Entered, Filter, Freed, Known, Leave, Limits, Logged, Operation, OperationId, OperationName,
+    Operations, clock, operation, pack, prune, trail,
 };
 
 /// One operation of the log.
@@ -18,25 +18,25 @@ pub(super) struct Entry {
 }
 
 /// A change that the shelf alone does not tell.
-pub(super) struct Change {
+pub(super) struct Trail {
     /// The operation it belongs to.
     number: u64,
-    before: ContentId,
-    after: ContentId,
+    base: ContentId,
+    result: ContentId,
     pub(super) data: Vec<u8>,
 }
 
-impl Change {
+impl Trail {
     /// The step to `content`, which may be on either side. `place` names the change.
     pub(super) fn step(&self, place: usize, content: ContentId) -> Option<Step> {
-        let back = self.before == content;
-        let other = if back { self.after } else { self.before };
-        (back || self.after == content).then_some(Step { data: i64::try_from(place).ok()?, other, back })
+        let back = self.base == content;
+        let other = if back { self.result } else { self.base };
+        (back || self.result == content).then_some(Step { data: i64::try_from(place).ok()?, other, back })
     }
 }
 
 impl Operations for Memory {
-    fn log(&self, operation: &Operation, changes: &[&[Swap<'_>]], known: &[Known<'_>]) -> Result<Entered> {
+    fn log(&self, operation: &Operation, changes: &[Change<'_>], known: &[Known<'_>]) -> Result<Entered> {
         operation::check(operation, changes)?;
         let inner = &mut *self.inner();
         let now = clock::now_us();
@@ -49,13 +49,12 @@ impl Operations for Memory {
             taken.undone_by = Some(id);
         }
         let mut loose = Vec::new();
-        for (touched, swaps) in operation.files.iter().zip(changes).filter(|_| operation.kept) {
-            let Ok(Kept { change, loose: open, .. }) = keep_sides(&mut inner.shelves, touched, swaps, &self.limits);
-            loose.extend(open);
-            if let (Some(change), Some(before), Some(after)) = (change, touched.before, touched.after) {
-                let data = crate::pack::unpack(change.data.into_owned(), change.zstd, self.limits.change());
-                let (before, after) = (before.content, after.content);
-                inner.shelves.changes.extend(data.map(|data| Change { number: id.number, before, after, data }));
+        for (touched, change) in operation.files.iter().zip(changes).filter(|_| operation.kept) {
+            let Ok(kept) = keep_sides(&mut inner.shelves, touched, change, &self.limits);
+            loose.extend(kept.loose);
+            if let Some(Link { base, result, data }) = kept.link {
+                let data = pack::unpack(data.data.into_owned(), data.zstd, self.limits.change());
+                inner.shelves.changes.extend(data.map(|data| Trail { number: id.number, base, result, data }));
             }
         }
         let logged = Logged { id, at: now, undone_by: None, operation: operation.clone() };

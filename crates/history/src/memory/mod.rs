@@ -42,7 +42,7 @@ struct Seen {
 pub(crate) struct Shelves {
     versions: HashMap<ContentId, (Version, Option<Vec<u8>>)>,
     stored: u64,
-    changes: Vec<log::Change>,
+    changes: Vec<log::Trail>,
 }
 
 impl Shelf for Shelves {

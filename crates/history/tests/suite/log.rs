@@ -2,8 +2,8 @@
 
 use emendate_core::ContentId;
 use emendate_history::{
-    Body, Entered, Filter, Kind, Known, Leave, Limits, Operation, OperationName, Operations, Outcome, Role, Side, Swap,
-    Touched,
+    Body, Change, Entered, Filter, Kind, Known, Leave, Limits, Operation, OperationName, Operations, Outcome, Role,
+    Side, Swap, Touched,
 };
 
 use super::{Open, PATH, noise, record};
@@ -13,8 +13,10 @@ pub(crate) fn all(open: Open<'_>) {
     filters(open);
     taking_back(open);
     contents_along_the_trail(open);
+    what_cannot_wait_is_kept_at_once(open);
     what_is_known_whole_needs_no_trail(open);
     one_side_missing(open);
+    moved_over_another(open);
     secrets(open);
     freeing(open);
 }
@@ -50,21 +52,24 @@ pub(crate) fn edit(store: &dyn Operations, session: &str, path: &[u8], before: &
     let end = before.iter().rev().zip(after.iter().rev()).take(most).take_while(|(a, b)| a == b).count();
     let swap = Swap { at: start, old: &before[start..before.len() - end], new: &after[start..after.len() - end] };
     let operation = operation(session, vec![touched(path, side(before, 0o644), side(after, 0o644))]);
-    store.log(&operation, &[&[swap]], &[]).unwrap()
+    store.log(&operation, &[from(before, &[swap])], &[]).unwrap()
+}
+
+fn from<'a>(before: &[u8], swaps: &'a [Swap<'a>]) -> Change<'a> {
+    Change { base: Some(ContentId::of(before)), swaps, ..Change::default() }
 }
 
 /// Logs the change of everything.
 pub(crate) fn wholly(store: &dyn Operations, session: &str, path: &[u8], before: &[u8], after: &[u8]) -> Entered {
     let operation = operation(session, vec![touched(path, side(before, 0o644), side(after, 0o644))]);
-    store.log(&operation, &[&[Swap { at: 0, old: before, new: after }]], &[]).unwrap()
+    store.log(&operation, &[from(before, &[Swap { at: 0, old: before, new: after }])], &[]).unwrap()
 }
 
 fn told_as_logged(open: Open<'_>) {
     let store = open(Limits::default());
     assert_eq!(store.operations(&Filter { limit: 9, ..Filter::default() }).unwrap(), []);
     let link = Some(Side { content: ContentId::of(b"target"), mode: 0o777, kind: Kind::Link });
-    let moved =
-        Touched { moved_from: Some(b"/from".to_vec()), ..touched(b"/to", side(b"m", 0o600), side(b"m", 0o600)) };
+    let moved = Touched { moved_from: Some(b"/from".to_vec()), ..touched(b"/to", None, side(b"m", 0o600)) };
     let files = vec![
         touched(PATH, side(b"one", 0o644), side(b"two", 0o755)),
         touched(b"/new", None, side(b"new", 0o4755)),
@@ -73,7 +78,13 @@ fn told_as_logged(open: Open<'_>) {
     ];
     let whole = Operation { note: "n".to_owned(), outcome: Outcome::Partial, ..operation("s", files) };
     let swap = |old, new| [Swap { at: 0, old, new }];
-    let changes: [&[Swap<'_>]; 4] = [&swap(b"one", b"two"), &swap(b"", b"new"), &swap(b"target", b""), &[]];
+    let (edited, made) = (swap(b"one", b"two"), swap(b"", b"new"));
+    let changes = [
+        from(b"one", &edited),
+        Change { swaps: &made, ..Change::default() },
+        Change { old: Some(b"target"), ..Change::default() },
+        from(b"m", &[]),
+    ];
     let known = record(b"two", &[(1, 4)]);
     let entered = store.log(&whole, &changes, &[Known { path: PATH, record: &known }]).unwrap();
     let name: OperationName = entered.id.to_string().parse().unwrap();
@@ -93,8 +104,8 @@ fn filters(open: Open<'_>) {
     for (session, path) in [("a", "/x"), ("b", "/x"), ("a", "/y"), ("a", "/x")] {
         edit(&*store, session, path.as_bytes(), b"1", b"2");
     }
-    let moved = Touched { moved_from: Some(b"/x".to_vec()), ..touched(b"/z", side(b"2", 0o644), side(b"2", 0o644)) };
-    store.log(&operation("b", vec![moved]), &[&[]], &[]).unwrap();
+    let moved = Touched { moved_from: Some(b"/x".to_vec()), ..touched(b"/z", None, side(b"2", 0o644)) };
+    store.log(&operation("b", vec![moved]), &[from(b"2", &[])], &[]).unwrap();
     let numbers = |filter: Filter<'_>| -> Vec<u64> {
         store.operations(&filter).unwrap().iter().map(|logged| logged.id.number).collect()
     };
@@ -112,7 +123,7 @@ fn taking_back(open: Open<'_>) {
     let first = edit(&*store, "s", PATH, b"1", b"2").id;
     let back = |role| {
         let operation = Operation { role, ..operation("s", vec![touched(PATH, side(b"2", 0o644), side(b"1", 0o644))]) };
-        store.log(&operation, &[&[Swap { at: 0, old: b"2", new: b"1" }]], &[]).unwrap().id
+        store.log(&operation, &[from(b"2", &[Swap { at: 0, old: b"2", new: b"1" }])], &[]).unwrap().id
     };
     let undo = back(Role::Undo(first));
     let redo = back(Role::Redo(undo));
@@ -155,6 +166,19 @@ fn contents_along_the_trail(open: Open<'_>) {
     }
 }
 
+fn what_cannot_wait_is_kept_at_once(open: Open<'_>) {
+    let store = open(Limits::default());
+    let (before, after) = (noise(5000, 10), noise(5000, 11));
+    let whole = operation("s", vec![touched(PATH, side(&before, 0o644), side(&after, 0o644))]);
+    let swaps = [Swap { at: 0, old: &before, new: &after }];
+    let new = || after.clone();
+    let entered = store.log(&whole, &[Change { new: Some(&new), ..from(&before, &swaps) }], &[]).unwrap();
+    assert!(entered.loose.is_empty());
+    for bytes in [&before, &after] {
+        assert_eq!(store.content(ContentId::of(bytes), &[]).unwrap().as_ref(), Some(bytes));
+    }
+}
+
 fn what_is_known_whole_needs_no_trail(open: Open<'_>) {
     let store = open(Limits::default());
     let before = noise(5000, 2);
@@ -171,15 +195,34 @@ fn one_side_missing(open: Open<'_>) {
     let store = open(Limits { blob: 4000, ..Limits::default() });
     let (new, gone, large) = (noise(3000, 3), noise(3000, 4), noise(4001, 5));
     let files = vec![touched(b"/n", None, side(&new, 0o644)), touched(b"/g", side(&gone, 0o644), None)];
-    let swaps = [[Swap { at: 0, old: b"", new: &new }], [Swap { at: 0, old: &gone, new: b"" }]];
-    let entered = store.log(&operation("s", files), &[&swaps[0], &swaps[1]], &[]).unwrap();
+    let swaps = [Swap { at: 0, old: b"", new: &new }];
+    let changes = [Change { swaps: &swaps, ..Change::default() }, Change { old: Some(&gone), ..Change::default() }];
+    let entered = store.log(&operation("s", files), &changes, &[]).unwrap();
     assert!(entered.loose.is_empty());
     for bytes in [&new, &gone] {
         assert_eq!(store.content(ContentId::of(bytes), &[]).unwrap().as_ref(), Some(bytes));
     }
     let files = vec![touched(b"/l", side(&large, 0o644), None)];
-    store.log(&operation("s", files), &[&[Swap { at: 0, old: &large, new: b"" }]], &[]).unwrap();
+    store.log(&operation("s", files), &[Change { old: Some(&large), ..Change::default() }], &[]).unwrap();
     assert!(!store.reaches(ContentId::of(&large), &[]).unwrap());
+}
+
+/// A file that takes the place of another one, with the edit that was made on the way.
+fn moved_over_another(open: Open<'_>) {
+    let store = open(Limits::default());
+    let (source, target) = (noise(2000, 8), noise(2000, 9));
+    let mut result = source.clone();
+    result[100] ^= 1;
+    let moved =
+        Touched { moved_from: Some(b"/a".to_vec()), ..touched(b"/b", side(&target, 0o644), side(&result, 0o644)) };
+    let left = touched(b"/a", side(&source, 0o644), None);
+    let swaps = [Swap { at: 100, old: &source[100..101], new: &result[100..101] }];
+    let changes = [Change { old: Some(&target), ..from(&source, &swaps) }, Change::default()];
+    let entered = store.log(&operation("s", vec![moved, left]), &changes, &[]).unwrap();
+    let id = ContentId::of(&result);
+    assert_eq!(entered.loose, [id]);
+    assert_eq!(store.content(ContentId::of(&target), &[]).unwrap().as_ref(), Some(&target));
+    assert_eq!(store.content(ContentId::of(&source), &[(id, &result)]).unwrap().as_ref(), Some(&source));
 }
 
 fn secrets(open: Open<'_>) {
@@ -187,7 +230,7 @@ fn secrets(open: Open<'_>) {
     let (before, after) = (b"token=1".to_vec(), b"token=2".to_vec());
     let operation =
         Operation { kept: false, ..operation("s", vec![touched(PATH, side(&before, 0o600), side(&after, 0o600))]) };
-    let entered = store.log(&operation, &[&[Swap { at: 6, old: b"1", new: b"2" }]], &[]).unwrap();
+    let entered = store.log(&operation, &[from(&before, &[Swap { at: 6, old: b"1", new: b"2" }])], &[]).unwrap();
     assert!(entered.loose.is_empty());
     let id = ContentId::of(&before);
     assert!(!store.reaches(id, &[ContentId::of(&after)]).unwrap());
