@@ -7,14 +7,61 @@ use crate::plan::{Becomes, Now, Plan};
 use crate::receipt::{self, Receipt};
 use crate::seen;
 use crate::stale;
-use emendate_core::{ContentId, Result};
+use emendate_core::{Code, ContentId, Error, Result};
 use emendate_fs::{Draft, Stamp, Written};
-use emendate_history::{OperationId, Record};
+use emendate_history::Record;
+use serde_json::Value;
+
+/// Times a request is worked out again because a file changed between the check and the write.
+const ATTEMPTS: usize = 32;
 
 impl Engine {
+    /// Plans, commits and settles, again while somebody writes in between. Callers of this process queue up at
+    /// [`Engine::turns`] before; other processes are met by the check right before the write.
+    pub(crate) fn carry_out(
+        &self,
+        caller: &Caller,
+        cause: Cause,
+        dry_run: bool,
+        plan: impl Fn() -> Result<Vec<Plan>>,
+    ) -> Result<Vec<Receipt>> {
+        for attempt in 1.. {
+            let plans = plan()?;
+            if dry_run {
+                return Ok(plans.into_iter().map(|plan| Receipt::new(plan, None, true)).collect());
+            }
+            match self.commit(&plans) {
+                // Look again, and merge or refuse as for any other change.
+                Err(error) if error.code() == Code::ConflictRaced && attempt < ATTEMPTS => {
+                    for plan in plans {
+                        self.finish(plan);
+                    }
+                }
+                Err(error) => return Err(raced(error)),
+                Ok(written) => return Ok(self.settle(caller, plans, written, cause)),
+            }
+        }
+        Err(Error::new(Code::InternalBug, "The attempts ran out without an answer."))
+    }
+
+    /// What the receipts say: text for a model, data of each file, and rejected parts as a patch.
+    pub(crate) fn tell(&self, receipts: Vec<Receipt>) -> (String, Vec<Value>, String) {
+        let (mut text, mut files, mut rejected) = (String::new(), Vec::with_capacity(receipts.len()), String::new());
+        for receipt in receipts {
+            rejected.push_str(receipt.rejected());
+            if !receipt.is_told_elsewhere() {
+                let one = receipt.answer(false);
+                text.push_str(&one.text);
+                files.push(Value::Object(one.data));
+            }
+            self.finish(receipt.into_plan());
+        }
+        (text, files, rejected)
+    }
+
     /// Hop 7: the only writer. Stages, checks again under the lock, publishes; all files or none. A plan that changes
     /// nothing is left out and has no entry in the answer.
-    pub(crate) fn commit(&self, plans: &[Plan]) -> Result<Vec<Option<Written>>> {
+    fn commit(&self, plans: &[Plan]) -> Result<Vec<Option<Written>>> {
         let writing: Vec<&Plan> = plans.iter().filter(|plan| plan.writes()).collect();
         let pieces: Vec<Vec<&[u8]>> =
             writing.iter().map(|plan| plan.changes.pieces(plan.before.raw()).collect()).collect();
@@ -27,13 +74,13 @@ impl Engine {
     }
 
     /// Hop 8: the log and the session know what was written; the receipts say what happened.
-    pub(crate) fn settle(
+    fn settle(
         &self,
         caller: &Caller,
         mut plans: Vec<Plan>,
         written: Vec<Option<Written>>,
         cause: Cause,
-    ) -> (Vec<Receipt>, Option<OperationId>) {
+    ) -> Vec<Receipt> {
         let known: Vec<Option<(Stamp, Option<Record>)>> = plans
             .iter_mut()
             .zip(&written)
@@ -47,9 +94,9 @@ impl Engine {
             plan.notes.extend(written.notes.iter().cloned());
             let record = known.and_then(|(_, record)| record);
             let content = record.map_or_else(|| ContentId::of(b""), |record| record.content);
-            Receipt::new(plan, Some((content, written)), false)
+            Receipt::new(plan, Some((content, written)), false).of(operation)
         });
-        (receipts.collect(), operation)
+        receipts.collect()
     }
 
     /// Keeps the buffers of a plan that has served.
@@ -76,4 +123,15 @@ impl Plan {
         let content = ContentId::of_pieces(self.changes.pieces(self.before.raw()));
         Some(seen::written(content, stamp, self.lines.clone()))
     }
+}
+
+fn raced(error: Error) -> Error {
+    if error.code() != Code::ConflictRaced {
+        return error;
+    }
+    let what = error.message().to_owned();
+    Error::new(Code::ConflictRaced, "File has been unexpectedly modified. Read it again before attempting to write it.")
+        .evidence(what)
+        .evidence(error.evidence_text())
+        .next("Another program keeps writing this file. Read it again, then repeat the call; nothing was changed.")
 }

@@ -134,6 +134,14 @@ impl Engine {
         Ok(place)
     }
 
+    /// The file as it is now; what is no text as bytes.
+    pub(crate) fn opened(&self, place: &Place, declared: Option<Declared>) -> Result<Option<Opened>> {
+        match self.snapshot(place, declared, "") {
+            Err(error) if matches!(error.code(), Code::ContentBinary | Code::ContentUndecodable) => self.opaque(place),
+            other => other,
+        }
+    }
+
     /// The file as it is now, as bytes that need not be text; `None` when there is none.
     pub(crate) fn opaque(&self, place: &Place) -> Result<Option<Opened>> {
         let version = self.store.read(place, self.config.max_file, self.buffer())?;
