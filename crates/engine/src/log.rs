@@ -43,7 +43,9 @@ pub(crate) fn digest(input: &Value) -> [u8; 16] {
             Value::String(text) => out.extend([Cow::Borrowed(&b"\xFFs"[..]), Cow::Borrowed(text.as_bytes())]),
             Value::Array(list) => {
                 out.push(Cow::Borrowed(b"\xFF["));
-                list.iter().for_each(|value| collect(value, out));
+                for value in list {
+                    collect(value, out);
+                }
                 out.push(Cow::Borrowed(b"\xFF]"));
             }
             Value::Object(fields) => {
@@ -89,7 +91,9 @@ impl<'a> Done<'a> {
             explain::stat(&explain::hunks(&plan.before, &plan.changes, 0))
         };
         let moved_from = plan.origin.as_ref().filter(|origin| !origin.copied).map(|origin| key(&origin.place).to_vec());
-        let (added, removed) = (stat.added as u64, stat.removed as u64);
+        let lost = plan.becomes == Becomes::Nothing && !plan.moved_on && !plan.before.is_opaque();
+        let lost = if lost { plan.before.lines().count(plan.before.text()) } else { stat.removed };
+        let (added, removed) = (stat.added as u64, lost as u64);
         let touched = Touched { path: key(&plan.place).to_vec(), moved_from, before, after, added, removed };
         let raw = plan.before.raw();
         let splices = plan.changes.splices().iter();

@@ -122,7 +122,8 @@ impl Engine {
             .map(|file| self.difference(root, file, &mut text))
             .collect::<Result<_>>()?;
         let mut data = data(files, false);
-        data.insert("operation".to_owned(), row(&logged, None));
+        data.insert("summary".to_owned(), text.lines().next().into());
+        data.insert("shown".to_owned(), row(&logged, None));
         Ok(Answer { text, data })
     }
 
@@ -168,7 +169,8 @@ impl Engine {
         let _ = writeln!(text, "{summary}");
         match &hunks {
             Some(hunks) if !hunks.is_empty() => {
-                text.push_str(&explain::unified(&path, hunks, DIFF.saturating_sub(text.len())))
+                let diff = explain::unified(&path, hunks, DIFF.saturating_sub(text.len()));
+                text.push_str(&diff);
             }
             Some(_) => {}
             None => text.push_str("(its content was not kept, or is no text)\n"),

@@ -90,14 +90,14 @@ impl Engine {
     }
 
     /// The plan that puts these bytes, or this link, at a place.
-    pub(super) fn putting(&self, caller: &Caller, place: Place, now: Now, bytes: Vec<u8>, side: Side) -> Result<Plan> {
+    pub(super) fn putting(&self, caller: &Caller, place: Place, now: Now, bytes: Vec<u8>, side: Side) -> Plan {
         if side.kind == Kind::Link {
-            return Ok(Plan::other(place, now, Becomes::Link(OsString::from_vec(bytes))));
+            return Plan::other(place, now, Becomes::Link(OsString::from_vec(bytes)));
         }
         if let Now::File(now) = now {
             let changes = ChangeSet::between(&now.snapshot, &alike(&now.snapshot, bytes));
             let lines = self.lines_then(caller, &place, &now.snapshot, &changes);
-            return Ok(Plan::edit(place, now, written_over(changes), lines));
+            return Plan::edit(place, now, written_over(changes), lines);
         }
         let text = Snapshot::open(bytes.clone(), None).is_ok();
         let before = if text { Snapshot::from_text("") } else { Snapshot::opaque(Vec::new()) };
@@ -105,7 +105,7 @@ impl Engine {
         // Set-id bits would speak for whoever creates the file now.
         let mode = Some(side.mode & 0o777);
         let lines = if caller.unread == Unread::Allow { Lines::all() } else { Lines::none() };
-        Ok(Plan { now, before, changes, mode, lines, ..Plan::other(place, Now::Nothing, Becomes::File) })
+        Plan { now, before, changes, mode, lines, ..Plan::other(place, Now::Nothing, Becomes::File) }
     }
 }
 
@@ -166,7 +166,7 @@ impl Back<'_> {
             (Now::Nothing, _) => return Err(self.conflict(&place, file.after, &now, "It is gone.")),
             _ => return Err(self.conflict(&place, file.after, &now, "Something else stands there now.")),
         };
-        let mut plan = self.engine.putting(self.caller, place, now, bytes, before)?;
+        let mut plan = self.engine.putting(self.caller, place, now, bytes, before);
         plan.mode = bits.or(plan.mode);
         self.told(&mut plan, merged);
         Ok(plan.writes().then_some(plan))
@@ -216,7 +216,7 @@ impl Back<'_> {
             Some(covered) => {
                 let bytes = self.content(&to, covered, &Now::Nothing)?;
                 let mode = Some(covered.mode);
-                Plan { mode, ..self.engine.putting(self.caller, to, there, bytes, covered)? }
+                Plan { mode, ..self.engine.putting(self.caller, to, there, bytes, covered) }
             }
         };
         Ok(vec![plan, left])

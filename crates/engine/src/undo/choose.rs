@@ -79,12 +79,8 @@ impl Engine {
 
     fn last(&self, session: Option<&str>, args: &Args) -> Result<(usize, Logged)> {
         let place = args.file_path.as_deref().map(|path| self.admit_link(path, Access::Read)).transpose()?;
-        let roots = match &place {
-            // An operation on several roots is told in one of them.
-            Some(_) | None => 0..self.roots().len(),
-        };
         let mut newest: Option<(usize, Logged)> = None;
-        for root in roots {
+        for root in 0..self.roots().len() {
             let found = self.last_of(root, session, place.as_ref().map(key), args.redo)?;
             if let Some(logged) = found
                 && newest.as_ref().is_none_or(|(_, known)| known.at < logged.at)
@@ -108,9 +104,10 @@ impl Engine {
             let page = self.history(root).operations(&Filter { session, path, below, limit: PAGE })?;
             for logged in &page {
                 match logged.operation.role {
+                    // What was undone before it lies behind it, whether it was undone itself or not.
+                    Role::Edit if redo => return Ok(None),
                     _ if logged.undone_by.is_some() => {}
                     Role::Undo(_) if redo => return Ok(Some(logged.clone())),
-                    Role::Edit if redo => return Ok(None),
                     Role::Edit | Role::Redo(_) if !redo => return Ok(Some(logged.clone())),
                     _ => {}
                 }

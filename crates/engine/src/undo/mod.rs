@@ -17,6 +17,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::ffi::OsStr;
+use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
@@ -55,7 +56,7 @@ impl Engine {
             return Err(Error::new(Code::CallInvalid, "The call does not say clearly which operations are meant.")
                 .next(format!("Give one of id, file_path or last (1 to {MOST}), or none of them for the last one.")));
         }
-        let mut answer = Answer::default();
+        let (mut answer, mut summary) = (Answer::default(), String::new());
         let (mut made, mut taken, mut files) = (Vec::new(), Vec::new(), Vec::new());
         for nth in 0..times {
             let one = self.chosen(caller, &args).and_then(|(root, logged)| {
@@ -66,12 +67,14 @@ impl Engine {
                 Ok(one) => one,
                 Err(error) if nth == 0 => return Err(error),
                 Err(error) => {
-                    answer.text.push_str(&format!("Stopped after {nth} of {times}: {error}\n"));
+                    let _ = writeln!(answer.text, "Stopped after {nth} of {times}: {error}");
                     answer.data.insert("stopped".to_owned(), error.to_json());
                     break;
                 }
             };
-            answer.text.push_str(&headline(&logged, dry_run));
+            let headline = headline(&logged, dry_run);
+            summary.push_str(&headline);
+            answer.text.push_str(&headline);
             answer.text.push_str(&text);
             taken.push(Value::from(logged.id.to_string()));
             made.extend(operation.map(|id| Value::from(id.to_string())));
@@ -82,12 +85,11 @@ impl Engine {
             }
         }
         let data = &mut answer.data;
+        data.insert("summary".to_owned(), summary.trim_end().into());
         data.insert("undone".to_owned(), taken.into());
         data.insert("operation".to_owned(), made.last().cloned().unwrap_or(Value::Null));
         data.insert("operations".to_owned(), made.into());
-        data.insert("dryRun".to_owned(), dry_run.into());
-        data.insert("notes".to_owned(), Value::Array(Vec::new()));
-        data.insert("files".to_owned(), files.into());
+        data.extend(self::data(files, dry_run));
         Ok(answer)
     }
 
@@ -118,11 +120,12 @@ fn headline(logged: &Logged, dry_run: bool) -> String {
     let verb = match (matches!(logged.operation.role, Role::Undo(_)), dry_run) {
         (false, false) => "Undone",
         (false, true) => "Would be undone",
-        (true, false) => "Redone: undone",
-        (true, true) => "Would be redone: undone",
+        (true, false) => "Redone what was undone",
+        (true, true) => "Would be redone, what was undone",
     };
     let (tool, session) = (&logged.operation.tool, &logged.operation.session);
-    format!("{verb}: operation {} ({tool}, session {session}).\n", logged.id)
+    let by = if matches!(logged.operation.role, Role::Undo(_)) { " by" } else { ":" };
+    format!("{verb}{by} operation {} ({tool}, session {session}).\n", logged.id)
 }
 
 /// Data of an answer with these files.

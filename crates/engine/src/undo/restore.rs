@@ -92,7 +92,7 @@ impl Engine {
         if side.kind == Kind::Link && same(&now, Some(side)) {
             return Ok(Plan::other(place.clone(), Now::Nothing, Becomes::Nothing));
         }
-        let plan = self.putting(caller, place.clone(), now, bytes, side)?;
+        let plan = self.putting(caller, place.clone(), now, bytes, side);
         Ok(Plan { mode: (side.kind == Kind::Regular).then_some(side.mode & 0o777), ..plan })
     }
 
