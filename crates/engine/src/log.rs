@@ -85,7 +85,7 @@ impl<'a> Done<'a> {
             (Becomes::Link(target), _) => Some(link(target)),
             _ => None,
         };
-        let stat = if plan.before.is_opaque() {
+        let stat = if plan.before.is_opaque() || plan.moved_on {
             DiffStat::default()
         } else {
             explain::stat(&explain::hunks(&plan.before, &plan.changes, 0))

@@ -113,13 +113,10 @@ impl Engine {
     fn shown(&self, id: &str, place: Option<&Place>) -> Result<Answer> {
         let (root, logged) = self.operation(Named::read(id)?.name)?;
         let mut text = line(&logged, self.why_not(root, &logged)?);
-        let only = |file: &&Touched| place.is_none_or(|place| key(place) == file.path);
-        let files: Vec<Value> = logged
-            .operation
-            .files
-            .iter()
-            .filter(only)
-            .map(|file| self.difference(root, file, &mut text))
+        let only = |file: &Touched| place.is_none_or(|place| key(place) == file.path);
+        let files: Vec<Value> = told(&logged)
+            .filter(|file| only(file))
+            .map(|file| self.difference(root, &from_its_source(file, &logged), &mut text))
             .collect::<Result<_>>()?;
         let mut data = data(files, false);
         data.insert("summary".to_owned(), text.lines().next().into());
@@ -193,13 +190,7 @@ impl Engine {
             Some(side) => history.content(side.content, &hand),
             None => Ok(Some(Vec::new())),
         };
-        let source = file.moved_from.as_deref().filter(|_| file.before.is_none());
-        let before = match source {
-            // A file that was moved is told by what stood at its old place, which is another file of the operation.
-            Some(_) => return Ok(Some(Vec::new())),
-            None => bytes(file.before)?,
-        };
-        let (Some(before), Some(after)) = (before, bytes(file.after)?) else { return Ok(None) };
+        let (Some(before), Some(after)) = (bytes(file.before)?, bytes(file.after)?) else { return Ok(None) };
         let Ok(before) = Snapshot::open(before, None) else { return Ok(None) };
         let Ok(after) = before.reopen(after.clone()).or_else(|_| Snapshot::open(after, None)) else { return Ok(None) };
         Ok(Some(explain::hunks(&before, &ChangeSet::between(&before, &after), 3)))
@@ -218,6 +209,20 @@ impl Engine {
         }
         Ok(all)
     }
+}
+
+/// The files of an operation without the places that others were moved from.
+fn told(logged: &Logged) -> impl Iterator<Item = &Touched> {
+    let files = &logged.operation.files;
+    files
+        .iter()
+        .filter(|file| file.after.is_some() || !files.iter().any(|other| other.moved_from.as_ref() == Some(&file.path)))
+}
+
+/// A file that was moved, compared with what stood at its old place.
+fn from_its_source(file: &Touched, logged: &Logged) -> Touched {
+    let source = logged.operation.files.iter().find(|other| file.moved_from.as_ref() == Some(&other.path));
+    Touched { before: source.map_or(file.before, |source| source.before), ..file.clone() }
 }
 
 /// The moment in words: RFC 3339, UTC.
@@ -293,9 +298,9 @@ fn state(logged: &Logged, why_not: Option<&str>) -> String {
 /// An operation on one line, its files below when there are several.
 fn line(logged: &Logged, why_not: Option<&str>) -> String {
     let Logged { id, at, operation, .. } = logged;
-    let files = &operation.files;
+    let files: Vec<&Touched> = told(logged).collect();
     let (added, removed) = files.iter().fold((0, 0), |sum, file| (sum.0 + file.added, sum.1 + file.removed));
-    let what = match &**files {
+    let what = match &*files {
         [only] => shown(&only.path),
         several => format!("{} files", several.len()),
     };
@@ -334,6 +339,6 @@ fn row(logged: &Logged, why_not: Option<&str>) -> Value {
         "undoable": undone_by.is_none() && why_not.is_none(),
         "whyNot": why_not,
         "partial": operation.outcome == Outcome::Partial,
-        "files": operation.files.iter().map(|file| file_data(file, &shown(&file.path))).collect::<Vec<_>>(),
+        "files": told(logged).map(|file| file_data(file, &shown(&file.path))).collect::<Vec<_>>(),
     })
 }

@@ -152,7 +152,7 @@ impl Back<'_> {
         }
         let Some(before) = file.before else {
             if !same(&now, file.after) {
-                return Err(self.conflict(&place, file.after, &now, "It was changed since it was created."));
+                return Err(self.conflict(&place, file.after, &now, "it was changed since it was created."));
             }
             return Ok(Some(Plan::other(place, now, Becomes::Nothing)));
         };
@@ -163,8 +163,8 @@ impl Back<'_> {
                 merged = !same(&now, Some(before));
                 if merged { self.rebased(&place, (before, after), opened)? } else { opened.snapshot.raw().to_vec() }
             }
-            (Now::Nothing, _) => return Err(self.conflict(&place, file.after, &now, "It is gone.")),
-            _ => return Err(self.conflict(&place, file.after, &now, "Something else stands there now.")),
+            (Now::Nothing, _) => return Err(self.conflict(&place, file.after, &now, "the file is gone.")),
+            _ => return Err(self.conflict(&place, file.after, &now, "something else stands there now.")),
         };
         let mut plan = self.engine.putting(self.caller, place, now, bytes, before);
         plan.mode = bits.or(plan.mode);
@@ -181,10 +181,10 @@ impl Back<'_> {
             return Ok(Vec::new());
         }
         if !same(&here, source.after) {
-            return Err(self.conflict(&from, source.after, &here, "Something else stands there now."));
+            return Err(self.conflict(&from, source.after, &here, "something else stands there now."));
         }
         let (Some(before), Some(after)) = (source.before, file.after) else {
-            return Err(self.conflict(&to, file.after, &there, "It cannot be put back."));
+            return Err(self.conflict(&to, file.after, &there, "the file cannot be put back."));
         };
         let origin = Some(Origin { place: to.clone(), copied: false });
         let mut merged = false;
@@ -203,8 +203,8 @@ impl Back<'_> {
                 let mode = (before.mode != after.mode).then_some(before.mode);
                 Plan { before: text, changes, mode, lines, ..Plan::other(from, here, Becomes::File) }
             }
-            Now::Nothing => return Err(self.conflict(&to, file.after, &there, "It is gone.")),
-            _ => return Err(self.conflict(&to, file.after, &there, "Something else stands there now.")),
+            Now::Nothing => return Err(self.conflict(&to, file.after, &there, "the file is gone.")),
+            _ => return Err(self.conflict(&to, file.after, &there, "something else stands there now.")),
         };
         plan.origin = origin;
         self.told(&mut plan, merged);
@@ -247,7 +247,7 @@ impl Back<'_> {
         let standing = [(now.snapshot.id(), now.snapshot.raw())];
         let history = self.engine.history(self.root);
         let changed = |seen: Option<&Snapshot>| {
-            let error = self.changed(place, "The file changed since, on the same lines or beyond what can be told.");
+            let error = self.changed(place, "the file changed since, on the same lines or beyond what can be told.");
             match seen {
                 Some(seen) => error.evidence(difference(place, seen, &now.snapshot)),
                 None => error,

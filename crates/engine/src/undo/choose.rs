@@ -89,10 +89,9 @@ impl Engine {
             }
         }
         newest.ok_or_else(|| {
-            let what = if args.redo { "There is nothing to redo." } else { "There is nothing to undo." };
-            let whose =
-                session.map_or(String::new(), |session| format!(" The session {session} did nothing that is left."));
-            Error::new(Code::OperationMissing, format!("{what}{whose}"))
+            let verb = if args.redo { "redo" } else { "undo" };
+            let whose = session.map_or(String::new(), |session| format!(" of the session {session}"));
+            Error::new(Code::OperationMissing, format!("There is nothing{whose} to {verb}."))
                 .next("Call history to see what was done; any_session: true takes other sessions' operations, too.")
         })
     }
