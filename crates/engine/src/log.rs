@@ -192,7 +192,15 @@ impl Engine {
         match (entered, elsewhere) {
             (Ok(entered), Ok(())) => {
                 self.remember_loose(root, &entered.loose, &done);
-                (Some(entered.id), None)
+                let lost = entered.lost.first().and_then(|&nth| done.get(nth));
+                let secret = done.iter().find(|done| policy::is_secret(&done.plan.place));
+                let told = match (secret, lost) {
+                    (Some(secret), _) => Some((secret, "may hold secrets, whose contents are never stored")),
+                    (None, Some(lost)) => Some((lost, "was too large to be kept")),
+                    (None, None) => None,
+                };
+                let told = told.map(|(done, why)| format!("This cannot be undone: {} {why}.", done.plan.place.shown()));
+                (Some(entered.id), told)
             }
             (Err(error), _) | (_, Err(error)) => {
                 let told = format!(

@@ -364,7 +364,8 @@ fn secrets_are_told_but_not_kept() {
     let path = bench.path(".env");
     assert!(engine.call(&agent, "read", json!({ "file_path": path })).result.is_ok());
     let edit = json!({ "file_path": path, "old_string": "hunter2hunter2", "new_string": "correcthorsebattery" });
-    ok(engine.call(&agent, "edit", edit));
+    let edited = ok(engine.call(&agent, "edit", edit));
+    assert!(edited.text().contains("This cannot be undone"), "{}", edited.text());
     let listed = ok(engine.call(&agent, "history", json!({})));
     assert_eq!(data(&listed)["operations"][0]["undoable"], false, "{}", listed.text());
     assert_eq!(code(&engine.call(&agent, "undo", json!({}))), "operation.not_kept");

@@ -212,6 +212,8 @@ pub struct Entered {
     pub id: OperationId,
     /// Contents that can only be had from the file as it is now: [`Operations::keep`] them when there is time.
     pub loose: Vec<ContentId>,
+    /// Files, by their place in the operation, whose content before is lost: it was larger than what is kept.
+    pub lost: Vec<usize>,
 }
 
 /// What a clean-up freed.

@@ -33,6 +33,8 @@ pub(crate) struct Kept {
     pub(crate) link: Option<Link>,
     /// The version that has to be kept whole when there is time.
     pub(crate) loose: Option<ContentId>,
+    /// What stood there before cannot be kept.
+    pub(crate) lost: bool,
 }
 
 /// A change between two versions.
@@ -54,6 +56,7 @@ pub(crate) fn keep_sides<S: Shelf>(
         && !holds(shelf, before.content)?
     {
         kept.added += added(keep(shelf, before.content, &Body::Bytes(old), limits)?);
+        kept.lost = !holds(shelf, before.content)?;
     }
     let Some(after) = touched.after.map(|side| side.content) else { return Ok(kept) };
     let Some(base) = change.base else {

@@ -54,7 +54,7 @@ pub(super) fn log(
         ])?;
     }
     let id = OperationId::new(number.cast_unsigned(), now);
-    let (mut total, mut loose) = (0, Vec::new());
+    let (mut total, mut loose, mut lost) = (0, Vec::new(), Vec::new());
     for (nth, (touched, change)) in operation.files.iter().zip(changes).enumerate() {
         touch(all, (number, nth), touched)?;
         if !operation.kept {
@@ -62,6 +62,7 @@ pub(super) fn log(
         }
         let kept = keep_sides(&mut Shelves(all), touched, change, limits)?;
         loose.extend(kept.loose);
+        lost.extend(kept.lost.then_some(nth));
         total += kept.added;
         if let Some(Link { base, result, data }) = kept.link {
             total += data.data.len() as u64;
@@ -73,7 +74,7 @@ pub(super) fn log(
         let contested = crate::shelf::Shelf::version(&Shelves(all), record.content)?.is_some_and(|it| it.contested);
         rows::record(all, (&operation.session, path), record, contested, (now, limits.versions))?;
     }
-    Ok((Entered { id, loose }, total))
+    Ok((Entered { id, loose, lost }, total))
 }
 
 fn touch(all: &Connection, (number, nth): (i64, usize), touched: &Touched) -> rusqlite::Result<()> {

@@ -48,10 +48,11 @@ impl Operations for Memory {
         {
             taken.undone_by = Some(id);
         }
-        let mut loose = Vec::new();
-        for (touched, change) in operation.files.iter().zip(changes).filter(|_| operation.kept) {
+        let (mut loose, mut lost) = (Vec::new(), Vec::new());
+        for (nth, (touched, change)) in operation.files.iter().zip(changes).enumerate().filter(|_| operation.kept) {
             let Ok(kept) = keep_sides(&mut inner.shelves, touched, change, &self.limits);
             loose.extend(kept.loose);
+            lost.extend(kept.lost.then_some(nth));
             if let Some(Link { base, result, data }) = kept.link {
                 let data = pack::unpack(data.data.into_owned(), data.zstd, self.limits.change());
                 inner.shelves.changes.extend(data.map(|data| Trail { number: id.number, base, result, data }));
@@ -67,7 +68,7 @@ impl Operations for Memory {
         if inner.shelves.stored > self.limits.total || inner.logged.is_multiple_of(prune::EVERY.into()) {
             inner.upkeep(&self.limits, now);
         }
-        Ok(Entered { id, loose })
+        Ok(Entered { id, loose, lost })
     }
 
     fn operations(&self, filter: &Filter<'_>) -> Result<Vec<Logged>> {

@@ -203,7 +203,8 @@ fn one_side_missing(open: Open<'_>) {
         assert_eq!(store.content(ContentId::of(bytes), &[]).unwrap().as_ref(), Some(bytes));
     }
     let files = vec![touched(b"/l", side(&large, 0o644), None)];
-    store.log(&operation("s", files), &[Change { old: Some(&large), ..Change::default() }], &[]).unwrap();
+    let changes = [Change { old: Some(&large), ..Change::default() }];
+    assert_eq!(store.log(&operation("s", files), &changes, &[]).unwrap().lost, [0]);
     assert!(!store.reaches(ContentId::of(&large), &[]).unwrap());
 }
 
