@@ -78,6 +78,27 @@ pub(crate) enum Command {
     /// Apply edits written as text, as models write them into a reply, all or nothing
     #[command(after_help = help::APPLY)]
     Apply(ApplyArgs),
+    /// Take back what an operation did, with all of its files
+    #[command(after_help = help::UNDO)]
+    Undo(UndoArgs),
+    /// Take back an undo
+    #[command(after_help = help::REDO)]
+    Redo(UndoArgs),
+    /// List what was done: time, session, tool, files
+    #[command(after_help = help::HISTORY)]
+    History(HistoryArgs),
+    /// Show one operation as a diff
+    #[command(after_help = help::SHOW)]
+    Show(ShowArgs),
+    /// Show what changed between two operations
+    #[command(after_help = help::DIFF)]
+    Diff(DiffArgs),
+    /// Make a file what it was when an operation had been done
+    #[command(after_help = help::RESTORE)]
+    Restore(RestoreArgs),
+    /// Free what the history holds, by age and size
+    #[command(after_help = help::GC)]
+    Gc(GcArgs),
     /// Call a tool with JSON and get JSON: the stable door for programs
     #[command(after_help = help::CALL)]
     Call(CallArgs),
@@ -345,6 +366,74 @@ pub(crate) struct SchemaArgs {
     /// The format
     #[arg(value_parser = PossibleValuesParser::new(FORMATS.iter().map(|format| format.spec().name)))]
     pub(crate) format: String,
+}
+
+/// `emend undo` and `emend redo`.
+#[derive(Args)]
+pub(crate) struct UndoArgs {
+    /// The operation, as `emend history` names it [default: the last one]
+    #[arg(value_name = "ID", conflicts_with_all = ["last", "file"])]
+    pub(crate) id: Option<String>,
+    /// So many operations, one after another, the newest first
+    #[arg(long, value_name = "N")]
+    pub(crate) last: Option<u64>,
+    /// The last operation that touched this file; all its files are taken back
+    #[arg(long, value_name = "PATH")]
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// `emend history`.
+#[derive(Args)]
+pub(crate) struct HistoryArgs {
+    /// Only operations that touched this file
+    #[arg(long, value_name = "PATH")]
+    pub(crate) file: Option<PathBuf>,
+    /// Only operations of this session
+    #[arg(long, value_name = "SESSION")]
+    pub(crate) by: Option<String>,
+    /// How many, the newest first [default: 20]
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<u64>,
+}
+
+/// `emend show`.
+#[derive(Args)]
+pub(crate) struct ShowArgs {
+    /// The operation
+    pub(crate) id: String,
+    /// Only this file
+    #[arg(long, value_name = "PATH")]
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// `emend diff`.
+#[derive(Args)]
+pub(crate) struct DiffArgs {
+    /// Two operations, the older one first; `^` behind a name is the moment before it
+    #[arg(value_name = "ID..ID")]
+    pub(crate) range: String,
+    /// Only this file
+    #[arg(long, value_name = "PATH")]
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// `emend restore`.
+#[derive(Args)]
+pub(crate) struct RestoreArgs {
+    /// The file, and the operation after which it was as wanted; `^` behind it: before which
+    #[arg(value_name = "PATH@ID")]
+    pub(crate) target: PathBuf,
+}
+
+/// `emend gc`.
+#[derive(Args)]
+pub(crate) struct GcArgs {
+    /// Forget what is older than so many days
+    #[arg(long, value_name = "N")]
+    pub(crate) days: Option<u32>,
+    /// Keep at most so many megabytes of contents, the newest
+    #[arg(long, value_name = "MB")]
+    pub(crate) size: Option<u64>,
 }
 
 /// `emend call`.

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 /// A tool's name, the path as it was typed with the field it goes into, and the rest of the input.
 pub(crate) struct Ask {
     tool: &'static str,
-    key: &'static str,
-    path: PathBuf,
+    /// The field of a path, and the path; nothing where none was given.
+    path: Option<(&'static str, PathBuf)>,
     fields: Map<String, Value>,
     /// Show what becomes of each file, without its diff.
     brief: bool,
@@ -23,7 +23,12 @@ pub(crate) struct Ask {
 
 impl Ask {
     fn new(tool: &'static str, key: &'static str, path: PathBuf, fields: Fields) -> Ask {
-        Ask { tool, key, path, fields: fields.0, brief: false, reject_file: None }
+        Ask::of(tool, Some((key, path)), fields)
+    }
+
+    /// The same where a path may be left out.
+    pub(crate) fn of(tool: &'static str, path: Option<(&'static str, PathBuf)>, fields: Fields) -> Ask {
+        Ask { tool, path, fields: fields.0, brief: false, reject_file: None }
     }
 }
 
@@ -31,12 +36,13 @@ impl Ask {
 pub(crate) fn run(desk: &Desk<'_>, ask: Result<Ask>) -> u8 {
     let seed = ask.as_ref().ok().and_then(|ask| tool(ask.tool)).map_or(SeedCodes::None, |tool| tool.seed);
     let failed = |error| Reply { result: Err(error), seed };
-    let opened = ask.and_then(|ask| Ok((desk.absolute(&ask.path).and_then(utf8)?, ask, desk.open()?)));
+    let named = |(key, path): (&'static str, PathBuf)| Ok((key, desk.absolute(&path).and_then(utf8)?));
+    let opened = ask.and_then(|mut ask| Ok((ask.path.take().map(named).transpose()?, ask, desk.open()?)));
     let (path, mut ask, engine) = match opened {
         Ok(all) => all,
         Err(error) => return show::reply(desk, &failed(error), false),
     };
-    ask.fields.insert(ask.key.to_owned(), path.into());
+    ask.fields.extend(path.map(|(key, path)| (key.to_owned(), Value::from(path))));
     let reply = engine.call(&desk.caller(), ask.tool, Value::Object(ask.fields));
     let rejected = ask.reject_file.map_or(Ok(()), |file| keep_rejected(&file, &reply));
     let mut status = show::reply(desk, &reply, ask.brief);
@@ -65,10 +71,11 @@ fn utf8(path: PathBuf) -> Result<String> {
 }
 
 /// Fields of an input; those that were not given are left out.
-struct Fields(Map<String, Value>);
+#[derive(Default)]
+pub(crate) struct Fields(Map<String, Value>);
 
 impl Fields {
-    fn put(mut self, name: &str, value: Option<impl Into<Value>>) -> Fields {
+    pub(crate) fn put(mut self, name: &str, value: Option<impl Into<Value>>) -> Fields {
         if let Some(value) = value {
             self.0.insert(name.to_owned(), value.into());
         }
@@ -211,6 +218,6 @@ pub(crate) fn apply(args: &ApplyArgs) -> Result<Ask> {
     Ok(Ask { brief: args.check, reject_file: args.reject_file.clone(), ..ask })
 }
 
-fn usage(what: &str, next: &str) -> Error {
+pub(crate) fn usage(what: &str, next: &str) -> Error {
     Error::new(Code::CallInvalid, what).next(next)
 }

@@ -57,6 +57,55 @@ Examples:
   emend schema apply_patch > apply_patch.lark
   emend schema multi_edit";
 
+pub(crate) const UNDO: &str = "\
+Every call that changed files is an operation of the history of its root, whoever made it. An undo
+takes back all of its files, or none: contents, permissions, files created, removed or moved. What
+others changed since on other lines is kept; on the same lines, the undo is refused and says so.
+
+Examples:
+  emend undo                              the last operation
+  emend undo 17                           that one; `emend history` lists them
+  emend undo --last 3 --dry-run
+  emend undo --file src/main.rs";
+
+pub(crate) const REDO: &str = "\
+Examples:
+  emend redo                              takes back the last undo, unless something was done since
+  emend redo 18                           takes back that undo";
+
+pub(crate) const HISTORY: &str = "\
+Examples:
+  emend history
+  emend history --file src/main.rs --limit 5
+  emend history --by agent-7 --json";
+
+pub(crate) const SHOW: &str = "\
+Examples:
+  emend show 17
+  emend show 17-3fa9 --file src/main.rs";
+
+pub(crate) const DIFF: &str = "\
+Examples:
+  emend diff 17..20                       what 18, 19 and 20 did
+  emend diff 17^..20                      what 17 to 20 did";
+
+pub(crate) const RESTORE: &str = "\
+The file becomes what it was, whatever happened to it since; where it did not exist, it is removed.
+That is an operation itself: `emend undo` takes it back.
+
+Examples:
+  emend restore src/main.rs@17            as it was after operation 17
+  emend restore src/main.rs@17^           as it was before";
+
+pub(crate) const GC: &str = "\
+Without options, drops what is over the limits: 60 days, 10 000 operations, 256 MB of contents.
+What was dropped cannot be undone any more; `emend history` says which operations that are.
+
+Examples:
+  emend gc
+  emend gc --days 7
+  emend gc --size 50";
+
 pub(crate) const CALL: &str = "\
 Prints one JSON object, also for failures, and exits with the status of its code:
   {\"ok\": true, \"text\": …, \"data\": {…}}

@@ -59,6 +59,7 @@ pub(crate) fn serve(desk: &Desk<'_>) -> Result<u8> {
         // A whole request that is already here is answered before anybody is told; half a one may be waiting for us.
         if !requests.buffer().contains(&b'\n') {
             written = written.and_then(|()| replies.flush());
+            engine.settle_history();
         }
         match written {
             Ok(()) => show::notices(&engine),

@@ -18,6 +18,7 @@ mod formats;
 mod help;
 mod input;
 mod machine;
+mod past;
 mod show;
 mod sources;
 mod tools;
@@ -65,6 +66,13 @@ fn run() -> u8 {
         Command::MultiEdit(args) => return files::run(&desk(Unread::Allow), files::multi_edit(args)),
         Command::Write(args) => return files::run(&desk(Unread::Allow), files::write(args)),
         Command::Apply(args) => return files::run(&desk(Unread::Allow), files::apply(args)),
+        Command::Undo(args) => return files::run(&desk(Unread::Allow), Ok(past::undo(args, false))),
+        Command::Redo(args) => return files::run(&desk(Unread::Allow), Ok(past::undo(args, true))),
+        Command::History(args) => return files::run(&desk(Unread::Allow), Ok(past::history(args))),
+        Command::Show(args) => return files::run(&desk(Unread::Allow), Ok(past::show(args))),
+        Command::Diff(args) => return files::run(&desk(Unread::Allow), past::diff(args)),
+        Command::Restore(args) => return files::run(&desk(Unread::Allow), past::restore(args)),
+        Command::Gc(args) => past::gc(&desk(Unread::Allow), args),
         Command::Call(args) => return machine::call(&desk(Unread::Deny), args),
         Command::Serve(_) => machine::serve(&desk(Unread::Deny)),
         Command::Mcp(args) => machine::mcp(&desk(Unread::Deny), args),

@@ -143,6 +143,9 @@ impl<W: Write> Paper<W> {
     /// A reply's answer: what changed as a diff where there is one, else the text.
     pub(crate) fn answer(&mut self, answer: &Answer) -> io::Result<()> {
         if let Some(files) = answer.data.get("files").and_then(Value::as_array) {
+            for line in answer.data.get("summary").and_then(Value::as_str).unwrap_or_default().lines() {
+                self.plain(line)?;
+            }
             self.notes(&answer.data)?;
             return files.iter().filter_map(Value::as_object).try_for_each(|file| self.changed(file));
         }

@@ -142,6 +142,12 @@ codes! {
     MatchCount = "match.count", 17, Some(9), None, FixCall;
     /// The file was changed, replaced or removed between the check and the write.
     ConflictRaced = "conflict.raced", 13, Some(7), Some(3), Retry;
+    /// No operation of that name is in the history, or nothing is there to undo.
+    OperationMissing = "operation.not_found", 10, None, None, FixCall;
+    /// What an operation did cannot be taken out, because the file changed since in the same place.
+    OperationConflict = "operation.conflict", 12, None, None, FixCall;
+    /// The content that would have to be put back was not kept.
+    OperationLost = "operation.not_kept", 17, None, None, GiveUp;
     /// The result violates the file's schema.
     SchemaViolation = "schema.violation", 17, Some(10), None, FixCall;
     /// The operating system refused: permissions of the file or its directory.

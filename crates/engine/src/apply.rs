@@ -3,6 +3,7 @@
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::options::Options;
+use crate::receipt::Receipt;
 use crate::reply::Answer;
 use emendate_core::formats::recognise::{self, Understood};
 use emendate_core::formats::stream::Manner;
@@ -40,13 +41,14 @@ pub(crate) struct Args {
 
 impl Engine {
     /// The tool `apply`.
-    pub(crate) fn apply_text(&self, caller: &Caller, mut input: Value) -> Result<Answer> {
-        let mut options = Options::take(&mut input, caller, self.config())?;
+    pub(crate) fn apply_text(&self, caller: &Caller, tool: &'static str, mut input: Value) -> Result<Answer> {
+        let mut options = Options::take(&mut input, caller, self.config(), tool)?;
         let args: Args = formats::from_json(Input::Json(input))?;
         options.overwrite = args.overwrite;
         let named = args.format.as_deref().map(chosen).transpose()?;
         let manner = Manner { strip: args.strip, file: args.file, reverse: args.reverse };
         let Understood { format, mut request, directory } = recognise::understand(&args.input, named, &manner)?;
+        options.cause.format = format.spec().name;
         let start = self.directory(args.directory.as_deref())?;
         let directory = directory.map_or(start.clone(), |said| start.join(said));
         self.name_files(caller, &directory, &mut request)?;
@@ -62,22 +64,17 @@ impl Engine {
             answer.text.push_str(note);
             answer.text.push('\n');
         }
-        let mut files: Vec<Value> = Vec::with_capacity(receipts.len());
-        let mut rejected = String::new();
-        for receipt in receipts {
-            rejected.push_str(receipt.rejected());
-            if !receipt.is_told_elsewhere() {
-                let one = receipt.answer(false);
-                answer.text.push_str(&one.text);
-                files.push(Value::Object(one.data));
-            }
-            self.finish(receipt.into_plan());
-        }
+        let operation = receipts.iter().find_map(Receipt::operation);
+        let (text, files, rejected) = self.tell(receipts);
+        answer.text.push_str(&text);
         let mut data = Map::new();
         data.insert("format".to_owned(), format.spec().name.into());
         data.insert("dryRun".to_owned(), options.dry_run.into());
         data.insert("notes".to_owned(), notes.into());
         data.insert("files".to_owned(), files.into());
+        if let Some(operation) = operation {
+            data.insert("operation".to_owned(), operation.to_string().into());
+        }
         if !rejected.is_empty() {
             data.insert("rejected".to_owned(), rejected.into());
         }

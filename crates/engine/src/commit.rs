@@ -1,20 +1,67 @@
 //! Hops 7 and 8: what was planned for all files becomes visible together, and the session knows what it wrote.
 
-use crate::caller::{Caller, Unread};
+use crate::caller::Caller;
 use crate::engine::Engine;
+use crate::log::Cause;
 use crate::plan::{Becomes, Now, Plan};
 use crate::receipt::{self, Receipt};
 use crate::seen;
 use crate::stale;
-use emendate_core::{ContentId, Result};
-use emendate_fs::{Draft, Written};
-use emendate_history::{Body, Limits};
-use std::ops::Range;
+use emendate_core::{Code, ContentId, Error, Result};
+use emendate_fs::{Draft, Stamp, Written};
+use emendate_history::Record;
+use serde_json::Value;
+
+/// Times a request is worked out again because a file changed between the check and the write.
+const ATTEMPTS: usize = 32;
 
 impl Engine {
+    /// Plans, commits and settles, again while somebody writes in between. Callers of this process queue up at
+    /// [`Engine::turns`] before; other processes are met by the check right before the write.
+    pub(crate) fn carry_out(
+        &self,
+        caller: &Caller,
+        cause: Cause,
+        dry_run: bool,
+        plan: impl Fn() -> Result<Vec<Plan>>,
+    ) -> Result<Vec<Receipt>> {
+        for attempt in 1.. {
+            let plans = plan()?;
+            if dry_run {
+                return Ok(plans.into_iter().map(|plan| Receipt::new(plan, None, true)).collect());
+            }
+            match self.commit(&plans) {
+                // Look again, and merge or refuse as for any other change.
+                Err(error) if error.code() == Code::ConflictRaced && attempt < ATTEMPTS => {
+                    for plan in plans {
+                        self.finish(plan);
+                    }
+                }
+                Err(error) => return Err(raced(error)),
+                Ok(written) => return Ok(self.settle(caller, plans, written, cause)),
+            }
+        }
+        Err(Error::new(Code::InternalBug, "The attempts ran out without an answer."))
+    }
+
+    /// What the receipts say: text for a model, data of each file, and rejected parts as a patch.
+    pub(crate) fn tell(&self, receipts: Vec<Receipt>) -> (String, Vec<Value>, String) {
+        let (mut text, mut files, mut rejected) = (String::new(), Vec::with_capacity(receipts.len()), String::new());
+        for receipt in receipts {
+            rejected.push_str(receipt.rejected());
+            if !receipt.is_told_elsewhere() {
+                let one = receipt.answer(false);
+                text.push_str(&one.text);
+                files.push(Value::Object(one.data));
+            }
+            self.finish(receipt.into_plan());
+        }
+        (text, files, rejected)
+    }
+
     /// Hop 7: the only writer. Stages, checks again under the lock, publishes; all files or none. A plan that changes
     /// nothing is left out and has no entry in the answer.
-    pub(crate) fn commit(&self, plans: &[Plan]) -> Result<Vec<Option<Written>>> {
+    fn commit(&self, plans: &[Plan]) -> Result<Vec<Option<Written>>> {
         let writing: Vec<&Plan> = plans.iter().filter(|plan| plan.writes()).collect();
         let pieces: Vec<Vec<&[u8]>> =
             writing.iter().map(|plan| plan.changes.pieces(plan.before.raw()).collect()).collect();
@@ -26,41 +73,30 @@ impl Engine {
         Ok(plans.iter().map(|plan| if plan.writes() { written.next() } else { None }).collect())
     }
 
-    /// Hop 8: the session knows what it wrote; the receipts say what happened.
-    pub(crate) fn settle(&self, caller: &Caller, plans: Vec<Plan>, written: Vec<Option<Written>>) -> Vec<Receipt> {
-        let one = |(plan, written): (Plan, Option<Written>)| match written {
-            Some(written) => self.settle_one(caller, plan, written),
-            None => Receipt::new(plan, None, false),
-        };
-        plans.into_iter().zip(written).map(one).collect()
-    }
-
-    fn settle_one(&self, caller: &Caller, mut plan: Plan, written: Written) -> Receipt {
-        plan.notes.extend(written.notes.iter().cloned());
-        if plan.becomes != Becomes::File {
-            return Receipt::new(plan, Some((ContentId::of(b""), written)), false);
-        }
-        if !plan.lines.is_all() {
-            // What the reply shows, the caller knows.
-            let hunks = stale::reply_hunks(&plan.before, &plan.changes);
-            if !receipt::is_cut(&hunks) {
-                plan.lines.union(&seen::shown(&hunks));
-            }
-        }
-        let content = ContentId::of_pieces(plan.changes.pieces(plan.before.raw()));
-        let record = seen::written(content, written.stamp, plan.lines.clone());
-        let splices: Vec<(Range<usize>, &[u8])> =
-            plan.changes.splices().iter().map(|splice| (splice.span.range(), &*splice.text)).collect();
-        let full = || plan.changes.apply(&plan.before);
-        // What is too large is remembered by identity only, and so is what a person writes on top of a version that was
-        // not kept: to put such contents together would be for nothing.
-        let large = plan.before.raw().len() as u64 > Limits::default().blob;
-        let keep = !large && (caller.unread == Unread::Deny || !matches!(plan.now, Now::File(_)));
-        let base = if plan.creates() && plan.origin.is_none() { content } else { plan.before.id() };
-        let body = Body::Change { base, splices: &splices, full: if keep { Some(&full) } else { None } };
-        let trouble = self.remember(caller, &plan.place, &record, &body);
-        plan.notes.extend(trouble);
-        Receipt::new(plan, Some((content, written)), false)
+    /// Hop 8: the log and the session know what was written; the receipts say what happened.
+    fn settle(
+        &self,
+        caller: &Caller,
+        mut plans: Vec<Plan>,
+        written: Vec<Option<Written>>,
+        cause: Cause,
+    ) -> Vec<Receipt> {
+        let known: Vec<Option<(Stamp, Option<Record>)>> = plans
+            .iter_mut()
+            .zip(&written)
+            .map(|(plan, written)| written.as_ref().map(|written| (written.stamp, plan.known(written.stamp))))
+            .collect();
+        let (operation, trouble) = self.log(caller, cause, &plans, &known);
+        let mut trouble = trouble.into_iter();
+        let receipts = plans.into_iter().zip(written).zip(known).map(|((mut plan, written), known)| {
+            let Some(written) = written else { return Receipt::new(plan, None, false) };
+            plan.notes.extend(trouble.next());
+            plan.notes.extend(written.notes.iter().cloned());
+            let record = known.and_then(|(_, record)| record);
+            let content = record.map_or_else(|| ContentId::of(b""), |record| record.content);
+            Receipt::new(plan, Some((content, written)), false).of(operation)
+        });
+        receipts.collect()
     }
 
     /// Keeps the buffers of a plan that has served.
@@ -70,4 +106,32 @@ impl Engine {
             self.recycle(now.snapshot);
         }
     }
+}
+
+impl Plan {
+    /// What the caller knows of the file once it is written: also what the reply shows. Nothing, when no file is there then.
+    fn known(&mut self, stamp: Stamp) -> Option<Record> {
+        if self.becomes != Becomes::File {
+            return None;
+        }
+        if !self.lines.is_all() {
+            let hunks = stale::reply_hunks(&self.before, &self.changes);
+            if !receipt::is_cut(&hunks) {
+                self.lines.union(&seen::shown(&hunks));
+            }
+        }
+        let content = ContentId::of_pieces(self.changes.pieces(self.before.raw()));
+        Some(seen::written(content, stamp, self.lines.clone()))
+    }
+}
+
+fn raced(error: Error) -> Error {
+    if error.code() != Code::ConflictRaced {
+        return error;
+    }
+    let what = error.message().to_owned();
+    Error::new(Code::ConflictRaced, "File has been unexpectedly modified. Read it again before attempting to write it.")
+        .evidence(what)
+        .evidence(error.evidence_text())
+        .next("Another program keeps writing this file. Read it again, then repeat the call; nothing was changed.")
 }

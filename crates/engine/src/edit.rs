@@ -16,33 +16,12 @@ use emendate_core::{
 use emendate_fs::Place;
 use emendate_history::Lines;
 
-/// Times an edit is worked out again because the file changed between the check and the write.
-const ATTEMPTS: usize = 32;
-
 impl Engine {
     /// Does what a request asks of all its files, or nothing. One receipt per file, in the order of the request.
     pub(crate) fn apply(&self, caller: &Caller, request: Request, options: &Options) -> Result<Vec<Receipt>> {
         let targets = self.targets(request)?;
-        // Callers of this process queue up here instead of racing each other; other processes are met by the check
-        // right before the write.
         let _turns = self.turns(targets.iter().flat_map(Target::paths));
-        for attempt in 1.. {
-            let plans = self.plan(caller, &targets, options)?;
-            if options.dry_run {
-                return Ok(plans.into_iter().map(|plan| Receipt::new(plan, None, true)).collect());
-            }
-            match self.commit(&plans) {
-                // Somebody wrote in between: look again, and merge or refuse as for any other change.
-                Err(error) if error.code() == Code::ConflictRaced && attempt < ATTEMPTS => {
-                    for plan in plans {
-                        self.finish(plan);
-                    }
-                }
-                Err(error) => return Err(raced(error)),
-                Ok(written) => return Ok(self.settle(caller, plans, written)),
-            }
-        }
-        Err(Error::new(Code::InternalBug, "The attempts ran out without an answer."))
+        self.carry_out(caller, options.cause, options.dry_run, || self.plan(caller, &targets, options))
     }
 
     pub(crate) fn plan_edit(
@@ -189,17 +168,6 @@ pub(crate) fn whole(now: &Snapshot, content: &str) -> Result<ChangeSet> {
         Err(error) if error.code() == Code::EditNoChange => Ok(ChangeSet::none(now)),
         Err(error) => Err(error),
     }
-}
-
-fn raced(error: Error) -> Error {
-    if error.code() != Code::ConflictRaced {
-        return error;
-    }
-    let what = error.message().to_owned();
-    Error::new(Code::ConflictRaced, "File has been unexpectedly modified. Read it again before attempting to write it.")
-        .evidence(what)
-        .evidence(error.evidence_text())
-        .next("Another program keeps writing this file. Read it again, then repeat the call; nothing was changed.")
 }
 
 fn notebook(place: &Place) -> Error {

@@ -4,12 +4,13 @@ use crate::caller::Caller;
 use crate::config::Config;
 use crate::encoding;
 use crate::lesson::Failures;
+use crate::log::Loose;
 use crate::policy::{self, Access};
 use crate::shelves::{Shelves, State, key};
 use crate::suggest;
 use emendate_core::{Code, ContentId, Declared, Error, Result, Settled, Snapshot};
 use emendate_fs::{Local, Place, Stamp, Store};
-use emendate_history::Sessions;
+use emendate_history::{History, Sessions};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -32,6 +33,7 @@ pub struct Engine {
     turns: [Mutex<()>; TURNS],
     failures: Failures,
     notices: Mutex<Vec<String>>,
+    loose: Mutex<Vec<Loose>>,
 }
 
 /// The roots with a journal, and what dead processes left in it put right. Without one, where it cannot be kept: each file
@@ -115,6 +117,7 @@ impl Engine {
             turns: [const { Mutex::new(()) }; TURNS],
             failures: Failures::default(),
             notices: Mutex::new(notices),
+            loose: Mutex::default(),
         })
     }
 
@@ -140,7 +143,17 @@ impl Engine {
     }
 
     pub(crate) fn sessions(&self, place: &Place) -> &dyn Sessions {
-        self.shelves.of(self.store.roots(), place)
+        self.history(place.root())
+    }
+
+    /// What sessions know of the files of a root, and what they did to them.
+    pub(crate) fn history(&self, root: usize) -> &dyn History {
+        self.shelves.of(self.store.roots(), root)
+    }
+
+    /// Contents that are to be kept whole when there is time.
+    pub(crate) fn loose(&self) -> MutexGuard<'_, Vec<Loose>> {
+        self.loose.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Lets a path through the sandbox and the policy.
@@ -155,6 +168,14 @@ impl Engine {
         let place = self.store.admit_link(Path::new(path))?;
         policy::check(&self.config, &place, access)?;
         Ok(place)
+    }
+
+    /// The file as it is now; what is no text as bytes.
+    pub(crate) fn opened(&self, place: &Place, declared: Option<Declared>) -> Result<Option<Opened>> {
+        match self.snapshot(place, declared, "") {
+            Err(error) if matches!(error.code(), Code::ContentBinary | Code::ContentUndecodable) => self.opaque(place),
+            other => other,
+        }
     }
 
     /// The file as it is now, as bytes that need not be text; `None` when there is none.

@@ -24,8 +24,10 @@ mod edit;
 mod encoding;
 mod engine;
 mod lesson;
+mod log;
 mod names;
 mod options;
+mod past;
 mod plan;
 mod policy;
 mod profile;
@@ -40,6 +42,7 @@ mod suggest;
 mod target;
 mod tools;
 mod tree;
+mod undo;
 
 pub use caller::{Caller, OnStale, Unread, Word};
 pub use config::{Config, MAX_FILE};

@@ -3,6 +3,7 @@
 use crate::caller::{Caller, OnStale, Word};
 use crate::config::Config;
 use crate::encoding;
+use crate::log::Cause;
 use emendate_core::{Code, Declared, Error, Matching, Result, Tag};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -42,13 +43,16 @@ pub(crate) struct Options {
     pub(crate) partial: bool,
     /// Files that are to be created or moved somewhere may replace what is there.
     pub(crate) overwrite: bool,
+    /// What was called, for the log.
+    pub(crate) cause: Cause,
 }
 
 impl Options {
-    /// Takes the option fields out of a call's input; what is left is the edit.
+    /// Takes the option fields out of the input of a call of `tool`; what is left is the edit.
     ///
     /// Errors: `call.invalid` for values that mean nothing.
-    pub(crate) fn take(input: &mut Value, caller: &Caller, config: &Config) -> Result<Options> {
+    pub(crate) fn take(input: &mut Value, caller: &Caller, config: &Config, tool: &'static str) -> Result<Options> {
+        let cause = Cause::new(tool, input);
         let mut fields = Map::new();
         if let Value::Object(input) = input {
             for name in OPTION_FIELDS {
@@ -70,6 +74,7 @@ impl Options {
             dry_run: fields.dry_run.unwrap_or(false) || caller.dry_run,
             partial: fields.partial.unwrap_or(false),
             overwrite: false,
+            cause,
         })
     }
 }

@@ -43,6 +43,8 @@ pub(crate) struct Plan {
     pub(crate) moved_on: bool,
     /// Sets or takes the execute bits.
     pub(crate) executable: Option<bool>,
+    /// Sets exactly these permission bits.
+    pub(crate) mode: Option<u32>,
     /// What became of each operation; empty for a whole-file write.
     pub(crate) ops: Vec<Outcome>,
     /// The file had changed since it was read, and the edit was carried over.
@@ -95,6 +97,7 @@ impl Plan {
             origin: None,
             moved_on: false,
             executable: None,
+            mode: None,
             ops,
             merged: false,
             lines,
@@ -129,6 +132,7 @@ impl Plan {
                 self.origin.is_some()
                     || !self.changes.is_empty()
                     || self.executable.is_some_and(|to| to != (now.stamp.mode & 0o111 != 0))
+                    || self.mode.is_some_and(|to| to != now.stamp.mode & 0o7777)
             }
             _ => true,
         }
@@ -143,7 +147,7 @@ impl Plan {
         };
         let like = self.origin.as_ref().map(|origin| &origin.place);
         let goal = match &self.becomes {
-            Becomes::File => Goal::File { pieces, executable: self.executable, like },
+            Becomes::File => Goal::File { pieces, executable: self.executable, mode: self.mode, like },
             Becomes::Link(target) => Goal::Link { target },
             Becomes::Nothing => Goal::Gone,
         };

@@ -70,6 +70,21 @@ const CONTROL: &[&str] = &[
     ".pre-commit-config.yaml",
 ];
 
+/// True for secrets, also where a rule allows them: their contents are never stored.
+pub(crate) fn is_secret(place: &Place) -> bool {
+    let lower = folded(place).to_lowercase();
+    let names: Vec<&str> = lower.split('/').collect();
+    secret(&names).is_some()
+}
+
+fn secret(names: &[&str]) -> Option<&'static str> {
+    hit(SECRETS, names).filter(|_| hit(SAMPLES, names).is_none())
+}
+
+fn hit(table: &'static [&'static str], names: &[&str]) -> Option<&'static str> {
+    table.iter().copied().find(|pattern| covers(pattern, names))
+}
+
 /// Lets a call through, or names the rule that stops it.
 ///
 /// Errors: `access.denied`.
@@ -84,10 +99,8 @@ pub(crate) fn check(config: &Config, place: &Place, access: Access) -> Result<()
     }
     let lower = path.to_lowercase();
     let names: Vec<&str> = lower.split('/').collect();
-    let hit = |table: &'static [&'static str]| table.iter().copied().find(|pattern| covers(pattern, &names));
-    let secret = hit(SECRETS).filter(|_| hit(SAMPLES).is_none());
-    let control = if access == Access::Write { hit(CONTROL) } else { None };
-    match secret.or(control) {
+    let control = if access == Access::Write { hit(CONTROL, &names) } else { None };
+    match secret(&names).or(control) {
         Some(pattern) => {
             let next = "Ask a person; they can allow it with [policy] allow in their own emend.toml, or with --allow on the command line.";
             Err(denied(place, access, pattern, "the built-in guard", next))

@@ -82,7 +82,16 @@ pub static PROFILES: &[Profile] = &[
     Profile {
         name: "full",
         summary: "every tool with every field",
-        offers: &[all("read"), all("edit"), all("multi_edit"), all("write"), all("apply")],
+        offers: &[
+            all("read"),
+            all("edit"),
+            all("multi_edit"),
+            all("write"),
+            all("apply"),
+            all("undo"),
+            all("restore"),
+            all("history"),
+        ],
     },
 ];
 

@@ -3,12 +3,13 @@
 use crate::caller::Caller;
 use crate::encoding;
 use crate::engine::{Engine, Opened};
+use crate::log;
 use crate::policy::Access;
 use crate::reply::Answer;
 use crate::shelves::key;
 use emendate_core::marks::{MARKS, Marks};
 use emendate_core::{Code, Error, Result, Settled, Snapshot, formats};
-use emendate_history::{Body, How, Lines, Record};
+use emendate_history::{How, Lines, Record};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -75,7 +76,7 @@ impl Engine {
             offset: args.offset.map(|it| it as u64),
             limit: args.limit.map(|it| it as u64),
         };
-        self.sessions(&place).record(&caller.session, key(&place), &record, &Body::Bytes(snapshot.raw()))?;
+        self.sessions(&place).record(&caller.session, key(&place), &record, &log::body(&place, snapshot.raw()))?;
         let link = place.via_link();
         let link = link.map(|link| format!("{} is a symbolic link; this is {}.", link.display(), place.shown()));
         let mut answer = answer(&snapshot, &mut page, &args, link);

@@ -6,6 +6,7 @@ use crate::stale::reply_hunks;
 use emendate_core::explain::{self, DiffStat, Hunk};
 use emendate_core::{ContentId, Outcome, Tier};
 use emendate_fs::Written;
+use emendate_history::OperationId;
 use serde_json::{Map, Value, json};
 
 /// Characters of snippet in a reply (seed 000).
@@ -20,16 +21,27 @@ pub(crate) struct Receipt {
     plan: Plan,
     written: Option<(ContentId, Written)>,
     dry_run: bool,
+    operation: Option<OperationId>,
 }
 
 impl Receipt {
     pub(crate) fn new(plan: Plan, written: Option<(ContentId, Written)>, dry_run: bool) -> Receipt {
-        Receipt { plan, written, dry_run }
+        Receipt { plan, written, dry_run, operation: None }
+    }
+
+    /// As part of that operation of the log.
+    pub(crate) fn of(self, operation: Option<OperationId>) -> Receipt {
+        Receipt { operation, ..self }
+    }
+
+    /// The operation that it is a part of.
+    pub(crate) fn operation(&self) -> Option<OperationId> {
+        self.operation
     }
 
     /// The answer for this file; `replace_all` is what the call said.
     pub(crate) fn answer(&self, replace_all: bool) -> Answer {
-        let Receipt { plan, written, dry_run } = self;
+        let Receipt { plan, written, dry_run, operation } = self;
         let hunks = if plan.before.is_opaque() { Vec::new() } else { reply_hunks(&plan.before, &plan.changes) };
         let stat = explain::stat(&hunks);
         let path = plan.place.shown();
@@ -84,6 +96,9 @@ impl Receipt {
         put("merged", plan.merged.into());
         put("notes", notes.into());
         put("dryRun", (*dry_run).into());
+        if let Some(operation) = operation {
+            put("operation", operation.to_string().into());
+        }
         match written {
             Some((content, written)) => {
                 if plan.becomes == Becomes::File {

@@ -2,6 +2,7 @@
 
 use crate::caller::{Caller, Unread};
 use crate::engine::{Engine, Opened};
+use crate::log;
 use crate::options::Options;
 use crate::shelves::key;
 use emendate_core::explain::{self, LineKind};
@@ -92,7 +93,7 @@ impl Engine {
             limit: None,
         };
         // When this cannot be kept, the caller has to read; the error that is being answered says enough.
-        let _ = self.remember(caller, place, &record, &Body::Bytes(now.snapshot.raw()));
+        let _ = self.remember(caller, place, &record, &log::body(place, now.snapshot.raw()));
     }
 }
 

@@ -1,7 +1,7 @@
 //! One memory of sessions per root, opened when first needed.
 
 use emendate_fs::{Place, RootInfo};
-use emendate_history::{Database, Limits, Memory, Sessions, root_key};
+use emendate_history::{Database, History, Limits, Memory, root_key};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -21,7 +21,7 @@ pub enum State {
 pub(crate) struct Shelves {
     state: State,
     limits: Limits,
-    open: Vec<OnceLock<Box<dyn Sessions>>>,
+    open: Vec<OnceLock<Box<dyn History>>>,
     notices: Mutex<Vec<String>>,
 }
 
@@ -31,10 +31,10 @@ impl Shelves {
         Shelves { state, limits: Limits::default(), open, notices: Mutex::new(Vec::new()) }
     }
 
-    /// The memory for a place. A database that cannot be opened is replaced by memory, with a notice.
-    pub(crate) fn of(&self, roots: &[RootInfo], place: &Place) -> &dyn Sessions {
+    /// The memory of a root. A database that cannot be opened is replaced by memory, with a notice.
+    pub(crate) fn of(&self, roots: &[RootInfo], root: usize) -> &dyn History {
         static NOWHERE: OnceLock<Memory> = OnceLock::new();
-        let (Some(shelf), Some(root)) = (self.open.get(place.root()), roots.get(place.root())) else {
+        let (Some(shelf), Some(root)) = (self.open.get(root), roots.get(root)) else {
             return NOWHERE.get_or_init(|| Memory::new(Limits::default()));
         };
         &**shelf.get_or_init(|| match &self.state {

@@ -4,8 +4,10 @@ use crate::apply;
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::options::{OptionFields, Options};
+use crate::past;
 use crate::read;
 use crate::reply::{Answer, Reply, SeedCodes};
+use crate::undo;
 use emendate_core::formats::{self, Format, Input, Spec, line_anchors, multi_edit, replace, write};
 use emendate_core::{Code, Error, Result};
 use serde_json::{Map, Value, json};
@@ -49,6 +51,12 @@ enum ToolInput {
     Read,
     /// Text in any text format.
     Text,
+    /// Something to take back.
+    Undo,
+    /// A file to be as it was.
+    Restore,
+    /// A question about the past.
+    History,
     /// One of these formats, plus the option fields. The first whose required fields are there is taken.
     Formats(&'static [&'static dyn Format]),
 }
@@ -119,6 +127,44 @@ creates a file. Relative paths start from directory.",
         example: r#"{"input": "src/main.rs\n<<<<<<< SEARCH\nlet x = 1;\n=======\nlet x = 2;\n>>>>>>> REPLACE\n", "directory": "/work"}"#,
         input: ToolInput::Text,
     },
+    Tool {
+        name: "undo",
+        title: "Undo an operation",
+        summary: "take back what the last call, or a named one, did to all its files; or redo it",
+        prompt: "\
+Takes back what a call did, with all of its files, or none: contents, permissions, files that were created, removed or moved. Without \
+arguments the last operation of this session; id names another one (data.operation of its reply, or history). If a file changed \
+since on other lines, those changes are kept; on the same lines, nothing is done and the reply says what to do. The undo can be undone \
+with redo.",
+        annotations: Annotations { read_only: false, destructive: true, idempotent: false },
+        seed: SeedCodes::None,
+        example: r#"{"id": "17-3fa9"}"#,
+        input: ToolInput::Undo,
+    },
+    Tool {
+        name: "restore",
+        title: "Restore a file",
+        summary: "make a file what it was when an operation of the history had been done",
+        prompt: "\
+Makes one file what it was when an operation had been done, or before it with ^ behind the name, whatever happened to it since. It \
+must have been read, if it exists. This is an operation itself, so undo takes it back.",
+        annotations: Annotations { read_only: false, destructive: true, idempotent: true },
+        seed: SeedCodes::None,
+        example: r#"{"file_path": "/work/src/main.rs", "id": "17-3fa9^"}"#,
+        input: ToolInput::Restore,
+    },
+    Tool {
+        name: "history",
+        title: "What was done",
+        summary: "list what was done to files, show one operation as a diff, or the difference between two",
+        prompt: "\
+Lists operations, the newest first: name, time, session, tool, files, lines added and removed. With id, one operation as a diff; with id \
+and to, what changed between the two. undo and restore take the names.",
+        annotations: Annotations { read_only: true, destructive: false, idempotent: true },
+        seed: SeedCodes::None,
+        example: r#"{"file_path": "/work/src/main.rs", "limit": 5}"#,
+        input: ToolInput::History,
+    },
 ];
 
 /// The tool of that name.
@@ -131,6 +177,9 @@ impl Tool {
     pub fn schema(&self) -> Map<String, Value> {
         let parts: Vec<schemars::Schema> = match self.input {
             ToolInput::Read => vec![schemars::schema_for!(read::Args)],
+            ToolInput::Undo => vec![schemars::schema_for!(undo::Args)],
+            ToolInput::History => vec![schemars::schema_for!(past::Args)],
+            ToolInput::Restore => vec![schemars::schema_for!(undo::RestoreArgs)],
             ToolInput::Text => vec![schemars::schema_for!(apply::Args), schemars::schema_for!(OptionFields)],
             ToolInput::Formats(formats) => {
                 let specs = formats.iter().filter_map(|format| format.spec().schema).map(|schema| schema());
@@ -144,8 +193,11 @@ impl Tool {
     fn run(&self, engine: &Engine, caller: &Caller, input: Value) -> Result<Answer> {
         match self.input {
             ToolInput::Read => engine.read(caller, input),
-            ToolInput::Text => engine.apply_text(caller, input),
-            ToolInput::Formats(formats) => change(engine, caller, formats, input),
+            ToolInput::Undo => engine.undo(caller, self.name, input),
+            ToolInput::History => engine.past(input),
+            ToolInput::Restore => engine.restore(caller, self.name, input),
+            ToolInput::Text => engine.apply_text(caller, self.name, input),
+            ToolInput::Formats(formats) => change(engine, caller, (self.name, formats), input),
         }
     }
 }
@@ -179,9 +231,15 @@ fn merged(parts: &[schemars::Schema]) -> Map<String, Value> {
 }
 
 /// A change of files: takes out the options, lets the format read the rest, applies the request.
-fn change(engine: &Engine, caller: &Caller, formats: &[&'static dyn Format], mut input: Value) -> Result<Answer> {
-    let options = Options::take(&mut input, caller, engine.config())?;
+fn change(
+    engine: &Engine,
+    caller: &Caller,
+    (tool, formats): (&'static str, &[&'static dyn Format]),
+    mut input: Value,
+) -> Result<Answer> {
+    let mut options = Options::take(&mut input, caller, engine.config(), tool)?;
     let format = chosen(formats, &input)?;
+    options.cause.format = format.spec().name;
     let replace_all = input.get("replace_all").and_then(Value::as_bool).unwrap_or(false);
     let request = format.parse(Input::Json(input))?;
     let receipts = engine.apply(caller, request, &options)?;

@@ -161,12 +161,7 @@ impl Tree<'_> {
 
     /// A file as it is on disk; what is no text as bytes.
     fn opened(&self, place: &Place) -> Result<Option<Opened>> {
-        match self.engine.snapshot(place, self.options.declared, "") {
-            Err(error) if matches!(error.code(), Code::ContentBinary | Code::ContentUndecodable) => {
-                self.engine.opaque(place)
-            }
-            other => other,
-        }
+        self.engine.opened(place, self.options.declared)
     }
 
     fn create(&mut self, place: &Place, file: &NewFile) -> Result<usize> {
@@ -417,7 +412,7 @@ fn copy_of(plan: &Plan) -> Plan {
 }
 
 /// The change to other bytes.
-fn all_bytes(before: &Snapshot, bytes: Vec<u8>) -> ChangeSet {
+pub(crate) fn all_bytes(before: &Snapshot, bytes: Vec<u8>) -> ChangeSet {
     let whole = Splice::new(Span::new(before.codec().mark.min(before.raw().len()), before.raw().len()), bytes, 0);
     ChangeSet::new(before, [whole]).unwrap_or_else(|_| ChangeSet::none(before))
 }

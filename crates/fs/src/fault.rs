@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use crate::RootInfo;
 
 /// A path for a message: one line whatever the name holds, bytes that are no UTF-8 as `\xNN`.
-pub(crate) fn show(path: impl AsRef<OsStr>) -> String {
+pub fn show(path: impl AsRef<OsStr>) -> String {
     let mut out = String::new();
     for chunk in path.as_ref().as_bytes().utf8_chunks() {
         for char in chunk.valid().chars() {

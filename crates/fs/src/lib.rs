@@ -15,6 +15,7 @@ mod place;
 mod stamp;
 mod store;
 
+pub use fault::show as shown;
 pub use local::{Local, Probe, Recovered};
 pub use memory::Memory;
 pub use place::{Place, RootInfo};

@@ -103,6 +103,8 @@ pub enum Goal<'a> {
         /// `Some(true)` sets the execute bits where the read bits are, `Some(false)` takes all of them off; `None` keeps
         /// them. A new file's bits obey the umask.
         executable: Option<bool>,
+        /// Exactly these permission bits, at most `0o7777`, whatever the umask and the fields beside it say.
+        mode: Option<u32>,
         /// The existing file whose mode, owner and attributes it gets, as a file that is moved or copied keeps them; it is
         /// looked at while staging. `None`: those of the file that it replaces, or those of any new file.
         like: Option<&'a Place>,
@@ -119,13 +121,14 @@ pub enum Goal<'a> {
 impl<'a> Goal<'a> {
     /// A regular file with this content, and the metadata of what it replaces.
     pub const fn content(pieces: &'a [&'a [u8]]) -> Goal<'a> {
-        Goal::File { pieces, executable: None, like: None }
+        Goal::File { pieces, executable: None, mode: None, like: None }
     }
 
     /// The permission bits that go with `mode`, those of the file that is kept or imitated.
     pub(crate) const fn mode(&self, mode: u32) -> u32 {
         let mode = mode & 0o7777;
         match self {
+            Goal::File { mode: Some(exactly), .. } => *exactly & 0o7777,
             Goal::File { executable: Some(true), .. } => mode | ((mode & 0o444) >> 2),
             Goal::File { executable: Some(false), .. } => mode & !0o111,
             _ => mode,

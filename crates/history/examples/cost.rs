@@ -13,7 +13,10 @@ use std::time::{Duration, Instant};
 
 use emendate_core::ContentId;
 use emendate_fs::Stamp;
-use emendate_history::{Body, Database, How, Limits, Lines, Record, Sessions};
+use emendate_history::{
+    Body, Change, Database, How, Kind, Known, Limits, Lines, Operation, Operations, Outcome, Record, Role, Sessions,
+    Side, Swap, Touched,
+};
 
 const PATH: &[u8] = b"/home/user/project/src/some/module/file.rs";
 
@@ -112,9 +115,70 @@ fn warm(dir: &Path) {
     }
 }
 
+/// What an edit pays: the log and the session's record in one go, beside writing and renaming a small file.
+fn log(dir: &Path) {
+    let store = Database::open(dir, Limits::default()).unwrap();
+    let mut plain = Vec::new();
+    for seed in 0..400 {
+        let body = text(8_000, seed);
+        let (time, ()) = timed(|| {
+            std::fs::write(dir.join("temp"), &body).unwrap();
+            std::fs::rename(dir.join("temp"), dir.join("file")).unwrap();
+        });
+        plain.push(time);
+    }
+    report("write and rename 8 KB", plain);
+    for size in [8_000, 100_000, 1_000_000, 8_000_000] {
+        for known in [false, true] {
+            let rounds = if size > 1_000_000 { 40 } else { 300 };
+            let mut times: [Vec<Duration>; 2] = Default::default();
+            let mut before = text(size, size);
+            if known {
+                store.record("log", PATH, &record(ContentId::of(&before)), &Body::Bytes(&before)).unwrap();
+            }
+            for round in 0..rounds {
+                let mut after = before.clone();
+                let at = 300 + round % 500;
+                let new = format!("{round:_>100}");
+                after.splice(at..at + 100, new.bytes());
+                let side =
+                    |bytes: &[u8]| Some(Side { content: ContentId::of(bytes), mode: 0o644, kind: Kind::Regular });
+                let (path, moved_from) = (PATH.to_vec(), None);
+                let file =
+                    Touched { path, moved_from, before: side(&before), after: side(&after), added: 1, removed: 1 };
+                let swaps = [Swap { at, old: &before[at..at + 100], new: new.as_bytes() }];
+                let change = Change { base: Some(ContentId::of(&before)), swaps: &swaps, ..Change::default() };
+                let operation = Operation {
+                    session: "log".to_owned(),
+                    tool: "edit".to_owned(),
+                    format: "replace".to_owned(),
+                    digest: [1; 16],
+                    note: String::new(),
+                    role: Role::Edit,
+                    outcome: Outcome::Done,
+                    kept: true,
+                    files: vec![file],
+                };
+                let of_after = record(ContentId::of(&after));
+                // Without the log, only this would be written.
+                let other = record(ContentId::of(format!("{size} {known} {round}").as_bytes()));
+                times[0].push(timed(|| store.record("log", b"/other", &other, &Body::None).unwrap()).0);
+                let known = [Known { path: PATH, record: &of_after }];
+                times[1].push(timed(|| store.log(&operation, &[change], &known).unwrap()).0);
+                before = after;
+            }
+            let kind = if known { "read before" } else { "never read" };
+            for (name, times) in ["record alone", "log and record"].into_iter().zip(times) {
+                report(&format!("{} KB, {kind}: {name}", size / 1000), times);
+            }
+        }
+    }
+}
+
 fn main() {
     let given = std::env::args_os().nth(1);
     let dir = tempfile::tempdir_in(given.unwrap_or_else(|| std::env::temp_dir().into())).unwrap();
     one_shot(&dir.path().join("one"));
     warm(&dir.path().join("warm"));
+    log(&dir.path().join("log"));
 }

@@ -24,6 +24,12 @@ pub(crate) fn pack(raw: &[u8]) -> Packed<'_> {
     Packed { data: raw.into(), zstd: false }
 }
 
+/// Packs bytes that are not needed otherwise.
+pub(crate) fn owned(raw: Vec<u8>) -> Packed<'static> {
+    let Packed { data, zstd } = pack(&raw);
+    if zstd { Packed { data: data.into_owned().into(), zstd } } else { Packed { data: raw.into(), zstd } }
+}
+
 /// Unpacks what [`pack`] made; `None` when it is damaged or larger than `at_most`, which also bounds what is allocated.
 pub(crate) fn unpack(data: Vec<u8>, zstd: bool, at_most: u64) -> Option<Vec<u8>> {
     let at_most = usize::try_from(at_most).ok()?;

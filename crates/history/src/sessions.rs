@@ -2,7 +2,7 @@
 
 use emendate_core::{ContentId, Result, Tag};
 
-use crate::{Body, Record};
+use crate::{Body, Leave, Record};
 
 /// The memory of what sessions were shown. `path` is the bytes of a canonical absolute path.
 pub trait Sessions: Send + Sync {
@@ -46,10 +46,32 @@ pub struct Limits {
     pub age_days: u32,
     /// Versions remembered per session and path.
     pub versions: u32,
+    /// Operations in the log.
+    pub operations: u32,
+    /// Days that an operation stays in the log.
+    pub history_days: u32,
+}
+
+impl Limits {
+    /// These limits where `leave` does not ask for less.
+    pub(crate) fn narrowed(&self, leave: Leave) -> Limits {
+        let days = |limit: u32| leave.days.map_or(limit, |days| days.min(limit));
+        Limits {
+            age_days: days(self.age_days),
+            history_days: days(self.history_days),
+            total: leave.bytes.map_or(self.total, |bytes| bytes.min(self.total)),
+            ..*self
+        }
+    }
+
+    /// The most bytes of a serialised change: its texts, and the numbers between them.
+    pub(crate) fn change(&self) -> u64 {
+        self.blob.saturating_mul(4).max(1 << 20)
+    }
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { blob: 8 << 20, total: 256 << 20, age_days: 14, versions: 32 }
+        Limits { blob: 8 << 20, total: 256 << 20, age_days: 14, versions: 32, operations: 10_000, history_days: 60 }
     }
 }

@@ -13,8 +13,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use emendate_core::{Code, ContentId};
-use emendate_history::{Body, Database, Limits, Sessions};
+use emendate_history::{Body, Database, Filter, Limits, Operations, Sessions};
 use rusqlite::Connection;
+use suite::log::{edit, wholly};
 use suite::{noise, record};
 use tempfile::tempdir;
 
@@ -96,6 +97,76 @@ fn eight_at_once_lose_nothing() {
     }
 }
 
+/// As on a network file system, where there is no shared memory for a log.
+#[test]
+fn eight_at_once_log_everything_once_with_a_plain_journal() {
+    let temp = tempdir().unwrap();
+    drop(open(temp.path()));
+    execute(temp.path(), "PRAGMA journal_mode=TRUNCATE");
+    eight_log(temp.path());
+    assert_eq!(names(temp.path(), "sessions.db-wal").len(), 0);
+}
+
+#[test]
+fn eight_at_once_log_everything_once() {
+    eight_log(tempdir().unwrap().path());
+}
+
+fn eight_log(dir: &Path) {
+    let start = std::sync::Barrier::new(8);
+    std::thread::scope(|scope| {
+        for thread in 0..8_u64 {
+            let start = &start;
+            scope.spawn(move || {
+                start.wait();
+                let store = open(dir);
+                for number in 0..50 {
+                    let (before, after) = (noise(300, thread * 1000 + number), noise(300, thread * 1000 + number + 1));
+                    wholly(&store, &thread.to_string(), format!("/{number}").as_bytes(), &before, &after);
+                }
+                assert_eq!(store.notices(), Vec::<String>::new());
+            });
+        }
+    });
+    let store = open(dir);
+    let all = store.operations(&Filter { limit: 1000, ..Filter::default() }).unwrap();
+    let numbers: Vec<u64> = all.iter().map(|logged| logged.id.number).collect();
+    assert_eq!(numbers, (1..=400).rev().collect::<Vec<u64>>());
+    for thread in 0..8_u64 {
+        let session = thread.to_string();
+        let own = store.operations(&Filter { session: Some(&session), limit: 1000, ..Filter::default() }).unwrap();
+        assert_eq!(own.len(), 50);
+        for (logged, number) in own.iter().rev().zip(0..) {
+            let before = logged.operation.files[0].before.unwrap().content;
+            let after = noise(300, thread * 1000 + number + 1);
+            let at_hand = [(ContentId::of(&after), &*after)];
+            assert_eq!(store.content(before, &at_hand).unwrap(), Some(noise(300, thread * 1000 + number)));
+        }
+    }
+}
+
+/// What version 1 of the schema looked like: the log is added, and nothing is lost.
+#[test]
+fn a_database_from_before_the_log_gets_one() {
+    let temp = used();
+    let known = open(temp.path()).latest("s", PATH).unwrap();
+    execute(temp.path(), "DROP TABLE operations; DROP TABLE touched; DROP TABLE changes; PRAGMA user_version=1");
+    let start = std::sync::Barrier::new(4);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                start.wait();
+                let store = open(temp.path());
+                edit(&store, "s", PATH, b"one", b"two");
+                assert!(store.notices().is_empty());
+            });
+        }
+    });
+    let store = open(temp.path());
+    assert_eq!(store.operations(&Filter { limit: 9, ..Filter::default() }).unwrap().len(), 4);
+    assert!(known.is_some() && store.latest("s", PATH).unwrap() == known);
+}
+
 /// A directory with a database that holds something, closed.
 fn used() -> tempfile::TempDir {
     let temp = tempdir().unwrap();
@@ -135,7 +206,7 @@ fn what_cannot_be_used_is_set_aside() {
         ("damaged", &|file| fs::File::options().write(true).open(file).unwrap().set_len(20_000).unwrap()),
         ("another program", &|file| execute(file.parent().unwrap(), "PRAGMA application_id=42")),
         ("another program", &|file| execute(file.parent().unwrap(), "PRAGMA application_id=0; PRAGMA user_version=0")),
-        ("newer version", &|file| execute(file.parent().unwrap(), "PRAGMA user_version=2")),
+        ("newer version", &|file| execute(file.parent().unwrap(), "PRAGMA user_version=99")),
         ("not a file", &|file| {
             fs::remove_file(file).unwrap();
             fs::create_dir(file).unwrap();
@@ -226,7 +297,7 @@ fn several_processes_and_some_that_are_killed() {
 fn whoever_still_holds_the_old_file_does_the_new_one_no_harm() {
     let temp = used();
     let old = open(temp.path());
-    execute(temp.path(), "PRAGMA user_version=2");
+    execute(temp.path(), "PRAGMA user_version=99");
     let new = open(temp.path());
     assert_eq!(new.notices().len(), 1);
     for (number, store) in [&old, &new].into_iter().enumerate() {

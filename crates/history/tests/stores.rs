@@ -3,7 +3,7 @@
 
 mod suite;
 
-use emendate_history::{Database, Limits, Memory, Sessions};
+use emendate_history::{Database, History, Limits, Memory, Operations, Sessions};
 
 #[test]
 fn memory() {
@@ -14,7 +14,7 @@ fn memory() {
 fn database() {
     let dir = tempfile::tempdir().unwrap();
     let number = std::cell::Cell::new(0);
-    suite::all(&|limits: Limits| -> Box<dyn Sessions> {
+    suite::all(&|limits: Limits| -> Box<dyn History> {
         number.set(number.get() + 1);
         Box::new(Database::open(&dir.path().join(number.get().to_string()), limits).unwrap())
     });
@@ -30,7 +30,9 @@ fn database_of_short_processes() {
         }
     }
     use emendate_core::{ContentId, Result, Tag};
-    use emendate_history::{Body, Record};
+    use emendate_history::{
+        Body, Change, Entered, Filter, Freed, Known, Leave, Logged, Operation, OperationName, Record,
+    };
     impl Sessions for Fleeting {
         fn record(&self, session: &str, path: &[u8], record: &Record, body: &Body<'_>) -> Result<()> {
             self.now().record(session, path, record, body)
@@ -53,6 +55,29 @@ fn database_of_short_processes() {
         }
         fn notices(&self) -> Vec<String> {
             self.now().notices()
+        }
+    }
+    impl Operations for Fleeting {
+        fn log(&self, operation: &Operation, changes: &[Change<'_>], known: &[Known<'_>]) -> Result<Entered> {
+            self.now().log(operation, changes, known)
+        }
+        fn operations(&self, filter: &Filter<'_>) -> Result<Vec<Logged>> {
+            self.now().operations(filter)
+        }
+        fn operation(&self, name: OperationName) -> Result<Option<Logged>> {
+            self.now().operation(name)
+        }
+        fn content(&self, content: ContentId, at_hand: &[(ContentId, &[u8])]) -> Result<Option<Vec<u8>>> {
+            self.now().content(content, at_hand)
+        }
+        fn reaches(&self, content: ContentId, at_hand: &[ContentId]) -> Result<bool> {
+            self.now().reaches(content, at_hand)
+        }
+        fn keep(&self, content: ContentId, bytes: &[u8]) -> Result<()> {
+            self.now().keep(content, bytes)
+        }
+        fn free(&self, leave: Leave) -> Result<Freed> {
+            self.now().free(leave)
         }
     }
     let dir = tempfile::tempdir().unwrap();

@@ -127,13 +127,17 @@ impl ServerHandler for Server {
         let (engine, caller, structured) =
             (Arc::clone(&self.engine), Arc::clone(&self.caller), self.options.structured);
         let input = Value::Object(request.arguments.unwrap_or_default());
+        let settling = Arc::clone(&self.engine);
         let work = tokio::task::spawn_blocking(move || {
             let reply = offer.call(&engine, &caller, input);
             tell(&engine);
             drop(turn);
             result::of(reply, structured)
         });
-        work.await.map(CallToolResponse::from).map_err(|error| internal(&error))
+        let work = work.await;
+        // Beside the answer, which does not wait for it.
+        drop(tokio::task::spawn_blocking(move || settling.settle_history()));
+        work.map(CallToolResponse::from).map_err(|error| internal(&error))
     }
 
     async fn on_custom_request(

@@ -13,12 +13,14 @@ pub struct Names {
     pub base: PathBuf,
     /// `data.tag` of every reply, in order of the calls; empty where there was none.
     pub tags: Vec<String>,
+    /// `data.operation` of every reply that had one.
+    pub operations: Vec<String>,
 }
 
 impl Names {
     /// A scene in `base`, with the root `base/root`.
     pub fn new(base: &Path) -> Names {
-        Names { root: base.join("root"), base: base.to_owned(), tags: Vec::new() }
+        Names { root: base.join("root"), base: base.to_owned(), tags: Vec::new(), operations: Vec::new() }
     }
 
     /// Fills in a text: `$TAG` is the last tag, `$TAG2` that of the second call.
@@ -77,7 +79,12 @@ impl Names {
         let text = text.replace(&self.root.display().to_string(), "$ROOT");
         let text = text.replace(&self.base.display().to_string(), "$BASE");
         let known = self.tags.iter().filter(|tag| !tag.is_empty());
-        known.fold(text, |text, tag| text.replace(&**tag, "#TAG"))
+        let text = known.fold(text, |text, tag| text.replace(&**tag, "#TAG"));
+        let named = self.operations.iter().fold(text, |text, name| {
+            let number = name.split('-').next().unwrap_or_default();
+            text.replace(&**name, &format!("#{number}"))
+        });
+        timeless(named)
     }
 
     /// A reply's data likewise.
@@ -89,6 +96,18 @@ impl Names {
             other => other.clone(),
         }
     }
+}
+
+/// Moments such as `2026-11-20T09:57:32Z` become `#TIME`.
+fn timeless(mut text: String) -> String {
+    const SHAPE: &[u8] = b"0000-00-00T00:00:00Z";
+    let alike = |run: &[u8]| {
+        run.iter().zip(SHAPE).all(|(byte, shape)| if *shape == b'0' { byte.is_ascii_digit() } else { byte == shape })
+    };
+    while let Some(at) = text.as_bytes().windows(SHAPE.len()).position(alike) {
+        text.replace_range(at..at + SHAPE.len(), "#TIME");
+    }
+    text
 }
 
 fn numbered(value: &Value, number: usize) -> Value {
@@ -113,6 +132,8 @@ mod tests {
         names.tags = vec!["12345678".to_owned(), String::new(), "abcdef01".to_owned(), String::new()];
         assert_eq!(names.text("$ROOT/a $BASE/b $TAG $TAG1").unwrap(), "/t/x/root/a /t/x/b abcdef01 12345678");
         assert_eq!(names.plain("/t/x/root/a /t/x/b abcdef01"), "$ROOT/a $BASE/b #TAG");
+        names.operations = vec!["12-3fa9".to_owned()];
+        assert_eq!(names.plain("12-3fa9 at 2026-11-20T09:57:32Z, 2026-11-20"), "#12 at #TIME, 2026-11-20");
         assert_eq!(names.text("a${repeat 3 xy}b").unwrap(), "axyxyxyb");
         assert!(names.text("${repeat x y}").is_err() && names.text("$TAG2").is_err());
         let list = names.value(&json!({"$for": "9..10", "each": {"a": "$ROOT {n}"}})).unwrap();

@@ -113,6 +113,8 @@ impl Play {
         let driver = self.driver.as_mut().ok_or("no driver")?;
         let mut reply = driver.call(&call.tool, &input)?;
         self.names.tags.push(reply.data.get("tag").and_then(Value::as_str).unwrap_or_default().to_owned());
+        let operation = reply.data.get("operation").and_then(Value::as_str);
+        self.names.operations.extend(operation.map(str::to_owned));
         reply.text = self.names.plain(&reply.text);
         reply.data = self.names.plain_value(&reply.data);
         for (from, to) in [(&self.stage.state, "$STATE"), (&self.stage.home, "$HOME")] {

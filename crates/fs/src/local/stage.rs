@@ -277,7 +277,12 @@ fn add_new(folder: &Folder<'_>, entry: &mut Entry<'_>, batch: Option<u32>) -> Re
     let mode = Mode::from_raw_mode(entry.draft.goal.mode(0o666));
     let temp = Temp::create(folder.fd.as_fd(), entry.name, mode, batch)
         .map_err(|errno| failed_write(folder, entry, "create", errno))?;
-    entry.temp = Some(temp);
+    let fd = entry.temp.insert(temp).fd.as_ref();
+    if let (Goal::File { mode: Some(exactly), .. }, Some(fd)) = (entry.draft.goal, fd) {
+        // The umask has no say here.
+        rustix::fs::fchmod(fd, Mode::from_raw_mode(exactly & 0o7777))
+            .map_err(|errno| failed_write(folder, entry, "set the mode of a file beside", errno))?;
+    }
     fill(folder, entry)
 }
 

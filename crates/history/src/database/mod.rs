@@ -1,6 +1,8 @@
 //! The store in one SQLite file that all processes of the user share.
 
 mod failure;
+mod log;
+mod network;
 mod open;
 mod rows;
 mod shelves;
@@ -12,8 +14,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use emendate_core::{ContentId, Result, Tag};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use crate::shelf::{Kept, keep, rebuild};
-use crate::{Body, Limits, Record, Sessions, clock, prune};
+use crate::shelf::{Kept, keep};
+use crate::{
+    Body, Change, Entered, Filter, Freed, Known, Leave, Limits, Logged, Operation, OperationName, Operations, Record,
+    Sessions, clock, operation, prune, trail,
+};
 use shelves::Shelves;
 
 /// The sessions of every process, in a file that outlives them. A file that is damaged, foreign or newer than this
@@ -143,7 +148,7 @@ impl Sessions for Database {
         self.with(&mut self.state(), |connection| {
             // One snapshot for all the links of a chain.
             let reading = connection.transaction()?;
-            rebuild(&Shelves(&reading), content, &self.limits)
+            trail::content(&Shelves(&reading), content, &[], &self.limits)
         })
     }
 
@@ -158,5 +163,63 @@ impl Sessions for Database {
 
     fn notices(&self) -> Vec<String> {
         std::mem::take(&mut self.state().notices)
+    }
+}
+
+impl Operations for Database {
+    fn log(&self, operation: &Operation, changes: &[Change<'_>], known: &[Known<'_>]) -> Result<Entered> {
+        operation::check(operation, changes)?;
+        let state = &mut *self.state();
+        let now = clock::now_us();
+        let (entered, added) = self.with(state, |connection| {
+            let all = Transaction::new(connection, TransactionBehavior::Immediate)?;
+            let written = log::log(&all, operation, changes, known, (now, &self.limits))?;
+            all.commit()?;
+            Ok(written)
+        })?;
+        state.added = state.added.saturating_add(added);
+        self.upkeep(state, now)?;
+        Ok(entered)
+    }
+
+    fn operations(&self, filter: &Filter<'_>) -> Result<Vec<Logged>> {
+        self.with(&mut self.state(), |connection| log::operations(&*connection.transaction()?, filter))
+    }
+
+    fn operation(&self, name: OperationName) -> Result<Option<Logged>> {
+        self.with(&mut self.state(), |connection| log::operation(&*connection.transaction()?, name))
+    }
+
+    fn content(&self, content: ContentId, at_hand: &[(ContentId, &[u8])]) -> Result<Option<Vec<u8>>> {
+        self.with(&mut self.state(), |connection| {
+            let reading = connection.transaction()?;
+            trail::content(&Shelves(&reading), content, at_hand, &self.limits)
+        })
+    }
+
+    fn reaches(&self, content: ContentId, at_hand: &[ContentId]) -> Result<bool> {
+        self.with(&mut self.state(), |connection| {
+            let reading = connection.transaction()?;
+            trail::reaches(&Shelves(&reading), content, at_hand)
+        })
+    }
+
+    fn keep(&self, content: ContentId, bytes: &[u8]) -> Result<()> {
+        let state = &mut *self.state();
+        let added = self.with(state, |connection| {
+            let change = Transaction::new(connection, TransactionBehavior::Immediate)?;
+            let kept = keep(&mut Shelves(&change), content, &Body::Bytes(bytes), &self.limits)?;
+            change.commit()?;
+            Ok(if let Kept::Agreed(added) = kept { added } else { 0 })
+        })?;
+        state.added = state.added.saturating_add(added);
+        Ok(())
+    }
+
+    fn free(&self, leave: Leave) -> Result<Freed> {
+        let before = open::size(&self.path);
+        let (operations, contents) =
+            self.with(&mut self.state(), |connection| upkeep::free(connection, &self.limits, leave, clock::now_us()))?;
+        Ok(Freed { operations, contents, bytes: before.saturating_sub(open::size(&self.path)) })
     }
 }

@@ -11,12 +11,13 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::failure::{is_damage, of_io, of_sql};
+use super::network;
 use crate::clock;
 
 /// `application_id` of our databases: "Emnd".
 pub(super) const APPLICATION: i32 = 0x456d_6e64;
-/// `user_version`: the schema below.
-pub(super) const SCHEMA_VERSION: i32 = 1;
+/// `user_version`: the schema below. 1 had no log of operations.
+pub(super) const SCHEMA_VERSION: i32 = 2;
 /// Older SQLite can corrupt a database when two connections race at a WAL reset.
 const SQLITE_AT_LEAST: i32 = 3_051_003;
 /// A log of at most so many bytes stays when the last connection closes. To write it back then, and to begin another,
@@ -44,12 +45,32 @@ const SCHEMA: &str = "
     CREATE TABLE upkeep(id INTEGER PRIMARY KEY, at INTEGER NOT NULL);
     INSERT INTO upkeep VALUES(1, 0);";
 
+/// The log. Numbers are never given twice. `changes` holds what leads from one version to another where the shelf does
+/// not; `taken` is the operation that this one takes back, `undone` the one that took it back, each with its moment.
+const LOG: &str = "
+    CREATE TABLE operations(
+        number INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, session TEXT NOT NULL, tool TEXT NOT NULL,
+        format TEXT NOT NULL, digest BLOB NOT NULL, note TEXT NOT NULL, outcome INTEGER NOT NULL, kept INTEGER NOT NULL,
+        role INTEGER NOT NULL, taken INTEGER, taken_at INTEGER, undone INTEGER, undone_at INTEGER);
+    CREATE TABLE touched(
+        operation INTEGER NOT NULL, nth INTEGER NOT NULL, path BLOB NOT NULL, moved_from BLOB,
+        before BLOB, before_mode INTEGER, before_link INTEGER, after BLOB, after_mode INTEGER, after_link INTEGER,
+        added INTEGER NOT NULL, removed INTEGER NOT NULL,
+        PRIMARY KEY(operation, nth)) WITHOUT ROWID;
+    CREATE TABLE changes(
+        id INTEGER PRIMARY KEY, operation INTEGER NOT NULL, base BLOB NOT NULL, result BLOB NOT NULL,
+        data BLOB NOT NULL, zstd INTEGER NOT NULL);
+    CREATE INDEX changes_base ON changes(base);
+    CREATE INDEX changes_result ON changes(result);";
+
 /// What stands where the database should be.
 enum Found {
     /// Our database.
     Ours(Connection),
     /// A database with nothing in it.
     Empty(Connection),
+    /// Our database, from before there was a log.
+    Old(Connection),
     /// No file.
     Nothing,
     /// Something else; in words that follow the file's name.
@@ -100,6 +121,7 @@ pub(super) fn open(path: &Path, notices: &mut Vec<String>) -> Result<Connection>
     match look(path)? {
         Found::Ours(connection) => return Ok(connection),
         Found::Empty(connection) => return furnish(connection, path),
+        Found::Old(connection) => return extend(connection, path),
         Found::Unfit(why) => set_aside(path, &why, notices)?,
         Found::Nothing => {}
     }
@@ -111,6 +133,7 @@ pub(super) fn open(path: &Path, notices: &mut Vec<String>) -> Result<Connection>
     match look(path)? {
         Found::Ours(connection) => Ok(connection),
         Found::Empty(connection) => furnish(connection, path),
+        Found::Old(connection) => extend(connection, path),
         Found::Nothing => Err(Error::new(Code::IoFailed, format!("{} vanished.", path.display()))),
         Found::Unfit(why) => Err(Error::new(Code::IoFailed, format!("{} {why}.", path.display()))),
     }
@@ -118,6 +141,11 @@ pub(super) fn open(path: &Path, notices: &mut Vec<String>) -> Result<Connection>
 
 fn log_size(path: &Path) -> u64 {
     fs::symlink_metadata(beside(path, "-wal")).map_or(0, |log| log.len())
+}
+
+/// Bytes of the database on the disk, with its log.
+pub(super) fn size(path: &Path) -> u64 {
+    log_size(path) + fs::symlink_metadata(path).map_or(0, |file| file.len())
 }
 
 /// Which file stands at `path`, to know it again.
@@ -147,13 +175,15 @@ fn look(path: &Path) -> Result<Found> {
             };
         }
     };
-    match identify(connection) {
+    match identify(connection, network::is_distant(path)) {
         Err(error) if is_damage(&error) => Ok(Found::Unfit(format!("was damaged ({error})"))),
         other => other.map_err(|error| of_sql(&error, path)),
     }
     .and_then(|found| match found {
         // SQLite quietly opens a file it may not write for reading only.
-        Found::Ours(connection) | Found::Empty(connection) if connection.is_readonly("main").unwrap_or(true) => {
+        Found::Ours(connection) | Found::Empty(connection) | Found::Old(connection)
+            if connection.is_readonly("main").unwrap_or(true) =>
+        {
             Err(Error::new(Code::IoReadOnly, format!("The session database {} cannot be written.", path.display()))
                 .next("Make the file and its directory writable."))
         }
@@ -161,13 +191,16 @@ fn look(path: &Path) -> Result<Found> {
     })
 }
 
-fn identify(connection: Connection) -> rusqlite::Result<Found> {
+fn identify(connection: Connection, distant: bool) -> rusqlite::Result<Found> {
     connection.busy_timeout(PATIENCE)?;
     let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, i32>(0));
     let (application, version) = (number("PRAGMA application_id")?, number("PRAGMA user_version")?);
     if (application, version) == (APPLICATION, SCHEMA_VERSION) {
-        settle(&connection)?;
+        settle(&connection, distant)?;
         return Ok(Found::Ours(connection));
+    }
+    if (application, version) == (APPLICATION, 1) {
+        return Ok(Found::Old(connection));
     }
     if application == APPLICATION && version > SCHEMA_VERSION {
         return Ok(Found::Unfit("was written by a newer version of Emendate".to_owned()));
@@ -180,26 +213,47 @@ fn identify(connection: Connection) -> rusqlite::Result<Found> {
 
 /// What a connection has to be told each time. A commit is safe against a crash of the process; a power cut may take
 /// the last ones with it, but corrupts nothing.
-fn settle(connection: &Connection) -> rusqlite::Result<()> {
-    connection.set_prepared_statement_cache_capacity(32);
+fn settle(connection: &Connection, distant: bool) -> rusqlite::Result<()> {
+    connection.set_prepared_statement_cache_capacity(48);
+    if distant {
+        plain_journal(connection)?;
+    }
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.execute_batch("PRAGMA synchronous=NORMAL")
 }
 
+/// A log needs memory that all processes share, which network file systems do not have between machines. There a plain
+/// journal file takes its place, which needs nothing but locks.
+fn plain_journal(connection: &Connection) -> rusqlite::Result<()> {
+    connection.query_row("PRAGMA journal_mode=TRUNCATE", [], |_| Ok(()))
+}
+
 /// Makes an empty database ours.
 fn furnish(connection: Connection, path: &Path) -> Result<Connection> {
-    let ask = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, String>(0));
+    let distant = network::is_distant(path);
     let work = || -> rusqlite::Result<()> {
-        if !ask("PRAGMA journal_mode=WAL")?.eq_ignore_ascii_case("wal") {
-            // Network file systems cannot share the memory that WAL needs.
-            ask("PRAGMA journal_mode=TRUNCATE")?;
+        if !distant {
+            let mode: String = connection.query_row("PRAGMA journal_mode=WAL", [], |row| row.get(0))?;
+            if !mode.eq_ignore_ascii_case("wal") {
+                plain_journal(&connection)?;
+            }
         }
         connection.execute_batch(&format!(
-            "BEGIN IMMEDIATE; {SCHEMA} PRAGMA application_id={APPLICATION}; PRAGMA user_version={SCHEMA_VERSION}; COMMIT"
+            "BEGIN IMMEDIATE; {SCHEMA} {LOG} PRAGMA application_id={APPLICATION}; PRAGMA user_version={SCHEMA_VERSION}; COMMIT"
         ))?;
-        settle(&connection)
+        settle(&connection, distant)
     };
     work().map_err(|error| of_sql(&error, path))?;
+    Ok(connection)
+}
+
+/// Adds the log to a database from before there was one. Who has it open already goes on undisturbed.
+fn extend(connection: Connection, path: &Path) -> Result<Connection> {
+    let sql = format!("BEGIN IMMEDIATE; {LOG} PRAGMA user_version={SCHEMA_VERSION}; COMMIT");
+    connection
+        .execute_batch(&sql)
+        .and_then(|()| settle(&connection, network::is_distant(path)))
+        .map_err(|error| of_sql(&error, path))?;
     Ok(connection)
 }
 

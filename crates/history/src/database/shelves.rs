@@ -5,8 +5,10 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::rows::{fixed, size};
 use crate::shelf::{Shelf, Version};
+use crate::trail::Step;
+use crate::{Limits, pack};
 
-/// The tables `versions` and `bodies`.
+/// The tables `versions` and `bodies`, and the changes of the log.
 pub(super) struct Shelves<'a>(pub(super) &'a Connection);
 
 impl Shelf for Shelves<'_> {
@@ -61,5 +63,25 @@ impl Shelf for Shelves<'_> {
                 body,
             ])?;
         Ok(())
+    }
+
+    fn steps(&self, content: ContentId) -> rusqlite::Result<Vec<Step>> {
+        let mut query = self.0.prepare_cached(
+            "SELECT id, result, 1 FROM changes WHERE base=?1 UNION ALL SELECT id, base, 0 FROM changes WHERE result=?1",
+        )?;
+        let steps = query.query_map([content.to_bytes()], |row| {
+            let other = ContentId::from_bytes(fixed(row.get_ref(1)?.as_blob()?)?);
+            Ok(Step { data: row.get(0)?, other, back: row.get(2)? })
+        })?;
+        steps.collect()
+    }
+
+    fn change(&self, data: i64, limits: &Limits) -> rusqlite::Result<Option<Vec<u8>>> {
+        let found = self
+            .0
+            .prepare_cached("SELECT data, zstd FROM changes WHERE id=?1")?
+            .query_row([data], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
+        Ok(found.and_then(|(data, zstd)| pack::unpack(data, zstd, limits.change())))
     }
 }

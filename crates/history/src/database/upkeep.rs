@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use emendate_core::ContentId;
-use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::rows::{fixed, size};
 use crate::prune::{Weight, condemned, room};
-use crate::{Limits, clock};
+use crate::{Leave, Limits, clock};
 
 /// Microseconds between two clean-ups of a file that is not too large.
 const RARELY: i64 = 3_600_000_000;
@@ -18,14 +18,52 @@ const FEW_ROWS: u64 = 1024;
 
 /// Cleans up when the file is too large or has not been cleaned for long. Space that becomes free is used again.
 pub(super) fn run(connection: &mut Connection, limits: &Limits, now: i64) -> rusqlite::Result<()> {
-    let number = |sql: &str| connection.prepare_cached(sql)?.query_row([], |row| row.get::<_, i64>(0));
-    let pages = number("PRAGMA page_count")? - number("PRAGMA freelist_count")?;
-    let used = pages.saturating_mul(number("PRAGMA page_size")?).cast_unsigned();
-    let since = now.saturating_sub(number("SELECT at FROM upkeep WHERE id=1")?);
+    let used = used(connection)?;
+    let since = now.saturating_sub(number(connection, "SELECT at FROM upkeep WHERE id=1")?);
     if used <= limits.total && (0..RARELY).contains(&since) {
         return Ok(());
     }
     let all = Transaction::new(connection, TransactionBehavior::Immediate)?;
+    clean(&all, limits, (used, now))?;
+    all.commit()
+}
+
+/// Cleans up now, down to what is asked for, and gives the space back. Returns how many operations and contents went.
+pub(super) fn free(
+    connection: &mut Connection,
+    limits: &Limits,
+    leave: Leave,
+    now: i64,
+) -> rusqlite::Result<(u64, u64)> {
+    let used = used(connection)?;
+    let limits = limits.narrowed(leave);
+    let counts = |all: &Connection| -> rusqlite::Result<(i64, i64)> {
+        let operations = number(all, "SELECT count(*) FROM operations")?;
+        let contents = number(all, "SELECT count(*) FROM versions WHERE stored IS NOT NULL")?;
+        Ok((operations, contents + number(all, "SELECT count(*) FROM changes")?))
+    };
+    let all = Transaction::new(connection, TransactionBehavior::Immediate)?;
+    let before = counts(&all)?;
+    clean(&all, &limits, (used, now))?;
+    let after = counts(&all)?;
+    all.commit()?;
+    // Where somebody reads meanwhile, the space is used again instead of given back.
+    let _ = connection.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
+    let gone = |before: i64, after: i64| before.saturating_sub(after).cast_unsigned();
+    Ok((gone(before.0, after.0), gone(before.1, after.1)))
+}
+
+fn number(all: &Connection, sql: &str) -> rusqlite::Result<i64> {
+    all.prepare_cached(sql)?.query_row([], |row| row.get(0))
+}
+
+/// Bytes of the pages that hold something.
+fn used(all: &Connection) -> rusqlite::Result<u64> {
+    let pages = number(all, "PRAGMA page_count")? - number(all, "PRAGMA freelist_count")?;
+    Ok(pages.saturating_mul(number(all, "PRAGMA page_size")?).cast_unsigned())
+}
+
+fn clean(all: &Connection, limits: &Limits, (used, now): (u64, i64)) -> rusqlite::Result<()> {
     all.execute("UPDATE upkeep SET at=?1 WHERE id=1", [now])?;
     all.execute("DELETE FROM seen WHERE at<?1", [clock::days_before(now, limits.age_days)])?;
     let rows = (limits.total / PER_ROW).max(FEW_ROWS);
@@ -35,8 +73,10 @@ pub(super) fn run(connection: &mut Connection, limits: &Limits, now: i64) -> rus
             [room(rows).cast_signed()],
         )?;
     }
-    drop_unreferenced(&all)?;
-    let weights = weights(&all)?;
+    drop_operations(all, limits, now)?;
+    drop_changes(all, limits)?;
+    drop_unreferenced(all)?;
+    let weights = weights(all)?;
     let leave = if used > limits.total {
         // What the file holds beside contents, in rows and half-filled pages, has to fit as well.
         let beside = used.saturating_sub(weights.iter().map(|weight| weight.stored).sum());
@@ -49,25 +89,70 @@ pub(super) fn run(connection: &mut Connection, limits: &Limits, now: i64) -> rus
     for content in condemned(weights, leave) {
         evict.execute([content.to_bytes()])?;
     }
-    drop(evict);
     all.execute("DELETE FROM bodies WHERE id NOT IN (SELECT body FROM versions WHERE body IS NOT NULL)", [])?;
-    all.commit()
+    Ok(())
 }
 
-/// Versions that no session remembers and no other version is rebuilt from. A chain goes from its end, link by link.
+/// Operations that are too old or too many: always the oldest, so that what is left is a whole stretch of the past.
+fn drop_operations(all: &Connection, limits: &Limits, now: i64) -> rusqlite::Result<()> {
+    let oldest = clock::days_before(now, limits.history_days);
+    let aged: i64 =
+        all.query_row("SELECT coalesce(max(number), 0) FROM operations WHERE at<?1", [oldest], |row| row.get(0))?;
+    let surplus: Option<i64> = all
+        .query_row("SELECT number FROM operations ORDER BY number DESC LIMIT 1 OFFSET ?1", [limits.operations], |row| {
+            row.get(0)
+        })
+        .optional()?;
+    let last = aged.max(surplus.unwrap_or(0));
+    all.execute("DELETE FROM operations WHERE number<=?1", [last])?;
+    all.execute("DELETE FROM touched WHERE operation<=?1", [last])?;
+    Ok(())
+}
+
+/// Changes that no operation speaks of, and the oldest while they take more than a quarter of all. Those that stay lead
+/// from one to the next up to the files as they are, so the oldest are the ones that nothing else needs.
+fn drop_changes(all: &Connection, limits: &Limits) -> rusqlite::Result<()> {
+    all.execute("DELETE FROM changes WHERE operation NOT IN (SELECT number FROM operations)", [])?;
+    let mut room = limits.total / 4;
+    let mut last = None;
+    let mut query = all.prepare("SELECT id, length(data) FROM changes ORDER BY id DESC")?;
+    let mut rows = query.query([])?;
+    while let Some(row) = rows.next()? {
+        let Some(left) = room.checked_sub(size(row, 1)?) else {
+            last = Some(row.get::<_, i64>(0)?);
+            break;
+        };
+        room = left;
+    }
+    if let Some(last) = last {
+        all.execute("DELETE FROM changes WHERE id<=?1", [last])?;
+    }
+    Ok(())
+}
+
+/// Versions that neither a session nor the log remembers and no other version is rebuilt from. A chain goes from its end,
+/// link by link.
 fn drop_unreferenced(all: &Connection) -> rusqlite::Result<()> {
     let mut drop = all.prepare(
         "DELETE FROM versions WHERE content NOT IN (SELECT content FROM seen)
+         AND content NOT IN (SELECT before FROM touched WHERE before IS NOT NULL)
+         AND content NOT IN (SELECT after FROM touched WHERE after IS NOT NULL)
          AND content NOT IN (SELECT base FROM versions WHERE base IS NOT NULL)",
     )?;
     while drop.execute(params![])? > 0 {}
     Ok(())
 }
 
-/// All stored versions with the time of their last record.
+/// All stored versions with the time of their last record or operation.
 fn weights(all: &Connection) -> rusqlite::Result<Vec<Weight>> {
     let mut ages: HashMap<[u8; 16], i64> = HashMap::new();
-    let mut query = all.prepare("SELECT content, max(at) FROM seen GROUP BY content")?;
+    let mut query = all.prepare(
+        "SELECT content, max(at) FROM (
+           SELECT content, at FROM seen
+           UNION ALL SELECT before, at FROM touched JOIN operations ON number=operation WHERE before IS NOT NULL
+           UNION ALL SELECT after, at FROM touched JOIN operations ON number=operation WHERE after IS NOT NULL)
+         GROUP BY content",
+    )?;
     let mut rows = query.query([])?;
     while let Some(row) = rows.next()? {
         ages.insert(fixed(row.get_ref(0)?.as_blob()?)?, row.get(1)?);

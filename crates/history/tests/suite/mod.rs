@@ -3,10 +3,12 @@
 
 use emendate_core::ContentId;
 use emendate_fs::Stamp;
-use emendate_history::{Body, How, Limits, Lines, Record, Sessions};
+use emendate_history::{Body, History, How, Limits, Lines, Record, Sessions};
+
+pub(crate) mod log;
 
 /// Opens an empty store under the limits.
-pub(crate) type Open<'a> = &'a dyn Fn(Limits) -> Box<dyn Sessions>;
+pub(crate) type Open<'a> = &'a dyn Fn(Limits) -> Box<dyn History>;
 
 pub(crate) fn stamp(number: u64) -> Stamp {
     Stamp {
@@ -47,6 +49,7 @@ pub(crate) fn all(open: Open<'_>) {
     without_limits(open);
     totals(open);
     chains_survive_their_base(open);
+    log::limits(open);
 }
 
 /// Everything but the limits on the whole store, which a store that is opened for each call meets only by and by.
@@ -58,6 +61,7 @@ pub(crate) fn without_limits(open: Open<'_>) {
     chains(open);
     forgetting(open);
     versions(open);
+    log::all(open);
 }
 
 const PATH: &[u8] = b"/tmp/\xff\xfe not utf-8";

@@ -1,5 +1,7 @@
 //! The store of one process, gone with it.
 
+mod log;
+
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,8 +9,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use emendate_core::{ContentId, Result, Tag};
 
 use crate::prune::{Weight, condemned, room};
-use crate::shelf::{Kept, Shelf, Version, keep, rebuild};
-use crate::{Body, Limits, Record, Sessions, clock, prune};
+use crate::shelf::{Kept, Shelf, Version, keep};
+use crate::trail::Step;
+use crate::{Body, Limits, Record, Sessions, clock, prune, trail};
 
 /// The sessions of this process only: for tests, and where no database can be had.
 pub struct Memory {
@@ -21,6 +24,10 @@ struct Inner {
     /// By path, then session: what it knows, the latest last.
     seen: HashMap<Vec<u8>, HashMap<String, Vec<Seen>>>,
     shelves: Shelves,
+    /// The log, the oldest first.
+    operations: Vec<log::Entry>,
+    /// How many there ever were.
+    logged: u64,
     /// Counts records, to order them.
     turn: u64,
 }
@@ -35,6 +42,7 @@ struct Seen {
 pub(crate) struct Shelves {
     versions: HashMap<ContentId, (Version, Option<Vec<u8>>)>,
     stored: u64,
+    changes: Vec<log::Trail>,
 }
 
 impl Shelf for Shelves {
@@ -57,6 +65,14 @@ impl Shelf for Shelves {
         self.versions.insert(content, (version.clone(), data));
         Ok(())
     }
+
+    fn steps(&self, content: ContentId) -> Result<Vec<Step>, Infallible> {
+        Ok(self.changes.iter().enumerate().filter_map(|(place, change)| change.step(place, content)).collect())
+    }
+
+    fn change(&self, data: i64, _: &Limits) -> Result<Option<Vec<u8>>, Infallible> {
+        Ok(usize::try_from(data).ok().and_then(|place| self.changes.get(place)).map(|change| change.data.clone()))
+    }
 }
 
 impl Memory {
@@ -75,19 +91,8 @@ impl Sessions for Memory {
     fn record(&self, session: &str, path: &[u8], record: &Record, body: &Body<'_>) -> Result<()> {
         let inner = &mut *self.inner();
         let Ok(kept) = keep(&mut inner.shelves, record.content, body, &self.limits);
-        inner.turn += 1;
         let now = clock::now_us();
-        let known = inner.seen.entry(path.to_vec()).or_default().entry(session.to_owned()).or_default();
-        let mut seen = Seen { record: record.clone(), at: now, turn: inner.turn };
-        if let Some(place) = known.iter().position(|old| old.record.content == record.content) {
-            let old = known.remove(place);
-            if kept != Kept::Contested {
-                seen.record.lines.union(&old.record.lines);
-            }
-        }
-        known.push(seen);
-        let surplus = known.len().saturating_sub(self.limits.versions.max(1) as usize);
-        known.drain(..surplus);
+        inner.know((session, path), record, kept == Kept::Contested, (now, self.limits.versions));
         if inner.shelves.stored > self.limits.total || inner.turn.is_multiple_of(prune::EVERY.into()) {
             inner.upkeep(&self.limits, now);
         }
@@ -114,7 +119,7 @@ impl Sessions for Memory {
     }
 
     fn bytes(&self, content: ContentId) -> Result<Option<Vec<u8>>> {
-        let Ok(bytes) = rebuild(&self.inner().shelves, content, &self.limits);
+        let Ok(bytes) = trail::content(&self.inner().shelves, content, &[], &self.limits);
         Ok(bytes)
     }
 
@@ -135,6 +140,23 @@ impl Sessions for Memory {
 }
 
 impl Inner {
+    /// Remembers `record` as the latest of the session and path, with the lines of an earlier record of the same content
+    /// unless `alone`, and forgets all but the newest `keep`.
+    fn know(&mut self, (session, path): (&str, &[u8]), record: &Record, alone: bool, (now, keep): (i64, u32)) {
+        self.turn += 1;
+        let known = self.seen.entry(path.to_vec()).or_default().entry(session.to_owned()).or_default();
+        let mut seen = Seen { record: record.clone(), at: now, turn: self.turn };
+        if let Some(place) = known.iter().position(|old| old.record.content == record.content) {
+            let old = known.remove(place);
+            if !alone {
+                seen.record.lines.union(&old.record.lines);
+            }
+        }
+        known.push(seen);
+        let surplus = known.len().saturating_sub(keep.max(1) as usize);
+        known.drain(..surplus);
+    }
+
     /// Drops what is too old, what nothing refers to, and the oldest data while there is too much.
     fn upkeep(&mut self, limits: &Limits, now: i64) {
         let oldest = clock::days_before(now, limits.age_days);
@@ -151,6 +173,14 @@ impl Inner {
             });
             !sessions.is_empty()
         });
+        self.drop_operations(limits, now);
+        for log::Entry { logged, turn } in &self.operations {
+            let turn = i64::try_from(*turn).unwrap_or(i64::MAX);
+            for side in logged.operation.files.iter().flat_map(|file| [file.before, file.after]).flatten() {
+                let age = ages.entry(side.content).or_insert(turn);
+                *age = turn.max(*age);
+            }
+        }
         let shelves = &mut self.shelves;
         loop {
             let bases: std::collections::HashSet<_> =

@@ -1,0 +1,79 @@
+//! `undo`, `redo`, `history`, `show`, `diff`, `restore` and `gc`.
+
+use crate::args::{DiffArgs, GcArgs, HistoryArgs, RestoreArgs, ShowArgs, UndoArgs};
+use crate::desk::Desk;
+use crate::files::{Ask, Fields, usage};
+use crate::show;
+use emendate::core::Result;
+use emendate::history::Leave;
+use serde_json::json;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+fn ask(tool: &'static str, file: Option<&PathBuf>, fields: Fields) -> Ask {
+    Ask::of(tool, file.map(|file| ("file_path", file.clone())), fields)
+}
+
+/// The input of `undo`.
+pub(crate) fn undo(args: &UndoArgs, redo: bool) -> Ask {
+    let fields = Fields::default()
+        .put("id", args.id.clone())
+        .put("last", args.last)
+        .put("redo", redo.then_some(true))
+        .put("any_session", Some(true));
+    ask("undo", args.file.as_ref(), fields)
+}
+
+/// The input of `history` for a list.
+pub(crate) fn history(args: &HistoryArgs) -> Ask {
+    let fields = Fields::default().put("session", args.by.clone()).put("limit", args.limit);
+    ask("history", args.file.as_ref(), fields)
+}
+
+/// The input of `history` for one operation.
+pub(crate) fn show(args: &ShowArgs) -> Ask {
+    ask("history", args.file.as_ref(), Fields::default().put("id", Some(args.id.clone())))
+}
+
+/// The input of `history` for two moments.
+pub(crate) fn diff(args: &DiffArgs) -> Result<Ask> {
+    let Some((from, to)) = args.range.split_once("..") else {
+        return Err(usage(&format!("`{}` is not two operations.", args.range), "Write ID..ID, e.g. 17..20."));
+    };
+    Ok(ask("history", args.file.as_ref(), Fields::default().put("id", Some(from)).put("to", Some(to))))
+}
+
+/// The input of `restore`.
+pub(crate) fn restore(args: &RestoreArgs) -> Result<Ask> {
+    // A path may hold anything, the name of an operation no `@`.
+    let bytes = args.target.as_os_str().as_bytes();
+    let at = bytes.iter().rposition(|&byte| byte == b'@').filter(|&at| at > 0);
+    let named = at.and_then(|at| Some((&bytes[..at], std::str::from_utf8(&bytes[at + 1..]).ok()?)));
+    let Some((path, id)) = named else {
+        let what = format!("`{}` names no operation.", args.target.display());
+        return Err(usage(&what, "Write PATH@ID, e.g. src/main.rs@17; see `emend history --file PATH`."));
+    };
+    let path = Path::new(OsStr::from_bytes(path)).to_owned();
+    Ok(ask("restore", Some(&path), Fields::default().put("id", Some(id))))
+}
+
+/// `emend gc`.
+pub(crate) fn gc(desk: &Desk<'_>, args: &GcArgs) -> Result<u8> {
+    let engine = desk.open()?;
+    let bytes = args.size.map(|megabytes| megabytes.saturating_mul(1 << 20));
+    let freed = engine.free_history(Leave { days: args.days, bytes })?;
+    if desk.global.json {
+        let data = json!({ "operations": freed.operations, "contents": freed.contents, "bytes": freed.bytes });
+        show::value(&json!({ "ok": true, "data": data }))?;
+    } else {
+        let mut out = show::stdout();
+        let line = format!(
+            "Freed {} bytes: {} operations and {} contents were dropped.",
+            freed.bytes, freed.operations, freed.contents
+        );
+        show::quiet_pipe(out.plain(&line).and_then(|()| out.flush()))?;
+    }
+    show::notices(&engine);
+    Ok(0)
+}

@@ -1,0 +1,286 @@
+//! The log of operations, from the engine's side: what goes into it when a request has changed files.
+
+use crate::caller::{Caller, Unread};
+use crate::engine::Engine;
+use crate::plan::{Becomes, Now, Plan};
+use crate::policy;
+use crate::shelves::key;
+use emendate_core::ContentId;
+use emendate_core::explain::{self, DiffStat};
+use emendate_fs::{Place, Stamp};
+use emendate_history::{Body, Change, Kind, Known, Operation, OperationId, Outcome, Record, Role, Side, Swap, Touched};
+use serde_json::Value;
+use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+
+/// Files of at most so many bytes are kept whole once the answer is out. A larger one can be taken back as long as nobody
+/// else changes it, or if the session read it.
+const WHOLE: u64 = 256 << 10;
+
+/// What was called, and why.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cause {
+    pub(crate) tool: &'static str,
+    /// Name of the format of its input; empty where it has none.
+    pub(crate) format: &'static str,
+    pub(crate) digest: [u8; 16],
+    pub(crate) role: Role,
+}
+
+impl Cause {
+    /// A call of `tool` with that input.
+    pub(crate) fn new(tool: &'static str, input: &Value) -> Cause {
+        Cause { tool, format: "", digest: digest(input), role: Role::Edit }
+    }
+}
+
+/// Hash of a call's input. Texts are not copied: they may be large.
+pub(crate) fn digest(input: &Value) -> [u8; 16] {
+    fn collect<'a>(value: &'a Value, out: &mut Vec<Cow<'a, [u8]>>) {
+        // A mark before each value, so that no two inputs give the same bytes.
+        match value {
+            Value::String(text) => out.extend([Cow::Borrowed(&b"\xFFs"[..]), Cow::Borrowed(text.as_bytes())]),
+            Value::Array(list) => {
+                out.push(Cow::Borrowed(b"\xFF["));
+                for value in list {
+                    collect(value, out);
+                }
+                out.push(Cow::Borrowed(b"\xFF]"));
+            }
+            Value::Object(fields) => {
+                out.push(Cow::Borrowed(b"\xFF{"));
+                for (name, value) in fields {
+                    out.extend([Cow::Borrowed(&b"\xFFn"[..]), Cow::Borrowed(name.as_bytes())]);
+                    collect(value, out);
+                }
+                out.push(Cow::Borrowed(b"\xFF}"));
+            }
+            plain => out.push(Cow::Owned(format!("\u{FFFF}{plain}").into_bytes())),
+        }
+    }
+    let mut pieces = Vec::new();
+    collect(input, &mut pieces);
+    ContentId::of_pieces(pieces.iter().map(|piece| &**piece)).to_bytes()
+}
+
+/// What a plan did, for the log.
+struct Done<'a> {
+    plan: &'a Plan,
+    touched: Touched,
+    swaps: Vec<Swap<'a>>,
+    /// What the session knows of the file now; nothing when it is gone.
+    record: Option<&'a Record>,
+}
+
+impl<'a> Done<'a> {
+    fn new(plan: &'a Plan, stamp: &Stamp, record: Option<&'a Record>) -> Done<'a> {
+        let before = match &plan.now {
+            Now::Nothing => None,
+            Now::File(now) => Some(file(now.snapshot.id(), &now.stamp)),
+            Now::Link(target) => Some(link(target)),
+        };
+        let after = match (&plan.becomes, record) {
+            (Becomes::File, Some(record)) => Some(file(record.content, stamp)),
+            (Becomes::Link(target), _) => Some(link(target)),
+            _ => None,
+        };
+        let stat = if plan.before.is_opaque() || plan.moved_on {
+            DiffStat::default()
+        } else {
+            explain::stat(&explain::hunks(&plan.before, &plan.changes, 0))
+        };
+        let moved_from = plan.origin.as_ref().filter(|origin| !origin.copied).map(|origin| key(&origin.place).to_vec());
+        let lost = plan.becomes == Becomes::Nothing && !plan.moved_on && !plan.before.is_opaque();
+        let lost = if lost { plan.before.lines().count(plan.before.text()) } else { stat.removed };
+        let (added, removed) = (stat.added as u64, lost as u64);
+        let touched = Touched { path: key(&plan.place).to_vec(), moved_from, before, after, added, removed };
+        let raw = plan.before.raw();
+        let splices = plan.changes.splices().iter();
+        let swaps = splices.map(|it| Swap { at: it.span.start(), old: &raw[it.span.range()], new: &it.text });
+        // A new file may begin with a mark of its encoding.
+        let mark = (base(plan).is_none() && !raw.is_empty()).then_some(Swap { at: 0, old: b"", new: raw });
+        let swaps = mark.into_iter().chain(swaps).collect();
+        Done { plan, touched, swaps, record }
+    }
+
+    /// How both sides can be had later; `new` is what stands there now, for a session that has to know its version.
+    fn change<'b>(&'b self, new: Option<&'b dyn Fn() -> Vec<u8>>) -> Change<'b> {
+        let plan = self.plan;
+        let base = base(plan);
+        let old = match &plan.now {
+            // The text goes on elsewhere, or it is what the change begins with.
+            Now::File(_) if plan.moved_on => None,
+            Now::File(now) if base == Some(now.snapshot.id()) => None,
+            Now::File(now) => Some(now.snapshot.raw()),
+            Now::Link(target) => Some(target.as_bytes()),
+            Now::Nothing => None,
+        };
+        Change { base, swaps: &self.swaps, old, new }
+    }
+}
+
+/// The version that a plan's changes lead from; `None` when they lead from nothing.
+fn base(plan: &Plan) -> Option<ContentId> {
+    let here = matches!(&plan.now, Now::File(now) if now.snapshot.id() == plan.before.id());
+    (plan.becomes == Becomes::File && (here || plan.origin.is_some())).then(|| plan.before.id())
+}
+
+/// A regular file with that content.
+fn file(content: ContentId, stamp: &Stamp) -> Side {
+    Side { content, mode: stamp.mode & 0o7777, kind: Kind::Regular }
+}
+
+/// A symbolic link; its permission bits mean nothing.
+fn link(target: &OsStr) -> Side {
+    Side { content: ContentId::of(target.as_bytes()), mode: 0o777, kind: Kind::Link }
+}
+
+/// How a version's bytes are kept for its session: not at all when they are secret.
+pub(crate) fn body<'a>(place: &Place, raw: &'a [u8]) -> Body<'a> {
+    if policy::is_secret(place) { Body::None } else { Body::Bytes(raw) }
+}
+
+/// A version that can only be had from the file itself, for now.
+pub(crate) struct Loose {
+    /// The root whose history wants it.
+    root: usize,
+    place: Place,
+    content: ContentId,
+}
+
+impl Engine {
+    /// Writes down what a request did to all its files, and what the session knows of them now: `written` has the stamp
+    /// and the record of each plan, where there are any. Files are changed already, so a log that fails is no failure of
+    /// the request: it is told, in words for a note.
+    pub(crate) fn log(
+        &self,
+        caller: &Caller,
+        cause: Cause,
+        plans: &[Plan],
+        written: &[Option<(Stamp, Option<Record>)>],
+    ) -> (Option<OperationId>, Option<String>) {
+        let done: Vec<Done<'_>> = plans
+            .iter()
+            .zip(written)
+            .filter_map(|(plan, written)| {
+                let (stamp, record) = written.as_ref()?;
+                Some(Done::new(plan, stamp, record.as_ref()))
+            })
+            .collect();
+        let Some(root) = done.first().map(|done| done.plan.place.root()) else { return (None, None) };
+        let operation = operation(caller, cause, plans, &done);
+        let new: Vec<_> = done.iter().map(|done| || done.plan.changes.apply(&done.plan.before)).collect();
+        // A person sees what is there; a model may have to be told what changed since its last edit.
+        let wanted = caller.unread == Unread::Deny;
+        let new = new.iter().map(|new| wanted.then_some(new as &dyn Fn() -> Vec<u8>));
+        let changes: Vec<Change<'_>> = done.iter().zip(new).map(|(done, new)| done.change(new)).collect();
+        // What a session knows of a file belongs to that file's root; the operation is told in one of them.
+        let known = |here: bool| {
+            let theirs = done.iter().filter(move |done| (done.plan.place.root() == root) == here);
+            theirs.filter_map(|done| Some((&done.plan.place, done.record?)))
+        };
+        let here: Vec<Known<'_>> = known(true).map(|(place, record)| Known { path: key(place), record }).collect();
+        let entered = self.history(root).log(&operation, &changes, &here);
+        let elsewhere = known(false).try_for_each(|(place, record)| {
+            self.sessions(place).record(&caller.session, key(place), record, &Body::None)
+        });
+        for gone in done.iter().filter(|done| done.touched.after.is_none()) {
+            // Who is told of a file that is gone need not know it any more; where that fails, it is told once more.
+            let _ = self.sessions(&gone.plan.place).forget(&caller.session, key(&gone.plan.place));
+        }
+        match (entered, elsewhere) {
+            (Ok(entered), Ok(())) => {
+                self.remember_loose(root, &entered.loose, &done);
+                let lost = entered.lost.first().and_then(|&nth| done.get(nth));
+                let secret = done.iter().find(|done| policy::is_secret(&done.plan.place));
+                let told = match (secret, lost) {
+                    (Some(secret), _) => Some((secret, "may hold secrets, whose contents are never stored")),
+                    (None, Some(lost)) => Some((lost, "was too large to be kept")),
+                    (None, None) => None,
+                };
+                let told = told.map(|(done, why)| format!("This cannot be undone: {} {why}.", done.plan.place.shown()));
+                (Some(entered.id), told)
+            }
+            (Err(error), _) | (_, Err(error)) => {
+                let told = format!(
+                    "The session store could not remember this version, so read the file before the next edit; and it \
+                     cannot be undone: {}",
+                    error.message()
+                );
+                (None, Some(told))
+            }
+        }
+    }
+
+    fn remember_loose(&self, root: usize, loose: &[ContentId], done: &[Done<'_>]) {
+        let found = done.iter().filter_map(|done| {
+            let record = done.record?;
+            let wanted = loose.contains(&record.content) && record.stamp.size <= WHOLE;
+            wanted.then(|| Loose { root, place: done.plan.place.clone(), content: record.content })
+        });
+        self.loose().extend(found);
+    }
+
+    /// Keeps whole what could so far only be had from the files themselves. For front ends, after an answer is out; what is
+    /// left is done when the engine is dropped.
+    pub fn settle_history(&self) {
+        for Loose { root, place, content } in std::mem::take(&mut *self.loose()) {
+            // A file that changed since, or cannot be read, leaves its past where it is: in the changes of the log.
+            let Ok(Some(version)) = self.store().read(&place, WHOLE, Vec::new()) else { continue };
+            if ContentId::of(&version.bytes) == content {
+                let _ = self.history(root).keep(content, &version.bytes);
+            }
+        }
+    }
+}
+
+fn operation(caller: &Caller, cause: Cause, plans: &[Plan], done: &[Done<'_>]) -> Operation {
+    let left_out = plans.iter().any(|plan| !plan.failed.is_empty());
+    let merged = plans.iter().any(|plan| plan.merged);
+    Operation {
+        session: caller.session.clone(),
+        tool: cause.tool.to_owned(),
+        format: cause.format.to_owned(),
+        digest: cause.digest,
+        note: if merged { "merged with changes made meanwhile".to_owned() } else { String::new() },
+        role: cause.role,
+        outcome: if left_out { Outcome::Partial } else { Outcome::Done },
+        kept: !done.iter().any(|done| policy::is_secret(&done.plan.place)),
+        files: done.iter().map(|done| done.touched.clone()).collect(),
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.settle_history();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::digest;
+    use serde_json::json;
+
+    #[test]
+    fn inputs_that_differ_have_other_digests() {
+        let inputs = [
+            json!({}),
+            json!([]),
+            json!(null),
+            json!("null"),
+            json!({ "a": "b" }),
+            json!({ "a": ["b"] }),
+            json!({ "ab": "" }),
+            json!({ "a": "", "b": "" }),
+            json!(["a", "b"]),
+            json!(["ab"]),
+            json!([1, 2]),
+            json!([12]),
+        ];
+        let mut all: Vec<_> = inputs.iter().map(digest).collect();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!((all.len(), digest(&inputs[4])), (inputs.len(), digest(&json!({ "a": "b" }))));
+    }
+}

@@ -1,0 +1,344 @@
+//! The tool `history`: what was done, by whom, to which files; one operation as a diff; the difference between two moments.
+
+use crate::engine::Engine;
+use crate::policy::{self, Access};
+use crate::reply::Answer;
+use crate::shelves::key;
+use crate::undo::{Named, data};
+use chrono::{DateTime, SecondsFormat};
+use emendate_core::explain::{self, DiffStat, Hunk};
+use emendate_core::formats::{self, Input};
+use emendate_core::{ChangeSet, Code, ContentId, Error, Result, Snapshot};
+use emendate_fs::Place;
+use emendate_history::{Filter, Freed, Kind, Leave, Logged, Outcome, Role, Side, Touched};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+/// Operations that a list shows unless told.
+const LISTED: usize = 20;
+/// Operations that a list shows at most, and that lie between two moments at most.
+const MOST: usize = 1000;
+/// Bytes of diff in one answer.
+const DIFF: usize = 100_000;
+
+/// The input of `history`.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Args {
+    /// Show this operation as a diff, instead of a list.
+    id: Option<String>,
+    /// With id: show what changed from then to when this operation had been done.
+    to: Option<String>,
+    /// Only what touched this file.
+    file_path: Option<String>,
+    /// Only operations of this session.
+    session: Option<String>,
+    /// How many to list, the newest first (default 20).
+    limit: Option<usize>,
+}
+
+impl Engine {
+    /// The tool `history`.
+    pub(crate) fn past(&self, input: Value) -> Result<Answer> {
+        let args: Args = formats::from_json(Input::Json(input))?;
+        let place = args.file_path.as_deref().map(|path| self.admit_link(path, Access::Read)).transpose()?;
+        match (&args.id, &args.to) {
+            (None, None) => self.listed(&args, place.as_ref()),
+            (Some(id), None) => self.shown(id, place.as_ref()),
+            (Some(from), Some(to)) => self.compared(from, to, place.as_ref()),
+            (None, Some(_)) => Err(Error::new(Code::CallInvalid, "`to` needs an id to start from.")
+                .next("Give id and to, or id alone for one operation.")),
+        }
+    }
+
+    fn listed(&self, args: &Args, place: Option<&Place>) -> Result<Answer> {
+        let limit = args.limit.unwrap_or(LISTED).min(MOST);
+        let filter = Filter { session: args.session.as_deref(), path: place.map(key), below: None, limit };
+        let mut found: Vec<(usize, Logged)> = Vec::new();
+        for root in 0..self.roots().len() {
+            found.extend(self.history(root).operations(&filter)?.into_iter().map(|logged| (root, logged)));
+        }
+        found.sort_by_key(|(_, logged)| std::cmp::Reverse((logged.at, logged.id)));
+        found.truncate(limit);
+        let mut text = String::new();
+        let mut rows = Vec::with_capacity(found.len());
+        for (root, logged) in &found {
+            let why_not = self.why_not(*root, logged)?;
+            text.push_str(&line(logged, why_not));
+            rows.push(row(logged, why_not));
+        }
+        if found.is_empty() {
+            text.push_str("No operation that fits is in the history.\n");
+        }
+        let mut data = Map::new();
+        data.insert("operations".to_owned(), rows.into());
+        Ok(Answer { text, data })
+    }
+
+    /// Why an operation cannot be undone; `None` when it can, as far as contents go.
+    fn why_not(&self, root: usize, logged: &Logged) -> Result<Option<&'static str>> {
+        if logged.undone_by.is_some() {
+            return Ok(None);
+        }
+        if !logged.operation.kept {
+            return Ok(Some("secret, not kept"));
+        }
+        let history = self.history(root);
+        for file in &logged.operation.files {
+            let Some(before) = file.before else { continue };
+            if history.reaches(before.content, &[])? {
+                continue;
+            }
+            // What was not kept may still be had from the files as they are.
+            let mut hand: Vec<ContentId> = Vec::new();
+            let carried = logged.operation.files.iter().filter(|other| other.moved_from.as_ref() == Some(&file.path));
+            for path in std::iter::once(&file.path).chain(carried.map(|other| &other.path)) {
+                let Ok(place) = self.store().admit_link(Path::new(OsStr::from_bytes(path))) else { continue };
+                let now = self.opaque(&place).ok().flatten();
+                hand.extend(now.map(|now| now.snapshot.id()));
+            }
+            if !history.reaches(before.content, &hand)? {
+                return Ok(Some("content not kept"));
+            }
+        }
+        Ok(None)
+    }
+
+    fn shown(&self, id: &str, place: Option<&Place>) -> Result<Answer> {
+        let (root, logged) = self.operation(Named::read(id)?.name)?;
+        let mut text = line(&logged, self.why_not(root, &logged)?);
+        let only = |file: &Touched| place.is_none_or(|place| key(place) == file.path);
+        let files: Vec<Value> = told(&logged)
+            .filter(|file| only(file))
+            .map(|file| self.difference(root, &from_its_source(file, &logged), &mut text))
+            .collect::<Result<_>>()?;
+        let mut data = data(files, false);
+        data.insert("summary".to_owned(), text.lines().next().into());
+        data.insert("shown".to_owned(), row(&logged, None));
+        Ok(Answer { text, data })
+    }
+
+    fn compared(&self, from: &str, to: &str, place: Option<&Place>) -> Result<Answer> {
+        let (from, to) = (Named::read(from)?, Named::read(to)?);
+        let (root, first) = self.operation(from.name)?;
+        let (other, last) = self.operation(to.name)?;
+        if root != other || first.id > last.id {
+            return Err(Error::new(Code::CallInvalid, "The first operation is not before the second one.")
+                .next("Give the older one as id, the newer one as to; both of one root."));
+        }
+        let lowest = if from.before { first.id.number } else { first.id.number + 1 };
+        let below = if to.before { last.id.number } else { last.id.number + 1 };
+        let filter = Filter { session: None, path: place.map(key), below: Some(below), limit: MOST };
+        let between = self.history(root).operations(&filter)?;
+        // The oldest side and the newest one of each path.
+        let mut paths: BTreeMap<Vec<u8>, Touched> = BTreeMap::new();
+        for logged in between.iter().take_while(|logged| logged.id.number >= lowest) {
+            for file in logged.operation.files.iter().filter(|file| place.is_none_or(|place| key(place) == file.path)) {
+                paths
+                    .entry(file.path.clone())
+                    .and_modify(|known| known.before = file.before)
+                    .or_insert_with(|| Touched { moved_from: None, ..file.clone() });
+            }
+        }
+        let mut text = String::new();
+        let changed = paths.values().filter(|file| file.before != file.after);
+        let files: Vec<Value> = changed.map(|file| self.difference(root, file, &mut text)).collect::<Result<_>>()?;
+        if files.is_empty() {
+            text.push_str("No file differs between the two.\n");
+        }
+        Ok(Answer { text, data: data(files, false) })
+    }
+
+    /// One file of an operation: its diff for the text, its data.
+    fn difference(&self, root: usize, file: &Touched, text: &mut String) -> Result<Value> {
+        let place = self.store().admit_link(Path::new(OsStr::from_bytes(&file.path)))?;
+        policy::check(self.config(), &place, Access::Read)?;
+        let hunks = self.hunks(root, &place, file)?;
+        let path = place.shown();
+        let stat = hunks.as_ref().map_or(DiffStat::default(), |hunks| explain::stat(hunks));
+        let summary = summary(file, &path);
+        let _ = writeln!(text, "{summary}");
+        match &hunks {
+            Some(hunks) if !hunks.is_empty() => {
+                let diff = explain::unified(&path, hunks, DIFF.saturating_sub(text.len()));
+                text.push_str(&diff);
+            }
+            Some(_) => {}
+            None => text.push_str("(its content was not kept, or is no text)\n"),
+        }
+        let mut out = file_data(file, &path);
+        out.insert("summary".to_owned(), summary.into());
+        out.insert("structuredPatch".to_owned(), explain::structured(hunks.as_deref().unwrap_or_default()));
+        out.insert("linesAdded".to_owned(), stat.added.into());
+        out.insert("linesRemoved".to_owned(), stat.removed.into());
+        out.insert("known".to_owned(), hunks.is_some().into());
+        Ok(out.into())
+    }
+
+    /// What differs; `None` when a side cannot be had, or is no text.
+    fn hunks(&self, root: usize, place: &Place, file: &Touched) -> Result<Option<Vec<Hunk>>> {
+        let history = self.history(root);
+        let now = self.opaque(place).ok().flatten();
+        let hand: Vec<(ContentId, &[u8])> = now.iter().map(|now| (now.snapshot.id(), now.snapshot.raw())).collect();
+        let bytes = |side: Option<Side>| match side {
+            Some(side) => history.content(side.content, &hand),
+            None => Ok(Some(Vec::new())),
+        };
+        let (Some(before), Some(after)) = (bytes(file.before)?, bytes(file.after)?) else { return Ok(None) };
+        let Ok(before) = Snapshot::open(before, None) else { return Ok(None) };
+        let Ok(after) = before.reopen(after.clone()).or_else(|_| Snapshot::open(after, None)) else { return Ok(None) };
+        Ok(Some(explain::hunks(&before, &ChangeSet::between(&before, &after), 3)))
+    }
+
+    /// Drops what is too old or too much of all histories. For a person; contents that go cannot be restored.
+    ///
+    /// Errors: those of the session store.
+    pub fn free_history(&self, leave: Leave) -> Result<Freed> {
+        let mut all = Freed::default();
+        for root in 0..self.roots().len() {
+            let freed = self.history(root).free(leave)?;
+            all.operations += freed.operations;
+            all.contents += freed.contents;
+            all.bytes += freed.bytes;
+        }
+        Ok(all)
+    }
+}
+
+/// The files of an operation without the places that others were moved from.
+fn told(logged: &Logged) -> impl Iterator<Item = &Touched> {
+    let files = &logged.operation.files;
+    files
+        .iter()
+        .filter(|file| file.after.is_some() || !files.iter().any(|other| other.moved_from.as_ref() == Some(&file.path)))
+}
+
+/// A file that was moved, compared with what stood at its old place.
+fn from_its_source(file: &Touched, logged: &Logged) -> Touched {
+    let source = logged.operation.files.iter().find(|other| file.moved_from.as_ref() == Some(&other.path));
+    Touched { before: source.map_or(file.before, |source| source.before), ..file.clone() }
+}
+
+/// The moment in words: RFC 3339, UTC.
+fn moment(at: i64) -> String {
+    let at = DateTime::from_timestamp_micros(at).unwrap_or_default();
+    at.to_rfc3339_opts(SecondsFormat::Secs, true)
+}
+
+/// One word for what became of a file.
+fn kind(file: &Touched) -> &'static str {
+    match (file.before, file.after) {
+        _ if file.moved_from.is_some() => "move",
+        (None, _) => "create",
+        (_, None) => "delete",
+        (_, Some(Side { kind: Kind::Link, .. })) => "link",
+        _ => "update",
+    }
+}
+
+fn done(kind: &str) -> &'static str {
+    match kind {
+        "create" => "created",
+        "delete" => "deleted",
+        "link" => "linked",
+        _ => "updated",
+    }
+}
+
+fn shown(path: &[u8]) -> String {
+    emendate_fs::shown(Path::new(OsStr::from_bytes(path)))
+}
+
+fn summary(file: &Touched, path: &str) -> String {
+    let mode = match (file.before, file.after) {
+        (Some(before), Some(after)) if before.mode != after.mode => {
+            format!(", mode {:o} → {:o}", before.mode, after.mode)
+        }
+        _ => String::new(),
+    };
+    match &file.moved_from {
+        Some(from) => format!("{path}: moved from {}{mode}", shown(from)),
+        None => format!("{path}: {}{mode}", done(kind(file))),
+    }
+}
+
+fn file_data(file: &Touched, path: &str) -> Map<String, Value> {
+    let mut out = Map::new();
+    out.insert("filePath".to_owned(), path.into());
+    out.insert("type".to_owned(), kind(file).into());
+    if let Some(from) = &file.moved_from {
+        out.insert("from".to_owned(), shown(from).into());
+    }
+    out.insert("linesAdded".to_owned(), file.added.into());
+    out.insert("linesRemoved".to_owned(), file.removed.into());
+    let tag = |side: Option<Side>| side.map(|side| side.content.tag().to_string());
+    out.insert("before".to_owned(), tag(file.before).into());
+    out.insert("after".to_owned(), tag(file.after).into());
+    out
+}
+
+/// What became of an operation since, in a few words.
+fn state(logged: &Logged, why_not: Option<&str>) -> String {
+    let took = match logged.operation.role {
+        Role::Edit => None,
+        Role::Undo(of) => Some(format!("undid {of}")),
+        Role::Redo(of) => Some(format!("redid what {of} undid")),
+    };
+    let undo = matches!(logged.operation.role, Role::Undo(_));
+    let then = logged.undone_by.map(|by| format!("{} by {by}", if undo { "redone" } else { "undone" }));
+    took.into_iter().chain(then).chain(why_not.map(str::to_owned)).collect::<Vec<String>>().join("; ")
+}
+
+/// An operation on one line, its files below when there are several.
+fn line(logged: &Logged, why_not: Option<&str>) -> String {
+    let Logged { id, at, operation, .. } = logged;
+    let files: Vec<&Touched> = told(logged).collect();
+    let (added, removed) = files.iter().fold((0, 0), |sum, file| (sum.0 + file.added, sum.1 + file.removed));
+    let what = match &*files {
+        [only] => shown(&only.path),
+        several => format!("{} files", several.len()),
+    };
+    let state = state(logged, why_not);
+    let state = if state.is_empty() { state } else { format!("  ({state})") };
+    let (session, tool) = (&operation.session, &operation.tool);
+    let mut out = format!("{id}  {}  {session}  {tool}  {what}  +{added} -{removed}{state}\n", moment(*at));
+    if files.len() > 1 {
+        for file in files {
+            let _ = writeln!(out, "    {}  +{} -{}", shown(&file.path), file.added, file.removed);
+        }
+    }
+    out
+}
+
+/// An operation for programs.
+fn row(logged: &Logged, why_not: Option<&str>) -> Value {
+    let Logged { id, at, undone_by, operation } = logged;
+    let role = match operation.role {
+        Role::Edit => "edit",
+        Role::Undo(_) => "undo",
+        Role::Redo(_) => "redo",
+    };
+    let name = |id: Option<emendate_history::OperationId>| id.map(|id| id.to_string());
+    json!({
+        "id": id.to_string(),
+        "time": moment(*at),
+        "session": operation.session,
+        "tool": operation.tool,
+        "format": operation.format,
+        "digest": operation.digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>(),
+        "note": operation.note,
+        "role": role,
+        "takesBack": name(operation.role.takes_back()),
+        "undoneBy": name(*undone_by),
+        "undoable": undone_by.is_none() && why_not.is_none(),
+        "whyNot": why_not,
+        "partial": operation.outcome == Outcome::Partial,
+        "files": told(logged).map(|file| file_data(file, &shown(&file.path))).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,317 @@
+//! From an operation to the plans that take it back.
+
+use crate::caller::{Caller, Unread};
+use crate::engine::{Engine, Opened};
+use crate::plan::{Becomes, Now, Origin, Plan, written_over};
+use crate::policy::{self, Access};
+use crate::seen;
+use crate::shelves::key;
+use crate::tree::all_bytes;
+use emendate_core::{ChangeSet, Code, ContentId, Error, Result, Snapshot, Tie, explain};
+use emendate_fs::Place;
+use emendate_history::{Kind, Lines, Logged, Side, Touched};
+use serde_json::json;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::Path;
+
+/// Bytes of diff in an error.
+const DIFF: usize = 4000;
+
+/// Taking one operation back.
+struct Back<'a> {
+    engine: &'a Engine,
+    caller: &'a Caller,
+    /// The root whose history tells it.
+    root: usize,
+    logged: &'a Logged,
+}
+
+/// What is to be done to all files of an operation so that they are as before it.
+///
+/// Errors: of every file that stands in the way.
+pub(super) fn plans(engine: &Engine, caller: &Caller, (root, logged): (usize, &Logged)) -> Result<Vec<Plan>> {
+    let back = Back { engine, caller, root, logged };
+    let files = &logged.operation.files;
+    let source = |file: &Touched| {
+        let from = file.moved_from.as_ref()?;
+        files.iter().find(|other| other.path == *from && other.before.is_some())
+    };
+    let mut plans = Vec::with_capacity(files.len());
+    let mut errors = Vec::new();
+    for file in files {
+        let emptied = files.iter().any(|other| other.moved_from.as_ref() == Some(&file.path));
+        let planned = match source(file) {
+            Some(source) => back.moved(file, source, emptied),
+            // The plan of the file that was moved from here puts it back.
+            None if emptied => continue,
+            None => back.single(file).map(|plan| plan.into_iter().collect()),
+        };
+        match planned {
+            Ok(planned) => plans.extend(planned),
+            Err(error) => errors.push(error),
+        }
+    }
+    if let Some(error) = Error::all(errors, files.len()) {
+        return Err(error);
+    }
+    if plans.is_empty() {
+        return Err(Error::new(Code::EditNoChange, "The files are already as they were before that operation.")
+            .evidence(format!("operation {}", logged.id))
+            .next("Nothing is left to do."));
+    }
+    Ok(plans)
+}
+
+impl Engine {
+    /// What is at a place.
+    pub(super) fn standing(&self, place: &Place) -> Result<Now> {
+        if let Some(target) = self.store().link(place)? {
+            return Ok(Now::Link(target));
+        }
+        Ok(self.opened(place, None)?.map_or(Now::Nothing, Now::File))
+    }
+
+    /// A path of the log.
+    pub(super) fn logged_place(&self, path: &[u8]) -> Result<Place> {
+        let place = self.store().admit_link(Path::new(OsStr::from_bytes(path)))?;
+        policy::check(self.config(), &place, Access::Write)?;
+        Ok(place)
+    }
+
+    /// The lines a caller knows of a file that is about to get this content.
+    pub(super) fn lines_then(&self, caller: &Caller, place: &Place, now: &Snapshot, changes: &ChangeSet) -> Lines {
+        if caller.unread == Unread::Allow {
+            return Lines::all();
+        }
+        let known = self.sessions(place).latest(&caller.session, key(place)).ok().flatten();
+        let known = known.filter(|known| known.content == now.id());
+        known.map_or_else(Lines::none, |known| seen::after_writing(&known.lines, now, changes))
+    }
+
+    /// The plan that puts these bytes, or this link, at a place.
+    pub(super) fn putting(&self, caller: &Caller, place: Place, now: Now, bytes: Vec<u8>, side: Side) -> Plan {
+        if side.kind == Kind::Link {
+            return Plan::other(place, now, Becomes::Link(OsString::from_vec(bytes)));
+        }
+        if let Now::File(now) = now {
+            let changes = ChangeSet::between(&now.snapshot, &alike(&now.snapshot, bytes));
+            let lines = self.lines_then(caller, &place, &now.snapshot, &changes);
+            return Plan::edit(place, now, written_over(changes), lines);
+        }
+        let text = Snapshot::open(bytes.clone(), None).is_ok();
+        let before = if text { Snapshot::from_text("") } else { Snapshot::opaque(Vec::new()) };
+        let changes = all_bytes(&before, bytes);
+        // Set-id bits would speak for whoever creates the file now.
+        let mode = Some(side.mode & 0o777);
+        let lines = if caller.unread == Unread::Allow { Lines::all() } else { Lines::none() };
+        Plan { now, before, changes, mode, lines, ..Plan::other(place, Now::Nothing, Becomes::File) }
+    }
+}
+
+/// A snapshot of other bytes of the same file; as bytes where they cannot be read in the same way.
+fn alike(now: &Snapshot, bytes: Vec<u8>) -> Snapshot {
+    if now.is_opaque() {
+        return Snapshot::opaque(bytes);
+    }
+    now.reopen(bytes.clone()).unwrap_or_else(|_| Snapshot::opaque(bytes))
+}
+
+/// True when that is what stands there.
+pub(super) fn same(now: &Now, side: Option<Side>) -> bool {
+    match (now, side) {
+        (Now::Nothing, None) => true,
+        (Now::File(now), Some(Side { content, kind: Kind::Regular, .. })) => now.snapshot.id() == content,
+        (Now::Link(target), Some(Side { content, kind: Kind::Link, .. })) => {
+            ContentId::of(target.as_bytes()) == content
+        }
+        _ => false,
+    }
+}
+
+fn mode(now: &Now) -> Option<u32> {
+    match now {
+        Now::File(now) => Some(now.stamp.mode & 0o7777),
+        _ => None,
+    }
+}
+
+impl Back<'_> {
+    /// A file that stayed where it was.
+    fn single(&self, file: &Touched) -> Result<Option<Plan>> {
+        let place = self.engine.logged_place(&file.path)?;
+        let now = self.engine.standing(&place)?;
+        let bits = match (file.before, file.after) {
+            (Some(before), Some(after)) if before.mode != after.mode && before.kind == Kind::Regular => {
+                Some(before.mode)
+            }
+            _ => None,
+        };
+        if same(&now, file.before) && (bits.is_none() || mode(&now) == bits) {
+            return Ok(None);
+        }
+        let Some(before) = file.before else {
+            if !same(&now, file.after) {
+                return Err(self.conflict(&place, file.after, &now, "it was changed since it was created."));
+            }
+            return Ok(Some(Plan::other(place, now, Becomes::Nothing)));
+        };
+        let mut merged = false;
+        let bytes = match (&now, file.after) {
+            _ if same(&now, file.after) => self.content(&place, before, &now)?,
+            (Now::File(opened), Some(after)) if (before.kind, after.kind) == (Kind::Regular, Kind::Regular) => {
+                merged = !same(&now, Some(before));
+                if merged { self.rebased(&place, (before, after), opened)? } else { opened.snapshot.raw().to_vec() }
+            }
+            (Now::Nothing, _) => return Err(self.conflict(&place, file.after, &now, "the file is gone.")),
+            _ => return Err(self.conflict(&place, file.after, &now, "something else stands there now.")),
+        };
+        let mut plan = self.engine.putting(self.caller, place, now, bytes, before);
+        plan.mode = bits.or(plan.mode);
+        self.told(&mut plan, merged);
+        Ok(plan.writes().then_some(plan))
+    }
+
+    /// A file that was moved from the place of `source`. `emptied`: what stood here went elsewhere in turn, and another plan
+    /// brings it back.
+    fn moved(&self, file: &Touched, source: &Touched, emptied: bool) -> Result<Vec<Plan>> {
+        let (to, from) = (self.engine.logged_place(&file.path)?, self.engine.logged_place(&source.path)?);
+        let (there, here) = (self.engine.standing(&to)?, self.engine.standing(&from)?);
+        if same(&here, source.before) && (emptied || same(&there, file.before)) {
+            return Ok(Vec::new());
+        }
+        if !same(&here, source.after) {
+            return Err(self.conflict(&from, source.after, &here, "something else stands there now."));
+        }
+        let (Some(before), Some(after)) = (source.before, file.after) else {
+            return Err(self.conflict(&to, file.after, &there, "the file cannot be put back."));
+        };
+        let origin = Some(Origin { place: to.clone(), copied: false });
+        let mut merged = false;
+        let mut plan = match &there {
+            Now::Link(target) if same(&there, file.after) => Plan::other(from, here, Becomes::Link(target.clone())),
+            Now::File(opened) if after.kind == Kind::Regular => {
+                merged = !same(&there, file.after);
+                let bytes = if merged {
+                    self.rebased(&to, (before, after), opened)?
+                } else {
+                    self.content(&from, before, &there)?
+                };
+                let text = opened.snapshot.clone();
+                let changes = ChangeSet::between(&text, &alike(&text, bytes));
+                let lines = self.engine.lines_then(self.caller, &to, &text, &changes);
+                let mode = (before.mode != after.mode).then_some(before.mode);
+                Plan { before: text, changes, mode, lines, ..Plan::other(from, here, Becomes::File) }
+            }
+            Now::Nothing => return Err(self.conflict(&to, file.after, &there, "the file is gone.")),
+            _ => return Err(self.conflict(&to, file.after, &there, "something else stands there now.")),
+        };
+        plan.origin = origin;
+        self.told(&mut plan, merged);
+        if emptied {
+            return Ok(vec![plan]);
+        }
+        let left = match file.before {
+            None => Plan { moved_on: true, ..Plan::other(to, there, Becomes::Nothing) },
+            Some(covered) => {
+                let bytes = self.content(&to, covered, &Now::Nothing)?;
+                let mode = Some(covered.mode);
+                Plan { mode, ..self.engine.putting(self.caller, to, there, bytes, covered) }
+            }
+        };
+        Ok(vec![plan, left])
+    }
+
+    fn told(&self, plan: &mut Plan, merged: bool) {
+        plan.merged = merged;
+        if merged {
+            plan.notes.push(format!(
+                "The file changed after operation {}; other lines were, so they were kept.",
+                self.logged.id
+            ));
+        }
+    }
+
+    /// The bytes of a version.
+    fn content(&self, place: &Place, side: Side, now: &Now) -> Result<Vec<u8>> {
+        let hand = match now {
+            Now::File(now) => vec![(now.snapshot.id(), now.snapshot.raw())],
+            _ => Vec::new(),
+        };
+        let found = self.engine.history(self.root).content(side.content, &hand)?;
+        found.ok_or_else(|| not_kept(place, self.logged))
+    }
+
+    /// The file with the operation taken out of it, though it changed since.
+    fn rebased(&self, place: &Place, (before, after): (Side, Side), now: &Opened) -> Result<Vec<u8>> {
+        let standing = [(now.snapshot.id(), now.snapshot.raw())];
+        let history = self.engine.history(self.root);
+        let changed = |seen: Option<&Snapshot>| {
+            let error = self.changed(place, "the file changed since, on the same lines or beyond what can be told.");
+            match seen {
+                Some(seen) => error.evidence(difference(place, seen, &now.snapshot)),
+                None => error,
+            }
+        };
+        let Some(seen) = history.content(after.content, &standing)? else { return Err(changed(None)) };
+        let seen = alike(&now.snapshot, seen);
+        let hand = [(seen.id(), seen.raw()), standing[0]];
+        let Some(target) = history.content(before.content, &hand)? else { return Err(not_kept(place, self.logged)) };
+        let target = alike(&seen, target);
+        if [&seen, &target, &now.snapshot].iter().any(|it| it.is_opaque()) {
+            return Err(changed(None));
+        }
+        let (mine, theirs) = (ChangeSet::between(&seen, &target), ChangeSet::between(&seen, &now.snapshot));
+        match mine.rebase(&seen, &theirs, Tie::TheirsFirst) {
+            Ok(rebased) => Ok(rebased.changes.apply(&now.snapshot)),
+            Err(_) => Err(changed(Some(&seen))),
+        }
+    }
+
+    fn changed(&self, place: &Place, what: &str) -> Error {
+        let id = self.logged.id;
+        let path = place.shown();
+        Error::new(Code::OperationConflict, format!("Operation {id} cannot be undone: {what}"))
+            .evidence(path.clone())
+            .next(format!(
+                "Make the change with an edit; or, to put the whole file back, call restore with {}.",
+                json!({ "file_path": path, "id": format!("{id}^") })
+            ))
+            .fact("operation", id.to_string())
+    }
+
+    /// The file is not what the operation left.
+    fn conflict(&self, place: &Place, left: Option<Side>, now: &Now, what: &str) -> Error {
+        let error = self.changed(place, what);
+        let (Some(left), Now::File(now)) = (left, now) else { return error };
+        let hand = [(now.snapshot.id(), now.snapshot.raw())];
+        match self.engine.history(self.root).content(left.content, &hand) {
+            Ok(Some(left)) if !now.snapshot.is_opaque() => {
+                error.evidence(difference(place, &alike(&now.snapshot, left), &now.snapshot))
+            }
+            _ => error,
+        }
+    }
+}
+
+/// What changed since the operation.
+fn difference(place: &Place, left: &Snapshot, now: &Snapshot) -> String {
+    let hunks = explain::hunks(left, &ChangeSet::between(left, now), 3);
+    format!("What changed since:\n{}", explain::unified(&place.shown(), &hunks, DIFF))
+}
+
+/// The error for an operation whose contents are not there.
+pub(super) fn not_kept(place: &Place, logged: &Logged) -> Error {
+    let why = if logged.operation.kept {
+        "it was too large to be kept, was dropped since, or the file was changed by others before it could be kept"
+    } else {
+        "it may hold secrets, whose contents are never stored"
+    };
+    Error::new(
+        Code::OperationLost,
+        format!("Operation {} cannot be undone: the earlier content is not there, because {why}.", logged.id),
+    )
+    .evidence(place.shown())
+    .next("Read the file and make the change with an edit.")
+    .fact("operation", logged.id.to_string())
+}

@@ -1,0 +1,120 @@
+//! Which operation is meant.
+
+use super::Args;
+use crate::caller::{Caller, Unread};
+use crate::engine::Engine;
+use crate::policy::Access;
+use crate::shelves::key;
+use emendate_core::{Code, Error, Result};
+use emendate_history::{Filter, Logged, OperationName, Role};
+
+/// Operations looked at in one go.
+const PAGE: usize = 50;
+
+/// An operation as a call names it; `17^` is the moment before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Named {
+    pub(crate) name: OperationName,
+    pub(crate) before: bool,
+}
+
+impl Named {
+    /// Reads a name.
+    ///
+    /// Errors: `call.invalid`.
+    pub(crate) fn read(text: &str) -> Result<Named> {
+        let (name, before) = text.strip_suffix('^').map_or((text, false), |name| (name, true));
+        let name = name.parse().map_err(|()| {
+            Error::new(Code::CallInvalid, format!("`{text}` does not name an operation."))
+                .next("Names look like 17-3fa9 or 17; the tool history lists them.")
+        })?;
+        Ok(Named { name, before })
+    }
+}
+
+impl Engine {
+    /// The operation of that name, with the root whose history tells it.
+    ///
+    /// Errors: `operation.not_found`, and `call.invalid` for a number that several roots have given.
+    pub(crate) fn operation(&self, name: OperationName) -> Result<(usize, Logged)> {
+        let mut found = Vec::new();
+        for root in 0..self.roots().len() {
+            found.extend(self.history(root).operation(name)?.map(|logged| (root, logged)));
+        }
+        if found.len() > 1 {
+            let names: Vec<String> = found.iter().map(|(_, logged)| logged.id.to_string()).collect();
+            return Err(Error::new(Code::CallInvalid, "Several roots have an operation of that number.")
+                .next(format!("Give the whole name: {}.", names.join(" or "))));
+        }
+        found.pop().ok_or_else(|| {
+            Error::new(Code::OperationMissing, format!("There is no operation {} in the history.", name.number))
+                .next("Call history for those there are. Old ones are dropped in time.")
+        })
+    }
+
+    /// The operation that `undo` is asked for.
+    pub(super) fn chosen(&self, caller: &Caller, args: &Args) -> Result<(usize, Logged)> {
+        // A model takes back what its own conversation did, unless it says otherwise.
+        let session = (caller.unread == Unread::Deny && !args.any_session).then_some(&*caller.session);
+        let Some(id) = &args.id else { return self.last(session, args) };
+        let named = Named::read(id)?;
+        let (root, logged) = self.operation(named.name)?;
+        if let Some(by) = logged.undone_by {
+            let verb = if matches!(logged.operation.role, Role::Undo(_)) { "redone" } else { "undone" };
+            return Err(Error::new(
+                Code::EditNoChange,
+                format!("Operation {} was {verb} already, by {by}.", logged.id),
+            )
+            .next(format!("To take that back, undo operation {by}.")));
+        }
+        if session.is_some_and(|session| session != logged.operation.session) {
+            return Err(Error::new(
+                Code::CallInvalid,
+                format!("Operation {} belongs to the session {}.", logged.id, logged.operation.session),
+            )
+            .next("If it is really meant, repeat the call with any_session: true."));
+        }
+        Ok((root, logged))
+    }
+
+    fn last(&self, session: Option<&str>, args: &Args) -> Result<(usize, Logged)> {
+        let place = args.file_path.as_deref().map(|path| self.admit_link(path, Access::Read)).transpose()?;
+        let mut newest: Option<(usize, Logged)> = None;
+        for root in 0..self.roots().len() {
+            let found = self.last_of(root, session, place.as_ref().map(key), args.redo)?;
+            if let Some(logged) = found
+                && newest.as_ref().is_none_or(|(_, known)| known.at < logged.at)
+            {
+                newest = Some((root, logged));
+            }
+        }
+        newest.ok_or_else(|| {
+            let verb = if args.redo { "redo" } else { "undo" };
+            let whose = session.map_or(String::new(), |session| format!(" of the session {session}"));
+            Error::new(Code::OperationMissing, format!("There is nothing{whose} to {verb}."))
+                .next("Call history to see what was done; any_session: true takes other sessions' operations, too.")
+        })
+    }
+
+    /// The newest operation of a root that can be undone, or redone: nothing, when something else was done since.
+    fn last_of(&self, root: usize, session: Option<&str>, path: Option<&[u8]>, redo: bool) -> Result<Option<Logged>> {
+        let mut below = None;
+        loop {
+            let page = self.history(root).operations(&Filter { session, path, below, limit: PAGE })?;
+            for logged in &page {
+                match logged.operation.role {
+                    // What was undone before it lies behind it, whether it was undone itself or not.
+                    Role::Edit if redo => return Ok(None),
+                    _ if logged.undone_by.is_some() => {}
+                    Role::Undo(_) if redo => return Ok(Some(logged.clone())),
+                    Role::Edit | Role::Redo(_) if !redo => return Ok(Some(logged.clone())),
+                    _ => {}
+                }
+            }
+            match page.last() {
+                Some(last) if page.len() == PAGE => below = Some(last.id.number),
+                _ => return Ok(None),
+            }
+        }
+    }
+}

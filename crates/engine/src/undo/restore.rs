@@ -1,0 +1,145 @@
+//! One file as it was when an operation had been done, or before it.
+
+use super::back::{not_kept, same};
+use super::{Named, data};
+use crate::caller::{Caller, Unread};
+use crate::engine::Engine;
+use crate::log::Cause;
+use crate::options::Options;
+use crate::plan::{Becomes, Now, Plan};
+use crate::policy::Access;
+use crate::receipt::Receipt;
+use crate::reply::Answer;
+use crate::seen::Base;
+use crate::shelves::key;
+use crate::stale;
+use emendate_core::formats::{self, Input};
+use emendate_core::{Code, Error, Result};
+use emendate_fs::Place;
+use emendate_history::{Filter, Kind, Logged, Side};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use std::iter::once;
+
+/// The input of `restore`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Args {
+    /// The absolute path of the file.
+    file_path: String,
+    /// As it was when this operation had been done; with `^` behind the name, as it was before.
+    id: String,
+    /// Show what would be done, write nothing.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+impl Engine {
+    /// The tool `restore`.
+    pub(crate) fn restore(&self, caller: &Caller, tool: &'static str, input: Value) -> Result<Answer> {
+        let cause = Cause::new(tool, &input);
+        let options = Options::take(&mut Value::Null, caller, self.config(), tool)?;
+        let args: Args = formats::from_json(Input::Json(input))?;
+        let place = self.admit_link(&args.file_path, Access::Write)?;
+        let named = Named::read(&args.id)?;
+        let (root, logged) = self.operation(named.name)?;
+        let (side, told_by) = self.side_at(root, &place, (&logged, named.before))?;
+        let dry_run = args.dry_run || caller.dry_run;
+        let _turns = self.turns(once(place.absolute()));
+        let receipts = self.carry_out(caller, cause, dry_run, || {
+            let now = self.standing(&place)?;
+            self.may_replace(caller, &options, &place, &now)?;
+            let plan = self.plan_restore(caller, &place, (root, &told_by), now, side)?;
+            if plan.writes() {
+                return Ok(vec![plan]);
+            }
+            Err(Error::new(Code::EditNoChange, "The file is already as it was then.")
+                .evidence(place.shown())
+                .next("Nothing is left to do."))
+        })?;
+        let operation = receipts.iter().find_map(Receipt::operation);
+        let (text, files, _) = self.tell(receipts);
+        let mut answer = Answer { text, data: data(files, dry_run) };
+        answer.data.insert("operation".to_owned(), operation.map(|id| id.to_string()).into());
+        Ok(answer)
+    }
+
+    fn plan_restore(
+        &self,
+        caller: &Caller,
+        place: &Place,
+        (root, told_by): (usize, &Logged),
+        now: Now,
+        side: Option<Side>,
+    ) -> Result<Plan> {
+        let Some(side) = side else {
+            if matches!(now, Now::Nothing) {
+                return Err(Error::new(Code::EditNoChange, "The file did not exist then, and does not now.")
+                    .evidence(place.shown())
+                    .next("Nothing is left to do."));
+            }
+            return Ok(Plan::other(place.clone(), now, Becomes::Nothing));
+        };
+        let bytes = match &now {
+            Now::File(now) if now.snapshot.id() == side.content => now.snapshot.raw().to_vec(),
+            Now::File(now) => {
+                let hand = [(now.snapshot.id(), now.snapshot.raw())];
+                self.history(root).content(side.content, &hand)?.ok_or_else(|| not_kept(place, told_by))?
+            }
+            _ => self.history(root).content(side.content, &[])?.ok_or_else(|| not_kept(place, told_by))?,
+        };
+        if side.kind == Kind::Link && same(&now, Some(side)) {
+            return Ok(Plan::other(place.clone(), Now::Nothing, Becomes::Nothing));
+        }
+        let plan = self.putting(caller, place.clone(), now, bytes, side);
+        Ok(Plan { mode: (side.kind == Kind::Regular).then_some(side.mode & 0o777), ..plan })
+    }
+
+    /// A model must have seen what it replaces.
+    fn may_replace(&self, caller: &Caller, options: &Options, place: &Place, now: &Now) -> Result<()> {
+        match now {
+            Now::File(now) if caller.unread == Unread::Deny => match self.base(caller, options, place, now)? {
+                Base::Fresh { .. } => Ok(()),
+                Base::Stale { .. } | Base::Lost => Err(stale::lost(self, caller, place, now)),
+            },
+            _ => Ok(()),
+        }
+    }
+
+    /// What stood at a place right after an operation, or right before it, and the operation that tells.
+    pub(crate) fn side_at(
+        &self,
+        root: usize,
+        place: &Place,
+        (logged, before): (&Logged, bool),
+    ) -> Result<(Option<Side>, Logged)> {
+        let touched = |logged: &Logged| logged.operation.files.iter().find(|file| file.path == key(place)).cloned();
+        let history = self.history(root);
+        let number = logged.id.number;
+        let upto = Some(if before { number } else { number.saturating_add(1) });
+        let older = history.operations(&Filter { path: Some(key(place)), below: upto, limit: 1, session: None })?;
+        if let Some((side, told_by)) = older.into_iter().find_map(|it| Some((touched(&it)?.after, it))) {
+            return Ok((side, told_by));
+        }
+        // Nothing had touched it by then, so it was what the first one after that found.
+        let mut below = None;
+        let mut first = None;
+        loop {
+            let page = history.operations(&Filter { path: Some(key(place)), below, limit: 50, session: None })?;
+            let full = page.len() == 50;
+            let later = page.into_iter().take_while(|it| upto.is_none_or(|upto| it.id.number >= upto));
+            let Some(last) = later.filter_map(|it| Some((touched(&it)?.before, it))).last() else { break };
+            below = Some(last.1.id.number);
+            first = Some(last);
+            if !full {
+                break;
+            }
+        }
+        first.ok_or_else(|| {
+            Error::new(Code::OperationMissing, "No operation of the history touched this file.")
+                .evidence(place.shown())
+                .next("Call history with its file_path to see what is known of it.")
+        })
+    }
+}

@@ -1,0 +1,456 @@
+//! History and undo through the library door.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    reason = "tests play the outside world"
+)]
+
+use emendate::history::Leave;
+use emendate::{Caller, Config, Engine, Reply, State, Unread};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+struct Bench {
+    dir: tempfile::TempDir,
+    root: PathBuf,
+    engine: Option<Engine>,
+}
+
+/// What a tree holds: links by where they lead, files by mode and bytes.
+type Tree = BTreeMap<PathBuf, (u32, Vec<u8>)>;
+
+fn caller(session: &str) -> Caller {
+    Caller { session: session.to_owned(), ..Caller::default() }
+}
+
+fn person() -> Caller {
+    Caller { unread: Unread::Allow, ..Caller::default() }
+}
+
+impl Bench {
+    fn new() -> Bench {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap().join("root");
+        fs::create_dir(&root).unwrap();
+        let mut bench = Bench { dir, root, engine: None };
+        bench.reopen();
+        bench
+    }
+
+    fn open(&self) -> Engine {
+        let state = State::Directory(self.dir.path().join("state"));
+        Engine::open(std::slice::from_ref(&self.root), state, Config::default()).unwrap()
+    }
+
+    fn reopen(&mut self) {
+        self.engine = None;
+        self.engine = Some(self.open());
+    }
+
+    fn engine(&self) -> &Engine {
+        self.engine.as_ref().unwrap()
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    fn put(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    fn get(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    fn call(&self, caller: &Caller, tool: &str, input: Value) -> Reply {
+        self.engine().call(caller, tool, input)
+    }
+
+    fn read(&self, caller: &Caller, name: &str) -> Reply {
+        self.call(caller, "read", json!({ "file_path": self.path(name) }))
+    }
+
+    fn edit(&self, caller: &Caller, name: &str, old: &str, new: &str) -> Reply {
+        self.call(caller, "edit", json!({ "file_path": self.path(name), "old_string": old, "new_string": new }))
+    }
+
+    fn apply(&self, caller: &Caller, text: &str) -> Reply {
+        self.call(caller, "apply", json!({ "input": text }))
+    }
+
+    fn tree(&self) -> Tree {
+        let mut tree = Tree::new();
+        collect(&self.root, &mut tree);
+        tree
+    }
+}
+
+fn collect(folder: &Path, tree: &mut Tree) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let found = fs::symlink_metadata(&path).unwrap();
+        if found.is_dir() {
+            collect(&path, tree);
+        } else if found.is_symlink() {
+            let target = fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes();
+            tree.insert(path, (0, target));
+        } else {
+            let bytes = fs::read(&path).unwrap();
+            tree.insert(path, (found.permissions().mode() & 0o7777, bytes));
+        }
+    }
+}
+
+fn code(reply: &Reply) -> &'static str {
+    reply.result.as_ref().err().map_or("ok", |error| error.code().as_str())
+}
+
+fn data(reply: &Reply) -> Value {
+    reply.to_json()["data"].clone()
+}
+
+/// The reply of a call that worked.
+fn ok(reply: Reply) -> Reply {
+    assert_eq!(code(&reply), "ok", "{}", reply.text());
+    reply
+}
+
+fn name_of(reply: &Reply) -> String {
+    data(reply)["operation"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn an_edit_is_undone_and_redone_across_processes() {
+    let mut bench = Bench::new();
+    let agent = caller("a");
+    bench.put("f", "one\ntwo\nthree\n");
+    bench.read(&agent, "f");
+    let edited = ok(bench.edit(&agent, "f", "two", "TWO"));
+    bench.reopen();
+    let undone = ok(bench.call(&agent, "undo", json!({})));
+    assert_eq!(bench.get("f"), "one\ntwo\nthree\n");
+    assert!(undone.text().contains(&name_of(&edited)), "{}", undone.text());
+    assert_eq!(data(&undone)["undone"], json!([name_of(&edited)]));
+    assert_eq!(code(&bench.call(&agent, "undo", json!({}))), "operation.not_found");
+    // What the session knew before, it knows again.
+    ok(bench.edit(&agent, "f", "three", "3"));
+    ok(bench.call(&agent, "undo", json!({})));
+    bench.reopen();
+    ok(bench.call(&agent, "undo", json!({ "redo": true })));
+    assert_eq!(bench.get("f"), "one\ntwo\n3\n");
+    ok(bench.call(&agent, "undo", json!({})));
+    assert_eq!(bench.get("f"), "one\ntwo\nthree\n");
+}
+
+#[test]
+fn a_redo_walks_back_the_way_the_undos_came() {
+    let bench = Bench::new();
+    let agent = caller("a");
+    bench.put("f", "0");
+    bench.read(&agent, "f");
+    for step in 0..3 {
+        ok(bench.edit(&agent, "f", &step.to_string(), &(step + 1).to_string()));
+    }
+    ok(bench.call(&agent, "undo", json!({ "last": 3 })));
+    assert_eq!(bench.get("f"), "0");
+    for step in ["1", "2", "3"] {
+        ok(bench.call(&agent, "undo", json!({ "redo": true })));
+        assert_eq!(bench.get("f"), step);
+    }
+    assert_eq!(code(&bench.call(&agent, "undo", json!({ "redo": true }))), "operation.not_found");
+    ok(bench.call(&agent, "undo", json!({ "last": 2 })));
+    assert_eq!(bench.get("f"), "1");
+    // After another edit there is no way forward.
+    ok(bench.edit(&agent, "f", "1", "other"));
+    assert_eq!(code(&bench.call(&agent, "undo", json!({ "redo": true }))), "operation.not_found");
+}
+
+#[test]
+fn all_files_of_a_patch_come_back_with_their_modes() {
+    let mut bench = Bench::new();
+    let agent = caller("a");
+    for (name, mode) in [("gone", 0o640), ("moved", 0o755), ("kept", 0o600)] {
+        bench.put(name, &format!("{name}\nline\n"));
+        fs::set_permissions(bench.path(name), fs::Permissions::from_mode(mode)).unwrap();
+        bench.read(&agent, name);
+    }
+    let before = bench.tree();
+    let patch = "*** Begin Patch\n*** Add File: sub/new\n+new\n*** Delete File: gone\n*** Update File: moved\n\
+                 *** Move to: sub/there\n@@\n moved\n-line\n+LINE\n*** Update File: kept\n@@\n-kept\n+KEPT\n*** End Patch\n";
+    let applied = ok(bench.apply(&agent, patch));
+    let after = bench.tree();
+    assert_eq!(
+        after.keys().map(|path| path.strip_prefix(&bench.root).unwrap().to_str().unwrap()).collect::<Vec<_>>(),
+        ["kept", "sub/new", "sub/there"]
+    );
+    bench.reopen();
+    let undone = ok(bench.call(&agent, "undo", json!({ "id": name_of(&applied) })));
+    assert_eq!(bench.tree(), before, "{}", undone.text());
+    ok(bench.call(&agent, "undo", json!({ "redo": true })));
+    assert_eq!(bench.tree(), after);
+    ok(bench.call(&agent, "undo", json!({})));
+    assert_eq!(bench.tree(), before);
+}
+
+#[test]
+fn links_and_execute_bits_come_back() {
+    let bench = Bench::new();
+    let agent = caller("a");
+    bench.put("run", "#!/bin/sh\n");
+    std::os::unix::fs::symlink("run", bench.path("link")).unwrap();
+    bench.read(&agent, "run");
+    let before = bench.tree();
+    let patch = "diff --git a/run b/run\nold mode 100644\nnew mode 100755\ndiff --git a/link b/link\ndeleted file mode 120000\n\
+                 --- a/link\n+++ /dev/null\n@@ -1 +0,0 @@\n-run\n\\ No newline at end of file\ndiff --git a/two b/two\n\
+                 new file mode 120000\n--- /dev/null\n+++ b/two\n@@ -0,0 +1 @@\n+run\n\\ No newline at end of file\n";
+    ok(bench.apply(&agent, patch));
+    let after = bench.tree();
+    assert_ne!(after, before);
+    ok(bench.call(&agent, "undo", json!({})));
+    assert_eq!(bench.tree(), before);
+    ok(bench.call(&agent, "undo", json!({ "redo": true })));
+    assert_eq!(bench.tree(), after);
+}
+
+#[test]
+fn what_others_did_meanwhile_is_kept_or_refused() {
+    let bench = Bench::new();
+    // A person's edit of a file that nobody read: the change alone is logged, the file is kept when the answer is out.
+    let person = person();
+    bench.put("f", "one\ntwo\nthree\nfour\nfive\n");
+    ok(bench.edit(&person, "f", "two", "TWO"));
+    bench.engine().settle_history();
+    bench.put("f", "zero\none\nTWO\nthree\nfour\nfive\n");
+    let undone = ok(bench.call(&person, "undo", json!({})));
+    assert!(undone.text().contains("changed after operation"), "{}", undone.text());
+    assert_eq!(bench.get("f"), "zero\none\ntwo\nthree\nfour\nfive\n");
+
+    ok(bench.edit(&person, "f", "four", "FOUR"));
+    bench.engine().settle_history();
+    bench.put("f", "zero\none\ntwo\nthree\nmine\nfive\n");
+    let reply = bench.call(&person, "undo", json!({}));
+    assert_eq!(code(&reply), "operation.conflict");
+    assert!(reply.text().contains("+mine"), "{}", reply.text());
+    assert_eq!(bench.get("f"), "zero\none\ntwo\nthree\nmine\nfive\n");
+
+    // A file that others changed since it was created is not removed.
+    ok(bench.call(&person, "write", json!({ "file_path": bench.path("new"), "content": "a\n" })));
+    bench.put("new", "a\nb\n");
+    assert_eq!(code(&bench.call(&person, "undo", json!({}))), "operation.conflict");
+    assert_eq!(bench.get("new"), "a\nb\n");
+    // Nothing of a batch is undone when one file stands in the way.
+    bench.put("x.txt", "1\n");
+    bench.put("y.txt", "1\n");
+    let blocks = |name: &str| format!("{name}\n<<<<<<< SEARCH\n1\n=======\n2\n>>>>>>> REPLACE\n");
+    ok(bench.apply(&person, &(blocks("x.txt") + &blocks("y.txt"))));
+    bench.put("y.txt", "3\n");
+    assert_eq!(code(&bench.call(&person, "undo", json!({}))), "operation.conflict");
+    assert_eq!(bench.get("x.txt"), "2\n");
+}
+
+#[test]
+fn a_moved_file_that_was_edited_since_goes_back_with_the_edit() {
+    let bench = Bench::new();
+    let agent = caller("a");
+    bench.put("a", "one\ntwo\nthree\nfour\n");
+    bench.read(&agent, "a");
+    let patch = "*** Begin Patch\n*** Update File: a\n*** Move to: b\n@@\n-one\n+ONE\n two\n*** End Patch\n";
+    let moved = ok(bench.apply(&agent, patch));
+    bench.put("b", "ONE\ntwo\nthree\nFOUR\n");
+    ok(bench.call(&agent, "undo", json!({ "id": name_of(&moved) })));
+    assert_eq!(bench.get("a"), "one\ntwo\nthree\nFOUR\n");
+    assert!(!bench.path("b").exists());
+}
+
+#[test]
+fn a_model_undoes_its_own_and_a_person_anybodys() {
+    let bench = Bench::new();
+    let (one, two) = (caller("one"), caller("two"));
+    for agent in [&one, &two] {
+        let name = &*agent.session;
+        ok(bench.call(agent, "write", json!({ "file_path": bench.path(name), "content": "x" })));
+    }
+    let last = data(&bench.call(&one, "history", json!({ "limit": 1 })))["operations"][0]["id"].clone();
+    let reply = bench.call(&one, "undo", json!({ "id": last }));
+    assert_eq!(code(&reply), "call.invalid");
+    assert!(reply.text().contains("any_session"), "{}", reply.text());
+    ok(bench.call(&one, "undo", json!({})));
+    assert!(bench.path("two").exists() && !bench.path("one").exists());
+    ok(bench.call(&one, "undo", json!({ "id": last, "any_session": true })));
+    assert!(!bench.path("two").exists());
+    ok(bench.call(&person(), "undo", json!({ "redo": true })));
+    assert!(bench.path("two").exists());
+}
+
+#[test]
+fn history_tells_filters_and_compares() {
+    let bench = Bench::new();
+    let agent = caller("a");
+    bench.put("f", "one\n");
+    bench.put("g", "one\n");
+    bench.read(&agent, "f");
+    let first = name_of(&ok(bench.edit(&agent, "f", "one", "two")));
+    let second = name_of(&ok(bench.edit(&person(), "g", "one", "two\nthree")));
+    let third = name_of(&ok(bench.edit(&agent, "f", "two", "three")));
+    let ids = |input: Value| -> Vec<String> {
+        let listed = data(&ok(bench.call(&agent, "history", input)));
+        let rows = listed["operations"].as_array().unwrap().clone();
+        rows.iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(ids(json!({})), [third.clone(), second.clone(), first.clone()]);
+    assert_eq!(ids(json!({ "session": "a" })), [third.clone(), first.clone()]);
+    assert_eq!(ids(json!({ "file_path": bench.path("g") })), *std::slice::from_ref(&second));
+    assert_eq!(ids(json!({ "limit": 1 })), *std::slice::from_ref(&third));
+    let shown = ok(bench.call(&agent, "history", json!({ "id": first })));
+    assert!(shown.text().contains("-one\n+two\n"), "{}", shown.text());
+    let compared = ok(bench.call(&agent, "history", json!({ "id": format!("{first}^"), "to": third })));
+    assert!(compared.text().contains("-one\n+three\n") && compared.text().contains("+two\n+three\n"));
+    assert_eq!(data(&compared)["files"].as_array().unwrap().len(), 2);
+    let compared = ok(bench.call(&agent, "history", json!({ "id": second, "to": third })));
+    assert!(compared.text().contains("-two\n+three\n") && !compared.text().contains("one"), "{}", compared.text());
+    assert_eq!(code(&bench.call(&agent, "history", json!({ "id": third, "to": first }))), "call.invalid");
+    for wrong in ["99", "1-0000x", "x"] {
+        assert_ne!(code(&bench.call(&agent, "history", json!({ "id": wrong }))), "ok", "{wrong}");
+    }
+}
+
+#[test]
+fn a_file_becomes_what_it_was() {
+    let bench = Bench::new();
+    let agent = caller("a");
+    let path = bench.path("f");
+    let made = name_of(&ok(bench.call(&agent, "write", json!({ "file_path": path, "content": "1\n" }))));
+    let second = name_of(&ok(bench.edit(&agent, "f", "1", "2")));
+    ok(bench.edit(&agent, "f", "2", "3"));
+    let restore = |id: &str| bench.call(&agent, "restore", json!({ "file_path": path, "id": id }));
+    ok(restore(&second));
+    assert_eq!(bench.get("f"), "2\n");
+    assert_eq!(code(&restore(&second)), "edit.no_change");
+    ok(restore(&format!("{second}^")));
+    assert_eq!(bench.get("f"), "1\n");
+    ok(restore(&format!("{made}^")));
+    assert!(!path.exists());
+    ok(bench.call(&agent, "undo", json!({})));
+    assert_eq!(bench.get("f"), "1\n");
+    // What others wrote meanwhile must be seen first, and can be had again by undo.
+    bench.put("f", "theirs\n");
+    assert_eq!(code(&restore(&second)), "stale.changed");
+    bench.read(&agent, "f");
+    ok(restore(&second));
+    assert_eq!(bench.get("f"), "2\n");
+    ok(bench.call(&agent, "undo", json!({})));
+    assert_eq!(bench.get("f"), "theirs\n");
+    bench.put("g", "x");
+    let reply = bench.call(&person(), "restore", json!({ "file_path": bench.path("g"), "id": second }));
+    assert_eq!(code(&reply), "operation.not_found");
+}
+
+#[test]
+fn secrets_are_told_but_not_kept() {
+    let mut bench = Bench::new();
+    bench.put(".env", "TOKEN=hunter2hunter2\n");
+    bench.engine = None;
+    let state = bench.dir.path().join("state");
+    let config = Config::default().allowing(".env", "--allow").unwrap();
+    let open =
+        || Engine::open(std::slice::from_ref(&bench.root), State::Directory(state.clone()), config.clone()).unwrap();
+    let engine = open();
+    let agent = caller("a");
+    let path = bench.path(".env");
+    assert!(engine.call(&agent, "read", json!({ "file_path": path })).result.is_ok());
+    let edit = json!({ "file_path": path, "old_string": "hunter2hunter2", "new_string": "correcthorsebattery" });
+    let edited = ok(engine.call(&agent, "edit", edit));
+    assert!(edited.text().contains("This cannot be undone"), "{}", edited.text());
+    let listed = ok(engine.call(&agent, "history", json!({})));
+    assert_eq!(data(&listed)["operations"][0]["undoable"], false, "{}", listed.text());
+    assert_eq!(code(&engine.call(&agent, "undo", json!({}))), "operation.not_kept");
+    drop(engine);
+    let mut found = Tree::new();
+    collect(&state, &mut found);
+    assert!(!found.is_empty());
+    for (path, (_, bytes)) in found {
+        for secret in [&b"hunter2"[..], b"correcthorse"] {
+            assert!(!bytes.windows(secret.len()).any(|run| run == secret), "{}", path.display());
+        }
+    }
+}
+
+#[test]
+fn what_was_freed_is_not_claimed() {
+    let bench = Bench::new();
+    let agent = caller("a");
+    let text = |seed: u64| -> String {
+        let mut state = seed | 1;
+        (0..4000)
+            .map(|_| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                format!("{:x}\n", state >> 32)
+            })
+            .collect()
+    };
+    for seed in 0..20 {
+        let path = bench.path("f");
+        bench.read(&agent, "f");
+        ok(bench.call(&agent, "write", json!({ "file_path": path, "content": text(seed * 77) })));
+    }
+    let freed = bench.engine().free_history(Leave { days: None, bytes: Some(200_000) }).unwrap();
+    assert!(freed.contents > 0, "{freed:?}");
+    let listed = data(&ok(bench.call(&agent, "history", json!({ "limit": 100 }))));
+    let rows = listed["operations"].as_array().unwrap();
+    let undoable: Vec<bool> = rows.iter().map(|row| row["undoable"].as_bool().unwrap()).collect();
+    assert!(undoable[0] && undoable.contains(&false), "{undoable:?}");
+    // As far as it says, it goes.
+    for undoable in undoable.iter().take_while(|undoable| **undoable) {
+        assert_eq!(code(&bench.call(&agent, "undo", json!({}))) == "ok", *undoable);
+    }
+    assert_eq!(code(&bench.call(&agent, "undo", json!({}))), "operation.not_kept");
+}
+
+#[test]
+fn files_of_any_kind_and_size() {
+    let bench = Bench::new();
+    let agent = caller("a");
+    // Binary, and larger than what is kept.
+    let binary: Vec<u8> = (0..=255).cycle().take(5000).collect();
+    fs::write(bench.path("binary"), &binary).unwrap();
+    let person = person();
+    ok(bench.apply(&person, "*** Begin Patch\n*** Delete File: binary\n*** End Patch\n"));
+    assert!(!bench.path("binary").exists());
+    ok(bench.call(&agent, "undo", json!({ "any_session": true })));
+    assert_eq!(fs::read(bench.path("binary")).unwrap(), binary);
+    let large: String = (0..1_000_000).map(|line| format!("line {line}\n")).collect();
+    bench.put("large", &large);
+    ok(bench.edit(&person, "large", "line 500000\n", "changed\n"));
+    ok(bench.call(&person, "undo", json!({})));
+    assert_eq!(bench.get("large"), large);
+    // Other encodings, marks, line ends.
+    for (name, bytes) in [
+        ("utf16", b"\xFF\xFEa\0\r\0\n\0b\0\r\0\n\0".to_vec()),
+        ("bom", b"\xEF\xBB\xBFa\r\nb\n".to_vec()),
+        ("mixed", b"a\r\nb\nc\rd".to_vec()),
+    ] {
+        fs::write(bench.path(name), &bytes).unwrap();
+        ok(bench.edit(&person, name, "b", "c\nd"));
+        assert_ne!(fs::read(bench.path(name)).unwrap(), bytes);
+        ok(bench.call(&person, "undo", json!({})));
+        assert_eq!(fs::read(bench.path(name)).unwrap(), bytes, "{name}");
+    }
+}
+
+#[test]
+fn a_dry_run_writes_nothing() {
+    let bench = Bench::new();
+    let person = person();
+    bench.put("f", "1\n");
+    ok(bench.edit(&person, "f", "1", "2"));
+    let reply = ok(bench.call(&person, "undo", json!({ "dry_run": true })));
+    assert!(reply.text().contains("Would be undone"), "{}", reply.text());
+    assert_eq!((bench.get("f"), name_of(&reply)), ("2\n".to_owned(), String::new()));
+    ok(bench.call(&person, "undo", json!({})));
+    assert_eq!(bench.get("f"), "1\n");
+}

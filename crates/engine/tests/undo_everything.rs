@@ -1,0 +1,231 @@
+//! Whatever two sessions did while others wrote too: undoing all of it leaves the tree as it would be without them, and
+//! redoing all of it brings it back.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    reason = "tests play the outside world"
+)]
+
+use emendate::{Caller, Config, Engine, State};
+use proptest::collection::vec;
+use proptest::prelude::{ProptestConfig, Strategy, any, prop_oneof, proptest};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+/// Files that come, go and move; `shared` is only ever edited, by everybody.
+const NAMES: [&str; 4] = ["a.txt", "b.txt", "d/c.txt", "d/e/f.txt"];
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// A session writes a whole file, new or not.
+    Write(usize, u8),
+    /// A session changes one of the lines of `shared` that are the sessions'.
+    Edit(usize, u8),
+    /// A session changes two files in one call.
+    Both(usize, usize),
+    Delete(usize),
+    Move(usize, usize),
+    Execute(usize, bool),
+    /// Somebody else changes one of the other lines of `shared`.
+    Outside(usize, u8),
+    /// Another process goes on.
+    Reopen,
+    /// The last operation is undone on the way.
+    Undo,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        3 => (0..4_usize, any::<u8>()).prop_map(|(name, text)| Step::Write(name, text)),
+        4 => (0..10_usize, any::<u8>()).prop_map(|(line, text)| Step::Edit(line, text)),
+        2 => (0..4_usize, 0..4_usize).prop_map(|(a, b)| Step::Both(a, b)),
+        2 => (0..4_usize).prop_map(Step::Delete),
+        2 => (0..4_usize, 0..4_usize).prop_map(|(from, to)| Step::Move(from, to)),
+        2 => (0..4_usize, any::<bool>()).prop_map(|(name, on)| Step::Execute(name, on)),
+        3 => (0..10_usize, any::<u8>()).prop_map(|(line, text)| Step::Outside(line, text)),
+        1 => proptest::strategy::Just(Step::Reopen),
+        1 => proptest::strategy::Just(Step::Undo),
+    ]
+}
+
+type Tree = BTreeMap<PathBuf, (u32, Vec<u8>)>;
+
+fn collect(folder: &Path, tree: &mut Tree) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(&path, tree);
+        } else {
+            let mode = path.metadata().unwrap().permissions().mode() & 0o7777;
+            tree.insert(path.clone(), (mode, fs::read(&path).unwrap()));
+        }
+    }
+}
+
+struct World {
+    base: tempfile::TempDir,
+    root: PathBuf,
+    engine: Option<Engine>,
+}
+
+impl World {
+    fn new() -> World {
+        let base = tempfile::tempdir().unwrap();
+        let root = base.path().canonicalize().unwrap().join("root");
+        fs::create_dir_all(root.join("d/e")).unwrap();
+        let shared: String = (0..40).map(|line| format!("line {line}\n")).collect();
+        fs::write(root.join("shared"), shared).unwrap();
+        for (name, mode) in [("a.txt", 0o644), ("d/c.txt", 0o751)] {
+            fs::write(root.join(name), format!("{name}\r\nsecond\n")).unwrap();
+            fs::set_permissions(root.join(name), fs::Permissions::from_mode(mode)).unwrap();
+        }
+        let mut world = World { base, root, engine: None };
+        world.reopen();
+        world
+    }
+
+    fn reopen(&mut self) {
+        self.engine = None;
+        let state = State::Directory(self.base.path().join("state"));
+        self.engine = Some(Engine::open(std::slice::from_ref(&self.root), state, Config::default()).unwrap());
+    }
+
+    fn call(&self, session: usize, tool: &str, input: Value) -> Result<Value, &'static str> {
+        let caller = Caller { session: ["one", "two"][session % 2].to_owned(), ..Caller::default() };
+        let reply = self.engine.as_ref().unwrap().call(&caller, tool, input);
+        match &reply.result {
+            Ok(_) => Ok(reply.to_json()["data"].clone()),
+            Err(error) => Err(error.code().as_str()),
+        }
+    }
+
+    fn read(&self, session: usize, name: &str) {
+        let _ = self.call(session, "read", json!({ "file_path": self.root.join(name) }));
+    }
+
+    /// True when it was done.
+    fn patch(&self, session: usize, text: &str) -> bool {
+        self.call(session, "apply", json!({ "input": text })).is_ok()
+    }
+
+    /// The number of operations that were added to the log, or taken from those that can be undone.
+    fn go(&mut self, nth: usize, step: &Step) {
+        match *step {
+            Step::Write(name, text) => {
+                self.read(nth, NAMES[name]);
+                let content = format!("text {text}\n").repeat(1 + usize::from(text % 5));
+                let input = json!({ "file_path": self.root.join(NAMES[name]), "content": content });
+                let _ = self.call(nth, "write", input);
+            }
+            Step::Edit(line, text) => {
+                self.read(nth, "shared");
+                let now = fs::read_to_string(self.root.join("shared")).unwrap();
+                let old = now.lines().nth(line).unwrap();
+                let input = json!({ "file_path": self.root.join("shared"), "old_string": format!("{old}\n"), "new_string": format!("{line} by {text}\n") });
+                let _ = self.call(nth, "edit", input);
+            }
+            Step::Both(a, b) => {
+                for name in [NAMES[a], NAMES[b]] {
+                    self.read(nth, name);
+                }
+                let part = |name: &str| {
+                    let now = fs::read_to_string(self.root.join(name)).unwrap_or_default();
+                    let first = now.lines().next().unwrap_or_default();
+                    format!("*** Update File: {name}\n@@\n-{first}\n+{first}{nth}\n")
+                };
+                self.patch(nth, &format!("*** Begin Patch\n{}{}*** End Patch\n", part(NAMES[a]), part(NAMES[b])));
+            }
+            Step::Delete(name) => {
+                self.read(nth, NAMES[name]);
+                self.patch(nth, &format!("*** Begin Patch\n*** Delete File: {}\n*** End Patch\n", NAMES[name]));
+            }
+            Step::Move(from, to) => {
+                let (from, to) = (NAMES[from], NAMES[to]);
+                self.read(nth, from);
+                let first = fs::read_to_string(self.root.join(from)).unwrap_or_default();
+                let first = first.lines().next().unwrap_or_default();
+                self.patch(nth, &format!("*** Begin Patch\n*** Update File: {from}\n*** Move to: {to}\n@@\n-{first}\n+{first}>\n*** End Patch\n"));
+            }
+            Step::Execute(name, on) => {
+                let (old, new) = if on { ("644", "755") } else { ("755", "644") };
+                let name = NAMES[name];
+                self.read(nth, name);
+                self.patch(nth, &format!("diff --git a/{name} b/{name}\nold mode 100{old}\nnew mode 100{new}\n"));
+            }
+            Step::Outside(line, text) => {
+                self.outside(line, text);
+            }
+            Step::Reopen => self.reopen(),
+            Step::Undo => {
+                let _ = self.call(nth, "undo", json!({ "any_session": true }));
+            }
+        }
+    }
+
+    fn outside(&self, line: usize, text: u8) {
+        let path = self.root.join("shared");
+        let now = fs::read_to_string(&path).unwrap();
+        let changed = now
+            .lines()
+            .enumerate()
+            .map(|(number, old)| if number == 20 + line { format!("outside {text}\n") } else { format!("{old}\n") });
+        fs::write(&path, changed.collect::<String>()).unwrap();
+    }
+
+    fn tree(&self) -> Tree {
+        let mut tree = Tree::new();
+        collect(&self.root, &mut tree);
+        tree
+    }
+
+    /// Does it until there is nothing more; how often.
+    fn all(&self, input: &Value) -> usize {
+        for times in 0.. {
+            match self.call(0, "undo", input.clone()) {
+                Ok(_) => {}
+                Err("operation.not_found") => return times,
+                Err(code) => panic!("{code} at {times}: {}", self.call(0, "undo", input.clone()).unwrap_err()),
+            }
+        }
+        0
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 200, ..ProptestConfig::default() })]
+    #[test]
+    fn undoing_everything_leaves_what_others_did(steps in vec(step(), 1..14)) {
+        let mut world = World::new();
+        let mut wanted = world.tree();
+        for (nth, step) in steps.iter().enumerate() {
+            world.go(nth, step);
+        }
+        // What only the others did.
+        let alone = World::new();
+        for step in &steps {
+            if let Step::Outside(line, text) = step {
+                alone.outside(*line, *text);
+            }
+        }
+        let shared = fs::read(alone.root.join("shared")).unwrap();
+        let mode = wanted[&world.root.join("shared")].0;
+        wanted.insert(world.root.join("shared"), (mode, shared));
+        let done = world.tree();
+        world.reopen();
+        let times = world.all(&json!({ "any_session": true }));
+        assert_eq!(world.tree(), wanted);
+        world.reopen();
+        let again = world.all(&json!({ "any_session": true, "redo": true }));
+        // Also the undos on the way are taken back, where nothing was done after them.
+        assert!(again >= times);
+        if !steps.iter().any(|step| matches!(step, Step::Undo)) {
+            assert_eq!((again, world.tree()), (times, done));
+        }
+        world.all(&json!({ "any_session": true }));
+        assert_eq!(world.tree(), wanted);
+    }
+}

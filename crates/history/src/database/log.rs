@@ -1,0 +1,196 @@
+//! Rows of the tables `operations` and `touched`, to and from operations.
+
+use emendate_core::ContentId;
+use rusqlite::types::FromSqlError;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::rows::{self, fixed};
+use super::shelves::Shelves;
+use crate::trail::{Link, keep_sides};
+use crate::{
+    Change, Entered, Filter, Kind, Known, Limits, Logged, Operation, OperationId, OperationName, Outcome, Role, Side,
+    Touched,
+};
+
+const COLUMNS: &str =
+    "number, at, session, tool, format, digest, note, outcome, kept, role, taken, taken_at, undone, undone_at";
+
+/// Writes an operation and what its session knows then; with the bytes that were added to the shelf.
+pub(super) fn log(
+    all: &Connection,
+    operation: &Operation,
+    changes: &[Change<'_>],
+    known: &[Known<'_>],
+    (now, limits): (i64, &Limits),
+) -> rusqlite::Result<(Entered, u64)> {
+    let taken = operation.role.takes_back();
+    let taken_at = match taken {
+        Some(id) => moment(all, id.number)?,
+        None => None,
+    };
+    let number = all
+        .prepare_cached(
+            "INSERT INTO operations(at, session, tool, format, digest, note, outcome, kept, role, taken, taken_at)
+             VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        )?
+        .insert(params![
+            now,
+            operation.session,
+            operation.tool,
+            operation.format,
+            operation.digest,
+            operation.note,
+            operation.outcome == Outcome::Partial,
+            operation.kept,
+            role_number(operation.role),
+            taken.map(|id| id.number.cast_signed()),
+            taken_at,
+        ])?;
+    if let Some(taken) = taken {
+        all.prepare_cached("UPDATE operations SET undone=?1, undone_at=?2 WHERE number=?3")?.execute(params![
+            number,
+            now,
+            taken.number.cast_signed()
+        ])?;
+    }
+    let id = OperationId::new(number.cast_unsigned(), now);
+    let (mut total, mut loose, mut lost) = (0, Vec::new(), Vec::new());
+    for (nth, (touched, change)) in operation.files.iter().zip(changes).enumerate() {
+        touch(all, (number, nth), touched)?;
+        if !operation.kept {
+            continue;
+        }
+        let kept = keep_sides(&mut Shelves(all), touched, change, limits)?;
+        loose.extend(kept.loose);
+        lost.extend(kept.lost.then_some(nth));
+        total += kept.added;
+        if let Some(Link { base, result, data }) = kept.link {
+            total += data.data.len() as u64;
+            all.prepare_cached("INSERT INTO changes(operation, base, result, data, zstd) VALUES(?1, ?2, ?3, ?4, ?5)")?
+                .execute(params![number, base.to_bytes(), result.to_bytes(), &data.data[..], data.zstd])?;
+        }
+    }
+    for Known { path, record } in known {
+        let contested = crate::shelf::Shelf::version(&Shelves(all), record.content)?.is_some_and(|it| it.contested);
+        rows::record(all, (&operation.session, path), record, contested, (now, limits.versions))?;
+    }
+    Ok((Entered { id, loose, lost }, total))
+}
+
+fn touch(all: &Connection, (number, nth): (i64, usize), touched: &Touched) -> rusqlite::Result<()> {
+    let Touched { path, moved_from, before, after, added, removed } = touched;
+    let kind = |side: &Option<Side>| side.map(|side| side.kind == Kind::Link);
+    all.prepare_cached("INSERT INTO touched VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)")?.execute(
+        params![
+            number,
+            i64::try_from(nth).unwrap_or(i64::MAX),
+            path,
+            moved_from,
+            before.map(|side| side.content.to_bytes()),
+            before.map(|side| side.mode),
+            kind(before),
+            after.map(|side| side.content.to_bytes()),
+            after.map(|side| side.mode),
+            kind(after),
+            added.cast_signed(),
+            removed.cast_signed(),
+        ],
+    )?;
+    Ok(())
+}
+
+fn moment(all: &Connection, number: u64) -> rusqlite::Result<Option<i64>> {
+    all.prepare_cached("SELECT at FROM operations WHERE number=?1")?
+        .query_row([number.cast_signed()], |row| row.get(0))
+        .optional()
+}
+
+/// The operations that fit, the newest first.
+pub(super) fn operations(all: &Connection, filter: &Filter<'_>) -> rusqlite::Result<Vec<Logged>> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM operations WHERE (?1 IS NULL OR session=?1) AND number<?2
+         AND (?3 IS NULL OR number IN (SELECT operation FROM touched WHERE path=?3 OR moved_from=?3))
+         ORDER BY number DESC LIMIT ?4"
+    );
+    let below = filter.below.map_or(i64::MAX, |below| i64::try_from(below).unwrap_or(i64::MAX));
+    let limit = i64::try_from(filter.limit).unwrap_or(i64::MAX);
+    let mut query = all.prepare_cached(&sql)?;
+    let mut rows = query.query(params![filter.session, below, filter.path, limit])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push(read(all, row)?);
+    }
+    Ok(found)
+}
+
+/// The operation of that name.
+pub(super) fn operation(all: &Connection, name: OperationName) -> rusqlite::Result<Option<Logged>> {
+    let Ok(number) = i64::try_from(name.number) else { return Ok(None) };
+    let found = all
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM operations WHERE number=?1"))?
+        .query_row([number], |row| read(all, row))
+        .optional()?;
+    Ok(found.filter(|logged| name.names(logged.id)))
+}
+
+fn read(all: &Connection, row: &Row<'_>) -> rusqlite::Result<Logged> {
+    let id = |number: usize, at: usize| -> rusqlite::Result<Option<OperationId>> {
+        let number: Option<i64> = row.get(number)?;
+        let at: Option<i64> = row.get(at)?;
+        Ok(number.map(|number| OperationId::new(number.cast_unsigned(), at.unwrap_or(0))))
+    };
+    let number: i64 = row.get(0)?;
+    let at = row.get(1)?;
+    let taken = id(10, 11)?;
+    let role = match (row.get::<_, i64>(9)?, taken) {
+        (0, None) => Role::Edit,
+        (1, Some(id)) => Role::Undo(id),
+        (2, Some(id)) => Role::Redo(id),
+        (other, _) => return Err(FromSqlError::OutOfRange(other).into()),
+    };
+    let operation = Operation {
+        session: row.get(2)?,
+        tool: row.get(3)?,
+        format: row.get(4)?,
+        digest: fixed(row.get_ref(5)?.as_blob()?)?,
+        note: row.get(6)?,
+        outcome: if row.get(7)? { Outcome::Partial } else { Outcome::Done },
+        kept: row.get(8)?,
+        role,
+        files: files(all, number)?,
+    };
+    Ok(Logged { id: OperationId::new(number.cast_unsigned(), at), at, undone_by: id(12, 13)?, operation })
+}
+
+fn files(all: &Connection, number: i64) -> rusqlite::Result<Vec<Touched>> {
+    let mut query = all.prepare_cached(
+        "SELECT path, moved_from, before, before_mode, before_link, after, after_mode, after_link, added, removed
+         FROM touched WHERE operation=?1 ORDER BY nth",
+    )?;
+    let rows = query.query_map([number], |row| {
+        Ok(Touched {
+            path: row.get(0)?,
+            moved_from: row.get(1)?,
+            before: side(row, 2)?,
+            after: side(row, 5)?,
+            added: rows::size(row, 8)?,
+            removed: rows::size(row, 9)?,
+        })
+    })?;
+    rows.collect()
+}
+
+/// The side whose columns begin with `first`.
+fn side(row: &Row<'_>, first: usize) -> rusqlite::Result<Option<Side>> {
+    let Some(content) = row.get_ref(first)?.as_blob_or_null()? else { return Ok(None) };
+    let kind = if row.get(first + 2)? { Kind::Link } else { Kind::Regular };
+    Ok(Some(Side { content: ContentId::from_bytes(fixed(content)?), mode: row.get(first + 1)?, kind }))
+}
+
+fn role_number(role: Role) -> i64 {
+    match role {
+        Role::Edit => 0,
+        Role::Undo(_) => 1,
+        Role::Redo(_) => 2,
+    }
+}

@@ -1,0 +1,30 @@
+//! File systems that other machines reach too.
+
+use std::path::Path;
+
+/// Magic numbers of file systems on which two processes may be on two machines, or whose memory maps are not shared.
+const DISTANT: [u64; 16] = [
+    0x6969,      // NFS
+    0x517B,      // SMB
+    0xFF53_4D42, // CIFS
+    0xFE53_4D42, // SMB 2
+    0x6573_5546, // FUSE, which may be sshfs
+    0x0102_1997, // 9P
+    0x00C3_6400, // Ceph
+    0x5346_414F, // AFS
+    0x6B41_4653, // kAFS
+    0x7375_7245, // Coda
+    0x564C,      // NCP
+    0x0BD0_0BD0, // Lustre
+    0x4750_4653, // GPFS
+    0x7461_636F, // OCFS2
+    0x0116_1970, // GFS2
+    0x786F_4256, // VirtualBox shared folders
+];
+
+/// True when the file lies on one of them. Where nobody can tell, it does not.
+pub(super) fn is_distant(path: &Path) -> bool {
+    // The field's type differs between architectures; the numbers have 32 bits.
+    #[allow(clippy::cast_sign_loss, clippy::cast_possible_truncation, reason = "magic numbers have 32 bits")]
+    rustix::fs::statfs(path).is_ok_and(|found| DISTANT.contains(&u64::from(found.f_type as u32)))
+}

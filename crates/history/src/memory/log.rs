@@ -1,0 +1,152 @@
+//! The log of one process.
+
+use emendate_core::{ContentId, Result};
+
+use super::{Inner, Memory};
+use crate::shelf::{Shelf, keep};
+use crate::trail::{Link, Step, keep_sides};
+use crate::{
+    Body, Change, Entered, Filter, Freed, Known, Leave, Limits, Logged, Operation, OperationId, OperationName,
+    Operations, clock, operation, pack, prune, trail,
+};
+
+/// One operation of the log.
+pub(super) struct Entry {
+    pub(super) logged: Logged,
+    /// Its place among the records.
+    pub(super) turn: u64,
+}
+
+/// A change that the shelf alone does not tell.
+pub(super) struct Trail {
+    /// The operation it belongs to.
+    number: u64,
+    base: ContentId,
+    result: ContentId,
+    pub(super) data: Vec<u8>,
+}
+
+impl Trail {
+    /// The step to `content`, which may be on either side. `place` names the change.
+    pub(super) fn step(&self, place: usize, content: ContentId) -> Option<Step> {
+        let back = self.base == content;
+        let other = if back { self.result } else { self.base };
+        (back || self.result == content).then_some(Step { data: i64::try_from(place).ok()?, other, back })
+    }
+}
+
+impl Operations for Memory {
+    fn log(&self, operation: &Operation, changes: &[Change<'_>], known: &[Known<'_>]) -> Result<Entered> {
+        operation::check(operation, changes)?;
+        let inner = &mut *self.inner();
+        let now = clock::now_us();
+        inner.logged += 1;
+        let id = OperationId::new(inner.logged, now);
+        if let Some(taken) = operation.role.takes_back()
+            && let Some(taken) =
+                inner.operations.iter_mut().map(|entry| &mut entry.logged).find(|logged| logged.id == taken)
+        {
+            taken.undone_by = Some(id);
+        }
+        let (mut loose, mut lost) = (Vec::new(), Vec::new());
+        for (nth, (touched, change)) in operation.files.iter().zip(changes).enumerate().filter(|_| operation.kept) {
+            let Ok(kept) = keep_sides(&mut inner.shelves, touched, change, &self.limits);
+            loose.extend(kept.loose);
+            lost.extend(kept.lost.then_some(nth));
+            if let Some(Link { base, result, data }) = kept.link {
+                let data = pack::unpack(data.data.into_owned(), data.zstd, self.limits.change());
+                inner.shelves.changes.extend(data.map(|data| Trail { number: id.number, base, result, data }));
+            }
+        }
+        let logged = Logged { id, at: now, undone_by: None, operation: operation.clone() };
+        inner.operations.push(Entry { logged, turn: inner.turn });
+        for Known { path, record } in known {
+            let Ok(version) = inner.shelves.version(record.content);
+            let alone = version.is_some_and(|version| version.contested);
+            inner.know((&operation.session, path), record, alone, (now, self.limits.versions));
+        }
+        if inner.shelves.stored > self.limits.total || inner.logged.is_multiple_of(prune::EVERY.into()) {
+            inner.upkeep(&self.limits, now);
+        }
+        Ok(Entered { id, loose, lost })
+    }
+
+    fn operations(&self, filter: &Filter<'_>) -> Result<Vec<Logged>> {
+        let fits = |logged: &&Logged| {
+            let touches = |path: &[u8]| {
+                let mut files = logged.operation.files.iter();
+                files.any(|file| file.path == path || file.moved_from.as_deref() == Some(path))
+            };
+            filter.session.is_none_or(|session| logged.operation.session == session)
+                && filter.below.is_none_or(|below| logged.id.number < below)
+                && filter.path.is_none_or(touches)
+        };
+        Ok(self
+            .inner()
+            .operations
+            .iter()
+            .rev()
+            .map(|entry| &entry.logged)
+            .filter(fits)
+            .take(filter.limit)
+            .cloned()
+            .collect())
+    }
+
+    fn operation(&self, name: OperationName) -> Result<Option<Logged>> {
+        Ok(self.inner().operations.iter().map(|entry| &entry.logged).find(|logged| name.names(logged.id)).cloned())
+    }
+
+    fn content(&self, content: ContentId, at_hand: &[(ContentId, &[u8])]) -> Result<Option<Vec<u8>>> {
+        let Ok(bytes) = trail::content(&self.inner().shelves, content, at_hand, &self.limits);
+        Ok(bytes)
+    }
+
+    fn reaches(&self, content: ContentId, at_hand: &[ContentId]) -> Result<bool> {
+        let Ok(found) = trail::reaches(&self.inner().shelves, content, at_hand);
+        Ok(found)
+    }
+
+    fn keep(&self, content: ContentId, bytes: &[u8]) -> Result<()> {
+        let Ok(_) = keep(&mut self.inner().shelves, content, &Body::Bytes(bytes), &self.limits);
+        Ok(())
+    }
+
+    fn free(&self, leave: Leave) -> Result<Freed> {
+        let inner = &mut *self.inner();
+        let count = |inner: &Inner| {
+            let shelves = &inner.shelves;
+            let contents = shelves.versions.values().filter(|(_, data)| data.is_some()).count() + shelves.changes.len();
+            (inner.operations.len() as u64, contents as u64)
+        };
+        let before = count(inner);
+        let held = inner.shelves.stored;
+        inner.upkeep(&self.limits.narrowed(leave), clock::now_us());
+        let after = count(inner);
+        Ok(Freed {
+            operations: before.0 - after.0,
+            contents: before.1.saturating_sub(after.1),
+            bytes: held.saturating_sub(inner.shelves.stored),
+        })
+    }
+}
+
+impl Inner {
+    /// Drops operations that are too old or too many, and changes that belong to none or are too much.
+    pub(super) fn drop_operations(&mut self, limits: &Limits, now: i64) {
+        let oldest = clock::days_before(now, limits.history_days);
+        let aged = self.operations.iter().rposition(|entry| entry.logged.at < oldest).map_or(0, |last| last + 1);
+        let surplus = self.operations.len().saturating_sub(limits.operations as usize);
+        self.operations.drain(..aged.max(surplus));
+        let first = self.operations.first().map_or(u64::MAX, |entry| entry.logged.id.number);
+        let mut room = limits.total / 4;
+        let newest = self.shelves.changes.iter().rev().take_while(|change| {
+            let left = room.checked_sub(change.data.len() as u64).filter(|_| change.number >= first);
+            room = left.unwrap_or(0);
+            left.is_some()
+        });
+        let kept = newest.count();
+        let gone = self.shelves.changes.len() - kept;
+        self.shelves.changes.drain(..gone);
+    }
+}

@@ -1,0 +1,282 @@
+//! What both logs promise.
+
+use emendate_core::ContentId;
+use emendate_history::{
+    Body, Change, Entered, Filter, Kind, Known, Leave, Limits, Operation, OperationName, Operations, Outcome, Role,
+    Side, Swap, Touched,
+};
+
+use super::{Open, PATH, noise, record};
+
+pub(crate) fn all(open: Open<'_>) {
+    told_as_logged(open);
+    filters(open);
+    taking_back(open);
+    contents_along_the_trail(open);
+    what_cannot_wait_is_kept_at_once(open);
+    what_is_known_whole_needs_no_trail(open);
+    one_side_missing(open);
+    moved_over_another(open);
+    secrets(open);
+    freeing(open);
+}
+
+#[allow(clippy::unnecessary_wraps, reason = "every use wants an option")]
+fn side(bytes: &[u8], mode: u32) -> Option<Side> {
+    Some(Side { content: ContentId::of(bytes), mode, kind: Kind::Regular })
+}
+
+fn operation(session: &str, files: Vec<Touched>) -> Operation {
+    Operation {
+        session: session.to_owned(),
+        tool: "edit".to_owned(),
+        format: "replace".to_owned(),
+        digest: [7; 16],
+        note: String::new(),
+        role: Role::Edit,
+        outcome: Outcome::Done,
+        kept: true,
+        files,
+    }
+}
+
+fn touched(path: &[u8], before: Option<Side>, after: Option<Side>) -> Touched {
+    Touched { path: path.to_vec(), moved_from: None, before, after, added: 1, removed: 2 }
+}
+
+/// Logs the change of what differs between the ends that both have in common.
+pub(crate) fn edit(store: &dyn Operations, session: &str, path: &[u8], before: &[u8], after: &[u8]) -> Entered {
+    let pairs = || before.iter().zip(after);
+    let start = pairs().take_while(|(a, b)| a == b).count();
+    let most = before.len().min(after.len()) - start;
+    let end = before.iter().rev().zip(after.iter().rev()).take(most).take_while(|(a, b)| a == b).count();
+    let swap = Swap { at: start, old: &before[start..before.len() - end], new: &after[start..after.len() - end] };
+    let operation = operation(session, vec![touched(path, side(before, 0o644), side(after, 0o644))]);
+    store.log(&operation, &[from(before, &[swap])], &[]).unwrap()
+}
+
+fn from<'a>(before: &[u8], swaps: &'a [Swap<'a>]) -> Change<'a> {
+    Change { base: Some(ContentId::of(before)), swaps, ..Change::default() }
+}
+
+/// Logs the change of everything.
+pub(crate) fn wholly(store: &dyn Operations, session: &str, path: &[u8], before: &[u8], after: &[u8]) -> Entered {
+    let operation = operation(session, vec![touched(path, side(before, 0o644), side(after, 0o644))]);
+    store.log(&operation, &[from(before, &[Swap { at: 0, old: before, new: after }])], &[]).unwrap()
+}
+
+fn told_as_logged(open: Open<'_>) {
+    let store = open(Limits::default());
+    assert_eq!(store.operations(&Filter { limit: 9, ..Filter::default() }).unwrap(), []);
+    let link = Some(Side { content: ContentId::of(b"target"), mode: 0o777, kind: Kind::Link });
+    let moved = Touched { moved_from: Some(b"/from".to_vec()), ..touched(b"/to", None, side(b"m", 0o600)) };
+    let files = vec![
+        touched(PATH, side(b"one", 0o644), side(b"two", 0o755)),
+        touched(b"/new", None, side(b"new", 0o4755)),
+        touched(b"/gone", link, None),
+        moved,
+    ];
+    let whole = Operation { note: "n".to_owned(), outcome: Outcome::Partial, ..operation("s", files) };
+    let swap = |old, new| [Swap { at: 0, old, new }];
+    let (edited, made) = (swap(b"one", b"two"), swap(b"", b"new"));
+    let changes = [
+        from(b"one", &edited),
+        Change { swaps: &made, ..Change::default() },
+        Change { old: Some(b"target"), ..Change::default() },
+        from(b"m", &[]),
+    ];
+    let known = record(b"two", &[(1, 4)]);
+    let entered = store.log(&whole, &changes, &[Known { path: PATH, record: &known }]).unwrap();
+    let name: OperationName = entered.id.to_string().parse().unwrap();
+    let logged = store.operation(name).unwrap().unwrap();
+    assert_eq!((logged.id, logged.undone_by, &logged.operation), (entered.id, None, &whole));
+    assert_eq!(store.operations(&Filter { limit: 9, ..Filter::default() }).unwrap(), [logged]);
+    // The session knows what it wrote.
+    assert_eq!(store.latest("s", PATH).unwrap(), Some(known));
+    let other = OperationName { check: Some(entered.id.check ^ 1), ..name };
+    assert_eq!(store.operation(other).unwrap(), None);
+    assert_eq!(store.operation(OperationName { number: u64::MAX, check: None }).unwrap(), None);
+    assert!(store.log(&whole, &changes[1..], &[]).is_err());
+}
+
+fn filters(open: Open<'_>) {
+    let store = open(Limits::default());
+    for (session, path) in [("a", "/x"), ("b", "/x"), ("a", "/y"), ("a", "/x")] {
+        edit(&*store, session, path.as_bytes(), b"1", b"2");
+    }
+    let moved = Touched { moved_from: Some(b"/x".to_vec()), ..touched(b"/z", None, side(b"2", 0o644)) };
+    store.log(&operation("b", vec![moved]), &[from(b"2", &[])], &[]).unwrap();
+    let numbers = |filter: Filter<'_>| -> Vec<u64> {
+        store.operations(&filter).unwrap().iter().map(|logged| logged.id.number).collect()
+    };
+    let any = Filter { limit: 10, ..Filter::default() };
+    assert_eq!(numbers(any), [5, 4, 3, 2, 1]);
+    assert_eq!(numbers(Filter { limit: 2, ..any }), [5, 4]);
+    assert_eq!(numbers(Filter { below: Some(3), ..any }), [2, 1]);
+    assert_eq!(numbers(Filter { session: Some("a"), ..any }), [4, 3, 1]);
+    assert_eq!(numbers(Filter { path: Some(b"/x"), ..any }), [5, 4, 2, 1]);
+    assert_eq!(numbers(Filter { path: Some(b"/x"), session: Some("b"), below: Some(5), limit: 1 }), [2]);
+}
+
+fn taking_back(open: Open<'_>) {
+    let store = open(Limits::default());
+    let first = edit(&*store, "s", PATH, b"1", b"2").id;
+    let back = |role| {
+        let operation = Operation { role, ..operation("s", vec![touched(PATH, side(b"2", 0o644), side(b"1", 0o644))]) };
+        store.log(&operation, &[from(b"2", &[Swap { at: 0, old: b"2", new: b"1" }])], &[]).unwrap().id
+    };
+    let undo = back(Role::Undo(first));
+    let redo = back(Role::Redo(undo));
+    let all = store.operations(&Filter { limit: 9, ..Filter::default() }).unwrap();
+    let told: Vec<_> = all.iter().map(|logged| (logged.id, logged.operation.role, logged.undone_by)).collect();
+    assert_eq!(
+        told,
+        [(redo, Role::Redo(undo), None), (undo, Role::Undo(first), Some(redo)), (first, Role::Edit, Some(undo))]
+    );
+}
+
+fn contents_along_the_trail(open: Open<'_>) {
+    let store = open(Limits::default());
+    let mut states = vec![noise(5000, 1)];
+    for step in 0..30_usize {
+        let mut next = states[step].clone();
+        next.splice(step * 100..step * 100 + 3, format!("<{step}>").into_bytes());
+        let entered = edit(&*store, "s", PATH, &states[step], &next);
+        // Nobody has the whole file, so it is asked for.
+        assert_eq!(entered.loose, [ContentId::of(&next)]);
+        states.push(next);
+    }
+    let last = states.last().unwrap();
+    let hand = [(ContentId::of(last), &**last)];
+    for state in &states {
+        let id = ContentId::of(state);
+        assert!(!store.reaches(id, &[]).unwrap() && store.reaches(id, &[hand[0].0]).unwrap());
+        assert_eq!(store.content(id, &[]).unwrap(), None);
+        assert_eq!(store.content(id, &hand).unwrap().as_ref(), Some(state));
+    }
+    // A version that is not what it claims to be leads nowhere.
+    assert_eq!(store.content(ContentId::of(&states[0]), &[(hand[0].0, b"something else")]).unwrap(), None);
+    // One of them whole is enough, whichever it is.
+    store.keep(ContentId::of(&states[11]), b"lies").unwrap();
+    assert!(!store.reaches(ContentId::of(&states[0]), &[]).unwrap());
+    store.keep(ContentId::of(&states[11]), &states[11]).unwrap();
+    for state in &states {
+        assert_eq!(store.content(ContentId::of(state), &[]).unwrap().as_ref(), Some(state));
+        assert_eq!(store.bytes(ContentId::of(state)).unwrap().as_ref(), Some(state));
+    }
+}
+
+fn what_cannot_wait_is_kept_at_once(open: Open<'_>) {
+    let store = open(Limits::default());
+    let (before, after) = (noise(5000, 10), noise(5000, 11));
+    let whole = operation("s", vec![touched(PATH, side(&before, 0o644), side(&after, 0o644))]);
+    let swaps = [Swap { at: 0, old: &before, new: &after }];
+    let new = || after.clone();
+    let entered = store.log(&whole, &[Change { new: Some(&new), ..from(&before, &swaps) }], &[]).unwrap();
+    assert!(entered.loose.is_empty());
+    for bytes in [&before, &after] {
+        assert_eq!(store.content(ContentId::of(bytes), &[]).unwrap().as_ref(), Some(bytes));
+    }
+}
+
+fn what_is_known_whole_needs_no_trail(open: Open<'_>) {
+    let store = open(Limits::default());
+    let before = noise(5000, 2);
+    store.record("s", PATH, &record(&before, &[]), &Body::Bytes(&before)).unwrap();
+    let mut after = before.clone();
+    after[77] ^= 1;
+    assert!(edit(&*store, "s", PATH, &before, &after).loose.is_empty());
+    for bytes in [&before, &after] {
+        assert_eq!(store.content(ContentId::of(bytes), &[]).unwrap().as_ref(), Some(bytes));
+    }
+}
+
+fn one_side_missing(open: Open<'_>) {
+    let store = open(Limits { blob: 4000, ..Limits::default() });
+    let (new, gone, large) = (noise(3000, 3), noise(3000, 4), noise(4001, 5));
+    let files = vec![touched(b"/n", None, side(&new, 0o644)), touched(b"/g", side(&gone, 0o644), None)];
+    let swaps = [Swap { at: 0, old: b"", new: &new }];
+    let changes = [Change { swaps: &swaps, ..Change::default() }, Change { old: Some(&gone), ..Change::default() }];
+    let entered = store.log(&operation("s", files), &changes, &[]).unwrap();
+    assert!(entered.loose.is_empty());
+    for bytes in [&new, &gone] {
+        assert_eq!(store.content(ContentId::of(bytes), &[]).unwrap().as_ref(), Some(bytes));
+    }
+    let files = vec![touched(b"/l", side(&large, 0o644), None)];
+    let changes = [Change { old: Some(&large), ..Change::default() }];
+    assert_eq!(store.log(&operation("s", files), &changes, &[]).unwrap().lost, [0]);
+    assert!(!store.reaches(ContentId::of(&large), &[]).unwrap());
+}
+
+/// A file that takes the place of another one, with the edit that was made on the way.
+fn moved_over_another(open: Open<'_>) {
+    let store = open(Limits::default());
+    let (source, target) = (noise(2000, 8), noise(2000, 9));
+    let mut result = source.clone();
+    result[100] ^= 1;
+    let moved =
+        Touched { moved_from: Some(b"/a".to_vec()), ..touched(b"/b", side(&target, 0o644), side(&result, 0o644)) };
+    let left = touched(b"/a", side(&source, 0o644), None);
+    let swaps = [Swap { at: 100, old: &source[100..101], new: &result[100..101] }];
+    let changes = [Change { old: Some(&target), ..from(&source, &swaps) }, Change::default()];
+    let entered = store.log(&operation("s", vec![moved, left]), &changes, &[]).unwrap();
+    let id = ContentId::of(&result);
+    assert_eq!(entered.loose, [id]);
+    assert_eq!(store.content(ContentId::of(&target), &[]).unwrap().as_ref(), Some(&target));
+    assert_eq!(store.content(ContentId::of(&source), &[(id, &result)]).unwrap().as_ref(), Some(&source));
+}
+
+fn secrets(open: Open<'_>) {
+    let store = open(Limits::default());
+    let (before, after) = (b"token=1".to_vec(), b"token=2".to_vec());
+    let operation =
+        Operation { kept: false, ..operation("s", vec![touched(PATH, side(&before, 0o600), side(&after, 0o600))]) };
+    let entered = store.log(&operation, &[from(&before, &[Swap { at: 6, old: b"1", new: b"2" }])], &[]).unwrap();
+    assert!(entered.loose.is_empty());
+    let id = ContentId::of(&before);
+    assert!(!store.reaches(id, &[ContentId::of(&after)]).unwrap());
+    assert_eq!(store.content(id, &[(ContentId::of(&after), &after)]).unwrap(), None);
+}
+
+fn freeing(open: Open<'_>) {
+    let store = open(Limits::default());
+    let bodies: Vec<_> = (0..20).map(|seed| noise(20_000, 100 + seed)).collect();
+    for pair in bodies.windows(2) {
+        store.record("s", PATH, &record(&pair[0], &[]), &Body::Bytes(&pair[0])).unwrap();
+        wholly(&*store, "s", PATH, &pair[0], &pair[1]);
+    }
+    assert!(store.reaches(ContentId::of(&bodies[0]), &[]).unwrap());
+    assert_eq!(store.free(Leave { days: Some(1000), bytes: None }).unwrap().operations, 0);
+    let freed = store.free(Leave { days: None, bytes: Some(200_000) }).unwrap();
+    assert!(freed.contents > 0 && freed.bytes > 0 && freed.operations == 0, "{freed:?}");
+    // What went is the oldest, and is not claimed any more.
+    let claimed: Vec<bool> = bodies.iter().map(|body| store.reaches(ContentId::of(body), &[]).unwrap()).collect();
+    assert!(claimed.is_sorted() && !claimed[0] && claimed[18], "{claimed:?}");
+    for (body, claimed) in bodies.iter().zip(claimed) {
+        assert_eq!(store.content(ContentId::of(body), &[]).unwrap().is_some(), claimed);
+    }
+    assert_eq!(store.operations(&Filter { limit: 99, ..Filter::default() }).unwrap().len(), 19);
+}
+
+/// The log and its contents are bounded; numbers go on.
+pub(crate) fn limits(open: Open<'_>) {
+    let store = open(Limits { operations: 100, total: 400_000, ..Limits::default() });
+    let bodies: Vec<_> = (0..400).map(|seed| noise(5000, 3000 + seed)).collect();
+    for (number, pair) in bodies.windows(2).enumerate() {
+        let entered = wholly(&*store, "s", PATH, &pair[0], &pair[1]);
+        assert_eq!(entered.id.number, number as u64 + 1);
+    }
+    store.free(Leave::default()).unwrap();
+    let all = store.operations(&Filter { limit: 1000, ..Filter::default() }).unwrap();
+    assert_eq!((all.len(), all[0].id.number), (100, 399));
+    // The newest can be had from the file as it is; those whose changes went are not claimed.
+    let last = ContentId::of(bodies.last().unwrap());
+    let reached = all.iter().filter(|logged| {
+        let before = logged.operation.files[0].before.unwrap().content;
+        let bytes = store.content(before, &[(last, bodies.last().unwrap())]).unwrap();
+        assert_eq!(bytes.is_some(), store.reaches(before, &[last]).unwrap());
+        bytes.is_some()
+    });
+    let reached = reached.count();
+    assert!((5..=20).contains(&reached), "{reached}");
+}
