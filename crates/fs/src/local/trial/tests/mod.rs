@@ -208,8 +208,8 @@ impl Prepared {
                 };
                 let goal = match *ask {
                     Ask::Text(_) => Goal::content(pieces),
-                    Ask::Like(..) => Goal::File { pieces, executable: None, like: Some(like) },
-                    Ask::Mode(on) => Goal::File { pieces, executable: Some(on), like: None },
+                    Ask::Like(..) => Goal::File { pieces, executable: None, mode: None, like: Some(like) },
+                    Ask::Mode(on) => Goal::File { pieces, executable: Some(on), mode: None, like: None },
                     Ask::Link(target) => Goal::Link { target: OsStr::new(target) },
                     Ask::Gone => Goal::Gone,
                 };
