@@ -78,6 +78,15 @@ fn whole_files_and_names() {
 }
 
 #[test]
+fn last_lines_come_and_go_with_their_ends() {
+    for (before, after) in
+        [("a\n}", "a\n}\n\n"), ("a\n\n", "a"), ("a\n\n", "b"), ("a\n}", "a\n}\nb\n"), ("a", "a\n"), ("a\n", "a")]
+    {
+        assert!(edited("unified", before, after).contains("\\ No newline"), "{before:?}");
+    }
+}
+
+#[test]
 fn what_a_format_cannot_say() {
     let (text, open) = (Snapshot::from_text("a\nb\n"), Snapshot::from_text("a\nb"));
     let crlf = Snapshot::from_text("a\r\nb\r\n");
@@ -160,7 +169,7 @@ proptest! {
         for target in TARGETS {
             if let Err(error) = target.print(&[delta]) {
                 prop_assert_eq!(error.code(), Code::CallInvalid);
-                let plain = !cut && !before.text().trim().is_empty() && !after.text().trim().is_empty();
+                let plain = (target.name == "unified" || !cut) && !before.text().trim().is_empty() && !after.text().trim().is_empty();
                 prop_assert!(!plain, "{}: {:?}\n{:?}\n{:?}", target.name, error, before.text(), after.text());
             }
         }
