@@ -1,5 +1,6 @@
 use super::{FileDelta, TARGETS, Target};
 use crate::code::Code;
+use crate::formats::apply_patch::codex::{self, Change, How, Looked};
 use crate::op::FileMode;
 use crate::snapshot::Snapshot;
 use proptest::prelude::*;
@@ -75,6 +76,15 @@ fn whole_files_and_names() {
         ..FileDelta::edited("a", &text, &text)
     };
     assert!(printed("unified", mode).contains("old mode 100644\nnew mode 100755\n"));
+}
+
+#[test]
+fn last_lines_come_and_go_with_their_ends() {
+    for (before, after) in
+        [("a\n}", "a\n}\n\n"), ("a\n\n", "a"), ("a\n\n", "b"), ("a\n}", "a\n}\nb\n"), ("a", "a\n"), ("a\n", "a")]
+    {
+        assert!(edited("unified", before, after).contains("\\ No newline"), "{before:?}");
+    }
 }
 
 #[test]
@@ -160,9 +170,25 @@ proptest! {
         for target in TARGETS {
             if let Err(error) = target.print(&[delta]) {
                 prop_assert_eq!(error.code(), Code::CallInvalid);
-                let plain = !cut && !before.text().trim().is_empty() && !after.text().trim().is_empty();
+                // A file of one open line says nothing of its line ends.
+                let ends = !crlf || before.text().contains('\n');
+                let said = target.name == "unified" || !cut;
+                let plain = said && ends && ![&before, &after].iter().any(|it| it.text().trim().is_empty());
                 prop_assert!(!plain, "{}: {:?}\n{:?}\n{:?}", target.name, error, before.text(), after.text());
             }
         }
+    }
+
+    #[test]
+    fn the_tool_of_codex_reads_a_printed_patch_the_same_way((old, new) in pair()) {
+        let (before, after) = (Snapshot::from_text(&old), Snapshot::from_text(&new));
+        let patch = match Target::named("apply_patch").unwrap().print(&[FileDelta::edited("a.rs", &before, &after)]) {
+            Ok(patch) if old != new => patch,
+            _ => return Ok(()),
+        };
+        let done = codex::apply(&patch, "/w", false, |_| Looked::File(old.clone().into_bytes()));
+        let done = done.map_err(|failure| TestCaseError::fail(format!("{}\n{patch}", failure.stderr)))?;
+        let [Change { how: How::Edited(bytes), .. }] = &*done.changes else { panic!("{:?}", done.changes) };
+        prop_assert_eq!(std::str::from_utf8(bytes).unwrap(), new, "{}", patch);
     }
 }

@@ -74,23 +74,35 @@ fn settle(index: &Index<'_>, hunk: &Hunk, sought: Sought) -> Result<Found> {
         }
     }
     if candidate.lines.end == index.lines().count() {
-        hit.edits.extend(final_end(index, hunk));
+        end_as_said(index, hunk, &mut hit.edits);
     }
     Ok(Found { tier, hits: vec![hit], notes })
 }
 
-/// The change of the last line end, where the patch tells one.
-fn final_end(index: &Index<'_>, hunk: &Hunk) -> Option<TextEdit> {
+/// Adds the change of the last line end, where the patch tells one. An edit that reaches the end already takes it over:
+/// two edits in one place would be one repeated.
+fn end_as_said(index: &Index<'_>, hunk: &Hunk, edits: &mut Vec<TextEdit>) {
     let (count, text) = (index.lines().count(), index.base.text());
     let open = count > 0 && index.lines().is_open(count - 1);
     // The last line of the new side must be the file's.
-    hunk.lines.iter().rfind(|line| line.kind != LineKind::Removed)?;
-    match hunk.open {
-        (true, false) if open => Some(TextEdit { span: Span::at(text.len()), text: "\n".to_owned() }),
-        (false, true) if !open && count > 0 => {
-            Some(TextEdit { span: Span::new(text.len() - 1, text.len()), text: String::new() })
+    if count == 0 || !hunk.lines.iter().any(|line| line.kind != LineKind::Removed) {
+        return;
+    }
+    let last = edits.iter_mut().find(|edit| edit.span.end() == text.len());
+    match (hunk.open, last) {
+        ((true, false), Some(edit)) if open => edit.text.push('\n'),
+        ((true, false), None) if open => edits.push(TextEdit { span: Span::at(text.len()), text: "\n".to_owned() }),
+        ((false, true), Some(edit)) if !open => {
+            if edit.text.ends_with('\n') {
+                edit.text.pop();
+            } else if edit.text.is_empty() {
+                edit.span = Span::new(edit.span.start().saturating_sub(1), edit.span.end());
+            }
         }
-        _ => None,
+        ((false, true), None) if !open => {
+            edits.push(TextEdit { span: Span::new(text.len() - 1, text.len()), text: String::new() });
+        }
+        _ => {}
     }
 }
 
