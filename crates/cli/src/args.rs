@@ -6,6 +6,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
 use clap::{ArgGroup, Args, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use emendate::core::formats::{FORMATS, textual};
 use emendate::core::marks::MARKS;
+use emendate::core::print::TARGETS;
 use emendate::fs::Durability;
 use emendate::{OnStale, PROFILES, Profile, Unread, Word, profile};
 use std::ffi::OsString;
@@ -111,6 +112,12 @@ pub(crate) enum Command {
     /// List the tools, or show one as a model is taught it
     #[command(after_help = help::TOOLS)]
     Tools(ToolsArgs),
+    /// Rewrite edits in another format, as they apply to the files; nothing is written
+    #[command(after_help = help::CONVERT)]
+    Convert(ConvertArgs),
+    /// Show edits while they arrive on standard input; nothing is written
+    #[command(after_help = help::PREVIEW)]
+    Preview(PreviewArgs),
     /// Print the text that teaches an edit format to a model
     #[command(after_help = help::PROMPT)]
     Prompt(PromptArgs),
@@ -315,9 +322,9 @@ pub(crate) struct WriteArgs {
     pub(crate) extras: Extras,
 }
 
-/// `emend apply`.
+/// Where edits written as text come from, and how they are read.
 #[derive(Args)]
-pub(crate) struct ApplyArgs {
+pub(crate) struct TextArgs {
     /// File with the edits; `-` is standard input
     #[arg(value_name = "FILE", default_value = "-")]
     pub(crate) edits: PathBuf,
@@ -330,15 +337,40 @@ pub(crate) struct ApplyArgs {
     /// The file to edit, for edits that name none
     #[arg(long, value_name = "PATH")]
     pub(crate) file: Option<String>,
-    /// Say whether the edits would apply; write nothing
-    #[arg(long)]
-    pub(crate) check: bool,
     /// Make every change the other way round
     #[arg(long, short = 'R')]
     pub(crate) reverse: bool,
     /// Take N leading folders off every name [default: a/ and b/ are recognised]
     #[arg(long, short = 'p', value_name = "N")]
     pub(crate) strip: Option<usize>,
+}
+
+/// `emend convert`.
+#[derive(Args)]
+pub(crate) struct ConvertArgs {
+    /// The format to write
+    #[arg(long, value_name = "F", value_parser = PossibleValuesParser::new(TARGETS.iter().map(|target| target.name)))]
+    pub(crate) to: String,
+    #[command(flatten)]
+    pub(crate) text: TextArgs,
+}
+
+/// `emend preview`.
+#[derive(Args)]
+pub(crate) struct PreviewArgs {
+    /// Format of the edits [default: recognised]
+    #[arg(long, value_name = "F", value_parser = PossibleValuesParser::new(textual().map(|format| format.spec().name)))]
+    pub(crate) format: Option<String>,
+}
+
+/// `emend apply`.
+#[derive(Args)]
+pub(crate) struct ApplyArgs {
+    #[command(flatten)]
+    pub(crate) text: TextArgs,
+    /// Say whether the edits would apply; write nothing
+    #[arg(long)]
+    pub(crate) check: bool,
     /// Let files that are created or moved replace what is there
     #[arg(long)]
     pub(crate) overwrite: bool,

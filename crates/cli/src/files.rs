@@ -1,6 +1,6 @@
 //! `read`, `edit`, `multi-edit`, `write` and `apply`: arguments become the input of the tool of that name.
 
-use crate::args::{ApplyArgs, EditArgs, Extras, MultiEditArgs, ReadArgs, WriteArgs};
+use crate::args::{ApplyArgs, ConvertArgs, EditArgs, Extras, MultiEditArgs, ReadArgs, TextArgs, WriteArgs};
 use crate::desk::Desk;
 use crate::{input, show};
 use emendate::core::formats::malformed;
@@ -203,19 +203,30 @@ pub(crate) fn write(args: &WriteArgs) -> Result<Ask> {
 
 /// The input of `apply`.
 pub(crate) fn apply(args: &ApplyArgs) -> Result<Ask> {
-    let edits = input::text(&args.edits, "the edits")?;
-    let fields = Fields(Map::new())
-        .put("input", Some(edits))
-        .put("format", args.format.clone())
-        .put("file", args.file.clone())
-        .put("strip", args.strip)
-        .put("reverse", args.reverse.then_some(true))
+    let fields = edits(&args.text)?
         .put("overwrite", args.overwrite.then_some(true))
         .put("partial", (args.partial || args.reject_file.is_some()).then_some(true))
         .put("dry_run", args.check.then_some(true))
         .put("match", args.matching.r#match.clone());
-    let ask = Ask::new("apply", "directory", args.directory.clone().unwrap_or_default(), fields);
+    let ask = Ask::new("apply", "directory", args.text.directory.clone().unwrap_or_default(), fields);
     Ok(Ask { brief: args.check, reject_file: args.reject_file.clone(), ..ask })
+}
+
+/// The input of `convert`.
+pub(crate) fn convert(args: &ConvertArgs) -> Result<Ask> {
+    let fields = edits(&args.text)?.put("to", Some(args.to.clone()));
+    Ok(Ask::new("convert", "directory", args.text.directory.clone().unwrap_or_default(), fields))
+}
+
+/// Edits written as text.
+fn edits(args: &TextArgs) -> Result<Fields> {
+    let text = input::text(&args.edits, "the edits")?;
+    Ok(Fields(Map::new())
+        .put("input", Some(text))
+        .put("format", args.format.clone())
+        .put("file", args.file.clone())
+        .put("strip", args.strip)
+        .put("reverse", args.reverse.then_some(true)))
 }
 
 pub(crate) fn usage(what: &str, next: &str) -> Error {

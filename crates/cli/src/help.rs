@@ -44,6 +44,18 @@ Examples:
   emend apply -p2 --reject-file left.rej fix.patch
   printf 'a.txt\\n<<<<<<< SEARCH\\nold\\n=======\\nnew\\n>>>>>>> REPLACE\\n' | emend apply";
 
+pub(crate) const CONVERT: &str = "\
+Examples:
+  emend convert --to unified reply.md             what git apply understands
+  git diff | emend convert --to apply_patch --reverse";
+
+pub(crate) const PREVIEW: &str = "\
+Reads as a model writes and prints what is understood so far: files, hunks, lines; with --json one object
+per line. Ends with what the whole text asks for, or with what is wrong with it.
+
+Example:
+  tail -f reply.md | emend preview";
+
 pub(crate) const PROMPT: &str = "\
 Examples:
   emend prompt

@@ -19,6 +19,7 @@ mod help;
 mod input;
 mod machine;
 mod past;
+mod preview;
 mod show;
 mod sources;
 mod tools;
@@ -77,6 +78,8 @@ fn run() -> u8 {
         Command::Serve(_) => machine::serve(&desk(Unread::Deny)),
         Command::Mcp(args) => machine::mcp(&desk(Unread::Deny), args),
         Command::Tools(args) => tools::run(args, cli.global.json),
+        Command::Convert(args) => return files::run(&desk(Unread::Allow), files::convert(args)),
+        Command::Preview(args) => preview::run(args, cli.global.json),
         Command::Prompt(args) => formats::prompt(args, cli.global.json),
         Command::Schema(args) => formats::schema(args),
         Command::Doctor => doctor::run(&desk(Unread::Allow), cli.global.json),

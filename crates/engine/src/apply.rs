@@ -12,6 +12,7 @@ use emendate_core::{Code, Error, Request, Result};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use std::path::PathBuf;
 
 /// The input of `apply`, beside the option fields.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -39,9 +40,25 @@ pub(crate) struct Args {
     overwrite: bool,
 }
 
+/// A text of edits that was read.
+pub(crate) struct Heard {
+    pub(crate) format: &'static dyn Format,
+    /// Its paths are absolute.
+    pub(crate) request: Request,
+    pub(crate) options: Options,
+    /// What relative names started from.
+    pub(crate) directory: PathBuf,
+}
+
 impl Engine {
     /// The tool `apply`.
-    pub(crate) fn apply_text(&self, caller: &Caller, tool: &'static str, mut input: Value) -> Result<Answer> {
+    pub(crate) fn apply_text(&self, caller: &Caller, tool: &'static str, input: Value) -> Result<Answer> {
+        let Heard { format, request, options, .. } = self.hear(caller, tool, input)?;
+        self.answer_all(caller, request, &options, format)
+    }
+
+    /// Reads a text of edits and names its files.
+    pub(crate) fn hear(&self, caller: &Caller, tool: &'static str, mut input: Value) -> Result<Heard> {
         let mut options = Options::take(&mut input, caller, self.config(), tool)?;
         let args: Args = formats::from_json(Input::Json(input))?;
         options.overwrite = args.overwrite;
@@ -52,7 +69,7 @@ impl Engine {
         let start = self.directory(args.directory.as_deref())?;
         let directory = directory.map_or(start.clone(), |said| start.join(said));
         self.name_files(caller, &directory, &mut request)?;
-        self.answer_all(caller, request, &options, format)
+        Ok(Heard { format, request, options, directory })
     }
 
     fn answer_all(&self, caller: &Caller, request: Request, options: &Options, format: &dyn Format) -> Result<Answer> {

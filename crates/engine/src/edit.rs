@@ -9,6 +9,7 @@ use crate::receipt::Receipt;
 use crate::seen::{self, Base};
 use crate::stale;
 use crate::target::Target;
+use emendate_core::omission::{Verdict, shrunk};
 use emendate_core::{
     ChangeSet, Charset, Code, Error, Locator, Op, Order, Request, Resolved, Result, Settings, Snapshot, Span, Splice,
     Tie, not_blank, reading_of, resolve,
@@ -116,14 +117,24 @@ impl Engine {
             return Ok(Plan::create(place, before, written_over(changes)));
         };
         let reject = options.on_stale == OnStale::Reject || !options.on_stale_asked;
-        match self.base(caller, options, &place, &now)? {
+        let base = self.base(caller, options, &place, &now)?;
+        let warning = match shrunk(now.snapshot.text(), content) {
+            Verdict::Refuse(error) => return Err(error),
+            Verdict::Warn(warning) => Some(warning),
+            Verdict::Fine => None,
+        };
+        let told = |mut plan: Plan| {
+            plan.notes.extend(warning);
+            plan
+        };
+        match base {
             Base::Fresh { lines, .. } => {
                 let missing = lines.missing(now.snapshot.lines().count(now.snapshot.text()) as u64);
                 if !missing.is_empty() && caller.unread == Unread::Deny {
                     return Err(stale::partly_read(&place, &now.snapshot, &missing));
                 }
                 let changes = whole(&now.snapshot, content)?;
-                Ok(Plan::edit(place, now, written_over(changes), Lines::all()))
+                Ok(told(Plan::edit(place, now, written_over(changes), Lines::all())))
             }
             Base::Lost => Err(stale::lost(self, caller, &place, &now)),
             // A whole text says something about every line, so it is merged only when the caller asks for it.
@@ -134,7 +145,7 @@ impl Engine {
                     return Err(stale::partly_read(&place, &seen, &missing));
                 }
                 let op = Op { at: Locator::Whole, text: reading_of(content) };
-                self.plan_stale(caller, place, now, (&seen, lines), (&[op], Order::Together), options)
+                self.plan_stale(caller, place, now, (&seen, lines), (&[op], Order::Together), options).map(told)
             }
         }
     }

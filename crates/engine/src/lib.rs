@@ -20,6 +20,7 @@ mod apply;
 mod caller;
 mod commit;
 mod config;
+mod convert;
 mod edit;
 mod encoding;
 mod engine;

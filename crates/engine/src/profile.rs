@@ -88,6 +88,7 @@ pub static PROFILES: &[Profile] = &[
             all("multi_edit"),
             all("write"),
             all("apply"),
+            all("convert"),
             all("undo"),
             all("restore"),
             all("history"),

@@ -2,6 +2,7 @@
 
 use crate::apply;
 use crate::caller::Caller;
+use crate::convert;
 use crate::engine::Engine;
 use crate::options::{OptionFields, Options};
 use crate::past;
@@ -51,6 +52,8 @@ enum ToolInput {
     Read,
     /// Text in any text format.
     Text,
+    /// The same, to be written in another format.
+    Convert,
     /// Something to take back.
     Undo,
     /// A file to be as it was.
@@ -117,15 +120,28 @@ changes to part of a file.",
     Tool {
         name: "apply",
         title: "Apply edits written as text",
-        summary: "apply SEARCH/REPLACE blocks, for any number of files, all or nothing",
+        summary: "apply patches, diffs or SEARCH/REPLACE blocks, for any number of files, all or nothing",
         prompt: "\
-Applies edits written as text, for any number of files that were read before, all or nothing. SEARCH/REPLACE blocks: the file's path \
-alone on a line, then <<<<<<< SEARCH, lines of the file as they are, =======, the new lines, >>>>>>> REPLACE. An empty SEARCH part \
-creates a file. Relative paths start from directory.",
+Applies edits written as text to any number of files that were read before, all or nothing; the format is recognised. SEARCH/REPLACE \
+blocks: the file's path alone on a line, then <<<<<<< SEARCH, lines of the file as they are, =======, the new lines, >>>>>>> REPLACE. \
+Patches: *** Begin Patch … *** End Patch with *** Update File, *** Add File, *** Delete File, *** Move to; or a unified diff, whose \
+numbers may be wrong. Give enough context lines to make each place unique. Relative paths start from directory.",
         annotations: EDITS,
         seed: SeedCodes::Edit,
         example: r#"{"input": "src/main.rs\n<<<<<<< SEARCH\nlet x = 1;\n=======\nlet x = 2;\n>>>>>>> REPLACE\n", "directory": "/work"}"#,
         input: ToolInput::Text,
+    },
+    Tool {
+        name: "convert",
+        title: "Rewrite edits in another format",
+        summary: "work edits out against the files and write them as a unified diff, a patch or blocks",
+        prompt: "\
+Takes edits as apply does, works them out against the files as they are and answers with the same change written in another format: \
+to is unified, apply_patch or search_replace. Nothing is written.",
+        annotations: Annotations { read_only: true, destructive: false, idempotent: true },
+        seed: SeedCodes::None,
+        example: r#"{"input": "*** Begin Patch\n*** Update File: src/main.rs\n@@\n-let x = 1;\n+let x = 2;\n*** End Patch\n", "to": "unified", "directory": "/work"}"#,
+        input: ToolInput::Convert,
     },
     Tool {
         name: "undo",
@@ -181,6 +197,7 @@ impl Tool {
             ToolInput::History => vec![schemars::schema_for!(past::Args)],
             ToolInput::Restore => vec![schemars::schema_for!(undo::RestoreArgs)],
             ToolInput::Text => vec![schemars::schema_for!(apply::Args), schemars::schema_for!(OptionFields)],
+            ToolInput::Convert => vec![schemars::schema_for!(convert::Args)],
             ToolInput::Formats(formats) => {
                 let specs = formats.iter().filter_map(|format| format.spec().schema).map(|schema| schema());
                 specs.chain([schemars::schema_for!(OptionFields)]).collect()
@@ -197,6 +214,7 @@ impl Tool {
             ToolInput::History => engine.past(input),
             ToolInput::Restore => engine.restore(caller, self.name, input),
             ToolInput::Text => engine.apply_text(caller, self.name, input),
+            ToolInput::Convert => engine.convert(caller, self.name, input),
             ToolInput::Formats(formats) => change(engine, caller, (self.name, formats), input),
         }
     }

@@ -1,0 +1,106 @@
+//! The tool `convert`: edits written as text in one format, worked out against the files as they are, written in another.
+
+use crate::apply::{self, Heard};
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::plan::{Becomes, Now, Plan};
+use crate::reply::Answer;
+use emendate_core::print::{FileDelta, TARGETS, Target};
+use emendate_core::{Code, Error, FileMode, Result, Snapshot};
+use emendate_fs::Place;
+use schemars::JsonSchema;
+use serde_json::{Map, Value};
+use std::path::Path;
+
+/// What `convert` takes; the schema is all that is asked of it.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "the fields are read as those of apply, once `to` is taken out")]
+pub(crate) struct Args {
+    /// The format to write: `unified`, `apply_patch` or `search_replace`.
+    to: String,
+    #[serde(flatten)]
+    edits: apply::Args,
+}
+
+/// One file, before and after.
+struct Turned {
+    path: String,
+    from: Option<String>,
+    before: Option<Snapshot>,
+    after: Option<Snapshot>,
+    modes: (Option<FileMode>, Option<FileMode>),
+}
+
+impl Engine {
+    /// The tool `convert`. Nothing is written.
+    pub(crate) fn convert(&self, caller: &Caller, tool: &'static str, mut input: Value) -> Result<Answer> {
+        let to = input.as_object_mut().and_then(|fields| fields.shift_remove("to"));
+        let target = target(to.as_ref().and_then(Value::as_str).unwrap_or_default())?;
+        let Heard { format, request, options, directory } = self.hear(caller, tool, input)?;
+        let mut notes = request.notes.clone();
+        let plans = self.plan(caller, &self.targets(request)?, &options)?;
+        let mut files = Vec::with_capacity(plans.len());
+        for plan in plans.iter().filter(|plan| !plan.moved_on && plan.writes()) {
+            files.push(turned(plan, &directory)?);
+            notes.extend(plan.notes.iter().chain(plan.ops.iter().flat_map(|op| &op.notes)).cloned());
+        }
+        let deltas: Vec<FileDelta<'_>> = files.iter().map(Turned::delta).collect();
+        let text = target.print(&deltas)?;
+        let mut data = Map::new();
+        data.insert("format".to_owned(), format.spec().name.into());
+        data.insert("to".to_owned(), target.name.into());
+        data.insert("notes".to_owned(), notes.into());
+        data.insert("converted".to_owned(), text.clone().into());
+        Ok(Answer { text, data })
+    }
+}
+
+fn target(name: &str) -> Result<&'static Target> {
+    Target::named(name).ok_or_else(|| {
+        let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
+        Error::new(Code::CallInvalid, format!("`{name}` is not a format that edits can be converted to."))
+            .next(format!("Set to to one of: {}.", names.join(", ")))
+    })
+}
+
+fn turned(plan: &Plan, directory: &Path) -> Result<Turned> {
+    let name = |place: &Place| {
+        let path = place.absolute();
+        path.strip_prefix(directory).unwrap_or(path).to_string_lossy().into_owned()
+    };
+    let is_link = matches!(plan.now, Now::Link(_)) || matches!(plan.becomes, Becomes::Link(_));
+    if is_link || plan.before.is_opaque() {
+        return Err(Error::new(Code::CallInvalid, "Only changes of text can be converted.")
+            .evidence(plan.place.shown())
+            .next("Leave that file out, or apply the edits as they are."));
+    }
+    let moved = plan.origin.as_ref().filter(|origin| !origin.copied);
+    let gone = plan.becomes == Becomes::Nothing;
+    let was = match &plan.now {
+        Now::File(now) if plan.executable.is_some() => Some(mode(now.stamp.mode & 0o111 != 0)),
+        _ => None,
+    };
+    Ok(Turned {
+        path: name(&plan.place),
+        from: moved.map(|origin| name(&origin.place)),
+        before: (matches!(plan.now, Now::File(_)) || moved.is_some()).then(|| plan.before.clone()),
+        after: if gone { None } else { Some(plan.after()?) },
+        modes: (was, plan.executable.map(mode)),
+    })
+}
+
+fn mode(executable: bool) -> FileMode {
+    if executable { FileMode::Executable } else { FileMode::Regular }
+}
+
+impl Turned {
+    fn delta(&self) -> FileDelta<'_> {
+        FileDelta {
+            path: &self.path,
+            from: self.from.as_deref(),
+            before: self.before.as_ref(),
+            after: self.after.as_ref(),
+            modes: self.modes,
+        }
+    }
+}
