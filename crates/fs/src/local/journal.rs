@@ -197,7 +197,7 @@ impl Record {
     fn create(journal: &Journal) -> rustix::io::Result<Record> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         loop {
-            let batch = temp::random()? as u32;
+            let batch = temp::batch()?;
             let file = match sys::openat(&journal.folder, name(batch), flags, Mode::from_raw_mode(0o600)) {
                 Err(Errno::EXIST) => continue,
                 other => other?,

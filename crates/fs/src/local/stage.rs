@@ -123,7 +123,7 @@ pub(super) fn stage<'a>(local: &'a Local, drafts: &'a [Draft<'a>], durability: D
         entries: Vec::new(),
     };
     if drafts.len() > 1 && !plan.book.is_kept() {
-        plan.batch = temp::random().ok().map(|random| random as u32);
+        plan.batch = temp::batch().ok();
     }
     let many = drafts.len() > MANY;
     for draft in drafts {

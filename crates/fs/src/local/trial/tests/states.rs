@@ -115,16 +115,14 @@ impl Disk {
             match name {
                 Name::Folder => std::fs::create_dir(path).unwrap(),
                 Name::Link(target) => std::os::unix::fs::symlink(target, path).unwrap(),
-                Name::Inode(inode) => match made.get(inode) {
-                    Some(first) => std::fs::hard_link(first, path).unwrap(),
-                    None => {
-                        let Inode { bytes, mode, modified } = &self.inodes[inode];
-                        std::fs::write(path, bytes).unwrap();
-                        std::fs::set_permissions(path, std::fs::Permissions::from_mode(*mode)).unwrap();
-                        std::fs::File::options().write(true).open(path).unwrap().set_modified(*modified).unwrap();
-                        made.insert(*inode, path);
-                    }
-                },
+                Name::Inode(inode) if made.contains_key(inode) => std::fs::hard_link(made[inode], path).unwrap(),
+                Name::Inode(inode) => {
+                    let Inode { bytes, mode, modified } = &self.inodes[inode];
+                    std::fs::write(path, bytes).unwrap();
+                    std::fs::set_permissions(path, std::fs::Permissions::from_mode(*mode)).unwrap();
+                    std::fs::File::options().write(true).open(path).unwrap().set_modified(*modified).unwrap();
+                    made.insert(*inode, path);
+                }
             }
         }
     }
@@ -141,10 +139,13 @@ fn durable(events: &[Event]) -> Vec<bool> {
                     inode == synced
                 }
                 (
-                    Event::Create(path, ..) | Event::Folder(path) | Event::Symlink(path, _),
+                    Event::Create(path, ..)
+                    | Event::Folder(path)
+                    | Event::Symlink(path, _)
+                    | Event::Remove(path)
+                    | Event::Rename(path, ..),
                     Event::SyncFolder(folder),
-                )
-                | (Event::Remove(path) | Event::Rename(path, ..), Event::SyncFolder(folder)) => within(path, folder),
+                ) => within(path, folder),
                 _ => false,
             };
         }
