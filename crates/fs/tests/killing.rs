@@ -3,7 +3,8 @@
 //!
 //! Without arguments this is the short form of the suite. `--rounds N` sets the number of random kills of each operation;
 //! `--exact` kills at every system call of every operation and of a recovery (needs strace); `--folder PATH` says where to
-//! work, e.g. on another file system.
+//! work, e.g. on another file system. `--cuts ext4` (or xfs) cuts the power instead of killing: a file system in a file is
+//! shut down without writing out its log, and mounted again (needs root, python3 for one ioctl, and mkfs).
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests make and look at files, and wait")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub, reason = "tests")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that tells what it does")]
@@ -12,7 +13,7 @@ use emendate_fs::{Draft, Durability, Expect, Goal, Local, Place, Store, Version}
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 const LARGE: usize = 8 << 20;
@@ -55,11 +56,16 @@ fn main() {
         let at = arguments.iter().position(|it| it == name)?;
         arguments.get(at + 1).cloned()
     };
-    let folder = value("--folder").map_or_else(std::env::temp_dir, PathBuf::from);
-    if arguments.iter().any(|it| it == "--exact") {
+    // A kill leaves what the kernel has, synced or not: memory will do, and is quick.
+    let memory = || Some(PathBuf::from("/dev/shm")).filter(|folder| folder.is_dir());
+    let folder = value("--folder").map(PathBuf::from).or_else(memory).unwrap_or_else(std::env::temp_dir);
+    let rounds = value("--rounds").map_or(100, |rounds| rounds.parse().unwrap());
+    if let Some(kind) = value("--cuts") {
+        cuts(&kind, rounds);
+    } else if arguments.iter().any(|it| it == "--exact") {
         exact(&folder);
     } else {
-        random(&folder, value("--rounds").map_or(100, |rounds| rounds.parse().unwrap()));
+        random(&folder, rounds);
     }
 }
 
@@ -224,6 +230,111 @@ fn random(folder: &Path, rounds: u32) {
         }
         println!("{operation}: {killed} of {rounds} killed in time, {news} new, {} old, 0 wrong", rounds - news);
         assert!(killed > 0);
+    }
+}
+
+/// Runs a program that must succeed.
+#[track_caller]
+fn must(program: &str, arguments: &[&str]) {
+    let status = Command::new(program).args(arguments).status().unwrap_or_else(|error| panic!("{program}: {error}"));
+    assert!(status.success(), "{program} {arguments:?}");
+}
+
+/// A file system in a file, mounted.
+struct Image {
+    folder: tempfile::TempDir,
+}
+
+impl Image {
+    fn new(kind: &str) -> Image {
+        let image = Image { folder: tempfile::tempdir().unwrap() };
+        std::fs::File::create(image.file()).unwrap().set_len(400 << 20).unwrap();
+        must(&format!("mkfs.{kind}"), &["-q", &image.file()]);
+        std::fs::create_dir(image.mount_point()).unwrap();
+        image.mount();
+        image
+    }
+
+    fn file(&self) -> String {
+        self.folder.path().join("image").to_str().unwrap().to_owned()
+    }
+
+    fn mount_point(&self) -> PathBuf {
+        self.folder.path().join("mount")
+    }
+
+    fn mount(&self) {
+        must("mount", &["-o", "loop", &self.file(), self.mount_point().to_str().unwrap()]);
+    }
+
+    fn unmount(&self) {
+        // The last `sync` of the writer may still be ending.
+        for _ in 0..200 {
+            let done = Command::new("umount").arg(self.mount_point()).stderr(Stdio::null()).status().unwrap();
+            if done.success() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        panic!("{} stays busy", self.mount_point().display());
+    }
+
+    /// Something that cuts the power as soon as its input ends: from then on nothing reaches the disk, not even what the
+    /// log holds.
+    fn cutter(&self) -> Child {
+        let shut_down = "import fcntl, os, struct, sys\n\
+                         mount = os.open(sys.argv[1], os.O_RDONLY)\n\
+                         print(flush=True)\n\
+                         sys.stdin.read()\n\
+                         fcntl.ioctl(mount, 0x8004587d, struct.pack('I', 2))";
+        let mut cutter = Command::new("python3");
+        cutter.args(["-c", shut_down, self.mount_point().to_str().unwrap()]);
+        let mut cutter = cutter.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        // It is ready when it has said so.
+        std::io::Read::read_exact(cutter.stdout.as_mut().unwrap(), &mut [0]).unwrap();
+        cutter
+    }
+}
+
+impl Drop for Image {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.mount_point()).status();
+    }
+}
+
+/// Cuts the power at moments spread over more than the time an operation takes, while another writer keeps the log busy.
+fn cuts(kind: &str, rounds: u32) {
+    let image = Image::new(kind);
+    let bed = Bed { outer: image.mount_point().join("bed") };
+    for operation in ["edit", "linked", "batch", "create"] {
+        let course = course(operation, &bed);
+        let mut news = 0;
+        for round in 0..rounds {
+            bed.fill();
+            must("sync", &["-f", image.mount_point().to_str().unwrap()]);
+            let noise = image.mount_point().join("noise");
+            let mut busy = Command::new("sh")
+                .args(["-c", "while :; do echo x > \"$0\"; sync \"$0\"; done", noise.to_str().unwrap()])
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            let mut cutter = image.cutter();
+            let mut running = child(operation, &bed).spawn().unwrap();
+            std::thread::sleep(course.took * 13 * round / (10 * rounds));
+            let answered = running.try_wait().unwrap().is_some_and(|status| status.success());
+            drop(cutter.stdin.take());
+            assert!(cutter.wait().unwrap().success());
+            for process in [&mut running, &mut busy] {
+                let _ = process.kill();
+                process.wait().unwrap();
+            }
+            image.unmount();
+            image.mount();
+            let new = bed.check(&course, &format!("{operation} on {kind}, cut {round} of {rounds}"));
+            assert!(new || !answered, "{operation} on {kind}, cut {round}: it had answered, and is lost");
+            news += u32::from(new);
+        }
+        println!("{operation} on {kind}: {rounds} power cuts, {news} new, {} old, 0 wrong", rounds - news);
     }
 }
 

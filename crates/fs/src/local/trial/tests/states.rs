@@ -188,6 +188,10 @@ fn states(base: &Disk, events: &[Event]) -> HashSet<Disk> {
     out
 }
 
+fn count(folder: &Path) -> usize {
+    std::fs::read_dir(folder).unwrap().count()
+}
+
 /// Runs an operation once, and gives what it did and the disk before.
 fn recorded(bed: &Bed, operation: Operation) -> (Disk, Vec<Event>) {
     let local = bed.open();
@@ -215,10 +219,17 @@ fn cut(operation: Operation, keep: impl FnMut(&Event) -> bool) -> (usize, Vec<St
             }
             disk.build(outer);
             let done = bed.open().recover().unwrap();
-            let now = files(&bed.tree());
+            let tree = bed.tree();
+            let now = files(&tree);
             let is_new = now == files(&course.after);
             if !(is_new || !answered && now == files(&course.before)) || !done.conflicts.is_empty() {
                 wrong.insert(format!("after call {end} of {}: {now:?} {done:?}", events.len()));
+            }
+            // A temporary name that comes back after its record went is found by the next write in that folder.
+            let gone = |event: &Event| matches!(event, Event::Remove(path) if path.starts_with(bed.journal()));
+            let left = tree.keys().any(|path| path.to_string_lossy().ends_with(".txn~"));
+            if left && !events[..end].iter().any(gone) || count(&bed.journal()) > 0 {
+                wrong.insert(format!("after call {end} of {}: left behind: {:?}", events.len(), tree.keys()));
             }
             if !bed.open().recover().unwrap().is_empty() {
                 wrong.insert(format!("after call {end}: a second recovery found something to do"));
