@@ -6,6 +6,7 @@
     reason = "tests play the outside world"
 )]
 
+use emendate::fs::{Draft, Durability, Expect, Goal, Local, Store};
 use emendate::{Caller, Config, Engine, Reply, State};
 use serde_json::{Value, json};
 use std::fs;
@@ -277,4 +278,35 @@ fn blocks_for_two_files_land_together_or_not_at_all() {
     bench.read("deep/c.txt");
     assert_eq!(code(&apply(block("c.txt", "three", "3"), json!({}))), "ok");
     assert_eq!(bench.get("deep/c.txt"), "3\n");
+}
+
+/// The next engine on a root puts right what a process that died in the middle of a call left there.
+#[test]
+fn what_a_dead_process_left_is_put_right_at_the_next_start() {
+    let name = "what_a_dead_process_left_is_put_right_at_the_next_start";
+    if let Some(root) = std::env::var_os("EMENDATE_TEST_DIES_IN") {
+        let root = PathBuf::from(root);
+        let store = Local::open(&[root.join("work")]).unwrap().with_journal(&root.join("state/journal")).unwrap();
+        let places = ["new/one", "two"].map(|name| store.admit(&root.join("work").join(name)).unwrap());
+        let drafts =
+            places.each_ref().map(|place| Draft { place, expect: Expect::Missing, goal: Goal::content(&[b"x"]) });
+        let _staged = store.stage(&drafts, Durability::Process).unwrap();
+        std::process::abort();
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().canonicalize().unwrap();
+    fs::create_dir(root.join("work")).unwrap();
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+    child.args(["--exact", name]).env("EMENDATE_TEST_DIES_IN", &root).env("RUST_BACKTRACE", "0");
+    assert!(!child.output().unwrap().status.success());
+    let count = |folder: &str| fs::read_dir(root.join(folder)).unwrap().count();
+    assert_eq!((count("work"), count("work/new"), count("state/journal")), (2, 1, 1));
+    let open = || Engine::open(&[root.join("work")], State::Directory(root.join("state")), Config::default()).unwrap();
+    assert!(open().notices().is_empty(), "nothing had become visible, so there is nothing to tell");
+    assert_eq!((count("work"), count("state/journal")), (0, 0));
+    // A state directory that cannot be had is told, and the engine works without.
+    fs::write(root.join("state/file"), "").unwrap();
+    let blocked = State::Directory(root.join("state/file"));
+    let engine = Engine::open(&[root.join("work")], blocked, Config::default()).unwrap();
+    assert!(engine.notices().iter().any(|notice| notice.contains("not safe against a crash")));
 }

@@ -1,4 +1,4 @@
-//! Repository chores: `cargo xtask tidy | docs | bless [FILE or FOLDER …]`.
+//! Repository chores: `cargo xtask tidy | docs | bless [FILE or FOLDER …] | torture`.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -10,6 +10,7 @@
 mod checks;
 mod docs;
 mod repo;
+mod torture;
 
 use repo::Repo;
 use std::process::{Command, ExitCode};
@@ -18,13 +19,15 @@ const USAGE: &str = "\
 Usage: cargo xtask COMMAND
   tidy              check what neither rustc nor clippy checks; lists everything that is wrong
   docs              write docs/errors.md and docs/tools.md from the tables
-  bless [PATH …]    write the library's replies into the scenes (all without PATH); read the diff afterwards";
+  bless [PATH …]    write the library's replies into the scenes (all without PATH); read the diff afterwards
+  torture           thousands of kills, and power cuts where root allows: the long forms of tests of crates/fs";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let result = match arguments.first().map(String::as_str) {
         Some("tidy") => tidy(),
         Some("docs") => docs(),
+        Some("torture") => torture::torture(),
         Some("bless") => bless(&arguments[1..]),
         _ => Err(USAGE.to_owned()),
     };

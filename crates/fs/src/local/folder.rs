@@ -122,12 +122,16 @@ pub(super) fn make<'a>(
     let mut so_far = local.infos[key.0].canonical.clone();
     let path = OFlags::PATH | DIRECTORY;
     let mut here = local.open_beneath(key.0, Path::new(""), path).map_err(failed)?;
+    let mut announced = false;
     for part in key.1 {
         so_far.push(part);
         let mut new = false;
         let next = match sys::openat(&here, part, path, Mode::empty()) {
             Err(Errno::NOENT) => {
-                book.note(&Frame::Made(so_far.clone()))?;
+                if !announced {
+                    announce(book, &so_far, place)?;
+                    announced = true;
+                }
                 new = match sys::mkdirat(&here, part, Mode::from_raw_mode(0o777)) {
                     Ok(()) => true,
                     Err(Errno::EXIST) => false,
@@ -147,11 +151,25 @@ pub(super) fn make<'a>(
             made.push(Made { parent, name: part.to_owned() });
         }
     }
-    if book.batch().is_some() {
-        book.note(&Frame::Folder(so_far))?;
-    }
     let fd = sys::openat(&here, ".", OFlags::RDONLY | DIRECTORY, Mode::empty()).map_err(failed)?;
     Folder::of_io(fd, key, true).map_err(failed)
+}
+
+/// Tells the journal which folders will be made, from `first` down to the one of `place`, and that temporary files will be
+/// in that.
+fn announce(book: &mut Book<'_>, first: &Path, place: &Place) -> Result<()> {
+    let Some(last) = place.absolute().parent() else {
+        return Ok(());
+    };
+    let of_batch = book.batch().is_some();
+    let made: Vec<&Path> = last.ancestors().take_while(|folder| folder.starts_with(first)).collect();
+    made.into_iter().rev().try_for_each(|folder| book.note(&Frame::Made(folder.to_owned())))?;
+    if of_batch {
+        // Its record names the folders with temporary files already; an empty folder is no great loss.
+        return Ok(());
+    }
+    book.note(&Frame::Folder(last.to_owned()))?;
+    book.sync()
 }
 
 /// Locks every folder, in one order for all processes. The locks end when the folders are closed.

@@ -112,6 +112,8 @@ struct Record {
     file: OwnedFd,
     batch: u32,
     length: u64,
+    /// Its name reached the disk.
+    named: bool,
     /// It must not come back after a power cut: applied to what was changed since, it would do harm.
     seal: bool,
     /// It says what is to become of files.
@@ -161,13 +163,17 @@ impl<'a> Book<'a> {
     }
 
     /// Makes what was noted survive a power cut, where that is asked for.
-    pub(super) fn sync(&self) -> Result<()> {
-        let (Some(journal), Some(record), true) = (self.journal, &self.record, self.sync) else {
+    pub(super) fn sync(&mut self) -> Result<()> {
+        let (Some(journal), Some(record), true) = (self.journal, &mut self.record, self.sync) else {
             return Ok(());
         };
-        sys::fdatasync(&record.file)
-            .and_then(|()| sys::fsync(&journal.folder))
-            .map_err(|errno| fault::os("sync a record of the journal", &journal.path, errno))
+        let failed = |errno| fault::os("sync a record of the journal", &journal.path, errno);
+        sys::fdatasync(&record.file).map_err(failed)?;
+        if !record.named {
+            sys::fsync(&journal.folder).map_err(failed)?;
+            record.named = true;
+        }
+        Ok(())
     }
 
     /// From here on a crash is to undo what the record says. If that cannot be written, going on is as whole.
@@ -197,7 +203,7 @@ impl Record {
     fn create(journal: &Journal) -> rustix::io::Result<Record> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         loop {
-            let batch = temp::random()? as u32;
+            let batch = temp::batch()?;
             let file = match sys::openat(&journal.folder, name(batch), flags, Mode::from_raw_mode(0o600)) {
                 Err(Errno::EXIST) => continue,
                 other => other?,
@@ -213,7 +219,7 @@ impl Record {
                     return Err(errno);
                 }
             }
-            let mut record = Record { file, batch, length: 0, seal: false, committed: false };
+            let mut record = Record { file, batch, length: 0, named: false, seal: false, committed: false };
             if let Err(errno) = record.append(HEADER) {
                 let _ = sys::unlinkat(&journal.folder, name(batch), AtFlags::empty());
                 return Err(errno);

@@ -100,12 +100,11 @@ impl Local {
                 self.find_root(path).ok_or(Stay::Elsewhere)?;
             }
         }
-        let forward = match steps {
-            Some(steps) => self.redo((batch, &file, end), steps, &frames, out)?,
-            None => {
-                self.clean(batch, &frames, out)?;
-                false
-            }
+        let forward = if let Some(steps) = steps {
+            self.redo((batch, &file, end), steps, &frames, out)?
+        } else {
+            self.clean(batch, &frames, out)?;
+            false
         };
         if !forward {
             self.remove_made(&frames, out);

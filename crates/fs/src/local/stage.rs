@@ -1,5 +1,6 @@
 //! Staging: new content is written beside its target, with the target's metadata, and synced. Nothing is visible yet.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -122,12 +123,12 @@ pub(super) fn stage<'a>(local: &'a Local, drafts: &'a [Draft<'a>], durability: D
         made_synced: false,
         entries: Vec::new(),
     };
-    if drafts.len() > 1 && !plan.book.is_kept() {
-        plan.batch = temp::random().ok().map(|random| random as u32);
+    if drafts.len() > 1 {
+        plan.announce(drafts)?;
     }
     let many = drafts.len() > MANY;
     for draft in drafts {
-        let entry = plan.add(draft, drafts.len() > 1)?;
+        let entry = plan.add(draft)?;
         if many {
             plan.sync(entry)?;
             if let Some(temp) = &mut plan.entries[entry].temp {
@@ -151,14 +152,24 @@ impl<'a> Plan<'a> {
         twins.map_or(Ok(()), |pair| Err(fault::twins(pair[0].path())))
     }
 
+    /// Tells the journal where temporary files will be, before there is one: whatever ends us, they will be found.
+    fn announce(&mut self, drafts: &[Draft<'_>]) -> Result<()> {
+        if !self.book.is_kept() {
+            self.batch = temp::batch().ok();
+            return Ok(());
+        }
+        let folders: BTreeSet<&Path> = drafts.iter().filter_map(|draft| draft.place.absolute().parent()).collect();
+        folders.into_iter().try_for_each(|folder| self.book.note(&Frame::Folder(folder.to_owned())))?;
+        self.book.sync()?;
+        self.batch = self.book.batch();
+        Ok(())
+    }
+
     /// The index of the parent folder of `draft`, opened if it is not yet.
-    fn folder(&mut self, draft: &'a Draft<'a>, batch: bool) -> Result<usize> {
+    fn folder(&mut self, draft: &'a Draft<'a>) -> Result<usize> {
         let key = folder::key(draft.place);
         if let Some(index) = self.folders.iter().rposition(|folder| Some(folder.key) == key) {
             return Ok(index);
-        }
-        if batch && let Some(parent) = draft.place.absolute().parent() {
-            self.book.note(&Frame::Folder(parent.to_owned()))?;
         }
         let folder = match Folder::open(self.local, draft.place) {
             Err(error) if error.code() == Code::FileMissing && matches!(draft.expect, Expect::Missing) => {
@@ -175,11 +186,11 @@ impl<'a> Plan<'a> {
         Ok(self.folders.len() - 1)
     }
 
-    /// Writes one draft aside and returns the index of its entry; `batch`: it is one of several.
-    fn add(&mut self, draft: &'a Draft<'a>, batch: bool) -> Result<usize> {
+    /// Writes one draft aside and returns the index of its entry.
+    fn add(&mut self, draft: &'a Draft<'a>) -> Result<usize> {
         let path = draft.place.absolute();
         let name = draft.place.relative().file_name().ok_or_else(|| fault::not_regular(path, "a directory"))?;
-        let folder = self.folder(draft, batch)?;
+        let folder = self.folder(draft)?;
         let batch = self.batch;
         let index = self.entries.len();
         self.entries.push(Entry {

@@ -92,7 +92,12 @@ fn with_name<T>(
     }
 }
 
-pub(super) fn random() -> Result<u64> {
+/// A number for a batch.
+pub(super) fn batch() -> Result<u32> {
+    getrandom::u32().map_err(|_| Errno::IO)
+}
+
+fn random() -> Result<u64> {
     getrandom::u64().map_err(|_| Errno::IO)
 }
 

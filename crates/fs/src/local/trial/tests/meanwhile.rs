@@ -110,7 +110,9 @@ fn left_over_files_go_with_the_next_write_and_others_stay() {
     let bed = Bed::new();
     let put = |name: &str| std::fs::write(bed.root.join(name), "x").unwrap();
     let (left, others) = (".a.0123456789abcdef.tmp~", ["a~", ".a.tmp~", ".a.0123456789ABCDEF.tmp~", ".x.swp"]);
-    others.iter().for_each(|name| put(name));
+    for name in others {
+        put(name);
+    }
     // Of a batch without a record: perhaps of another journal, so only its age can tell.
     put(".a.0123456789abcdef.txn~");
     put(left);

@@ -171,8 +171,11 @@ fn files(tree: &Tree) -> Tree {
 
 /// What was read before an operation, so that only the operation itself meets the fault.
 struct Prepared {
-    files: Vec<(Place, Option<Version>, Option<std::ffi::OsString>, Ask, Place)>,
+    files: Vec<Found>,
 }
+
+/// A place with what was there, what is asked, and a place to be like.
+type Found = (Place, Option<Version>, Option<std::ffi::OsString>, Ask, Place);
 
 impl Prepared {
     fn new(local: &Local, root: &Path, (_, asks): Operation) -> Prepared {
