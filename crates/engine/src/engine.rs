@@ -108,7 +108,7 @@ impl Engine {
                 break;
             }
         }
-        let shelves = Shelves::new(state, store.roots().len());
+        let shelves = Shelves::new(state, store.roots().len(), config.history);
         Ok(Engine {
             store,
             shelves,
