@@ -151,6 +151,11 @@ impl Engine {
         self.shelves.of(self.store.roots(), root)
     }
 
+    /// True where what is done can be undone at all.
+    pub(crate) fn keeps_history(&self) -> bool {
+        self.shelves.keep()
+    }
+
     /// Contents that are to be kept whole when there is time.
     pub(crate) fn loose(&self) -> MutexGuard<'_, Vec<Loose>> {
         self.loose.lock().unwrap_or_else(PoisonError::into_inner)

@@ -55,6 +55,11 @@ impl Shelves {
         })
     }
 
+    /// True where what is done can be undone at all.
+    pub(crate) fn keep(&self) -> bool {
+        self.state != State::Nowhere
+    }
+
     fn notice(&self, text: String) {
         self.notices.lock().unwrap_or_else(PoisonError::into_inner).push(text);
     }

@@ -301,7 +301,7 @@ fn set_aside(path: &Path, why: &str, notices: &mut Vec<String>) -> Result<()> {
     }
     notices.push(format!(
         "The session database {} {why}. It was set aside as {} and a new one begun: files have to be read again before \
-         they are edited.",
+         they are edited, and what was done until now cannot be undone.",
         path.display(),
         target.display()
     ));
