@@ -3,7 +3,7 @@
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::options::Options;
-use crate::receipt::Receipt;
+use crate::receipt::{Receipt, noted};
 use crate::reply::Answer;
 use emendate_core::formats::recognise::{self, Understood};
 use emendate_core::formats::stream::Manner;
@@ -76,11 +76,7 @@ impl Engine {
         let notes = request.notes.clone();
         let receipts = self.apply(caller, request, options)?;
         let mut answer = Answer::default();
-        for note in &notes {
-            answer.text.push_str("Note: ");
-            answer.text.push_str(note);
-            answer.text.push('\n');
-        }
+        answer.text.push_str(&noted(&notes));
         let operation = receipts.iter().find_map(Receipt::operation);
         let (text, files, rejected) = self.tell(receipts);
         answer.text.push_str(&text);

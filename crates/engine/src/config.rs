@@ -4,6 +4,7 @@
 use crate::caller::{OnStale, Word};
 use emendate_core::{Charset, Code, Error, Matching, Result};
 use emendate_fs::Durability;
+use emendate_history::Limits;
 use globset::{GlobBuilder, GlobMatcher};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -26,6 +27,8 @@ pub struct Config {
     pub(crate) on_stale: OnStale,
     /// What a success means after a power cut.
     pub(crate) durability: Durability,
+    /// How much the history keeps.
+    pub(crate) history: Limits,
     /// Encodings of files that are not UTF-8, first match wins.
     pub(crate) encodings: Vec<(Rule, Charset)>,
 }
@@ -39,6 +42,7 @@ impl Default for Config {
             matching: Matching::default(),
             on_stale: OnStale::default(),
             durability: Durability::default(),
+            history: Limits::default(),
             encodings: Vec::new(),
         }
     }
@@ -85,6 +89,7 @@ struct File {
     policy: Policy,
     edit: Edit,
     write: WriteTable,
+    history: HistoryTable,
     encoding: BTreeMap<String, String>,
 }
 
@@ -101,6 +106,13 @@ struct Policy {
 struct Edit {
     r#match: Option<String>,
     on_stale: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+struct HistoryTable {
+    days: Option<u32>,
+    megabytes: Option<u64>,
 }
 
 #[derive(Deserialize, Default)]
@@ -132,6 +144,10 @@ impl Config {
         }
         if let Some(word) = file.write.durability.filter(|_| trusted) {
             self.durability = word.parse().map_err(|error: Error| invalid(origin, error.message()))?;
+        }
+        if trusted {
+            self.history.history_days = file.history.days.unwrap_or(self.history.history_days);
+            self.history.total = file.history.megabytes.map_or(self.history.total, |size| size.saturating_mul(1 << 20));
         }
         for (glob, label) in &file.encoding {
             let charset = Charset::for_label(label)
@@ -187,6 +203,12 @@ mod tests {
         assert_eq!((project.allow.len(), project.deny.len(), project.max_file), (0, 1, MAX_FILE));
         assert!(project.durability.syncs());
         let user = Config::default().with_file(text, "user", true).unwrap();
+        let kept = |trusted| {
+            let text = "[history]\ndays = 7\nmegabytes = 10\n";
+            let history = Config::default().with_file(text, "emend.toml", trusted).unwrap().history;
+            (history.history_days, history.total)
+        };
+        assert_eq!((kept(true), kept(false).0), ((7, 10 << 20), 60));
         assert_eq!((user.allow.len(), user.max_file), (1, 999_999_999_999));
     }
 

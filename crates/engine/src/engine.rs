@@ -108,7 +108,7 @@ impl Engine {
                 break;
             }
         }
-        let shelves = Shelves::new(state, store.roots().len());
+        let shelves = Shelves::new(state, store.roots().len(), config.history);
         Ok(Engine {
             store,
             shelves,
@@ -149,6 +149,11 @@ impl Engine {
     /// What sessions know of the files of a root, and what they did to them.
     pub(crate) fn history(&self, root: usize) -> &dyn History {
         self.shelves.of(self.store.roots(), root)
+    }
+
+    /// True where what is done can be undone at all.
+    pub(crate) fn keeps_history(&self) -> bool {
+        self.shelves.keep()
     }
 
     /// Contents that are to be kept whole when there is time.

@@ -8,7 +8,9 @@ use crate::shelves::key;
 use emendate_core::ContentId;
 use emendate_core::explain::{self, DiffStat};
 use emendate_fs::{Place, Stamp};
-use emendate_history::{Body, Change, Kind, Known, Operation, OperationId, Outcome, Record, Role, Side, Swap, Touched};
+use emendate_history::{
+    Body, Change, Entered, Kind, Known, Operation, OperationId, Outcome, Record, Role, Side, Swap, Touched,
+};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -192,14 +194,7 @@ impl Engine {
         match (entered, elsewhere) {
             (Ok(entered), Ok(())) => {
                 self.remember_loose(root, &entered.loose, &done);
-                let lost = entered.lost.first().and_then(|&nth| done.get(nth));
-                let secret = done.iter().find(|done| policy::is_secret(&done.plan.place));
-                let told = match (secret, lost) {
-                    (Some(secret), _) => Some((secret, "may hold secrets, whose contents are never stored")),
-                    (None, Some(lost)) => Some((lost, "was too large to be kept")),
-                    (None, None) => None,
-                };
-                let told = told.map(|(done, why)| format!("This cannot be undone: {} {why}.", done.plan.place.shown()));
+                let told = self.undoable(&entered, &done);
                 (Some(entered.id), told)
             }
             (Err(error), _) | (_, Err(error)) => {
@@ -211,6 +206,17 @@ impl Engine {
                 (None, Some(told))
             }
         }
+    }
+
+    /// Why an operation that was just done cannot be undone, if so.
+    fn undoable(&self, entered: &Entered, done: &[Done<'_>]) -> Option<String> {
+        let place = |done: &&Done<'_>| policy::is_secret(&done.plan.place);
+        let (done, why) = match (done.iter().find(place), entered.lost.first()) {
+            _ if !self.keeps_history() => return None,
+            (Some(secret), _) => (secret, "may hold secrets, whose contents are never stored"),
+            (None, lost) => (done.get(*lost?)?, "was too large to be kept"),
+        };
+        Some(format!("This cannot be undone: {} {why}.", done.plan.place.shown()))
     }
 
     fn remember_loose(&self, root: usize, loose: &[ContentId], done: &[Done<'_>]) {

@@ -39,7 +39,7 @@ const fn all(name: &'static str) -> Offer {
 pub static PROFILES: &[Profile] = &[
     Profile {
         name: "default",
-        summary: "read, edit, write, apply",
+        summary: "read, edit, write, apply, undo",
         offers: &[
             all("read"),
             Offer {
@@ -61,6 +61,7 @@ pub static PROFILES: &[Profile] = &[
             },
             Offer { fields: Some(&["file_path", "content", "tag", "encoding", "dry_run"]), ..all("write") },
             Offer { fields: Some(&["input", "format", "directory", "partial", "dry_run"]), ..all("apply") },
+            Offer { fields: Some(&["id", "redo", "dry_run"]), prompt: Some(SHORT_UNDO), ..all("undo") },
         ],
     },
     Profile {
@@ -99,6 +100,10 @@ pub static PROFILES: &[Profile] = &[
 const CLAUDE_EDIT: &str = "\
 Replaces text in a file. Read the file with Read first. Copy old_string from what follows the line number and TAB in Read's output, with \
 its exact indentation. It must be unique in the file, or set replace_all.";
+
+const SHORT_UNDO: &str = "\
+Takes back what a call of yours did, with all of its files: the last one, or id (data.operation of its reply). Changes others made since \
+on other lines are kept. redo takes the undo back.";
 
 /// The profile of that name.
 pub fn profile(name: &str) -> Option<&'static Profile> {

@@ -47,13 +47,8 @@ impl Receipt {
         let path = plan.place.shown();
         let replacements: usize = plan.ops.iter().map(|op| op.places).sum();
         let headline = headline(plan, &path, stat, replacements, *dry_run);
-        let mut text = format!("{headline}\n");
         let notes = self.notes();
-        for note in &notes {
-            text.push_str("Note: ");
-            text.push_str(note);
-            text.push('\n');
-        }
+        let mut text = format!("{headline}\n{}", noted(&notes));
         for error in &plan.failed {
             text.push_str("Not applied: ");
             text.push_str(&error.to_string());
@@ -135,6 +130,11 @@ impl Receipt {
         let of_edits = plan.ops.iter().flat_map(|op| told(op, plan.ops.len()));
         link.into_iter().chain(plan.notes.iter().cloned()).chain(of_edits).collect()
     }
+}
+
+/// Notes as a model reads them, one a line.
+pub(crate) fn noted(notes: &[String]) -> String {
+    notes.iter().map(|note| format!("Note: {note}\n")).collect()
 }
 
 /// True when the snippet of a reply leaves lines out.

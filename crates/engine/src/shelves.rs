@@ -26,9 +26,9 @@ pub(crate) struct Shelves {
 }
 
 impl Shelves {
-    pub(crate) fn new(state: State, roots: usize) -> Shelves {
+    pub(crate) fn new(state: State, roots: usize, limits: Limits) -> Shelves {
         let open = (0..roots).map(|_| OnceLock::new()).collect();
-        Shelves { state, limits: Limits::default(), open, notices: Mutex::new(Vec::new()) }
+        Shelves { state, limits, open, notices: Mutex::new(Vec::new()) }
     }
 
     /// The memory of a root. A database that cannot be opened is replaced by memory, with a notice.
@@ -53,6 +53,11 @@ impl Shelves {
                 }
             }
         })
+    }
+
+    /// True where what is done can be undone at all.
+    pub(crate) fn keep(&self) -> bool {
+        self.state != State::Nowhere
     }
 
     fn notice(&self, text: String) {

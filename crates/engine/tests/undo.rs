@@ -454,3 +454,64 @@ fn a_dry_run_writes_nothing() {
     ok(bench.call(&person, "undo", json!({})));
     assert_eq!(bench.get("f"), "1\n");
 }
+
+#[test]
+fn eight_at_once_share_one_history() {
+    let bench = Bench::new();
+    bench.put("shared", "0\n");
+    let start = std::sync::Barrier::new(8);
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let (bench, start) = (&bench, &start);
+            scope.spawn(move || {
+                start.wait();
+                // As eight processes: each has its own engine and connection.
+                let engine = bench.open();
+                let agent = caller(&format!("session {thread}"));
+                let path = bench.path(&format!("file {thread}"));
+                ok(engine.call(&agent, "write", json!({ "file_path": path, "content": "0\n" })));
+                for number in 0..10 {
+                    let edit = json!({ "file_path": path, "old_string": format!("{number}\n"), "new_string": format!("{}\n", number + 1) });
+                    ok(engine.call(&agent, "edit", edit));
+                }
+                ok(engine.call(&agent, "undo", json!({ "last": 10 })));
+                assert_eq!(fs::read_to_string(&path).unwrap(), "0\n");
+                assert!(engine.notices().is_empty());
+            });
+        }
+    });
+    let all = data(&bench.call(&person(), "history", json!({ "limit": 1000 })));
+    assert_eq!(all["operations"].as_array().unwrap().len(), 8 * 21);
+    for thread in 0..8 {
+        let own = bench.call(&person(), "history", json!({ "session": format!("session {thread}"), "limit": 1000 }));
+        assert_eq!(data(&own)["operations"].as_array().unwrap().len(), 21);
+        ok(bench.call(&caller(&format!("session {thread}")), "undo", json!({})));
+        assert!(!bench.path(&format!("file {thread}")).exists());
+    }
+}
+
+#[test]
+fn one_operation_on_two_roots() {
+    let dir = tempfile::tempdir().unwrap();
+    let base = dir.path().canonicalize().unwrap();
+    let roots: Vec<PathBuf> = ["one", "two"].iter().map(|name| base.join(name)).collect();
+    for root in &roots {
+        fs::create_dir(root).unwrap();
+        fs::write(root.join("f.txt"), "old\n").unwrap();
+    }
+    let open = || Engine::open(&roots, State::Directory(base.join("state")), Config::default()).unwrap();
+    let engine = open();
+    let agent = caller("a");
+    for root in &roots {
+        ok(engine.call(&agent, "read", json!({ "file_path": root.join("f.txt") })));
+    }
+    let part = |root: &str| format!("*** Update File: {root}/f.txt\n@@\n-old\n+new\n");
+    let patch = format!("*** Begin Patch\n{}{}*** End Patch\n", part("one"), part("two"));
+    ok(engine.call(&agent, "apply", json!({ "input": patch, "directory": base })));
+    assert_eq!(fs::read_to_string(roots[1].join("f.txt")).unwrap(), "new\n");
+    drop(engine);
+    ok(open().call(&agent, "undo", json!({})));
+    for root in &roots {
+        assert_eq!(fs::read_to_string(root.join("f.txt")).unwrap(), "old\n");
+    }
+}

@@ -41,8 +41,8 @@ pub(crate) trait Shelf {
     fn data(&self, content: ContentId) -> Result<Option<Vec<u8>>, Self::Error>;
     /// Adds or replaces a version; its data only when given.
     fn put(&mut self, content: ContentId, version: &Version, data: Option<&[u8]>) -> Result<(), Self::Error>;
-    /// The changes of the log that have a version on one side.
-    fn steps(&self, content: ContentId) -> Result<Vec<Step>, Self::Error>;
+    /// The changes of the log.
+    fn steps(&self) -> Result<Vec<Step>, Self::Error>;
     /// The data of such a change, unpacked.
     fn change(&self, data: i64, limits: &Limits) -> Result<Option<Vec<u8>>, Self::Error>;
 }

@@ -10,18 +10,13 @@ use crate::pack::{self, Packed};
 use crate::shelf::{Shelf, keep, rebuild};
 use crate::{Body, Change, Limits, Touched, swap};
 
-/// Versions that a search looks at.
-const STEPS: usize = 20_000;
-
-/// A change in the log that has some version on one side.
+/// A change in the log, from one version to another.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
     /// Names its data.
     pub(crate) data: i64,
-    /// The version on its other side.
-    pub(crate) other: ContentId,
-    /// That is the version after.
-    pub(crate) back: bool,
+    pub(crate) base: ContentId,
+    pub(crate) result: ContentId,
 }
 
 /// What was kept of one file of an operation.
@@ -110,9 +105,9 @@ pub(crate) fn content<S: Shelf>(
         None => rebuild(shelf, content, limits),
     };
     let Some((mut bytes, way)) = search(shelf, content, start)? else { return Ok(None) };
-    for step in way {
+    for (step, back) in way {
         let Some(data) = shelf.change(step.data, limits)? else { return Ok(None) };
-        let Some(next) = swap::apply(&bytes, &data, step.back) else { return Ok(None) };
+        let Some(next) = swap::apply(&bytes, &data, back) else { return Ok(None) };
         bytes = next;
     }
     Ok((ContentId::of(&bytes) == content).then_some(bytes))
@@ -124,34 +119,49 @@ pub(crate) fn reaches<S: Shelf>(shelf: &S, content: ContentId, at_hand: &[Conten
     Ok(search(shelf, content, start)?.is_some())
 }
 
-/// A shortest way to `target` from a version that `start` knows: what it answered, and the steps from there.
+/// A shortest way to `target` from a version that `start` knows: what it answered, and the changes from there, each with
+/// whether it is gone backwards.
 fn search<S: Shelf, T>(
     shelf: &S,
     target: ContentId,
     start: impl Fn(ContentId) -> Result<Option<T>, S::Error>,
-) -> Result<Option<(T, Vec<Step>)>, S::Error> {
+) -> Result<Option<(T, Vec<(Step, bool)>)>, S::Error> {
     if shelf.version(target)?.is_some_and(|version| version.contested) {
         return Ok(None);
     }
-    // For each version met: the step that leads from it towards the target, and where that step ends.
-    let mut towards: HashMap<ContentId, Option<(Step, ContentId)>> = HashMap::from([(target, None)]);
+    if let Some(found) = start(target)? {
+        return Ok(Some((found, Vec::new())));
+    }
+    let mut from: HashMap<ContentId, Vec<(Step, bool)>> = HashMap::new();
+    for step in shelf.steps()? {
+        from.entry(step.base).or_default().push((step, true));
+        from.entry(step.result).or_default().push((step, false));
+    }
+    // For each version met: the step that leads from it towards the target.
+    let mut towards: HashMap<ContentId, Option<(Step, bool)>> = HashMap::from([(target, None)]);
     let mut queue = VecDeque::from([target]);
     while let Some(at) = queue.pop_front() {
-        if let Some(found) = start(at)? {
-            let mut way = Vec::new();
-            let mut here = at;
-            while let Some(&Some((step, next))) = towards.get(&here) {
-                way.push(step);
-                here = next;
+        for &(step, back) in from.get(&at).into_iter().flatten() {
+            let other = if back { step.result } else { step.base };
+            if towards.contains_key(&other) {
+                continue;
             }
-            return Ok(Some((found, way)));
-        }
-        for step in shelf.steps(at)? {
-            if towards.len() < STEPS && !towards.contains_key(&step.other) {
-                towards.insert(step.other, Some((step, at)));
-                queue.push_back(step.other);
+            towards.insert(other, Some((step, back)));
+            if let Some(found) = start(other)? {
+                return Ok(Some((found, way(&towards, other))));
             }
+            queue.push_back(other);
         }
     }
     Ok(None)
+}
+
+/// The steps from a version to the target of a search.
+fn way(towards: &HashMap<ContentId, Option<(Step, bool)>>, mut here: ContentId) -> Vec<(Step, bool)> {
+    let mut way = Vec::new();
+    while let Some(&Some((step, back))) = towards.get(&here) {
+        way.push((step, back));
+        here = if back { step.base } else { step.result };
+    }
+    way
 }

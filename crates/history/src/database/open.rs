@@ -45,11 +45,12 @@ const SCHEMA: &str = "
     CREATE TABLE upkeep(id INTEGER PRIMARY KEY, at INTEGER NOT NULL);
     INSERT INTO upkeep VALUES(1, 0);";
 
-/// The log. Numbers are never given twice. `changes` holds what leads from one version to another where the shelf does
+/// The log. The last operation stays, so that no number is given twice. It is written with every edit, so there is no index
+/// on it; each would be one more page to write. `changes` holds what leads from one version to another where the shelf does
 /// not; `taken` is the operation that this one takes back, `undone` the one that took it back, each with its moment.
 const LOG: &str = "
     CREATE TABLE operations(
-        number INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, session TEXT NOT NULL, tool TEXT NOT NULL,
+        number INTEGER PRIMARY KEY, at INTEGER NOT NULL, session TEXT NOT NULL, tool TEXT NOT NULL,
         format TEXT NOT NULL, digest BLOB NOT NULL, note TEXT NOT NULL, outcome INTEGER NOT NULL, kept INTEGER NOT NULL,
         role INTEGER NOT NULL, taken INTEGER, taken_at INTEGER, undone INTEGER, undone_at INTEGER);
     CREATE TABLE touched(
@@ -59,9 +60,7 @@ const LOG: &str = "
         PRIMARY KEY(operation, nth)) WITHOUT ROWID;
     CREATE TABLE changes(
         id INTEGER PRIMARY KEY, operation INTEGER NOT NULL, base BLOB NOT NULL, result BLOB NOT NULL,
-        data BLOB NOT NULL, zstd INTEGER NOT NULL);
-    CREATE INDEX changes_base ON changes(base);
-    CREATE INDEX changes_result ON changes(result);";
+        data BLOB NOT NULL, zstd INTEGER NOT NULL);";
 
 /// What stands where the database should be.
 enum Found {
@@ -302,7 +301,7 @@ fn set_aside(path: &Path, why: &str, notices: &mut Vec<String>) -> Result<()> {
     }
     notices.push(format!(
         "The session database {} {why}. It was set aside as {} and a new one begun: files have to be read again before \
-         they are edited.",
+         they are edited, and what was done until now cannot be undone.",
         path.display(),
         target.display()
     ));

@@ -65,13 +65,13 @@ impl Shelf for Shelves<'_> {
         Ok(())
     }
 
-    fn steps(&self, content: ContentId) -> rusqlite::Result<Vec<Step>> {
-        let mut query = self.0.prepare_cached(
-            "SELECT id, result, 1 FROM changes WHERE base=?1 UNION ALL SELECT id, base, 0 FROM changes WHERE result=?1",
-        )?;
-        let steps = query.query_map([content.to_bytes()], |row| {
-            let other = ContentId::from_bytes(fixed(row.get_ref(1)?.as_blob()?)?);
-            Ok(Step { data: row.get(0)?, other, back: row.get(2)? })
+    fn steps(&self) -> rusqlite::Result<Vec<Step>> {
+        let mut query = self.0.prepare_cached("SELECT id, base, result FROM changes")?;
+        let steps = query.query_map([], |row| {
+            let side = |column| -> rusqlite::Result<ContentId> {
+                Ok(ContentId::from_bytes(fixed(row.get_ref(column)?.as_blob()?)?))
+            };
+            Ok(Step { data: row.get(0)?, base: side(1)?, result: side(2)? })
         })?;
         steps.collect()
     }

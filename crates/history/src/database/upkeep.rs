@@ -103,7 +103,8 @@ fn drop_operations(all: &Connection, limits: &Limits, now: i64) -> rusqlite::Res
             row.get(0)
         })
         .optional()?;
-    let last = aged.max(surplus.unwrap_or(0));
+    let newest = number(all, "SELECT coalesce(max(number), 0) FROM operations")?;
+    let last = aged.max(surplus.unwrap_or(0)).min(newest - 1);
     all.execute("DELETE FROM operations WHERE number<=?1", [last])?;
     all.execute("DELETE FROM touched WHERE operation<=?1", [last])?;
     Ok(())

@@ -4,7 +4,7 @@ use emendate_core::{ContentId, Result};
 
 use super::{Inner, Memory};
 use crate::shelf::{Shelf, keep};
-use crate::trail::{Link, Step, keep_sides};
+use crate::trail::{Link, keep_sides};
 use crate::{
     Body, Change, Entered, Filter, Freed, Known, Leave, Limits, Logged, Operation, OperationId, OperationName,
     Operations, clock, operation, pack, prune, trail,
@@ -21,18 +21,9 @@ pub(super) struct Entry {
 pub(super) struct Trail {
     /// The operation it belongs to.
     number: u64,
-    base: ContentId,
-    result: ContentId,
+    pub(super) base: ContentId,
+    pub(super) result: ContentId,
     pub(super) data: Vec<u8>,
-}
-
-impl Trail {
-    /// The step to `content`, which may be on either side. `place` names the change.
-    pub(super) fn step(&self, place: usize, content: ContentId) -> Option<Step> {
-        let back = self.base == content;
-        let other = if back { self.result } else { self.base };
-        (back || self.result == content).then_some(Step { data: i64::try_from(place).ok()?, other, back })
-    }
 }
 
 impl Operations for Memory {
