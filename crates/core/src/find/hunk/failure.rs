@@ -122,11 +122,14 @@ pub(super) fn not_found(seeker: &Seeker<'_>, limits: &Limits) -> Error {
         return already(hunk, line);
     }
     if let Some(text) = numbers::suggestion(search) {
-        return Error::new(Code::MatchNotFound, "The lines of the hunk begin with line numbers, which the file has not.")
-            .evidence(format!("Without them: {}", text.lines().next().unwrap_or_default()))
-            .fact("reason", "line_numbers")
-            .fact("line", hunk.said_at)
-            .next("Send the hunk again without the numbers: behind its mark, each line is exactly as in the file.");
+        return Error::new(
+            Code::MatchNotFound,
+            "The lines of the hunk begin with line numbers, which the file has not.",
+        )
+        .evidence(format!("Without them: {}", text.lines().next().unwrap_or_default()))
+        .fact("reason", "line_numbers")
+        .fact("line", hunk.said_at)
+        .next("Send the hunk again without the numbers: behind its mark, each line is exactly as in the file.");
     }
     let error = Error::new(Code::MatchNotFound, "The old lines of the hunk are not in the file.")
         .fact("reason", "not_found")

@@ -5,9 +5,10 @@ use crate::error::Result;
 use crate::find::place::Place;
 use crate::find::refusal::Reason;
 use crate::find::search::{Index, Search};
-use crate::find::tier::elision::is_elision;
+
 use crate::find::{ROWS, Row, Tier, fold, omission, tier};
 use crate::lines::{line_start, line_stop};
+use crate::omission::is_elision;
 use crate::op::{Find, Hunk, HunkLine, LineKind, Pick, Settings};
 use memchr::memmem;
 
