@@ -65,7 +65,8 @@ impl Engine {
         }
     }
 
-    fn is_there(&self, place: &Place) -> bool {
+    /// True when anything has this name.
+    pub(crate) fn is_there(&self, place: &Place) -> bool {
         // A directory or a device is there as well: to be refused by that name, not to be looked for elsewhere.
         !matches!((self.store().stamp(place), self.store().link(place)), (Ok(None), Ok(None)))
     }

@@ -42,7 +42,11 @@ impl Engine {
             Some(tag) => sessions.by_tag(key(place), tag)?.ok_or_else(|| unknown_tag(place, options))?,
             None => match sessions.latest(&caller.session, key(place))? {
                 Some(record) => record,
-                None if caller.unread == Unread::Allow || now.snapshot.text().trim().is_empty() => {
+                // What is no text can never be shown.
+                None if caller.unread == Unread::Allow
+                    || now.snapshot.is_opaque()
+                    || now.snapshot.text().trim().is_empty() =>
+                {
                     return Ok(Base::fresh(Lines::all()));
                 }
                 None => return Err(unread(place)),

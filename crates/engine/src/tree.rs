@@ -290,7 +290,8 @@ impl Tree<'_> {
                 && target.place.absolute() == place.absolute()
                 && !self.lifted.contains_key(nth)
         });
-        moves.next().map(|(nth, _)| nth).filter(|_| self.plan_at(place).is_none())
+        // What an earlier step leaves there, or is yet to put there, is no matter of this one.
+        moves.next().map(|(nth, _)| nth).filter(|_| self.plan_at(place).is_none() && self.engine.is_there(place))
     }
 
     /// Takes a file from its place; the plan it leaves there removes it, unless it is copied.
@@ -312,20 +313,10 @@ impl Tree<'_> {
             }
             return Ok(Plan { origin: Some(origin(from, copied)), ..Plan::other(from.clone(), Now::Nothing, becomes) });
         }
-        if copied && self.plan_at(from).is_none() {
-            let plan = self.load(from)?;
-            self.add(plan);
+        if copied {
+            return self.copied(from, ops);
         }
-        let untouched = self.plan_at(from).map(|at| copy_of(&self.plans[at]));
-        let at = match untouched {
-            Some(kept) if copied => {
-                let mut copy = kept;
-                edit_more(&mut copy, ops, Order::AsNeeded, self.options)?;
-                copy.origin = Some(origin(from, true));
-                return Ok(copy);
-            }
-            _ => self.edit(from, ops, Order::AsNeeded).map_err(|error| self.taught(from, ops, error))?,
-        };
+        let at = self.edit(from, ops, Order::AsNeeded).map_err(|error| self.taught(from, ops, error))?;
         let mut carried = copy_of(&self.plans[at]);
         carried.origin = self.plans[at].origin.take().or_else(|| Some(origin(from, false)));
         let left = &mut self.plans[at];
@@ -333,6 +324,30 @@ impl Tree<'_> {
         left.moved_on = true;
         left.ops.clear();
         Ok(carried)
+    }
+
+    /// A copy of a file as it was before the request, as git means it; of one that the request makes, as it is by then.
+    fn copied(&mut self, from: &Place, ops: &[Op]) -> Result<Plan> {
+        let at = match self.plan_at(from) {
+            Some(at) => at,
+            None => {
+                let plan = self.load(from)?;
+                self.add(plan)
+            }
+        };
+        let plan = &self.plans[at];
+        let mut copy = match (&plan.now, &plan.becomes) {
+            (Now::File(now), _) => {
+                let before = now.snapshot.clone();
+                let changes = ChangeSet::none(&before);
+                Plan { before, changes, ..Plan::other(from.clone(), Now::Nothing, Becomes::File) }
+            }
+            (_, Becomes::Nothing) => return Err(gone(from)),
+            _ => copy_of(plan),
+        };
+        edit_more(&mut copy, ops, Order::AsNeeded, self.options).map_err(|error| self.taught(from, ops, error))?;
+        copy.origin = Some(origin(from, true));
+        Ok(copy)
     }
 
     /// What is at a place where something is to be put down.

@@ -9,6 +9,7 @@ use crate::find::failure::difference;
 use crate::find::failure::nearest::{self, Nearest};
 use crate::find::refusal::{Reason, Refusal};
 use crate::find::search::{Index, Search};
+use crate::find::tier::numbers;
 use crate::find::{Tier, fold};
 use crate::marks;
 use crate::op::{Find, Hunk, LineKind, Pick};
@@ -81,9 +82,13 @@ pub(super) fn refused(index: &Index<'_>, hunk: &Hunk, tier: Tier, refusal: &Refu
         .fact("tier", tier.number());
     if let Some((from, to)) = refusal.lines {
         error = error.evidence(marks::excerpt(index.base, from + 1, to.min(from + HEIGHT)));
-        error = ready(error, index, hunk, from..to);
+        return ready(error, index, hunk, from..to);
     }
-    error
+    error.fact("line", hunk.said_at).next(match refusal.reason {
+        Reason::Elision => "Write the lines that `...` stands for, or make a hunk of its own of each piece.",
+        Reason::TooLarge => "Send smaller hunks, with three lines of context around each change.",
+        _ => "Read the file again and build the hunk from its lines.",
+    })
 }
 
 /// The hunk fits in several places.
@@ -115,6 +120,16 @@ pub(super) fn not_found(seeker: &Seeker<'_>, limits: &Limits) -> Error {
     }
     if let Some(line) = applied(seeker) {
         return already(hunk, line);
+    }
+    if let Some(text) = numbers::suggestion(search) {
+        return Error::new(
+            Code::MatchNotFound,
+            "The lines of the hunk begin with line numbers, which the file has not.",
+        )
+        .evidence(format!("Without them: {}", text.lines().next().unwrap_or_default()))
+        .fact("reason", "line_numbers")
+        .fact("line", hunk.said_at)
+        .next("Send the hunk again without the numbers: behind its mark, each line is exactly as in the file.");
     }
     let error = Error::new(Code::MatchNotFound, "The old lines of the hunk are not in the file.")
         .fact("reason", "not_found")

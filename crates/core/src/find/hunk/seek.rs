@@ -5,9 +5,11 @@ use crate::error::Result;
 use crate::find::place::Place;
 use crate::find::refusal::Reason;
 use crate::find::search::{Index, Search};
+
 use crate::find::{ROWS, Row, Tier, fold, omission, tier};
 use crate::lines::{line_start, line_stop};
-use crate::op::{Find, Hunk, LineKind, Pick, Settings};
+use crate::omission::is_elision;
+use crate::op::{Find, Hunk, HunkLine, LineKind, Pick, Settings};
 use memchr::memmem;
 
 /// Places that are looked at; more are too many to choose from.
@@ -36,6 +38,29 @@ pub(super) struct Seeker<'s> {
 }
 
 pub(super) fn seek(index: &Index<'_>, hunk: &Hunk, settings: Settings, many: bool) -> Result<Sought> {
+    let Some(bare) = without_bare_edges(hunk) else { return seek_as_it_is(index, hunk, settings, many) };
+    let find = Find { lines: true, ..Find::new(&hunk.old_text(), Pick::Unique) };
+    let whole = Search::wanting(index, &find, "", wanted(hunk));
+    let hunk = if literal(&whole, many).is_empty() { &bare } else { hunk };
+    seek_as_it_is(index, hunk, settings, many)
+}
+
+/// The hunk without lines at its edges that may be the patch's own layout: empty ones that have no mark, and `...`.
+fn without_bare_edges(hunk: &Hunk) -> Option<Hunk> {
+    let bare = |line: &&HunkLine| match line.kind {
+        LineKind::Bare => line.text.is_empty() || is_elision(&line.text),
+        LineKind::Context => is_elision(&line.text),
+        LineKind::Added | LineKind::Removed => false,
+    };
+    let front = hunk.lines.iter().take_while(bare).count();
+    let back = hunk.lines[front..].iter().rev().take_while(bare).count();
+    (front + back > 0).then(|| {
+        let lines = hunk.lines[front..hunk.lines.len() - back].to_vec();
+        Hunk { lines, ..hunk.clone() }
+    })
+}
+
+fn seek_as_it_is(index: &Index<'_>, hunk: &Hunk, settings: Settings, many: bool) -> Result<Sought> {
     let anchors = scope::anchors(index, &hunk.scopes).map_err(|nth| failure::no_anchor(index, hunk, nth))?;
     let mut limits = Limits { anchored: !hunk.scopes.is_empty(), anchors, at_end: hunk.at_end, outside: Vec::new() };
     let find = Find { lines: true, ..Find::new(&hunk.old_text(), Pick::Unique) };
@@ -98,7 +123,9 @@ impl Seeker<'_> {
     }
 
     fn tiers(&self, limits: &mut Limits) -> Result<Option<Sought>> {
-        for row in ROWS.iter().filter(|row| row.tier > Tier::Punctuation && row.is_open(&self.search, self.settings)) {
+        // Line numbers in a hunk shift with its own changes; nothing tells whose they are.
+        let rows = ROWS.iter().filter(|row| row.tier > Tier::Punctuation && row.tier != Tier::LineNumbers);
+        for row in rows.filter(|row| row.is_open(&self.search, self.settings)) {
             if row.tier == Tier::IndentShift {
                 let candidates = limits.admit(self.index, respace::mixed(self));
                 if !candidates.is_empty() {

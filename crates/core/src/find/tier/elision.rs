@@ -1,8 +1,8 @@
 //! Tier 10: elision lines.
 //!
 //! A line of nothing but `...` (also `// ...`, `# ...`, `<!-- ... -->` and the like) stands for lines that stay. The
-//! elision lines of old and new pair one to one; every piece between them is unique in the file, trailing blanks aside,
-//! and the pieces are in order. Anything else is refused: unseen lines would be deleted.
+//! elision lines of old and new pair one to one; every piece between them that changes is unique in the file, trailing
+//! blanks aside, and the pieces are in order. Anything else is refused: unseen lines would be deleted.
 
 use super::windows;
 use crate::find::indent::IndentMap;
@@ -31,8 +31,9 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
     let mut edits = Vec::new();
     let (mut from, mut first) = (0, None);
     for (old, new) in old.into_iter().zip(new) {
+        let stays = old == new;
         let wanted = Rc::new(Wanted { old, new, changes: None });
-        let at = unique(search, &wanted)?;
+        let at = if stays { next(search, &wanted, from)? } else { unique(search, &wanted)? };
         if at < from {
             return Err(refused("the pieces between the elision lines are in another order in the file"));
         }
@@ -56,6 +57,13 @@ fn unique(search: &Search<'_>, wanted: &Rc<Wanted<'_>>) -> Result<usize, Refusal
         (None, _) => Err(refused("a piece between the elision lines is not in the file")),
         (Some(_), Some(_)) => Err(refused("a piece between the elision lines occurs several times")),
     }
+}
+
+/// The first place from a line on; a piece that stays need not be the only one of its kind.
+fn next(search: &Search<'_>, wanted: &Rc<Wanted<'_>>, from: usize) -> Result<usize, Refusal> {
+    let mut windows = search.windows(&wanted.old).into_iter();
+    let at = windows.find(|&at| at >= from && windows::ends_equal(search, wanted, at));
+    at.ok_or_else(|| refused("a piece between the elision lines is not in the file behind the one before"))
 }
 
 /// The lines between elision lines.
@@ -85,6 +93,14 @@ mod tests {
         assert_eq!(
             edit(FILE, "fn process() {\n    ...\n    finish()\n}", "fn process(x: u8) {\n    ...\n    finish(x)\n}"),
             "fn process(x: u8) {\n    let parsed = parse();\n    let checked = check();\n    finish(x)\n}\n"
+        );
+    }
+
+    #[test]
+    fn a_piece_that_stays_may_occur_again() {
+        assert_eq!(
+            edit("fn a() {\n}\nfn begin() {\n    one();\n    two();\n}\n", "fn begin() {\n...\n}", "fn end() {\n...\n}"),
+            "fn a() {\n}\nfn end() {\n    one();\n    two();\n}\n"
         );
     }
 

@@ -72,7 +72,7 @@ fn near(line: &str) -> Option<Marker<'_>> {
     let body = line.trim_start_matches('*');
     let stars = line.len() - body.len();
     let body = without_stars(body.trim());
-    let alone = body.trim_end_matches('*').trim_end();
+    let alone = body.trim_end_matches('*').trim_end().trim_end_matches(':').trim_end();
     if let Some((.., marker)) = BARE.iter().find(|row| is_label(alone, row.1)) {
         return Some(*marker);
     }
@@ -206,6 +206,7 @@ mod tests {
             ("** End Patch **", Marker::End, false),
             ("*** End of Patch", Marker::End, false),
             ("*** End_Patch", Marker::End, false),
+            ("*** End Patch:", Marker::End, false),
             ("*** End of File", Marker::EndOfFile, true),
             ("*** end of file", Marker::EndOfFile, false),
             ("*** Add File: a b.txt", Marker::Add("a b.txt"), true),

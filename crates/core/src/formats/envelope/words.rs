@@ -70,20 +70,22 @@ fn word(text: &str) -> Option<(String, bool, &str)> {
                 return Some((out, open, &text[at..]));
             }
             '\'' => loop {
-                match chars.next()?.1 {
-                    '\'' => break,
-                    ch => out.push(ch),
+                match chars.next()? {
+                    (end, '\'') if is_stray(&text[at..end], &text[end + 1..], &['\\', '"']) => return None,
+                    (_, '\'') => break,
+                    (_, ch) => out.push(ch),
                 }
             },
             '"' => loop {
-                match chars.next()?.1 {
-                    '"' => break,
-                    '\\' => match chars.next()?.1 {
+                match chars.next()? {
+                    (end, '"') if is_stray(&text[at..end], &text[end + 1..], &[]) => return None,
+                    (_, '"') => break,
+                    (_, '\\') => match chars.next()?.1 {
                         '\n' => {}
                         ch if ['"', '\\', '$', '`'].contains(&ch) => out.push(ch),
                         ch => out.extend(['\\', ch]),
                     },
-                    ch => {
+                    (_, ch) => {
                         open |= ch == '$' || ch == '`';
                         out.push(ch);
                     }
@@ -114,4 +116,11 @@ fn word(text: &str) -> Option<(String, bool, &str)> {
         }
     }
     Some((out, open, ""))
+}
+
+/// True when a quote in the middle of several lines was hardly meant to end them: the word goes on behind it. A shell would
+/// take such quotes off, and nobody who writes a patch wants that.
+fn is_stray(quoted: &str, behind: &str, joins: &[char]) -> bool {
+    let goes_on = |ch: char| !(ch.is_whitespace() || ";|&)>".contains(ch) || joins.contains(&ch));
+    quoted.contains('\n') && behind.chars().next().is_some_and(goes_on)
 }

@@ -60,13 +60,14 @@ fn is_file_header(body: &Body, old: &str, ahead: Ahead<'_>) -> bool {
 
 /// The signature of a mail: `-- ` and git's version. It may also be the removal of `- `.
 fn is_trailer(body: &Body, text: &str, next: Option<&str>) -> bool {
+    // A version without a mark is no line of a hunk, whatever the counts say.
+    if next.is_some_and(is_version) {
+        return true;
+    }
     if body.is_full() {
         return !next.is_some_and(changes);
     }
-    if body.comes_out_with(1, 0) {
-        return false;
-    }
-    next.is_some_and(is_version) || text == "-- " && next.is_none() && body.may_end()
+    !body.comes_out_with(1, 0) && text == "-- " && next.is_none() && body.may_end()
 }
 
 /// `2.43.0`, `2.39.2 (Apple Git-143)`

@@ -149,14 +149,14 @@ impl FilePatch {
             return Ok(vec![FileRequest { mode, ..FileRequest::new(path, Ask::Create(made)) }]);
         }
         if self.deletes() {
-            let text = self.deleted_text(slips)?;
+            let text = self.deleted_text()?;
             return Ok(vec![FileRequest { also, ..FileRequest::new(path, Ask::Delete { text }) }]);
         }
         match (links.contains(&Some(LINK)), self.hunks.is_empty()) {
             (true, false) if self.modes.0.is_none() => {
-                slips.add(Slip::Link, self.lines.0);
                 let made = self.created_file()?;
-                let gone = FileRequest { also, ..FileRequest::new(path.clone(), Ask::Delete { text: None }) };
+                let old = self.hunks.iter().map(|it| it.hunk.old_text()).collect();
+                let gone = FileRequest { also, ..FileRequest::new(path.clone(), Ask::Delete { text: Some(old) }) };
                 Ok(vec![gone, FileRequest::new(path, Ask::Create(made))])
             }
             (true, _) => Err(self.broken("a file cannot become a link, or a link a file, in place.").next(
@@ -340,11 +340,7 @@ impl FilePatch {
     }
 
     /// All text of a deleted file, where the patch says it.
-    fn deleted_text(&self, slips: &mut Slips) -> Result<Option<String>> {
-        if self.modes.0.is_some_and(|mode| mode & KIND == LINK) {
-            slips.add(Slip::Link, self.lines.0);
-            return Ok(None);
-        }
+    fn deleted_text(&self) -> Result<Option<String>> {
         if self.hunks.is_empty() {
             return Ok(self.ids.0.as_deref().filter(|id| is_empty_id(id)).map(|_| String::new()));
         }
@@ -392,7 +388,10 @@ impl FilePatch {
             let made = NewFile::Bytes(apply_binary(&[], &change)?);
             return Ok(vec![FileRequest { mode, ..FileRequest::new(path, Ask::Create(made)) }]);
         } else if self.deletes() {
-            Ask::Delete { text: None }
+            // The change to nothing looks whether the file is the one that is meant.
+            let emptied = FileRequest { also: also.clone(), ..FileRequest::new(path.clone(), Ask::Binary(change)) };
+            let deleted = FileRequest { also, ..FileRequest::new(path, Ask::Delete { text: None }) };
+            return Ok(vec![emptied, deleted]);
         } else {
             Ask::Binary(change)
         };

@@ -41,9 +41,10 @@ pub(super) fn read(line: &str) -> Option<Header> {
     Some(header)
 }
 
-/// `@@`, `@@ @@`, `@@ ... @@`, `@@ -,+ @@ section`, `@@ section`.
+/// `@@`, `@@ @@`, `@@ ... @@`, `@@ -,+ @@ section`, `@@ section`, `@@ section @@`.
 fn unnumbered(rest: &str) -> Header {
-    let section = rest.split_once("@@").map_or(rest, |(_, section)| section).trim();
+    let (before, behind) = rest.split_once("@@").unwrap_or((rest, ""));
+    let section = if behind.trim().is_empty() { before } else { behind }.trim();
     let says = section.chars().any(char::is_alphanumeric) && !section.starts_with(['-', '+', '.']);
     Header { section: says.then(|| section.to_owned()), ..Header::default() }
 }
@@ -96,6 +97,7 @@ mod tests {
         }
         assert_eq!(all("@@ ... @@ def f():").2, "def f():");
         assert_eq!(all("@@ def f():").2, "def f():");
+        assert_eq!(all("@@ def f(): @@").2, "def f():");
         let huge = read("@@ -99999999999999999999999,3 +1,3 @@").unwrap();
         assert!(huge.overflow && huge.counts.is_none() && huge.first.0.is_none());
         assert!(is_combined("@@@ -1,2 -1,2 +1,3 @@@") && !is_header("@@@ -1 -1 +1 @@@") && !is_header("@@foo"));

@@ -28,8 +28,6 @@ pub(super) enum Slip {
     NoChange,
     /// `Only in …`.
     OnlyIn,
-    /// The target of a deleted link was not compared.
-    Link,
 }
 
 impl Slip {
@@ -45,7 +43,6 @@ impl Slip {
             Slip::Prose => "Lines behind a complete hunk were read as prose, not as part of it",
             Slip::NoChange => "Hunks that change nothing were left out",
             Slip::OnlyIn => "`Only in …` names a file without its content; nothing was done for it",
-            Slip::Link => "A symbolic link is removed without a look at its target",
         }
     }
 }

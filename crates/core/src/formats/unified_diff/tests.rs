@@ -405,13 +405,12 @@ fn links() {
     let gone = good(&format!(
         "diff --git a/l b/l\ndeleted file mode 120000\n--- a/l\n+++ /dev/null\n@@ -1 +0,0 @@\n-target\n{end}"
     ));
-    assert_eq!(gone.files[0].ask, Ask::Delete { text: None });
-    assert!(gone.notes[0].contains("symbolic link"));
+    assert_eq!(gone.files[0].ask, Ask::Delete { text: Some("target".to_owned()) });
     let changed = good(&format!(
         "diff --git a/l b/l\nindex 1234567..2345678 120000\n--- a/l\n+++ b/l\n@@ -1 +1 @@\n-old\n{end}+new\n{end}"
     ));
     let asks: Vec<&Ask> = changed.files.iter().map(|file| &file.ask).collect();
-    assert_eq!(asks, [&Ask::Delete { text: None }, &Ask::Create(NewFile::Link("new".to_owned()))]);
+    assert_eq!(asks, [&Ask::Delete { text: Some("old\n".to_owned()) }, &Ask::Create(NewFile::Link("new".to_owned()))]);
     unparsable("diff --git a/l b/l\nold mode 100644\nnew mode 120000\n", "in place");
     unparsable(
         "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1,2 @@\n+a\n+b\n",
@@ -438,7 +437,9 @@ fn new_bytes() -> Vec<u8> {
 fn binary_patches_both_ways() {
     assert_eq!(only(LITERAL).ask, Ask::Create(NewFile::Bytes(old_bytes())));
     let back = Manner { reverse: true, ..Manner::default() };
-    assert_eq!(read_in(&back, LITERAL).unwrap().files[0].ask, Ask::Delete { text: None });
+    let removed = read_in(&back, LITERAL).unwrap().files;
+    assert!(matches!(&removed[0].ask, Ask::Binary(change) if change.before.is_some()));
+    assert_eq!(removed[1].ask, Ask::Delete { text: None });
     let Ask::Binary(there) = only(DELTA).ask else { panic!() };
     assert!(matches!(there.how, BinaryHow::Delta(_)) && there.before.is_some() && there.after.is_some());
     assert_eq!(apply_binary(&old_bytes(), &there).unwrap(), new_bytes());
