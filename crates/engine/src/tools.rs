@@ -123,9 +123,9 @@ changes to part of a file.",
         summary: "apply patches, diffs or SEARCH/REPLACE blocks, for any number of files, all or nothing",
         prompt: "\
 Applies edits written as text to any number of files that were read before, all or nothing; the format is recognised. SEARCH/REPLACE \
-blocks: the file's path alone on a line, then <<<<<<< SEARCH, lines of the file as they are, =======, the new lines, >>>>>>> REPLACE. \
-Patches: *** Begin Patch … *** End Patch with *** Update File, *** Add File, *** Delete File, *** Move to; or a unified diff, whose \
-numbers may be wrong. Give enough context lines to make each place unique. Relative paths start from directory.",
+blocks: the file's path alone on a line, <<<<<<< SEARCH, lines of the file as they are, =======, the new lines, >>>>>>> REPLACE. \
+Patches: *** Begin Patch … *** End Patch with *** Update File, Add File, Delete File, Move to; or a unified diff (numbers may be \
+wrong). Context must make each place unique. Relative paths start from directory.",
         annotations: EDITS,
         seed: SeedCodes::Edit,
         example: r#"{"input": "src/main.rs\n<<<<<<< SEARCH\nlet x = 1;\n=======\nlet x = 2;\n>>>>>>> REPLACE\n", "directory": "/work"}"#,
