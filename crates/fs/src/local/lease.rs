@@ -1,0 +1,37 @@
+//! Read leases: the kernel holds up whoever opens a file for writing until we have let go of it, and tells that somebody
+//! waits. They close the gap that a comparison cannot: a program that writes in place, into the file that we displace.
+#![allow(
+    unsafe_code,
+    reason = "no library offers these fcntl commands. They take and give plain integers: nothing here touches memory, and \
+              the descriptor is borrowed for the length of each call"
+)]
+
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use rustix::io::{Errno, Result};
+
+/// Chooses the signal; the generic number of Linux, which libc leaves out.
+const F_SETSIG: libc::c_int = 10;
+
+/// A read lease on a file that is open for reading only. `EAGAIN`: somebody has it open for writing, or mapped so;
+/// `EACCES`: it is not ours to lease; `EINVAL`: no leases here.
+pub(super) fn take(file: BorrowedFd<'_>) -> Result<()> {
+    // A lease that is broken tells its holder by a signal, which would end the process. This one is ignored by default.
+    command(file, F_SETSIG, libc::SIGURG)?;
+    command(file, libc::F_SETLEASE, libc::F_RDLCK).map(drop)
+}
+
+/// True while nobody waits for the file: a lease that is being broken shows what it will become.
+pub(super) fn is_whole(file: BorrowedFd<'_>) -> Result<bool> {
+    Ok(command(file, libc::F_GETLEASE, 0)? == libc::F_RDLCK)
+}
+
+fn command(file: BorrowedFd<'_>, command: libc::c_int, argument: libc::c_int) -> Result<libc::c_int> {
+    // SAFETY: the descriptor is open as long as it is borrowed, and these three commands read their argument as an integer.
+    let answer = unsafe { libc::fcntl(file.as_raw_fd(), command, argument) };
+    if answer < 0 {
+        Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO))
+    } else {
+        Ok(answer)
+    }
+}
