@@ -136,6 +136,9 @@ impl Desk<'_> {
             Code::PathOutside if self.named_roots().is_empty() => "Or add --root with a folder that contains the file.",
             Code::MatchAmbiguous => "On the command line: --all for every occurrence, --expect N for just so many.",
             Code::ContentUnencodable | Code::ContentUndecodable => "On the command line: --encoding LABEL.",
+            Code::IoNoSpace => {
+                "On the command line: emend gc --days 7 frees what the history holds, if it is on that disk."
+            }
             Code::ReadRequired => "On the command line: emend read, in the same --session; or --unread allow.",
             _ => return None,
         })

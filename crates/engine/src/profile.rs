@@ -61,7 +61,7 @@ pub static PROFILES: &[Profile] = &[
             },
             Offer { fields: Some(&["file_path", "content", "tag", "encoding", "dry_run"]), ..all("write") },
             Offer { fields: Some(&["input", "format", "directory", "partial", "dry_run"]), ..all("apply") },
-            Offer { fields: Some(&["id", "redo", "dry_run"]), prompt: Some(SHORT_UNDO), ..all("undo") },
+            Offer { fields: Some(&["id", "redo"]), prompt: Some(SHORT_UNDO), ..all("undo") },
         ],
     },
     Profile {

@@ -127,7 +127,7 @@ impl ServerHandler for Server {
         let (engine, caller, structured) =
             (Arc::clone(&self.engine), Arc::clone(&self.caller), self.options.structured);
         let input = Value::Object(request.arguments.unwrap_or_default());
-        let settling = Arc::clone(&self.engine);
+        let settling = turn.is_some().then(|| Arc::clone(&self.engine));
         let work = tokio::task::spawn_blocking(move || {
             let reply = offer.call(&engine, &caller, input);
             tell(&engine);
@@ -135,8 +135,10 @@ impl ServerHandler for Server {
             result::of(reply, structured)
         });
         let work = work.await;
-        // Beside the answer, which does not wait for it.
-        drop(tokio::task::spawn_blocking(move || settling.settle_history()));
+        if let Some(engine) = settling {
+            // Beside the answer, which does not wait for it.
+            drop(tokio::task::spawn_blocking(move || engine.settle_history()));
+        }
         work.map(CallToolResponse::from).map_err(|error| internal(&error))
     }
 

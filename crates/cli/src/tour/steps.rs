@@ -15,6 +15,7 @@ pub(super) fn walk<W: Write>(tour: &mut Tour<W>, subject: &Subject, other: Optio
     ambiguous(tour, subject)?;
     stale(tour, subject)?;
     several(tour, subject)?;
+    undo(tour, subject)?;
     conflict(tour, subject)?;
     create(tour)?;
     match other {
@@ -96,6 +97,21 @@ fn several<W: Write>(tour: &mut Tour<W>, subject: &Subject) -> io::Result<()> {
     let wanted = before.replacen(&**first, &new_first, 1).replacen(&**second, &new_second, 1);
     let right = on_disk(&subject.path) == wanted;
     tour.expect(&reply, "both lines changed", |data| right && data["replacements"] == 2)
+}
+
+fn undo<W: Write>(tour: &mut Tour<W>, subject: &Subject) -> io::Result<()> {
+    tour.heading("Taken back", "The last call is undone as a whole, though somebody else changed another line since.")?;
+    let theirs = remark(&subject.unique[4], "changed once more by somebody else");
+    let old = remark(&subject.unique[4], "changed by somebody else");
+    let changed = on_disk(&subject.path).replacen(&*old, &theirs, 1);
+    fs::write(&subject.path, &changed)?;
+    let reply = tour.call("undo", json!({}))?;
+    let (first, second) = (&subject.unique[2], &subject.unique[3]);
+    let wanted = changed.replacen(&*remark(first, "one"), first, 1).replacen(&*remark(second, "two"), second, 1);
+    let right = on_disk(&subject.path) == wanted;
+    tour.expect(&reply, "both lines are as before, the other change is still there", |data| {
+        right && data["undone"].is_array()
+    })
 }
 
 fn conflict<W: Write>(tour: &mut Tour<W>, subject: &Subject) -> io::Result<()> {

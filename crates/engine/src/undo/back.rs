@@ -226,7 +226,7 @@ impl Back<'_> {
         plan.merged = merged;
         if merged {
             plan.notes.push(format!(
-                "The file changed after operation {}; other lines were, so they were kept.",
+                "Other lines of the file changed after operation {}; those changes were kept.",
                 self.logged.id
             ));
         }
