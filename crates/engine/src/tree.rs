@@ -335,7 +335,9 @@ impl Tree<'_> {
         }
         let at = self.edit(from, ops, Order::AsNeeded).map_err(|error| self.taught(from, ops, error))?;
         let mut carried = copy_of(&self.plans[at]);
-        carried.origin = self.plans[at].origin.take().or_else(|| Some(origin(from, false)));
+        // What this very call makes comes from nowhere.
+        let made = self.plans[at].creates();
+        carried.origin = self.plans[at].origin.take().or_else(|| (!made).then(|| origin(from, false)));
         let left = &mut self.plans[at];
         left.becomes = Becomes::Nothing;
         left.moved_on = true;
@@ -363,7 +365,7 @@ impl Tree<'_> {
             _ => copy_of(plan),
         };
         edit_more(&mut copy, ops, Order::AsNeeded, self.options).map_err(|error| self.taught(from, ops, error))?;
-        copy.origin = Some(origin(from, true));
+        copy.origin = (!self.plans[at].creates()).then(|| origin(from, true));
         Ok(copy)
     }
 
