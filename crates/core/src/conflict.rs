@@ -5,7 +5,7 @@ use crate::change::{Overlap, Splice};
 use crate::code::Code;
 use crate::diff;
 use crate::error::{Error, Result};
-use crate::op::{Find, Locator, Op};
+use crate::op::{Find, Hunk, Locator, Op};
 use crate::resolve::Placed;
 use crate::snapshot::Snapshot;
 use crate::span::Span;
@@ -105,7 +105,31 @@ pub(crate) fn check(
     clashes.extend(made.into_iter().filter(|&(_, a, b)| !taken.contains(&(a, b)) && !taken.contains(&(b, a))));
     let mut clashes: Vec<Clash> = clashes.into_iter().collect();
     clashes.sort_unstable();
-    report(&clashes)
+    match hunks(ops) {
+        Some(hunks) => report_hunks(&clashes, &hunks),
+        None => report(&clashes),
+    }
+}
+
+/// The operations, if all are hunks of a patch.
+fn hunks(ops: &[Op]) -> Option<Vec<&Hunk>> {
+    ops.iter().map(|op| if let Locator::Hunk(hunk) = &op.at { Some(&**hunk) } else { None }).collect()
+}
+
+/// The same in words about a patch, which has no options.
+fn report_hunks(clashes: &[Clash], hunks: &[&Hunk]) -> Option<Error> {
+    let (kind, ..) = clashes.first()?;
+    let mut error = Error::new(kind.code(), "Hunks of the patch are in each other's way; nothing was written.");
+    let name = |at: usize| format!("hunk {} (line {} of the patch)", at + 1, hunks[at].said_at);
+    for &(_, first, second) in clashes.iter().take(LISTED) {
+        let (one, two) = (name(first), name(second));
+        error = error.evidence(match hunks[first].lines == hunks[second].lines {
+            true => format!("- {two} says the same as {one}, and its place is there once"),
+            false => format!("- {one} and {two} change the same lines, or one changes what the other expects"),
+        });
+    }
+    let next = "Make one hunk of those that meet, from the lines of the file as they are now; leave out repetitions.";
+    Some(error.next(next).fact("conflicts", listed(clashes)))
 }
 
 /// Overlaps found when the splices were put together (places of one `replace_all`, say).
@@ -128,12 +152,12 @@ fn report(clashes: &[Clash]) -> Option<Error> {
     }
     let mut advice: Vec<&str> = clashes.iter().map(|(kind, ..)| kind.advice()).collect();
     advice.dedup();
-    let list: Vec<Value> = clashes
-        .iter()
-        .take(LISTED)
-        .map(|(kind, first, second)| json!({ "kind": kind.name(), "edits": [first, second] }))
-        .collect();
-    Some(error.next(advice.join(" ")).fact("conflicts", list))
+    Some(error.next(advice.join(" ")).fact("conflicts", listed(clashes)))
+}
+
+fn listed(clashes: &[Clash]) -> Vec<Value> {
+    let one = |(kind, first, second): &Clash| json!({ "kind": kind.name(), "edits": [first, second] });
+    clashes.iter().take(LISTED).map(one).collect()
 }
 
 /// The same target, different text.

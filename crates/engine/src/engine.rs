@@ -14,6 +14,7 @@ use emendate_history::{History, Sessions};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -248,7 +249,7 @@ impl Engine {
         {
             names.retain(|name| Some(name.as_os_str()) != folder.file_name() && is_file(name));
         }
-        let meant = suggest::near(place.absolute(), &names);
+        let meant = suggest::near(place.absolute(), &names).or_else(|| self.known_by_name(place, caller));
         if let Some(meant) = &meant {
             let _ = write!(message, " Did you mean {}?", meant.display());
         }
@@ -259,6 +260,15 @@ impl Engine {
                 .fact("did_you_mean", meant.display().to_string()),
             None => error.next("Check the path; to create the file, use write."),
         }
+    }
+
+    /// The one file with the name of a missing one that this session was shown, if it is still there.
+    fn known_by_name(&self, place: &Place, caller: &Caller) -> Option<PathBuf> {
+        let known = self.sessions(place).paths(&caller.session).unwrap_or_default();
+        let known = known.into_iter().map(|path| PathBuf::from(OsString::from_vec(path)));
+        let mut same = known.filter(|path| path.file_name() == place.absolute().file_name());
+        let only = same.next().filter(|path| same.next().is_none() && path != place.absolute())?;
+        self.store.admit(&only).is_ok_and(|place| self.is_there(&place)).then_some(only)
     }
 
     pub(crate) fn failures(&self) -> &Failures {

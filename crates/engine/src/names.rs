@@ -15,7 +15,9 @@ impl Engine {
         let mut made: Vec<PathBuf> = Vec::new();
         for file in &mut request.files {
             stays_inside(directory, &file.path)?;
-            file.path = self.named(caller, directory, file, &made)?;
+            let (path, note) = self.named(caller, directory, file, &made)?;
+            file.path = path;
+            request.notes.extend(note);
             if let Ask::Move { to, .. } | Ask::Copy { to, .. } = &mut file.ask {
                 stays_inside(directory, to)?;
                 *to = text(&directory.join(&*to));
@@ -40,28 +42,42 @@ impl Engine {
         }
     }
 
-    /// The absolute path that a file of the request stands for: the first of its names that is there, or else the one file
-    /// of that base name that this session knows.
-    fn named(&self, caller: &Caller, directory: &Path, file: &FileRequest, made: &[PathBuf]) -> Result<String> {
+    /// The absolute path that a file of the request stands for: the first of its names that is there. A file to be edited
+    /// may also be named by the end of its path, if this session knows one such file; that is told.
+    fn named(
+        &self,
+        caller: &Caller,
+        directory: &Path,
+        file: &FileRequest,
+        made: &[PathBuf],
+    ) -> Result<(String, Option<String>)> {
         let exact = directory.join(&file.path);
         if creates(&file.ask) {
-            return Ok(text(&exact));
+            return Ok((text(&exact), None));
         }
         let others = file.also.iter().map(|name| directory.join(name));
         for path in std::iter::once(exact.clone()).chain(others) {
             if made.contains(&path) || self.store().admit_link(&path).is_ok_and(|place| self.is_there(&place)) {
-                return Ok(text(&path));
+                return Ok((text(&path), None));
             }
         }
         let place = self.store().admit(&exact)?;
-        let wanted = exact.file_name();
+        if !matches!(file.ask, Ask::Edit { .. }) {
+            return Ok((text(&exact), None));
+        }
         let known = self.sessions(&place).paths(&caller.session)?;
-        let mut same =
-            known.iter().map(|path| Path::new(OsStr::from_bytes(path))).filter(|path| path.file_name() == wanted);
+        let mut same = known
+            .iter()
+            .map(|path| Path::new(OsStr::from_bytes(path)))
+            .filter(|path| path.starts_with(directory) && path.ends_with(&file.path));
         match (same.next(), same.next()) {
-            (Some(only), None) => Ok(text(only)),
+            (Some(only), None) => {
+                let note =
+                    format!("{} was taken for {}, the only file read whose path ends so.", file.path, only.display());
+                Ok((text(only), Some(note)))
+            }
             // Missing, or more than one: the usual answer for a file that is not there.
-            _ => Ok(text(&exact)),
+            _ => Ok((text(&exact), None)),
         }
     }
 

@@ -17,7 +17,7 @@ use emendate_core::{
 use emendate_fs::Place;
 use emendate_history::Lines;
 use std::collections::{HashMap, HashSet};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// The files of a request as its steps leave them.
@@ -79,6 +79,9 @@ impl Engine {
 impl Tree<'_> {
     fn step(&mut self, step: usize, target: &Target) -> Result<()> {
         let Target { place, to, ask, mode } = target;
+        for place in [Some(place), to.as_ref()].into_iter().flatten() {
+            self.not_below_a_file(place)?;
+        }
         match (ask, to) {
             (Ask::Edit { ops, order }, _) => {
                 let plan = self.edit(place, ops, *order).map_err(|error| self.taught(place, ops, error))?;
@@ -101,6 +104,20 @@ impl Tree<'_> {
             _ => return Err(Error::new(Code::CallInvalid, "This engine cannot do that yet.")),
         }
         Ok(())
+    }
+
+    /// Errors: [`Code::PathNotRegular`] for a path below something that this call makes and that is no folder.
+    fn not_below_a_file(&self, place: &Place) -> Result<()> {
+        let made = |path: &Path| self.at.get(path).map(|&at| &self.plans[at]);
+        let above = place.absolute().ancestors().skip(1);
+        let Some(plan) = above.filter_map(made).find(|plan| plan.becomes != Becomes::Nothing) else { return Ok(()) };
+        let what = if plan.becomes == Becomes::File { "file" } else { "symbolic link" };
+        Err(Error::new(
+            Code::PathNotRegular,
+            format!("The path lies below a {what} that this call has at {}.", plan.place.shown()),
+        )
+        .evidence(place.shown())
+        .next("Choose another path for one of the two."))
     }
 
     fn taught(&self, place: &Place, ops: &[Op], error: Error) -> Error {
@@ -233,7 +250,7 @@ impl Tree<'_> {
         if let Some(text) = text {
             match &self.plans[plan].now {
                 Now::Link(target) if target.to_string_lossy() == text.trim_end_matches('\n') => {}
-                Now::Link(_) => return Err(other_text(&Snapshot::from_text(""), text)),
+                Now::Link(target) => return Err(other_link(target, text)),
                 _ => holds(&after, text)?,
             }
         }
@@ -318,7 +335,9 @@ impl Tree<'_> {
         }
         let at = self.edit(from, ops, Order::AsNeeded).map_err(|error| self.taught(from, ops, error))?;
         let mut carried = copy_of(&self.plans[at]);
-        carried.origin = self.plans[at].origin.take().or_else(|| Some(origin(from, false)));
+        // What this very call makes comes from nowhere.
+        let made = self.plans[at].creates();
+        carried.origin = self.plans[at].origin.take().or_else(|| (!made).then(|| origin(from, false)));
         let left = &mut self.plans[at];
         left.becomes = Becomes::Nothing;
         left.moved_on = true;
@@ -346,7 +365,7 @@ impl Tree<'_> {
             _ => copy_of(plan),
         };
         edit_more(&mut copy, ops, Order::AsNeeded, self.options).map_err(|error| self.taught(from, ops, error))?;
-        copy.origin = Some(origin(from, true));
+        copy.origin = (!self.plans[at].creates()).then(|| origin(from, true));
         Ok(copy)
     }
 
@@ -354,7 +373,7 @@ impl Tree<'_> {
     fn landing(&mut self, to: &Place) -> Result<Now> {
         if let Some(at) = self.plan_at(to) {
             if self.plans[at].becomes != Becomes::Nothing {
-                return Err(exists(to, None));
+                return Err(occupied(to));
             }
             return Ok(std::mem::replace(&mut self.plans[at].now, Now::Nothing));
         }
@@ -364,7 +383,7 @@ impl Tree<'_> {
                 Base::Fresh { .. } => Ok(Now::File(now)),
                 Base::Stale { .. } | Base::Lost => Err(stale::lost(self.engine, self.caller, to, &now)),
             },
-            Some(_) => Err(exists(to, None)),
+            Some(_) => Err(occupied(to)),
         }
     }
 
@@ -442,15 +461,39 @@ fn holds(file: &Snapshot, text: &str) -> Result<()> {
 }
 
 fn other_text(file: &Snapshot, text: &str) -> Error {
-    let differs = file.text().lines().zip(text.lines()).take_while(|(a, b)| a.trim_end() == b.trim_end()).count();
+    let (mut now, mut said) = (file.text().lines(), text.lines());
+    let mut number = 0;
+    let (now, said) = loop {
+        number += 1;
+        match (now.next(), said.next()) {
+            (Some(a), Some(b)) if a.trim_end() == b.trim_end() => {}
+            pair => break pair,
+        }
+    };
+    let shown = |line: Option<&str>| line.map_or("(no more lines)".to_owned(), |line| format!("`{line}`"));
     Error::new(Code::MatchNotFound, "The file to be removed has other text than the patch removes; it was kept.")
-        .evidence(format!(
-            "First difference, line {}:\n{}",
-            differs + 1,
-            marks::excerpt(file, differs + 1, differs + 3)
-        ))
+        .evidence(format!("First difference, line {number}: the file has {}, the patch {}.", shown(now), shown(said)))
         .fact("reason", "not_found")
         .next("Read the file again; to remove it whatever it holds, use *** Delete File or a deletion without text.")
+}
+
+/// Another link than the patch removes.
+fn other_link(target: &OsStr, text: &str) -> Error {
+    Error::new(Code::MatchNotFound, "The symbolic link to be removed leads elsewhere than the patch says; it was kept.")
+        .evidence(format!(
+            "It leads to `{}`, the patch says `{}`.",
+            target.to_string_lossy(),
+            text.trim_end_matches('\n')
+        ))
+        .fact("reason", "not_found")
+        .next("Look at the link again; to remove it wherever it leads, use *** Delete File.")
+}
+
+/// Something is there where a file is to be moved or copied.
+fn occupied(to: &Place) -> Error {
+    Error::new(Code::FileExists, "There is a file already where this one is to go; nothing was moved or copied.")
+        .evidence(to.shown())
+        .next("Choose another path, delete that file earlier in the same call, or repeat the call with \"overwrite\": true.")
 }
 
 fn gone(place: &Place) -> Error {

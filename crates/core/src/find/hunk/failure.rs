@@ -2,7 +2,7 @@
 //! and lines to build the next hunk from.
 
 use super::seek::{Limits, Seeker};
-use super::{Candidate, wanted};
+use super::{Candidate, scope, wanted};
 use crate::code::Code;
 use crate::error::Error;
 use crate::find::failure::difference;
@@ -36,6 +36,11 @@ pub(super) fn no_anchor(index: &Index<'_>, hunk: &Hunk, nth: usize) -> Error {
     let error = Error::new(Code::MatchNotFound, format!("The anchor `@@ {anchor}` is not in the file{outer}."))
         .fact("reason", "no_anchor")
         .next("Copy the anchor from the file, the line of the function or class around the change, or leave it out.");
+    let error = match &*lines_of_old(index, hunk) {
+        [] => error,
+        [line] => error.evidence(format!("Without it the hunk fits at line {line} alone.")),
+        lines => error.evidence(format!("Without it the hunk fits in {} places: lines {}.", lines.len(), few(lines))),
+    };
     let find = Find { lines: true, ..Find::new(anchor, Pick::Unique) };
     let search = Search::new(index, &find, "");
     let nearest::Sought::Place(nearest) = nearest::nearest(&search) else { return error };
@@ -46,6 +51,22 @@ pub(super) fn no_anchor(index: &Index<'_>, hunk: &Hunk, nth: usize) -> Error {
     error
         .evidence(format!("Most similar:\n{}", marks::excerpt(index.base, line, line)))
         .next(format!("If this line is meant: `@@ {}`", index.line(nearest.lines.start).trim()))
+}
+
+/// The 1-based lines at which the old side stands to the letter.
+fn lines_of_old(index: &Index<'_>, hunk: &Hunk) -> Vec<usize> {
+    let find = Find { lines: true, ..Find::new(&hunk.old_text(), Pick::Unique) };
+    if find.old.is_empty() {
+        return Vec::new();
+    }
+    let search = Search::wanting(index, &find, "", wanted(hunk));
+    super::seek::literal(&search, false).iter().map(|place| search.lines().at(place.span.start()) + 1).collect()
+}
+
+/// The first of some lines, as text.
+fn few(lines: &[usize]) -> String {
+    let shown: Vec<String> = lines.iter().take(LISTED).map(usize::to_string).collect();
+    shown.join(", ") + if lines.len() > LISTED { ", …" } else { "" }
 }
 
 /// Nothing says where new lines go.
@@ -99,17 +120,27 @@ pub(super) fn ambiguous(index: &Index<'_>, hunk: &Hunk, tier: Tier, candidates: 
         .fact("tier", tier.number())
         .fact("line", hunk.said_at)
         .fact("candidates", lines.iter().map(|line| json!({ "line": line })).collect::<Vec<_>>());
-    for candidate in candidates.iter().take(LISTED) {
+    let around: Vec<Option<&str>> =
+        candidates.iter().take(LISTED).map(|it| scope::around(index, it.lines.start)).collect();
+    for (candidate, around) in candidates.iter().zip(&around) {
         let (first, end) = (candidate.lines.start + 1, candidate.lines.end);
         let shown = marks::excerpt(index.base, first.saturating_sub(2).max(1), end.min(first + 3) + 1);
-        error = error.evidence(format!("line {first}:\n{shown}"));
+        let below = around.map_or(String::new(), |line| format!(", below `{line}`"));
+        error = error.evidence(format!("line {first}{below}:\n{shown}"));
     }
     if lines.len() > LISTED {
         error = error.evidence(format!("… and {} more", lines.len() - LISTED));
     }
-    error.next(
-        "Add context lines above or below until the hunk fits once, or name the function or class around it in an @@ line.",
-    )
+    let example = match around.iter().flatten().last() {
+        Some(line) if around.iter().flatten().filter(|it| *it == line).count() == 1 => {
+            format!(": `@@ {line}` chooses line {}", lines[lines.len().min(LISTED) - 1])
+        }
+        _ => String::new(),
+    };
+    error.next(format!(
+        "Add context lines above or below until the hunk fits once, or name the function or class around it in an @@ line{}.",
+        if around.last().is_some_and(Option::is_some) { example } else { String::new() }
+    ))
 }
 
 /// The hunk is nowhere, or not where it says.
@@ -161,7 +192,9 @@ pub(super) fn not_found(seeker: &Seeker<'_>, limits: &Limits) -> Error {
 /// The hunk fits, but not below its anchor or not at the end of the file.
 fn misplaced(index: &Index<'_>, hunk: &Hunk, limits: &Limits) -> Option<Error> {
     let &first = limits.outside().first()?;
-    let lines: Vec<String> = limits.outside().iter().take(LISTED).map(|at| (at + 1).to_string()).collect();
+    let mut lines: Vec<usize> = limits.outside().iter().map(|at| at + 1).collect();
+    lines.sort_unstable();
+    lines.dedup();
     let (what, next) = if limits.at_end() {
         ("not at the end of the file, as `*** End of File` says", "Leave `*** End of File` out if that place is meant.")
     } else {
@@ -175,7 +208,7 @@ fn misplaced(index: &Index<'_>, hunk: &Hunk, limits: &Limits) -> Option<Error> {
     Some(
         Error::new(
             Code::MatchNotFound,
-            format!("The lines of the hunk stand at {places} {}, {what}{anchor}.", lines.join(", ")),
+            format!("The lines of the hunk stand at {places} {}, {what}{anchor}.", few(&lines)),
         )
         .evidence(marks::excerpt(index.base, first + 1, first + hunk.lines.len().min(HEIGHT)))
         .fact("reason", "misplaced")
@@ -185,16 +218,19 @@ fn misplaced(index: &Index<'_>, hunk: &Hunk, limits: &Limits) -> Option<Error> {
 }
 
 /// The 1-based line at which the whole new side stands, if that is certain.
-fn applied(seeker: &Seeker<'_>) -> Option<usize> {
+pub(super) fn applied(seeker: &Seeker<'_>) -> Option<usize> {
     let new = seeker.search.new;
-    let added: usize = seeker
-        .hunk
-        .lines
-        .iter()
-        .filter(|line| line.kind == LineKind::Added)
-        .map(|line| fold::substance(&line.text, SUBSTANCE))
-        .sum();
-    if added < SUBSTANCE || new.is_empty() {
+    let lines = &seeker.hunk.lines;
+    let of = |kind: LineKind| lines.iter().filter(move |line| line.kind == kind);
+    let substance = |line: &crate::op::HunkLine| fold::substance(&line.text, SUBSTANCE);
+    let added: usize = of(LineKind::Added).map(substance).sum();
+    // Lines that were taken away leave their neighbours side by side; new ones must be there, with neighbours if they
+    // say little themselves.
+    let removal = of(LineKind::Added).next().is_none()
+        && [lines.first(), lines.last()].into_iter().flatten().all(|line| line.kind == LineKind::Context);
+    let around: usize = of(LineKind::Context).map(substance).sum();
+    let certain = added >= SUBSTANCE || (added > 0 || removal) && added + around >= SUBSTANCE;
+    if !certain || new.is_empty() {
         return None;
     }
     let find = Find { lines: true, ..Find::new(new, Pick::Unique) };
@@ -228,9 +264,8 @@ fn nearest(search: &Search<'_>) -> Option<Nearest> {
     (start < end).then(|| nearest::rated(search, start..end))
 }
 
-/// Adds the hunk with the file's lines in place of its own, ready to be sent, where its changed lines are all there.
+/// Adds the hunk with the file's lines in place of its own where few of them differ; else the lines to build it from.
 fn ready(error: Error, index: &Index<'_>, hunk: &Hunk, lines: core::ops::Range<usize>) -> Error {
-    let current: String = lines.clone().take(HEIGHT).map(|at| format!(" {}\n", index.line(at))).collect();
     let about = wanted(hunk);
     let there = |old: &&str| lines.clone().any(|at| index.line(at).trim() == old.trim());
     let missing = about.old.iter().filter(|line| !line.trim().is_empty()).find(|line| !there(line));
@@ -238,8 +273,39 @@ fn ready(error: Error, index: &Index<'_>, hunk: &Hunk, lines: core::ops::Range<u
         Some(line) => error.evidence(format!("This line of the hunk is not there: {}", line.trim())),
         None => error,
     };
+    if let Some(text) = corrected(index, hunk, &about.old, &lines) {
+        return error.next(format!(
+            "If this is the place, here is the hunk with the file's lines; check those with -:\n{text}"
+        ));
+    }
+    let current: String = lines.take(HEIGHT).map(|at| format!(" {}\n", index.line(at))).collect();
     error.next(format!(
         "If this is the place, build the hunk from these lines (context; put - before those to remove, add + lines):\n{}",
         current.trim_end_matches('\n')
     ))
+}
+
+/// The hunk with the old lines as they are in the file, if they pair off and no more than a third of them differ.
+fn corrected(index: &Index<'_>, hunk: &Hunk, old: &[&str], lines: &core::ops::Range<usize>) -> Option<String> {
+    let differ = lines.clone().zip(old).filter(|(at, old)| index.line(*at) != **old).count();
+    if lines.len() != old.len() || old.len() > HEIGHT || differ == 0 || differ * 3 > old.len() {
+        return None;
+    }
+    let mut at = lines.start;
+    let mut text = String::from("@@");
+    for line in &hunk.lines {
+        let mark = match line.kind {
+            LineKind::Added => '+',
+            LineKind::Removed => '-',
+            LineKind::Context | LineKind::Bare => ' ',
+        };
+        let shown = if line.kind == LineKind::Added {
+            &*line.text
+        } else {
+            at += 1;
+            index.line(at - 1)
+        };
+        text.push_str(&format!("\n{mark}{shown}"));
+    }
+    Some(text)
 }

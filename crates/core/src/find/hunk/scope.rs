@@ -121,6 +121,26 @@ fn block(index: &Index<'_>, line: usize) -> Range<usize> {
     line + 1..(line + 1..count).find(ends).unwrap_or(count)
 }
 
+/// The nearest line above `first` that is less deep than it, if it is the only one of its text: an anchor that would choose
+/// this place.
+pub(super) fn around<'t>(index: &Index<'t>, first: usize) -> Option<&'t str> {
+    /// Lines looked at.
+    const REACH: usize = 400;
+    let mut depth =
+        width(indent_of((first..index.lines().count()).map(|at| index.line(at)).find(|line| !is_blank(line))?));
+    let above = (first.saturating_sub(REACH)..first).rev().map(|at| index.line(at)).filter(|line| !is_blank(line));
+    for line in above {
+        let word = line.trim_start().starts_with(|ch: char| !"{}()[];,.#/*".contains(ch));
+        if word && width(indent_of(line)) < depth {
+            depth = width(indent_of(line));
+            if lines_named(index, line).len() == 1 {
+                return Some(line.trim());
+            }
+        }
+    }
+    None
+}
+
 /// The depth of an indentation; a TAB reaches the next multiple of eight.
 fn width(indent: &str) -> usize {
     indent.chars().fold(0, |width, ch| if ch == '\t' { (width / 8 + 1) * 8 } else { width + 1 })

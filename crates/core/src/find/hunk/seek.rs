@@ -83,7 +83,13 @@ impl Limits {
         let count = index.lines().count();
         let all: Vec<usize> = candidates.iter().map(|it| it.lines.start).collect();
         if self.at_end {
-            candidates.retain(|it| it.lines.end == count);
+            let reaches = |it: &Candidate| it.lines.end == count;
+            if candidates.iter().any(reaches) {
+                candidates.retain(reaches);
+            } else {
+                // Blank lines that end the file are easily left out.
+                candidates.retain(|it| (it.lines.end..count).all(|at| fold::is_blank(index.line(at))));
+            }
         }
         if self.anchored {
             let near = |it: &Candidate| scope::nearness(&self.anchors, it.lines.start);
@@ -141,6 +147,9 @@ impl Seeker<'_> {
                     let found = self.edge(limits)?;
                     return match refusal.reason {
                         Reason::Rivals | Reason::UnseenLines if found.is_none() => {
+                            if let Some(line) = failure::applied(self) {
+                                return Err(failure::already(self.hunk, line));
+                            }
                             Err(failure::refused(self.index, self.hunk, row.tier, &refusal))
                         }
                         _ => Ok(found),
