@@ -19,6 +19,7 @@
 mod apply;
 mod caller;
 mod commit;
+mod compat;
 mod config;
 mod edit;
 mod encoding;
