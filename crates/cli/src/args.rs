@@ -380,6 +380,10 @@ pub(crate) struct ApplyArgs {
     /// Apply what can be applied, and put the rest into this file
     #[arg(long, value_name = "FILE")]
     pub(crate) reject_file: Option<PathBuf>,
+    /// Do what this tool would do with the patch, in its words and with its exit status
+    #[arg(long, value_name = "TOOL", value_parser = ["codex"],
+          conflicts_with_all = ["format", "file", "reverse", "strip", "partial", "reject_file"])]
+    pub(crate) compat: Option<String>,
     #[command(flatten)]
     pub(crate) matching: Matching,
 }

@@ -206,6 +206,7 @@ pub(crate) fn apply(args: &ApplyArgs) -> Result<Ask> {
     let fields = edits(&args.text)?
         .put("overwrite", args.overwrite.then_some(true))
         .put("partial", (args.partial || args.reject_file.is_some()).then_some(true))
+        .put("compat", args.compat.clone())
         .put("dry_run", args.check.then_some(true))
         .put("match", args.matching.r#match.clone());
     let ask = Ask::new("apply", "directory", args.text.directory.clone().unwrap_or_default(), fields);

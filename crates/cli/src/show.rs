@@ -210,11 +210,14 @@ pub(crate) fn reply(desk: &Desk<'_>, reply: &Reply, brief: bool) -> u8 {
     if desk.global.json {
         return json(reply);
     }
+    if let Some(said) = said_by_tool(reply) {
+        return as_tool(reply, said);
+    }
     match &reply.result {
         Ok(answer) => {
             let mut out = stdout();
             let shown = if brief { out.summaries(answer) } else { out.answer(answer) };
-            status(reply, shown.and_then(|()| out.flush()))
+            status(reply, shown.and_then(|()| out.flush()), 0)
         }
         Err(error) => {
             let mut out = stderr();
@@ -225,20 +228,36 @@ pub(crate) fn reply(desk: &Desk<'_>, reply: &Reply, brief: bool) -> u8 {
     }
 }
 
-/// Shows a reply as one JSON object; the exit status.
-pub(crate) fn json(reply: &Reply) -> u8 {
-    status(reply, line(&reply.to_json()))
+/// What the tool would have said that a call asked to follow.
+fn said_by_tool(reply: &Reply) -> Option<&Value> {
+    let data = reply.result.as_ref().map_or_else(Error::data, |answer| &answer.data);
+    data.get("compat")
 }
 
-/// The exit status of a reply, unless its success could not be shown.
-fn status(reply: &Reply, shown: io::Result<()>) -> u8 {
+/// Shows a reply in the words of another tool; its exit status.
+fn as_tool(reply: &Reply, said: &Value) -> u8 {
+    let text = |stream: &str| said[stream].as_str().unwrap_or_default().as_bytes().to_owned();
+    // There is nowhere left to say that this failed.
+    let _ = io::stderr().lock().write_all(&text("stderr"));
+    let shown = io::stdout().lock().write_all(&text("stdout"));
+    let exit = said["exit"].as_u64().and_then(|exit| u8::try_from(exit).ok());
+    status(reply, shown, exit.unwrap_or_else(|| reply.exit()))
+}
+
+/// Shows a reply as one JSON object; the exit status.
+pub(crate) fn json(reply: &Reply) -> u8 {
+    status(reply, line(&reply.to_json()), reply.exit())
+}
+
+/// The exit status, unless the reply is a success that could not be shown.
+fn status(reply: &Reply, shown: io::Result<()>, exit: u8) -> u8 {
     match shown {
         Err(failure) if reply.result.is_ok() && failure.kind() != io::ErrorKind::BrokenPipe => {
             let failure = unshown(&failure);
             error(&failure);
             failure.code().exit()
         }
-        _ => reply.exit(),
+        _ => exit,
     }
 }
 

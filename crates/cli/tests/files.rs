@@ -252,3 +252,71 @@ fn apply_takes_blocks_for_several_files() {
     assert!(bed.feed(&["apply"], "no block here").exits(16).err.contains("edit.unparsable"));
     bed.run(&["apply", "missing.md"]).exits(2);
 }
+
+#[test]
+fn apply_speaks_as_the_tool_of_codex() {
+    let bed = Bed::with("one\ntwo\n");
+    let patch = |body: &str| format!("*** Begin Patch\n{body}*** End Patch\n");
+    let codex = |args: &[&str], body: &str| bed.feed(&[&["apply", "--compat", "codex"], args].concat(), patch(body));
+    let ran = codex(&[], "*** Update File: a.txt\n@@ one\n-two\n+2\n*** Add File: b.txt\n+b\n").exits(0);
+    assert_eq!(ran.out, "Success. Updated the following files:\nA b.txt\nM a.txt\n");
+    assert_eq!((ran.err.as_str(), bed.get("a.txt").as_str(), bed.get("b.txt").as_str()), ("", "one\n2\n", "b\n"));
+    // Its placing is not ours: the first of two places, without a question.
+    bed.put("c.txt", "x\ny\nx\n");
+    let twice = "*** Update File: c.txt\n-x\n+z\n";
+    codex(&[], twice).exits(0);
+    assert_eq!(bed.get("c.txt"), "z\ny\nx\n");
+    let ran = codex(&[], "*** Update File: a.txt\n-three\n+3\n").exits(1);
+    let expected = format!("Failed to find expected lines in {}:\nthree\n", bed.path("a.txt"));
+    assert_eq!((ran.out.as_str(), ran.err), ("", expected));
+    let ran = bed.feed(&["apply", "--compat", "codex"], "").exits(2);
+    assert!(ran.err.starts_with("Usage: apply_patch 'PATCH'\n"), "{ran:?}");
+    // What is ours to refuse is refused in our words, and a dry run has none of theirs.
+    let ran = codex(&[], "*** Add File: ../out.txt\n+x\n").exits(14);
+    assert!(ran.err.contains("[path.outside]"), "{ran:?}");
+    codex(&[], "*** Add File: a.txt\n+x\n").exits(1);
+    codex(&["--overwrite"], "*** Add File: a.txt\n+x\n").exits(0);
+    assert!(codex(&["--check"], "*** Delete File: a.txt\n").exits(0).out.contains("would be deleted"));
+    assert_eq!(bed.get("a.txt"), "x\n");
+    let told = codex(&["--json"], "*** Delete File: a.txt\n").exits(0).json();
+    assert_eq!(told["data"]["compat"]["stdout"], "Success. Updated the following files:\nD a.txt\n");
+    let told = codex(&["--json"], "*** Delete File: a.txt\n").exits(10).json();
+    assert_eq!(told["data"]["compat"]["exit"], 1);
+    bed.feed(&["apply", "--compat", "codex", "--reverse"], "").exits(2);
+    bed.feed(&["apply", "--compat", "patch"], "").exits(2);
+}
+
+#[test]
+fn the_tool_of_codex_meets_links_modes_and_itself() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let bed = Bed::with("one\n");
+    let codex =
+        |body: &str| bed.feed(&["apply", "--compat", "codex"], format!("*** Begin Patch\n{body}*** End Patch\n"));
+    let mode = |name: &str| std::fs::metadata(bed.work().join(name)).unwrap().permissions().mode() & 0o777;
+    std::fs::set_permissions(bed.work().join("a.txt"), std::fs::Permissions::from_mode(0o750)).unwrap();
+    codex("*** Update File: a.txt\n*** Move to: b/b.txt\n-one\n+1\n").exits(0);
+    assert_eq!((bed.get("b/b.txt").as_str(), mode("b/b.txt")), ("1\n", 0o750));
+    assert!(!bed.work().join("a.txt").exists());
+    symlink("b/b.txt", bed.work().join("l")).unwrap();
+    codex("*** Update File: l\n-1\n+2\n").exits(0);
+    assert!(bed.work().join("l").is_symlink());
+    assert_eq!(bed.get("b/b.txt"), "2\n");
+    let ran = codex("*** Update File: l\n-2\n+3\n*** Update File: b/b.txt\n-2\n+4\n").exits(14);
+    assert!(ran.err.contains("one file by two paths"), "{ran:?}");
+    codex("*** Update File: l\n*** Move to: m\n-2\n+5\n").exits(0);
+    assert_eq!((bed.get("m").as_str(), bed.get("b/b.txt").as_str()), ("5\n", "2\n"));
+    assert!(!bed.work().join("l").is_symlink() && !bed.work().join("m").is_symlink());
+    symlink("b/b.txt", bed.work().join("l")).unwrap();
+    codex("*** Delete File: l\n*** Add File: l\n+new\n").exits(0);
+    assert_eq!((bed.get("l").as_str(), bed.get("b/b.txt").as_str()), ("new\n", "2\n"));
+    // A file that goes through several hands keeps what it is, and one undo takes it all back.
+    codex("*** Update File: b/b.txt\n*** Move to: c\n-2\n+3\n*** Update File: c\n*** Move to: d\n-3\n+4\n*** Add File: c\n+c\n").exits(0);
+    assert_eq!((bed.get("d").as_str(), bed.get("c").as_str(), mode("d")), ("4\n", "c\n", 0o750));
+    bed.run(&["undo"]).exits(0);
+    assert_eq!((bed.get("b/b.txt").as_str(), mode("b/b.txt")), ("2\n", 0o750));
+    assert!(!bed.work().join("c").exists() && !bed.work().join("d").exists());
+    codex("*** Delete File: m\n*** Add File: m/x\n+x\n").exits(2);
+    let ran = codex("*** Update File: b\n-x\n+y\n").exits(1);
+    assert!(ran.err.ends_with("is not a file\n"), "{ran:?}");
+    codex("*** Add File: m/x\n+x\n").exits(1);
+}

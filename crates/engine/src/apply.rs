@@ -19,25 +19,28 @@ use std::path::PathBuf;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
     /// The edits, as text.
-    input: String,
+    pub(crate) input: String,
     /// The format of the text (default: recognised).
     #[serde(default)]
-    format: Option<String>,
+    pub(crate) format: Option<String>,
     /// The directory that relative file names start from (default: the first root).
     #[serde(default)]
-    directory: Option<String>,
+    pub(crate) directory: Option<String>,
     /// The file that the text is about, if it names none.
     #[serde(default)]
-    file: Option<String>,
+    pub(crate) file: Option<String>,
     /// Leading folders to take off every name, as -p of git apply (default: a/ and b/ are recognised).
     #[serde(default)]
-    strip: Option<usize>,
+    pub(crate) strip: Option<usize>,
     /// Make every change the other way round.
     #[serde(default)]
-    reverse: bool,
+    pub(crate) reverse: bool,
     /// Files that are created or moved may replace what is there (default: they may not).
     #[serde(default)]
     overwrite: bool,
+    /// Do with the patch exactly what this tool would do, in its words: codex (default: none).
+    #[serde(default)]
+    compat: Option<String>,
 }
 
 /// A text of edits that was read.
@@ -62,6 +65,9 @@ impl Engine {
         let mut options = Options::take(&mut input, caller, self.config(), tool)?;
         let args: Args = formats::from_json(Input::Json(input))?;
         options.overwrite = args.overwrite;
+        if let Some(tool) = &args.compat {
+            return self.apply_compat(caller, tool, &args, &mut options);
+        }
         let named = args.format.as_deref().map(chosen).transpose()?;
         let manner = Manner { strip: args.strip, file: args.file, reverse: args.reverse };
         let Understood { format, mut request, directory } = recognise::understand(&args.input, named, &manner)?;

@@ -19,6 +19,7 @@
 mod apply;
 mod caller;
 mod commit;
+mod compat;
 mod config;
 mod convert;
 mod edit;

@@ -86,7 +86,8 @@ impl Plan {
         Plan { becomes, ..Plan::new(place, now, before, written_over(changes), Lines::all()) }
     }
 
-    fn new(place: Place, now: Now, before: Snapshot, resolved: Resolved, lines: Lines) -> Plan {
+    /// A file as it will be: `before` with the changes made.
+    pub(crate) fn new(place: Place, now: Now, before: Snapshot, resolved: Resolved, lines: Lines) -> Plan {
         let Resolved { changes, ops, failed, notes } = resolved;
         Plan {
             place,

@@ -130,6 +130,7 @@ pub(crate) fn not_regular(path: &Path, what: &str) -> Error {
     Error::new(Code::PathNotRegular, format!("{} is {what}, not a regular file.", show(path)))
         .next(next)
         .fact("path", show(path))
+        .fact("kind", what)
 }
 
 /// `size` (`None`: it grew while it was read) is over `limit`, both in bytes.

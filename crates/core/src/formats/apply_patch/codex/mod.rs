@@ -7,6 +7,7 @@ mod grammar;
 mod place;
 mod tree;
 
+use crate::code::Code;
 use grammar::Operation;
 use tree::Tree;
 
@@ -21,6 +22,18 @@ pub enum Looked {
     Directory,
     /// Nothing can stand there: something on the way is no directory.
     Blocked,
+}
+
+impl Looked {
+    /// The code of a failure because of this; of a file, because its bytes are no text.
+    fn code(&self) -> Code {
+        match self {
+            Looked::Missing => Code::FileMissing,
+            Looked::File(_) => Code::ContentUndecodable,
+            Looked::Directory => Code::PathNotRegular,
+            Looked::Blocked => Code::PathInvalid,
+        }
+    }
 }
 
 /// One change, after the ones before it.
@@ -62,6 +75,8 @@ pub struct Outcome {
 /// A patch that does not apply; nothing changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
+    /// What kind of failure it is, in our terms.
+    pub code: Code,
     /// What the tool prints on stderr, its line end included.
     pub stderr: String,
     /// The exit status.
@@ -80,7 +95,7 @@ pub struct Exception {
     pub ours: &'static str,
 }
 
-/// Every case in which we do not do as the tool does, because it loses data.
+/// Every case in which we do not do as the tool does: it loses data there, or the change cannot be made in one step.
 pub static EXCEPTIONS: &[Exception] = &[
     Exception {
         name: "partial",
@@ -109,6 +124,16 @@ pub static EXCEPTIONS: &[Exception] = &[
         ours: "a moved file keeps its permissions",
     },
     Exception { name: "outside", theirs: "absolute paths, `..` and links lead anywhere", ours: "only below the roots" },
+    Exception {
+        name: "two-names",
+        theirs: "a file and a link to it are both changed, one after the other",
+        ours: "refused; name the file by one path",
+    },
+    Exception {
+        name: "file-to-folder",
+        theirs: "a file that the patch removes may become a folder in the same patch",
+        ours: "refused; send two patches",
+    },
 ];
 
 /// What the tool prints when it is given nothing.
@@ -118,11 +143,11 @@ pub const USAGE: &str = "Usage: apply_patch 'PATCH'\n       echo 'PATCH' | apply
 /// `overwrite` allows Add and Move to replace files, as the tool does.
 pub fn apply(patch: &str, folder: &str, overwrite: bool, look: impl Fn(&str) -> Looked) -> Result<Outcome, Failure> {
     if patch.is_empty() {
-        return Err(Failure { stderr: USAGE.to_owned(), exit: 2, exception: None });
+        return Err(Failure { code: Code::CallInvalid, stderr: USAGE.to_owned(), exit: 2, exception: None });
     }
-    let operations = grammar::read(patch).map_err(failed)?;
+    let operations = grammar::read(patch).map_err(|message| failed(Code::EditUnparsable, message))?;
     if operations.is_empty() {
-        return Err(failed("No files were modified.".to_owned()));
+        return Err(failed(Code::EditNoChange, "No files were modified.".to_owned()));
     }
     let mut work = Work { tree: Tree::new(look), folder, overwrite, changes: Vec::new(), told: Default::default() };
     for operation in operations {
@@ -137,8 +162,18 @@ pub fn apply(patch: &str, folder: &str, overwrite: bool, look: impl Fn(&str) -> 
     Ok(Outcome { changes: work.changes, stdout })
 }
 
-fn failed(message: String) -> Failure {
-    Failure { stderr: message + "\n", exit: 1, exception: None }
+/// Every absolute path that the patch names, as far as it can be read.
+pub fn paths(patch: &str, folder: &str) -> Vec<String> {
+    let operations = grammar::read(patch).unwrap_or_default();
+    let names = operations.iter().flat_map(|operation| match operation {
+        Operation::Add { path, .. } | Operation::Delete { path } => [Some(path), None],
+        Operation::Update { path, to, .. } => [Some(path), to.as_ref()],
+    });
+    names.flatten().map(|name| tree::absolute(folder, name)).collect()
+}
+
+fn failed(code: Code, message: String) -> Failure {
+    Failure { code, stderr: message + "\n", exit: 1, exception: None }
 }
 
 /// A patch on its way.
@@ -163,8 +198,9 @@ impl<L: Fn(&str) -> Looked> Work<'_, L> {
             }
             Operation::Delete { path } => {
                 let at = self.absolute(&path)?;
-                if !matches!(self.tree.look(&at), Looked::File(_)) {
-                    return Err(failed(format!("Failed to delete file {at}")));
+                match self.tree.look(&at) {
+                    Looked::File(_) => {}
+                    other => return Err(failed(other.code(), format!("Failed to delete file {at}"))),
                 }
                 self.tree.remove(&at);
                 self.told[2].push(path);
@@ -174,7 +210,8 @@ impl<L: Fn(&str) -> Looked> Work<'_, L> {
                 let from = self.absolute(&path)?;
                 let to_path = to.as_deref().map(|to| self.absolute(to)).transpose()?;
                 let text = self.read(&from)?;
-                let bytes = place::apply(&text, &chunks, &from).map_err(failed)?.into_bytes();
+                let bytes = place::apply(&text, &chunks, &from);
+                let bytes = bytes.map_err(|message| failed(Code::MatchNotFound, message))?.into_bytes();
                 let how = match to_path.filter(|it| *it != from) {
                     None => {
                         self.tree.write(&from, bytes.clone());
@@ -195,28 +232,35 @@ impl<L: Fn(&str) -> Looked> Work<'_, L> {
 
     fn absolute(&self, name: &str) -> Result<String, Failure> {
         if name.contains('\0') {
-            return Err(failed(format!("'{name}' is invalid on 'linux'")));
+            return Err(failed(Code::PathInvalid, format!("'{name}' is invalid on 'linux'")));
         }
         Ok(tree::absolute(self.folder, name))
     }
 
     fn read(&self, at: &str) -> Result<String, Failure> {
-        let fails = |why: &str| failed(format!("Failed to read file to update {at}: {why}"));
-        match self.tree.look(at) {
-            Looked::Missing => Err(fails("No such file or directory (os error 2)")),
-            Looked::Blocked => Err(fails("Not a directory (os error 20)")),
-            Looked::Directory => Err(fails(&format!("path `{at}` is not a file"))),
-            Looked::File(bytes) => String::from_utf8(bytes).map_err(|error| fails(&error.utf8_error().to_string())),
-        }
+        let looked = self.tree.look(at);
+        let code = looked.code();
+        let why = match looked {
+            Looked::Missing => "No such file or directory (os error 2)".to_owned(),
+            Looked::Blocked => "Not a directory (os error 20)".to_owned(),
+            Looked::Directory => format!("path `{at}` is not a file"),
+            Looked::File(bytes) => match String::from_utf8(bytes) {
+                Ok(text) => return Ok(text),
+                Err(error) => error.utf8_error().to_string(),
+            },
+        };
+        Err(failed(code, format!("Failed to read file to update {at}: {why}")))
     }
 
     /// Writes a file that is new, or should be.
     fn write(&mut self, at: &str, bytes: &[u8], exception: &'static str) -> Result<(), Failure> {
         match self.tree.look(at) {
-            Looked::Directory | Looked::Blocked => return Err(failed(format!("Failed to write file {at}"))),
+            other @ (Looked::Directory | Looked::Blocked) => {
+                return Err(failed(other.code(), format!("Failed to write file {at}")));
+            }
             Looked::File(_) if !self.overwrite && !self.tree.is_ours(at) => {
                 let stderr = format!("Failed to write file {at}: it exists, and overwriting was not asked for\n");
-                return Err(Failure { stderr, exit: 1, exception: Some(exception) });
+                return Err(Failure { code: Code::FileExists, stderr, exit: 1, exception: Some(exception) });
             }
             Looked::File(_) | Looked::Missing => {}
         }

@@ -1,0 +1,361 @@
+//! `apply` with `compat`: a patch does what the tool of its makers would do with it, word for word, but through our own
+//! doors: roots, policy, what was read, all files or none.
+
+use crate::apply::Args;
+use crate::caller::{Caller, OnStale, Unread, Word};
+use crate::engine::{Engine, Opened};
+use crate::options::Options;
+use crate::plan::{Becomes, Now, Origin, Plan, written_over};
+use crate::policy::{self, Access};
+use crate::receipt::Receipt;
+use crate::reply::Answer;
+use crate::seen::{self, Base};
+use crate::stale;
+use crate::tree::all_bytes;
+use emendate_core::formats::apply_patch::codex::{self, Change, Failure, How, Looked, Outcome};
+use emendate_core::{ChangeSet, Code, Error, Result, Snapshot};
+use emendate_fs::Place;
+use emendate_history::Lines;
+use serde_json::{Map, json};
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// A tool that can be followed to the letter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Compat {
+    /// The `apply_patch` of Codex.
+    Codex,
+}
+
+impl Word for Compat {
+    const WORDS: &'static [(&'static str, Compat)] = &[("codex", Compat::Codex)];
+}
+
+impl Engine {
+    /// The tool `apply`, as another tool would do it.
+    pub(crate) fn apply_compat(
+        &self,
+        caller: &Caller,
+        tool: &str,
+        args: &Args,
+        options: &mut Options,
+    ) -> Result<Answer> {
+        let Compat::Codex = Compat::parse("compat", tool)?;
+        args.only_compat(options)?;
+        options.cause.format = "apply_patch";
+        let options = &*options;
+        let directory = self.directory(args.directory.as_deref())?;
+        let directory = directory.to_str().ok_or_else(|| {
+            Error::new(Code::PathInvalid, "directory is not UTF-8.").next("Name the directory by a link to it.")
+        })?;
+        let named = codex::paths(&args.input, directory);
+        let places: Vec<Place> = named.iter().filter_map(|path| self.store().admit(Path::new(path)).ok()).collect();
+        let _turns = self.turns(places.iter().map(Place::absolute));
+        let stdout = RefCell::new(String::new());
+        let receipts = self.carry_out(caller, options.cause, options.dry_run, || {
+            let view = View::new(self, caller, options);
+            let outcome = view.run(&args.input, directory)?;
+            let plans = view.plans(&outcome)?;
+            *stdout.borrow_mut() = outcome.stdout;
+            Ok(plans)
+        })?;
+        Ok(self.answer_compat(receipts, stdout.into_inner(), options))
+    }
+
+    fn answer_compat(&self, receipts: Vec<Receipt>, stdout: String, options: &Options) -> Answer {
+        let operation = receipts.iter().find_map(Receipt::operation);
+        let (told, files, _) = self.tell(receipts);
+        let mut data = Map::new();
+        data.insert("format".to_owned(), options.cause.format.into());
+        data.insert("dryRun".to_owned(), options.dry_run.into());
+        data.insert("files".to_owned(), files.into());
+        data.extend(operation.map(|operation| ("operation".to_owned(), operation.to_string().into())));
+        // The tool has no dry run, so what it would print is not true of one.
+        if options.dry_run {
+            return Answer { text: told, data };
+        }
+        data.insert("compat".to_owned(), json!({ "stdout": stdout, "stderr": "", "exit": 0 }));
+        Answer { text: stdout, data }
+    }
+}
+
+impl Args {
+    /// Refuses what the other tool has no word for.
+    fn only_compat(&self, options: &Options) -> Result<()> {
+        let extra = [
+            ("format", self.format.is_some()),
+            ("file", self.file.is_some()),
+            ("strip", self.strip.is_some()),
+            ("reverse", self.reverse),
+            ("partial", options.partial),
+        ];
+        let said: Vec<&str> = extra.iter().filter(|(_, said)| *said).map(|(name, _)| *name).collect();
+        if said.is_empty() {
+            return Ok(());
+        }
+        Err(Error::new(Code::CallInvalid, format!("compat does not go with {}.", said.join(", ")))
+            .next("Leave them out, or leave compat out."))
+    }
+}
+
+/// What the emulation was shown at one path.
+struct Seen {
+    place: Place,
+    now: Option<Opened>,
+    /// The path itself where it is a link, and where the link leads.
+    link: Option<(Place, OsString)>,
+}
+
+/// What content of an existing file is carried on from.
+struct Source {
+    place: Place,
+    text: Snapshot,
+    lines: Lines,
+}
+
+/// The files as one attempt sees them.
+struct View<'a> {
+    engine: &'a Engine,
+    caller: &'a Caller,
+    options: &'a Options,
+    /// By the absolute path that the patch names.
+    seen: RefCell<HashMap<String, Seen>>,
+    /// The same by the file that a path leads to.
+    names: RefCell<HashMap<PathBuf, String>>,
+    /// Why a path could not be looked at; the emulation takes it for missing.
+    refused: RefCell<Option<Error>>,
+}
+
+/// What becomes of a path, all operations together.
+#[derive(Default)]
+struct Fate {
+    bytes: Option<Vec<u8>>,
+    /// The path its content comes from.
+    from: Option<String>,
+    /// What had the path was taken away on the way, be it a link.
+    vacated: bool,
+    /// All of its text is new to it, whatever was there.
+    whole: bool,
+}
+
+impl<'a> View<'a> {
+    fn new(engine: &'a Engine, caller: &'a Caller, options: &'a Options) -> View<'a> {
+        let (seen, names, refused) = Default::default();
+        View { engine, caller, options, seen, names, refused }
+    }
+
+    /// Lets the emulation loose on the files.
+    fn run(&self, patch: &str, directory: &str) -> Result<Outcome> {
+        let outcome = codex::apply(patch, directory, self.options.overwrite, |path| self.look(path));
+        match self.refused.take() {
+            Some(error) => Err(error),
+            None => outcome.map_err(failed),
+        }
+    }
+
+    fn look(&self, path: &str) -> Looked {
+        if let Some(seen) = self.seen.borrow().get(path) {
+            return looked(seen);
+        }
+        match self.open(Path::new(path)) {
+            Ok(Ok(seen)) => {
+                let what = looked(&seen);
+                self.seen.borrow_mut().insert(path.to_owned(), seen);
+                what
+            }
+            Ok(Err(what)) => what,
+            Err(error) => {
+                self.refused.borrow_mut().get_or_insert(error);
+                Looked::Missing
+            }
+        }
+    }
+
+    /// What is at a path: a file or nothing, or something that can be neither.
+    fn open(&self, path: &Path) -> Result<Result<Seen, Looked>> {
+        let store = self.engine.store();
+        let place = match store.admit(path) {
+            Ok(place) => place,
+            Err(error) if error.code() == Code::PathInvalid && self.is_below_a_file(path) => {
+                return Ok(Err(Looked::Blocked));
+            }
+            Err(error) => return Err(error),
+        };
+        policy::check(self.engine.config(), &place, Access::Write)?;
+        let name = path.to_string_lossy().into_owned();
+        if let Some(name) = self.names.borrow_mut().insert(place.absolute().to_owned(), name) {
+            return Err(Error::new(Code::PathSymlink, "The patch names one file by two paths.")
+                .evidence(format!("{name} and {} are both {}", path.display(), place.shown()))
+                .fact("exception", "two-names")
+                .next("Name the file by one path."));
+        }
+        let now = match self.engine.opened(&place, self.options.declared) {
+            Ok(now) => now,
+            Err(error) if error.data().get("kind").is_some_and(|kind| kind == "a directory") => {
+                return Ok(Err(Looked::Directory));
+            }
+            Err(error) => return Err(error),
+        };
+        let itself = if place.via_link().is_some() { Some(store.admit_link(path)?) } else { None };
+        let link = match itself {
+            Some(itself) => store.link(&itself)?.map(|target| (itself, target)),
+            None => None,
+        };
+        Ok(Ok(Seen { place, now, link }))
+    }
+
+    fn is_below_a_file(&self, path: &Path) -> bool {
+        let store = self.engine.store();
+        let is_file =
+            |above: &Path| store.admit(above).and_then(|place| store.stamp(&place)).is_ok_and(|stamp| stamp.is_some());
+        path.ancestors().skip(1).any(is_file)
+    }
+
+    /// The plans that together do what the emulation did step by step.
+    fn plans(&self, outcome: &Outcome) -> Result<Vec<Plan>> {
+        let mut seen = self.seen.take();
+        let fates = fates(&outcome.changes);
+        let mut sources = HashMap::new();
+        for (path, fate) in &fates {
+            let Some(Seen { place, now: Some(now), link }) = seen.get(path) else { continue };
+            // What has the name is removed, not what a link of that name leads to; what is moved becomes a file.
+            if link.is_some() && fate.vacated {
+                continue;
+            }
+            let (lines, text) = (self.known(place, now, fate.whole)?, now.snapshot.clone());
+            sources.insert(path.clone(), Source { place: place.clone(), text, lines });
+        }
+        let froms = fates.iter().filter(|(_, fate)| fate.bytes.is_some()).filter_map(|(_, fate)| fate.from.clone());
+        let carried: HashSet<String> = froms.filter(|from| sources.contains_key(from)).collect();
+        let mut plans = Vec::new();
+        for (path, fate) in fates {
+            let seen = match seen.remove(&path) {
+                Some(seen) => seen,
+                // Something that the patch takes away first stood in the way.
+                None => Seen { place: self.cleared(&path)?, now: None, link: None },
+            };
+            let source = fate.from.as_ref().and_then(|from| sources.get(from));
+            let lines = source.or_else(|| sources.get(&path)).map_or_else(Lines::all, |it| it.lines.clone());
+            let plan = plan(fate, seen, source, lines);
+            plans.push(Plan { moved_on: plan.becomes == Becomes::Nothing && carried.contains(&path), ..plan });
+        }
+        plans.retain(|plan| !(plan.creates() && plan.becomes == Becomes::Nothing));
+        Ok(plans)
+    }
+
+    fn cleared(&self, path: &str) -> Result<Place> {
+        self.engine.admit(path, Access::Write).map_err(|error| {
+            if error.code() != Code::PathInvalid {
+                return error;
+            }
+            Error::new(Code::PathInvalid, "A file that the patch removes would become a folder.")
+                .evidence(path)
+                .fact("exception", "file-to-folder")
+                .next("Send two patches: one that removes the file, then one that writes below the folder.")
+        })
+    }
+
+    /// The lines that the caller knows of a file it changes.
+    ///
+    /// Errors: `read.required`, `read.partial`, `stale.changed`.
+    fn known(&self, place: &Place, now: &Opened, whole: bool) -> Result<Lines> {
+        let person = self.caller.unread == Unread::Allow;
+        let lines = match self.engine.base(self.caller, self.options, place, now)? {
+            Base::Fresh { lines, .. } => lines,
+            // A person sees what is there; the tool takes it as it is, too.
+            _ if person && self.options.on_stale != OnStale::Reject => Lines::all(),
+            _ => return Err(stale::lost(self.engine, self.caller, place, now)),
+        };
+        let missing = lines.missing(now.snapshot.lines().count(now.snapshot.text()) as u64);
+        if whole && !missing.is_empty() && !person {
+            return Err(stale::partly_read(place, &now.snapshot, &missing));
+        }
+        Ok(lines)
+    }
+}
+
+fn looked(seen: &Seen) -> Looked {
+    seen.now.as_ref().map_or(Looked::Missing, |now| Looked::File(now.snapshot.raw().to_vec()))
+}
+
+/// The plan for one path; `lines` are those that the caller knows of what the content comes from.
+fn plan(fate: Fate, seen: Seen, source: Option<&Source>, lines: Lines) -> Plan {
+    let (place, now) = match seen.link {
+        Some((itself, target)) if fate.vacated => (itself, Now::Link(target)),
+        _ => (seen.place, seen.now.map_or(Now::Nothing, Now::File)),
+    };
+    let Some(bytes) = fate.bytes else { return Plan::other(place, now, Becomes::Nothing) };
+    let before = match (source, &now) {
+        (Some(source), _) => source.text.clone(),
+        (None, Now::File(opened)) => opened.snapshot.clone(),
+        (None, _) => Snapshot::from_text(""),
+    };
+    let (before, changes) = changes(before, bytes);
+    let lines = if before.is_opaque() { lines } else { seen::after_writing(&lines, &before, &changes) };
+    let origin = source.map(|from| Origin { place: from.place.clone(), copied: false });
+    Plan { origin, ..Plan::new(place, now, before, written_over(changes), lines) }
+}
+
+/// What becomes of each path, in the order in which the paths are met.
+fn fates(changes: &[Change]) -> Vec<(String, Fate)> {
+    let mut order: Vec<String> = Vec::new();
+    let mut fates: HashMap<String, Fate> = HashMap::new();
+    for Change { path, how } in changes {
+        let to = if let How::Moved { to, .. } = how { Some(to) } else { None };
+        for path in [Some(path), to].into_iter().flatten() {
+            fates.entry(path.clone()).or_insert_with(|| {
+                order.push(path.clone());
+                Fate::default()
+            });
+        }
+        let was = fates.remove(path).unwrap_or_default();
+        let vacated = was.vacated;
+        let fate = match how {
+            How::Created(bytes) => Fate { bytes: Some(bytes.clone()), whole: true, vacated, from: None },
+            How::Edited(bytes) => Fate { bytes: Some(bytes.clone()), ..was },
+            How::Removed => Fate { vacated: true, ..Fate::default() },
+            How::Moved { to, bytes } => {
+                // The content may have come a long way.
+                let from = if was.whole { was.from } else { Some(path.clone()) };
+                let vacated = fates.get(to).is_some_and(|there| there.vacated);
+                fates.insert(to.clone(), Fate { bytes: Some(bytes.clone()), from, vacated, whole: true });
+                Fate { vacated: true, ..Fate::default() }
+            }
+        };
+        fates.insert(path.clone(), fate);
+    }
+    order.into_iter().filter_map(|path| fates.remove(&path).map(|fate| (path, fate))).collect()
+}
+
+/// The change of a text to these bytes, as small as lines allow.
+fn changes(before: Snapshot, bytes: Vec<u8>) -> (Snapshot, ChangeSet) {
+    match before.reopen(bytes.clone()) {
+        Ok(after) if !before.is_opaque() => {
+            let changes = ChangeSet::between(&before, &after);
+            (before, changes)
+        }
+        _ => {
+            let before = Snapshot::opaque(before.raw().to_vec());
+            let changes = all_bytes(&before, bytes);
+            (before, changes)
+        }
+    }
+}
+
+fn failed(failure: Failure) -> Error {
+    let Failure { code, stderr, exit, exception } = failure;
+    let next = match code {
+        Code::FileExists => {
+            "Update the file instead, choose another path, or repeat the call with \"overwrite\": true."
+        }
+        _ => "Nothing was changed. Correct the patch; without compat, apply forgives more and says where the text is.",
+    };
+    let error = Error::new(code, stderr.trim_end_matches('\n')).next(next);
+    let error = error.fact("compat", json!({ "stdout": "", "stderr": stderr, "exit": exit }));
+    match exception {
+        Some(exception) => error.fact("exception", exception),
+        None => error,
+    }
+}
