@@ -1,0 +1,275 @@
+//! The parser: fed line by line, it tells what it understands and keeps the sections.
+
+use super::body::{self, Open, Row, Sort};
+use super::dialect::Dialect;
+use super::section::{self, Section};
+use super::token::{Kind, OpLine, trimmed};
+use super::{broken, current, header, stray};
+use crate::content::Header;
+use crate::error::{Error, Result};
+use crate::formats::stream::{Action, Event, Machine, Manner};
+use crate::op::{LineKind, Request};
+
+/// Errors of one text that are told.
+const ERRORS: usize = 20;
+
+/// The state between two lines.
+#[derive(Default)]
+pub(super) struct Reader {
+    /// Number of lines read.
+    at: usize,
+    /// The file of a text that names none.
+    file: Option<String>,
+    sections: Vec<Section>,
+    open: Option<Open>,
+    /// What is wrong was told; rows until the next operation belong to it.
+    skipping: bool,
+    /// `*** End Patch` or `*** Abort` was read.
+    ended: bool,
+    errors: Vec<Error>,
+    notes: Vec<String>,
+}
+
+impl Machine for Reader {
+    fn line(&mut self, line: &str, out: &mut Vec<Event>) {
+        self.at += 1;
+        if self.ended {
+            return;
+        }
+        let text = trimmed(line);
+        if text.is_empty() {
+            self.blank(line);
+            return;
+        }
+        if self.envelope(text, out) {
+            return;
+        }
+        if let Some((header, inner)) = header::look(line).filter(|(header, inner)| self.is_header(*header, inner)) {
+            self.head(header, inner, line, out);
+            return;
+        }
+        if self.sections.is_empty() && !self.start(line, out) {
+            return;
+        }
+        self.row(line, out);
+    }
+
+    fn finish(mut self: Box<Self>, _cut: bool, out: &mut Vec<Event>) -> Result<Request> {
+        self.close_section(out);
+        if self.sections.is_empty() && self.errors.is_empty() {
+            self.errors.push(section::no_header("", 1));
+        }
+        let found = self.errors.len();
+        if let Some(error) = Error::all(self.errors, found) {
+            return Err(error);
+        }
+        section::request(self.sections, self.notes)
+    }
+}
+
+impl Reader {
+    pub(super) fn new(manner: &Manner) -> Reader {
+        Reader { file: manner.file.clone(), ..Reader::default() }
+    }
+
+    fn fail(&mut self, error: Error) {
+        self.skipping = true;
+        if self.errors.len() < ERRORS {
+            let error = match self.sections.last() {
+                Some(section) => error.fact("path", section.path.clone()),
+                None => error,
+            };
+            self.errors.push(error);
+        }
+    }
+
+    fn blank(&mut self, line: &str) {
+        if let Some(open) = &mut self.open {
+            open.rows.push(Row { sort: Sort::Blank, text: line.to_owned(), at: self.at });
+        }
+    }
+
+    /// True for a line of the envelope that may stand around sections.
+    fn envelope(&mut self, text: &str, out: &mut Vec<Event>) -> bool {
+        match text {
+            "*** Begin Patch" => return true,
+            "*** End of File" if !self.sections.is_empty() => {
+                self.notes.push("`*** End of File` is no part of hashline and was left out.".to_owned());
+                return true;
+            }
+            "*** End Patch" => self.close(out, false),
+            "*** Abort" => self.close(out, true),
+            _ => return false,
+        }
+        self.ended = true;
+        true
+    }
+
+    /// Whether a line that looks like a header is one here: brackets may be a line of the file once a section is open.
+    fn is_header(&self, header: Header, inner: &str) -> bool {
+        let within = self.sections.last().is_some_and(|section| section.dialect.header == Header::Brackets);
+        if header == Header::Pilcrow {
+            return true;
+        }
+        if self.sections.is_empty() {
+            return true;
+        }
+        header::is_tagged(inner)
+            || within && (self.sections.iter().any(|section| section.path == inner) || self.open.is_none())
+    }
+
+    fn head(&mut self, header: Header, inner: &str, line: &str, out: &mut Vec<Event>) {
+        self.close_section(out);
+        let dialect = Dialect::of(header);
+        let Some(named) = header::read(inner) else {
+            self.sections.push(Section::new(dialect, String::new(), None, self.at));
+            let path = dialect.form.split('#').next().unwrap_or_default();
+            let close = if header == Header::Brackets { "]" } else { "" };
+            let what = format!(
+                "Input header must be {path}{close} or {} with a 4-hex content-hash tag; got {line:?}.",
+                dialect.form
+            );
+            let error = broken(self.at, &what, line)
+                .next(format!("Copy the header that read printed, e.g. `{}`.", dialect.sample));
+            self.fail(error);
+            return;
+        };
+        self.skipping = false;
+        out.push(Event::File { path: named.path.clone(), action: Action::Update });
+        self.sections.push(Section::new(dialect, named.path, named.tag, self.at));
+    }
+
+    /// The first line that is neither blank nor a header: an error, unless the caller named the file.
+    fn start(&mut self, line: &str, out: &mut Vec<Event>) -> bool {
+        if !self.errors.is_empty() || header::is_notice(line) {
+            return false;
+        }
+        let dialect = [Header::Pilcrow, Header::Brackets].map(Dialect::of).into_iter();
+        let meant = dialect.into_iter().find(|dialect| (dialect.read)(line).is_some());
+        if let (Some(path), Some(dialect)) = (self.file.clone(), meant) {
+            out.push(Event::File { path: path.clone(), action: Action::Update });
+            self.sections.push(Section::new(dialect, path, None, self.at));
+            return true;
+        }
+        self.errors.push(section::no_header(line, self.at));
+        false
+    }
+
+    /// A line of a section.
+    fn row(&mut self, line: &str, out: &mut Vec<Event>) {
+        let Some(section) = self.sections.last_mut() else { return };
+        section.empty = false;
+        let dialect = section.dialect;
+        let inside = self.open.as_ref().is_some_and(|open| open.op.kind == Kind::Body);
+        let op = (dialect.read)(line).filter(|_| !(inside && current::is_verbless(line)));
+        if let Some(op) = op {
+            self.close(out, false);
+            match op {
+                Ok(op) => self.begin(op, line, out),
+                Err(fault) => self.fail(fault.error(self.at, line)),
+            }
+            return;
+        }
+        if let Some(text) = line.strip_prefix('+') {
+            self.push(dialect, Sort::Plus, text, out);
+        } else if let Some(error) = stray::foreign(dialect, line, self.at).filter(|_| !self.skipping) {
+            self.open = None;
+            self.fail(error);
+        } else if !stray::is_elision(line) {
+            self.push(dialect, Sort::Bare, line, out);
+        } else if inside {
+            self.open = None;
+            self.fail(stray::elided(line, self.at));
+        } else {
+            self.notes.push(format!(
+                "Line {} of the input ({}) was left out; it is no part of a file.",
+                self.at,
+                trimmed(line)
+            ));
+        }
+    }
+
+    /// A row of the open operation, or one that belongs to none.
+    fn push(&mut self, dialect: &'static Dialect, sort: Sort, text: &str, out: &mut Vec<Event>) {
+        let at = self.at;
+        if let Some(open) = &mut self.open {
+            let kind = if sort == Sort::Plus { LineKind::Added } else { LineKind::Bare };
+            out.push(Event::Line { kind, text: text.to_owned() });
+            open.rows.push(Row { sort, text: text.to_owned(), at });
+            return;
+        }
+        if self.skipping {
+            return;
+        }
+        let Some(section) = self.sections.last_mut() else { return };
+        if sort == Sort::Bare && text.starts_with('#') && section.is_untouched() {
+            section.comment.get_or_insert((at, text.to_owned()));
+            return;
+        }
+        let (at, text, sort) =
+            section.comment.take().map_or((at, text.to_owned(), sort), |(at, text)| (at, text, Sort::Bare));
+        self.fail(stray::orphan(dialect, &text, at, sort == Sort::Plus));
+    }
+
+    fn begin(&mut self, op: OpLine, line: &str, out: &mut Vec<Event>) {
+        self.skipping = false;
+        if let Some(section) = self.sections.last_mut() {
+            section.comment = None;
+        }
+        out.push(Event::Hunk { line: self.at });
+        let mut rows = Vec::new();
+        if let Some(text) = &op.inline {
+            out.push(Event::Line { kind: LineKind::Added, text: text.clone() });
+            rows.push(Row { sort: Sort::Plus, text: text.clone(), at: self.at });
+        }
+        self.open = Some(Open { op, said: trimmed(line).to_owned(), at: self.at, rows });
+    }
+
+    /// Settles the open operation.
+    fn close(&mut self, out: &mut Vec<Event>, cut_off: bool) {
+        let Some(mut open) = self.open.take() else { return };
+        let Some(section) = self.sections.last_mut() else { return };
+        let taken = body::settle(section.dialect, &mut open, cut_off).and_then(|settled| section.take(open, settled));
+        match taken {
+            Ok(()) => out.push(Event::HunkDone),
+            Err(error) => self.fail(error),
+        }
+    }
+
+    fn close_section(&mut self, out: &mut Vec<Event>) {
+        self.close(out, false);
+        let Some(section) = self.sections.last_mut() else { return };
+        if let Some((at, text)) = section.comment.take() {
+            let error = stray::orphan(section.dialect, &text, at, false);
+            self.fail(error);
+            return;
+        }
+        out.push(Event::FileDone);
+    }
+}
+
+/// The lines of a text that are surely meant in this dialect: from a header to the end of what belongs to it.
+pub(super) fn claims(text: &str, dialect: &Dialect) -> Vec<std::ops::Range<usize>> {
+    let mut out: Vec<std::ops::Range<usize>> = Vec::new();
+    let mut inside = false;
+    // The header that waits for its first operation.
+    let mut waiting: Option<usize> = None;
+    for (at, line) in text.lines().enumerate() {
+        let line = if at == 0 { line.strip_prefix('\u{FEFF}').unwrap_or(line) } else { line };
+        let tagged = header::look(line).filter(|(header, inner)| *header == dialect.header && header::is_tagged(inner));
+        let op = || matches!((dialect.read)(line), Some(Ok(_))) && !current::is_verbless(line);
+        if tagged.is_some() {
+            waiting = Some(at);
+        } else if let Some(first) = waiting.filter(|_| op()) {
+            out.push(first..at + 1);
+            (waiting, inside) = (None, true);
+        } else if inside && (op() || line.starts_with('+')) {
+            if let Some(last) = out.last_mut() {
+                last.end = at + 1;
+            }
+        } else if !trimmed(line).is_empty() && waiting.is_none() {
+            inside = inside && !line.starts_with("```") && !line.starts_with("*** ");
+        }
+    }
+    out
+}
