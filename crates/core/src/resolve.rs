@@ -80,7 +80,7 @@ fn together(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved>
     let tried = &ops[..placed.len()];
     let repeated = conflict::repetitions(tried);
     // Rows are placed all together, which settles their conflicts.
-    if let Some(error) = conflict::check(base, tried, &placed, &repeated).filter(|_| !rows) {
+    if !rows && let Some(error) = conflict::check(base, tried, &placed, &repeated) {
         return Err(error);
     }
     let mut failed = Vec::new();

@@ -37,7 +37,6 @@ struct Group {
     end: usize,
     text: String,
     owner: usize,
-    first: usize,
     /// Lines it takes away.
     lines: usize,
 }
@@ -227,7 +226,10 @@ fn grouped(table: &Table<'_>, ops: &[Op], sites: &[Site]) -> Vec<Group> {
             let span = Span::new(table.start(site.line), end_of(table, site.to));
             let lines = site.to - site.line + 1;
             let (start, end) = (span.start(), span.end());
-            groups.push(Group { start, end, text: text.to_owned(), owner: site.op, first: site.line, lines });
+            groups.push(Group { start, end, text: text.to_owned(), owner: site.op, lines });
+            continue;
+        }
+        if text.is_empty() {
             continue;
         }
         let point = match site.class {
@@ -236,11 +238,10 @@ fn grouped(table: &Table<'_>, ops: &[Op], sites: &[Site]) -> Vec<Group> {
         };
         match groups.last_mut() {
             Some(group) if site.line <= taken || (group.start, group.end) == (point, point) => {
-                group.text.push_str(text)
+                group.text.push_str(text);
             }
             _ => {
-                let first = if matches!(site.class, Class::Head | Class::Before) { site.line } else { site.line + 1 };
-                groups.push(Group { start: point, end: point, text: text.to_owned(), owner: site.op, first, lines: 0 });
+                groups.push(Group { start: point, end: point, text: text.to_owned(), owner: site.op, lines: 0 });
             }
         }
     }
@@ -267,20 +268,14 @@ fn closed(table: &Table<'_>, mut groups: Vec<Group>) -> Vec<Group> {
     }
     last.end = len;
     // Where the last lines go away, the line end before them goes, or what stands before them loses its own.
-    while last.text.is_empty() && last.start > 0 {
-        match groups.pop_if(|group| group.end == last.start) {
-            Some(before) => {
-                last.start = before.start;
-                last.text = before.text;
-                last.lines += before.lines;
-                last.first = before.first;
-            }
-            None => {
-                last.start -= 1;
-                groups.push(last);
-                return groups;
-            }
-        }
+    while last.text.is_empty() {
+        let Some(before) = groups.pop_if(|group| group.end == last.start) else {
+            last.start -= usize::from(last.start > 0);
+            break;
+        };
+        last.start = before.start;
+        last.text = before.text;
+        last.lines += before.lines;
     }
     last.text.pop();
     groups.push(last);

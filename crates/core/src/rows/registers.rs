@@ -76,15 +76,12 @@ pub fn fill<'a>(
 
 impl Registers {
     fn put(&mut self, register: &Register, text: String) {
-        match &register.0 {
-            Some(name) => {
-                self.named.insert(name.clone(), text);
-            }
-            None => {
-                self.unnamed = Some(text);
-                self.cuts += 1;
-            }
+        if let Some(name) = &register.0 {
+            self.named.insert(name.clone(), text);
+            return;
         }
+        self.unnamed = Some(text);
+        self.cuts += 1;
     }
 
     fn get(&mut self, register: &Register, told: &str) -> Result<Option<String>> {

@@ -7,26 +7,25 @@ use super::header;
 use super::machine::Reader;
 use super::token::{Kind, OpLine, Scan, trimmed};
 use crate::error::Error;
-use crate::formats::stream::{self, Manner};
+use crate::formats::stream;
 use crate::rows::RowPlace;
 
 /// Bytes of a converted text that are shown.
-const SHOWN: usize = 8000;
+pub(super) const SHOWN: usize = 8000;
 
 /// Adds the converted text to the error of a text that does not parse.
 pub(super) fn taught(text: &str, error: Error) -> Error {
-    if text.len() > SHOWN {
-        return error;
-    }
     match converted(text) {
-        Some(text) => error.next(format!("Send this instead:\n{text}")).fact("converted", text),
+        Some(text) => error
+            .evidence(format!("Ready to send:\n{}", text.trim_end()))
+            .next("If that is what was meant, send the text shown.")
+            .fact("converted", text),
         None => error,
     }
 }
 
 /// The text in the dialect of its headers, if all of it is understood.
 fn converted(text: &str) -> Option<String> {
-    let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
     let mut out = String::with_capacity(text.len() + text.len() / 4);
     let mut dialect: Option<&Dialect> = None;
     let mut changed = false;
@@ -42,40 +41,40 @@ fn converted(text: &str) -> Option<String> {
             continue;
         }
         let it = dialect.filter(|it| !line.starts_with('+') && (it.read)(line).is_none());
-        match it.and_then(|it| translated(it, line, &mut pasted)) {
-            Some(line) => {
-                changed = true;
-                out.push_str(&line);
-            }
-            None => out.push_str(line),
-        }
+        let said = match it {
+            Some(it) => translated(it, line, &mut pasted).ok()?,
+            None => None,
+        };
+        changed |= said.is_some();
+        out.push_str(said.as_deref().unwrap_or(line));
         out.push('\n');
     }
-    let parses = || stream::read(Box::new(Reader::new(&Manner::default())), &out).is_ok();
+    let parses = || stream::read(Box::new(Reader::trial()), &out).is_ok();
     (changed && parses()).then_some(out)
 }
 
-/// One line in another spelling, in the words of `dialect`.
-fn translated(dialect: &Dialect, line: &str, pasted: &mut Vec<usize>) -> Option<String> {
-    if let Some(Ok(op)) = (dialect.other().read)(line) {
-        return dialect.write(&op);
-    }
-    if let Some(op) = older(line) {
-        return dialect.write(&op);
+/// One line in another spelling, in the words of `dialect`; `None` for a line that is no such.
+///
+/// Errors: where what is meant is not certain.
+fn translated(dialect: &Dialect, line: &str, pasted: &mut Vec<usize>) -> Result<Option<String>, ()> {
+    let other = (dialect.other().read)(line).and_then(Result::ok).or_else(|| older(line));
+    if let Some(op) = other {
+        return dialect.write(&op).map(Some).ok_or(());
     }
     // The first row of a body on the operation's own line, without its `+`.
     if let Some((head, row)) = line.split_once(": ")
         && let Some(Ok(op)) = (dialect.read)(&format!("{head}:"))
     {
-        return Some(format!("{}\n+{row}", dialect.write(&op)?));
+        let op = dialect.write(&op).ok_or(())?;
+        return Ok(Some(format!("{op}\n+{row}")));
     }
     // A pasted row names its line; the same number twice says nothing certain.
-    let (number, text) = numbered(line)?;
+    let Some((number, text)) = numbered(line) else { return Ok(None) };
     if pasted.contains(&number) {
-        return None;
+        return Err(());
     }
     pasted.push(number);
-    Some(format!("{}\n+{text}", dialect.replacing(number, number)))
+    Ok(Some(format!("{}\n+{text}", dialect.replacing(number, number))))
 }
 
 /// `SWAP`, `DEL`, `INS.…` and the ranges of still older transcripts.

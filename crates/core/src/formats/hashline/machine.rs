@@ -4,11 +4,12 @@ use super::body::{self, Open, Row, Sort};
 use super::dialect::Dialect;
 use super::section::{self, Section};
 use super::token::{Kind, OpLine, trimmed};
-use super::{broken, current, header, stray};
+use super::{broken, current, foreign, header, stray};
 use crate::content::Header;
 use crate::error::{Error, Result};
 use crate::formats::stream::{Action, Event, Machine, Manner};
 use crate::op::{LineKind, Request};
+use std::collections::HashSet;
 
 /// Errors of one text that are told.
 const ERRORS: usize = 20;
@@ -21,6 +22,8 @@ pub(super) struct Reader {
     /// The file of a text that names none.
     file: Option<String>,
     sections: Vec<Section>,
+    /// The paths of all sections.
+    paths: HashSet<String>,
     open: Option<Open>,
     /// What is wrong was told; rows until the next operation belong to it.
     skipping: bool,
@@ -28,11 +31,14 @@ pub(super) struct Reader {
     ended: bool,
     errors: Vec<Error>,
     notes: Vec<String>,
+    /// The text so far, for showing it as it should have been; given up where it is too long for that.
+    said: Option<String>,
 }
 
 impl Machine for Reader {
     fn line(&mut self, line: &str, out: &mut Vec<Event>) {
         self.at += 1;
+        self.remember(line);
         if self.ended {
             return;
         }
@@ -61,7 +67,10 @@ impl Machine for Reader {
         }
         let found = self.errors.len();
         if let Some(error) = Error::all(self.errors, found) {
-            return Err(error);
+            return Err(match self.said {
+                Some(text) => foreign::taught(&text, error),
+                None => error,
+            });
         }
         section::request(self.sections, self.notes)
     }
@@ -69,7 +78,21 @@ impl Machine for Reader {
 
 impl Reader {
     pub(super) fn new(manner: &Manner) -> Reader {
-        Reader { file: manner.file.clone(), ..Reader::default() }
+        Reader { file: manner.file.clone(), said: Some(String::new()), ..Reader::default() }
+    }
+
+    /// One that does not show texts as they should have been, for trying whether one is.
+    pub(super) fn trial() -> Reader {
+        Reader::default()
+    }
+
+    fn remember(&mut self, line: &str) {
+        let fits = self.said.as_ref().is_some_and(|said| said.len() + line.len() < foreign::SHOWN);
+        self.said = self.said.take().filter(|_| fits).map(|mut said| {
+            said.push_str(line);
+            said.push('\n');
+            said
+        });
     }
 
     fn fail(&mut self, error: Error) {
@@ -114,8 +137,7 @@ impl Reader {
         if self.sections.is_empty() {
             return true;
         }
-        header::is_tagged(inner)
-            || within && (self.sections.iter().any(|section| section.path == inner) || self.open.is_none())
+        header::is_tagged(inner) || within && (self.paths.contains(inner) || self.open.is_none())
     }
 
     fn head(&mut self, header: Header, inner: &str, line: &str, out: &mut Vec<Event>) {
@@ -136,6 +158,7 @@ impl Reader {
         };
         self.skipping = false;
         out.push(Event::File { path: named.path.clone(), action: Action::Update });
+        self.paths.insert(named.path.clone());
         self.sections.push(Section::new(dialect, named.path, named.tag, self.at));
     }
 
@@ -198,7 +221,7 @@ impl Reader {
             open.rows.push(Row { sort, text: text.to_owned(), at });
             return;
         }
-        if self.skipping {
+        if self.skipping && !(sort == Sort::Bare && stray::begins_like_an_operation(text)) {
             return;
         }
         let Some(section) = self.sections.last_mut() else { return };

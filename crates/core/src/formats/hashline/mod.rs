@@ -37,6 +37,11 @@ impl Hashline {
     pub const CURRENT: Hashline = Hashline(Header::Brackets);
 }
 
+/// True for a line that can only be a header of this format: at the left edge, with a tag.
+pub(super) fn opens(line: &str) -> bool {
+    header::look(line).is_some_and(|(_, inner)| header::is_tagged(inner))
+}
+
 /// The error of a line of the input.
 fn broken(at: usize, what: &str, row: &str) -> Error {
     let row = crate::marks::clipped(row);
@@ -87,11 +92,7 @@ impl Format for Hashline {
                 Error::new(Code::CallInvalid, "Hashline edits are text, not JSON.").next("Send them as one text.")
             );
         };
-        let error = match stream::read(Box::new(Reader::new(&Manner::default())), &text) {
-            Ok(request) => return Ok(request),
-            Err(error) => error,
-        };
-        Err(foreign::taught(&text, error))
+        stream::read(Box::new(Reader::new(&Manner::default())), &text)
     }
 }
 

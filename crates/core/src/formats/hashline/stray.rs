@@ -97,6 +97,12 @@ pub(super) fn orphan(dialect: &Dialect, row: &str, at: usize, plus: bool) -> Err
     broken(at, &what, row).next(hint(dialect, trimmed(row)).unwrap_or_else(|| dialect.shape()))
 }
 
+/// True for a line whose first word is a verb, in any case.
+pub(super) fn begins_like_an_operation(text: &str) -> bool {
+    let word = trimmed(text).split([' ', '\t']).next().unwrap_or_default();
+    ["replace", "delete", "insert", "put", "cut"].iter().any(|verb| word.eq_ignore_ascii_case(verb))
+}
+
 /// What was probably meant by a line that is nearly an operation.
 fn hint(dialect: &Dialect, text: &str) -> Option<String> {
     let lower = text.to_ascii_lowercase();
