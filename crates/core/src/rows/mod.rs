@@ -9,6 +9,7 @@ mod echo;
 mod expected;
 mod place;
 mod registers;
+mod show;
 #[cfg(test)]
 mod tests;
 
@@ -23,6 +24,7 @@ pub use carry::{Blocked, Carried, anywhere, carry};
 pub use echo::{Replaced, replaced};
 pub(crate) use place::{place_all, place_one};
 pub use registers::{Registers, fill};
+pub use show::{AROUND, Excerpt, Renumbered, excerpt, preview, previewed, renumbered};
 
 /// One edit of whole lines. [`Op::text`] holds its new rows, each with a line end.
 #[derive(Clone, Debug, PartialEq, Eq)]

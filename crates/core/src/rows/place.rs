@@ -3,7 +3,7 @@
 use super::{RowPlace, Rows, Table, echo, expected, of, rows_shown};
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::find::{Found, Hit, TextEdit, Tier};
+use crate::find::{Found, Hit, Tier};
 use crate::op::Op;
 use crate::resolve::{self, Placed};
 use crate::snapshot::Snapshot;
@@ -297,14 +297,16 @@ fn written(
         Class::Head | Class::Before => Span::at(table.start(site.line)),
         Class::After | Class::Tail => Span::at(table.span(site.line, site.line).end()),
     };
-    let edits = match group {
-        Some(group) => resolve::difference(table.text, Span::new(group.start, group.end), &group.text),
-        None => Vec::new(),
-    };
-    let mut splices = Vec::with_capacity(edits.len());
-    for edit in &edits {
-        splices.push(resolve::splice(base, edit, index)?);
+    let (mut edits, mut splices) = (Vec::new(), Vec::new());
+    if let Some(group) = group {
+        let lines = Span::new(group.start, group.end);
+        edits = resolve::difference(table.text, lines, &group.text);
+        // The claim keeps the order of what is written at one point when it is trimmed to what differs.
+        let claim = base.raw_span(lines);
+        for edit in &edits {
+            splices.push(resolve::splice(base, edit, index)?.claiming(claim));
+        }
     }
-    let hits = vec![Hit { span, edits: edits.into_iter().collect::<Vec<TextEdit>>() }];
+    let hits = vec![Hit { span, edits }];
     Ok(Placed { found: Found { tier: Tier::Exact, hits, notes }, splices })
 }

@@ -1,7 +1,9 @@
-use super::{Register, Registers, RowPlace, Rows, carry, fill};
+use super::{AROUND, Register, Registers, RowPlace, Rows, carry, excerpt, fill, preview, renumbered, replaced};
 use crate::change::ChangeSet;
 use crate::code::Code;
+use crate::content::Header;
 use crate::error::Error;
+use crate::explain;
 use crate::op::{Locator, Op, Order, Settings};
 use crate::resolve::resolve;
 use crate::snapshot::Snapshot;
@@ -222,6 +224,40 @@ fn recovery_never_lands_on_a_twin() {
     // The target changed, the twin did not.
     assert!(carried(&seen, &format!("x\nY\nz\nmid\n{region}"), lines(2, 2, "!\n")).is_err());
     assert!(carried(&seen, &format!("x\nY\nz\nmid\n{region}"), lines(6, 6, "!\n")).is_ok());
+}
+
+#[test]
+fn what_changed_is_shown_in_rows() {
+    let base: String = (1..=12).map(|n| format!("l{n}\n")).collect();
+    let base = text(&base);
+    let edits = [lines(3, 3, "X3\nX3b\n"), lines(11, 11, "")];
+    let resolved = resolve(&base, &edits, Order::Together, Settings::default()).unwrap();
+    let hunks = |context| explain::hunks(&base, &resolved.changes, context);
+    let seed = " 1:l1\n 2:l2\n-3:l3\n+3:X3\n+4:X3b\n 5:l4\n 6:l5\n 7:...\n 10:l9\n 11:l10\n-11:l11\n 12:l12\n";
+    assert_eq!(preview(Header::Pilcrow, &hunks(AROUND)), seed);
+    let current = "1:l1\n2:l2\n3:X3\n4:X3b\n5:l4\n6:l5\n7:...\n10:l9\n11:l10\n12:l12\n";
+    assert_eq!(preview(Header::Brackets, &hunks(AROUND)), current);
+    let moved: Vec<_> = renumbered(&hunks(0)).into_iter().map(|it| (it.from, it.delta)).collect();
+    assert_eq!(moved, [(4, 1), (12, 0)]);
+    let echo = &replaced(&base, &edits)[..];
+    assert!(matches!(echo, [only] if (only.from, &*only.first) == (3, "l3")));
+}
+
+#[test]
+fn excerpts_mark_what_was_asked_for() {
+    let base: String = (1..=100).map(|n| format!("l{n}\n")).collect();
+    let base = text(&base);
+    let some = excerpt(&base, &[(20, 20), (5, 6), (8, 8), (500, 600)]);
+    assert_eq!(
+        some.text,
+        " 3:l3\n 4:l4\n*5:l5\n*6:l6\n 7:l7\n*8:l8\n 9:l9\n 10:l10\n...\n 18:l18\n 19:l19\n*20:l20\n 21:l21\n 22:l22\n"
+    );
+    assert!(!some.cut && some.whole.len() == 13);
+    let most = excerpt(&base, &[(1, 90)]);
+    assert!(most.cut && most.whole == (1..=40).collect::<Vec<_>>());
+    let wide = text(&format!("{}\nb\n", "é".repeat(600)));
+    let wide = excerpt(&wide, &[(1, 1)]);
+    assert!(wide.cut && wide.whole == [2,] && wide.text.len() < 1100);
 }
 
 #[test]
