@@ -1,5 +1,6 @@
 //! How lines are shown to a model: the look of `read` and of evidence.
 
+use crate::content::Header;
 use crate::snapshot::Snapshot;
 use std::borrow::Cow;
 
@@ -10,14 +11,18 @@ pub struct Marks {
     pub name: &'static str,
     /// What it looks like, for help and schema.
     pub summary: &'static str,
+    /// The header above the lines, if they have one.
+    pub header: Option<Header>,
     /// Appends one line (1-based number, text without line end) and a line end.
     pub line: fn(out: &mut String, number: usize, text: &str),
 }
 
 /// Every way to show lines, the default first.
 pub static MARKS: &[Marks] = &[
-    Marks { name: "numbered", summary: "line number, TAB, text (the look of cat -n)", line: numbered },
-    Marks { name: "plain", summary: "the text alone", line: plain },
+    Marks { name: "numbered", summary: "line number, TAB, text (the look of cat -n)", header: None, line: numbered },
+    Marks { name: "plain", summary: "the text alone", header: None, line: plain },
+    Marks { name: "hashline", summary: "¶PATH#TAG, then N:TEXT", header: Some(Header::Pilcrow), line: row },
+    Marks { name: "hashline_put", summary: "[PATH#TAG], then N:TEXT", header: Some(Header::Brackets), line: row },
 ];
 
 impl Marks {

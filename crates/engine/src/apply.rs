@@ -76,10 +76,17 @@ impl Engine {
         let notes = request.notes.clone();
         let receipts = self.apply(caller, request, options)?;
         let mut answer = Answer::default();
-        answer.text.push_str(&noted(&notes));
+        let rows = receipts.iter().any(|receipt| receipt.plan().header.is_some());
+        if !rows {
+            answer.text.push_str(&noted(&notes));
+        }
         let operation = receipts.iter().find_map(Receipt::operation);
         let (text, files, rejected) = self.tell(receipts);
         answer.text.push_str(&text);
+        if rows && !notes.is_empty() {
+            answer.text.push_str("\nWarnings:\n");
+            answer.text.extend(notes.iter().map(|note| format!("{note}\n")));
+        }
         let mut data = Map::new();
         data.insert("format".to_owned(), format.spec().name.into());
         data.insert("dryRun".to_owned(), options.dry_run.into());

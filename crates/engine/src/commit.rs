@@ -23,7 +23,7 @@ impl Engine {
         caller: &Caller,
         cause: Cause,
         dry_run: bool,
-        plan: impl Fn() -> Result<Vec<Plan>>,
+        mut plan: impl FnMut() -> Result<Vec<Plan>>,
     ) -> Result<Vec<Receipt>> {
         for attempt in 1.. {
             let plans = plan()?;
@@ -51,6 +51,9 @@ impl Engine {
             rejected.push_str(receipt.rejected());
             if !receipt.is_told_elsewhere() {
                 let one = receipt.answer(false);
+                if receipt.plan().header.is_some() && !text.is_empty() {
+                    text.push('\n');
+                }
                 text.push_str(&one.text);
                 files.push(Value::Object(one.data));
             }

@@ -38,7 +38,7 @@ impl Engine {
         let target = target(to.as_ref().and_then(Value::as_str).unwrap_or_default())?;
         let Heard { format, request, options, directory } = self.hear(caller, tool, input)?;
         let mut notes = request.notes.clone();
-        let plans = self.plan(caller, &self.targets(request)?, &options)?;
+        let (plans, _) = self.plan(caller, &self.targets(request)?, &options)?;
         let mut files = Vec::with_capacity(plans.len());
         for plan in plans.iter().filter(|plan| !plan.moved_on && plan.writes()) {
             files.push(turned(plan, &directory)?);

@@ -10,6 +10,7 @@ use crate::seen::{self, Base};
 use crate::stale;
 use crate::target::Target;
 use emendate_core::omission::{Verdict, shrunk};
+use emendate_core::rows::Registers;
 use emendate_core::{
     ChangeSet, Charset, Code, Error, Locator, Op, Order, Request, Resolved, Result, Settings, Snapshot, Span, Splice,
     Tie, not_blank, reading_of, resolve,
@@ -22,7 +23,17 @@ impl Engine {
     pub(crate) fn apply(&self, caller: &Caller, request: Request, options: &Options) -> Result<Vec<Receipt>> {
         let targets = self.targets(request)?;
         let _turns = self.turns(targets.iter().flat_map(Target::paths));
-        self.carry_out(caller, options.cause, options.dry_run, || self.plan(caller, &targets, options))
+        let mut registers = Registers::default();
+        let plan = || {
+            let (plans, left) = self.plan(caller, &targets, options)?;
+            registers = left;
+            Ok(plans)
+        };
+        let receipts = self.carry_out(caller, options.cause, options.dry_run, plan)?;
+        if !options.dry_run {
+            self.drawers().close(caller, registers);
+        }
+        Ok(receipts)
     }
 
     pub(crate) fn plan_edit(

@@ -6,6 +6,7 @@ use crate::encoding;
 use crate::lesson::Failures;
 use crate::log::Loose;
 use crate::policy::{self, Access};
+use crate::registers::Drawers;
 use crate::shelves::{Shelves, State, key};
 use crate::suggest;
 use emendate_core::{Code, ContentId, Declared, Error, Result, Settled, Snapshot};
@@ -32,6 +33,7 @@ pub struct Engine {
     pool: Mutex<Vec<Vec<u8>>>,
     turns: [Mutex<()>; TURNS],
     failures: Failures,
+    drawers: Drawers,
     notices: Mutex<Vec<String>>,
     loose: Mutex<Vec<Loose>>,
 }
@@ -116,6 +118,7 @@ impl Engine {
             pool: Mutex::default(),
             turns: [const { Mutex::new(()) }; TURNS],
             failures: Failures::default(),
+            drawers: Drawers::default(),
             notices: Mutex::new(notices),
             loose: Mutex::default(),
         })
@@ -259,6 +262,10 @@ impl Engine {
                 .fact("did_you_mean", meant.display().to_string()),
             None => error.next("Check the path; to create the file, use write."),
         }
+    }
+
+    pub(crate) fn drawers(&self) -> &Drawers {
+        &self.drawers
     }
 
     pub(crate) fn failures(&self) -> &Failures {

@@ -48,12 +48,8 @@ impl Receipt {
         let replacements: usize = plan.ops.iter().map(|op| op.places).sum();
         let headline = headline(plan, &path, stat, replacements, *dry_run);
         let notes = self.notes();
-        let mut text = format!("{headline}\n{}", noted(&notes));
-        for error in &plan.failed {
-            text.push_str("Not applied: ");
-            text.push_str(&error.to_string());
-            text.push('\n');
-        }
+        let failed: String = plan.failed.iter().map(|error| format!("Not applied: {error}\n")).collect();
+        let mut text = format!("{headline}\n{}{failed}", noted(&notes));
         text.push_str(&explain::snippet(&hunks, SNIPPET));
         let mut data = Map::new();
         let mut put = |key: &str, value: Value| {
@@ -89,7 +85,7 @@ impl Receipt {
         put("linesAdded", stat.added.into());
         put("linesRemoved", stat.removed.into());
         put("merged", plan.merged.into());
-        put("notes", notes.into());
+        put("notes", notes.clone().into());
         put("dryRun", (*dry_run).into());
         if let Some(operation) = operation {
             put("operation", operation.to_string().into());
@@ -104,6 +100,11 @@ impl Receipt {
             None if !*dry_run => put("tag", plan.before.id().tag().to_string().into()),
             None => {}
         }
+        if let Some(header) = plan.header.filter(|_| plan.becomes == Becomes::File && !plan.before.is_opaque()) {
+            let Answer { text: rows, data: more } = self.in_rows(header, &notes);
+            data.extend(more);
+            text = rows + &failed;
+        }
         Answer { text, data }
     }
 
@@ -115,6 +116,16 @@ impl Receipt {
     /// True when another receipt tells what became of the file.
     pub(crate) fn is_told_elsewhere(&self) -> bool {
         self.plan.moved_on
+    }
+
+    /// What was planned.
+    pub(crate) fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// True when nothing was written, only shown.
+    pub(crate) fn is_dry(&self) -> bool {
+        self.dry_run
     }
 
     /// The plan, for its buffers.

@@ -6,13 +6,15 @@ use crate::engine::{Engine, Opened};
 use crate::options::Options;
 use crate::plan::{Becomes, Now, Origin, Plan};
 use crate::reject;
+use crate::rows::twice;
 use crate::seen::{self, Base};
 use crate::shelves::key;
 use crate::stale;
 use crate::target::Target;
+use emendate_core::rows::{self, Registers};
 use emendate_core::{
-    Ask, BinaryChange, ChangeSet, Code, Error, FileMode, NewFile, Op, Order, Result, Snapshot, Span, Splice, marks,
-    resolve,
+    Ask, BinaryChange, ChangeSet, Code, Error, FileMode, Handle, NewFile, Op, Order, Result, Snapshot, Span, Splice,
+    marks, resolve,
 };
 use emendate_fs::Place;
 use emendate_history::Lines;
@@ -34,11 +36,20 @@ struct Tree<'a> {
     lifted: HashMap<usize, Plan>,
     /// Edits that were left out, as text.
     rejected: String,
+    /// The versions that texts name, by path.
+    bases: HashMap<PathBuf, Handle>,
+    /// What was cut so far.
+    registers: Registers,
 }
 
 impl Engine {
     /// Hops 3 to 6: plans every step; all failures are told together.
-    pub(crate) fn plan(&self, caller: &Caller, targets: &[Target], options: &Options) -> Result<Vec<Plan>> {
+    pub(crate) fn plan(
+        &self,
+        caller: &Caller,
+        targets: &[Target],
+        options: &Options,
+    ) -> Result<(Vec<Plan>, Registers)> {
         let mut tree = Tree {
             engine: self,
             caller,
@@ -49,6 +60,8 @@ impl Engine {
             broken: HashSet::new(),
             lifted: HashMap::new(),
             rejected: String::new(),
+            bases: targets.iter().filter_map(|it| Some((it.place.absolute().to_owned(), it.base?))).collect(),
+            registers: self.drawers().open(caller),
         };
         let mut errors = Vec::new();
         for (step, target) in targets.iter().enumerate() {
@@ -65,20 +78,23 @@ impl Engine {
         }
         let mut plans = tree.plans;
         plans.retain(|plan| !(plan.creates() && plan.becomes == Becomes::Nothing));
+        for plan in &mut plans {
+            plan.header = plan.header.or(options.header);
+        }
         if options.partial && !plans.is_empty() {
             if let Some(plan) = plans.first_mut() {
                 plan.failed.extend(Error::all(errors, targets.len()));
                 plan.rejected = tree.rejected;
             }
-            return Ok(plans);
+            return Ok((plans, tree.registers));
         }
-        Error::all(errors, targets.len()).map_or(Ok(plans), Err)
+        Error::all(errors, targets.len()).map_or(Ok((plans, tree.registers)), Err)
     }
 }
 
 impl Tree<'_> {
     fn step(&mut self, step: usize, target: &Target) -> Result<()> {
-        let Target { place, to, ask, mode } = target;
+        let Target { place, to, ask, mode, .. } = target;
         match (ask, to) {
             (Ask::Edit { ops, order }, _) => {
                 let plan = self.edit(place, ops, *order).map_err(|error| self.taught(place, ops, error))?;
@@ -118,6 +134,12 @@ impl Tree<'_> {
         }
     }
 
+    /// The rules for a file, with the version the text names for it.
+    fn options(&self, place: &Place) -> Options {
+        let named = self.bases.get(place.absolute()).copied();
+        Options { tag: named.or(self.options.tag), ..*self.options }
+    }
+
     fn plan_at(&self, place: &Place) -> Option<usize> {
         self.at.get(place.absolute()).copied()
     }
@@ -140,7 +162,12 @@ impl Tree<'_> {
             let plan = if ops.is_empty() {
                 self.load(place)?
             } else {
-                self.engine.plan_edit(self.caller, place.clone(), ops, order, self.options)?
+                let options = self.options(place);
+                if rows::are(ops) {
+                    self.engine.plan_rows(self.caller, place.clone(), ops, &options, &mut self.registers)?
+                } else {
+                    self.engine.plan_edit(self.caller, place.clone(), ops, order, &options)?
+                }
             };
             return Ok(self.add(plan));
         };
@@ -244,7 +271,7 @@ impl Tree<'_> {
     /// A file that may be removed: as the caller saw it, if it saw it.
     fn removable(&self, place: &Place) -> Result<Plan> {
         let now = self.opened(place)?.ok_or_else(|| self.engine.missing(place, self.caller))?;
-        match self.engine.base(self.caller, self.options, place, &now)? {
+        match self.engine.base(self.caller, &self.options(place), place, &now)? {
             Base::Fresh { .. } => Ok(Plan::kept(place.clone(), now, Lines::all())),
             Base::Stale { .. } | Base::Lost => Err(stale::lost(self.engine, self.caller, place, &now)),
         }
@@ -267,6 +294,9 @@ impl Tree<'_> {
             return Ok(());
         }
         let mut plan = self.lift(step, from, ops, copied)?;
+        if let Some(Handle::Lines(header, _)) = self.bases.get(from.absolute()) {
+            plan.header = Some(*header);
+        }
         // What stands at the target may be on its way to elsewhere in this very request.
         if let Some(later) = self.leaving(step, to) {
             let Target { place, ask, .. } = &self.targets[later];
@@ -399,6 +429,9 @@ fn edit_more(plan: &mut Plan, ops: &[Op], order: Order, options: &Options) -> Re
     if ops.is_empty() {
         return Ok(());
     }
+    if rows::are(ops) {
+        return Err(twice(&plan.place, ops));
+    }
     let current = plan.after()?;
     let resolved = resolve(&current, ops, order, settings(options, plan.merged))?;
     plan.lines = seen::after_writing(&plan.lines, &current, &resolved.changes);
@@ -422,6 +455,8 @@ fn copy_of(plan: &Plan) -> Plan {
         merged: plan.merged,
         lines: plan.lines.clone(),
         notes: plan.notes.clone(),
+        header: plan.header,
+        replaced: plan.replaced.clone(),
         ..Plan::other(plan.place.clone(), Now::Nothing, Becomes::File)
     }
 }

@@ -99,7 +99,11 @@ mod tests {
     #[test]
     fn a_piece_that_stays_may_occur_again() {
         assert_eq!(
-            edit("fn a() {\n}\nfn begin() {\n    one();\n    two();\n}\n", "fn begin() {\n...\n}", "fn end() {\n...\n}"),
+            edit(
+                "fn a() {\n}\nfn begin() {\n    one();\n    two();\n}\n",
+                "fn begin() {\n...\n}",
+                "fn end() {\n...\n}"
+            ),
             "fn a() {\n}\nfn end() {\n    one();\n    two();\n}\n"
         );
     }
