@@ -60,16 +60,13 @@ impl Excerpt {
     fn push(&mut self, table: &Table<'_>, line: usize, wanted: bool) {
         self.text.push(if wanted { '*' } else { ' ' });
         let text = table.line(line);
-        match text.char_indices().nth(COLUMNS) {
-            Some((at, _)) => {
-                self.cut |= wanted;
-                marks::row(&mut self.text, line, &format!("{}…", &text[..at]));
-            }
-            None => {
-                self.whole.push(line);
-                marks::row(&mut self.text, line, text);
-            }
+        if let Some((at, _)) = text.char_indices().nth(COLUMNS) {
+            self.cut |= wanted;
+            marks::row(&mut self.text, line, &format!("{}…", &text[..at]));
+            return;
         }
+        self.whole.push(line);
+        marks::row(&mut self.text, line, text);
     }
 }
 
@@ -120,18 +117,16 @@ fn push_run(out: &mut String, header: Header, run: &[DiffLine], first: usize) {
     }
 }
 
-/// The lines of the new version that [`preview`] shows whole, as ranges.
-pub fn previewed(hunks: &[Hunk]) -> Vec<(usize, usize)> {
+/// The lines of the new version that [`preview`] shows whole; new ones are known to whoever wrote them.
+pub fn previewed(hunks: &[Hunk]) -> Vec<usize> {
     let mut out = Vec::new();
     for hunk in hunks {
-        let mut new = hunk.new_start + usize::from(hunk.new_lines == 0);
-        for line in hunk.lines.iter().filter(|line| line.kind != LineKind::Removed) {
-            // Lines that are new are known to whoever wrote them.
-            if line.kind == LineKind::Added || matches!(marks::clipped(&line.text), std::borrow::Cow::Borrowed(_)) {
-                out.push((new, new));
-            }
-            new += 1;
-        }
+        let first = hunk.new_start + usize::from(hunk.new_lines == 0);
+        let lines = hunk.lines.iter().filter(|line| line.kind != LineKind::Removed);
+        let known = |line: &DiffLine| {
+            line.kind == LineKind::Added || matches!(marks::clipped(&line.text), std::borrow::Cow::Borrowed(_))
+        };
+        out.extend((first..).zip(lines).filter(|(_, line)| known(line)).map(|(number, _)| number));
     }
     out
 }
