@@ -61,8 +61,8 @@ fn code(reply: &Reply) -> &'static str {
     reply.result.as_ref().err().map_or("ok", |error| error.code().as_str())
 }
 
-fn ok(reply: Reply) -> String {
-    assert_eq!(code(&reply), "ok", "{}", reply.text());
+fn ok(reply: &Reply) -> String {
+    assert_eq!(code(reply), "ok", "{}", reply.text());
     reply.text()
 }
 
@@ -76,16 +76,16 @@ fn a_chain_of_edits_needs_one_read() {
     let bench = bench();
     bench.put("a", "one\ntwo\nthree\n");
     let input = json!({ "file_path": bench.root.join("a"), "format": "hashline" });
-    let shown = ok(bench.call("read", input));
+    let shown = ok(&bench.call("read", input));
     let path = bench.root.join("a").display().to_string();
     assert!(shown.starts_with(&format!("¶{path}#")) && shown.ends_with("\n1:one\n2:two\n3:three\n"), "{shown}");
-    let first = ok(bench.apply(&format!("{}\nreplace 2..2:\n+2\n+2b\n", header(&shown))));
+    let first = ok(&bench.apply(&format!("{}\nreplace 2..2:\n+2\n+2b\n", header(&shown))));
     assert!(first.contains("\n 1:one\n-2:two\n+2:2\n+3:2b\n 4:three\n"), "{first}");
-    let second = ok(bench.apply(&format!("{}\ndelete 4\n", header(&first))));
+    let second = ok(&bench.apply(&format!("{}\ndelete 4\n", header(&first))));
     assert_eq!(bench.get("a"), "one\n2\n2b\n");
     // The other dialect, by name relative to the first root.
     let tag = header(&second).rsplit('#').next().unwrap();
-    let third = ok(bench.apply(&format!("[a#{tag}]\nPUT <1:\n+zero\n")));
+    let third = ok(&bench.apply(&format!("[a#{tag}]\nPUT <1:\n+zero\n")));
     assert!(third.starts_with('[') && third.contains("\n1:zero\n2:one\n"), "{third}");
     assert_eq!(bench.get("a"), "zero\none\n2\n2b\n");
 }
@@ -112,7 +112,7 @@ fn lines_that_were_not_shown_are_served_and_not_replaced() {
     let reply = bench.apply(&edit);
     assert_eq!(code(&reply), "read.partial");
     assert!(reply.text().contains("*50:line 50\n*51:line 51\n"), "{}", reply.text());
-    ok(bench.apply(&edit));
+    ok(&bench.apply(&edit));
     assert!(bench.get("a").contains("line 49\nx\nline 52\n"));
 }
 
@@ -123,7 +123,7 @@ fn hunks_are_carried_over_or_refused_with_the_lines_as_they_are() {
     bench.put("a", &text);
     let head = bench.whole("a");
     bench.put("a", &format!("new\n{}", text.replace("line 9\n", "LINE 9\n")));
-    let told = ok(bench.apply(&format!("{head}\nreplace 15..15:\n+x\ninsert tail:\n+end\n")));
+    let told = ok(&bench.apply(&format!("{head}\nreplace 15..15:\n+x\ninsert tail:\n+end\n")));
     assert!(told.contains("moved by +1 lines"), "{told}");
     assert!(bench.get("a").contains("line 14\nx\nline 16\n") && bench.get("a").ends_with("line 20\nend\n"));
     let before = bench.get("a");
@@ -144,11 +144,11 @@ fn tags_that_name_nothing_or_another_text() {
     let reply = bench.apply("¶a#0000\ndelete 1\n");
     assert_eq!(code(&reply), "stale.unknown_tag");
     assert!(reply.text().contains("not from this session") && reply.text().contains("*1:one\n"), "{}", reply.text());
-    let told = ok(bench.apply("¶a#0000\ninsert tail:\n+end\n"));
+    let told = ok(&bench.apply("¶a#0000\ninsert tail:\n+end\n"));
     assert!(told.contains("head or tail") && bench.get("a") == "one\ntwo\nend\n", "{told}");
     // A correct tag that nobody recorded.
     bench.put("c", "a\nb\nc\nd\ne\n");
-    ok(bench.apply("¶c#25F0\ndelete 3\n"));
+    ok(&bench.apply("¶c#25F0\ndelete 3\n"));
     // Two texts with one tag: what was read is not what is there.
     bench.put("b", "line one 263\nline two 4471\n");
     let head = bench.whole("b");
@@ -183,13 +183,13 @@ fn several_files_registers_moves() {
     // One section fails: nothing is written.
     let reply = bench.apply(&format!("{a}\nCUT 1\n{c}\nCUT 7\n"));
     assert!(code(&reply) == "read.range" && bench.get("a") == "one\ntwo\nthree\n", "{}", reply.text());
-    ok(bench.apply(&format!("{a}\nCUT 1.=2 @moved\n{c}\nPUT >1 @moved\nMV e/f\n{d}\nREM\n")));
+    ok(&bench.apply(&format!("{a}\nCUT 1.=2 @moved\n{c}\nPUT >1 @moved\nMV e/f\n{d}\nREM\n")));
     assert_eq!((bench.get("a"), bench.get("e/f")), ("three\n".to_owned(), "x\none\ntwo\ny\n".to_owned()));
     assert!(!bench.root.join("b/c").exists() && !bench.root.join("d").exists());
     // A named register outlives its call, the other does not.
     let a = bench.read("a", "hashline_put", (1, 100));
     assert_eq!(code(&bench.apply(&format!("{a}\nPUT >1\n"))), "edit.unparsable");
-    ok(bench.apply(&format!("{a}\nPUT >1 @moved\n")));
+    ok(&bench.apply(&format!("{a}\nPUT >1 @moved\n")));
     assert_eq!(bench.get("a"), "three\none\ntwo\n");
 }
 
@@ -198,7 +198,7 @@ fn a_file_is_found_by_its_name_if_it_was_read() {
     let bench = bench();
     bench.put("src/deep/a.ts", "a\nb\n");
     let tag = bench.whole("src/deep/a.ts").rsplit('#').next().unwrap().to_owned();
-    ok(bench.apply(&format!("[a.ts#{tag}]\nPUT 2:\n+B\n")));
+    ok(&bench.apply(&format!("[a.ts#{tag}]\nPUT 2:\n+B\n")));
     assert_eq!(bench.get("src/deep/a.ts"), "a\nB\n");
 }
 
@@ -206,14 +206,14 @@ fn a_file_is_found_by_its_name_if_it_was_read() {
 fn other_tools_answer_in_rows_when_asked() {
     let bench = bench();
     let path = bench.root.join("a");
-    let made = ok(bench.call("write", json!({ "file_path": path, "content": "one\ntwo\n", "marks": "hashline" })));
+    let made = ok(&bench.call("write", json!({ "file_path": path, "content": "one\ntwo\n", "marks": "hashline" })));
     assert!(made.starts_with('¶') && made.contains("\n+1:one\n+2:two\n"), "{made}");
     let edit = json!({ "file_path": path, "old_string": "two", "new_string": "2", "marks": "hashline_put" });
-    let edited = ok(bench.call("edit", edit));
+    let edited = ok(&bench.call("edit", edit));
     assert!(edited.starts_with('[') && edited.contains("\n1:one\n2:2\n"), "{edited}");
-    ok(bench.apply(&format!("{}\nCUT 1\n", header(&edited))));
+    ok(&bench.apply(&format!("{}\nCUT 1\n", header(&edited))));
     assert_eq!(bench.get("a"), "2\n");
     let dry = json!({ "input": format!("{}\nCUT 1\n", bench.whole("a").replace('¶', "[") + "]"), "dry_run": true });
-    assert!(ok(bench.call("apply", dry)).contains("dry run"));
+    assert!(ok(&bench.call("apply", dry)).contains("dry run"));
     assert_eq!(bench.get("a"), "2\n");
 }

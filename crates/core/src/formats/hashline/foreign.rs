@@ -77,6 +77,11 @@ fn translated(dialect: &Dialect, line: &str, pasted: &mut Vec<usize>) -> Result<
     Ok(Some(format!("{}\n+{text}", dialect.replacing(number, number))))
 }
 
+/// True for an operation in a spelling that is not in use any more.
+pub(super) fn is_older(line: &str) -> bool {
+    older(line).is_some()
+}
+
 /// `SWAP`, `DEL`, `INS.…` and the ranges of still older transcripts.
 fn older(line: &str) -> Option<OpLine> {
     let mut scan = Scan::new(line);

@@ -29,6 +29,12 @@ pub(super) struct Reader {
     skipping: bool,
     /// `*** End Patch` or `*** Abort` was read.
     ended: bool,
+    /// The fence the sections stand in.
+    fence: Option<Fence>,
+    /// A fence was closed: what follows up to the next header is not for us.
+    outside: bool,
+    /// Why the text may not begin as it does, until a fence tells that it was only prose.
+    start: Option<Error>,
     errors: Vec<Error>,
     notes: Vec<String>,
     /// The text so far, for showing it as it should have been; given up where it is too long for that.
@@ -47,14 +53,14 @@ impl Machine for Reader {
             self.blank(line);
             return;
         }
-        if self.envelope(text, out) {
+        if self.envelope(text, out) || self.fenced(line, out) {
             return;
         }
         if let Some((header, inner)) = header::look(line).filter(|(header, inner)| self.is_header(*header, inner)) {
             self.head(header, inner, line, out);
             return;
         }
-        if self.sections.is_empty() && !self.start(line, out) {
+        if self.outside || self.sections.is_empty() && !self.start(line, out) {
             return;
         }
         self.row(line, out);
@@ -62,6 +68,7 @@ impl Machine for Reader {
 
     fn finish(mut self: Box<Self>, _cut: bool, out: &mut Vec<Event>) -> Result<Request> {
         self.close_section(out);
+        self.errors.splice(0..0, self.start.take());
         if self.sections.is_empty() && self.errors.is_empty() {
             self.errors.push(section::no_header("", 1));
         }
@@ -112,6 +119,33 @@ impl Reader {
         }
     }
 
+    /// Takes the lines of fences around sections. A line that closes one ends what is open, unless it may as well be one
+    /// of its rows.
+    fn fenced(&mut self, line: &str, out: &mut Vec<Event>) -> bool {
+        let Some(found) = Fence::of(line) else { return false };
+        if self.sections.is_empty() || self.outside {
+            self.fence = Some(found);
+            return true;
+        }
+        let mut rows = self.open.iter().flat_map(|open| &open.rows).filter(|row| row.sort != Sort::Blank);
+        let plain = rows.any(|row| row.sort == Sort::Bare);
+        let empty = self.open.as_ref().is_some_and(|open| open.op.kind == Kind::Body && open.rows.is_empty());
+        match &self.fence {
+            Some(fence) if found.closes(fence) && plain => {
+                self.open = None;
+                self.fail(stray::fence(line, self.at));
+                return true;
+            }
+            Some(fence) if !found.closes(fence) => return false,
+            None if !found.bare || plain || empty => return false,
+            _ => {}
+        }
+        self.close_section(out);
+        (self.fence, self.outside) = (None, true);
+        self.notes.push("Text around the fenced edits was left out.".to_owned());
+        true
+    }
+
     /// True for a line of the envelope that may stand around sections.
     fn envelope(&mut self, text: &str, out: &mut Vec<Event>) -> bool {
         match text {
@@ -141,7 +175,13 @@ impl Reader {
     }
 
     fn head(&mut self, header: Header, inner: &str, line: &str, out: &mut Vec<Event>) {
-        self.close_section(out);
+        if !std::mem::take(&mut self.outside) {
+            self.close_section(out);
+        }
+        let prose = self.start.take();
+        if self.fence.is_none() {
+            self.errors.extend(prose);
+        }
         let dialect = Dialect::of(header);
         let Some(named) = header::read(inner) else {
             self.sections.push(Section::new(dialect, String::new(), None, self.at));
@@ -164,7 +204,7 @@ impl Reader {
 
     /// The first line that is neither blank nor a header: an error, unless the caller named the file.
     fn start(&mut self, line: &str, out: &mut Vec<Event>) -> bool {
-        if !self.errors.is_empty() || header::is_notice(line) {
+        if self.start.is_some() || !self.errors.is_empty() || header::is_notice(line) {
             return false;
         }
         let dialect = [Header::Pilcrow, Header::Brackets].map(Dialect::of).into_iter();
@@ -174,7 +214,7 @@ impl Reader {
             self.sections.push(Section::new(dialect, path, None, self.at));
             return true;
         }
-        self.errors.push(section::no_header(line, self.at));
+        self.start = Some(section::no_header(line, self.at));
         false
     }
 
@@ -260,6 +300,9 @@ impl Reader {
     }
 
     fn close_section(&mut self, out: &mut Vec<Event>) {
+        if self.outside {
+            return;
+        }
         self.close(out, false);
         let Some(section) = self.sections.last_mut() else { return };
         if let Some((at, text)) = section.comment.take() {
@@ -268,6 +311,26 @@ impl Reader {
             return;
         }
         out.push(Event::FileDone);
+    }
+}
+
+/// The line of a Markdown fence.
+struct Fence {
+    sign: u8,
+    run: usize,
+    /// Nothing stands behind the signs.
+    bare: bool,
+}
+
+impl Fence {
+    fn of(line: &str) -> Option<Fence> {
+        let sign = *line.as_bytes().first().filter(|sign| b"`~".contains(sign))?;
+        let run = line.bytes().take_while(|byte| *byte == sign).count();
+        (run >= 3).then(|| Fence { sign, run, bare: trimmed(&line[run..]).is_empty() })
+    }
+
+    fn closes(&self, open: &Fence) -> bool {
+        self.bare && self.sign == open.sign && self.run >= open.run
     }
 }
 
@@ -280,10 +343,12 @@ pub(super) fn claims(text: &str, dialect: &Dialect) -> Vec<std::ops::Range<usize
     for (at, line) in text.lines().enumerate() {
         let line = if at == 0 { line.strip_prefix('\u{FEFF}').unwrap_or(line) } else { line };
         let tagged = header::look(line).filter(|(header, inner)| *header == dialect.header && header::is_tagged(inner));
-        let op = || matches!((dialect.read)(line), Some(Ok(_))) && !current::is_verbless(line);
+        let op = || (dialect.read)(line).is_some() && !current::is_verbless(line);
+        let meant =
+            || op() || line.starts_with('+') || stray::begins_like_an_operation(line) || foreign::is_older(line);
         if tagged.is_some() {
             waiting = Some(at);
-        } else if let Some(first) = waiting.filter(|_| op()) {
+        } else if let Some(first) = waiting.filter(|_| meant()) {
             out.push(first..at + 1);
             (waiting, inside) = (None, true);
         } else if inside && (op() || line.starts_with('+')) {

@@ -83,6 +83,12 @@ pub(super) fn elided(row: &str, at: usize) -> Error {
         .next("Write the lines out, or replace only those that change. If it is a line of the file, write it with `+`.")
 }
 
+/// The error for the end of a fence that may be a row of the body.
+pub(super) fn fence(row: &str, at: usize) -> Error {
+    let what = "the line may end the fence around the edits, or be a row of the body.";
+    broken(at, what, row).next("Write every row of a body with `+`, or send the edits without a fence.")
+}
+
 fn short(text: &str) -> String {
     match text.char_indices().nth(48) {
         Some((at, _)) => format!("{}…", &text[..at]),

@@ -252,3 +252,25 @@ proptest! {
         prop_assert_eq!(ops(&format!("[a#1A2B]\nPUT {from}.={to}:\n{body}")), [lines(from, to, &text)]);
     }
 }
+
+#[test]
+fn fences_and_what_stands_around_them() {
+    let understood = |text: &str| recognise::understand(text, None, &Manner::default()).map(|it| it.request);
+    for text in [
+        "```\n¶a.rs#1A2B\nreplace 2..3:\n+x\n```\n",
+        "Here:\n\n```\n¶a.rs#1A2B\nreplace 2..3:\n+x\n```\nDone.\n",
+        "¶a.rs#1A2B\nreplace 2..3:\n+x\n```\n",
+        "````\n¶a.rs#1A2B\nreplace 2..3:\n+x\n````\n",
+    ] {
+        let request = understood(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let Ask::Edit { ops, .. } = &request.files[0].ask else { panic!() };
+        assert_eq!((ops.len(), &*ops[0].text), (1, "x\n"), "{text}");
+    }
+    let two = "```diff\n¶a.rs#1A2B\ndelete 2\n```\n\nand\n\n```\n¶b.rs#1A2B\ndelete 2\n```\n";
+    assert_eq!(understood(two).unwrap().files.len(), 2);
+    assert_eq!(ops("¶a.md#1A2B\nreplace 2..3:\n+```\n+x\n+```\n"), [lines(2, 3, "```\nx\n```\n")]);
+    assert_eq!(ops("¶a.md#1A2B\nreplace 2..3:\n```\nx\n```\n"), [lines(2, 3, "```\nx\n```\n")]);
+    for text in ["Here:\n¶a.rs#1A2B\nreplace 2..3:\n+x\n", "```\n¶a.rs#1A2B\nreplace 2..3:\nx\n```\ny\n```\n"] {
+        assert!(understood(text).is_err(), "{text}");
+    }
+}
