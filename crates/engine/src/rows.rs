@@ -149,11 +149,11 @@ impl Engine {
             Err(error) if error.code() == Code::ReadRange => return error,
             _ => {}
         }
-        self.mismatch(subject, ops, Some((seen, blocked)))
+        self.mismatch(subject, ops, Some((seen, theirs, blocked)))
     }
 
     /// The report of a header that does not fit the file, with the lines the edit names as they are now.
-    fn mismatch(&self, subject: &Subject<'_>, ops: &[Op], blocked: Option<(&Snapshot, Blocked)>) -> Error {
+    fn mismatch(&self, subject: &Subject<'_>, ops: &[Op], blocked: Option<(&Snapshot, &ChangeSet, Blocked)>) -> Error {
         let Subject { place, now, options, header, .. } = subject;
         let live = ShortTag::of(now.snapshot.text());
         let path = place.shown();
@@ -172,7 +172,7 @@ impl Engine {
                 "The current file hashes to #{live}. Never invent the tag and never reuse one from a prior session."
             ))
         };
-        if let Some((seen, Blocked { op, line, why })) = blocked {
+        if let Some((seen, _, Blocked { op, line, why })) = blocked {
             let span = seen.lines().span_of(seen.text(), line, line);
             let text: String = seen.text()[span.range()].trim_end().chars().take(80).collect();
             let hunk = ops.get(op).and_then(rows::of).map_or(0, |rows| rows.said_at);
@@ -182,11 +182,18 @@ impl Engine {
                 ))
                 .fact("blocking_line", line);
         }
-        let named: Vec<(usize, usize)> = ops.iter().filter_map(|op| rows::of(op)?.named()).collect();
-        let excerpt = rows::excerpt(&now.snapshot, &named);
+        let named = ops.iter().filter_map(|op| rows::of(op)?.named());
+        let (lines, which): (Vec<(usize, usize)>, _) = match blocked {
+            Some((seen, theirs, _)) => {
+                let moved = |(from, to)| now_at(seen, &now.snapshot, theirs, (from, to));
+                (named.map(moved).collect(), "The lines you named")
+            }
+            None => (named.collect(), "The lines of these numbers"),
+        };
+        let excerpt = rows::excerpt(&now.snapshot, &lines);
         self.serve_rows(subject, &Lines::none(), &excerpt.whole);
         error
-            .evidence(format!("The lines you named, as they are now:\n{}", excerpt.text))
+            .evidence(format!("{which}, as they are now:\n{}", excerpt.text))
             .next(format!(
                 "Use the header {} with the numbers of the lines shown above; read the file for others.",
                 header.line(&path, live)
@@ -220,6 +227,16 @@ impl Engine {
 }
 
 const CARRIED: &str = "The file changed since the version of your header; the lines you named did not, and the edit was made where they are now.";
+
+/// Where lines of one version, or what took their place, stand in a later one.
+fn now_at(seen: &Snapshot, now: &Snapshot, theirs: &ChangeSet, (from, to): (usize, usize)) -> (usize, usize) {
+    let span = seen.raw_span(seen.lines().span_of(seen.text(), from, to));
+    let line = |raw: usize| now.lines().line_of(now.text(), now.to_text(raw));
+    let start = line(theirs.map(span.start(), false));
+    let end = theirs.map(span.end(), true);
+    // The end of a line is the start of the next one.
+    (start, line(end.saturating_sub(1)).max(start))
+}
 
 impl Receipt {
     /// The answer in the marks of a header: the new header, the changed rows, the warnings.

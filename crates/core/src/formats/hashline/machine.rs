@@ -333,31 +333,3 @@ impl Fence {
         self.bare && self.sign == open.sign && self.run >= open.run
     }
 }
-
-/// The lines of a text that are surely meant in this dialect: from a header to the end of what belongs to it.
-pub(super) fn claims(text: &str, dialect: &Dialect) -> Vec<std::ops::Range<usize>> {
-    let mut out: Vec<std::ops::Range<usize>> = Vec::new();
-    let mut inside = false;
-    // The header that waits for its first operation.
-    let mut waiting: Option<usize> = None;
-    for (at, line) in text.lines().enumerate() {
-        let line = if at == 0 { line.strip_prefix('\u{FEFF}').unwrap_or(line) } else { line };
-        let tagged = header::look(line).filter(|(header, inner)| *header == dialect.header && header::is_tagged(inner));
-        let op = || (dialect.read)(line).is_some() && !current::is_verbless(line);
-        let meant =
-            || op() || line.starts_with('+') || stray::begins_like_an_operation(line) || foreign::is_older(line);
-        if tagged.is_some() {
-            waiting = Some(at);
-        } else if let Some(first) = waiting.filter(|_| meant()) {
-            out.push(first..at + 1);
-            (waiting, inside) = (None, true);
-        } else if inside && (op() || line.starts_with('+')) {
-            if let Some(last) = out.last_mut() {
-                last.end = at + 1;
-            }
-        } else if !trimmed(line).is_empty() && waiting.is_none() {
-            inside = inside && !line.starts_with("```") && !line.starts_with("*** ");
-        }
-    }
-    out
-}

@@ -5,6 +5,7 @@
 //! everything else is refused with the text to send instead.
 
 mod body;
+mod claims;
 mod current;
 mod dialect;
 mod foreign;
@@ -79,7 +80,7 @@ impl Format for Hashline {
     }
 
     fn claims(&self, text: &str) -> Vec<Range<usize>> {
-        machine::claims(text, Dialect::of(self.0))
+        claims::claims(text, Dialect::of(self.0))
     }
 
     fn machine(&self, manner: &Manner) -> Option<Box<dyn Machine>> {

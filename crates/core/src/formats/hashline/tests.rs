@@ -205,12 +205,20 @@ fn it_is_recognised_with_what_is_around_it() {
         ("[a.rs#1A2B]\nPUT 2.=3:\n+x\n\n[b.rs#1A2B]\nCUT 4\n", Some("hashline_put")),
         ("[a.rs#1A2B]\nMV b.rs\n", Some("hashline_put")),
         ("[a.rs#1A2B]\nREM\n", Some("hashline_put")),
+        ("[a.rs]\nPUT 2:\n+x\n", Some("hashline_put")),
+        ("\n¶a.rs\n\nreplace 2:\n+x\n", Some("hashline")),
+        ("replace 2:\n+x\n", Some("hashline")),
+        ("¶a.rs#1A2B\nREPLACE 2:\n+x\n", Some("hashline")),
+        ("[a.rs#1A2B]\nDEL 2\n", Some("hashline_put")),
     ] {
         let found = recognise::recognise(text).map(|format| format.spec().name);
         match name {
             Some(name) => assert_eq!(found.unwrap_or_else(|error| panic!("{text}: {error}")), name),
             None => assert_eq!(found.unwrap_or_else(|error| panic!("{text}: {error}")), "hashline"),
         }
+    }
+    for prose in ["delete 3 of them\n", "delete 3\nreplace the rest\n", "[1]: x\n", "as [a] says\n", "[a]\nb = 1\n"] {
+        assert!(recognise::recognise(prose).is_err(), "{prose}");
     }
 }
 
