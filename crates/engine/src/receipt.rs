@@ -48,10 +48,7 @@ impl Receipt {
         let replacements: usize = plan.ops.iter().map(|op| op.places).sum();
         let headline = headline(plan, &path, stat, replacements, *dry_run);
         let notes = self.notes();
-        let failed: String = plan.failed.iter().map(|error| format!("Not applied: {error}\n")).collect();
-        let mut text = format!("{headline}\n{}{failed}", noted(&notes));
-        text.push_str(&explain::snippet(&hunks, SNIPPET));
-        let mut data = Map::new();
+        let (text, mut data) = self.words(&headline, &hunks, &notes);
         let mut put = |key: &str, value: Value| {
             data.insert(key.to_owned(), value);
         };
@@ -85,7 +82,7 @@ impl Receipt {
         put("linesAdded", stat.added.into());
         put("linesRemoved", stat.removed.into());
         put("merged", plan.merged.into());
-        put("notes", notes.clone().into());
+        put("notes", notes.into());
         put("dryRun", (*dry_run).into());
         if let Some(operation) = operation {
             put("operation", operation.to_string().into());
@@ -100,12 +97,19 @@ impl Receipt {
             None if !*dry_run => put("tag", plan.before.id().tag().to_string().into()),
             None => {}
         }
-        if let Some(header) = plan.header.filter(|_| plan.becomes == Becomes::File && !plan.before.is_opaque()) {
-            let Answer { text: rows, data: more } = self.in_rows(header, &notes);
-            data.extend(more);
-            text = rows + &failed;
-        }
         Answer { text, data }
+    }
+
+    /// The words of the answer, and the data that goes with them alone: a headline and a snippet, or rows below a header.
+    fn words(&self, headline: &str, hunks: &[Hunk], notes: &[String]) -> (String, Map<String, Value>) {
+        let plan = &self.plan;
+        let failed: String = plan.failed.iter().map(|error| format!("Not applied: {error}\n")).collect();
+        if let Some(header) = plan.header.filter(|_| plan.becomes == Becomes::File && !plan.before.is_opaque()) {
+            let Answer { text, data } = self.in_rows(header, notes);
+            return (text + &failed, data);
+        }
+        let snippet = explain::snippet(hunks, SNIPPET);
+        (format!("{headline}\n{}{failed}{snippet}", noted(notes)), Map::new())
     }
 
     /// Edits that were left out, as text.
