@@ -41,6 +41,7 @@ mod rows;
 mod seen;
 mod shelves;
 mod stale;
+mod standing;
 mod suggest;
 mod target;
 mod tools;

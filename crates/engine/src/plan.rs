@@ -2,7 +2,7 @@
 
 use crate::engine::Opened;
 use emendate_core::rows::Replaced;
-use emendate_core::{ChangeSet, Error, Header, Outcome, Resolved, Result, Snapshot};
+use emendate_core::{ChangeSet, Error, Header, Outcome, Resolved, Result, Snapshot, Span, Splice};
 use emendate_fs::{Draft, Expect, Goal, Place};
 use emendate_history::Lines;
 use std::ffi::OsString;
@@ -165,4 +165,10 @@ impl Plan {
 /// A change that no operation stands behind: a whole text.
 pub(crate) fn written_over(changes: ChangeSet) -> Resolved {
     Resolved { changes, ops: Vec::new(), failed: Vec::new(), notes: Vec::new() }
+}
+
+/// The change to other bytes.
+pub(crate) fn all_bytes(before: &Snapshot, bytes: Vec<u8>) -> ChangeSet {
+    let whole = Splice::new(Span::new(before.codec().mark.min(before.raw().len()), before.raw().len()), bytes, 0);
+    ChangeSet::new(before, [whole]).unwrap_or_else(|_| ChangeSet::none(before))
 }

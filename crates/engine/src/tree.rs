@@ -4,18 +4,16 @@ use crate::caller::Caller;
 use crate::edit::{settings, whole};
 use crate::engine::{Engine, Opened};
 use crate::options::Options;
-use crate::plan::{Becomes, Now, Origin, Plan};
+use crate::plan::{Becomes, Now, Origin, Plan, all_bytes};
 use crate::reject;
 use crate::rows::twice;
 use crate::seen::{self, Base};
 use crate::shelves::key;
 use crate::stale;
+use crate::standing::{exists, gone, holds, other_text};
 use crate::target::Target;
 use emendate_core::rows::{self, Registers};
-use emendate_core::{
-    Ask, BinaryChange, ChangeSet, Code, Error, FileMode, Handle, NewFile, Op, Order, Result, Snapshot, Span, Splice,
-    marks, resolve,
-};
+use emendate_core::{Ask, BinaryChange, Code, Error, FileMode, Handle, NewFile, Op, Order, Result, Snapshot, resolve};
 use emendate_fs::Place;
 use emendate_history::Lines;
 use std::collections::{HashMap, HashSet};
@@ -459,54 +457,4 @@ fn copy_of(plan: &Plan) -> Plan {
         replaced: plan.replaced.clone(),
         ..Plan::other(plan.place.clone(), Now::Nothing, Becomes::File)
     }
-}
-
-/// The change to other bytes.
-pub(crate) fn all_bytes(before: &Snapshot, bytes: Vec<u8>) -> ChangeSet {
-    let whole = Splice::new(Span::new(before.codec().mark.min(before.raw().len()), before.raw().len()), bytes, 0);
-    ChangeSet::new(before, [whole]).unwrap_or_else(|_| ChangeSet::none(before))
-}
-
-/// Checks that a file to be removed has the text that the patch removes, blanks at line ends aside.
-fn holds(file: &Snapshot, text: &str) -> Result<()> {
-    let lines = |text: &'_ str| text.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<String>>();
-    if !file.is_opaque() && lines(file.text()) == lines(text) {
-        return Ok(());
-    }
-    Err(other_text(file, text))
-}
-
-fn other_text(file: &Snapshot, text: &str) -> Error {
-    let differs = file.text().lines().zip(text.lines()).take_while(|(a, b)| a.trim_end() == b.trim_end()).count();
-    Error::new(Code::MatchNotFound, "The file to be removed has other text than the patch removes; it was kept.")
-        .evidence(format!(
-            "First difference, line {}:\n{}",
-            differs + 1,
-            marks::excerpt(file, differs + 1, differs + 3)
-        ))
-        .fact("reason", "not_found")
-        .next("Read the file again; to remove it whatever it holds, use *** Delete File or a deletion without text.")
-}
-
-fn gone(place: &Place) -> Error {
-    Error::new(Code::FileMissing, "An earlier part of this call removes the file or moves it away.")
-        .evidence(place.shown())
-        .next("Use the file's new path, or put the parts into another order.")
-}
-
-/// Something is there where a new file is to be; `text` is what is there and what was to be written.
-fn exists(place: &Place, text: Option<(&Snapshot, &str)>) -> Error {
-    let same = text.is_some_and(|(now, text)| now.text() == emendate_core::reading_of(text));
-    let error = if same {
-        Error::new(Code::EditNoChange, "The new file is there already, with exactly this text.")
-            .fact("already_applied", true)
-            .next("Nothing is left to do for this file; leave it out.")
-    } else {
-        Error::new(Code::FileExists, "Cannot create new file - file already exists.")
-            .next("Update the file instead, choose another path, or repeat the call with \"overwrite\": true.")
-    };
-    let shown = text.map_or(String::new(), |(now, _)| {
-        format!(" ({} lines):\n{}", now.lines().count(now.text()), marks::excerpt(now, 1, 3))
-    });
-    error.evidence(format!("{}{shown}", place.shown()))
 }
