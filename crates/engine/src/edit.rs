@@ -58,9 +58,7 @@ impl Engine {
         if fills && !now.snapshot.text().trim().is_empty() {
             return Err(not_blank(&now.snapshot));
         }
-        if place.absolute().extension().is_some_and(|it| it.eq_ignore_ascii_case("ipynb")) {
-            return Err(notebook(&place));
-        }
+        no_notebook(&place)?;
         match self.base(caller, options, &place, &now)? {
             Base::Fresh { lines, note } => {
                 let mut resolved = resolve(&now.snapshot, ops, order, settings(options, false))?;
@@ -192,8 +190,12 @@ pub(crate) fn whole(now: &Snapshot, content: &str) -> Result<ChangeSet> {
     }
 }
 
-fn notebook(place: &Place) -> Error {
-    Error::new(Code::FileNotebook, "File is a Jupyter Notebook. Use the NotebookEdit to edit this file.")
+/// Refuses text edits of a notebook.
+pub(crate) fn no_notebook(place: &Place) -> Result<()> {
+    if !place.absolute().extension().is_some_and(|it| it.eq_ignore_ascii_case("ipynb")) {
+        return Ok(());
+    }
+    Err(Error::new(Code::FileNotebook, "File is a Jupyter Notebook. Use the NotebookEdit to edit this file.")
         .evidence(place.shown())
-        .next("Edit the notebook by cells with notebook_edit; text edits would break its JSON.")
+        .next("Edit the notebook by cells with notebook_edit; text edits would break its JSON."))
 }
