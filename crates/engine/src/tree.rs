@@ -13,7 +13,9 @@ use crate::stale;
 use crate::standing::{exists, gone, holds, other_text};
 use crate::target::Target;
 use emendate_core::rows::{self, Registers};
-use emendate_core::{Ask, BinaryChange, Code, Error, FileMode, Handle, NewFile, Op, Order, Result, Snapshot, resolve};
+use emendate_core::{
+    Ask, BinaryChange, ChangeSet, Code, Error, FileMode, Handle, NewFile, Op, Order, Result, Snapshot, resolve,
+};
 use emendate_fs::Place;
 use emendate_history::Lines;
 use std::collections::{HashMap, HashSet};

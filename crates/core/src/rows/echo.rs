@@ -3,6 +3,7 @@
 use super::{RowPlace, Rows, Table, of, rows_shown};
 use crate::code::Code;
 use crate::error::{Error, Result};
+use crate::omission;
 use crate::op::Op;
 use crate::snapshot::Snapshot;
 
@@ -54,6 +55,13 @@ pub(super) fn check(table: &Table<'_>, rows: &Rows, text: &str, moved: isize) ->
     let (to, body) = (to.min(table.count), Body(text));
     if from > table.count || text.is_empty() {
         return Ok(Vec::new());
+    }
+    if let Some(row) = omission::fresh(table.slice(from, to), text) {
+        let what = format!("{}the body has a placeholder for lines that were left out: `{}`.", rows.told(), row.trim());
+        return Err(Error::new(Code::EditOmission, what)
+            .evidence(rows_shown(table, from, to))
+            .next("Write the lines out in full, or name only those that change.")
+            .fact("line", rows.said_at));
     }
     let above: Vec<&str> = (from.saturating_sub(LONGEST).max(1)..from).map(|line| table.line(line)).collect();
     let below: Vec<&str> = table.slice(to + 1, to.saturating_add(LONGEST)).lines().collect();

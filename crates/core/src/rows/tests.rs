@@ -4,6 +4,7 @@ use crate::code::Code;
 use crate::content::Header;
 use crate::error::Error;
 use crate::explain;
+use crate::marks;
 use crate::op::{Locator, Op, Order, Settings};
 use crate::resolve::resolve;
 use crate::snapshot::Snapshot;
@@ -145,6 +146,15 @@ fn signs_of_a_miscount_are_told() {
     assert!(edited("a\nb\nc\nd\n}\n", &[lines(2, 4, "B\n}\n")]).is_ok());
     let told = notes("f {\n  a\n  }\n}\n", &[op(RowPlace::After(2), "x\n")]);
     assert!(told.contains("line 4 of the file closes"), "{told}");
+}
+
+#[test]
+fn a_placeholder_is_not_written_over_lines() {
+    let base = "fn a() {\n  one();\n  two();\n}\n";
+    let left_out = lines(1, 4, "fn a() {\n  // ... existing code ...\n  three();\n  four();\n}\n");
+    let error = edited(base, &[left_out]).unwrap_err();
+    assert_eq!(error.code(), Code::EditOmission, "{error}");
+    assert!(edited(base, &[lines(2, 2, "  f(...xs);\n")]).is_ok());
 }
 
 #[test]
@@ -296,6 +306,25 @@ fn plainly(base: &[&str], ops: &[(usize, usize, u8, Vec<&str>)]) -> Option<Strin
 }
 
 proptest! {
+    #[test]
+    fn every_printed_mark_resolves_to_its_line(text in "([ab:|é\t]{0,3}(\n|\r\n)){0,8}[ab]{0,2}") {
+        let base = super::tests::text(&text);
+        let marks = marks::Marks::named("hashline").unwrap();
+        let mut shown = String::new();
+        for (number, line) in (1..).zip(base.text().lines()) {
+            (marks.line)(&mut shown, number, line);
+        }
+        for row in shown.lines() {
+            let (number, line) = row.split_once(':').unwrap();
+            let number: usize = number.parse().unwrap();
+            let taken = with(lines(number, number, "new\n"), |rows| rows.old = vec![line.to_owned()]);
+            let resolved = resolve(&base, &[taken], Order::Together, Settings::default()).unwrap();
+            let after = base.reopen(resolved.changes.apply(&base)).unwrap();
+            let wanted = (1..).zip(base.text().lines()).map(|(at, old)| if at == number { "new" } else { old });
+            prop_assert_eq!(after.text().lines().collect::<Vec<_>>(), wanted.collect::<Vec<&str>>());
+        }
+    }
+
     #[test]
     fn edits_do_what_the_page_says(
         base in prop::collection::vec("[a-c]{0,2}\n", 1..12),

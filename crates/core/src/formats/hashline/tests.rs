@@ -236,6 +236,17 @@ fn events_come_as_the_lines_do() {
     assert!(events.ends_with(&[Event::HunkDone, Event::FileDone]));
 }
 
+#[test]
+fn many_hunks_and_sections_are_linear_work() {
+    // Ten thousand of each: anything quadratic would not end.
+    let hunks: String = (1..=10_000).map(|n| format!("replace {}..{}:\n+x\n", n * 3, n * 3 + 1)).collect();
+    assert_eq!(ops(&format!("¶a#1A2B\n{hunks}")).len(), 10_000);
+    let files: String = (1..=10_000).map(|n| format!("[f{n}#1A2B]\nPUT 1.=1:\n[x{n}]\n+y\n")).collect();
+    assert_eq!(parse(&files).unwrap().files.len(), 10_000);
+    let bad: String = (1..=10_000).map(|n| format!("replace {n},{n}:\n+x\n")).collect();
+    assert!(refused(&format!("¶a#1A2B\n{bad}")).to_string().len() < 20_000);
+}
+
 /// Pieces of which texts are made that come close to the language.
 const PIECE: &str = "(¶a#1A2B|\\[a#1A2B\\]|\\[b\\]|replace |delete |insert |PUT |CUT |MV |REM|before |after |head|tail|block |2|9|\\.\\.|\\.=|\\*|:|\\+|-|@r|\\||<|>|\\$|…|@@|\\*\\*\\* |End Patch|Abort|#| |\t|é|x|\n|\n|\n|\r)";
 
