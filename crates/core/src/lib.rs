@@ -20,6 +20,7 @@ pub mod print;
 mod reading;
 mod resolve;
 mod reverse;
+pub mod rows;
 mod snapshot;
 mod span;
 
@@ -27,7 +28,7 @@ pub use binary::{MOST_BYTES, apply_binary};
 pub use change::{ChangeSet, Conflict, Overlap, Rebased, Splice, Tie};
 pub use charset::{Charset, Codec, Declared, Settled};
 pub use code::{CODES, Code, CodeRow, Remedy};
-pub use content::{ContentId, Tag};
+pub use content::{ContentId, Handle, Header, ShortTag, Tag};
 pub use error::{Error, Result};
 pub use find::{Found, Hit, TextEdit, Tier, find};
 pub use lines::LineIndex;

@@ -1,6 +1,8 @@
 //! How lines are shown to a model: the look of `read` and of evidence.
 
+use crate::content::Header;
 use crate::snapshot::Snapshot;
+use std::borrow::Cow;
 
 /// One way to show a line.
 #[derive(Debug)]
@@ -9,14 +11,18 @@ pub struct Marks {
     pub name: &'static str,
     /// What it looks like, for help and schema.
     pub summary: &'static str,
+    /// The header above the lines, if they have one.
+    pub header: Option<Header>,
     /// Appends one line (1-based number, text without line end) and a line end.
     pub line: fn(out: &mut String, number: usize, text: &str),
 }
 
 /// Every way to show lines, the default first.
 pub static MARKS: &[Marks] = &[
-    Marks { name: "numbered", summary: "line number, TAB, text (the look of cat -n)", line: numbered },
-    Marks { name: "plain", summary: "the text alone", line: plain },
+    Marks { name: "numbered", summary: "line number, TAB, text (the look of cat -n)", header: None, line: numbered },
+    Marks { name: "plain", summary: "the text alone", header: None, line: plain },
+    Marks { name: "hashline", summary: "¶PATH#TAG, then N:TEXT", header: Some(Header::Pilcrow), line: row },
+    Marks { name: "hashline_put", summary: "[PATH#TAG], then N:TEXT", header: Some(Header::Brackets), line: row },
 ];
 
 impl Marks {
@@ -27,7 +33,17 @@ impl Marks {
 }
 
 fn numbered(out: &mut String, number: usize, text: &str) {
-    // `{:>6}` through the formatting machinery costs eight times as much on long reads.
+    let (digits, at) = decimal(number);
+    let from = at.min(digits.len() - 6);
+    out.extend(digits[from..].iter().map(|&byte| char::from(byte)));
+    out.push('\t');
+    out.push_str(text);
+    out.push('\n');
+}
+
+/// The digits of a number, blanks before them, and where they begin: `{:>6}` through the formatting machinery costs eight
+/// times as much on long reads.
+fn decimal(number: usize) -> ([u8; 20], usize) {
     let mut digits = [b' '; 20];
     let (mut at, mut rest) = (digits.len(), number);
     loop {
@@ -35,14 +51,27 @@ fn numbered(out: &mut String, number: usize, text: &str) {
         digits[at] = b'0' + u8::try_from(rest % 10).unwrap_or(0);
         rest /= 10;
         if rest == 0 {
-            break;
+            return (digits, at);
         }
     }
-    let from = at.min(digits.len() - 6);
-    out.extend(digits[from..].iter().map(|&byte| char::from(byte)));
-    out.push('\t');
+}
+
+/// Appends `N:TEXT`, the row of hashline.
+pub(crate) fn row(out: &mut String, number: usize, text: &str) {
+    let (digits, at) = decimal(number);
+    out.extend(digits[at..].iter().map(|&byte| char::from(byte)));
+    out.push(':');
     out.push_str(text);
     out.push('\n');
+}
+
+/// A line as evidence: cut where it is long.
+pub(crate) fn clipped(line: &str) -> Cow<'_, str> {
+    const WIDTH: usize = 300;
+    match line.char_indices().nth(WIDTH) {
+        Some((at, _)) => Cow::Owned(format!("{}…", &line[..at])),
+        None => Cow::Borrowed(line),
+    }
 }
 
 fn plain(out: &mut String, _: usize, text: &str) {
@@ -52,16 +81,12 @@ fn plain(out: &mut String, _: usize, text: &str) {
 
 /// Lines `from..=to` (1-based, clamped to the file) as numbered evidence; long lines are cut.
 pub fn excerpt(of: &Snapshot, from: usize, to: usize) -> String {
-    const WIDTH: usize = 300;
     let text = of.text();
     let span = of.lines().span_of(text, from, to);
     let mut out = String::new();
     for (number, line) in (from.max(1)..).zip(text[span.range()].split_inclusive('\n')) {
         let line = line.strip_suffix('\n').unwrap_or(line);
-        match line.char_indices().nth(WIDTH) {
-            Some((at, _)) => numbered(&mut out, number, &format!("{}…", &line[..at])),
-            None => numbered(&mut out, number, line),
-        }
+        numbered(&mut out, number, &clipped(line));
     }
     out
 }

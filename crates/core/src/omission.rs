@@ -9,20 +9,25 @@ use std::collections::HashSet;
 
 /// Refuses new text with a placeholder that old does not have.
 pub(crate) fn check(find: &Find, new: &str) -> Result<()> {
+    let Some(line) = fresh(&find.old, new) else { return Ok(()) };
+    Err(Error::new(Code::EditOmission, "new_string has a placeholder for text that was left out.")
+        .evidence(format!("The line: {}", line.trim()))
+        .next("Write the text out in full, or replace only the part that changes.")
+        .fact("reason", "omission"))
+}
+
+/// The first placeholder that new has and old does not.
+pub(crate) fn fresh<'a>(old: &str, new: &'a str) -> Option<&'a str> {
     if !(new.contains("...") || new.contains('…')) {
-        return Ok(());
+        return None;
     }
-    let old: Vec<&str> = find.old.lines().collect();
+    let old: Vec<&str> = old.lines().collect();
     let known = |line: &str| old.iter().any(|old| old.trim() == line.trim());
     let placeholders = |lines: &[&str]| lines.iter().filter(|line| is_placeholder(line)).count();
     let new: Vec<&str> = new.lines().collect();
     // One that old has as well may be reworded.
     let fresh = new.iter().find(|line| is_placeholder(line) && !known(line));
-    let Some(line) = fresh.filter(|_| placeholders(&new) > placeholders(&old)) else { return Ok(()) };
-    Err(Error::new(Code::EditOmission, "new_string has a placeholder for text that was left out.")
-        .evidence(format!("The line: {}", line.trim()))
-        .next("Write the text out in full, or replace only the part that changes.")
-        .fact("reason", "omission"))
+    fresh.copied().filter(|_| placeholders(&new) > placeholders(&old))
 }
 
 /// Lines below which a file may shrink without a word.

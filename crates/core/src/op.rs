@@ -1,6 +1,7 @@
 //! Operations: what a caller said, as plain data about places. Parsed without a file, resolved against one snapshot.
 
-use crate::content::Tag;
+use crate::content::Handle;
+use crate::rows::Rows;
 use crate::span::Span;
 
 /// How many places a [`Find`] may have.
@@ -68,6 +69,8 @@ pub enum Locator {
     Anchors(Anchors),
     /// Whole lines, some of which stay: one hunk of a patch. [`Op::text`] holds its new side.
     Hunk(Box<Hunk>),
+    /// Whole lines by their numbers. All of a file's act together, against one version.
+    Rows(Box<Rows>),
     /// Bytes of the reading, for callers that already know.
     Exactly(Span),
 }
@@ -250,7 +253,7 @@ pub struct FileRequest {
     /// other side's name of a diff.
     pub also: Vec<String>,
     /// The version the caller was looking at, where the call names one.
-    pub base: Option<Tag>,
+    pub base: Option<Handle>,
     /// The permission the file shall have; `None`: as it is.
     pub mode: Option<FileMode>,
     /// What to do.

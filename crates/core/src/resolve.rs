@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::find::{self, Found, Hit, Index, TextEdit, Tier};
 use crate::marks;
 use crate::op::{Hunk, Locator, Op, Order, Settings};
+use crate::rows;
 use crate::snapshot::Snapshot;
 use crate::span::Span;
 
@@ -73,11 +74,13 @@ pub(crate) struct Placed {
 }
 
 fn together(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved> {
-    let placed = place_all(base, ops, settings);
+    let rows = rows::are(ops);
+    let placed = if rows { rows::place_all(base, ops) } else { place_all(base, ops, settings) };
     // Where so many failed that the rest was not tried, the tried ones are all there is to talk about.
     let tried = &ops[..placed.len()];
     let repeated = conflict::repetitions(tried);
-    if let Some(error) = conflict::check(base, tried, &placed, &repeated) {
+    // Rows are placed all together, which settles their conflicts.
+    if !rows && let Some(error) = conflict::check(base, tried, &placed, &repeated) {
         return Err(error);
     }
     let mut failed = Vec::new();
@@ -216,6 +219,8 @@ fn named(error: Error, (index, op): (usize, &Op), of: usize) -> Error {
     }
     let name = match &op.at {
         Locator::Hunk(hunk) => format!("hunk {} (line {} of the patch): ", index + 1, hunk.said_at),
+        // Their errors name the line of the input themselves.
+        Locator::Rows(_) => String::new(),
         _ => format!("edits[{index}]: "),
     };
     error.prefixed(&name).op(number(index))
@@ -251,6 +256,7 @@ fn place(index: &Index<'_>, op: &Op, nth: u32, settings: Settings) -> Result<Pla
         Locator::Find(find) => find::found(index, find, &op.text, settings)?,
         Locator::Anchors(anchors) => find::between(index, anchors, &op.text, settings)?,
         Locator::Hunk(hunk) => find::hunk::place_one(index, hunk, settings)?,
+        Locator::Rows(_) => return rows::place_one(base, op),
     };
     lowered(base, found, nth)
 }
@@ -284,7 +290,7 @@ pub(crate) fn difference(text: &str, span: Span, new: &str) -> Vec<TextEdit> {
 
 /// The raw splice for an edit of the reading: trimmed to what differs before it is encoded, so that text which stays
 /// needs no encoding.
-fn splice(base: &Snapshot, edit: &TextEdit, op: u32) -> Result<Splice> {
+pub(crate) fn splice(base: &Snapshot, edit: &TextEdit, op: u32) -> Result<Splice> {
     let old = &base.text()[edit.span.range()];
     let (head, tail) = diff::common_text_ends(old, &edit.text);
     let span = Span::new(edit.span.start() + head, edit.span.end() - tail);

@@ -56,18 +56,24 @@ pub(crate) struct Heard {
 impl Engine {
     /// The tool `apply`.
     pub(crate) fn apply_text(&self, caller: &Caller, tool: &'static str, input: Value) -> Result<Answer> {
-        let Heard { format, request, options, .. } = self.hear(caller, tool, input)?;
-        self.answer_all(caller, request, &options, format)
-    }
-
-    /// Reads a text of edits and names its files.
-    pub(crate) fn hear(&self, caller: &Caller, tool: &'static str, mut input: Value) -> Result<Heard> {
-        let mut options = Options::take(&mut input, caller, self.config(), tool)?;
-        let args: Args = formats::from_json(Input::Json(input))?;
-        options.overwrite = args.overwrite;
+        let (args, mut options) = self.asked(caller, tool, input)?;
         if let Some(tool) = &args.compat {
             return self.apply_compat(caller, tool, &args, &mut options);
         }
+        let Heard { format, request, options, .. } = self.hear(caller, args, options)?;
+        self.answer_all(caller, request, &options, format)
+    }
+
+    /// The input of a call with edits as text.
+    pub(crate) fn asked(&self, caller: &Caller, tool: &'static str, mut input: Value) -> Result<(Args, Options)> {
+        let mut options = Options::take(&mut input, caller, self.config(), tool)?;
+        let args: Args = formats::from_json(Input::Json(input))?;
+        options.overwrite = args.overwrite;
+        Ok((args, options))
+    }
+
+    /// Reads a text of edits and names its files.
+    pub(crate) fn hear(&self, caller: &Caller, args: Args, mut options: Options) -> Result<Heard> {
         let named = args.format.as_deref().map(chosen).transpose()?;
         let manner = Manner { strip: args.strip, file: args.file, reverse: args.reverse };
         let Understood { format, mut request, directory } = recognise::understand(&args.input, named, &manner)?;
@@ -82,10 +88,17 @@ impl Engine {
         let notes = request.notes.clone();
         let receipts = self.apply(caller, request, options)?;
         let mut answer = Answer::default();
-        answer.text.push_str(&noted(&notes));
+        let rows = receipts.iter().any(|receipt| receipt.plan().header.is_some());
+        if !rows {
+            answer.text.push_str(&noted(&notes));
+        }
         let operation = receipts.iter().find_map(Receipt::operation);
         let (text, files, rejected) = self.tell(receipts);
         answer.text.push_str(&text);
+        if rows && !notes.is_empty() {
+            answer.text.push_str("\nWarnings:\n");
+            answer.text.extend(notes.iter().map(|note| format!("{note}\n")));
+        }
         let mut data = Map::new();
         data.insert("format".to_owned(), format.spec().name.into());
         data.insert("dryRun".to_owned(), options.dry_run.into());

@@ -7,9 +7,9 @@ use crate::plan::{Becomes, Now, Plan};
 use crate::receipt::{self, Receipt};
 use crate::seen;
 use crate::stale;
-use emendate_core::{Code, ContentId, Error, Result};
+use emendate_core::{Code, ContentId, Error, Result, explain, rows};
 use emendate_fs::{Draft, Stamp, Written};
-use emendate_history::Record;
+use emendate_history::{Lines, Record};
 use serde_json::Value;
 
 /// Times a request is worked out again because a file changed between the check and the write.
@@ -23,7 +23,7 @@ impl Engine {
         caller: &Caller,
         cause: Cause,
         dry_run: bool,
-        plan: impl Fn() -> Result<Vec<Plan>>,
+        mut plan: impl FnMut() -> Result<Vec<Plan>>,
     ) -> Result<Vec<Receipt>> {
         for attempt in 1.. {
             let plans = plan()?;
@@ -51,6 +51,9 @@ impl Engine {
             rejected.push_str(receipt.rejected());
             if !receipt.is_told_elsewhere() {
                 let one = receipt.answer(false);
+                if receipt.plan().header.is_some() && !text.is_empty() {
+                    text.push('\n');
+                }
                 text.push_str(&one.text);
                 files.push(Value::Object(one.data));
             }
@@ -115,10 +118,7 @@ impl Plan {
             return None;
         }
         if !self.lines.is_all() {
-            let hunks = stale::reply_hunks(&self.before, &self.changes);
-            if !receipt::is_cut(&hunks) {
-                self.lines.union(&seen::shown(&hunks));
-            }
+            self.lines.union(&shown(self));
         }
         let content = ContentId::of_pieces(self.changes.pieces(self.before.raw()));
         Some(seen::written(content, stamp, self.lines.clone()))
@@ -134,4 +134,18 @@ fn raced(error: Error) -> Error {
         .evidence(what)
         .evidence(error.evidence_text())
         .next("Another program keeps writing this file. Read it again, then repeat the call; nothing was changed.")
+}
+
+/// The lines of the new version that the reply shows.
+fn shown(plan: &Plan) -> Lines {
+    let mut lines = Lines::none();
+    if plan.header.is_some() {
+        let hunks = explain::hunks(&plan.before, &plan.changes, rows::AROUND);
+        for line in rows::previewed(&hunks) {
+            lines.add(line as u64, line as u64);
+        }
+        return lines;
+    }
+    let hunks = stale::reply_hunks(&plan.before, &plan.changes);
+    if receipt::is_cut(&hunks) { lines } else { seen::shown(&hunks) }
 }

@@ -36,9 +36,10 @@ impl Engine {
     pub(crate) fn convert(&self, caller: &Caller, tool: &'static str, mut input: Value) -> Result<Answer> {
         let to = input.as_object_mut().and_then(|fields| fields.shift_remove("to"));
         let target = target(to.as_ref().and_then(Value::as_str).unwrap_or_default())?;
-        let Heard { format, request, options, directory } = self.hear(caller, tool, input)?;
+        let (args, options) = self.asked(caller, tool, input)?;
+        let Heard { format, request, options, directory } = self.hear(caller, args, options)?;
         let mut notes = request.notes.clone();
-        let plans = self.plan(caller, &self.targets(request)?, &options)?;
+        let (plans, _) = self.plan(caller, &self.targets(request)?, &options)?;
         let mut files = Vec::with_capacity(plans.len());
         for plan in plans.iter().filter(|plan| !plan.moved_on && plan.writes()) {
             files.push(turned(plan, &directory)?);

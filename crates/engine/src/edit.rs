@@ -10,6 +10,7 @@ use crate::seen::{self, Base};
 use crate::stale;
 use crate::target::Target;
 use emendate_core::omission::{Verdict, shrunk};
+use emendate_core::rows::Registers;
 use emendate_core::{
     ChangeSet, Charset, Code, Error, Locator, Op, Order, Request, Resolved, Result, Settings, Snapshot, Span, Splice,
     Tie, not_blank, reading_of, resolve,
@@ -22,7 +23,17 @@ impl Engine {
     pub(crate) fn apply(&self, caller: &Caller, request: Request, options: &Options) -> Result<Vec<Receipt>> {
         let targets = self.targets(request)?;
         let _turns = self.turns(targets.iter().flat_map(Target::paths));
-        self.carry_out(caller, options.cause, options.dry_run, || self.plan(caller, &targets, options))
+        let mut registers = Registers::default();
+        let plan = || {
+            let (plans, left) = self.plan(caller, &targets, options)?;
+            registers = left;
+            Ok(plans)
+        };
+        let receipts = self.carry_out(caller, options.cause, options.dry_run, plan)?;
+        if !options.dry_run {
+            self.drawers().close(caller, registers);
+        }
+        Ok(receipts)
     }
 
     pub(crate) fn plan_edit(
@@ -47,9 +58,7 @@ impl Engine {
         if fills && !now.snapshot.text().trim().is_empty() {
             return Err(not_blank(&now.snapshot));
         }
-        if place.absolute().extension().is_some_and(|it| it.eq_ignore_ascii_case("ipynb")) {
-            return Err(notebook(&place));
-        }
+        no_notebook(&place)?;
         match self.base(caller, options, &place, &now)? {
             Base::Fresh { lines, note } => {
                 let mut resolved = resolve(&now.snapshot, ops, order, settings(options, false))?;
@@ -181,8 +190,12 @@ pub(crate) fn whole(now: &Snapshot, content: &str) -> Result<ChangeSet> {
     }
 }
 
-fn notebook(place: &Place) -> Error {
-    Error::new(Code::FileNotebook, "File is a Jupyter Notebook. Use the NotebookEdit to edit this file.")
+/// Refuses text edits of a notebook.
+pub(crate) fn no_notebook(place: &Place) -> Result<()> {
+    if !place.absolute().extension().is_some_and(|it| it.eq_ignore_ascii_case("ipynb")) {
+        return Ok(());
+    }
+    Err(Error::new(Code::FileNotebook, "File is a Jupyter Notebook. Use the NotebookEdit to edit this file.")
         .evidence(place.shown())
-        .next("Edit the notebook by cells with notebook_edit; text edits would break its JSON.")
+        .next("Edit the notebook by cells with notebook_edit; text edits would break its JSON."))
 }

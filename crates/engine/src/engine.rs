@@ -6,6 +6,7 @@ use crate::encoding;
 use crate::lesson::Failures;
 use crate::log::Loose;
 use crate::policy::{self, Access};
+use crate::registers::Drawers;
 use crate::shelves::{Shelves, State, key};
 use crate::suggest;
 use emendate_core::{Code, ContentId, Declared, Error, Result, Settled, Snapshot};
@@ -33,6 +34,7 @@ pub struct Engine {
     pool: Mutex<Vec<Vec<u8>>>,
     turns: [Mutex<()>; TURNS],
     failures: Failures,
+    drawers: Drawers,
     notices: Mutex<Vec<String>>,
     loose: Mutex<Vec<Loose>>,
 }
@@ -117,6 +119,7 @@ impl Engine {
             pool: Mutex::default(),
             turns: [const { Mutex::new(()) }; TURNS],
             failures: Failures::default(),
+            drawers: Drawers::default(),
             notices: Mutex::new(notices),
             loose: Mutex::default(),
         })
@@ -269,6 +272,10 @@ impl Engine {
         let mut same = known.filter(|path| path.file_name() == place.absolute().file_name());
         let only = same.next().filter(|path| same.next().is_none() && path != place.absolute())?;
         self.store.admit(&only).is_ok_and(|place| self.is_there(&place)).then_some(only)
+    }
+
+    pub(crate) fn drawers(&self) -> &Drawers {
+        &self.drawers
     }
 
     pub(crate) fn failures(&self) -> &Failures {

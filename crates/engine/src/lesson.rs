@@ -28,7 +28,7 @@ pub(crate) struct Failures(Mutex<HashMap<(String, PathBuf), String>>);
 
 impl Failures {
     /// True when this very failure was the last one here; remembers it otherwise.
-    fn again(&self, caller: &Caller, place: &Place, words: &str) -> bool {
+    pub(crate) fn again(&self, caller: &Caller, place: &Place, words: &str) -> bool {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if last.len() >= REMEMBERED {
             last.clear();

@@ -4,7 +4,9 @@ use crate::caller::{Caller, OnStale, Word};
 use crate::config::Config;
 use crate::encoding;
 use crate::log::Cause;
-use emendate_core::{Code, Declared, Error, Matching, Result, Tag};
+use crate::read;
+use emendate_core::marks::Marks;
+use emendate_core::{Code, Declared, Error, Handle, Header, Matching, Result, ShortTag};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -25,15 +27,17 @@ pub(crate) struct OptionFields {
     dry_run: Option<bool>,
     /// Apply the edits that can be applied and tell which cannot (default: all or nothing).
     partial: Option<bool>,
+    /// How the reply shows changed lines, as in read's format (default: as the edits were written).
+    marks: Option<String>,
 }
 
 /// The names of the fields above.
-pub(crate) const OPTION_FIELDS: &[&str] = &["tag", "encoding", "on_stale", "match", "dry_run", "partial"];
+pub(crate) const OPTION_FIELDS: &[&str] = &["tag", "encoding", "on_stale", "match", "dry_run", "partial", "marks"];
 
 /// The rules one call runs under.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Options {
-    pub(crate) tag: Option<Tag>,
+    pub(crate) tag: Option<Handle>,
     pub(crate) declared: Option<Declared>,
     pub(crate) on_stale: OnStale,
     /// Somebody asked for the policy above, rather than leaving it to the default.
@@ -41,6 +45,8 @@ pub(crate) struct Options {
     pub(crate) matching: Matching,
     pub(crate) dry_run: bool,
     pub(crate) partial: bool,
+    /// The header above changed lines in the reply, where they are shown with one.
+    pub(crate) header: Option<Header>,
     /// Files that are to be created or moved somewhere may replace what is there.
     pub(crate) overwrite: bool,
     /// What was called, for the log.
@@ -73,14 +79,17 @@ impl Options {
             matching: fields.r#match.as_deref().map_or(Ok(config.matching), |word| Matching::parse("match", word))?,
             dry_run: fields.dry_run.unwrap_or(false) || caller.dry_run,
             partial: fields.partial.unwrap_or(false),
+            header: fields.marks.as_deref().map(read::marks).transpose()?.and_then(|marks: &Marks| marks.header),
             overwrite: false,
             cause,
         })
     }
 }
 
-fn tag(text: &str) -> Result<Tag> {
-    text.parse().map_err(|()| {
+/// The tag of a reply, or the four digits of a header.
+fn tag(text: &str) -> Result<Handle> {
+    let short = ShortTag::parse(text.trim().trim_start_matches('#')).map(|tag| Handle::Lines(Header::Pilcrow, tag));
+    text.parse().map(Handle::Tag).ok().or(short).ok_or_else(|| {
         Error::new(Code::CallInvalid, format!("`{text}` is not a tag: a tag is eight hexadecimal digits."))
             .next("Use data.tag of a read or edit reply, or leave tag out.")
     })

@@ -1,7 +1,8 @@
 //! What will be done to one file. Nothing is written yet.
 
 use crate::engine::Opened;
-use emendate_core::{ChangeSet, Error, Outcome, Resolved, Result, Snapshot};
+use emendate_core::rows::Replaced;
+use emendate_core::{ChangeSet, Error, Header, Outcome, Resolved, Result, Snapshot, Span, Splice};
 use emendate_fs::{Draft, Expect, Goal, Place};
 use emendate_history::Lines;
 use std::ffi::OsString;
@@ -52,6 +53,10 @@ pub(crate) struct Plan {
     /// Lines known to the caller once this is written.
     pub(crate) lines: Lines,
     pub(crate) notes: Vec<String>,
+    /// The header above the rows of the reply, where changes are shown in rows.
+    pub(crate) header: Option<Header>,
+    /// What ranges of lines held that were replaced.
+    pub(crate) replaced: Vec<Replaced>,
     /// What was left out, where the call accepts that.
     pub(crate) failed: Vec<Error>,
     /// The same as text.
@@ -103,6 +108,8 @@ impl Plan {
             merged: false,
             lines,
             notes,
+            header: None,
+            replaced: Vec::new(),
             failed,
             rejected: String::new(),
         }
@@ -159,4 +166,10 @@ impl Plan {
 /// A change that no operation stands behind: a whole text.
 pub(crate) fn written_over(changes: ChangeSet) -> Resolved {
     Resolved { changes, ops: Vec::new(), failed: Vec::new(), notes: Vec::new() }
+}
+
+/// The change to other bytes.
+pub(crate) fn all_bytes(before: &Snapshot, bytes: Vec<u8>) -> ChangeSet {
+    let whole = Splice::new(Span::new(before.codec().mark.min(before.raw().len()), before.raw().len()), bytes, 0);
+    ChangeSet::new(before, [whole]).unwrap_or_else(|_| ChangeSet::none(before))
 }

@@ -8,7 +8,7 @@ use crate::policy::Access;
 use crate::reply::Answer;
 use crate::shelves::key;
 use emendate_core::marks::{MARKS, Marks};
-use emendate_core::{Code, Error, Result, Settled, Snapshot, formats};
+use emendate_core::{Code, Error, Result, Settled, ShortTag, Snapshot, formats};
 use emendate_history::{How, Lines, Record};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     /// How many lines to show (default 2000).
     #[serde(default)]
     limit: Option<usize>,
-    /// How lines are marked: `numbered` (default) or `plain`.
+    /// How lines are marked: `numbered` (default), `plain`, `hashline` or `hashline_put`.
     #[serde(default)]
     format: Option<String>,
     /// The file's encoding, if it is neither UTF-8 nor marked.
@@ -56,10 +56,7 @@ impl Engine {
     /// The tool `read`.
     pub(crate) fn read(&self, caller: &Caller, input: Value) -> Result<Answer> {
         let args: Args = formats::from_json(formats::Input::Json(input))?;
-        let marks = match &args.format {
-            None => &MARKS[0],
-            Some(name) => Marks::named(name).ok_or_else(|| unknown_marks(name))?,
-        };
+        let marks = args.format.as_deref().map_or(Ok(&MARKS[0]), marks)?;
         let declared = args.encoding.as_deref().map(encoding::by_call).transpose()?;
         let place = self.admit(&args.file_path, Access::Read)?;
         let Some(opened) = self.snapshot(&place, declared, "")? else {
@@ -79,17 +76,25 @@ impl Engine {
         self.sessions(&place).record(&caller.session, key(&place), &record, &log::body(&place, snapshot.raw()))?;
         let link = place.via_link();
         let link = link.map(|link| format!("{} is a symbolic link; this is {}.", link.display(), place.shown()));
+        let header = marks.header.map(|header| header.line(&place.shown(), ShortTag::of(snapshot.text())));
+        if let Some(header) = &header {
+            page.text.insert_str(0, &format!("{header}\n"));
+        }
         let mut answer = answer(&snapshot, &mut page, &args, link);
+        answer.data.extend(header.map(|header| ("header".to_owned(), header.into())));
         answer.data.insert("filePath".to_owned(), place.shown().into());
         self.recycle(snapshot);
         Ok(answer)
     }
 }
 
-fn unknown_marks(name: &str) -> Error {
-    let names: Vec<&str> = MARKS.iter().map(|marks| marks.name).collect();
-    Error::new(Code::CallInvalid, format!("`{name}` is not a way to show lines."))
-        .next(format!("Use one of: {}.", names.join(", ")))
+/// The way to show lines of that name.
+pub(crate) fn marks(name: &str) -> Result<&'static Marks> {
+    Marks::named(name).ok_or_else(|| {
+        let names: Vec<&str> = MARKS.iter().map(|marks| marks.name).collect();
+        Error::new(Code::CallInvalid, format!("`{name}` is not a way to show lines."))
+            .next(format!("Use one of: {}.", names.join(", ")))
+    })
 }
 
 /// Renders the lines asked for.

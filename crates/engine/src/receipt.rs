@@ -48,14 +48,7 @@ impl Receipt {
         let replacements: usize = plan.ops.iter().map(|op| op.places).sum();
         let headline = headline(plan, &path, stat, replacements, *dry_run);
         let notes = self.notes();
-        let mut text = format!("{headline}\n{}", noted(&notes));
-        for error in &plan.failed {
-            text.push_str("Not applied: ");
-            text.push_str(&error.to_string());
-            text.push('\n');
-        }
-        text.push_str(&explain::snippet(&hunks, SNIPPET));
-        let mut data = Map::new();
+        let (text, mut data) = self.words(&headline, &hunks, &notes);
         let mut put = |key: &str, value: Value| {
             data.insert(key.to_owned(), value);
         };
@@ -107,6 +100,18 @@ impl Receipt {
         Answer { text, data }
     }
 
+    /// The words of the answer, and the data that goes with them alone: a headline and a snippet, or rows below a header.
+    fn words(&self, headline: &str, hunks: &[Hunk], notes: &[String]) -> (String, Map<String, Value>) {
+        let plan = &self.plan;
+        let failed: String = plan.failed.iter().map(|error| format!("Not applied: {error}\n")).collect();
+        if let Some(header) = plan.header.filter(|_| plan.becomes == Becomes::File && !plan.before.is_opaque()) {
+            let Answer { text, data } = self.in_rows(header, notes);
+            return (text + &failed, data);
+        }
+        let snippet = explain::snippet(hunks, SNIPPET);
+        (format!("{headline}\n{}{failed}{snippet}", noted(notes)), Map::new())
+    }
+
     /// Edits that were left out, as text.
     pub(crate) fn rejected(&self) -> &str {
         &self.plan.rejected
@@ -115,6 +120,16 @@ impl Receipt {
     /// True when another receipt tells what became of the file.
     pub(crate) fn is_told_elsewhere(&self) -> bool {
         self.plan.moved_on
+    }
+
+    /// What was planned.
+    pub(crate) fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// True when nothing was written, only shown.
+    pub(crate) fn is_dry(&self) -> bool {
+        self.dry_run
     }
 
     /// The plan, for its buffers.

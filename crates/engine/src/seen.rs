@@ -6,7 +6,7 @@ use crate::log;
 use crate::options::Options;
 use crate::shelves::key;
 use emendate_core::explain::{self, LineKind};
-use emendate_core::{ChangeSet, Code, Error, Result, Snapshot};
+use emendate_core::{ChangeSet, Code, Error, Handle, Result, ShortTag, Snapshot};
 use emendate_fs::{Place, Stamp};
 use emendate_history::{Body, How, Lines, Record};
 use serde_json::json;
@@ -25,6 +25,16 @@ impl Base {
     fn fresh(lines: Lines) -> Base {
         Base::Fresh { lines, note: None }
     }
+
+    /// By what the caller saw, which are other bytes than there are now.
+    fn of(seen: Snapshot, lines: Lines, now: &Opened) -> Base {
+        if seen.text() != now.snapshot.text() {
+            return Base::Stale { seen, lines };
+        }
+        // What the caller saw is still there to the letter; line ends and encoding are the file's own business.
+        let note = "The file's line ends or encoding changed since it was read; its text did not.".to_owned();
+        Base::Fresh { lines, note: Some(note) }
+    }
 }
 
 impl Engine {
@@ -34,12 +44,15 @@ impl Engine {
     pub(crate) fn base(&self, caller: &Caller, options: &Options, place: &Place, now: &Opened) -> Result<Base> {
         let sessions = self.sessions(place);
         let record = match options.tag {
-            Some(tag) if tag == now.snapshot.id().tag() => match sessions.by_tag(key(place), tag)? {
+            Some(Handle::Lines(_, tag)) => return self.base_of_lines(caller, options, (place, tag), now),
+            Some(Handle::Tag(tag)) if tag == now.snapshot.id().tag() => match sessions.by_tag(key(place), tag)? {
                 Some(record) if record.content == now.snapshot.id() => return Ok(Base::fresh(record.lines)),
                 // A tag is made of the content, so whoever names the present one has seen it somewhere.
                 _ => return Ok(Base::fresh(Lines::all())),
             },
-            Some(tag) => sessions.by_tag(key(place), tag)?.ok_or_else(|| unknown_tag(place, options))?,
+            Some(Handle::Tag(tag)) => {
+                sessions.by_tag(key(place), tag)?.ok_or_else(|| unknown_tag(place, &tag.to_string()))?
+            }
             None => match sessions.latest(&caller.session, key(place))? {
                 Some(record) => record,
                 // What is no text can never be shown.
@@ -66,12 +79,38 @@ impl Engine {
             });
         };
         let seen = self.decode(place, bytes, options.declared, "")?;
-        if seen.text() == now.snapshot.text() {
-            // What the caller saw is still there to the letter; line ends and encoding are the file's own business.
-            let note = "The file's line ends or encoding changed since it was read; its text did not.".to_owned();
-            return Ok(Base::Fresh { lines: record.lines, note: Some(note) });
+        Ok(Base::of(seen, record.lines, now))
+    }
+
+    /// Finds the version that a header names: the latest the session knows under that tag. So short a tag names several
+    /// texts sooner or later; where one is known, it is that one which was seen.
+    ///
+    /// Errors: `stale.unknown_tag`.
+    fn base_of_lines(
+        &self,
+        caller: &Caller,
+        options: &Options,
+        (place, tag): (&Place, ShortTag),
+        now: &Opened,
+    ) -> Result<Base> {
+        let sessions = self.sessions(place);
+        let fits = ShortTag::of(now.snapshot.text()) == tag;
+        for record in sessions.versions(&caller.session, key(place))? {
+            if record.content == now.snapshot.id() {
+                if fits {
+                    return Ok(Base::fresh(record.lines));
+                }
+                continue;
+            }
+            // What is not kept, or cannot be read any more, cannot be what is looked for.
+            let bytes = sessions.bytes(record.content)?;
+            let seen = bytes.and_then(|bytes| self.decode(place, bytes, options.declared, "").ok());
+            if let Some(seen) = seen.filter(|seen| ShortTag::of(seen.text()) == tag) {
+                return Ok(Base::of(seen, record.lines, now));
+            }
         }
-        Ok(Base::Stale { seen, lines: record.lines })
+        // A tag is made of the content, so whoever names the present one has seen it somewhere.
+        if fits { Ok(Base::fresh(Lines::all())) } else { Err(unknown_tag(place, &tag.to_string())) }
     }
 
     /// Remembers a version as known to the session; a store that fails must not fail an edit that is already on disk.
@@ -108,8 +147,7 @@ fn unread(place: &Place) -> Error {
         .next(format!("Call read with {}, then send this call again.", json!({ "file_path": path })))
 }
 
-fn unknown_tag(place: &Place, options: &Options) -> Error {
-    let tag = options.tag.map(|tag| tag.to_string()).unwrap_or_default();
+fn unknown_tag(place: &Place, tag: &str) -> Error {
     let path = place.shown();
     Error::new(
         Code::StaleUnknownTag,

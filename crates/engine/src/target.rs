@@ -2,7 +2,9 @@
 
 use crate::engine::Engine;
 use crate::policy::Access;
-use emendate_core::{Ask, Code, Error, FileMode, FileRequest, Request, Result};
+use crate::rows;
+use emendate_core::rows as core_rows;
+use emendate_core::{Ask, Code, Error, FileMode, FileRequest, Handle, Request, Result};
 use emendate_fs::Place;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -14,6 +16,8 @@ pub(crate) struct Target {
     pub(crate) to: Option<Place>,
     pub(crate) ask: Ask,
     pub(crate) mode: Option<FileMode>,
+    /// The version it is about, where the text says it.
+    pub(crate) base: Option<Handle>,
 }
 
 impl Target {
@@ -42,6 +46,10 @@ impl Engine {
             if let (Some(before), Ask::Edit { ops: more, .. }) = (known.map(|at| &mut targets[at]), &target.ask)
                 && let Ask::Edit { ops, .. } = &mut before.ask
             {
+                if core_rows::are(ops) || core_rows::are(more) {
+                    errors.push(rows::twice(&before.place, more));
+                    continue;
+                }
                 ops.extend(more.iter().cloned());
                 before.mode = target.mode.or(before.mode);
                 continue;
@@ -63,7 +71,7 @@ impl Engine {
     }
 
     fn target(&self, file: FileRequest) -> Result<Target> {
-        let FileRequest { path, mode, ask, .. } = file;
+        let FileRequest { path, mode, base, ask, .. } = file;
         // What a name leads to is edited; what has the name is removed, moved or made.
         let place = match &ask {
             Ask::Edit { .. } | Ask::Write(_) | Ask::Binary(_) | Ask::Create(_) => self.admit(&path, Access::Write)?,
@@ -73,7 +81,7 @@ impl Engine {
             Ask::Move { to, .. } | Ask::Copy { to, .. } => Some(self.admit(to, Access::Write)?),
             _ => None,
         };
-        Ok(Target { place, to, ask, mode })
+        Ok(Target { place, to, ask, mode, base })
     }
 }
 

@@ -4,20 +4,22 @@ use crate::caller::Caller;
 use crate::edit::{settings, whole};
 use crate::engine::{Engine, Opened};
 use crate::options::Options;
-use crate::plan::{Becomes, Now, Origin, Plan};
+use crate::plan::{Becomes, Now, Origin, Plan, all_bytes};
 use crate::reject;
+use crate::rows::twice;
 use crate::seen::{self, Base};
 use crate::shelves::key;
 use crate::stale;
+use crate::standing::{exists, gone, holds, occupied, other_link};
 use crate::target::Target;
+use emendate_core::rows::{self, Registers};
 use emendate_core::{
-    Ask, BinaryChange, ChangeSet, Code, Error, FileMode, NewFile, Op, Order, Result, Snapshot, Span, Splice, marks,
-    resolve,
+    Ask, BinaryChange, ChangeSet, Code, Error, FileMode, Handle, NewFile, Op, Order, Result, Snapshot, resolve,
 };
 use emendate_fs::Place;
 use emendate_history::Lines;
 use std::collections::{HashMap, HashSet};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// The files of a request as its steps leave them.
@@ -34,11 +36,20 @@ struct Tree<'a> {
     lifted: HashMap<usize, Plan>,
     /// Edits that were left out, as text.
     rejected: String,
+    /// The versions that texts name, by path.
+    bases: HashMap<PathBuf, Handle>,
+    /// What was cut so far.
+    registers: Registers,
 }
 
 impl Engine {
     /// Hops 3 to 6: plans every step; all failures are told together.
-    pub(crate) fn plan(&self, caller: &Caller, targets: &[Target], options: &Options) -> Result<Vec<Plan>> {
+    pub(crate) fn plan(
+        &self,
+        caller: &Caller,
+        targets: &[Target],
+        options: &Options,
+    ) -> Result<(Vec<Plan>, Registers)> {
         let mut tree = Tree {
             engine: self,
             caller,
@@ -49,6 +60,8 @@ impl Engine {
             broken: HashSet::new(),
             lifted: HashMap::new(),
             rejected: String::new(),
+            bases: targets.iter().filter_map(|it| Some((it.place.absolute().to_owned(), it.base?))).collect(),
+            registers: self.drawers().open(caller),
         };
         let mut errors = Vec::new();
         for (step, target) in targets.iter().enumerate() {
@@ -65,20 +78,23 @@ impl Engine {
         }
         let mut plans = tree.plans;
         plans.retain(|plan| !(plan.creates() && plan.becomes == Becomes::Nothing));
+        for plan in &mut plans {
+            plan.header = plan.header.or(options.header);
+        }
         if options.partial && !plans.is_empty() {
             if let Some(plan) = plans.first_mut() {
                 plan.failed.extend(Error::all(errors, targets.len()));
                 plan.rejected = tree.rejected;
             }
-            return Ok(plans);
+            return Ok((plans, tree.registers));
         }
-        Error::all(errors, targets.len()).map_or(Ok(plans), Err)
+        Error::all(errors, targets.len()).map_or(Ok((plans, tree.registers)), Err)
     }
 }
 
 impl Tree<'_> {
     fn step(&mut self, step: usize, target: &Target) -> Result<()> {
-        let Target { place, to, ask, mode } = target;
+        let Target { place, to, ask, mode, .. } = target;
         for place in [Some(place), to.as_ref()].into_iter().flatten() {
             self.not_below_a_file(place)?;
         }
@@ -135,6 +151,12 @@ impl Tree<'_> {
         }
     }
 
+    /// The rules for a file, with the version the text names for it.
+    fn options(&self, place: &Place) -> Options {
+        let named = self.bases.get(place.absolute()).copied();
+        Options { tag: named.or(self.options.tag), ..*self.options }
+    }
+
     fn plan_at(&self, place: &Place) -> Option<usize> {
         self.at.get(place.absolute()).copied()
     }
@@ -157,7 +179,12 @@ impl Tree<'_> {
             let plan = if ops.is_empty() {
                 self.load(place)?
             } else {
-                self.engine.plan_edit(self.caller, place.clone(), ops, order, self.options)?
+                let options = self.options(place);
+                if rows::are(ops) {
+                    self.engine.plan_rows(self.caller, place.clone(), ops, &options, &mut self.registers)?
+                } else {
+                    self.engine.plan_edit(self.caller, place.clone(), ops, order, &options)?
+                }
             };
             return Ok(self.add(plan));
         };
@@ -261,7 +288,7 @@ impl Tree<'_> {
     /// A file that may be removed: as the caller saw it, if it saw it.
     fn removable(&self, place: &Place) -> Result<Plan> {
         let now = self.opened(place)?.ok_or_else(|| self.engine.missing(place, self.caller))?;
-        match self.engine.base(self.caller, self.options, place, &now)? {
+        match self.engine.base(self.caller, &self.options(place), place, &now)? {
             Base::Fresh { .. } => Ok(Plan::kept(place.clone(), now, Lines::all())),
             Base::Stale { .. } | Base::Lost => Err(stale::lost(self.engine, self.caller, place, &now)),
         }
@@ -284,6 +311,9 @@ impl Tree<'_> {
             return Ok(());
         }
         let mut plan = self.lift(step, from, ops, copied)?;
+        if let Some(Handle::Lines(header, _)) = self.bases.get(from.absolute()) {
+            plan.header = Some(*header);
+        }
         // What stands at the target may be on its way to elsewhere in this very request.
         if let Some(later) = self.leaving(step, to) {
             let Target { place, ask, .. } = &self.targets[later];
@@ -418,6 +448,9 @@ fn edit_more(plan: &mut Plan, ops: &[Op], order: Order, options: &Options) -> Re
     if ops.is_empty() {
         return Ok(());
     }
+    if rows::are(ops) {
+        return Err(twice(&plan.place, ops));
+    }
     let current = plan.after()?;
     let resolved = resolve(&current, ops, order, settings(options, plan.merged))?;
     plan.lines = seen::after_writing(&plan.lines, &current, &resolved.changes);
@@ -441,80 +474,8 @@ fn copy_of(plan: &Plan) -> Plan {
         merged: plan.merged,
         lines: plan.lines.clone(),
         notes: plan.notes.clone(),
+        header: plan.header,
+        replaced: plan.replaced.clone(),
         ..Plan::other(plan.place.clone(), Now::Nothing, Becomes::File)
     }
-}
-
-/// The change to other bytes.
-pub(crate) fn all_bytes(before: &Snapshot, bytes: Vec<u8>) -> ChangeSet {
-    let whole = Splice::new(Span::new(before.codec().mark.min(before.raw().len()), before.raw().len()), bytes, 0);
-    ChangeSet::new(before, [whole]).unwrap_or_else(|_| ChangeSet::none(before))
-}
-
-/// Checks that a file to be removed has the text that the patch removes, blanks at line ends aside.
-fn holds(file: &Snapshot, text: &str) -> Result<()> {
-    let lines = |text: &'_ str| text.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<String>>();
-    if !file.is_opaque() && lines(file.text()) == lines(text) {
-        return Ok(());
-    }
-    Err(other_text(file, text))
-}
-
-fn other_text(file: &Snapshot, text: &str) -> Error {
-    let (mut now, mut said) = (file.text().lines(), text.lines());
-    let mut number = 0;
-    let (now, said) = loop {
-        number += 1;
-        match (now.next(), said.next()) {
-            (Some(a), Some(b)) if a.trim_end() == b.trim_end() => {}
-            pair => break pair,
-        }
-    };
-    let shown = |line: Option<&str>| line.map_or("(no more lines)".to_owned(), |line| format!("`{line}`"));
-    Error::new(Code::MatchNotFound, "The file to be removed has other text than the patch removes; it was kept.")
-        .evidence(format!("First difference, line {number}: the file has {}, the patch {}.", shown(now), shown(said)))
-        .fact("reason", "not_found")
-        .next("Read the file again; to remove it whatever it holds, use *** Delete File or a deletion without text.")
-}
-
-/// Another link than the patch removes.
-fn other_link(target: &OsStr, text: &str) -> Error {
-    Error::new(Code::MatchNotFound, "The symbolic link to be removed leads elsewhere than the patch says; it was kept.")
-        .evidence(format!(
-            "It leads to `{}`, the patch says `{}`.",
-            target.to_string_lossy(),
-            text.trim_end_matches('\n')
-        ))
-        .fact("reason", "not_found")
-        .next("Look at the link again; to remove it wherever it leads, use *** Delete File.")
-}
-
-/// Something is there where a file is to be moved or copied.
-fn occupied(to: &Place) -> Error {
-    Error::new(Code::FileExists, "There is a file already where this one is to go; nothing was moved or copied.")
-        .evidence(to.shown())
-        .next("Choose another path, delete that file earlier in the same call, or repeat the call with \"overwrite\": true.")
-}
-
-fn gone(place: &Place) -> Error {
-    Error::new(Code::FileMissing, "An earlier part of this call removes the file or moves it away.")
-        .evidence(place.shown())
-        .next("Use the file's new path, or put the parts into another order.")
-}
-
-/// Something is there where a new file is to be; `text` is what is there and what was to be written.
-fn exists(place: &Place, text: Option<(&Snapshot, &str)>) -> Error {
-    let same = text.is_some_and(|(now, text)| now.text() == emendate_core::reading_of(text));
-    let error = if same {
-        Error::new(Code::EditNoChange, "The new file is there already, with exactly this text.")
-            .fact("already_applied", true)
-            .next("Nothing is left to do for this file; leave it out.")
-    } else {
-        Error::new(Code::FileExists, "Cannot create new file - file already exists.")
-            .next("Update the file instead, choose another path, or repeat the call with \"overwrite\": true.")
-    };
-    let shown = text.map_or(String::new(), |(now, _)| {
-        format!(" ({} lines):\n{}", now.lines().count(now.text()), marks::excerpt(now, 1, 3))
-    });
-    error.evidence(format!("{}{shown}", place.shown()))
 }

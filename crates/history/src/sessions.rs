@@ -18,6 +18,9 @@ pub trait Sessions: Send + Sync {
     /// The latest version this session knows of the path.
     fn latest(&self, session: &str, path: &[u8]) -> Result<Option<Record>>;
 
+    /// Every version this session knows of the path, the latest first.
+    fn versions(&self, session: &str, path: &[u8]) -> Result<Vec<Record>>;
+
     /// A version of the path, by its tag, that any session of this store knows (tags are handles that may be passed
     /// around); the newest if several.
     fn by_tag(&self, path: &[u8], tag: Tag) -> Result<Option<Record>>;

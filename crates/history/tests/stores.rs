@@ -40,6 +40,10 @@ fn database_of_short_processes() {
         fn latest(&self, session: &str, path: &[u8]) -> Result<Option<Record>> {
             self.now().latest(session, path)
         }
+        fn versions(&self, session: &str, path: &[u8]) -> Result<Vec<Record>> {
+            self.now().versions(session, path)
+        }
+
         fn by_tag(&self, path: &[u8], tag: Tag) -> Result<Option<Record>> {
             self.now().by_tag(path, tag)
         }

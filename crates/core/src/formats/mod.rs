@@ -2,6 +2,7 @@
 
 pub mod apply_patch;
 pub mod envelope;
+pub mod hashline;
 pub mod line_anchors;
 pub mod multi_edit;
 mod name;
@@ -83,6 +84,8 @@ pub static FORMATS: &[&dyn Format] = &[
     &line_anchors::LineAnchors,
     &apply_patch::ApplyPatch,
     &unified_diff::UnifiedDiff,
+    &hashline::Hashline::SEED,
+    &hashline::Hashline::CURRENT,
 ];
 
 /// The formats that are text, as a model writes it.

@@ -2,11 +2,11 @@
 
 use crate::caller::{Caller, Unread};
 use crate::engine::{Engine, Opened};
+use crate::plan::all_bytes;
 use crate::plan::{Becomes, Now, Origin, Plan, written_over};
 use crate::policy::{self, Access};
 use crate::seen;
 use crate::shelves::key;
-use crate::tree::all_bytes;
 use emendate_core::{ChangeSet, Code, ContentId, Error, Result, Snapshot, Tie, explain};
 use emendate_fs::Place;
 use emendate_history::{Kind, Lines, Logged, Side, Touched};

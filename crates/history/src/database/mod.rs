@@ -136,6 +136,10 @@ impl Sessions for Database {
         self.with(&mut self.state(), |connection| rows::latest(connection, session, path))
     }
 
+    fn versions(&self, session: &str, path: &[u8]) -> Result<Vec<Record>> {
+        self.with(&mut self.state(), |connection| rows::versions(connection, session, path))
+    }
+
     fn by_tag(&self, path: &[u8], tag: Tag) -> Result<Option<Record>> {
         self.with(&mut self.state(), |connection| rows::by_tag(connection, path, tag))
     }

@@ -68,6 +68,15 @@ pub(super) fn latest(connection: &Connection, session: &str, path: &[u8]) -> rus
         .optional()
 }
 
+/// All records of the session and path, the latest first.
+pub(super) fn versions(connection: &Connection, session: &str, path: &[u8]) -> rusqlite::Result<Vec<Record>> {
+    let mut query = connection.prepare_cached(
+        "SELECT content, how, racy, stamp, lines, first, count FROM seen WHERE session=?1 AND path=?2 ORDER BY at DESC",
+    )?;
+    let rows = query.query_map(params![session, path], read)?;
+    rows.collect()
+}
+
 /// The paths of the session.
 pub(super) fn paths(connection: &Connection, session: &str) -> rusqlite::Result<Vec<Vec<u8>>> {
     let mut query = connection.prepare_cached("SELECT DISTINCT path FROM seen WHERE session=?1")?;

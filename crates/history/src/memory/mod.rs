@@ -106,6 +106,12 @@ impl Sessions for Memory {
         Ok(known.and_then(|known| known.last()).map(|seen| seen.record.clone()))
     }
 
+    fn versions(&self, session: &str, path: &[u8]) -> Result<Vec<Record>> {
+        let inner = self.inner();
+        let known = inner.seen.get(path).and_then(|sessions| sessions.get(session));
+        Ok(known.into_iter().flatten().rev().map(|seen| seen.record.clone()).collect())
+    }
+
     fn by_tag(&self, path: &[u8], tag: Tag) -> Result<Option<Record>> {
         let inner = self.inner();
         let all = inner.seen.get(path).into_iter().flat_map(HashMap::values).flatten();

@@ -88,6 +88,9 @@ fn latest_and_lines(open: Open<'_>) {
     assert_eq!(Record { lines: again.lines.clone(), ..latest }, again);
     let whole = Record { lines: Lines::all(), ..again };
     store.record("s", PATH, &whole, &Body::None).unwrap();
+    let all: Vec<_> = store.versions("s", PATH).unwrap().into_iter().map(|record| record.content).collect();
+    assert_eq!(all, [whole.content, record(b"two", &[]).content]);
+    assert_eq!(store.versions("other", PATH).unwrap(), []);
     assert_eq!(store.latest("s", PATH).unwrap(), Some(whole));
     assert_eq!(store.bytes(first.content).unwrap().as_deref(), Some(&b"one"[..]));
     assert!(store.notices().is_empty());

@@ -13,7 +13,7 @@ mod shell;
 mod slips;
 
 use super::stream::{self, Machine, Manner};
-use super::{Format, Input, Spec};
+use super::{Format, Input, Spec, hashline};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::op::Request;
@@ -57,6 +57,8 @@ impl Format for ApplyPatch {
                 }
                 // Behind blanks it may be a line of the file; the last one counts.
                 (Some(_), Some((Marker::End, _, false))) => indented_end = Some(number),
+                // The envelope of another format.
+                (Some(_), None) if hashline::opens(line) => open = None,
                 _ => {}
             }
             if !trimmed.is_empty() {

@@ -1,0 +1,218 @@
+//! The rows under an operation: which of them are its new lines.
+
+use super::dialect::Dialect;
+use super::token::{Kind, OpLine, trimmed};
+use super::{broken, header};
+use crate::error::{Error, Result};
+use crate::rows::RowPlace;
+
+/// How a row was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sort {
+    /// With a `+`, which is taken off.
+    Plus,
+    /// Without.
+    Bare,
+    /// Nothing but white space.
+    Blank,
+}
+
+/// A row of a body.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    pub(super) sort: Sort,
+    pub(super) text: String,
+    /// 1-based line of the input.
+    pub(super) at: usize,
+}
+
+/// An operation with its rows.
+pub(super) struct Open {
+    pub(super) op: OpLine,
+    pub(super) said: String,
+    pub(super) at: usize,
+    pub(super) rows: Vec<Row>,
+}
+
+/// What the rows mean.
+#[derive(Default)]
+pub(super) struct Settled {
+    /// The new lines, each with a line end.
+    pub(super) text: String,
+    /// Lines that are said to go away.
+    pub(super) old: Vec<String>,
+    pub(super) notes: Vec<&'static str>,
+}
+
+const PIPED: &str = "Auto-prefixed bare body row(s) with `+`. Body rows must be `+TEXT` literal lines; pasting raw code as payload is not a portable shape.";
+const EMPTIED: &str = "Interpreted an empty body as deletion. Use the form without a colon to delete lines.";
+const OLD_ROWS: &str = "Rows with `-` were taken as the lines that go away, and are checked against the file; the range alone says what is replaced.";
+const BULLETS: &str = "Auto-prefixed bare `- ` bullet row(s) as literal content. `-` rows never remove lines — the range does that; write `+- item`.";
+const NUMBERS: &str = "Line numbers copied in front of the body rows were taken off.";
+const LOOKS_LIKE_OP: &str =
+    "A body row `+…` reads like an operation; it was written as text. Leave out the `+` to make it one.";
+const BLANKS: &str = "Blank rows before or after the body were dropped; write `+` alone for an empty line.";
+
+/// Reads the rows of an operation. `cut_off`: the text was aborted in the middle of it.
+///
+/// Errors: rows under an operation that takes none, none under one that needs them, rows with `-`.
+pub(super) fn settle(dialect: &Dialect, open: &mut Open, cut_off: bool) -> Result<Settled> {
+    let mut out = Settled { notes: open.op.lenient.into_iter().collect(), ..Settled::default() };
+    let mut rows = std::mem::take(&mut open.rows);
+    drop_edges(&mut rows, &mut out.notes);
+    if open.op.kind != Kind::Body {
+        return match rows.first() {
+            Some(row) => Err(no_body(dialect, open, row)),
+            None => Ok(out),
+        };
+    }
+    if let Some(row) = rows.last().filter(|row| row.sort == Sort::Bare && header::look(&row.text).is_some() && !cut_off)
+    {
+        suspicious(dialect, row)?;
+    }
+    minus_rows(&mut rows, &mut out)?;
+    numbered_rows(&mut rows, &mut out.notes);
+    if rows.iter().any(|row| row.sort == Sort::Bare) && !out.notes.contains(&BULLETS) {
+        out.notes.push(PIPED);
+    }
+    if rows.iter().any(|row| row.sort == Sort::Plus && matches!((dialect.read)(&row.text), Some(Ok(_)))) {
+        out.notes.push(LOOKS_LIKE_OP);
+    }
+    if rows.is_empty() {
+        empty(dialect, open, cut_off, &mut out)?;
+        return Ok(out);
+    }
+    out.text = String::with_capacity(rows.iter().map(|row| row.text.len() + 1).sum());
+    for row in &rows {
+        out.text.push_str(&row.text);
+        out.text.push('\n');
+    }
+    Ok(out)
+}
+
+/// Blank rows at the edges are the layout of the patch; between rows they are lines.
+fn drop_edges(rows: &mut Vec<Row>, notes: &mut Vec<&'static str>) {
+    let first = rows.iter().position(|row| row.sort != Sort::Blank).unwrap_or(rows.len());
+    let last = rows.iter().rposition(|row| row.sort != Sort::Blank).map_or(first, |at| at + 1);
+    if first > 0 && last > first {
+        notes.push(BLANKS);
+    }
+    rows.truncate(last);
+    rows.drain(..first);
+}
+
+fn no_body(dialect: &Dialect, open: &Open, row: &Row) -> Error {
+    let (from, to) = match open.op.place {
+        RowPlace::Lines { from, to } => (from, to),
+        _ => (1, 1),
+    };
+    let (what, next) = match (&open.op.kind, open.op.place) {
+        (Kind::Take, RowPlace::Lines { .. }) => (
+            format!("`{}` does not take body rows. Remove the body, or use `{}`.", dialect.delete, dialect.replace),
+            format!("To replace the lines: `{}` above these rows.", dialect.replacing(from, to)),
+        ),
+        (Kind::Take, _) => (
+            format!("`{}` does not take body rows. Remove the body, or replace the block.", open.said),
+            "Remove the body rows, or write the operation that replaces.".to_owned(),
+        ),
+        (Kind::Paste, _) => (
+            format!("`{}` pastes a register and does not take body rows.", open.said),
+            format!("Write `{}:` if these rows are its body.", open.said),
+        ),
+        _ => (format!("`{}` does not take body rows.", open.said), dialect.shape()),
+    };
+    broken(row.at, &what, &row.text).next(next)
+}
+
+/// No rows at all: lines are deleted, insertions and blocks need some.
+fn empty(dialect: &Dialect, open: &Open, cut_off: bool, out: &mut Settled) -> Result<()> {
+    let what = match open.op.place {
+        RowPlace::Lines { .. } | RowPlace::Block(_) if !cut_off => {
+            out.notes.push(EMPTIED);
+            return Ok(());
+        }
+        RowPlace::Lines { .. } => format!(
+            "`{}` needs at least one `+TEXT` body row. To delete lines, use `{}`.",
+            dialect.replace, dialect.delete
+        ),
+        RowPlace::Block(_) => format!("`{}` needs at least one `+TEXT` body row.", open.said),
+        _ => format!("`{}` needs at least one `+TEXT` body row: `insert` promises them.", open.said),
+    };
+    Err(broken(open.at, &what, &open.said).next(dialect.shape()))
+}
+
+/// A row such as `[src/b.ts]` right before an operation may be a header without its tag.
+fn suspicious(dialect: &Dialect, row: &Row) -> Result<()> {
+    let path = header::look(&row.text).is_some_and(|(_, inner)| inner.contains(['/', '.', '#']));
+    if !path {
+        return Ok(());
+    }
+    let what = format!("`{}` may be a header without its tag, or a line of the file.", row.text);
+    Err(broken(row.at, &what, &row.text)
+        .next(format!("Write `{}` for a header, or `+{}` for a line.", dialect.form, row.text)))
+}
+
+/// Rows with `-`: lines that go away where others have a `+`, bullets of a list where all are bullets.
+fn minus_rows(rows: &mut Vec<Row>, out: &mut Settled) -> Result<()> {
+    let is_minus = |row: &Row| row.sort == Sort::Bare && trimmed(&row.text).starts_with('-');
+    let bullet = |text: &str| trimmed(text).starts_with("- ");
+    let Some(first) = rows.iter().find(|row| is_minus(row)) else { return Ok(()) };
+    let bullets = rows.iter().filter(|row| is_minus(row)).all(|row| bullet(&row.text));
+    let plus = || rows.iter().filter(|row| row.sort == Sort::Plus);
+    let literal = bullets && rows.iter().all(|row| row.sort == Sort::Blank || bullet(&row.text));
+    if literal {
+        out.notes.push(BULLETS);
+        return Ok(());
+    }
+    if bullets || plus().next().is_none() {
+        let what = "`-` rows are not valid; hashline ranges already name the lines being changed. To insert a literal line starting with `-`, write `+-…`.";
+        return Err(
+            broken(first.at, what, &first.text).next("Leave the `-` rows out and send the new lines as `+TEXT` rows.")
+        );
+    }
+    let (old, new): (Vec<Row>, Vec<Row>) = std::mem::take(rows).into_iter().partition(is_minus);
+    *rows = new;
+    out.old = old.into_iter().map(|row| row.text.strip_prefix('-').unwrap_or(&row.text).to_owned()).collect();
+    out.notes.push(OLD_ROWS);
+    drop_edges(rows, &mut out.notes);
+    Ok(())
+}
+
+/// Takes `N:` off bare rows if every one has it, and what remains is not a table of literals.
+fn numbered_rows(rows: &mut [Row], notes: &mut Vec<&'static str>) {
+    let rest = |row: &Row| numbered(&row.text).map(|(_, rest)| rest.len());
+    let bare = || rows.iter().filter(|row| row.sort == Sort::Bare);
+    if bare().next().is_none() || !bare().all(|row| rest(row).is_some()) {
+        return;
+    }
+    if bare().all(|row| numbered(&row.text).is_some_and(|(_, rest)| is_literal(rest))) {
+        return;
+    }
+    notes.push(NUMBERS);
+    for row in rows.iter_mut().filter(|row| row.sort == Sort::Bare) {
+        if let Some(rest) = numbered(&row.text).map(|(_, rest)| rest.to_owned()) {
+            row.text = rest;
+        }
+    }
+}
+
+/// The number and the text of a row as `read` prints it: `N:TEXT`, `N|TEXT`, `N` TAB `TEXT`.
+pub(super) fn numbered(text: &str) -> Option<(usize, &str)> {
+    let text = text.trim_start_matches(' ');
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, rest) = text.split_at(digits);
+    let rest = rest.strip_prefix([':', '|', '\t'])?;
+    Some((number.parse().ok()?, rest))
+}
+
+/// True for one literal, with or without a comma: what stands behind the numeric key of a table.
+fn is_literal(text: &str) -> bool {
+    let text = trimmed(text);
+    let text = text.strip_suffix([',', ';']).unwrap_or(text);
+    let quoted = ['"', '\'', '`'].iter().any(|&quote| {
+        text.len() > 1 && text.starts_with(quote) && text.ends_with(quote) && !text[1..text.len() - 1].contains(quote)
+    });
+    quoted
+        || matches!(text, "true" | "false" | "null" | "None" | "True" | "False" | "nil")
+        || text.parse::<f64>().is_ok()
+}

@@ -1,0 +1,64 @@
+//! Which lines of a text are surely hashline, before it is parsed.
+
+use super::dialect::Dialect;
+use super::token::trimmed;
+use super::{current, foreign, header, stray};
+use std::ops::Range;
+
+/// What was read so far.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Nothing of it, at the very beginning of the text or later.
+    Before { first: bool },
+    /// A header, or an operation without one, that waits for what proves it.
+    Waiting { from: usize, tagged: bool, header: bool },
+    /// A section.
+    Inside,
+}
+
+/// The lines of a text that are surely meant in this dialect: from a header, or from operations that lack theirs, to the
+/// last line that is theirs. What is wrong in them is for the parser to say.
+pub(super) fn claims(text: &str, dialect: &Dialect) -> Vec<Range<usize>> {
+    let mut out: Vec<Range<usize>> = Vec::new();
+    let mut place = Place::Before { first: true };
+    for (at, line) in text.lines().enumerate() {
+        let line = if at == 0 { line.strip_prefix('\u{FEFF}').unwrap_or(line) } else { line };
+        if trimmed(line).is_empty() {
+            continue;
+        }
+        let op = (dialect.read)(line).is_some() && !current::is_verbless(line);
+        let row = line.starts_with('+');
+        let named = header::look(line).filter(|(header, inner)| *header == dialect.header && !inner.is_empty());
+        place = match (place, named) {
+            (Place::Before { .. } | Place::Waiting { .. }, Some((_, inner))) => {
+                Place::Waiting { from: at, tagged: header::is_tagged(inner), header: true }
+            }
+            (Place::Inside, Some((_, inner))) if header::is_tagged(inner) => {
+                Place::Waiting { from: at, tagged: true, header: true }
+            }
+            (Place::Before { first: true }, None) if op => Place::Waiting { from: at, tagged: false, header: false },
+            (Place::Waiting { from, tagged, header }, None) if proven(line, (op, row), (tagged, header)) => {
+                out.push(from..at + 1);
+                Place::Inside
+            }
+            (Place::Waiting { .. } | Place::Before { .. }, None) => Place::Before { first: false },
+            (Place::Inside, _) => {
+                if op || row {
+                    out.last_mut().into_iter().for_each(|last| last.end = at + 1);
+                }
+                let ends = !row && (line.starts_with("```") || line.starts_with("*** "));
+                if ends { Place::Before { first: false } } else { Place::Inside }
+            }
+        };
+    }
+    out
+}
+
+/// True when a line proves that the one before it was a header, or an operation without one.
+fn proven(line: &str, (op, row): (bool, bool), (tagged, header): (bool, bool)) -> bool {
+    match (tagged, header) {
+        (true, _) => op || row || stray::begins_like_an_operation(line) || foreign::is_older(line),
+        (false, true) => op,
+        (false, false) => row,
+    }
+}

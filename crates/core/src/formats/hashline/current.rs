@@ -1,0 +1,144 @@
+//! Operations of the current dialect: `PUT`, `CUT`, `MV`, `REM`.
+
+use super::dialect::{CURRENT, Fault};
+use super::token::{Kind, OpLine, Range, SEPARATOR, Scan, reversed, trimmed};
+use crate::rows::{Register, RowPlace};
+
+/// Reads an operation; `None` for a line that is none.
+pub(super) fn read(line: &str) -> Option<Result<OpLine, Fault>> {
+    let mut scan = Scan::new(line);
+    if scan.eat("PUT") {
+        if !scan.blanks() && !scan.rest.starts_with(['<', '>']) {
+            return None;
+        }
+        return put(scan);
+    }
+    if scan.word("CUT") {
+        return cut(scan);
+    }
+    if scan.word("REM") {
+        return scan.at_end().then(|| Ok(OpLine::new(Kind::Remove, RowPlace::Head)));
+    }
+    if scan.word("MV") {
+        let path = unquoted(trimmed(scan.rest));
+        return (!path.is_empty()).then(|| Ok(OpLine::new(Kind::Move(path.to_owned()), RowPlace::Head)));
+    }
+    // A range with a colon, the verb forgotten.
+    let range = scan.range(&CURRENT).filter(|_| line.contains(['.', '=', '…', '-']))?;
+    let mut op = OpLine::new(Kind::Body, RowPlace::Lines { from: range.from, to: range.to });
+    let whole = scan.tail(&mut op) && op.colon && op.check.is_none();
+    op.lenient = Some("A range without a verb was read as `PUT`.");
+    whole.then(|| checked(op, Some(range)))
+}
+
+/// True for an operation without its verb, which is none inside a body.
+pub(super) fn is_verbless(line: &str) -> bool {
+    trimmed(line).starts_with(|ch: char| ch.is_ascii_digit())
+}
+
+fn unquoted(path: &str) -> &str {
+    let quoted = ['"', '\''].iter().find_map(|&quote| path.strip_prefix(quote)?.strip_suffix(quote));
+    quoted.unwrap_or(path)
+}
+
+/// A block, a gap or lines.
+fn target(scan: &mut Scan<'_>) -> Option<(RowPlace, Option<Range>)> {
+    let gap = if scan.eat("<") {
+        Some(false)
+    } else if scan.eat(">") {
+        Some(true)
+    } else {
+        None
+    };
+    let Some(behind) = gap else {
+        let mut block = *scan;
+        if let Some(line) = block.number()
+            && block.eat("*")
+        {
+            *scan = block;
+            return Some((RowPlace::Block(line), None));
+        }
+        let range = scan.range(&CURRENT)?;
+        return Some((RowPlace::Lines { from: range.from, to: range.to }, Some(range)));
+    };
+    scan.blanks();
+    if behind && scan.eat("$") {
+        return Some((RowPlace::Tail, None));
+    }
+    let line = scan.number()?;
+    let place = match (behind, behind && scan.eat("*")) {
+        (true, true) => RowPlace::AfterBlock(line),
+        (true, false) => RowPlace::After(line),
+        (false, _) if line == 1 => RowPlace::Head,
+        (false, _) => RowPlace::Before(line),
+    };
+    Some((place, None))
+}
+
+fn put(mut scan: Scan<'_>) -> Option<Result<OpLine, Fault>> {
+    let (place, range) = target(&mut scan)?;
+    let mut op = OpLine::new(Kind::Body, place);
+    let register = scan.register();
+    if !scan.tail(&mut op) {
+        return None;
+    }
+    match register {
+        Some(Err(())) => return Some(Err(bad_name())),
+        Some(Ok(_)) if op.colon => {
+            return Some(Err(Fault {
+                what: "`PUT … @name` pastes the register and never takes `:` — the colon promises body rows."
+                    .to_owned(),
+                next: "Drop the colon (`PUT >40 @name`), or drop `@name` and write `+TEXT` body rows.".to_owned(),
+            }));
+        }
+        Some(Ok(register)) => op.paste = Some(register),
+        None if !op.colon => op.paste = Some(Register(None)),
+        None => {}
+    }
+    if op.paste.is_some() {
+        op.kind = Kind::Paste;
+    }
+    Some(checked(op, range))
+}
+
+fn cut(mut scan: Scan<'_>) -> Option<Result<OpLine, Fault>> {
+    let (place, range) = target(&mut scan)?;
+    if !matches!(place, RowPlace::Lines { .. } | RowPlace::Block(_)) {
+        return None;
+    }
+    let mut op = OpLine::new(Kind::Take, place);
+    match scan.register() {
+        Some(Err(())) => return Some(Err(bad_name())),
+        Some(Ok(register)) => op.keep = Some(register),
+        None => op.keep = Some(Register(None)),
+    }
+    if !scan.tail(&mut op) || op.inline.is_some() {
+        return None;
+    }
+    if op.colon {
+        op.lenient = Some("Ignored a trailing `:` on bodyless `CUT`. Prefer `CUT N.=M` / `CUT N*` without a colon.");
+    }
+    Some(checked(op, range))
+}
+
+fn bad_name() -> Fault {
+    Fault {
+        what: "a register's name is 1 to 64 letters, digits, `_` or `-`.".to_owned(),
+        next: "Give the register such a name, e.g. `@moved`.".to_owned(),
+    }
+}
+
+fn checked(mut op: OpLine, range: Option<Range>) -> Result<OpLine, Fault> {
+    let Some(range) = range else { return Ok(op) };
+    if let Some(mut fault) = reversed(range, &CURRENT) {
+        fault.what = format!(
+            "Invalid absolute range: start {}, end {}. The value after `.=` is an absolute source line, not a line count or replacement length.",
+            range.from, range.to
+        );
+        return Err(fault);
+    }
+    if !range.strict {
+        op.lenient = op.lenient.or(Some(SEPARATOR));
+    }
+    Ok(op)
+}

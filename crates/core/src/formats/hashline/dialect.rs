@@ -1,0 +1,136 @@
+//! The table of dialects: how each writes what both can say.
+
+use super::token::{Kind, OpLine};
+use super::{current, seed};
+use crate::content::Header;
+use crate::error::Error;
+use crate::rows::{Register, RowPlace};
+
+/// One way to write hashline.
+pub(super) struct Dialect {
+    /// The header it writes; also tells the dialect of a section.
+    pub(super) header: Header,
+    /// The shape of a header, for messages.
+    pub(super) form: &'static str,
+    /// A header, for messages.
+    pub(super) sample: &'static str,
+    /// What may stand above a body, for messages.
+    pub(super) above: &'static str,
+    /// The operations by name, for messages.
+    pub(super) ops: &'static str,
+    /// The form that replaces lines.
+    pub(super) replace: &'static str,
+    /// The form that removes lines.
+    pub(super) delete: &'static str,
+    /// The separator of a range.
+    pub(super) between: &'static str,
+    /// Reads an operation; `None` for a line that is none.
+    pub(super) read: fn(&str) -> Option<Result<OpLine, Fault>>,
+}
+
+/// An operation that is recognised and wrong.
+pub(super) struct Fault {
+    pub(super) what: String,
+    pub(super) next: String,
+}
+
+pub(super) static SEED: Dialect = Dialect {
+    header: Header::Pilcrow,
+    form: "¶PATH#TAG",
+    sample: "¶src/foo.ts#1A2B",
+    above: "`replace N..M:`, `delete N..M`, or `insert before|after|head|tail:`",
+    ops: "`replace N..M:`, `delete N..M`, or `insert before|after|head|tail:` ops",
+    replace: "replace N..M:",
+    delete: "delete N..M",
+    between: "..",
+    read: seed::read,
+};
+
+pub(super) static CURRENT: Dialect = Dialect {
+    header: Header::Brackets,
+    form: "[PATH#TAG]",
+    sample: "[src/foo.ts#1A2B]",
+    above: "`PUT N.=M:`, `CUT N.=M`, or `PUT <N:`/`PUT >N:`",
+    ops: "`PUT N.=M:`, `CUT N.=M`, or `PUT <N:`/`PUT >N:` ops",
+    replace: "PUT N.=M:",
+    delete: "CUT N.=M",
+    between: ".=",
+    read: current::read,
+};
+
+impl Dialect {
+    /// The dialect with this header.
+    pub(super) fn of(header: Header) -> &'static Dialect {
+        match header {
+            Header::Pilcrow => &SEED,
+            Header::Brackets => &CURRENT,
+        }
+    }
+
+    /// The other one.
+    pub(super) fn other(&self) -> &'static Dialect {
+        match self.header {
+            Header::Pilcrow => &CURRENT,
+            Header::Brackets => &SEED,
+        }
+    }
+
+    /// The header line, whether or not a tag is known.
+    pub(super) fn headed(&self, path: &str, tag: &str) -> String {
+        self.header.line(path, tag)
+    }
+
+    /// What to send, in a few words.
+    pub(super) fn shape(&self) -> String {
+        format!(
+            "Write `{}` as the header, then {}, and under those that end in `:` one `+TEXT` row for each new line.",
+            self.form, self.above
+        )
+    }
+
+    /// The operation that replaces these lines.
+    pub(super) fn replacing(&self, from: usize, to: usize) -> String {
+        self.replace.replace('N', &from.to_string()).replace('M', &to.to_string())
+    }
+
+    /// The operation that removes these lines.
+    pub(super) fn deleting(&self, from: usize, to: usize) -> String {
+        self.delete.replace('N', &from.to_string()).replace('M', &to.to_string())
+    }
+
+    /// Writes an operation in this dialect; `None` where it has no word for it.
+    pub(super) fn write(&self, op: &OpLine) -> Option<String> {
+        let seed = self.header == Header::Pilcrow;
+        let name = |register: &Option<Register>| {
+            let name = register.as_ref().and_then(|register| register.0.as_deref());
+            name.map_or_else(String::new, |name| format!(" @{name}"))
+        };
+        Some(match (&op.kind, op.place, seed) {
+            (Kind::Body, RowPlace::Lines { from, to }, _) => self.replacing(from, to),
+            (Kind::Body, RowPlace::Block(line), true) => format!("replace block {line}:"),
+            (Kind::Body, RowPlace::Block(line), false) => format!("PUT {line}*:"),
+            (Kind::Body, RowPlace::Before(line), true) => format!("insert before {line}:"),
+            (Kind::Body, RowPlace::Before(line), false) => format!("PUT <{line}:"),
+            (Kind::Body, RowPlace::After(line), true) => format!("insert after {line}:"),
+            (Kind::Body, RowPlace::After(line), false) => format!("PUT >{line}:"),
+            (Kind::Body, RowPlace::AfterBlock(line), true) => format!("insert after block {line}:"),
+            (Kind::Body, RowPlace::AfterBlock(line), false) => format!("PUT >{line}*:"),
+            (Kind::Body, RowPlace::Head, true) => "insert head:".to_owned(),
+            (Kind::Body, RowPlace::Head, false) => "PUT <1:".to_owned(),
+            (Kind::Body, RowPlace::Tail, true) => "insert tail:".to_owned(),
+            (Kind::Body, RowPlace::Tail, false) => "PUT >$:".to_owned(),
+            (Kind::Take, RowPlace::Lines { from, to }, true) if op.unnamed() => self.deleting(from, to),
+            (Kind::Take, RowPlace::Lines { from, to }, false) => self.deleting(from, to) + &name(&op.keep),
+            (Kind::Take, RowPlace::Block(line), true) if op.unnamed() => format!("delete block {line}"),
+            (Kind::Take, RowPlace::Block(line), false) => format!("CUT {line}*{}", name(&op.keep)),
+            _ => return None,
+        })
+    }
+}
+
+impl Fault {
+    /// The error of line `at`.
+    pub(super) fn error(self, at: usize, row: &str) -> Error {
+        super::broken(at, &self.what, row).next(self.next)
+    }
+}

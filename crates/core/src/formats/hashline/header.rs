@@ -1,0 +1,65 @@
+//! Headers: `¶PATH#TAG` and `[PATH#TAG]`, with the noise that models put around the path.
+
+use super::token::trimmed;
+use crate::content::{Header, ShortTag};
+
+/// What a header says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Named {
+    pub(super) path: String,
+    pub(super) tag: Option<ShortTag>,
+}
+
+/// Which header a line looks like, and what it holds.
+pub(super) fn look(line: &str) -> Option<(Header, &str)> {
+    if let Some(inner) = line.strip_prefix('¶') {
+        return Some((Header::Pilcrow, trimmed(inner)));
+    }
+    let inner = trimmed(line.strip_prefix('[')?).strip_suffix(']')?;
+    (!is_notice(line)).then(|| (Header::Brackets, trimmed(inner)))
+}
+
+/// True for what `read` prints below lines, not part of a file.
+pub(super) fn is_notice(line: &str) -> bool {
+    line.starts_with("[Showing lines ") || line.starts_with("[Showing line ")
+}
+
+/// Reads what stands in a header; `None` when it cannot be one.
+pub(super) fn read(inner: &str) -> Option<Named> {
+    let inner = trimmed(without_noise(inner));
+    let (path, tag) = match inner.rsplit_once('#') {
+        Some((path, digits)) => (path, Some(ShortTag::parse(digits.trim_end_matches(['"', '\'']))?)),
+        None => (inner, None),
+    };
+    let path = trimmed(path.trim_matches(['"', '\'']));
+    (!path.is_empty()).then(|| Named { path: path.to_owned(), tag })
+}
+
+/// True for the inside of a header with a tag.
+pub(super) fn is_tagged(inner: &str) -> bool {
+    inner.rsplit_once('#').is_some_and(|(path, digits)| !trimmed(path).is_empty() && ShortTag::parse(digits).is_some())
+}
+
+/// Takes off up to three stars and the words of a patch: `*** Update File:`, `Move to:`.
+fn without_noise(inner: &str) -> &str {
+    let mut rest = inner;
+    for _ in 0..3 {
+        rest = rest.strip_prefix('*').unwrap_or(rest);
+    }
+    let rest = trimmed(rest);
+    let word = ["update", "add", "delete", "move"].iter().find_map(|word| after_word(rest, word));
+    let Some(after) = word else { return rest };
+    let after = after.trim_start_matches(|ch: char| !ch.is_alphanumeric() && ch != ':');
+    let after = ["file", "to"].iter().find_map(|word| after_word(after, word)).unwrap_or(after);
+    let colon = after.find(|ch: char| ch.is_alphanumeric() || ch == ':');
+    match colon {
+        Some(at) if after[at..].starts_with(':') => &after[at + 1..],
+        _ => rest,
+    }
+}
+
+/// What stands behind a word, whatever its case.
+fn after_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
+    let head = text.get(..word.len())?;
+    head.eq_ignore_ascii_case(word).then(|| &text[word.len()..])
+}

@@ -1,0 +1,166 @@
+//! `hashline`: edits by line number against a tagged version, as `read` prints it. Two dialects of one language: the
+//! seed's (`¶PATH#TAG`; `replace`, `delete`, `insert`) and the current one (`[PATH#TAG]`; `PUT`, `CUT`, `MV`, `REM`).
+//!
+//! The header tells the dialect of its section. Reading is tolerant where only one thing can be meant, and says so;
+//! everything else is refused with the text to send instead.
+
+mod body;
+mod claims;
+mod current;
+mod dialect;
+mod foreign;
+mod header;
+mod machine;
+mod section;
+mod seed;
+mod stray;
+#[cfg(test)]
+mod tests;
+mod token;
+
+use super::stream::{self, Machine, Manner};
+use super::{Format, Input, Spec};
+use crate::code::Code;
+use crate::content::Header;
+use crate::error::{Error, Result};
+use crate::op::Request;
+use dialect::Dialect;
+use machine::Reader;
+use std::ops::Range;
+
+/// The format, taught in one of its dialects; it reads both.
+pub struct Hashline(Header);
+
+impl Hashline {
+    /// `¶PATH#TAG` and verbs.
+    pub const SEED: Hashline = Hashline(Header::Pilcrow);
+    /// `[PATH#TAG]`, `PUT` and `CUT`.
+    pub const CURRENT: Hashline = Hashline(Header::Brackets);
+}
+
+/// True for a line that can only be a header of this format: at the left edge, with a tag.
+pub(super) fn opens(line: &str) -> bool {
+    header::look(line).is_some_and(|(_, inner)| header::is_tagged(inner))
+}
+
+/// The error of a line of the input.
+fn broken(at: usize, what: &str, row: &str) -> Error {
+    let row = crate::marks::clipped(row);
+    Error::new(Code::EditUnparsable, format!("line {at}: {what}"))
+        .evidence(format!("Line {at} of the input: {row}"))
+        .fact("line", at)
+}
+
+static SEED_SPEC: Spec = Spec {
+    name: "hashline",
+    summary: "hunks by line number against a tagged version (¶path#TAG, replace/delete/insert)",
+    prompt: SEED_PROMPT,
+    schema: None,
+    key: "",
+    example: "¶src/main.rs#1A2B\nreplace 2..3:\n+let x = 2;\ninsert after 9:\n+done();\n",
+    grammar: Some(SEED_GRAMMAR),
+};
+
+static CURRENT_SPEC: Spec = Spec {
+    name: "hashline_put",
+    summary: "hunks by line number against a tagged version ([path#TAG], PUT/CUT/MV/REM)",
+    prompt: CURRENT_PROMPT,
+    schema: None,
+    key: "",
+    example: "[src/main.rs#1A2B]\nPUT 2.=3:\n+let x = 2;\nCUT 9\n",
+    grammar: Some(CURRENT_GRAMMAR),
+};
+
+impl Format for Hashline {
+    fn spec(&self) -> &'static Spec {
+        match self.0 {
+            Header::Pilcrow => &SEED_SPEC,
+            Header::Brackets => &CURRENT_SPEC,
+        }
+    }
+
+    fn claims(&self, text: &str) -> Vec<Range<usize>> {
+        claims::claims(text, Dialect::of(self.0))
+    }
+
+    fn machine(&self, manner: &Manner) -> Option<Box<dyn Machine>> {
+        Some(Box::new(Reader::new(manner)))
+    }
+
+    fn parse(&self, input: Input) -> Result<Request> {
+        let Input::Text(text) = input else {
+            return Err(
+                Error::new(Code::CallInvalid, "Hashline edits are text, not JSON.").next("Send them as one text.")
+            );
+        };
+        stream::read(Box::new(Reader::new(&Manner::default())), &text)
+    }
+}
+
+const SEED_PROMPT: &str = "\
+Edits files by line number. read prints a header ¶PATH#TAG and rows N:TEXT; copy the header, use only the numbers.
+
+¶src/a.ts#1A2B
+replace 4..6:
++new line
++another
+delete 9
+insert after 12:
++text
+
+replace N..M: puts the rows below in place of lines N to M, delete N..M removes them, insert before N: / after N: / head: / tail: adds \
+rows. Every row of a body begins with +, the rest is the line as it shall be; + alone is an empty line. All numbers mean the file as it \
+was shown, whatever other hunks do; no line may be in two ranges. Ranges name exactly the lines that change: never repeat the lines \
+around them in the body. Several sections, one per file, are applied all or not at all. The reply gives the new header; use it for the \
+next edit. If the tag is stale, read again. To be safe against a miscount, a range may say what its first line holds: \
+replace 4..6 |fn a(|:";
+
+const CURRENT_PROMPT: &str = "\
+Edits files by line number. read prints a header [PATH#TAG] and rows N:TEXT; copy the header, use only the numbers.
+
+[src/a.ts#1A2B]
+PUT 4.=6:
++new line
++another
+CUT 9
+PUT >12:
++text
+
+PUT N.=M: puts the rows below in place of lines N to M; PUT <N: before line N, PUT >N: behind it, PUT <1: at the head, PUT >$: at the \
+tail. CUT N.=M removes lines. Every row of a body begins with +, the rest is the line as it shall be; + alone is an empty line. To move \
+text: CUT N.=M @name, then PUT >K @name without a colon, also under another header. MV PATH moves the file, REM removes it. All numbers \
+mean the file as it was shown, whatever other hunks do; the number behind .= is a line, not a count; no line may be in two ranges. Never \
+repeat the lines around a range in its body. Several sections, one per file, are applied all or not at all. The reply gives the new header.";
+
+const SEED_GRAMMAR: &str = r##"start: begin? section+ end?
+begin: "*** Begin Patch" LF
+end: "*** End Patch" LF?
+section: "¶" PATH "#" TAG LF op+
+op: replace | delete | insert
+replace: "replace " range ":" LF row+ | "replace block " NUMBER ":" LF row+
+delete: "delete " range LF | "delete block " NUMBER LF
+insert: "insert " place ":" LF row+
+place: "before " NUMBER | "after " NUMBER | "after block " NUMBER | "head" | "tail"
+range: NUMBER ".." NUMBER
+row: "+" /[^\n]*/ LF
+PATH: /[^#\n]+/
+TAG: /[0-9A-F]{4}/
+NUMBER: /[1-9][0-9]*/
+LF: "\n"
+"##;
+
+const CURRENT_GRAMMAR: &str = r##"start: begin? section+ end?
+begin: "*** Begin Patch" LF
+end: "*** End Patch" LF?
+section: "[" PATH "#" TAG "]" LF (op+ move? | move | "REM" LF)
+op: "PUT " target ":" LF row+ | "PUT " target register? LF | "CUT " lines register? LF
+target: lines | "<" NUMBER | ">" NUMBER | ">" NUMBER "*" | ">$"
+lines: NUMBER ".=" NUMBER | NUMBER "*"
+register: " @" /[A-Za-z0-9_-]{1,64}/
+move: "MV " /[^\n]+/ LF
+row: "+" /[^\n]*/ LF
+PATH: /[^#\n]+/
+TAG: /[0-9A-F]{4}/
+NUMBER: /[1-9][0-9]*/
+LF: "\n"
+"##;

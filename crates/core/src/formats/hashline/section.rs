@@ -1,0 +1,192 @@
+//! Sections: what is asked of one file, and how sections become a request.
+
+use super::body::{Open, Settled};
+use super::broken;
+use super::dialect::{CURRENT, Dialect, SEED};
+use super::token::Kind;
+use crate::code::Code;
+use crate::content::{Handle, ShortTag};
+use crate::error::{Error, Result};
+use crate::op::{Ask, FileRequest, Locator, Op, Order, Request};
+use crate::rows::Rows;
+use std::collections::HashMap;
+
+/// What is asked of one file.
+pub(super) struct Section {
+    pub(super) dialect: &'static Dialect,
+    pub(super) path: String,
+    tag: Option<ShortTag>,
+    /// 1-based line of its header.
+    at: usize,
+    ops: Vec<Op>,
+    /// What happens to the file itself, with the line that says it.
+    file: Option<(Kind, usize)>,
+    notes: Vec<&'static str>,
+    /// The first comment in front of the first operation.
+    pub(super) comment: Option<(usize, String)>,
+    /// Nothing but blank lines so far.
+    pub(super) empty: bool,
+}
+
+impl Section {
+    pub(super) fn new(dialect: &'static Dialect, path: String, tag: Option<ShortTag>, at: usize) -> Section {
+        Section { dialect, path, tag, at, ops: Vec::new(), file: None, notes: Vec::new(), comment: None, empty: true }
+    }
+
+    /// True as long as no operation was read.
+    pub(super) fn is_untouched(&self) -> bool {
+        self.ops.is_empty() && self.file.is_none()
+    }
+
+    /// Takes a settled operation.
+    ///
+    /// Errors: operations on the file that do not go together.
+    pub(super) fn take(&mut self, open: Open, settled: Settled) -> Result<()> {
+        for note in settled.notes {
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
+        let Open { op, said, at, .. } = open;
+        if let Kind::Remove | Kind::Move(_) = op.kind {
+            let alone = op.kind != Kind::Remove || self.ops.is_empty();
+            if !alone || self.file.is_some() {
+                return Err(with_file(at, &said));
+            }
+            self.file = Some((op.kind, at));
+            return Ok(());
+        }
+        if self.file.is_some() {
+            return Err(with_file(at, &said));
+        }
+        let rows = Rows {
+            place: op.place,
+            check: op.check,
+            old: settled.old,
+            keep: op.keep,
+            paste: op.paste,
+            said,
+            said_at: at,
+        };
+        self.ops.push(Op { at: Locator::Rows(Box::new(rows)), text: settled.text });
+        Ok(())
+    }
+
+    fn uses_registers(&self) -> bool {
+        let named = |op: &Op| match &op.at {
+            Locator::Rows(rows) => rows.paste.is_some() || rows.keep.as_ref().is_some_and(|it| it.0.is_some()),
+            _ => false,
+        };
+        self.ops.iter().any(named)
+    }
+}
+
+fn with_file(at: usize, said: &str) -> Error {
+    let what = format!("`{said}` does not go together with the other operations on this file.");
+    broken(at, &what, said).next("One of `REM` and `MV` per file: `REM` alone, `MV` below all line operations.")
+}
+
+/// The error for a text that begins with something else; `line` is what it begins with.
+pub(super) fn no_header(line: &str, at: usize) -> Error {
+    let got: String = line.chars().take(120).collect();
+    let current = (CURRENT.read)(line).is_some() || line.starts_with('[');
+    let dialect = if current { &CURRENT } else { &SEED };
+    let form = dialect.form.replace("TAG", "HASH");
+    let what = if super::stray::is_unified(line) {
+        format!(
+            "unified-diff hunk header (`@@ -N,M +N,M @@`) is not valid in hashline. File sections start with `{form}`; use {}.",
+            dialect.ops
+        )
+    } else {
+        format!(
+            "input must begin with \"{form}\" on the first non-blank line for anchored edits; got: {got:?}. Example: \"{}\" then edit ops.",
+            dialect.sample
+        )
+    };
+    Error::new(Code::EditUnparsable, what)
+        .next(format!("Copy the header that read printed, with its tag. {}", dialect.shape()))
+        .fact("line", at)
+}
+
+/// The request of all sections; those of one path become one, where the first of them stands.
+///
+/// Errors: no section, tags that differ, no tag, registers used across sections that are merged.
+pub(super) fn request(sections: Vec<Section>, mut notes: Vec<String>) -> Result<Request> {
+    let mut merged: Vec<Section> = Vec::with_capacity(sections.len());
+    let mut known: HashMap<String, usize> = HashMap::new();
+    let registers = sections.iter().any(Section::uses_registers);
+    for section in sections.into_iter().filter(|section| !section.empty) {
+        let at = *known.entry(section.path.clone()).or_insert(merged.len());
+        let last = merged.len().saturating_sub(1);
+        let Some(first) = merged.get_mut(at) else {
+            merged.push(section);
+            continue;
+        };
+        if registers && at != last {
+            return Err(interleaved(&section));
+        }
+        merge(first, section)?;
+    }
+    if merged.is_empty() {
+        return Err(Error::new(Code::EditUnparsable, "No hashline sections found in input.").next(SEED.shape()));
+    }
+    let mut files = Vec::with_capacity(merged.len());
+    for section in merged {
+        let many = known.len() > 1;
+        notes.extend(
+            section
+                .notes
+                .iter()
+                .map(|note| if many { format!("{}: {note}", section.path) } else { (*note).to_owned() }),
+        );
+        files.push(asked(section)?);
+    }
+    Ok(Request { files, notes })
+}
+
+fn merge(first: &mut Section, section: Section) -> Result<()> {
+    let said = |section: &Section| section.dialect.headed(&section.path, "…");
+    match (first.tag, section.tag) {
+        (Some(a), Some(b)) if a != b => {
+            let what = format!(
+                "Conflicting hashline snapshot tags for {}: #{a} and #{b}. Re-read the file and retry with one current header.",
+                first.path
+            );
+            return Err(broken(section.at, &what, &said(&section))
+                .next("Use the newest header for all hunks of the file; all numbers mean that version."));
+        }
+        (None, tag) => first.tag = tag,
+        _ => {}
+    }
+    if let Some((_, at)) = first.file.as_ref().or(section.file.as_ref().filter(|(kind, _)| *kind == Kind::Remove)) {
+        return Err(with_file(*at, &said(&section)));
+    }
+    first.ops.extend(section.ops);
+    first.file = section.file;
+    first.notes.extend(section.notes.into_iter().filter(|note| !first.notes.contains(note)).collect::<Vec<_>>());
+    Ok(())
+}
+
+fn interleaved(section: &Section) -> Error {
+    let what = format!("sections of {} stand apart, so the order of `CUT` and `PUT` is not clear.", section.path);
+    broken(section.at, &what, &section.path).next("Put all hunks of a file under one header.")
+}
+
+fn asked(section: Section) -> Result<FileRequest> {
+    let Section { dialect, path, tag, ops, file, .. } = section;
+    let Some(tag) = tag else {
+        let what = format!(
+            "Missing hashline snapshot tag for anchored edit to {path}; use `{}` from your latest read/search output. To create a new file, use the write tool.",
+            dialect.headed(&path, "tag")
+        );
+        let hint = format!("Read {path} in this format and copy its header.");
+        return Err(Error::new(Code::EditUnparsable, what).next(hint).fact("path", path));
+    };
+    let ask = match file {
+        None => Ask::Edit { ops, order: Order::Together },
+        Some((Kind::Move(to), _)) => Ask::Move { to, ops },
+        Some(_) => Ask::Delete { text: None },
+    };
+    let base = Some(Handle::Lines(dialect.header, tag));
+    Ok(FileRequest { base, ..FileRequest::new(path, ask) })
+}

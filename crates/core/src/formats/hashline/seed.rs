@@ -1,0 +1,73 @@
+//! Operations of the seed dialect: `replace`, `delete`, `insert`.
+
+use super::dialect::{Fault, SEED};
+use super::token::{COLON, Kind, OpLine, Range, SEPARATOR, Scan, reversed};
+use crate::rows::RowPlace;
+
+/// Reads an operation; `None` for a line that is none.
+pub(super) fn read(line: &str) -> Option<Result<OpLine, Fault>> {
+    let mut scan = Scan::new(line);
+    if scan.word("replace") {
+        let (place, range) = block_or_range(&mut scan)?;
+        return body(scan, OpLine::new(Kind::Body, place), range);
+    }
+    if scan.word("delete") {
+        let (place, range) = block_or_range(&mut scan)?;
+        let mut op = OpLine::new(Kind::Take, place);
+        if !scan.tail(&mut op) || op.inline.is_some() {
+            return None;
+        }
+        op.lenient = if op.colon { Some(COLON_ON_DELETE) } else { op.lenient };
+        return Some(checked(op, range));
+    }
+    if !scan.word("insert") {
+        return None;
+    }
+    let mut op = OpLine::new(Kind::Body, RowPlace::Head);
+    // `insert head:` has no blank behind the word.
+    if scan.eat("head") {
+        op.place = RowPlace::Head;
+    } else if scan.eat("tail") {
+        op.place = RowPlace::Tail;
+    } else if scan.word("before") {
+        op.place = RowPlace::Before(scan.number()?);
+    } else if scan.word("after") {
+        let block = scan.word("block");
+        let line = scan.number()?;
+        op.place = if block { RowPlace::AfterBlock(line) } else { RowPlace::After(line) };
+    } else {
+        return None;
+    }
+    body(scan, op, None)
+}
+
+const COLON_ON_DELETE: &str = "A `:` behind `delete` was ignored; it has no body.";
+
+fn block_or_range(scan: &mut Scan<'_>) -> Option<(RowPlace, Option<Range>)> {
+    if scan.word("block") {
+        return Some((RowPlace::Block(scan.number()?), None));
+    }
+    let range = scan.range(&SEED)?;
+    Some((RowPlace::Lines { from: range.from, to: range.to }, Some(range)))
+}
+
+fn body(mut scan: Scan<'_>, mut op: OpLine, range: Option<Range>) -> Option<Result<OpLine, Fault>> {
+    if !scan.tail(&mut op) {
+        return None;
+    }
+    if !op.colon {
+        op.lenient = Some(COLON);
+    }
+    Some(checked(op, range))
+}
+
+fn checked(mut op: OpLine, range: Option<Range>) -> Result<OpLine, Fault> {
+    let Some(range) = range else { return Ok(op) };
+    if let Some(fault) = reversed(range, &SEED) {
+        return Err(fault);
+    }
+    if !range.strict {
+        op.lenient = op.lenient.or(Some(SEPARATOR));
+    }
+    Ok(op)
+}

@@ -1,0 +1,131 @@
+//! Rows that are wrong wherever they stand: marks of other formats, numbers without a verb, what `read` prints.
+
+use super::dialect::Dialect;
+use super::token::{Scan, trimmed};
+use super::{broken, header};
+use crate::error::Error;
+
+/// The error for a bare row that belongs to another format; `None` for any other row.
+pub(super) fn foreign(dialect: &Dialect, row: &str, at: usize) -> Option<Error> {
+    let text = trimmed(row);
+    if text.starts_with("@@") {
+        return Some(bracketed(dialect, text, at));
+    }
+    if is_sentinel(text) {
+        let what = format!(
+            "apply_patch sentinel {:?} is not valid in hashline. File sections start with `{}` (no `Update File:` / `Add File:` keyword). Use {}.",
+            short(text),
+            dialect.form,
+            dialect.ops
+        );
+        return Some(
+            broken(at, &what, row)
+                .next("Send the text as an apply_patch patch instead, or write the lines as hashline."),
+        );
+    }
+    let mut scan = Scan::new(text);
+    let range = scan.range(dialect).filter(|_| scan.at_end())?;
+    let single = text.bytes().all(|byte| byte.is_ascii_digit());
+    let what = if single {
+        format!(
+            "hunk headers need a verb. Use `{}` to replace, or `{}` to delete.",
+            dialect.replacing(range.from, range.from),
+            dialect.deleting(range.from, range.from)
+        )
+    } else {
+        format!(
+            "bare range hunk header {text:?} is not valid. Hunk headers need a verb: write `{}` or `{}`.",
+            dialect.replacing(range.from, range.to),
+            dialect.deleting(range.from, range.to)
+        )
+    };
+    Some(broken(at, &what, row).next(format!("If it is a line of the body, write `+{text}`.")))
+}
+
+fn bracketed(dialect: &Dialect, text: &str, at: usize) -> Error {
+    let what = if is_unified(text) {
+        format!("unified-diff hunk header (`@@ -N,M +N,M @@`) is not valid in hashline. Use {}.", dialect.ops)
+    } else {
+        format!(
+            "`@@`-bracketed hunk header {:?} is not valid in hashline. Drop the `@@ ... @@` brackets and write a verb header such as `{}`.",
+            short(text),
+            dialect.replace
+        )
+    };
+    broken(at, &what, text).next(dialect.shape())
+}
+
+/// True for `@@ -a,b +c,d @@`.
+pub(super) fn is_unified(text: &str) -> bool {
+    let mut words = text.split_ascii_whitespace();
+    let side = |word: Option<&str>, sign: char| {
+        word.and_then(|word| word.strip_prefix(sign))
+            .is_some_and(|word| word.starts_with(|ch: char| ch.is_ascii_digit()))
+    };
+    words.next() == Some("@@") && side(words.next(), '-') && side(words.next(), '+')
+}
+
+fn is_sentinel(text: &str) -> bool {
+    ["*** Update File:", "*** Add File:", "*** Delete File:", "*** Move to:"].iter().any(|mark| text.starts_with(mark))
+}
+
+/// True for a line by which `read` says that it left something out.
+pub(super) fn is_elision(row: &str) -> bool {
+    let text = trimmed(row);
+    let text = text.trim_start_matches(|ch: char| ch.is_ascii_digit() || ch == ':');
+    matches!(text, "…" | "...") || header::is_notice(trimmed(row))
+}
+
+/// The error for such a line inside a body.
+pub(super) fn elided(row: &str, at: usize) -> Error {
+    let what = format!("{:?} stands for lines that were left out; a body has to hold them all.", short(trimmed(row)));
+    broken(at, &what, row)
+        .next("Write the lines out, or replace only those that change. If it is a line of the file, write it with `+`.")
+}
+
+/// The error for the end of a fence that may be a row of the body.
+pub(super) fn fence(row: &str, at: usize) -> Error {
+    let what = "the line may end the fence around the edits, or be a row of the body.";
+    broken(at, what, row).next("Write every row of a body with `+`, or send the edits without a fence.")
+}
+
+fn short(text: &str) -> String {
+    match text.char_indices().nth(48) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+/// The error for a row where no operation is open.
+pub(super) fn orphan(dialect: &Dialect, row: &str, at: usize, plus: bool) -> Error {
+    let above = if plus { String::new() } else { format!(" Use {} above the body.", dialect.above) };
+    let what = format!("payload line has no preceding hunk header.{above} Got {:?}.", short(row));
+    broken(at, &what, row).next(hint(dialect, trimmed(row)).unwrap_or_else(|| dialect.shape()))
+}
+
+/// True for a line whose first word is a verb, in any case.
+pub(super) fn begins_like_an_operation(text: &str) -> bool {
+    let word = trimmed(text).split([' ', '\t']).next().unwrap_or_default();
+    ["replace", "delete", "insert", "put", "cut"].iter().any(|verb| word.eq_ignore_ascii_case(verb))
+}
+
+/// What was probably meant by a line that is nearly an operation.
+fn hint(dialect: &Dialect, text: &str) -> Option<String> {
+    let lower = text.to_ascii_lowercase();
+    if lower != text && matches!((dialect.read)(&lower), Some(Ok(_))) {
+        return Some(format!("Verbs are written in lower case: `{lower}`."));
+    }
+    let upper = text.to_ascii_uppercase();
+    if upper != text && matches!((dialect.read)(&upper), Some(Ok(_))) {
+        return Some(format!("Verbs are written in upper case: `{upper}`."));
+    }
+    let comma = text.split_once(',').filter(|(head, tail)| {
+        head.ends_with(|ch: char| ch.is_ascii_digit()) && tail.starts_with(|ch: char| ch.is_ascii_digit())
+    });
+    let (head, tail) = comma?;
+    let from: usize = head.rsplit(|ch: char| !ch.is_ascii_digit()).next()?.parse().ok()?;
+    let to: usize = tail.split(|ch: char| !ch.is_ascii_digit()).next()?.parse().ok()?;
+    let last = from.saturating_add(to).saturating_sub(1);
+    let between = dialect.between;
+    Some(format!("A comma may mean the last line or a count: write {from}{between}{to} or {from}{between}{last}."))
+}

@@ -1,0 +1,295 @@
+use super::Hashline;
+use crate::formats::recognise;
+use crate::formats::stream::{self, Event, Manner};
+use crate::formats::{Format, Input};
+use crate::op::{Ask, FileRequest, LineKind, Request};
+use crate::rows::{self, Register, RowPlace};
+use crate::{Error, Handle, Header, ShortTag};
+use proptest::prelude::*;
+
+fn parse(text: &str) -> Result<Request, Error> {
+    Hashline::SEED.parse(Input::Text(text.to_owned()))
+}
+
+/// Places and texts of the only file.
+fn ops(text: &str) -> Vec<(RowPlace, String)> {
+    let mut request = parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let Some(FileRequest { ask: Ask::Edit { ops, .. }, .. }) = request.files.pop() else { panic!("{text}") };
+    ops.into_iter().map(|op| (rows::of(&op).unwrap().place, op.text)).collect()
+}
+
+fn refused(text: &str) -> Error {
+    parse(text).map_or_else(|error| error, |request| panic!("{text}: {request:?}"))
+}
+
+fn lines(from: usize, to: usize, text: &str) -> (RowPlace, String) {
+    (RowPlace::Lines { from, to }, text.to_owned())
+}
+
+#[test]
+fn every_operation_of_both_dialects() {
+    let body = |place, text: &str| (place, text.to_owned());
+    let seed = "¶a#1a2b\nreplace 2..3:\n+x\n+\ndelete 9\ninsert before 4:\n+b\ninsert after 5:\n+a\ninsert head:\n+h\ninsert tail:\n+t\nreplace block 7:\n+y\ndelete block 8\ninsert after block 6:\n+z\n";
+    let current = "[a#1a2b]\nPUT 2.=3:\n+x\n+\nCUT 9\nPUT <4:\n+b\nPUT >5:\n+a\nPUT <1:\n+h\nPUT >$:\n+t\nPUT 7*:\n+y\nCUT 8*\nPUT >6*:\n+z\n";
+    let wanted = [
+        lines(2, 3, "x\n\n"),
+        lines(9, 9, ""),
+        body(RowPlace::Before(4), "b\n"),
+        body(RowPlace::After(5), "a\n"),
+        body(RowPlace::Head, "h\n"),
+        body(RowPlace::Tail, "t\n"),
+        body(RowPlace::Block(7), "y\n"),
+        body(RowPlace::Block(8), ""),
+        body(RowPlace::AfterBlock(6), "z\n"),
+    ];
+    for (text, header) in [(seed, Header::Pilcrow), (current, Header::Brackets)] {
+        assert_eq!(ops(text), wanted);
+        let request = parse(text).unwrap();
+        assert_eq!(request.files[0].base, Some(Handle::Lines(header, ShortTag::parse("1A2B").unwrap())));
+        assert!(request.notes.is_empty(), "{:?}", request.notes);
+    }
+}
+
+#[test]
+fn headers() {
+    for (text, path) in [
+        ("¶a b/c d.rs#1A2B", "a b/c d.rs"),
+        ("¶ a.ts#1A2B  ", "a.ts"),
+        ("¶\"a.ts\"#1A2B", "a.ts"),
+        ("['a.ts#1A2B']", "a.ts"),
+        ("¶Update File: a.ts#1A2B", "a.ts"),
+        ("¶*** Update File:a.ts#1A2B", "a.ts"),
+        ("¶ADD - FILE: ./a.ts#1A2B", "./a.ts"),
+        ("¶Move to: a.ts#1A2B", "a.ts"),
+        ("¶Update.ts#1A2B", "Update.ts"),
+        ("¶C#/a.cs#1A2B", "C#/a.cs"),
+    ] {
+        let op = if text.starts_with('[') { "CUT 1" } else { "delete 1" };
+        assert_eq!(parse(&format!("{text}\n{op}\n")).unwrap().files[0].path, path, "{text}");
+    }
+    for text in ["¶a.ts#1A2", "¶a.ts#1A2B5", "¶a.ts#1A2B:7", "¶a.ts#1A2G", "¶#1A2B", "¶"] {
+        let error = refused(&format!("{text}\ndelete 1\n"));
+        assert!(error.message().contains("header must be ¶PATH or ¶PATH#TAG"), "{text}: {error}");
+    }
+}
+
+#[test]
+fn forms_that_are_forgiven_and_told() {
+    for text in [
+        "replace 2-3:",
+        "replace 2…3:",
+        "replace 2 3:",
+        "replace 2 .. 3:",
+        "replace 2....3:",
+        "replace 2 -.. 3:",
+        "replace 2.=3:",
+        "replace 2.3:",
+        "replace 2..3",
+        " replace\t2..3 : ",
+    ] {
+        let text = format!("¶a#1A2B\n{text}\n+x\n");
+        assert_eq!(ops(&text), [lines(2, 3, "x\n")], "{text}");
+    }
+    let told = |text: &str, part: &str| {
+        let notes = parse(text).unwrap_or_else(|error| panic!("{text}: {error}")).notes;
+        assert!(notes.iter().any(|note| note.contains(part)), "{text}: {notes:?}");
+    };
+    told("¶a#1A2B\nreplace 2-3:\n+x\n", "separator");
+    told("¶a#1A2B\nreplace 2..3:\nx\n", "Auto-prefixed bare body");
+    told("¶a#1A2B\nreplace 2..3:\n", "deletion");
+    told("¶a#1A2B\ndelete 2..3:\n", "no body");
+    told("¶a#1A2B\nreplace 2..3:\n+delete 3\n", "reads like an operation");
+    told("¶a#1A2B\nreplace 2..3: +x\n", "on the line");
+    assert_eq!(ops("¶a#1A2B\nreplace 2..3: +x\n+y\n"), [lines(2, 3, "x\ny\n")]);
+    assert_eq!(ops("[a#1A2B]\n2.=3:\n+x\n"), [lines(2, 3, "x\n")]);
+    assert_eq!(ops("[a#1A2B]\nPUT 2.=:\n+x\nCUT 7.=\n"), [lines(2, 2, "x\n"), lines(7, 7, "")]);
+}
+
+#[test]
+fn bodies() {
+    let body = |rows: &str| ops(&format!("¶a#1A2B\nreplace 2..3:\n{rows}\n"))[0].1.clone();
+    assert_eq!(body("+a\n\n+b\n\n"), "a\n\nb\n");
+    assert_eq!(body("a\n  \nb"), "a\n  \nb\n");
+    assert_eq!(body("- a\n- b"), "- a\n- b\n");
+    assert_eq!(body("- a\n+- b"), "- a\n- b\n");
+    assert_eq!(body("2:a\n\n3:b: c"), "a\n\nb: c\n");
+    assert_eq!(body("2:3:a"), "3:a\n");
+    assert_eq!(body("1: \"one\",\n2: \"two\","), "1: \"one\",\n2: \"two\",\n");
+    assert_eq!(body("2:a\nb"), "2:a\nb\n");
+    assert_eq!(body("+2:a"), "2:a\n");
+    assert_eq!(body("+*** End of File\n*** End of File"), "*** End of File\n");
+    let request = parse("¶a#1A2B\nreplace 2..3:\n-old\n+new\n").unwrap();
+    let Ask::Edit { ops, .. } = &request.files[0].ask else { panic!() };
+    assert_eq!((&*ops[0].text, &*rows::of(&ops[0]).unwrap().old), ("new\n", &["old".to_owned()][..]));
+    for (rows, part) in [
+        ("-old", "`-` rows are not valid"),
+        ("- a\n+b", "`-` rows are not valid"),
+        ("42", "need a verb"),
+        ("4 5", "bare range"),
+        ("@@ -1,2 +1,2 @@", "unified-diff"),
+        ("@@ x", "bracketed"),
+        ("*** Add File: b", "sentinel"),
+        ("+a\n…\n+b", "left out"),
+    ] {
+        let error = refused(&format!("¶a#1A2B\nreplace 2..3:\n{rows}\n"));
+        assert!(error.message().contains(part), "{rows}: {error}");
+    }
+}
+
+#[test]
+fn refusals_show_what_to_send() {
+    for (text, next) in [
+        ("¶a#1A2B\nreplace 3..2:\n+x\n", "replace 2..3:"),
+        ("¶a#1A2B\nreplace 195..60:\n+x\n", "replace 195..254:"),
+        ("¶a#1A2B\nreplace 2,3:\n+x\n", "write 2..3 or 2..4"),
+        ("¶a#1A2B\nREPLACE 2..3:\n+x\n", "replace 2..3:"),
+        ("[a#1A2B]\nPUT 2.=3\n+x\n", "PUT 2.=3:"),
+        ("¶a#1A2B\ndelete 2..3\n+x\n", "replace 2..3:"),
+    ] {
+        let error = refused(text);
+        assert!(error.next_step().contains(next), "{text}: {error}");
+    }
+    for (text, converted) in [
+        ("¶a#1A2B\nPUT 2.=3:\n+x\nCUT 9\n", "¶a#1A2B\nreplace 2..3:\n+x\ndelete 9..9\n"),
+        ("[a#1A2B]\nSWAP 2.=3:\n+x\nDEL 9\nINS.POST 4:\n+y\n", "[a#1A2B]\nPUT 2.=3:\n+x\nCUT 9.=9\nPUT >4:\n+y\n"),
+        ("[a#1A2B]\nreplace 2..3:\n+x\ninsert tail:\n+y\n", "[a#1A2B]\nPUT 2.=3:\n+x\nPUT >$:\n+y\n"),
+        ("¶a#1A2B\n@@ 2..3 @@\n+x\n", "¶a#1A2B\nreplace 2..3:\n+x\n"),
+        ("¶a#1A2B\n2:x\n3|y\n", "¶a#1A2B\nreplace 2..2:\n+x\nreplace 3..3:\n+y\n"),
+        ("¶a#1A2B\nreplace 2..2: x\n", "¶a#1A2B\nreplace 2..2:\n+x\n"),
+    ] {
+        assert_eq!(refused(text).data().get("converted").and_then(|it| it.as_str()), Some(converted), "{text}");
+    }
+    assert!(refused("¶a#1A2B\n2:x\n2:y\n").data().get("converted").is_none());
+    let several = refused("¶a#1A2B\nreplace 0:\n+x\n+y\ninsert 3:\n+z\ndelete 9\n");
+    assert_eq!(several.data()["errors"].as_array().map(Vec::len), Some(2), "{several}");
+}
+
+#[test]
+fn sections_of_one_path_are_one_and_brackets_inside_are_text() {
+    assert_eq!(ops("¶a#1A2B\ndelete 1\n¶a\ndelete 3\n"), [lines(1, 1, ""), lines(3, 3, "")]);
+    assert!(refused("¶a#1A2B\ndelete 1\n¶a#1A2C\ndelete 3\n").message().contains("Conflicting"));
+    assert!(refused("¶a\ndelete 1\n").message().contains("Missing hashline snapshot tag"));
+    assert!(refused("¶a#1A2B\n\n").message().contains("No hashline sections"));
+    assert_eq!(ops("[a.toml#1A2B]\nPUT 1.=1:\n[b]\n"), [lines(1, 1, "[b]\n")]);
+    assert_eq!(ops("[a.toml#1A2B]\nPUT 1.=1:\n+[b#1A2C]\n"), [lines(1, 1, "[b#1A2C]\n")]);
+    assert!(refused("[a.ts#1A2B]\nPUT 1.=1:\n+x\n[src/b.ts]\nPUT 2.=2:\n+y\n").message().contains("without its tag"));
+    let two = parse("[a#1A2B]\nCUT 1\n[b#1A2C]\nREM\n[c#1A2C]\nCUT 2\nMV 'd e'\n").unwrap();
+    assert_eq!(two.files[1].ask, Ask::Delete { text: None });
+    assert!(matches!(&two.files[2].ask, Ask::Move { to, ops } if to == "d e" && ops.len() == 1));
+    for text in
+        ["[a#1A2B]\nREM\nCUT 1\n", "[a#1A2B]\nCUT 1\nREM\n", "[a#1A2B]\nMV b\nCUT 1\n", "[a#1A2B]\nMV b\nMV c\n"]
+    {
+        assert!(refused(text).message().contains("does not go together"), "{text}");
+    }
+    assert!(refused("[a#1A2B]\nCUT 1 @x\n[b#1A2B]\nPUT >1 @x\n[a#1A2B]\nCUT 2\n").message().contains("stand apart"));
+}
+
+#[test]
+fn registers_are_named_or_of_the_call() {
+    let request = parse("[a#1A2B]\nCUT 1.=2 @moved\nCUT 5\nPUT >9 @moved\nPUT <7\n").unwrap();
+    let Ask::Edit { ops, .. } = &request.files[0].ask else { panic!() };
+    let of = |at: usize| rows::of(&ops[at]).unwrap();
+    assert_eq!(of(0).keep, Some(Register(Some("moved".to_owned()))));
+    assert_eq!((&of(1).keep, &of(3).paste), (&Some(Register(None)), &Some(Register(None))));
+    assert_eq!((of(2).paste.clone(), of(2).place), (Some(Register(Some("moved".to_owned()))), RowPlace::After(9)));
+    assert!(refused("[a#1A2B]\nPUT >9 @r:\n").message().contains("never takes `:`"));
+    assert!(refused(&format!("[a#1A2B]\nCUT 9 @{}\n", "x".repeat(65))).message().contains("1 to 64"));
+}
+
+#[test]
+fn it_is_recognised_with_what_is_around_it() {
+    for (text, name) in [
+        ("Here it is:\n\n```\n¶a.rs#1A2B\nreplace 2..3:\n+<<<<<<< SEARCH\n```\n", None),
+        ("¶a.rs#1A2B\nreplace 2..3:\n+x\n", Some("hashline")),
+        ("*** Begin Patch\n¶a.rs#1A2B\ndelete 3\n*** End Patch\n", Some("hashline")),
+        ("[a.rs#1A2B]\nPUT 2.=3:\n+x\n\n[b.rs#1A2B]\nCUT 4\n", Some("hashline_put")),
+        ("[a.rs#1A2B]\nMV b.rs\n", Some("hashline_put")),
+        ("[a.rs#1A2B]\nREM\n", Some("hashline_put")),
+        ("[a.rs]\nPUT 2:\n+x\n", Some("hashline_put")),
+        ("\n¶a.rs\n\nreplace 2:\n+x\n", Some("hashline")),
+        ("replace 2:\n+x\n", Some("hashline")),
+        ("¶a.rs#1A2B\nREPLACE 2:\n+x\n", Some("hashline")),
+        ("[a.rs#1A2B]\nDEL 2\n", Some("hashline_put")),
+    ] {
+        let found = recognise::recognise(text).map(|format| format.spec().name);
+        match name {
+            Some(name) => assert_eq!(found.unwrap_or_else(|error| panic!("{text}: {error}")), name),
+            None => assert_eq!(found.unwrap_or_else(|error| panic!("{text}: {error}")), "hashline"),
+        }
+    }
+    for prose in ["delete 3 of them\n", "delete 3\nreplace the rest\n", "[1]: x\n", "as [a] says\n", "[a]\nb = 1\n"] {
+        assert!(recognise::recognise(prose).is_err(), "{prose}");
+    }
+}
+
+#[test]
+fn events_come_as_the_lines_do() {
+    let mut machine = Hashline::SEED.machine(&Manner::default()).unwrap();
+    let mut events = Vec::new();
+    for line in ["¶a#1A2B", "replace 2..3:", "+x"] {
+        machine.line(line, &mut events);
+    }
+    assert!(
+        matches!(&events[..], [Event::File { .. }, Event::Hunk { line: 2 }, Event::Line { kind: LineKind::Added, text }] if text == "x")
+    );
+    machine.finish(true, &mut events).unwrap();
+    assert!(events.ends_with(&[Event::HunkDone, Event::FileDone]));
+}
+
+#[test]
+fn many_hunks_and_sections_are_linear_work() {
+    // Ten thousand of each: anything quadratic would not end.
+    let hunks: String = (1..=10_000).map(|n| format!("replace {}..{}:\n+x\n", n * 3, n * 3 + 1)).collect();
+    assert_eq!(ops(&format!("¶a#1A2B\n{hunks}")).len(), 10_000);
+    let files: String = (1..=10_000).map(|n| format!("[f{n}#1A2B]\nPUT 1.=1:\n[x{n}]\n+y\n")).collect();
+    assert_eq!(parse(&files).unwrap().files.len(), 10_000);
+    let bad: String = (1..=10_000).map(|n| format!("replace {n},{n}:\n+x\n")).collect();
+    assert!(refused(&format!("¶a#1A2B\n{bad}")).to_string().len() < 20_000);
+}
+
+/// Pieces of which texts are made that come close to the language.
+const PIECE: &str = "(¶a#1A2B|\\[a#1A2B\\]|\\[b\\]|replace |delete |insert |PUT |CUT |MV |REM|before |after |head|tail|block |2|9|\\.\\.|\\.=|\\*|:|\\+|-|@r|\\||<|>|\\$|…|@@|\\*\\*\\* |End Patch|Abort|#| |\t|é|x|\n|\n|\n|\r)";
+
+proptest! {
+    #[test]
+    fn any_text_gets_an_answer(text in proptest::string::string_regex(&format!("{PIECE}{{0,40}}")).unwrap()) {
+        let _ = parse(&text);
+        for format in [Hashline::SEED, Hashline::CURRENT] {
+            let count = text.lines().count();
+            prop_assert!(format.claims(&text).iter().all(|range| range.start < range.end && range.end <= count));
+        }
+        let read = stream::read(Hashline::CURRENT.machine(&Manner { file: Some("f".to_owned()), ..Manner::default() }).unwrap(), &text);
+        let _ = read;
+    }
+
+    #[test]
+    fn what_is_written_is_read(from in 1usize..99, len in 0usize..9, rows in prop::collection::vec("[ -~é]{0,12}", 1..5)) {
+        let to = from + len;
+        let body: String = rows.iter().map(|row| format!("+{row}\n")).collect();
+        let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
+        prop_assert_eq!(ops(&format!("¶a#1A2B\nreplace {from}..{to}:\n{body}")), [lines(from, to, &text)]);
+        prop_assert_eq!(ops(&format!("[a#1A2B]\nPUT {from}.={to}:\n{body}")), [lines(from, to, &text)]);
+    }
+}
+
+#[test]
+fn fences_and_what_stands_around_them() {
+    let understood = |text: &str| recognise::understand(text, None, &Manner::default()).map(|it| it.request);
+    for text in [
+        "```\n¶a.rs#1A2B\nreplace 2..3:\n+x\n```\n",
+        "Here:\n\n```\n¶a.rs#1A2B\nreplace 2..3:\n+x\n```\nDone.\n",
+        "¶a.rs#1A2B\nreplace 2..3:\n+x\n```\n",
+        "````\n¶a.rs#1A2B\nreplace 2..3:\n+x\n````\n",
+    ] {
+        let request = understood(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let Ask::Edit { ops, .. } = &request.files[0].ask else { panic!() };
+        assert_eq!((ops.len(), &*ops[0].text), (1, "x\n"), "{text}");
+    }
+    let two = "```diff\n¶a.rs#1A2B\ndelete 2\n```\n\nand\n\n```\n¶b.rs#1A2B\ndelete 2\n```\n";
+    assert_eq!(understood(two).unwrap().files.len(), 2);
+    assert_eq!(ops("¶a.md#1A2B\nreplace 2..3:\n+```\n+x\n+```\n"), [lines(2, 3, "```\nx\n```\n")]);
+    assert_eq!(ops("¶a.md#1A2B\nreplace 2..3:\n```\nx\n```\n"), [lines(2, 3, "```\nx\n```\n")]);
+    for text in ["Here:\n¶a.rs#1A2B\nreplace 2..3:\n+x\n", "```\n¶a.rs#1A2B\nreplace 2..3:\nx\n```\ny\n```\n"] {
+        assert!(understood(text).is_err(), "{text}");
+    }
+}

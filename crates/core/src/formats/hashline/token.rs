@@ -1,0 +1,193 @@
+//! The tokens that both dialects share: white space, numbers, ranges, what may follow them.
+
+use super::dialect::{Dialect, Fault};
+use crate::rows::{Register, RowPlace};
+
+/// What an operation does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// It puts the rows below it.
+    Body,
+    /// It takes lines away.
+    Take,
+    /// It puts a register.
+    Paste,
+    /// It removes the file.
+    Remove,
+    /// It moves the file there.
+    Move(String),
+}
+
+/// An operation's line, read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct OpLine {
+    pub(super) kind: Kind,
+    pub(super) place: RowPlace,
+    /// Text expected on the first line.
+    pub(super) check: Option<String>,
+    /// The first row of the body, written on the same line.
+    pub(super) inline: Option<String>,
+    pub(super) keep: Option<Register>,
+    pub(super) paste: Option<Register>,
+    /// It ends in a colon.
+    pub(super) colon: bool,
+    /// What was forgiven.
+    pub(super) lenient: Option<&'static str>,
+}
+
+impl OpLine {
+    pub(super) fn new(kind: Kind, place: RowPlace) -> OpLine {
+        OpLine { kind, place, check: None, inline: None, keep: None, paste: None, colon: false, lenient: None }
+    }
+
+    /// True when it keeps nothing under a name.
+    pub(super) fn unnamed(&self) -> bool {
+        self.keep.as_ref().is_none_or(|register| register.0.is_none())
+    }
+}
+
+/// White space of the format: no NBSP, no other Unicode.
+pub(super) fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | 0x0B | 0x0C | b'\r')
+}
+
+/// The line without white space at its ends.
+pub(super) fn trimmed(line: &str) -> &str {
+    let blank = |ch: char| u8::try_from(ch).is_ok_and(is_blank);
+    line.trim_matches(blank)
+}
+
+/// Reads a line from left to right.
+#[derive(Clone, Copy)]
+pub(super) struct Scan<'a> {
+    pub(super) rest: &'a str,
+}
+
+/// Lines from one number to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Range {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    /// As it was written in the dialect's own way.
+    pub(super) strict: bool,
+}
+
+impl<'a> Scan<'a> {
+    pub(super) fn new(line: &'a str) -> Scan<'a> {
+        Scan { rest: trimmed(line) }
+    }
+
+    pub(super) fn at_end(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// Skips white space; true when there was some.
+    pub(super) fn blanks(&mut self) -> bool {
+        let before = self.rest.len();
+        self.rest = self.rest.trim_start_matches(|ch: char| u8::try_from(ch).is_ok_and(is_blank));
+        self.rest.len() < before
+    }
+
+    pub(super) fn eat(&mut self, text: &str) -> bool {
+        let rest = self.rest.strip_prefix(text);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+
+    /// A word with white space, or nothing, behind it.
+    pub(super) fn word(&mut self, word: &str) -> bool {
+        let mut next = *self;
+        let found = next.eat(word) && (next.blanks() || next.at_end());
+        if found {
+            *self = next;
+        }
+        found
+    }
+
+    /// A line number: no sign, no leading zero; too large a one stays too large.
+    pub(super) fn number(&mut self) -> Option<usize> {
+        let digits = self.rest.bytes().take_while(u8::is_ascii_digit).count();
+        if digits == 0 || self.rest.starts_with('0') {
+            return None;
+        }
+        let (number, rest) = self.rest.split_at(digits);
+        self.rest = rest;
+        Some(number.parse().unwrap_or(usize::MAX))
+    }
+
+    /// One line or a range of them, with any separator made of blanks, `-`, `.`, `=` and `…`.
+    pub(super) fn range(&mut self, dialect: &Dialect) -> Option<Range> {
+        let from = self.number()?;
+        let mut next = *self;
+        let separator = |ch: char| matches!(ch, '-' | '.' | '=' | '…') || u8::try_from(ch).is_ok_and(is_blank);
+        next.rest = next.rest.trim_start_matches(separator);
+        let between = &self.rest[..self.rest.len() - next.rest.len()];
+        let written = !trimmed(between).is_empty();
+        if between.is_empty() {
+            return Some(Range { from, to: from, strict: true });
+        }
+        let strict = between == dialect.between;
+        if let Some(to) = next.number() {
+            *self = next;
+            return Some(Range { from, to, strict });
+        }
+        if written {
+            // A separator with nothing behind it.
+            *self = next;
+            return Some(Range { from, to: from, strict: false });
+        }
+        Some(Range { from, to: from, strict: true })
+    }
+
+    /// A register's name, with its `@`; `Some(Err)` for one that is none.
+    pub(super) fn register(&mut self) -> Option<Result<Register, ()>> {
+        let mut next = *self;
+        next.blanks();
+        if !next.eat("@") {
+            return None;
+        }
+        let sign = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        let len = next.rest.bytes().take_while(sign).count();
+        let (name, rest) = next.rest.split_at(len);
+        next.rest = rest;
+        *self = next;
+        Some(if (1..=64).contains(&len) { Ok(Register(Some(name.to_owned()))) } else { Err(()) })
+    }
+
+    /// What may stand behind an operation's lines: `|expected text|`, a colon, the first row. False for anything else.
+    pub(super) fn tail(&mut self, op: &mut OpLine) -> bool {
+        self.blanks();
+        if let Some(rest) = self.rest.strip_prefix('|') {
+            let Some(end) = rest.rfind('|').filter(|end| !trimmed(&rest[..*end]).is_empty()) else { return false };
+            op.check = Some(rest[..end].to_owned());
+            self.rest = &rest[end + 1..];
+            self.blanks();
+        }
+        op.colon = self.eat(":");
+        self.blanks();
+        if let (true, Some(row)) = (op.colon, self.rest.strip_prefix('+')) {
+            op.inline = Some(row.to_owned());
+            op.lenient = Some("A row on the line of its operation was taken as the first of its body.");
+            self.rest = "";
+        }
+        self.at_end()
+    }
+}
+
+/// A range that ends before it starts.
+pub(super) fn reversed(range: Range, dialect: &Dialect) -> Option<Fault> {
+    (range.to < range.from).then(|| Fault {
+        what: format!("range {}..{} ends before it starts.", range.from, range.to),
+        next: format!(
+            "Both numbers are lines of the file, never a count: `{}`, or `{}` if {} lines were meant.",
+            dialect.replacing(range.to, range.from),
+            dialect.replacing(range.from, range.from.saturating_add(range.to - 1)),
+            range.to
+        ),
+    })
+}
+
+/// The remark for a range that was not written in the dialect's way.
+pub(super) const SEPARATOR: &str = "A range was written with another separator; it was read as first and last line.";
+/// The remark for a missing colon.
+pub(super) const COLON: &str = "A missing `:` behind an operation was added.";

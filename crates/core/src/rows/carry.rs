@@ -1,0 +1,218 @@
+//! Recovery: the numbers of edits made against one version, in a later one, where that can be proven hunk by hunk.
+//!
+//! A hunk is carried when all its lines stand together in an unchanged stretch, with enough around them that no twin can
+//! be meant: the line before and behind where a line at its edge occurs more than once, one of the two in any case, and a
+//! stretch that occurs only once in either version. Hunks may move by different distances.
+
+use super::{RowPlace, Rows, Table, of};
+use crate::change::ChangeSet;
+use crate::explain;
+use crate::lines::starts_line;
+use crate::op::{Locator, Op};
+use crate::snapshot::Snapshot;
+use std::collections::HashMap;
+
+/// Stretches without any line of their own that are searched for in whole; more of them are not proven.
+const SEARCHES: usize = 32;
+/// Moves that are told one by one.
+const TOLD: usize = 10;
+
+/// Edits with the numbers of the later version.
+#[derive(Clone, Debug)]
+pub struct Carried {
+    /// In the order of the request.
+    pub ops: Vec<Op>,
+    /// Which hunks moved, and by how much.
+    pub notes: Vec<String>,
+}
+
+/// Why edits cannot be carried over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blocked {
+    /// The operation.
+    pub op: usize,
+    /// The first line, by its number in the earlier version, that stands in the way.
+    pub line: usize,
+    /// What is the matter with it.
+    pub why: &'static str,
+}
+
+/// Lines of both versions that are the same and stand together.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    from: usize,
+    to: usize,
+    moved: isize,
+}
+
+/// Renumbers edits of `seen` for `now`; `theirs` leads from the one to the other.
+///
+/// Errors: the first hunk whose lines changed or may be those of a twin.
+pub fn carry(seen: &Snapshot, now: &Snapshot, theirs: &ChangeSet, ops: &[Op]) -> Result<Carried, Blocked> {
+    let mut map = Map::new(seen, now, theirs);
+    let mut out = Carried { ops: Vec::with_capacity(ops.len()), notes: Vec::new() };
+    let mut moves = 0;
+    for (index, op) in ops.iter().enumerate() {
+        let mut op = op.clone();
+        if let Locator::Rows(rows) = &mut op.at
+            && let Some((from, to)) = rows.named()
+        {
+            let moved = map.moved(from, to).map_err(|(line, why)| Blocked { op: index, line, why })?;
+            rows.place = renumbered(rows, map.old.count, moved);
+            if moved != 0 {
+                moves += 1;
+                if moves <= TOLD {
+                    out.notes.push(format!("{}`{}` moved by {moved:+} lines.", rows.told(), rows.said));
+                }
+            }
+        }
+        out.ops.push(op);
+    }
+    if moves > TOLD {
+        out.notes.push(format!("… and {} more hunks moved.", moves - TOLD));
+    }
+    Ok(out)
+}
+
+/// True when the edits are about no particular line, so that they fit any version.
+pub fn anywhere(ops: &[Op]) -> bool {
+    ops.iter().filter_map(of).all(|rows| rows.named().is_none())
+}
+
+fn renumbered(rows: &Rows, count: usize, moved: isize) -> RowPlace {
+    let at = |line: usize| line.saturating_add_signed(moved);
+    match rows.place {
+        RowPlace::Before(line) | RowPlace::After(line) if line > count => RowPlace::Tail,
+        RowPlace::Lines { from, .. } if from > count => RowPlace::Tail,
+        RowPlace::Lines { from, to } => RowPlace::Lines { from: at(from), to: at(to.min(count)) },
+        RowPlace::Before(line) => RowPlace::Before(at(line)),
+        RowPlace::After(line) => RowPlace::After(at(line)),
+        RowPlace::Block(line) => RowPlace::Block(at(line)),
+        RowPlace::AfterBlock(line) => RowPlace::AfterBlock(at(line)),
+        RowPlace::Head => RowPlace::Head,
+        RowPlace::Tail => RowPlace::Tail,
+    }
+}
+
+/// How often a line occurs in the two versions.
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    before: u32,
+    after: u32,
+}
+
+/// Where lines went.
+struct Map<'a> {
+    old: Table<'a>,
+    new: Table<'a>,
+    stretches: Vec<Stretch>,
+    /// Whether each stretch is known to occur once.
+    proven: Vec<Option<bool>>,
+    searches: usize,
+    lines: HashMap<&'a str, Seen>,
+}
+
+impl<'a> Map<'a> {
+    fn new(seen: &'a Snapshot, now: &'a Snapshot, theirs: &ChangeSet) -> Map<'a> {
+        let (old, new) = (Table::new(seen), Table::new(now));
+        let mut stretches = Vec::new();
+        let (mut next, mut moved) = (1, 0isize);
+        for hunk in explain::hunks(seen, theirs, 0) {
+            let first = hunk.old_start + usize::from(hunk.old_lines == 0);
+            if next < first {
+                stretches.push(Stretch { from: next, to: first - 1, moved });
+            }
+            next = first + hunk.old_lines;
+            moved += hunk.new_lines.cast_signed() - hunk.old_lines.cast_signed();
+        }
+        if next <= old.count {
+            stretches.push(Stretch { from: next, to: old.count, moved });
+        }
+        let mut lines: HashMap<&str, Seen> = HashMap::new();
+        for line in old.text.lines() {
+            lines.entry(line).or_default().before += 1;
+        }
+        for line in new.text.lines() {
+            if let Some(seen) = lines.get_mut(line) {
+                seen.after += 1;
+            }
+        }
+        let proven = vec![None; stretches.len()];
+        Map { old, new, stretches, proven, searches: 0, lines }
+    }
+
+    /// How far lines `from..=to` moved; otherwise the first line that is in the way, and why.
+    fn moved(&mut self, from: usize, to: usize) -> Result<isize, (usize, &'static str)> {
+        let count = self.old.count;
+        if self.old.is_behind(from) || from > count {
+            // Behind the last line: the end of the file, wherever that is.
+            return if self.old.is_behind(from) { Ok(0) } else { Err((from, "does not exist in that version")) };
+        }
+        if to > count && !self.old.is_behind(to) {
+            return Err((to, "does not exist in that version"));
+        }
+        let to = to.min(count);
+        let at = self.stretches.partition_point(|stretch| stretch.to < from);
+        let Some(&stretch) = self.stretches.get(at).filter(|stretch| stretch.from <= from) else {
+            return Err((from, "changed"));
+        };
+        if stretch.to < to {
+            return Err((stretch.to + 1, "changed"));
+        }
+        let (before, behind) = (from > stretch.from, to < stretch.to);
+        let (first, last) = (from == 1, to == count);
+        if !before && !first && self.repeated(from) {
+            return Err((from - 1, "changed, and the line below it occurs more than once"));
+        }
+        if !behind && !last && self.repeated(to) {
+            return Err((to + 1, "changed, and the line above it occurs more than once"));
+        }
+        if !(before || behind || first && last) {
+            return Err((if first { to + 1 } else { from - 1 }, "changed, like all lines around the hunk"));
+        }
+        if !self.occurs_once(at, stretch) {
+            return Err((from, "stands, with all that is unchanged around it, in several places"));
+        }
+        Ok(stretch.moved)
+    }
+
+    fn repeated(&self, line: usize) -> bool {
+        !self.is_unique(self.old.line(line))
+    }
+
+    fn is_unique(&self, line: &str) -> bool {
+        self.lines.get(line).is_some_and(|seen| (seen.before, seen.after) == (1, 1))
+    }
+
+    /// True when no twin of the stretch exists: a line of it is the only one of its kind, or the whole occurs once.
+    fn occurs_once(&mut self, at: usize, stretch: Stretch) -> bool {
+        if let Some(proven) = self.proven[at] {
+            return proven;
+        }
+        let text = self.old.slice(stretch.from, stretch.to);
+        let mut proven = text.lines().any(|line| self.is_unique(line));
+        if !proven && self.searches < SEARCHES {
+            self.searches += 1;
+            proven = [self.old.text, self.new.text].into_iter().all(|whole| once(whole, text.trim_end_matches('\n')));
+        }
+        self.proven[at] = Some(proven);
+        proven
+    }
+}
+
+/// True when the lines stand only once in the text.
+fn once(whole: &str, lines: &str) -> bool {
+    let ends = |at: usize| whole.as_bytes().get(at + lines.len()).is_none_or(|byte| *byte == b'\n');
+    // Overlapping places count as well, so the search goes on right behind where the last one began.
+    let (mut from, mut hits) = (0, 0);
+    let finder = memchr::memmem::Finder::new(lines);
+    for _ in 0..SEARCHES {
+        let Some(at) = finder.find(&whole.as_bytes()[from..]).map(|at| from + at) else { return hits == 1 };
+        hits += usize::from(starts_line(whole, at) && ends(at));
+        if hits > 1 || at >= whole.len() {
+            return false;
+        }
+        from = at + 1;
+    }
+    false
+}

@@ -1,0 +1,127 @@
+//! Signs of a miscount: rows of the body that also stand right outside of the range.
+
+use super::{RowPlace, Rows, Table, of, rows_shown};
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::omission;
+use crate::op::Op;
+use crate::snapshot::Snapshot;
+
+/// The longest echo looked for.
+const LONGEST: usize = 20;
+
+/// First and last line of what a hunk replaced, so that a miscount is seen at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replaced {
+    /// The first line's number, before the edit.
+    pub from: usize,
+    /// The last line's number.
+    pub to: usize,
+    /// The first line.
+    pub first: String,
+    /// The last line.
+    pub last: String,
+}
+
+/// What the ranges of a request held, in the order of the request. Insertions and hunks that only take away are left
+/// out.
+pub fn replaced(base: &Snapshot, ops: &[Op]) -> Vec<Replaced> {
+    let table = Table::new(base);
+    let one = |op: &Op| {
+        let (from, to) = of(op)?.range().filter(|(from, _)| *from <= table.count && !op.text.is_empty())?;
+        let to = to.min(table.count);
+        let line = |line: usize| crate::marks::clipped(table.line(line)).into_owned();
+        Some(Replaced { from, to, first: line(from), last: line(to) })
+    };
+    ops.iter().filter_map(one).collect()
+}
+
+/// How far the lines before each group have moved; `groups` are the lines taken away and the new text, in order.
+pub(super) fn shifts(groups: &[(usize, &str)]) -> Vec<isize> {
+    let mut moved = 0isize;
+    let mut out = Vec::with_capacity(groups.len());
+    for (taken, text) in groups {
+        out.push(moved);
+        moved += text.lines().count().cast_signed() - taken.cast_signed();
+    }
+    out
+}
+
+/// Warns of rows that restate the lines around a range. `moved` is what the lines before it have moved by.
+///
+/// Errors: such a body that is too short to be the whole new content of its range.
+pub(super) fn check(table: &Table<'_>, rows: &Rows, text: &str, moved: isize) -> Result<Vec<String>> {
+    let RowPlace::Lines { from, to } = rows.place else { return Ok(Vec::new()) };
+    let (to, body) = (to.min(table.count), Body(text));
+    if from > table.count || text.is_empty() {
+        return Ok(Vec::new());
+    }
+    if let Some(row) = omission::fresh(table.slice(from, to), text) {
+        let what = format!("{}the body has a placeholder for lines that were left out: `{}`.", rows.told(), row.trim());
+        return Err(Error::new(Code::EditOmission, what)
+            .evidence(rows_shown(table, from, to))
+            .next("Write the lines out in full, or name only those that change.")
+            .fact("line", rows.said_at));
+    }
+    let above: Vec<&str> = (from.saturating_sub(LONGEST).max(1)..from).map(|line| table.line(line)).collect();
+    let below: Vec<&str> = table.slice(to + 1, to.saturating_add(LONGEST)).lines().collect();
+    let (head, tail) = (body.first(LONGEST), body.last(LONGEST));
+    let leading = longest(head.len().min(above.len()), |n| head[..n] == above[above.len() - n..]);
+    let trailing = longest(tail.len().min(below.len()), |n| tail[tail.len() - n..] == below[..n]);
+    let taken = to - from + 1;
+    let count = text.lines().count();
+    let mut notes = Vec::new();
+    let start = from.saturating_add_signed(moved);
+    for (echo, n, which, at) in [
+        (&head[..leading], leading, "above", start),
+        (&tail[tail.len() - trailing..], trailing, "below", start + count - trailing),
+    ] {
+        if n == 0 || !echo.iter().any(|line| line.contains(char::is_alphanumeric)) {
+            continue;
+        }
+        let own = if which == "above" { table.line(from) } else { table.line(to) };
+        let stays = echo.contains(&own);
+        if taken > 1 && count - n < taken && count < taken && !stays {
+            return Err(too_short(table, rows, (from, to), which, n));
+        }
+        if !stays {
+            let lines = if n == 1 { format!("line {at}") } else { format!("lines {at}..{}", at + n - 1) };
+            notes.push(format!(
+                "{}{n} body row(s) restate the lines just {which} the range {from}..{to}; they now stand twice. If that was not meant, delete {lines} of the new text.",
+                rows.told()
+            ));
+        }
+    }
+    Ok(notes)
+}
+
+fn longest(most: usize, holds: impl Fn(usize) -> bool) -> usize {
+    (1..=most).rev().find(|&n| holds(n)).unwrap_or(0)
+}
+
+fn too_short(table: &Table<'_>, rows: &Rows, (from, to): (usize, usize), which: &str, n: usize) -> Error {
+    let what = format!(
+        "{}`{}` rejected: the body restates the {n} line(s) just {which} the range, but is too short to be the full final content of the selected range.",
+        rows.told(),
+        rows.said
+    );
+    Error::new(Code::EditUnparsable, what)
+        .evidence(rows_shown(table, from.saturating_sub(2).max(1), to.saturating_add(2)))
+        .next("Send the hunk with the range covering exactly the lines that change, and the body as their complete final content.")
+        .fact("line", rows.said_at)
+}
+
+/// The rows of a body.
+struct Body<'a>(&'a str);
+
+impl<'a> Body<'a> {
+    fn first(&self, n: usize) -> Vec<&'a str> {
+        self.0.lines().take(n).collect()
+    }
+
+    fn last(&self, n: usize) -> Vec<&'a str> {
+        let mut out: Vec<&str> = self.0.lines().rev().take(n).collect();
+        out.reverse();
+        out
+    }
+}

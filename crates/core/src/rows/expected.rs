@@ -1,0 +1,93 @@
+//! What the caller says stands on the lines it names, and what seems to belong together by indentation.
+
+use super::{RowPlace, Rows, Table, rows_shown};
+use crate::code::Code;
+use crate::error::{Error, Result};
+
+/// Lines around the named ones that are shown when they are not what was expected.
+const AROUND: usize = 3;
+
+/// Compares what the caller says with what stands there.
+///
+/// Errors: `match.not_found` with the lines as they are.
+pub(super) fn check(table: &Table<'_>, rows: &Rows) -> Result<()> {
+    let Some((from, to)) = rows.named() else { return Ok(()) };
+    let to = to.min(table.count);
+    if let Some(text) = &rows.check
+        && !table.line(from).contains(text.trim())
+    {
+        let what = format!("{}line {from} does not contain `{}`; nothing was written.", rows.told(), text.trim());
+        return Err(elsewhere(table, rows, (from, to), text.trim(), what));
+    }
+    let RowPlace::Lines { .. } = rows.place else { return Ok(()) };
+    let mut lines = table.slice(from, to).lines();
+    for old in &rows.old {
+        if !lines.any(|line| line.trim_end() == old.trim_end()) {
+            let what = format!("{}the row `-{old}` is not among lines {from}..{to}; nothing was written.", rows.told());
+            return Err(elsewhere(table, rows, (from, to), old.trim_end(), what));
+        }
+    }
+    Ok(())
+}
+
+/// The error, with the line on which the text does stand if there is only one.
+fn elsewhere(table: &Table<'_>, rows: &Rows, (from, to): (usize, usize), text: &str, what: String) -> Error {
+    let shown = rows_shown(table, from.saturating_sub(AROUND).max(1), to.saturating_add(AROUND));
+    let error = Error::new(Code::MatchNotFound, what).evidence(shown).fact("line", rows.said_at);
+    let mut hits = memchr::memmem::find_iter(table.text.as_bytes(), text.as_bytes());
+    match (hits.next(), hits.next()) {
+        (Some(at), None) if !text.is_empty() => {
+            let line = table.index.line_of(table.text, at);
+            error
+                .next(format!("`{text}` stands on line {line}: count again, and send the hunk with the right numbers."))
+        }
+        _ => error.next("Count again from the lines shown, and send the hunk with the right numbers."),
+    }
+}
+
+/// The last line of what is indented below `line`, with a closing line at its own depth: a guess to be shown, never
+/// used.
+pub(super) fn indented_to(table: &Table<'_>, line: usize) -> usize {
+    let own = depth(table.line(line));
+    let mut last = line;
+    for (number, text) in (line + 1..).zip(table.slice(line + 1, table.count).lines()) {
+        if text.trim().is_empty() {
+            continue;
+        }
+        if depth(text) <= own {
+            let closes = text.trim_start().starts_with(['}', ')', ']']) || text.trim() == "end";
+            return if closes && depth(text) == own { number } else { last };
+        }
+        last = number;
+    }
+    last
+}
+
+/// Bytes of white space in front of a line.
+fn depth(text: &str) -> usize {
+    text.len() - text.trim_start().len()
+}
+
+/// True for a line of closing brackets only.
+pub(super) fn is_closer(line: &str) -> bool {
+    let text = line.trim();
+    let text = text.strip_suffix([',', ';']).unwrap_or(text);
+    !text.is_empty() && text.bytes().all(|byte| b")]}".contains(&byte))
+}
+
+/// Remarks on rows inserted behind a line that is indented deeper, where closing lines follow that the rows may have
+/// been meant to stand behind.
+pub(super) fn shallow(table: &Table<'_>, rows: &Rows, text: &str) -> Option<String> {
+    let RowPlace::After(line) = rows.place else { return None };
+    let own = text.lines().filter(|row| !row.trim().is_empty()).map(depth).min()?;
+    if line > table.count || own >= depth(table.line(line)) {
+        return None;
+    }
+    let below = (line + 1..=table.count).map(|line| (line, table.line(line)));
+    let closers = below.take_while(|(_, text)| is_closer(text) && depth(text) >= own);
+    let (last, _) = closers.last()?;
+    Some(format!(
+        "{}the rows are indented less than line {line} and stand exactly behind it, inside its block; line {last} of the file closes that block, if they were meant to stand behind it.",
+        rows.told()
+    ))
+}

@@ -1,0 +1,186 @@
+//! Lines addressed by number: what hashline edits say, and how they become text edits of one version.
+//!
+//! Numbers always mean lines of the version the caller was shown. All edits of a file are placed together, so that ranges
+//! stay ranges (nothing is done per line), an insertion next to a removed line finds its place, and two edits that take
+//! the same line are refused. [`carry`] renumbers them for a later version where that can be proven.
+
+mod carry;
+mod echo;
+mod expected;
+mod place;
+mod registers;
+mod show;
+#[cfg(test)]
+mod tests;
+
+use crate::code::Code;
+use crate::error::Error;
+use crate::lines::LineIndex;
+use crate::op::{Locator, Op};
+use crate::snapshot::Snapshot;
+use crate::span::Span;
+
+pub use carry::{Blocked, Carried, anywhere, carry};
+pub use echo::{Replaced, replaced};
+pub(crate) use place::{place_all, place_one};
+pub use registers::{Registers, fill};
+pub use show::{AROUND, Excerpt, Renumbered, excerpt, preview, previewed, renumbered};
+
+/// One edit of whole lines. [`Op::text`] holds its new rows, each with a line end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rows {
+    /// Which lines.
+    pub place: RowPlace,
+    /// Text that the first of them must contain.
+    pub check: Option<String>,
+    /// Lines that the caller says stand there: each must be in the range, in this order.
+    pub old: Vec<String>,
+    /// What is taken away is kept under this name.
+    pub keep: Option<Register>,
+    /// The new rows are what was kept under this name, see [`fill`].
+    pub paste: Option<Register>,
+    /// The edit's first line as the caller wrote it.
+    pub said: String,
+    /// 1-based line of the input on which it begins.
+    pub said_at: usize,
+}
+
+/// Which lines an edit is about. Numbers are 1-based; they may lie behind the end of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowPlace {
+    /// These lines are replaced.
+    Lines {
+        /// The first.
+        from: usize,
+        /// The last; not before the first.
+        to: usize,
+    },
+    /// The block that begins on this line is replaced.
+    Block(usize),
+    /// New rows go before this line.
+    Before(usize),
+    /// New rows go behind this line.
+    After(usize),
+    /// New rows go behind the block that begins on this line.
+    AfterBlock(usize),
+    /// New rows go before the first line.
+    Head,
+    /// New rows go behind the last line.
+    Tail,
+}
+
+/// The name of a register; without one, the register of the call.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Register(pub Option<String>);
+
+impl Rows {
+    /// The lines it takes away.
+    pub fn range(&self) -> Option<(usize, usize)> {
+        match self.place {
+            RowPlace::Lines { from, to } => Some((from, to)),
+            _ => None,
+        }
+    }
+
+    /// The lines it names, whether it takes them away or not.
+    pub fn named(&self) -> Option<(usize, usize)> {
+        match self.place {
+            RowPlace::Lines { from, to } => Some((from, to)),
+            RowPlace::Block(line) | RowPlace::Before(line) | RowPlace::After(line) | RowPlace::AfterBlock(line) => {
+                Some((line, line))
+            }
+            RowPlace::Head | RowPlace::Tail => None,
+        }
+    }
+
+    /// The start of a message about it.
+    fn told(&self) -> String {
+        format!("line {}: ", self.said_at)
+    }
+}
+
+/// The rows of an operation.
+pub fn of(op: &Op) -> Option<&Rows> {
+    match &op.at {
+        Locator::Rows(rows) => Some(rows),
+        _ => None,
+    }
+}
+
+/// True when the operations are edits of lines by number.
+pub fn are(ops: &[Op]) -> bool {
+    !ops.is_empty() && ops.iter().all(|op| of(op).is_some())
+}
+
+/// The lines of a version, with the one that text ending in a line end seems to have behind it.
+#[derive(Clone, Copy)]
+struct Table<'a> {
+    text: &'a str,
+    index: &'a LineIndex,
+    /// Number of real lines.
+    count: usize,
+    /// The last line has no line end.
+    open: bool,
+}
+
+impl<'a> Table<'a> {
+    fn new(base: &'a Snapshot) -> Table<'a> {
+        let text = base.text();
+        let count = base.lines().count(text);
+        Table { text, index: base.lines(), count, open: !text.is_empty() && !text.ends_with('\n') }
+    }
+
+    fn start(&self, line: usize) -> usize {
+        self.index.start_of(self.text, line)
+    }
+
+    fn span(&self, from: usize, to: usize) -> Span {
+        self.index.span_of(self.text, from, to)
+    }
+
+    /// Lines `from..=to` with their line ends.
+    fn slice(&self, from: usize, to: usize) -> &'a str {
+        &self.text[self.span(from, to).range()]
+    }
+
+    /// One line without its line end.
+    fn line(&self, line: usize) -> &'a str {
+        let line = self.slice(line, line);
+        line.strip_suffix('\n').unwrap_or(line)
+    }
+
+    /// True for the number behind the last line of a text that ends with a line end (or is empty).
+    fn is_behind(&self, line: usize) -> bool {
+        !self.open && line == self.count + 1
+    }
+
+    fn missing(&self, rows: &Rows, line: usize) -> Error {
+        let shown = self.count.saturating_sub(2).max(1);
+        let what = if line == usize::MAX {
+            format!("{}`{}` names a line that does not exist (file has {} lines)", rows.told(), rows.said, self.count)
+        } else {
+            format!("{}Line {line} does not exist (file has {} lines)", rows.told(), self.count)
+        };
+        let error = Error::new(Code::ReadRange, what)
+            .next("Count again from the numbers that were shown; read the file's end if it is not among them.")
+            .fact("total_lines", self.count)
+            .fact("line", rows.said_at);
+        if self.count == 0 {
+            return error.evidence("The file is empty.").next("Insert at the head of the file instead.");
+        }
+        error.evidence(format!("The file ends:\n{}", rows_shown(self, shown, self.count)))
+    }
+}
+
+/// Lines as `N:TEXT`, for evidence.
+fn rows_shown(table: &Table<'_>, from: usize, to: usize) -> String {
+    const MOST: usize = 12;
+    let mut out = String::new();
+    for number in from..=to.min(table.count).min(from.saturating_add(MOST - 1)) {
+        crate::marks::row(&mut out, number, &crate::marks::clipped(table.line(number)));
+    }
+    if to.min(table.count) >= from.saturating_add(MOST) {
+        out.push_str("...\n");
+    }
+    out
+}

@@ -1,0 +1,312 @@
+//! From numbers to text edits, all of a file's together.
+
+use super::{RowPlace, Rows, Table, echo, expected, of, rows_shown};
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::find::{Found, Hit, Tier};
+use crate::op::Op;
+use crate::resolve::{self, Placed};
+use crate::snapshot::Snapshot;
+use crate::span::Span;
+
+/// In which order new rows stand that belong to one line.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Class {
+    Head,
+    Before,
+    Instead,
+    After,
+    Tail,
+}
+
+/// Where one operation goes.
+struct Site {
+    op: usize,
+    /// The line it belongs to; the first of a range.
+    line: usize,
+    class: Class,
+    /// The last line it takes away.
+    to: usize,
+    notes: Vec<String>,
+}
+
+/// What is written at one place, by one or more operations.
+struct Group {
+    /// In the reading; the end of an open last line counts as if a line end stood there.
+    start: usize,
+    end: usize,
+    text: String,
+    owner: usize,
+    /// Lines it takes away.
+    lines: usize,
+}
+
+/// Finds the places of edits by line number, all of them together. One answer per operation, in their order.
+pub(crate) fn place_all(base: &Snapshot, ops: &[Op]) -> Vec<Result<Placed>> {
+    let table = Table::new(base);
+    let mut answers: Vec<Option<Result<Placed>>> = Vec::with_capacity(ops.len());
+    let mut sites = Vec::with_capacity(ops.len());
+    for (index, op) in ops.iter().enumerate() {
+        let site = of(op).map_or_else(|| Err(mixed()), |rows| site(&table, index, rows, &op.text));
+        answers.push(match site {
+            Ok(Some(site)) => {
+                sites.push(site);
+                None
+            }
+            Ok(None) => Some(Ok(nothing("Nothing stands on that line; nothing was removed there."))),
+            Err(error) => Some(Err(error)),
+        });
+    }
+    sites.sort_by_key(|site| (site.line, site.class, site.op));
+    without_overlaps(&table, ops, &mut sites, &mut answers);
+    let groups = closed(&table, grouped(&table, ops, &sites));
+    let moved = echo::shifts(&groups.iter().map(|group| (group.lines, &*group.text)).collect::<Vec<_>>());
+    let mut owned: Vec<Option<(Group, isize)>> = ops.iter().map(|_| None).collect();
+    for (group, moved) in groups.into_iter().zip(moved) {
+        let owner = group.owner;
+        owned[owner] = Some((group, moved));
+    }
+    for site in sites {
+        let Some(rows) = of(&ops[site.op]) else { continue };
+        let owned = owned[site.op].take();
+        let moved = owned.as_ref().map_or(0, |(_, moved)| *moved);
+        let text = &*ops[site.op].text;
+        let checked = echo::check(&table, rows, text, moved).map(|mut notes| {
+            notes.extend(expected::shallow(&table, rows, text));
+            notes
+        });
+        let op = site.op;
+        answers[op] = Some(checked.and_then(|notes| written(base, &table, site, owned.map(|it| it.0), notes)));
+    }
+    answers.into_iter().map(|answer| answer.unwrap_or_else(|| Ok(nothing("")))).collect()
+}
+
+/// Finds the place of one such edit alone.
+pub(crate) fn place_one(base: &Snapshot, op: &Op) -> Result<Placed> {
+    place_all(base, std::slice::from_ref(op)).pop().unwrap_or_else(|| Err(mixed()))
+}
+
+fn mixed() -> Error {
+    Error::new(Code::InternalBug, "Edits by line number cannot be placed together with others.")
+}
+
+fn nothing(note: &str) -> Placed {
+    let notes = if note.is_empty() { Vec::new() } else { vec![note.to_owned()] };
+    Placed { found: Found { tier: Tier::Exact, hits: Vec::new(), notes }, splices: Vec::new() }
+}
+
+/// Where an operation goes; `None` when it takes away what is not there.
+fn site(table: &Table<'_>, op: usize, rows: &Rows, text: &str) -> Result<Option<Site>> {
+    if rows.paste.is_some() {
+        return Err(Error::new(Code::CallInvalid, format!("{}nothing was cut that could be put here.", rows.told())));
+    }
+    let mut notes = Vec::new();
+    let last = table.count;
+    let (line, class, to) = match rows.place {
+        RowPlace::Head => (1, Class::Head, 0),
+        RowPlace::Tail => (last, Class::Tail, 0),
+        RowPlace::Before(line) if line <= last => (line, Class::Before, 0),
+        RowPlace::After(line) if line <= last => (line, Class::After, 0),
+        RowPlace::Before(line) | RowPlace::After(line) => {
+            behind(table, rows, line, &mut notes)?;
+            (last, Class::Tail, 0)
+        }
+        RowPlace::Lines { from, to } if from > last => {
+            behind(table, rows, to, &mut notes)?;
+            if text.is_empty() {
+                return Ok(None);
+            }
+            (last, Class::Tail, 0)
+        }
+        RowPlace::Lines { from, to } => {
+            if to > last {
+                if !table.is_behind(to) {
+                    return Err(table.missing(rows, to));
+                }
+                notes.push(format!("The file has {last} lines; the range was taken to end there."));
+            }
+            (from, Class::Instead, to.min(last))
+        }
+        RowPlace::AfterBlock(line) if line <= last && expected::is_closer(table.line(line)) => {
+            notes.push(format!(
+                "Line {line} closes a block, so the rows were put behind it. Name the line that opens the block."
+            ));
+            (line, Class::After, 0)
+        }
+        RowPlace::Block(line) | RowPlace::AfterBlock(line) => return Err(no_blocks(table, rows, line)),
+    };
+    expected::check(table, rows)?;
+    Ok(Some(Site { op, line: line.max(1), class, to, notes }))
+}
+
+/// The number behind the last line is the end of the file, anything further is nowhere.
+fn behind(table: &Table<'_>, rows: &Rows, line: usize, notes: &mut Vec<String>) -> Result<()> {
+    if !table.is_behind(line) {
+        return Err(table.missing(rows, line));
+    }
+    notes.push(format!("The file has {} lines; line {line} was taken as its end.", table.count));
+    Ok(())
+}
+
+fn no_blocks(table: &Table<'_>, rows: &Rows, line: usize) -> Error {
+    if line > table.count {
+        return table.missing(rows, line);
+    }
+    let to = expected::indented_to(table, line);
+    let what = format!(
+        "{}`{}` could not resolve a syntactic block beginning on line {line}: this engine does not read the syntax of this file.",
+        rows.told(),
+        rows.said
+    );
+    Error::new(Code::CallInvalid, what)
+        .evidence(format!("By its indentation it is lines {line}..{to}:\n{}", rows_shown(table, line, to)))
+        .next(match rows.place {
+            RowPlace::AfterBlock(_) => format!("Name the line itself: insert after line {to} if the block ends there."),
+            _ => format!("Name the lines themselves: {line}..{to} if the block ends there."),
+        })
+        .fact("line", rows.said_at)
+}
+
+/// Takes out ranges that take a line an earlier one takes. Sites are sorted.
+fn without_overlaps(table: &Table<'_>, ops: &[Op], sites: &mut Vec<Site>, answers: &mut [Option<Result<Placed>>]) {
+    let mut open: Option<(usize, usize, usize)> = None;
+    let mut dropped = Vec::new();
+    for (at, site) in sites.iter().enumerate().filter(|(_, site)| site.class == Class::Instead) {
+        let Some((other, from, to)) = open.filter(|(_, _, to)| site.line <= *to) else {
+            open = Some((at, site.line, site.to));
+            continue;
+        };
+        let (first, second) = (sites[other].op, site.op);
+        let same = (site.line, site.to) == (from, to) && first < second;
+        let (old, new) = (&ops[first].text, &ops[second].text);
+        if same && !new.is_empty() && (old == new || **old == *table.slice(from, to)) {
+            // An old/new pair, or the same twice: the second says it all.
+            answers[first] = Some(Ok(nothing("A later hunk replaces the same lines; this one changes nothing.")));
+            dropped.push(other);
+            open = Some((at, from, to));
+            continue;
+        }
+        let (early, late) = (first.min(second), first.max(second));
+        answers[late] = Some(Err(taken(table, (&ops[early], &ops[late]), site.line)));
+        dropped.push(if late == second { at } else { other });
+        let kept = if late == second { other } else { at };
+        open = Some((kept, sites[kept].line, sites[kept].to.max(to)));
+    }
+    dropped.sort_unstable();
+    let mut index = 0;
+    sites.retain(|_| {
+        index += 1;
+        dropped.binary_search(&(index - 1)).is_err()
+    });
+}
+
+fn taken(table: &Table<'_>, (early, late): (&Op, &Op), line: usize) -> Error {
+    let (early, told, at) = match (of(early), of(late)) {
+        (Some(early), Some(late)) => (early.said_at, late.told(), late.said_at),
+        _ => (0, String::new(), 0),
+    };
+    let what = format!(
+        "{told}anchor line {line} is already targeted by another hunk on line {early}. Issue ONE hunk per range; payload is only the final desired content, never a before/after pair."
+    );
+    Error::new(Code::EditOverlap, what)
+        .evidence(rows_shown(table, line, line))
+        .next("Merge the two hunks into one whose range covers the lines of both.")
+        .fact("line", at)
+}
+
+/// What is written where: sites of one place, and insertions next to removed lines, become one.
+fn grouped(table: &Table<'_>, ops: &[Op], sites: &[Site]) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::with_capacity(sites.len());
+    // The last line that the latest range takes away.
+    let mut taken = 0;
+    for site in sites {
+        let text = &*ops[site.op].text;
+        if site.class == Class::Instead {
+            taken = site.to;
+            let span = Span::new(table.start(site.line), end_of(table, site.to));
+            let lines = site.to - site.line + 1;
+            let (start, end) = (span.start(), span.end());
+            groups.push(Group { start, end, text: text.to_owned(), owner: site.op, lines });
+            continue;
+        }
+        if text.is_empty() {
+            continue;
+        }
+        let point = match site.class {
+            Class::Head | Class::Before => table.start(site.line),
+            _ => end_of(table, site.line),
+        };
+        match groups.last_mut() {
+            Some(group) if site.line <= taken || (group.start, group.end) == (point, point) => {
+                group.text.push_str(text);
+            }
+            _ => {
+                groups.push(Group { start: point, end: point, text: text.to_owned(), owner: site.op, lines: 0 });
+            }
+        }
+    }
+    groups
+}
+
+/// The end of a line; that of an open last line lies one past the text, as if it had a line end.
+fn end_of(table: &Table<'_>, line: usize) -> usize {
+    let end = table.span(line, line).end();
+    end + usize::from(table.open && line == table.count)
+}
+
+/// Undoes the pretence of a line end behind an open last line: a file without one stays without one.
+fn closed(table: &Table<'_>, mut groups: Vec<Group>) -> Vec<Group> {
+    let len = table.text.len();
+    let at_end = groups.last().is_some_and(|group| group.end > len || len == 0);
+    let Some(mut last) = groups.pop_if(|_| at_end) else { return groups };
+    if last.start > len {
+        (last.start, last.end) = (len, len);
+        last.text.pop();
+        last.text.insert(0, '\n');
+        groups.push(last);
+        return groups;
+    }
+    last.end = len;
+    // Where the last lines go away, the line end before them goes, or what stands before them loses its own.
+    while last.text.is_empty() {
+        let Some(before) = groups.pop_if(|group| group.end == last.start) else {
+            last.start -= usize::from(last.start > 0);
+            break;
+        };
+        last.start = before.start;
+        last.text = before.text;
+        last.lines += before.lines;
+    }
+    last.text.pop();
+    groups.push(last);
+    groups
+}
+
+/// The answer for one operation: what it writes itself, or a place in what another one writes.
+fn written(
+    base: &Snapshot,
+    table: &Table<'_>,
+    site: Site,
+    group: Option<Group>,
+    mut notes: Vec<String>,
+) -> Result<Placed> {
+    notes.splice(0..0, site.notes);
+    let index = u32::try_from(site.op).unwrap_or(u32::MAX);
+    let span = match site.class {
+        Class::Instead => table.span(site.line, site.to),
+        Class::Head | Class::Before => Span::at(table.start(site.line)),
+        Class::After | Class::Tail => Span::at(table.span(site.line, site.line).end()),
+    };
+    let (mut edits, mut splices) = (Vec::new(), Vec::new());
+    if let Some(group) = group {
+        let lines = Span::new(group.start, group.end);
+        edits = resolve::difference(table.text, lines, &group.text);
+        // The claim keeps the order of what is written at one point when it is trimmed to what differs.
+        let claim = base.raw_span(lines);
+        for edit in &edits {
+            splices.push(resolve::splice(base, edit, index)?.claiming(claim));
+        }
+    }
+    let hits = vec![Hit { span, edits }];
+    Ok(Placed { found: Found { tier: Tier::Exact, hits, notes }, splices })
+}

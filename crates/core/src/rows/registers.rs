@@ -1,0 +1,115 @@
+//! Registers: what one hunk cuts, another puts elsewhere, also in another file and another call.
+
+use super::{Register, RowPlace, Table, of};
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::op::{Locator, Op};
+use crate::snapshot::Snapshot;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// What was cut so far. Named registers may outlive a call; the one without a name never does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Registers {
+    named: BTreeMap<String, String>,
+    unnamed: Option<String>,
+    /// Unlabelled cuts since the last unlabelled put.
+    cuts: usize,
+}
+
+impl Registers {
+    /// With what earlier calls left under names.
+    pub fn with(named: BTreeMap<String, String>) -> Registers {
+        Registers { named, ..Registers::default() }
+    }
+
+    /// What later calls may put.
+    pub fn into_named(self) -> BTreeMap<String, String> {
+        self.named
+    }
+}
+
+/// Gives operations that put a register its text, and keeps what others cut; in the order of the request, each against
+/// the version its numbers are from. Notes go to `notes`.
+///
+/// Errors: a register that holds nothing where lines were to be replaced, an unlabelled one that is not clear.
+pub fn fill<'a>(
+    base: &Snapshot,
+    ops: &'a [Op],
+    registers: &mut Registers,
+    notes: &mut Vec<String>,
+) -> Result<Cow<'a, [Op]>> {
+    if !ops.iter().filter_map(of).any(|rows| rows.keep.is_some() || rows.paste.is_some()) {
+        return Ok(Cow::Borrowed(ops));
+    }
+    let table = Table::new(base);
+    let mut out = Vec::with_capacity(ops.len());
+    for op in ops {
+        let mut op = op.clone();
+        let Locator::Rows(rows) = &mut op.at else {
+            out.push(op);
+            continue;
+        };
+        if let Some(register) = rows.paste.take() {
+            let pasted = registers.get(&register, &rows.told())?;
+            match pasted {
+                Some(text) => op.text = text,
+                None if rows.range().is_some() => return Err(empty_over_lines(&register, &rows.told())),
+                None => {
+                    let name = register.0.unwrap_or_default();
+                    notes.push(format!("{}`@{name}` was empty, so nothing was pasted.", rows.told()));
+                    continue;
+                }
+            }
+        }
+        if let (Some(register), RowPlace::Lines { from, to }) = (&rows.keep, rows.place) {
+            let mut text = table.slice(from, to).to_owned();
+            if !text.is_empty() && !text.ends_with('\n') {
+                text.push('\n');
+            }
+            registers.put(register, text);
+        }
+        out.push(op);
+    }
+    Ok(Cow::Owned(out))
+}
+
+impl Registers {
+    fn put(&mut self, register: &Register, text: String) {
+        if let Some(name) = &register.0 {
+            self.named.insert(name.clone(), text);
+            return;
+        }
+        self.unnamed = Some(text);
+        self.cuts += 1;
+    }
+
+    fn get(&mut self, register: &Register, told: &str) -> Result<Option<String>> {
+        let Some(name) = &register.0 else {
+            if self.cuts > 1 {
+                let what = format!(
+                    "{told}{} unlabelled cuts precede this `PUT`, so it is not clear which one is meant.",
+                    self.cuts
+                );
+                return Err(
+                    Error::new(Code::EditUnparsable, what).next("Name them: `CUT … @name`, then `PUT … @name`.")
+                );
+            }
+            self.cuts = 0;
+            let Some(text) = &self.unnamed else {
+                let what = format!(
+                    "{told}Nothing to paste: no unlabeled `CUT` precedes this `PUT` in this call, and the anonymous register never carries across calls."
+                );
+                return Err(Error::new(Code::EditUnparsable, what).next("Put `CUT N.=M` above it, use named registers (`CUT … @name`, then `PUT … @name`) across calls, or write `:` and `+TEXT` rows if new text was meant."));
+            };
+            return Ok(Some(text.clone()));
+        };
+        Ok(self.named.get(name).filter(|text| !text.is_empty()).cloned())
+    }
+}
+
+fn empty_over_lines(register: &Register, told: &str) -> Error {
+    let name = register.0.as_deref().unwrap_or_default();
+    let what = format!("{told}`@{name}` is empty, so putting it over lines would only remove them.");
+    Error::new(Code::EditUnparsable, what).next("Cut something into it first, or use `CUT` to remove the lines.")
+}

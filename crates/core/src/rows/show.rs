@@ -1,0 +1,155 @@
+//! Lines as a model is shown them: excerpts for errors, and what an edit changed.
+
+use super::Table;
+use crate::content::Header;
+use crate::explain::{DiffLine, Hunk, LineKind};
+use crate::marks;
+use crate::snapshot::Snapshot;
+
+/// Rows of an excerpt, and characters of a row.
+const ROWS: usize = 40;
+const COLUMNS: usize = 512;
+/// A longer run of new or removed lines is shown by its ends.
+const RUN: usize = 6;
+/// Lines shown at either end of such a run.
+const ENDS: usize = 2;
+/// Unchanged lines around a change.
+pub const AROUND: usize = 2;
+
+/// An excerpt of a version.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Excerpt {
+    /// The rows, `*N:TEXT` for the lines asked for and ` N:TEXT` for those around them.
+    pub text: String,
+    /// The lines that are shown whole.
+    pub whole: Vec<usize>,
+    /// Some of what was asked for is not shown, or not whole.
+    pub cut: bool,
+}
+
+/// Shows lines with those around them, at most forty rows; parts that do not meet are parted by `...`.
+pub fn excerpt(of: &Snapshot, spans: &[(usize, usize)]) -> Excerpt {
+    let table = Table::new(of);
+    let mut spans: Vec<(usize, usize)> =
+        spans.iter().map(|&(from, to)| (from, to.min(table.count))).filter(|(from, to)| from <= to).collect();
+    spans.sort_unstable();
+    let mut out = Excerpt::default();
+    let mut next = 1;
+    for (at, &(from, to)) in spans.iter().enumerate() {
+        let start = from.saturating_sub(AROUND).max(next);
+        if next > 1 && start > next {
+            out.text.push_str("...\n");
+        }
+        // What stands around this one ends where the next begins.
+        let limit = spans.get(at + 1).map_or(usize::MAX, |(from, _)| *from - 1).max(to);
+        let stop = to.saturating_add(AROUND).min(limit).min(table.count);
+        for line in start..=stop {
+            if out.whole.len() >= ROWS {
+                out.cut = true;
+                out.text.push_str("...\n");
+                return out;
+            }
+            out.push(&table, line, (from..=to).contains(&line));
+        }
+        next = next.max(stop.saturating_add(1));
+    }
+    out
+}
+
+impl Excerpt {
+    fn push(&mut self, table: &Table<'_>, line: usize, wanted: bool) {
+        self.text.push(if wanted { '*' } else { ' ' });
+        let text = table.line(line);
+        if let Some((at, _)) = text.char_indices().nth(COLUMNS) {
+            self.cut |= wanted;
+            marks::row(&mut self.text, line, &format!("{}…", &text[..at]));
+            return;
+        }
+        self.whole.push(line);
+        marks::row(&mut self.text, line, text);
+    }
+}
+
+/// What an edit changed, in the rows of hashline. `hunks` have [`AROUND`] lines of context. With `¶`: `+N:TEXT` and
+/// ` N:TEXT` with new numbers, `-N:TEXT` with old ones; in brackets: new rows only, without a sign.
+pub fn preview(header: Header, hunks: &[Hunk]) -> String {
+    let mut out = String::new();
+    let mut last = None;
+    for hunk in hunks {
+        let mut old = hunk.old_start + usize::from(hunk.old_lines == 0);
+        let mut new = hunk.new_start + usize::from(hunk.new_lines == 0);
+        if let Some(last) = last {
+            gap(&mut out, header, last);
+        }
+        for run in hunk.lines.chunk_by(|a, b| a.kind == b.kind) {
+            let kind = run.first().map_or(LineKind::Kept, |line| line.kind);
+            if header == Header::Pilcrow || kind != LineKind::Removed {
+                push_run(&mut out, header, run, if kind == LineKind::Removed { old } else { new });
+            }
+            old += if kind == LineKind::Added { 0 } else { run.len() };
+            new += if kind == LineKind::Removed { 0 } else { run.len() };
+        }
+        last = Some(new);
+    }
+    out
+}
+
+fn gap(out: &mut String, header: Header, number: usize) {
+    if header == Header::Pilcrow {
+        out.push(' ');
+    }
+    marks::row(out, number, "...");
+}
+
+fn push_run(out: &mut String, header: Header, run: &[DiffLine], first: usize) {
+    let long = run.len() > RUN;
+    for (at, line) in run.iter().enumerate() {
+        if long && (ENDS..run.len() - ENDS).contains(&at) {
+            if at == ENDS {
+                gap(out, header, first + at);
+            }
+            continue;
+        }
+        if header == Header::Pilcrow {
+            out.push(line.kind.sign());
+        }
+        marks::row(out, first + at, &marks::clipped(&line.text));
+    }
+}
+
+/// The lines of the new version that [`preview`] shows whole; new ones are known to whoever wrote them.
+pub fn previewed(hunks: &[Hunk]) -> Vec<usize> {
+    let mut out = Vec::new();
+    for hunk in hunks {
+        let first = hunk.new_start + usize::from(hunk.new_lines == 0);
+        let lines = hunk.lines.iter().filter(|line| line.kind != LineKind::Removed);
+        let known = |line: &DiffLine| {
+            line.kind == LineKind::Added || matches!(marks::clipped(&line.text), std::borrow::Cow::Borrowed(_))
+        };
+        out.extend((first..).zip(lines).filter(|(_, line)| known(line)).map(|(number, _)| number));
+    }
+    out
+}
+
+/// A line behind which numbers changed, and by how much, both in the version before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Renumbered {
+    /// The first line with another number.
+    pub from: usize,
+    /// What its number grew by.
+    pub delta: isize,
+}
+
+/// Where the numbers of unchanged lines change. `hunks` have no context.
+pub fn renumbered(hunks: &[Hunk]) -> Vec<Renumbered> {
+    let mut delta = 0isize;
+    let mut out = Vec::new();
+    for hunk in hunks {
+        let grown = hunk.new_lines.cast_signed() - hunk.old_lines.cast_signed();
+        delta += grown;
+        if grown != 0 {
+            out.push(Renumbered { from: hunk.old_start + hunk.old_lines.max(1), delta });
+        }
+    }
+    out
+}

@@ -1,0 +1,295 @@
+//! Edits by line number: against the version their header names, carried over to the file as it is, never onto lines
+//! that were not shown.
+
+use crate::caller::{Caller, OnStale, Unread};
+use crate::edit::{no_notebook, settings};
+use crate::engine::{Engine, Opened};
+use crate::options::Options;
+use crate::plan::Plan;
+use crate::receipt::Receipt;
+use crate::reply::Answer;
+use crate::seen::{self, Base};
+use crate::stale;
+use emendate_core::rows::{self, Blocked, Registers};
+use emendate_core::{
+    ChangeSet, Code, ContentId, Error, Handle, Header, Op, Order, Result, ShortTag, Snapshot, Tie, explain, resolve,
+};
+use emendate_fs::Place;
+use emendate_history::Lines;
+use serde_json::{Map, Value, json};
+use std::fmt::Write as _;
+
+/// Bytes of the diff in a reply's data.
+const DIFF: usize = 64 << 10;
+
+const ANYWHERE: &str = "Applied an edit at the head or tail of the file although its tag is not that of the file: such a place does not depend on the text. Read again if the change was unexpected.";
+
+/// A file that is to be edited by rows.
+struct Subject<'a> {
+    caller: &'a Caller,
+    place: &'a Place,
+    now: &'a Opened,
+    options: &'a Options,
+    header: Header,
+}
+
+impl Engine {
+    /// Hops 4 and 5 for edits by line number.
+    pub(crate) fn plan_rows(
+        &self,
+        caller: &Caller,
+        place: Place,
+        ops: &[Op],
+        options: &Options,
+        registers: &mut Registers,
+    ) -> Result<Plan> {
+        let fresh: String = ops.iter().map(|op| &*op.text).collect();
+        let Some(now) = self.snapshot(&place, options.declared, &fresh)? else {
+            return Err(self.missing(&place, caller));
+        };
+        no_notebook(&place)?;
+        let header = match options.tag {
+            Some(Handle::Lines(header, _)) => header,
+            _ => Header::Pilcrow,
+        };
+        let subject = Subject { caller, place: &place, now: &now, options, header };
+        let mut notes = Vec::new();
+        let (ops, lines, merged) = match self.base(caller, options, &place, &now) {
+            Err(error) if error.code() == Code::StaleUnknownTag && rows::anywhere(ops) => {
+                notes.push(ANYWHERE.to_owned());
+                (rows::fill(&now.snapshot, ops, registers, &mut notes)?, Lines::none(), true)
+            }
+            Err(error) if error.code() == Code::StaleUnknownTag => return Err(self.mismatch(&subject, ops, None)),
+            Err(error) => return Err(error),
+            Ok(Base::Fresh { lines, note }) => {
+                notes.extend(note);
+                self.all_shown(&subject, &now.snapshot, &lines, ops)?;
+                (rows::fill(&now.snapshot, ops, registers, &mut notes)?, lines, false)
+            }
+            Ok(Base::Stale { seen, lines }) if options.on_stale != OnStale::Reject => {
+                self.all_shown(&subject, &seen, &lines, ops)?;
+                let ops = rows::fill(&seen, ops, registers, &mut notes)?;
+                let theirs = ChangeSet::between(&seen, &now.snapshot);
+                let carried = rows::carry(&seen, &now.snapshot, &theirs, &ops)
+                    .map_err(|blocked| self.blocked(&subject, (&seen, &theirs), &ops, blocked))?;
+                notes.push(if rows::anywhere(&ops) { ANYWHERE.to_owned() } else { CARRIED.to_owned() });
+                notes.extend(carried.notes);
+                (carried.ops.into(), seen::carried(&lines, &seen, &theirs), true)
+            }
+            Ok(Base::Stale { .. } | Base::Lost) => return Err(self.mismatch(&subject, ops, None)),
+        };
+        let mut resolved = resolve(&now.snapshot, &ops, Order::Together, settings(options, false))
+            .map_err(|error| self.without_effect(&subject, &ops, error))?;
+        resolved.notes = notes;
+        let lines = seen::after_writing(&lines, &now.snapshot, &resolved.changes);
+        let replaced = rows::replaced(&now.snapshot, &ops);
+        let mut plan = Plan::edit(place, now, resolved, lines);
+        plan.header = Some(header);
+        plan.replaced = replaced;
+        plan.merged = merged;
+        Ok(plan)
+    }
+
+    /// Refuses to replace lines that were never shown, and shows them.
+    fn all_shown(&self, subject: &Subject<'_>, seen: &Snapshot, lines: &Lines, ops: &[Op]) -> Result<()> {
+        if lines.is_all() || subject.caller.unread == Unread::Allow {
+            return Ok(());
+        }
+        let count = seen.lines().count(seen.text()) as u64;
+        let missing = lines.missing(count);
+        let first = |from: usize| missing.partition_point(|&(_, to)| to < from as u64);
+        let ranges = ops.iter().filter_map(|op| rows::of(op)?.range());
+        let unseen: Vec<(usize, usize)> = ranges
+            .filter(|&(from, to)| missing.get(first(from)).is_some_and(|&(start, _)| start <= to as u64))
+            .collect();
+        if unseen.is_empty() {
+            return Ok(());
+        }
+        let path = subject.place.shown();
+        let error = Error::new(Code::ReadPartial, "Lines that were never shown cannot be replaced by their numbers.")
+            .fact("missing", unseen.iter().map(|(from, to)| json!([from, to])).collect::<Vec<Value>>());
+        let excerpt = rows::excerpt(seen, &unseen);
+        let error = error.evidence(format!("{path}:\n{}", excerpt.text));
+        if seen.id() != subject.now.snapshot.id() {
+            return Err(error.next("The file has changed since, too: read it again, and use the new header."));
+        }
+        self.serve_rows(subject, lines, &excerpt.whole);
+        let (from, to) = unseen.first().copied().unwrap_or((1, 1));
+        Err(if excerpt.cut {
+            let limit = to.saturating_sub(from) + 1;
+            error.next(format!("Read them: {}.", json!({ "file_path": path, "offset": from, "limit": limit })))
+        } else {
+            error.next("They are shown now: send the same edit again if these are the lines you mean.")
+        })
+    }
+
+    /// Remembers lines that an error shows.
+    fn serve_rows(&self, subject: &Subject<'_>, known: &Lines, whole: &[usize]) {
+        let mut lines = known.clone();
+        for &line in whole {
+            lines.add(line as u64, line as u64);
+        }
+        self.serve(subject.caller, subject.place, subject.now, lines);
+    }
+
+    /// The hunks cannot be carried over: done already, or in the way of another change.
+    fn blocked(
+        &self,
+        subject: &Subject<'_>,
+        (seen, theirs): (&Snapshot, &ChangeSet),
+        ops: &[Op],
+        blocked: Blocked,
+    ) -> Error {
+        let mine = resolve(seen, ops, Order::Together, settings(subject.options, false));
+        let rebased = mine.and_then(|mine| {
+            // Where it conflicts, the mismatch is told as such.
+            mine.changes.rebase(seen, theirs, Tie::TheirsFirst).map_err(|_| Error::new(Code::StaleChanged, ""))
+        });
+        match rebased {
+            Ok(rebased) if rebased.changes.is_empty() => return stale::already(subject.place, subject.now, &rebased),
+            Err(error) if error.code() == Code::ReadRange => return error,
+            _ => {}
+        }
+        self.mismatch(subject, ops, Some((seen, theirs, blocked)))
+    }
+
+    /// The report of a header that does not fit the file, with the lines the edit names as they are now.
+    fn mismatch(&self, subject: &Subject<'_>, ops: &[Op], blocked: Option<(&Snapshot, &ChangeSet, Blocked)>) -> Error {
+        let Subject { place, now, options, header, .. } = subject;
+        let live = ShortTag::of(now.snapshot.text());
+        let path = place.shown();
+        let bound = match options.tag {
+            Some(Handle::Lines(_, tag)) => tag.to_string(),
+            Some(Handle::Tag(tag)) => tag.to_string(),
+            None => String::new(),
+        };
+        let known = blocked.is_some() || options.on_stale == OnStale::Reject;
+        let mut error = if known {
+            Error::new(Code::StaleChanged, format!("Edit rejected for {path}: file changed between read and edit."))
+                .evidence(format!("Section is bound to #{bound}, but the current file hashes to #{live}."))
+        } else {
+            let what = format!("Edit rejected for {path}: hash #{bound} is not from this session.");
+            Error::new(Code::StaleUnknownTag, what).evidence(format!(
+                "The current file hashes to #{live}. Never invent the tag and never reuse one from a prior session."
+            ))
+        };
+        if let Some((seen, _, Blocked { op, line, why })) = blocked {
+            let span = seen.lines().span_of(seen.text(), line, line);
+            let text: String = seen.text()[span.range()].trim_end().chars().take(80).collect();
+            let hunk = ops.get(op).and_then(rows::of).map_or(0, |rows| rows.said_at);
+            error = error
+                .evidence(format!(
+                    "Hunk of line {hunk} of the input: line {line} of the version you saw ({text:?}) {why}."
+                ))
+                .fact("blocking_line", line);
+        }
+        let named = ops.iter().filter_map(|op| rows::of(op)?.named());
+        let (lines, which): (Vec<(usize, usize)>, _) = match blocked {
+            Some((seen, theirs, _)) => {
+                let moved = |(from, to)| now_at(seen, &now.snapshot, theirs, (from, to));
+                (named.map(moved).collect(), "The lines you named")
+            }
+            None => (named.collect(), "The lines of these numbers"),
+        };
+        let excerpt = rows::excerpt(&now.snapshot, &lines);
+        self.serve_rows(subject, &Lines::none(), &excerpt.whole);
+        error
+            .evidence(format!("{which}, as they are now:\n{}", excerpt.text))
+            .next(format!(
+                "Use the header {} with the numbers of the lines shown above; read the file for others.",
+                header.line(&path, live)
+            ))
+            .fact("header", header.line(&path, live))
+            .fact("tag", now.snapshot.id().tag().to_string())
+    }
+
+    /// An edit that changes nothing, in the words of the format; the second time in a row, more firmly.
+    fn without_effect(&self, subject: &Subject<'_>, ops: &[Op], error: Error) -> Error {
+        if error.code() != Code::EditNoChange {
+            return error;
+        }
+        let path = subject.place.shown();
+        let said: String = ops.iter().filter_map(|op| Some(format!("{}\n{}", rows::of(op)?.said, op.text))).collect();
+        let words = format!("{} {}", subject.now.snapshot.id(), ContentId::of(said.as_bytes()));
+        let told = Error::new(
+            Code::EditNoChange,
+            format!(
+                "Edits to {path} parsed and applied cleanly, but produced no change: your body row(s) are byte-identical to the file at the targeted lines."
+            ),
+        );
+        if self.failures().again(subject.caller, subject.place, &words) {
+            return told
+                .evidence("The same edit was sent before and changed nothing then either.")
+                .next("Do not send this edit again. Read the file, and decide whether anything is left to change.")
+                .fact("repeated", true);
+        }
+        told.next("The bug is somewhere else — re-read the file before issuing another edit. Do NOT widen the payload or add lines; verify the anchor first.")
+    }
+}
+
+const CARRIED: &str = "The file changed since the version of your header; the lines you named did not, and the edit was made where they are now.";
+
+/// Where lines of one version, or what took their place, stand in a later one.
+fn now_at(seen: &Snapshot, now: &Snapshot, theirs: &ChangeSet, (from, to): (usize, usize)) -> (usize, usize) {
+    let span = seen.raw_span(seen.lines().span_of(seen.text(), from, to));
+    let line = |raw: usize| now.lines().line_of(now.text(), now.to_text(raw));
+    let start = line(theirs.map(span.start(), false));
+    let end = theirs.map(span.end(), true);
+    // The end of a line is the start of the next one.
+    (start, line(end.saturating_sub(1)).max(start))
+}
+
+impl Receipt {
+    /// The answer in the marks of a header: the new header, the changed rows, the warnings.
+    pub(crate) fn in_rows(&self, header: Header, warnings: &[String]) -> Answer {
+        let (plan, path) = (self.plan(), self.plan().place.shown());
+        let after = plan.after().unwrap_or_else(|_| plan.before.clone());
+        let line = header.line(&path, ShortTag::of(after.text()));
+        let hunks = |context| explain::hunks(&plan.before, &plan.changes, context);
+        let shown = hunks(rows::AROUND);
+        let mut text = format!("{line}\n{}", rows::preview(header, &shown));
+        if self.is_dry() {
+            text.push_str("(dry run: nothing was written)\n");
+        }
+        if let Some(replaced) = plan.replaced.iter().find(|it| it.to > it.from) {
+            // One pair is enough to notice a miscount; all of them are in the data.
+            let _ = writeln!(
+                text,
+                "Replaced {}..{}, from {:?} to {:?}.",
+                replaced.from, replaced.to, replaced.first, replaced.last
+            );
+        }
+        if !warnings.is_empty() {
+            text.push_str("\nWarnings:\n");
+            for warning in warnings {
+                text.push_str(warning);
+                text.push('\n');
+            }
+        }
+        let bare = hunks(0);
+        let first = bare.first().map(|hunk| hunk.new_start + usize::from(hunk.new_lines == 0));
+        let echo = |it: &rows::Replaced| json!({ "start": it.from, "end": it.to, "first": it.first, "last": it.last });
+        let moved = |it: rows::Renumbered| json!({ "from": it.from, "delta": it.delta });
+        let data = json!({
+            "header": line,
+            "diff": explain::unified(&path, &shown, DIFF),
+            "firstChangedLine": first,
+            "op": if plan.creates() { "create" } else { "update" },
+            "diagnostics": Value::Null,
+            "meta": {},
+            "replacementEchoes": plan.replaced.iter().map(echo).collect::<Vec<Value>>(),
+            "renumbers": rows::renumbered(&bare).into_iter().map(moved).collect::<Vec<Value>>(),
+        });
+        let data = if let Value::Object(data) = data { data } else { Map::new() };
+        Answer { text, data }
+    }
+}
+
+/// The refusal of such an edit on a file that an earlier part of the call changes.
+pub(crate) fn twice(place: &Place, ops: &[Op]) -> Error {
+    let at = ops.first().and_then(rows::of).map_or(0, |rows| rows.said_at);
+    let path = place.shown();
+    Error::new(Code::CallInvalid, format!("Multiple hashline sections resolve to the same file ({path}). Merge their ops under one header before applying."))
+        .evidence(format!("The section with line {at} of the input is about a file that an earlier one changes."))
+        .next("Write all hunks of a file under one header; their numbers all mean the version it names.")
+}

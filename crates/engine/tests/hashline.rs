@@ -1,0 +1,219 @@
+//! Edits by line number through the library door: headers, what was shown, what changed since.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    reason = "tests play the outside world"
+)]
+
+use emendate::{Caller, Config, Engine, Reply, State};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::PathBuf;
+
+struct Bench {
+    _dir: tempfile::TempDir,
+    root: PathBuf,
+    engine: Engine,
+    caller: Caller,
+}
+
+fn bench() -> Bench {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().canonicalize().unwrap();
+    let engine = Engine::open(std::slice::from_ref(&root), State::Memory, Config::default()).unwrap();
+    Bench { _dir: dir, root, engine, caller: Caller::default() }
+}
+
+impl Bench {
+    fn put(&self, name: &str, text: &str) {
+        fs::create_dir_all(self.root.join(name).parent().unwrap()).unwrap();
+        fs::write(self.root.join(name), text).unwrap();
+    }
+
+    fn get(&self, name: &str) -> String {
+        fs::read_to_string(self.root.join(name)).unwrap()
+    }
+
+    fn call(&self, tool: &str, input: Value) -> Reply {
+        self.engine.call(&self.caller, tool, input)
+    }
+
+    /// Reads lines and returns the header above them.
+    fn read(&self, name: &str, format: &str, (offset, limit): (usize, usize)) -> String {
+        let input = json!({ "file_path": self.root.join(name), "format": format, "offset": offset, "limit": limit });
+        let reply = self.call("read", input);
+        let header = reply.text().lines().next().unwrap().to_owned();
+        assert_eq!(reply.result.unwrap().data["header"], header);
+        header
+    }
+
+    fn whole(&self, name: &str) -> String {
+        self.read(name, "hashline", (1, 2000))
+    }
+
+    fn apply(&self, text: &str) -> Reply {
+        self.call("apply", json!({ "input": text }))
+    }
+}
+
+fn code(reply: &Reply) -> &'static str {
+    reply.result.as_ref().err().map_or("ok", |error| error.code().as_str())
+}
+
+fn ok(reply: &Reply) -> String {
+    assert_eq!(code(reply), "ok", "{}", reply.text());
+    reply.text()
+}
+
+/// The header that a reply begins with.
+fn header(text: &str) -> &str {
+    text.lines().next().unwrap()
+}
+
+#[test]
+fn a_chain_of_edits_needs_one_read() {
+    let bench = bench();
+    bench.put("a", "one\ntwo\nthree\n");
+    let input = json!({ "file_path": bench.root.join("a"), "format": "hashline" });
+    let shown = ok(&bench.call("read", input));
+    let path = bench.root.join("a").display().to_string();
+    assert!(shown.starts_with(&format!("¶{path}#")) && shown.ends_with("\n1:one\n2:two\n3:three\n"), "{shown}");
+    let first = ok(&bench.apply(&format!("{}\nreplace 2..2:\n+2\n+2b\n", header(&shown))));
+    assert!(first.contains("\n 1:one\n-2:two\n+2:2\n+3:2b\n 4:three\n"), "{first}");
+    let second = ok(&bench.apply(&format!("{}\ndelete 4\n", header(&first))));
+    assert_eq!(bench.get("a"), "one\n2\n2b\n");
+    // The other dialect, by name relative to the first root.
+    let tag = header(&second).rsplit('#').next().unwrap();
+    let third = ok(&bench.apply(&format!("[a#{tag}]\nPUT <1:\n+zero\n")));
+    assert!(third.starts_with('[') && third.contains("\n1:zero\n2:one\n"), "{third}");
+    assert_eq!(bench.get("a"), "zero\none\n2\n2b\n");
+}
+
+#[test]
+fn a_reply_tells_what_was_replaced_and_how_numbers_moved() {
+    let bench = bench();
+    bench.put("a", "one\ntwo\nthree\nfour\n");
+    let reply = bench.apply(&format!("{}\nreplace 2..3:\n+x\n", bench.whole("a")));
+    let data = &reply.result.as_ref().unwrap().data["files"][0];
+    assert_eq!(data["replacementEchoes"], json!([{ "start": 2, "end": 3, "first": "two", "last": "three" }]));
+    assert_eq!(data["renumbers"], json!([{ "from": 4, "delta": -1 }]));
+    assert_eq!((&data["firstChangedLine"], &data["op"]), (&json!(2), &json!("update")));
+    assert!(data["diff"].as_str().unwrap().contains("\n-two\n-three\n+x\n"));
+}
+
+#[test]
+fn lines_that_were_not_shown_are_served_and_not_replaced() {
+    let bench = bench();
+    let text: String = (1..=100).map(|n| format!("line {n}\n")).collect();
+    bench.put("a", &text);
+    let head = bench.read("a", "hashline", (1, 10));
+    let edit = format!("{head}\nreplace 50..51:\n+x\n");
+    let reply = bench.apply(&edit);
+    assert_eq!(code(&reply), "read.partial");
+    assert!(reply.text().contains("*50:line 50\n*51:line 51\n"), "{}", reply.text());
+    ok(&bench.apply(&edit));
+    assert!(bench.get("a").contains("line 49\nx\nline 52\n"));
+}
+
+#[test]
+fn hunks_are_carried_over_or_refused_with_the_lines_as_they_are() {
+    let bench = bench();
+    let text: String = (1..=20).map(|n| format!("line {n}\n")).collect();
+    bench.put("a", &text);
+    let head = bench.whole("a");
+    bench.put("a", &format!("new\n{}", text.replace("line 9\n", "LINE 9\n")));
+    let told = ok(&bench.apply(&format!("{head}\nreplace 15..15:\n+x\ninsert tail:\n+end\n")));
+    assert!(told.contains("moved by +1 lines"), "{told}");
+    assert!(bench.get("a").contains("line 14\nx\nline 16\n") && bench.get("a").ends_with("line 20\nend\n"));
+    let before = bench.get("a");
+    let reply = bench.apply(&format!("{head}\nreplace 8..9:\n+x\n"));
+    assert_eq!(code(&reply), "stale.changed");
+    assert!(reply.text().contains("line 9 of the version you saw (\"line 9\") changed"), "{}", reply.text());
+    assert!(reply.text().contains("*9:line 8\n") || reply.text().contains("*8:line 7\n"), "{}", reply.text());
+    assert_eq!(bench.get("a"), before);
+    let already = bench.apply(&format!("{head}\nreplace 9..9:\n+LINE 9\n"));
+    assert_eq!(code(&already), "edit.no_change", "{}", already.text());
+    assert!(already.text().contains("already has this edit"), "{}", already.text());
+}
+
+#[test]
+fn tags_that_name_nothing_or_another_text() {
+    let bench = bench();
+    bench.put("a", "one\ntwo\n");
+    let reply = bench.apply("¶a#0000\ndelete 1\n");
+    assert_eq!(code(&reply), "stale.unknown_tag");
+    assert!(reply.text().contains("not from this session") && reply.text().contains("*1:one\n"), "{}", reply.text());
+    let told = ok(&bench.apply("¶a#0000\ninsert tail:\n+end\n"));
+    assert!(told.contains("head or tail") && bench.get("a") == "one\ntwo\nend\n", "{told}");
+    // A correct tag that nobody recorded.
+    bench.put("c", "a\nb\nc\nd\ne\n");
+    ok(&bench.apply("¶c#25F0\ndelete 3\n"));
+    // Two texts with one tag: what was read is not what is there.
+    bench.put("b", "line one 263\nline two 4471\n");
+    let head = bench.whole("b");
+    bench.put("b", "line one 410\nline two 6970\n");
+    assert!(head.ends_with("#1D84"));
+    assert_eq!(code(&bench.apply(&format!("{head}\ndelete 1\n"))), "stale.changed");
+    assert_eq!(bench.get("b"), "line one 410\nline two 6970\n");
+}
+
+#[test]
+fn an_edit_without_effect_is_told_and_then_told_to_stop() {
+    let bench = bench();
+    bench.put("a", "one\ntwo\n");
+    let edit = format!("{}\nreplace 2..2:\n+two\n", bench.whole("a"));
+    let first = bench.apply(&edit);
+    assert!(
+        code(&first) == "edit.no_change" && first.text().contains("parsed and applied cleanly"),
+        "{}",
+        first.text()
+    );
+    assert!(bench.apply(&edit).text().contains("Do not send this edit again"));
+}
+
+#[test]
+fn several_files_registers_moves() {
+    let bench = bench();
+    bench.put("a", "one\ntwo\nthree\n");
+    bench.put("b/c", "x\ny\n");
+    bench.put("d", "gone\n");
+    let heads = ["a", "b/c", "d"].map(|name| bench.read(name, "hashline_put", (1, 100)));
+    let [a, c, d] = &heads;
+    // One section fails: nothing is written.
+    let reply = bench.apply(&format!("{a}\nCUT 1\n{c}\nCUT 7\n"));
+    assert!(code(&reply) == "read.range" && bench.get("a") == "one\ntwo\nthree\n", "{}", reply.text());
+    ok(&bench.apply(&format!("{a}\nCUT 1.=2 @moved\n{c}\nPUT >1 @moved\nMV e/f\n{d}\nREM\n")));
+    assert_eq!((bench.get("a"), bench.get("e/f")), ("three\n".to_owned(), "x\none\ntwo\ny\n".to_owned()));
+    assert!(!bench.root.join("b/c").exists() && !bench.root.join("d").exists());
+    // A named register outlives its call, the other does not.
+    let a = bench.read("a", "hashline_put", (1, 100));
+    assert_eq!(code(&bench.apply(&format!("{a}\nPUT >1\n"))), "edit.unparsable");
+    ok(&bench.apply(&format!("{a}\nPUT >1 @moved\n")));
+    assert_eq!(bench.get("a"), "three\none\ntwo\n");
+}
+
+#[test]
+fn a_file_is_found_by_its_name_if_it_was_read() {
+    let bench = bench();
+    bench.put("src/deep/a.ts", "a\nb\n");
+    let tag = bench.whole("src/deep/a.ts").rsplit('#').next().unwrap().to_owned();
+    ok(&bench.apply(&format!("[a.ts#{tag}]\nPUT 2:\n+B\n")));
+    assert_eq!(bench.get("src/deep/a.ts"), "a\nB\n");
+}
+
+#[test]
+fn other_tools_answer_in_rows_when_asked() {
+    let bench = bench();
+    let path = bench.root.join("a");
+    let made = ok(&bench.call("write", json!({ "file_path": path, "content": "one\ntwo\n", "marks": "hashline" })));
+    assert!(made.starts_with('¶') && made.contains("\n+1:one\n+2:two\n"), "{made}");
+    let edit = json!({ "file_path": path, "old_string": "two", "new_string": "2", "marks": "hashline_put" });
+    let edited = ok(&bench.call("edit", edit));
+    assert!(edited.starts_with('[') && edited.contains("\n1:one\n2:2\n"), "{edited}");
+    ok(&bench.apply(&format!("{}\nCUT 1\n", header(&edited))));
+    assert_eq!(bench.get("a"), "2\n");
+    let dry = json!({ "input": format!("{}\nCUT 1\n", bench.whole("a").replace('¶', "[") + "]"), "dry_run": true });
+    assert!(ok(&bench.call("apply", dry)).contains("dry run"));
+    assert_eq!(bench.get("a"), "2\n");
+}
