@@ -119,13 +119,15 @@ pub(crate) fn reaches<S: Shelf>(shelf: &S, content: ContentId, at_hand: &[Conten
     Ok(search(shelf, content, start)?.is_some())
 }
 
-/// A shortest way to `target` from a version that `start` knows: what it answered, and the changes from there, each with
-/// whether it is gone backwards.
+/// What a search found to begin with, and the changes from there, each with whether it is gone backwards.
+type Way<T> = (T, Vec<(Step, bool)>);
+
+/// A shortest way to `target` from a version that `start` knows.
 fn search<S: Shelf, T>(
     shelf: &S,
     target: ContentId,
     start: impl Fn(ContentId) -> Result<Option<T>, S::Error>,
-) -> Result<Option<(T, Vec<(Step, bool)>)>, S::Error> {
+) -> Result<Option<Way<T>>, S::Error> {
     if shelf.version(target)?.is_some_and(|version| version.contested) {
         return Ok(None);
     }
