@@ -173,3 +173,18 @@ pub(crate) fn all_bytes(before: &Snapshot, bytes: Vec<u8>) -> ChangeSet {
     let whole = Splice::new(Span::new(before.codec().mark.min(before.raw().len()), before.raw().len()), bytes, 0);
     ChangeSet::new(before, [whole]).unwrap_or_else(|_| ChangeSet::none(before))
 }
+
+/// The same content on its way to another place.
+pub(crate) fn copy_of(plan: &Plan) -> Plan {
+    Plan {
+        before: plan.before.clone(),
+        changes: plan.changes.clone(),
+        ops: plan.ops.clone(),
+        merged: plan.merged,
+        lines: plan.lines.clone(),
+        notes: plan.notes.clone(),
+        header: plan.header,
+        replaced: plan.replaced.clone(),
+        ..Plan::other(plan.place.clone(), Now::Nothing, Becomes::File)
+    }
+}

@@ -4,7 +4,7 @@ use crate::caller::Caller;
 use crate::edit::{settings, whole};
 use crate::engine::{Engine, Opened};
 use crate::options::Options;
-use crate::plan::{Becomes, Now, Origin, Plan, all_bytes};
+use crate::plan::{Becomes, Now, Origin, Plan, all_bytes, copy_of};
 use crate::reject;
 use crate::rows::twice;
 use crate::seen::{self, Base};
@@ -463,19 +463,4 @@ fn edit_more(plan: &mut Plan, ops: &[Op], order: Order, options: &Options) -> Re
     plan.failed.extend(resolved.failed);
     plan.notes.extend(resolved.notes);
     Ok(())
-}
-
-/// The same content on its way to another place.
-fn copy_of(plan: &Plan) -> Plan {
-    Plan {
-        before: plan.before.clone(),
-        changes: plan.changes.clone(),
-        ops: plan.ops.clone(),
-        merged: plan.merged,
-        lines: plan.lines.clone(),
-        notes: plan.notes.clone(),
-        header: plan.header,
-        replaced: plan.replaced.clone(),
-        ..Plan::other(plan.place.clone(), Now::Nothing, Becomes::File)
-    }
 }
