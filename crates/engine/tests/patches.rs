@@ -205,15 +205,16 @@ impl Story {
         (0..self.lines.len()).any(|at| moves(&at) && !self.is_shown(at))
     }
 
-    /// True when the old side of every hunk stands in the file once.
+    /// True when the old side of every hunk stands in the file once, and the new side does not.
     fn is_clear(&self) -> bool {
         let file = self.file(Fate::Comes, true).replace('\r', "");
         let file: Vec<&str> = file.lines().collect();
-        self.hunks().into_iter().all(|hunk| {
-            let old: Vec<&str> =
-                self.lines[hunk].iter().filter(|line| line.0 != Fate::Comes).map(|line| &*line.1).collect();
-            !old.is_empty() && file.windows(old.len()).filter(|lines| *lines == old).count() == 1
-        })
+        let times = |hunk: &std::ops::Range<usize>, without: Fate| {
+            let side: Vec<&str> =
+                self.lines[hunk.clone()].iter().filter(|line| line.0 != without).map(|line| &*line.1).collect();
+            if side.is_empty() { 0 } else { file.windows(side.len()).filter(|lines| *lines == side).count() }
+        };
+        self.hunks().iter().all(|hunk| times(hunk, Fate::Comes) == 1 && times(hunk, Fate::Goes) == 0)
     }
 }
 

@@ -127,7 +127,17 @@ pub(super) struct Wanted<'a> {
     pub(super) changes: Option<Vec<(Range<usize>, Range<usize>)>>,
 }
 
-impl Wanted<'_> {
+impl<'a> Wanted<'a> {
+    /// Without some of the lines that stay at both ends.
+    pub(super) fn inner(&self, front: usize, back: usize) -> Wanted<'a> {
+        let shift = |at: &Range<usize>| at.start - front..at.end - front;
+        Wanted {
+            old: self.old[front..self.old.len() - back].to_vec(),
+            new: self.new[front..self.new.len() - back].to_vec(),
+            changes: self.changes.as_ref().map(|all| all.iter().map(|(a, b)| (shift(a), shift(b))).collect()),
+        }
+    }
+
     /// Letters and digits in old, counted up to `enough`.
     pub(super) fn substance(&self, enough: usize) -> usize {
         let mut count = 0;

@@ -7,7 +7,6 @@ use super::seek::{Seeker, candidate};
 use super::{Candidate, Sought};
 use crate::error::Result;
 use crate::find::fold::{self, is_blank};
-use crate::find::search::Wanted;
 use crate::find::tier::windows::{self, RULES};
 use crate::find::{Tier, failure};
 use crate::op::LineKind;
@@ -79,10 +78,8 @@ fn note((front, back): (usize, usize)) -> String {
 
 /// Where the hunk fits without `front` lines at its beginning and `back` at its end.
 fn places(seeker: &Seeker<'_>, front: usize, back: usize) -> Result<Vec<Candidate>> {
-    let whole = &*seeker.search.wanted;
-    let old = whole.old[front..whole.old.len() - back].to_vec();
-    let new = whole.new[front..whole.new.len() - back].to_vec();
-    let text = old.iter().filter(|line| !is_blank(line));
+    let wanted = Rc::new(seeker.search.wanted.inner(front, back));
+    let text = wanted.old.iter().filter(|line| !is_blank(line));
     let substance: usize = text.clone().map(|line| fold::substance(line, SUBSTANCE)).sum();
     let removed: usize = seeker
         .hunk
@@ -94,9 +91,6 @@ fn places(seeker: &Seeker<'_>, front: usize, back: usize) -> Result<Vec<Candidat
     if substance < SUBSTANCE || (text.count() < 2 && removed < SUBSTANCE) {
         return Ok(Vec::new());
     }
-    let shift = |at: &std::ops::Range<usize>| at.start - front..at.end - front;
-    let changes = whole.changes.as_ref().map(|all| all.iter().map(|(a, b)| (shift(a), shift(b))).collect());
-    let wanted = Rc::new(Wanted { old, new, changes });
     let starts = seeker.search.windows(&wanted.old);
     for rule in RULES {
         let trial = windows::trial(&seeker.search, &wanted, &starts, rule)

@@ -223,3 +223,13 @@ fn many_hunks_are_looked_up() {
         (0..2000).map(|n| if n % 10 == 1 { format!("changed {}\n", n / 10) } else { line(n) }).collect();
     assert_eq!(out, expected);
 }
+
+#[test]
+fn blank_context_between_changes_is_not_written_anew() {
+    // The file has one blank line where the hunk has two: which one is missing decides what is written, so nothing is.
+    let text = " alpha_alpha\n-beta_beta\n \n+gamma_gamma\n ";
+    for file in ["zero\nalpha_alpha\nbeta_beta\n\n", "zero\nalpha_alpha\nbeta_beta\n\nomega\n"] {
+        let written = run(file.as_bytes(), &[hunk(text)]).map(|it| it.0);
+        assert!(written.is_err() || written == Ok(file.replace("beta_beta\n\n", "\ngamma_gamma\n")), "{written:?}");
+    }
+}

@@ -1,6 +1,7 @@
 //! Tier 7: blank lines at the edges of old.
 //!
-//! Blank lines at either end of old are dropped, and as many from the same end of new; then tiers 2 to 6.
+//! Blank lines at either end of old are dropped, and as many from the same end of new; then tiers 2 to 6. Where the caller
+//! marked what changes, only lines that stay are dropped.
 
 use super::windows::{self, RULES};
 use crate::find::fold::is_blank;
@@ -28,7 +29,12 @@ pub(super) fn all_rules<'a>(search: &Search<'a>, wanted: &Rc<Wanted<'a>>) -> Res
 pub(super) fn trimmed<'a>(wanted: &Wanted<'a>) -> Option<Wanted<'a>> {
     let first = wanted.old.iter().position(|line| !is_blank(line))?;
     let last = wanted.old.iter().rposition(|line| !is_blank(line))?;
-    let (lead, trail) = (first, wanted.old.len() - 1 - last);
+    let (mut lead, mut trail) = (first, wanted.old.len() - 1 - last);
+    if let Some(changes) = &wanted.changes {
+        lead = changes.first().map_or(lead, |(old, _)| lead.min(old.start));
+        trail = changes.last().map_or(trail, |(old, _)| trail.min(wanted.old.len() - old.end));
+        return (lead + trail > 0).then(|| wanted.inner(lead, trail));
+    }
     if lead + trail == 0 {
         return None;
     }
