@@ -15,7 +15,11 @@ impl Engine {
         let mut made: Vec<PathBuf> = Vec::new();
         for file in &mut request.files {
             stays_inside(directory, &file.path)?;
-            file.path = self.named(caller, directory, file, &made)?;
+            let named = self.named(caller, directory, file, &made)?;
+            if Path::new(&named) != directory.join(&file.path) {
+                request.notes.push(format!("Nothing is at {}; it was taken for {named}.", file.path));
+            }
+            file.path = named;
             if let Ask::Move { to, .. } | Ask::Copy { to, .. } = &mut file.ask {
                 stays_inside(directory, to)?;
                 *to = text(&directory.join(&*to));
