@@ -5,6 +5,7 @@ use crate::codex::Codex;
 use crate::luck::Luck;
 use crate::make::{self, Files, Round};
 use crate::ours::Ours;
+use crate::patch::Operation;
 use crate::tree::{self, Tree};
 use crate::{Counts, git, gnu, in_parallel};
 use serde_json::json;
@@ -32,6 +33,10 @@ pub enum Kind {
     OtherPlace,
     /// The tool left context out, and put a hunk in a wrong place.
     Fuzz,
+    /// The tool does not see that an empty file goes.
+    EmptyFile,
+    /// The tool deletes a file that is moved to its own path.
+    SamePath,
     /// The tool ends the last line.
     LineEnd,
     /// We refused, and asked which place is meant; the tool took the right one.
@@ -54,6 +59,8 @@ pub static KINDS: &[(Kind, &str)] = &[
     (Kind::OnlyOurs, "the tool refused; ours did what the patch means"),
     (Kind::OtherPlace, "the old lines stand in several places, and the tool took a wrong one; ours the right one"),
     (Kind::Fuzz, "the tool left context out and took a wrong place; told not to, it does as ours or refuses"),
+    (Kind::EmptyFile, "the tool leaves an empty file that is deleted"),
+    (Kind::SamePath, "a Move to the path it comes from: the tool deletes the file, ours edits it"),
     (Kind::LineEnd, "the tool gave a last line an end that it did not have; ours kept it as it was"),
     (Kind::Asked, "the old lines stand in several places; ours asked which one is meant, the tool took the right one"),
     (Kind::AskedRightly, "the same, but the tool took a wrong one, or refused"),
@@ -91,7 +98,7 @@ fn one(desk: &Desk, number: u64, out: &mut Counts<(Tool, Kind)>) -> Result<(), S
         round = round.shifted(&mut Luck::new(!number));
     }
     // Two operations on one path: others take them together, we in turn. The other rounds are about that.
-    let Some(truth) = round.truth() else { return Ok(()) };
+    let (Some(truth), Some(kept)) = (round.truth(true), round.truth(false)) else { return Ok(()) };
     let text = |error: std::io::Error| error.to_string();
     let unified = round.patch.to_unified();
     let ours = ours(desk, &round.tree, &unified)?;
@@ -99,7 +106,8 @@ fn one(desk: &Desk, number: u64, out: &mut Counts<(Tool, Kind)>) -> Result<(), S
     let theirs = git::apply(&folder, &round.tree, &unified).map_err(text)?;
     let mut count = |tool, kind: Result<Kind, String>, patch: &str| {
         let told = |what| {
-            let (before, meant) = (tree::shown(&round.tree), tree::shown(&truth));
+            let (before, meant) =
+                (tree::shown(&round.tree), tree::shown(if tool == Tool::Codex { &kept } else { &truth }));
             format!("{tool:?}: {what}\n{patch}\nbefore\n{before}\nmeant\n{meant}")
         };
         *out.entry((tool, kind.map_err(told)?)).or_insert(0) += 1;
@@ -116,7 +124,7 @@ fn one(desk: &Desk, number: u64, out: &mut Counts<(Tool, Kind)>) -> Result<(), S
     let ours = self::ours(desk, &round.tree, &patch)?;
     let theirs = desk.codex.run(&round.tree, &patch).map_err(text)?;
     let theirs = (theirs.exit == 0).then_some(theirs.tree);
-    count(Tool::Codex, verdict(&round, &truth, &ours, theirs.as_ref()), &patch)
+    count(Tool::Codex, verdict(&round, &kept, &ours, theirs.as_ref()), &patch)
 }
 
 /// The tree that the engine leaves, or the code of its error.
@@ -137,6 +145,10 @@ fn verdict(
         (Ok(ours), _) if ours == truth && right => Ok(Kind::Alike),
         (Ok(ours), None) if ours == truth => Ok(Kind::OnlyOurs),
         (Ok(ours), Some(theirs)) if ours == truth && ended(theirs) == ended(truth) => Ok(Kind::LineEnd),
+        (Ok(ours), Some(theirs)) if ours == truth && without_empty(theirs) == without_empty(truth) => {
+            Ok(Kind::EmptyFile)
+        }
+        (Ok(ours), Some(theirs)) if ours == truth && loses(round, theirs, truth) => Ok(Kind::SamePath),
         (Ok(ours), Some(_)) if ours == truth && round.repeats() => Ok(Kind::OtherPlace),
         (Ok(ours), Some(theirs)) if shifted && round.repeats() && ours == theirs => Ok(Kind::MisledAlike),
         (Ok(_), _) if shifted && round.repeats() => Ok(Kind::Misled),
@@ -148,6 +160,22 @@ fn verdict(
             Err(format!("ours\n{ours}\ntheirs\n{}", theirs.map(tree::shown).unwrap_or_default()))
         }
     }
+}
+
+/// True where a tree is this one but for files that were moved to their own path.
+fn loses(round: &Round, theirs: &Tree, truth: &Tree) -> bool {
+    let stays = |path: &str| {
+        let onto = |it: &Operation| matches!(it, Operation::Update { path: from, to: Some(to), .. } if from == to && to == path);
+        !round.patch.0.iter().any(onto)
+    };
+    let rest: Tree =
+        truth.iter().filter(|(path, _)| stays(path)).map(|(path, it)| (path.clone(), it.clone())).collect();
+    rest == *theirs
+}
+
+/// The tree without its empty files.
+fn without_empty(tree: &Tree) -> Tree {
+    tree.iter().filter(|(_, bytes)| !bytes.is_empty()).map(|(path, bytes)| (path.clone(), bytes.clone())).collect()
 }
 
 /// The tree with all last lines ended.

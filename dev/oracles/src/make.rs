@@ -133,8 +133,9 @@ impl Round {
     }
 
     /// The tree as the patch means it: hunks go where their numbers say, lines on top apart. Not for wild files. `None` where
-    /// something is not as the patch says, or would be written over.
-    pub fn truth(&self) -> Option<Tree> {
+    /// something is not as the patch says, or would be written over. `says_ends`: the format can say that a last line gains or
+    /// loses its end; otherwise it stays as it is.
+    pub fn truth(&self, says_ends: bool) -> Option<Tree> {
         let mut out = self.tree.clone();
         for operation in &self.patch.0 {
             match operation {
@@ -145,7 +146,7 @@ impl Round {
                 Operation::Delete { path, text } => (out.remove(path)? == text.as_bytes()).then_some(())?,
                 Operation::Update { path, to, hunks } => {
                     let by = self.shift.get(path).copied().unwrap_or(0);
-                    let text = numbered(&String::from_utf8(out.remove(path)?).ok()?, hunks, by)?;
+                    let text = numbered(&String::from_utf8(out.remove(path)?).ok()?, hunks, by, says_ends)?;
                     let taken = out.insert(to.as_ref().unwrap_or(path).clone(), text.into_bytes()).is_some();
                     (!taken).then_some(())?;
                 }
@@ -156,7 +157,7 @@ impl Round {
 }
 
 /// A text with hunks at their numbers, `by` lines further down.
-fn numbered(text: &str, hunks: &[Hunk], by: usize) -> Option<String> {
+fn numbered(text: &str, hunks: &[Hunk], by: usize, says_ends: bool) -> Option<String> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let (mut out, mut next) = (String::new(), 0);
     for hunk in hunks {
@@ -170,7 +171,7 @@ fn numbered(text: &str, hunks: &[Hunk], by: usize) -> Option<String> {
             out.push_str(line);
             out.push('\n');
         }
-        if hunk.open.1 {
+        if if says_ends { hunk.open.1 } else { hunk.open.0 } {
             out.pop();
         }
         next = start + count;
