@@ -133,7 +133,8 @@ fn blocks(base: &Snapshot, changes: &ChangeSet) -> Vec<Block> {
         let mut out = Vec::new();
         let mut at = raw.start();
         for splice in splices {
-            out.extend_from_slice(&base.raw()[at..splice.span.start()]);
+            // A change of the encoding begins in front of the first line, with the mark.
+            out.extend_from_slice(&base.raw()[at..splice.span.start().max(at)]);
             out.extend_from_slice(&splice.text);
             at = splice.span.end();
         }
@@ -281,6 +282,17 @@ mod tests {
         let gone = "--- f\n+++ f\n@@ -1,2 +1,2 @@\n a\n-b\n+b\n\\ No newline at end of file\n";
         assert_eq!(diff("a\nb\n", vec![(3, 4, "")]), gone);
         assert_eq!(diff("a\nb\nc\n", vec![(1, 2, " ")]), "--- f\n+++ f\n@@ -1,3 +1,2 @@\n-a\n-b\n+a b\n c\n");
+    }
+
+    #[test]
+    fn a_mark_that_goes_or_comes() {
+        let (plain, marked) = (b"a\nb\n".to_vec(), "\u{FEFF}a\nc\n".as_bytes().to_vec());
+        let open = |raw: &Vec<u8>| Snapshot::open(raw.clone(), None).unwrap();
+        for (from, to) in [(&plain, &marked), (&marked, &plain)] {
+            let changes = ChangeSet::between(&open(from), &open(to));
+            assert_eq!(&changes.apply(&open(from)), to);
+            assert!(stat(&hunks(&open(from), &changes, 1)).added > 0);
+        }
     }
 
     #[test]

@@ -332,7 +332,7 @@ fn fates(changes: &[Change]) -> Vec<(String, Fate)> {
 /// The change of a text to these bytes, as small as lines allow.
 fn changes(before: Snapshot, bytes: Vec<u8>) -> (Snapshot, ChangeSet) {
     match before.reopen(bytes.clone()) {
-        Ok(after) if !before.is_opaque() => {
+        Ok(after) if !before.is_opaque() && before.codec().charset == after.codec().charset => {
             let changes = ChangeSet::between(&before, &after);
             (before, changes)
         }

@@ -2,9 +2,12 @@
 
 use crate::luck::Luck;
 use crate::make::{self, Files};
+use crate::ours::Ours;
 use crate::tree::{self, Tree};
+use crate::{Counts, feed, in_parallel};
 use emendate::core::formats::apply_patch::codex::{self, Change, Failure, How, Looked, Outcome};
-use std::io::{self, Write as _};
+use serde_json::json;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -63,18 +66,9 @@ impl Codex {
     /// Errors: those of the disk and of starting it.
     pub fn run(&self, before: &Tree, patch: &str) -> io::Result<Ran> {
         tree::put(&self.folder, before)?;
-        let mut child = Command::new(&self.program)
-            .current_dir(&self.folder)
-            .env("HOME", self.home.path())
-            .env("CODEX_HOME", self.home.path())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?;
-        if let Some(mut input) = child.stdin.take() {
-            input.write_all(patch.as_bytes())?;
-        }
-        let done = child.wait_with_output()?;
+        let mut tool = Command::new(&self.program);
+        tool.current_dir(&self.folder).env("HOME", self.home.path()).env("CODEX_HOME", self.home.path());
+        let done = feed(&mut tool, patch)?;
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         Ok(Ran {
             exit: done.status.code().unwrap_or(-1),
@@ -90,12 +84,44 @@ impl Codex {
         codex::apply(patch, &folder, overwrite, |path| look(before, &folder, path))
     }
 
-    /// One round; `None` where both agree, or else the difference in words.
+    /// One round; the difference in words where it is of no listed kind.
     ///
     /// Errors: as [`Codex::run`].
     pub fn differs(&self, before: &Tree, patch: &str) -> io::Result<Result<Kind, String>> {
         let theirs = self.run(before, patch)?;
-        Ok(self.compare(before, patch, &theirs))
+        match self.through_engine(before, patch)? {
+            Ok(None) => Ok(self.compare(before, patch, &theirs)),
+            Ok(Some(kind)) => Ok(Ok(kind)),
+            Err(what) => Ok(Err(format!("{what}\npatch: {patch:?}\nbefore: {before:?}\ntheirs: {theirs:?}"))),
+        }
+    }
+
+    /// The engine with `compat`, in the same folder: it says and does what the emulation says. The listed kind where it
+    /// refuses to.
+    fn through_engine(&self, before: &Tree, patch: &str) -> io::Result<Result<Option<Kind>, String>> {
+        for overwrite in [true, false] {
+            let fields = json!({ "compat": "codex", "overwrite": overwrite });
+            let (reply, after) = Ours::within(&self.folder).apply(before, patch, fields)?;
+            let emulated = self.emulate(before, patch, overwrite);
+            let told =
+                |text: &str, said: &str| (text != said).then(|| format!("engine: {text:?}, emulation: {said:?}"));
+            let wrong = match (&reply.result, &emulated) {
+                (Ok(answer), Ok(outcome)) if self.after(before, &outcome.changes).as_ref() == Some(&after) => {
+                    told(&answer.text, &outcome.stdout)
+                }
+                (Err(error), Err(failure)) if error.data()["compat"]["exit"] == failure.exit => {
+                    told(error.data()["compat"]["stderr"].as_str().unwrap_or_default(), &failure.stderr)
+                }
+                (Err(error), Ok(_)) if error.data().get("exception").is_some_and(|it| it == "file-to-folder") => {
+                    return Ok(Ok(Some(Kind::FileToFolder)));
+                }
+                _ => Some(format!("engine: {reply:?} {after:?}\nemulation: {emulated:?}")),
+            };
+            if let Some(wrong) = wrong {
+                return Ok(Err(wrong));
+            }
+        }
+        Ok(Ok(None))
     }
 
     fn compare(&self, before: &Tree, patch: &str, theirs: &Ran) -> Result<Kind, String> {
@@ -165,22 +191,26 @@ pub enum Kind {
     Overwrites,
     /// The tool deleted a file that was moved to its own path.
     SamePath,
+    /// The tool made a folder of a file; the engine refuses that.
+    FileToFolder,
 }
 
 /// Plays rounds and counts how they ended; half of the patches are garbled.
 ///
 /// Errors: the first difference of no listed kind, in words.
-pub fn play(codex: &Codex, seed: u64, rounds: u64) -> Result<std::collections::BTreeMap<Kind, u64>, String> {
-    let mut out = std::collections::BTreeMap::new();
-    for number in seed..seed + rounds {
+pub fn play(peers: &Path, seed: u64, rounds: u64) -> Result<Counts<Kind>, String> {
+    let start = || Codex::install(peers).map_err(|error| error.to_string());
+    // Once, before all threads do it.
+    start()?;
+    in_parallel(seed, rounds, start, |codex, number, out| {
         let round = make::round(number, Files::Wild);
         let mut luck = Luck::new(!number);
         let text = round.patch.to_v4a();
         let text = if number % 2 == 0 { text } else { make::garble(&mut luck, &text) };
-        let kind = codex.differs(&round.tree, &text).map_err(|error| format!("round {number}: {error}\n{text}"))?;
-        *out.entry(kind.map_err(|what| format!("round {number}: {what}"))?).or_insert(0) += 1;
-    }
-    Ok(out)
+        let kind = codex.differs(&round.tree, &text).map_err(|error| format!("{error}\n{text}"))??;
+        *out.entry(kind).or_insert(0) += 1;
+        Ok(())
+    })
 }
 
 fn look(tree: &Tree, folder: &str, path: &str) -> Looked {

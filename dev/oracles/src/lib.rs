@@ -8,10 +8,62 @@
     reason = "a test tool: it touches files and starts the programs of others"
 )]
 
+pub mod beside;
 pub mod codex;
 pub mod git;
+pub mod gnu;
 pub mod luck;
 pub mod make;
 pub mod ours;
 pub mod patch;
 pub mod tree;
+
+use std::collections::BTreeMap;
+use std::io::{self, Write as _};
+use std::process::{Command, Output, Stdio};
+
+/// Runs a program with this text on its standard input.
+fn feed(command: &mut Command, text: &str) -> io::Result<Output> {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    if let Some(mut input) = child.stdin.take() {
+        match input.write_all(text.as_bytes()) {
+            // It may have seen enough.
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error),
+            _ => {}
+        }
+    }
+    child.wait_with_output()
+}
+
+/// How rounds ended, by kind.
+pub type Counts<K> = BTreeMap<K, u64>;
+
+/// Plays rounds on all processors: `start` makes what a thread needs, `play` plays the round of a number.
+///
+/// Errors: the first of any thread.
+fn in_parallel<T, K: Ord + Send>(
+    seed: u64,
+    rounds: u64,
+    start: impl Fn() -> Result<T, String> + Sync,
+    play: impl Fn(&T, u64, &mut Counts<K>) -> Result<(), String> + Sync,
+) -> Result<Counts<K>, String> {
+    let threads = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
+    let one = |nth: u64| {
+        let (desk, mut out) = (start()?, Counts::new());
+        let mine = (seed + nth..seed + rounds).step_by(usize::try_from(threads).unwrap_or(1));
+        mine.into_iter()
+            .try_for_each(|number| play(&desk, number, &mut out).map_err(|what| format!("round {number}: {what}")))?;
+        Ok::<Counts<K>, String>(out)
+    };
+    std::thread::scope(|scope| {
+        let one = &one;
+        let all: Vec<_> = (0..threads).map(|nth| scope.spawn(move || one(nth))).collect();
+        let mut out = Counts::new();
+        for thread in all {
+            for (kind, count) in thread.join().map_err(|_| "a thread died".to_owned())?? {
+                *out.entry(kind).or_insert(0) += count;
+            }
+        }
+        Ok(out)
+    })
+}

@@ -1,4 +1,4 @@
-//! More rounds by hand: `cargo run -p oracles -- codex|v4a|unified [ROUNDS] [SEED]`.
+//! More rounds by hand: `cargo run -p oracles -- codex|all [ROUNDS] [SEED]`.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -6,9 +6,8 @@
     reason = "a program that reads its arguments and prints"
 )]
 
-use oracles::codex::{self, Codex};
-use oracles::ours::{self, Text};
-use std::collections::BTreeMap;
+use oracles::{Counts, beside, codex};
+use std::fmt::Debug;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -16,20 +15,18 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let number = |at: usize, default| arguments.get(at).and_then(|it| it.parse().ok()).unwrap_or(default);
     let (rounds, seed) = (number(1, 10_000), number(2, 1));
+    let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers");
     let played = match arguments.first().map_or("", String::as_str) {
-        "codex" => beside_codex(seed, rounds),
-        "v4a" => ours::play(Text::V4a, seed, rounds),
-        "unified" => ours::play(Text::Unified, seed, rounds),
+        "codex" => codex::play(&peers, seed, rounds).map(|counts| told(&counts)),
+        "all" => beside::play(&peers, seed, rounds).map(|counts| told(&counts)),
         _ => {
-            eprintln!("oracles codex|v4a|unified [ROUNDS] [SEED]");
+            eprintln!("oracles codex|all [ROUNDS] [SEED]");
             return ExitCode::from(2);
         }
     };
     match played {
-        Ok(counts) => {
-            for (kind, count) in counts {
-                println!("{count:>8} {kind}");
-            }
+        Ok(text) => {
+            print!("{text}");
             ExitCode::SUCCESS
         }
         Err(what) => {
@@ -39,9 +36,6 @@ fn main() -> ExitCode {
     }
 }
 
-fn beside_codex(seed: u64, rounds: u64) -> Result<BTreeMap<String, u64>, String> {
-    let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers");
-    let codex = Codex::install(&peers).map_err(|error| error.to_string())?;
-    let counts = codex::play(&codex, seed, rounds)?;
-    Ok(counts.into_iter().map(|(kind, count)| (format!("{kind:?}"), count)).collect())
+fn told<K: Debug>(counts: &Counts<K>) -> String {
+    counts.iter().map(|(kind, count)| format!("{count:>8} {kind:?}\n")).collect()
 }

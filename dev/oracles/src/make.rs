@@ -3,6 +3,7 @@
 use crate::luck::Luck;
 use crate::patch::{Hunk, Operation, Patch};
 use crate::tree::Tree;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// A tree, and a patch that was made for it.
@@ -12,6 +13,8 @@ pub struct Round {
     pub tree: Tree,
     /// The patch.
     pub patch: Patch,
+    /// Lines that were put on top of files after the patch was made: its numbers are too small by so many.
+    pub shift: BTreeMap<String, usize>,
 }
 
 /// How tame the files of a tree are.
@@ -19,6 +22,8 @@ pub struct Round {
 pub enum Files {
     /// UTF-8, LF, a final newline.
     Tame,
+    /// The same, but the last line may have no end.
+    Unended,
     /// Anything: CRLF, mixed and lone CR, no final newline, byte order marks, bytes that are no UTF-8.
     Wild,
 }
@@ -28,7 +33,7 @@ pub fn round(seed: u64, files: Files) -> Round {
     let mut luck = Luck::new(seed);
     let tree = tree(&mut luck, files);
     let patch = patch(&mut luck, &tree);
-    Round { tree, patch }
+    Round { tree, patch, shift: BTreeMap::new() }
 }
 
 const NAMES: &[&str] = &["a.txt", "src/b.py", "src/deep/c.rs", "d e.md", "z", "src/é.txt", "x/y/z/w.c"];
@@ -88,7 +93,7 @@ fn text(luck: &mut Luck, files: Files) -> Vec<u8> {
             out.push(0xFF);
         }
         let end = if mixed { *luck.pick(&["\n", "\r\n", "\r"]) } else { end };
-        if !(wild && number == count && luck.chance(20)) {
+        if !(files != Files::Tame && number == count && luck.chance(20)) {
             out.extend(end.as_bytes());
         }
     }
@@ -96,9 +101,41 @@ fn text(luck: &mut Luck, files: Files) -> Vec<u8> {
 }
 
 impl Round {
-    /// The tree as the patch means it: hunks go where their numbers say. For tame files. `None` where something is not as
-    /// the patch says, or would be written over.
-    pub fn truth(&self) -> Option<Tree> {
+    /// The same round after somebody put lines on top of files. Hunks without old lines have nothing but their numbers, so
+    /// files with such stay as they are.
+    #[must_use]
+    pub fn shifted(mut self, luck: &mut Luck) -> Round {
+        for operation in &self.patch.0 {
+            let Operation::Update { path, hunks, .. } = operation else { continue };
+            let by = luck.between(1, 30);
+            let Some(text) = self.tree.get_mut(path).filter(|_| hunks.iter().all(|hunk| hunk.count('-') > 0)) else {
+                continue;
+            };
+            let top: String = (1..=by).map(|nth| format!("line {nth} on top\n")).collect();
+            text.splice(0..0, top.into_bytes());
+            self.shift.insert(path.clone(), by);
+        }
+        self
+    }
+
+    /// True where the old lines of a hunk stand in several places, white space at their ends aside.
+    pub fn repeats(&self) -> bool {
+        self.patch.0.iter().any(|operation| {
+            let Operation::Update { path, hunks, .. } = operation else { return false };
+            let text = self.tree.get(path).map(|bytes| String::from_utf8_lossy(bytes)).unwrap_or_default();
+            let lines: Vec<&str> = text.lines().collect();
+            let by = self.shift.get(path).copied().unwrap_or(0);
+            hunks.iter().any(|hunk| {
+                let (start, count) = (hunk.old_start + by, hunk.count('-'));
+                count == 0 || occurs_again(&lines, start - 1..start - 1 + count)
+            })
+        })
+    }
+
+    /// The tree as the patch means it: hunks go where their numbers say, lines on top apart. Not for wild files. `None` where
+    /// something is not as the patch says, or would be written over. `says_ends`: the format can say that a last line gains or
+    /// loses its end; otherwise it stays as it is.
+    pub fn truth(&self, says_ends: bool) -> Option<Tree> {
         let mut out = self.tree.clone();
         for operation in &self.patch.0 {
             match operation {
@@ -108,7 +145,8 @@ impl Round {
                 }
                 Operation::Delete { path, text } => (out.remove(path)? == text.as_bytes()).then_some(())?,
                 Operation::Update { path, to, hunks } => {
-                    let text = numbered(&String::from_utf8(out.remove(path)?).ok()?, hunks)?;
+                    let by = self.shift.get(path).copied().unwrap_or(0);
+                    let text = numbered(&String::from_utf8(out.remove(path)?).ok()?, hunks, by, says_ends)?;
                     let taken = out.insert(to.as_ref().unwrap_or(path).clone(), text.into_bytes()).is_some();
                     (!taken).then_some(())?;
                 }
@@ -118,13 +156,13 @@ impl Round {
     }
 }
 
-/// A text with hunks at their numbers.
-fn numbered(text: &str, hunks: &[Hunk]) -> Option<String> {
+/// A text with hunks at their numbers, `by` lines further down.
+fn numbered(text: &str, hunks: &[Hunk], by: usize, says_ends: bool) -> Option<String> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let (mut out, mut next) = (String::new(), 0);
     for hunk in hunks {
         let count = hunk.count('-');
-        let start = if count == 0 { hunk.old_start } else { hunk.old_start.checked_sub(1)? };
+        let start = if count == 0 { hunk.old_start } else { hunk.old_start.checked_sub(1)? } + by;
         lines.get(next..start)?.iter().for_each(|line| out.push_str(line));
         let old = lines.get(start..start + count)?.iter().map(|line| line.trim_end_matches('\n'));
         let said = hunk.lines.iter().filter(|line| line.0 != '+').map(|line| &*line.1);
@@ -132,6 +170,9 @@ fn numbered(text: &str, hunks: &[Hunk]) -> Option<String> {
         for (_, line) in hunk.lines.iter().filter(|line| line.0 != '-') {
             out.push_str(line);
             out.push('\n');
+        }
+        if if says_ends { hunk.open.1 } else { hunk.open.0 } {
+            out.pop();
         }
         next = start + count;
     }
@@ -187,7 +228,10 @@ fn hunks(luck: &mut Luck, text: &str) -> Vec<Hunk> {
         if from > lines.len() || (from == lines.len() && !out.is_empty()) {
             break;
         }
-        let removed = luck.below(4).min(lines.len() - from);
+        // Behind a last line without an end nothing can be put but by changing that line.
+        let last = usize::from(open && from == lines.len());
+        let (from, most) = (from - last, lines.len() - from + last);
+        let removed = luck.below(4).max(last).min(most);
         let added = luck.between(usize::from(removed == 0), 3);
         // Lines that are only new hang on a line that stays, or on an anchor directly above.
         let hangs = removed == 0 && from > next && luck.chance(20);

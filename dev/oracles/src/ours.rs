@@ -1,82 +1,52 @@
-//! The engine itself on tame rounds: what it writes must be what the patch means.
+//! The engine itself: what it writes must be what the patch means.
 
-use crate::make::{self, Files};
 use crate::tree::{self, Tree};
-use emendate::{Caller, Config, Engine, State};
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use emendate::fs::Durability;
+use emendate::{Caller, Config, Engine, Reply, State};
+use serde_json::{Value, json};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// The texts of a patch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Text {
-    /// `apply_patch`.
-    V4a,
-    /// `unified_diff`.
-    Unified,
+/// A folder for the engine to work in.
+pub struct Ours {
+    root: PathBuf,
+    _dir: Option<tempfile::TempDir>,
 }
 
-/// A JSON string.
-fn quoted(text: &str) -> String {
-    let mut out = String::from('"');
-    for ch in text.chars() {
-        match ch {
-            '"' | '\\' => out.extend(['\\', ch]),
-            '\u{0}'..='\u{1F}' => {
-                let _ = write!(out, "\\u{:04x}", u32::from(ch));
-            }
-            ch => out.push(ch),
+impl Ours {
+    /// A folder of its own.
+    ///
+    /// Errors: those of the disk.
+    pub fn new() -> io::Result<Ours> {
+        let dir = tempfile::tempdir()?;
+        Ok(Ours { root: dir.path().canonicalize()?.join("tree"), _dir: Some(dir) })
+    }
+
+    /// The same folder that somebody else works in.
+    pub fn within(folder: &Path) -> Ours {
+        Ours { root: folder.to_owned(), _dir: None }
+    }
+
+    /// `apply` with these fields, every file read before, and the tree after it.
+    ///
+    /// Errors: those of the disk; a call that is refused and leaves something behind.
+    pub fn apply(&self, before: &Tree, text: &str, fields: Value) -> io::Result<(Reply, Tree)> {
+        tree::put(&self.root, before)?;
+        let config = Config::default().with_durability(Durability::None);
+        let engine = Engine::open(std::slice::from_ref(&self.root), State::Memory, config);
+        let engine = engine.map_err(|error| io::Error::other(error.to_string()))?;
+        let caller = Caller { cwd: Some(self.root.clone()), ..Caller::default() };
+        for path in before.keys() {
+            engine.call(&caller, "read", json!({ "file_path": self.root.join(path) }));
         }
+        let mut input = fields;
+        input["input"] = text.into();
+        input["directory"] = self.root.to_string_lossy().into();
+        let reply = engine.call(&caller, "apply", input);
+        let after = tree::take(&self.root)?;
+        if reply.result.is_err() && after != *before {
+            return Err(io::Error::other(format!("a refused patch left something behind\n{text}\n{}", reply.text())));
+        }
+        Ok((reply, after))
     }
-    out.push('"');
-    out
-}
-
-/// The tree after `apply`, every file read before; or the code of the error.
-///
-/// Errors: those of the disk.
-pub fn apply(before: &Tree, text: &str) -> io::Result<Result<Tree, String>> {
-    let folder = tempfile::tempdir()?;
-    let root = folder.path().canonicalize()?.join("tree");
-    tree::put(&root, before)?;
-    let engine = Engine::open(std::slice::from_ref(&root), State::Memory, Config::default());
-    let engine = engine.map_err(|error| io::Error::other(error.to_string()))?;
-    let caller = Caller { cwd: Some(root.clone()), ..Caller::default() };
-    let name = |path: &Path| quoted(&path.to_string_lossy());
-    for path in before.keys() {
-        engine.call_json(&caller, "read", &format!("{{\"file_path\":{}}}", name(&root.join(path))));
-    }
-    let input = format!("{{\"input\":{},\"directory\":{}}}", quoted(text), name(&root));
-    let reply = engine.call_json(&caller, "apply", &input);
-    let after = tree::take(&root)?;
-    if reply.exit() == 0 {
-        return Ok(Ok(after));
-    }
-    if after != *before {
-        return Err(io::Error::other(format!("a refused patch left something behind\n{text}\n{}", reply.text())));
-    }
-    Ok(Err(reply.text().lines().next().unwrap_or_default().to_owned()))
-}
-
-/// Plays tame rounds; counts the right ones and what was refused, by its message without numbers and names.
-///
-/// Errors: the first wrong tree, in words.
-pub fn play(text: Text, seed: u64, rounds: u64) -> Result<BTreeMap<String, u64>, String> {
-    let mut out = BTreeMap::new();
-    for number in seed..seed + rounds {
-        let round = make::round(number, Files::Tame);
-        let patch = if text == Text::V4a { round.patch.to_v4a() } else { round.patch.to_unified() };
-        let Some(truth) = round.truth() else { continue };
-        let kind = match apply(&round.tree, &patch).map_err(|error| format!("round {number}: {error}"))? {
-            Ok(after) if after == truth => "right".to_owned(),
-            Ok(after) => return Err(format!("round {number}\n{patch}\nbefore {:?}\nafter {after:?}", round.tree)),
-            Err(message) => {
-                let plain = message.rsplit(": ").next().unwrap_or_default();
-                plain.chars().filter(|ch| !ch.is_ascii_digit()).collect()
-            }
-        };
-        *out.entry(kind).or_insert(0) += 1;
-    }
-    Ok(out)
 }

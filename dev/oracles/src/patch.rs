@@ -110,11 +110,11 @@ impl Patch {
             match operation {
                 Operation::Add { path, text } => {
                     let _ = write!(out, "diff --git a/{path} b/{path}\nnew file mode 100644\n");
-                    whole(&mut out, '+', text, "/dev/null", &format!("b/{path}"));
+                    whole(&mut out, '+', text, "/dev/null", &name("b/", path));
                 }
                 Operation::Delete { path, text } => {
                     let _ = write!(out, "diff --git a/{path} b/{path}\ndeleted file mode 100644\n");
-                    whole(&mut out, '-', text, &format!("a/{path}"), "/dev/null");
+                    whole(&mut out, '-', text, &name("a/", path), "/dev/null");
                 }
                 Operation::Update { path, to, hunks } => {
                     let target = to.as_ref().unwrap_or(path);
@@ -123,7 +123,7 @@ impl Patch {
                         let _ = write!(out, "rename from {path}\nrename to {target}\n");
                     }
                     if !hunks.is_empty() {
-                        let _ = write!(out, "--- a/{path}\n+++ b/{target}\n");
+                        let _ = write!(out, "--- {}\n+++ {}\n", name("a/", path), name("b/", target));
                     }
                     for hunk in hunks {
                         let (old, new) = (hunk.count('-'), hunk.count('+'));
@@ -135,6 +135,12 @@ impl Patch {
         }
         out
     }
+}
+
+/// A name in a header; a TAB says where one with blanks ends, as git writes it.
+fn name(prefix: &str, path: &str) -> String {
+    let end = if path.contains(' ') { "\t" } else { "" };
+    format!("{prefix}{path}{end}")
 }
 
 /// The hunk of a file that comes or goes as a whole.

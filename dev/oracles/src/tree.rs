@@ -8,6 +8,12 @@ use std::path::Path;
 /// Contents by path, relative to the tree's folder.
 pub type Tree = BTreeMap<String, Vec<u8>>;
 
+/// A tree for a message.
+pub fn shown(tree: &Tree) -> String {
+    let files = tree.iter().map(|(path, bytes)| format!("  {path}: {:?}\n", String::from_utf8_lossy(bytes)));
+    files.collect()
+}
+
 /// Makes the folder hold this tree and nothing else.
 ///
 /// Errors: those of the disk.

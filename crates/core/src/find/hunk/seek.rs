@@ -27,6 +27,8 @@ pub(super) struct Limits {
     at_end: bool,
     /// Lines at which the hunk fits but for the limits.
     outside: Vec<usize>,
+    /// What chose among places that the anchors allow.
+    chosen: Option<String>,
 }
 
 /// Everything one hunk's search needs.
@@ -62,7 +64,8 @@ fn without_bare_edges(hunk: &Hunk) -> Option<Hunk> {
 
 fn seek_as_it_is(index: &Index<'_>, hunk: &Hunk, settings: Settings, many: bool) -> Result<Sought> {
     let anchors = scope::anchors(index, &hunk.scopes).map_err(|nth| failure::no_anchor(index, hunk, nth))?;
-    let mut limits = Limits { anchored: !hunk.scopes.is_empty(), anchors, at_end: hunk.at_end, outside: Vec::new() };
+    let (anchored, at_end) = (!hunk.scopes.is_empty(), hunk.at_end);
+    let mut limits = Limits { anchors, anchored, at_end, outside: Vec::new(), chosen: None };
     let find = Find { lines: true, ..Find::new(&hunk.old_text(), Pick::Unique) };
     let new = hunk.new_text();
     omission::check(&find, &new)?;
@@ -70,11 +73,13 @@ fn seek_as_it_is(index: &Index<'_>, hunk: &Hunk, settings: Settings, many: bool)
         return insert::seek(index, hunk, &limits.anchors);
     }
     let seeker = Seeker { index, hunk, settings, search: Search::wanting(index, &find, &new, wanted(hunk)) };
-    if let Some(sought) = seeker.exact(&mut limits, many) {
-        return Ok(sought);
-    }
-    let found = if seeker.is_possible() { seeker.tiers(&mut limits)? } else { None };
-    found.map_or_else(|| Err(failure::not_found(&seeker, &limits)), Ok)
+    let found = match seeker.exact(&mut limits, many) {
+        None if seeker.is_possible() => seeker.tiers(&mut limits)?,
+        found => found,
+    };
+    let Some(mut sought) = found else { return Err(failure::not_found(&seeker, &limits)) };
+    sought.notes.extend(limits.chosen);
+    Ok(sought)
 }
 
 impl Limits {
@@ -94,7 +99,11 @@ impl Limits {
         if self.anchored {
             let near = |it: &Candidate| scope::nearness(&self.anchors, it.lines.start);
             let nearest = candidates.iter().filter_map(near).min();
+            let below = candidates.iter().filter_map(near).count();
             candidates.retain(|it| near(it).is_some() && near(it) == nearest);
+            if let ([_], Some(scope::Nearness::Adjoining), 2..) = (&*candidates, nearest, below) {
+                self.chosen = Some(format!("Of {below} places below the anchor, the one right behind it was chosen."));
+            }
         }
         if candidates.is_empty() {
             self.outside.extend(all);

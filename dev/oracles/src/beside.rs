@@ -1,0 +1,191 @@
+//! The engine beside `git apply`, GNU patch and the tool of Codex, on patches that are right: the same tree, or a
+//! difference of a listed kind.
+
+use crate::codex::Codex;
+use crate::luck::Luck;
+use crate::make::{self, Files, Round};
+use crate::ours::Ours;
+use crate::patch::Operation;
+use crate::tree::{self, Tree};
+use crate::{Counts, git, gnu, in_parallel};
+use serde_json::json;
+use std::path::Path;
+
+/// A tool of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tool {
+    /// `git apply`, with unified diffs.
+    Git,
+    /// GNU `patch`, with unified diffs.
+    Gnu,
+    /// The `apply_patch` of Codex, with its own patches.
+    Codex,
+}
+
+/// How a round ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Both did what the patch means.
+    Alike,
+    /// Only we did what it means; the tool refused.
+    OnlyOurs,
+    /// The tool put a hunk in another place.
+    OtherPlace,
+    /// The tool left context out, and put a hunk in a wrong place.
+    Fuzz,
+    /// The tool does not see that an empty file goes.
+    EmptyFile,
+    /// The tool deletes a file that is moved to its own path.
+    SamePath,
+    /// The tool ends the last line.
+    LineEnd,
+    /// We refused, and asked which place is meant; the tool took the right one.
+    Asked,
+    /// We refused, and asked; the tool took a wrong one.
+    AskedRightly,
+    /// The numbers are wrong, and old lines stand just where they say or near: both went there.
+    MisledAlike,
+    /// The same, and we went there.
+    Misled,
+    /// We refused for a reason of our own.
+    Cautious,
+    /// Both refused.
+    Neither,
+}
+
+/// Every kind with what it means, as docs/formats/oracles.md lists it.
+pub static KINDS: &[(Kind, &str)] = &[
+    (Kind::Alike, "both did what the patch means"),
+    (Kind::OnlyOurs, "the tool refused; ours did what the patch means"),
+    (Kind::OtherPlace, "the old lines stand in several places, and the tool took a wrong one; ours the right one"),
+    (Kind::Fuzz, "the tool left context out and took a wrong place; told not to, it does as ours or refuses"),
+    (Kind::EmptyFile, "the tool leaves an empty file that is deleted"),
+    (Kind::SamePath, "a Move to the path it comes from: the tool deletes the file, ours edits it"),
+    (Kind::LineEnd, "the tool gave a last line an end that it did not have; ours kept it as it was"),
+    (Kind::Asked, "the old lines stand in several places; ours asked which one is meant, the tool took the right one"),
+    (Kind::AskedRightly, "the same, but the tool took a wrong one, or refused"),
+    (Kind::MisledAlike, "the numbers are wrong and the old lines stand where they point, too: both went there"),
+    (Kind::Misled, "the same, but only ours went there"),
+    (Kind::Cautious, "the patch would change nothing, or what it adds stands there already; ours said so"),
+    (Kind::Neither, "both refused"),
+];
+
+/// What a thread needs.
+struct Desk {
+    ours: Ours,
+    codex: Codex,
+    folder: tempfile::TempDir,
+}
+
+/// Plays rounds with every tool.
+///
+/// Errors: the first difference of no listed kind, in words.
+pub fn play(peers: &Path, seed: u64, rounds: u64) -> Result<Counts<(Tool, Kind)>, String> {
+    let start = || {
+        let (ours, codex, folder) = (Ours::new(), Codex::install(peers), tempfile::tempdir());
+        let text = |error: std::io::Error| error.to_string();
+        Ok(Desk { ours: ours.map_err(text)?, codex: codex.map_err(text)?, folder: folder.map_err(text)? })
+    };
+    // Once, before all threads do it.
+    start()?;
+    in_parallel(seed, rounds, start, one)
+}
+
+fn one(desk: &Desk, number: u64, out: &mut Counts<(Tool, Kind)>) -> Result<(), String> {
+    let files = if number % 4 == 0 { Files::Unended } else { Files::Tame };
+    let mut round = make::round(number, files);
+    if number % 3 == 0 {
+        round = round.shifted(&mut Luck::new(!number));
+    }
+    // Two operations on one path: others take them together, we in turn. The other rounds are about that.
+    let (Some(truth), Some(kept)) = (round.truth(true), round.truth(false)) else { return Ok(()) };
+    let text = |error: std::io::Error| error.to_string();
+    let unified = round.patch.to_unified();
+    let ours = ours(desk, &round.tree, &unified)?;
+    let folder = desk.folder.path().join("tree");
+    let theirs = git::apply(&folder, &round.tree, &unified).map_err(text)?;
+    let mut count = |tool, kind: Result<Kind, String>, patch: &str| {
+        let told = |what| {
+            let (before, meant) =
+                (tree::shown(&round.tree), tree::shown(if tool == Tool::Codex { &kept } else { &truth }));
+            format!("{tool:?}: {what}\n{patch}\nbefore\n{before}\nmeant\n{meant}")
+        };
+        *out.entry((tool, kind.map_err(told)?)).or_insert(0) += 1;
+        Ok::<(), String>(())
+    };
+    count(Tool::Git, verdict(&round, &truth, &ours, theirs.as_ref()), &unified)?;
+    let gnu = |fuzz| gnu::apply(&folder, &round.tree, &unified, fuzz).map_err(text);
+    let mut kind = verdict(&round, &truth, &ours, gnu(true)?.as_ref());
+    if kind.is_err() && verdict(&round, &truth, &ours, gnu(false)?.as_ref()).is_ok() {
+        kind = Ok(Kind::Fuzz);
+    }
+    count(Tool::Gnu, kind, &unified)?;
+    let patch = round.patch.to_v4a();
+    let ours = self::ours(desk, &round.tree, &patch)?;
+    let theirs = desk.codex.run(&round.tree, &patch).map_err(text)?;
+    let theirs = (theirs.exit == 0).then_some(theirs.tree);
+    count(Tool::Codex, verdict(&round, &kept, &ours, theirs.as_ref()), &patch)
+}
+
+/// The tree that the engine leaves, or the code of its error.
+fn ours(desk: &Desk, before: &Tree, patch: &str) -> Result<Result<Tree, &'static str>, String> {
+    let (reply, after) = desk.ours.apply(before, patch, json!({})).map_err(|error| error.to_string())?;
+    Ok(reply.result.map(|_| after).map_err(|error| error.code().as_str()))
+}
+
+fn verdict(
+    round: &Round,
+    truth: &Tree,
+    ours: &Result<Tree, &'static str>,
+    theirs: Option<&Tree>,
+) -> Result<Kind, String> {
+    let right = theirs == Some(truth);
+    let shifted = !round.shift.is_empty();
+    match (ours, theirs) {
+        (Ok(ours), _) if ours == truth && right => Ok(Kind::Alike),
+        (Ok(ours), None) if ours == truth => Ok(Kind::OnlyOurs),
+        (Ok(ours), Some(theirs)) if ours == truth && ended(theirs) == ended(truth) => Ok(Kind::LineEnd),
+        (Ok(ours), Some(theirs)) if ours == truth && without_empty(theirs) == without_empty(truth) => {
+            Ok(Kind::EmptyFile)
+        }
+        (Ok(ours), Some(theirs)) if ours == truth && loses(round, theirs, truth) => Ok(Kind::SamePath),
+        (Ok(ours), Some(_)) if ours == truth && round.repeats() => Ok(Kind::OtherPlace),
+        (Ok(ours), Some(theirs)) if shifted && round.repeats() && ours == theirs => Ok(Kind::MisledAlike),
+        (Ok(_), _) if shifted && round.repeats() => Ok(Kind::Misled),
+        (Err("match.ambiguous"), _) if round.repeats() => Ok(if right { Kind::Asked } else { Kind::AskedRightly }),
+        (Err("edit.no_change"), _) => Ok(Kind::Cautious),
+        (Err(_), None) => Ok(Kind::Neither),
+        _ => {
+            let ours = ours.as_ref().map_or_else(|code| (*code).to_owned(), tree::shown);
+            Err(format!("ours\n{ours}\ntheirs\n{}", theirs.map(tree::shown).unwrap_or_default()))
+        }
+    }
+}
+
+/// True where a tree is this one but for files that were moved to their own path.
+fn loses(round: &Round, theirs: &Tree, truth: &Tree) -> bool {
+    let stays = |path: &str| {
+        let onto = |it: &Operation| matches!(it, Operation::Update { path: from, to: Some(to), .. } if from == to && to == path);
+        !round.patch.0.iter().any(onto)
+    };
+    let rest: Tree =
+        truth.iter().filter(|(path, _)| stays(path)).map(|(path, it)| (path.clone(), it.clone())).collect();
+    rest == *theirs
+}
+
+/// The tree without its empty files.
+fn without_empty(tree: &Tree) -> Tree {
+    tree.iter().filter(|(_, bytes)| !bytes.is_empty()).map(|(path, bytes)| (path.clone(), bytes.clone())).collect()
+}
+
+/// The tree with all last lines ended.
+fn ended(tree: &Tree) -> Tree {
+    let one = |(path, bytes): (&String, &Vec<u8>)| {
+        let mut bytes = bytes.clone();
+        if !bytes.is_empty() && !bytes.ends_with(b"\n") {
+            bytes.push(b'\n');
+        }
+        (path.clone(), bytes)
+    };
+    tree.iter().map(one).collect()
+}
