@@ -1,21 +1,21 @@
 //! Hops 3 to 6 for a whole request: its steps one after another, each on what the ones before it leave, nothing written.
 
+mod carry;
+
 use crate::caller::Caller;
 use crate::edit::{settings, whole};
 use crate::engine::{Engine, Opened};
 use crate::options::Options;
-use crate::plan::{Becomes, Now, Origin, Plan, all_bytes, copy_of};
+use crate::plan::{Becomes, Now, Plan, all_bytes};
 use crate::reject;
 use crate::rows::twice;
 use crate::seen::{self, Base};
 use crate::shelves::key;
 use crate::stale;
-use crate::standing::{exists, gone, holds, occupied, other_link};
+use crate::standing::{exists, gone, holds, other_link};
 use crate::target::Target;
 use emendate_core::rows::{self, Registers};
-use emendate_core::{
-    Ask, BinaryChange, ChangeSet, Code, Error, FileMode, Handle, NewFile, Op, Order, Result, Snapshot, resolve,
-};
+use emendate_core::{Ask, BinaryChange, Code, Error, FileMode, Handle, NewFile, Op, Order, Result, Snapshot, resolve};
 use emendate_fs::Place;
 use emendate_history::Lines;
 use std::collections::{HashMap, HashSet};
@@ -294,129 +294,6 @@ impl Tree<'_> {
         }
     }
 
-    /// Moves or copies a file, with edits on the way.
-    fn carry(
-        &mut self,
-        step: usize,
-        (from, to): (&Place, &Place),
-        ops: &[Op],
-        copied: bool,
-        mode: Option<FileMode>,
-    ) -> Result<()> {
-        if from.absolute() == to.absolute() {
-            let at = self.edit(from, ops, Order::AsNeeded).map_err(|error| self.taught(from, ops, error))?;
-            self.plans[at]
-                .notes
-                .push("The file is already at the path it was to be moved to; it was edited there.".to_owned());
-            return Ok(());
-        }
-        let mut plan = self.lift(step, from, ops, copied)?;
-        if let Some(Handle::Lines(header, _)) = self.bases.get(from.absolute()) {
-            plan.header = Some(*header);
-        }
-        // What stands at the target may be on its way to elsewhere in this very request.
-        if let Some(later) = self.leaving(step, to) {
-            let Target { place, ask, .. } = &self.targets[later];
-            if let Ask::Move { ops, .. } = ask {
-                let lifted = self.lift(later, place, ops, false)?;
-                self.lifted.insert(later, lifted);
-            }
-        }
-        plan.now = self.landing(to)?;
-        plan.place = to.clone();
-        plan.executable = mode.map(|mode| mode == FileMode::Executable);
-        self.add(plan);
-        Ok(())
-    }
-
-    /// The later step that moves away what is at a place.
-    fn leaving(&self, step: usize, place: &Place) -> Option<usize> {
-        let later = self.targets.iter().enumerate().skip(step + 1);
-        let mut moves = later.filter(|(nth, target)| {
-            matches!(target.ask, Ask::Move { .. })
-                && target.place.absolute() == place.absolute()
-                && !self.lifted.contains_key(nth)
-        });
-        // What an earlier step leaves there, or is yet to put there, is no matter of this one.
-        moves.next().map(|(nth, _)| nth).filter(|_| self.plan_at(place).is_none() && self.engine.is_there(place))
-    }
-
-    /// Takes a file from its place; the plan it leaves there removes it, unless it is copied.
-    fn lift(&mut self, step: usize, from: &Place, ops: &[Op], copied: bool) -> Result<Plan> {
-        if let Some(plan) = self.lifted.remove(&step) {
-            return Ok(plan);
-        }
-        if let Some(target) = self.engine.store().link(from)?.filter(|_| self.plan_at(from).is_none()) {
-            if !ops.is_empty() {
-                return Err(Error::new(Code::PathSymlink, "The file to be moved and edited is a symbolic link.")
-                    .evidence(format!("{} -> {}", from.shown(), target.display()))
-                    .next("Edit the file that it leads to, or move the link without edits."));
-            }
-            let becomes = Becomes::Link(target.clone());
-            if !copied {
-                let mut left = Plan::other(from.clone(), Now::Link(target), Becomes::Nothing);
-                left.moved_on = true;
-                self.add(left);
-            }
-            return Ok(Plan { origin: Some(origin(from, copied)), ..Plan::other(from.clone(), Now::Nothing, becomes) });
-        }
-        if copied {
-            return self.copied(from, ops);
-        }
-        let at = self.edit(from, ops, Order::AsNeeded).map_err(|error| self.taught(from, ops, error))?;
-        let mut carried = copy_of(&self.plans[at]);
-        // What this very call makes comes from nowhere.
-        let made = self.plans[at].creates();
-        carried.origin = self.plans[at].origin.take().or_else(|| (!made).then(|| origin(from, false)));
-        let left = &mut self.plans[at];
-        left.becomes = Becomes::Nothing;
-        left.moved_on = true;
-        left.ops.clear();
-        Ok(carried)
-    }
-
-    /// A copy of a file as it was before the request, as git means it; of one that the request makes, as it is by then.
-    fn copied(&mut self, from: &Place, ops: &[Op]) -> Result<Plan> {
-        let at = match self.plan_at(from) {
-            Some(at) => at,
-            None => {
-                let plan = self.load(from)?;
-                self.add(plan)
-            }
-        };
-        let plan = &self.plans[at];
-        let mut copy = match (&plan.now, &plan.becomes) {
-            (Now::File(now), _) => {
-                let before = now.snapshot.clone();
-                let changes = ChangeSet::none(&before);
-                Plan { before, changes, ..Plan::other(from.clone(), Now::Nothing, Becomes::File) }
-            }
-            (_, Becomes::Nothing) => return Err(gone(from)),
-            _ => copy_of(plan),
-        };
-        edit_more(&mut copy, ops, Order::AsNeeded, self.options).map_err(|error| self.taught(from, ops, error))?;
-        copy.origin = (!self.plans[at].creates()).then(|| origin(from, true));
-        Ok(copy)
-    }
-
-    /// What is at a place where something is to be put down.
-    fn landing(&mut self, to: &Place) -> Result<Now> {
-        if let Some(at) = self.plan_at(to) {
-            if self.plans[at].becomes != Becomes::Nothing {
-                return Err(occupied(to));
-            }
-            return Ok(std::mem::replace(&mut self.plans[at].now, Now::Nothing));
-        }
-        match self.opened(to)? {
-            None => Ok(Now::Nothing),
-            Some(now) if self.options.overwrite => match self.engine.base(self.caller, self.options, to, &now)? {
-                Base::Fresh { .. } => Ok(Now::File(now)),
-                Base::Stale { .. } | Base::Lost => Err(stale::lost(self.engine, self.caller, to, &now)),
-            },
-            Some(_) => Err(occupied(to)),
-        }
-    }
-
     fn binary(&mut self, place: &Place, change: &BinaryChange) -> Result<()> {
         let plan = match self.plan_at(place) {
             Some(at) if self.plans[at].becomes == Becomes::File => at,
@@ -437,10 +314,6 @@ impl Tree<'_> {
 
 fn op_index(error: &Error) -> Option<usize> {
     error.op_index().and_then(|op| usize::try_from(op).ok())
-}
-
-fn origin(place: &Place, copied: bool) -> Origin {
-    Origin { place: place.clone(), copied }
 }
 
 /// More edits on what a plan leaves.
