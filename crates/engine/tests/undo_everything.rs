@@ -3,6 +3,7 @@
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
+    clippy::panic,
     clippy::unwrap_used,
     reason = "tests play the outside world"
 )]
