@@ -75,16 +75,19 @@ impl Error {
         }
         let first = errors.first()?;
         let shown = 20;
+        // One advice for all stands at the end; else each stands with its failure.
+        let same = errors.iter().all(|error| error.0.next == first.0.next);
+        let next = if same { first.next_step() } else { "Correct each of these, then send the whole call again." };
         let mut all =
             Error::new(first.code(), format!("{} of {of} edits cannot be applied; nothing was written.", errors.len()))
-                .next(first.next_step());
+                .next(next);
         for error in errors.iter().take(shown) {
             let mut part = format!("{} [{}]", error.message(), error.code().as_str());
             if !error.0.evidence.is_empty() {
                 part.push('\n');
                 part.push_str(&error.0.evidence);
             }
-            if error.0.next != all.0.next && !error.0.next.is_empty() {
+            if !same && !error.0.next.is_empty() {
                 part.push_str("\nNext: ");
                 part.push_str(&error.0.next);
             }
