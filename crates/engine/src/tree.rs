@@ -1,20 +1,19 @@
 //! Hops 3 to 6 for a whole request: its steps one after another, each on what the ones before it leave, nothing written.
 
 use crate::caller::Caller;
-use crate::edit::{settings, whole};
+use crate::edit::whole;
 use crate::engine::{Engine, Opened};
 use crate::options::Options;
-use crate::plan::{Becomes, Now, Origin, Plan, all_bytes, copy_of};
+use crate::plan::{Becomes, Now, Origin, Plan, all_bytes, copy_of, edit_more};
 use crate::reject;
-use crate::rows::twice;
-use crate::seen::{self, Base};
+use crate::seen::Base;
 use crate::shelves::key;
 use crate::stale;
 use crate::standing::{exists, gone, holds, occupied, other_link};
 use crate::target::Target;
 use emendate_core::rows::{self, Registers};
 use emendate_core::{
-    Ask, BinaryChange, ChangeSet, Code, Error, FileMode, Handle, NewFile, Op, Order, Result, Snapshot, resolve,
+    Ask, BinaryChange, ChangeSet, Code, Error, FileMode, Handle, NewFile, Op, Order, Result, Snapshot,
 };
 use emendate_fs::Place;
 use emendate_history::Lines;
@@ -441,26 +440,4 @@ fn op_index(error: &Error) -> Option<usize> {
 
 fn origin(place: &Place, copied: bool) -> Origin {
     Origin { place: place.clone(), copied }
-}
-
-/// More edits on what a plan leaves.
-fn edit_more(plan: &mut Plan, ops: &[Op], order: Order, options: &Options) -> Result<()> {
-    if ops.is_empty() {
-        return Ok(());
-    }
-    if rows::are(ops) {
-        return Err(twice(&plan.place, ops));
-    }
-    let current = plan.after()?;
-    let resolved = resolve(&current, ops, order, settings(options, plan.merged))?;
-    plan.lines = seen::after_writing(&plan.lines, &current, &resolved.changes);
-    plan.changes = plan.changes.then(&plan.before, &resolved.changes);
-    let before = plan.ops.len();
-    plan.ops.extend(resolved.ops.into_iter().map(|mut op| {
-        op.op += before;
-        op
-    }));
-    plan.failed.extend(resolved.failed);
-    plan.notes.extend(resolved.notes);
-    Ok(())
 }
