@@ -1,8 +1,12 @@
 //! What will be done to one file. Nothing is written yet.
 
+use crate::edit::settings;
 use crate::engine::Opened;
-use emendate_core::rows::Replaced;
-use emendate_core::{ChangeSet, Error, Header, Outcome, Resolved, Result, Snapshot, Span, Splice};
+use crate::options::Options;
+use crate::rows::twice;
+use crate::seen;
+use emendate_core::rows::{self, Replaced};
+use emendate_core::{ChangeSet, Error, Header, Op, Order, Outcome, Resolved, Result, Snapshot, Span, Splice, resolve};
 use emendate_fs::{Draft, Expect, Goal, Place};
 use emendate_history::Lines;
 use std::ffi::OsString;
@@ -187,4 +191,26 @@ pub(crate) fn copy_of(plan: &Plan) -> Plan {
         replaced: plan.replaced.clone(),
         ..Plan::other(plan.place.clone(), Now::Nothing, Becomes::File)
     }
+}
+
+/// More edits on what a plan leaves.
+pub(crate) fn edit_more(plan: &mut Plan, ops: &[Op], order: Order, options: &Options) -> Result<()> {
+    if ops.is_empty() {
+        return Ok(());
+    }
+    if rows::are(ops) {
+        return Err(twice(&plan.place, ops));
+    }
+    let current = plan.after()?;
+    let resolved = resolve(&current, ops, order, settings(options, plan.merged))?;
+    plan.lines = seen::after_writing(&plan.lines, &current, &resolved.changes);
+    plan.changes = plan.changes.then(&plan.before, &resolved.changes);
+    let before = plan.ops.len();
+    plan.ops.extend(resolved.ops.into_iter().map(|mut op| {
+        op.op += before;
+        op
+    }));
+    plan.failed.extend(resolved.failed);
+    plan.notes.extend(resolved.notes);
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! Moves and copies: a file is taken from its place, edited on the way, and put down at another.
 
-use super::{Tree, edit_more};
-use crate::plan::{Becomes, Now, Origin, Plan, copy_of};
+use super::Tree;
+use crate::plan::{Becomes, Now, Origin, Plan, copy_of, edit_more};
 use crate::seen::Base;
 use crate::stale;
 use crate::standing::{gone, occupied};

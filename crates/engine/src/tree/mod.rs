@@ -3,19 +3,18 @@
 mod carry;
 
 use crate::caller::Caller;
-use crate::edit::{settings, whole};
+use crate::edit::whole;
 use crate::engine::{Engine, Opened};
 use crate::options::Options;
-use crate::plan::{Becomes, Now, Plan, all_bytes};
+use crate::plan::{Becomes, Now, Plan, all_bytes, edit_more};
 use crate::reject;
-use crate::rows::twice;
-use crate::seen::{self, Base};
+use crate::seen::Base;
 use crate::shelves::key;
 use crate::stale;
 use crate::standing::{exists, gone, holds, other_link};
 use crate::target::Target;
 use emendate_core::rows::{self, Registers};
-use emendate_core::{Ask, BinaryChange, Code, Error, FileMode, Handle, NewFile, Op, Order, Result, Snapshot, resolve};
+use emendate_core::{Ask, BinaryChange, Code, Error, FileMode, Handle, NewFile, Op, Order, Result, Snapshot};
 use emendate_fs::Place;
 use emendate_history::Lines;
 use std::collections::{HashMap, HashSet};
@@ -314,26 +313,4 @@ impl Tree<'_> {
 
 fn op_index(error: &Error) -> Option<usize> {
     error.op_index().and_then(|op| usize::try_from(op).ok())
-}
-
-/// More edits on what a plan leaves.
-fn edit_more(plan: &mut Plan, ops: &[Op], order: Order, options: &Options) -> Result<()> {
-    if ops.is_empty() {
-        return Ok(());
-    }
-    if rows::are(ops) {
-        return Err(twice(&plan.place, ops));
-    }
-    let current = plan.after()?;
-    let resolved = resolve(&current, ops, order, settings(options, plan.merged))?;
-    plan.lines = seen::after_writing(&plan.lines, &current, &resolved.changes);
-    plan.changes = plan.changes.then(&plan.before, &resolved.changes);
-    let before = plan.ops.len();
-    plan.ops.extend(resolved.ops.into_iter().map(|mut op| {
-        op.op += before;
-        op
-    }));
-    plan.failed.extend(resolved.failed);
-    plan.notes.extend(resolved.notes);
-    Ok(())
 }
