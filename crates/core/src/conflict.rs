@@ -123,9 +123,11 @@ fn report_hunks(clashes: &[Clash], hunks: &[&Hunk]) -> Option<Error> {
     let name = |at: usize| format!("hunk {} (line {} of the patch)", at + 1, hunks[at].said_at);
     for &(_, first, second) in clashes.iter().take(LISTED) {
         let (one, two) = (name(first), name(second));
-        error = error.evidence(match hunks[first].lines == hunks[second].lines {
-            true => format!("- {two} says the same as {one}, and its place is there once"),
-            false => format!("- {one} and {two} change the same lines, or one changes what the other expects"),
+        let same = hunks[first].lines == hunks[second].lines;
+        error = error.evidence(if same {
+            format!("- {two} says the same as {one}, and its place is there once")
+        } else {
+            format!("- {one} and {two} change the same lines, or one changes what the other expects")
         });
     }
     let next = "Make one hunk of those that meet, from the lines of the file as they are now; leave out repetitions.";

@@ -100,8 +100,10 @@ fn entry(value: &Value) -> Entry {
         (Some(text), None) => text.as_bytes().to_vec(),
         (Some(text), Some("utf-16le")) => wide(text, u16::to_le_bytes),
         (Some(text), Some("utf-16be")) => wide(text, u16::to_be_bytes),
-        (Some(text), Some("latin-1")) => text.chars().map(|ch| u8::try_from(ch).unwrap()).collect(),
-        (_, Some(other)) => panic!("encoding {other}"),
+        (Some(text), Some(encoding)) => {
+            assert_eq!(encoding, "latin-1");
+            text.chars().map(|ch| u8::try_from(ch).unwrap()).collect()
+        }
     };
     Entry::File { bytes, executable: value["executable"] == true }
 }

@@ -305,7 +305,8 @@ fn corrected(index: &Index<'_>, hunk: &Hunk, old: &[&str], lines: &core::ops::Ra
             at += 1;
             index.line(at - 1)
         };
-        text.push_str(&format!("\n{mark}{shown}"));
+        text.extend(['\n', mark]);
+        text.push_str(shown);
     }
     Some(text)
 }
