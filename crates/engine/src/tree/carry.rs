@@ -93,12 +93,11 @@ impl Tree<'_> {
 
     /// A copy of a file as it was before the request, as git means it; of one that the request makes, as it is by then.
     fn copied(&mut self, from: &Place, ops: &[Op]) -> Result<Plan> {
-        let at = match self.plan_at(from) {
-            Some(at) => at,
-            None => {
-                let plan = self.load(from)?;
-                self.add(plan)
-            }
+        let at = if let Some(at) = self.plan_at(from) {
+            at
+        } else {
+            let plan = self.load(from)?;
+            self.add(plan)
         };
         let plan = &self.plans[at];
         let mut copy = match (&plan.now, &plan.becomes) {
