@@ -1,8 +1,11 @@
 //! `patches`: applying unified diffs in process, beside diffy, mpatch and the Rust core of Codex' tool as PyPI ships it.
 //!
+//! And whole processes beside `git apply`, GNU patch and the tool of Codex.
+//!
 //! Ours is everything from two texts to the third: reading the patch and the file, placing, and writing the new text.
 
 mod codex;
+mod processes;
 
 use crate::race::{Case, Outcome, race, timed};
 use crate::text::lines;
@@ -38,13 +41,14 @@ pub(crate) fn run(quick: bool) -> Vec<Outcome> {
         let outcome = race(format!("ours alone, {count} lines"), rounds, ours.collect());
         out.push(outcome.goal("a miss", 2.0).goal("200 hunks", 3.0));
     }
+    out.extend(processes::run(quick));
     out
 }
 
 /// Source text in which each line that is changed is unlike any other.
 fn numbered(count: usize) -> String {
     let text = lines(count, "");
-    let step = count / MANY;
+    let step = (count / MANY).max(1);
     let line = |(nth, line): (usize, &str)| {
         if nth % step == step / 2 {
             format!("    let value_{nth} = measure({nth}); // {line}\n")

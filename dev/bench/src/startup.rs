@@ -29,52 +29,54 @@ struct Binaries {
 
 impl Binaries {
     fn build() -> Binaries {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let target = root.join("target");
-        let build = |arguments: &[&str], flags: Option<&str>| {
-            let mut cargo = Command::new(env!("CARGO"));
-            cargo.current_dir(&root).args(["build", "--quiet", "--release"]).args(arguments);
-            if let Some(flags) = flags {
-                cargo.env("RUSTFLAGS", flags);
-            }
-            let done = cargo.status().is_ok_and(|status| status.success());
-            assert!(done, "cargo build {arguments:?} failed");
-        };
-        build(&["--package", "emendate-cli"], None);
-        let triple = host();
-        // Not position independent: a loader that moves ten thousand pointers costs more than the edit.
-        let flags = Some("-C target-feature=+crt-static -C relocation-model=static");
-        build(
-            &[
-                "--package",
-                "emendate-cli",
-                "--package",
-                "bench",
-                "--bin",
-                "emend",
-                "--bin",
-                "floor",
-                "--target",
-                &triple,
-            ],
-            flags,
-        );
-        let made = target.join(&triple).join("release");
-        // Copied, as an installation does: the kernel maps what was written in one go with fewer page faults.
-        let shelf = scratch().join("installed");
-        let _ = fs::create_dir_all(&shelf);
-        let installed = |from: PathBuf, name: &str| {
-            let to = shelf.join(name);
-            let done = fs::remove_file(&to).or(std::io::Result::Ok(())).and_then(|()| fs::copy(&from, &to));
-            assert!(done.is_ok(), "{} cannot be copied", from.display());
-            to
-        };
+        let target = target();
+        cargo(&["--package", "emendate-cli"], None);
+        let made = linked_statically();
         Binaries {
-            emend: installed(target.join("release/emend"), "emend"),
-            emend_static: installed(made.join("emend"), "emend-static"),
-            floor: installed(made.join("floor"), "floor"),
+            emend: installed(&target.join("release/emend"), "emend"),
+            emend_static: installed(&made.join("emend"), "emend-static"),
+            floor: installed(&made.join("floor"), "floor"),
         }
     }
+}
+
+/// The command as it is shipped, built and installed.
+pub(crate) fn emend() -> PathBuf {
+    installed(&linked_statically().join("emend"), "emend-static")
+}
+
+fn target() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target")
+}
+
+fn cargo(arguments: &[&str], flags: Option<&str>) {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.current_dir(target().join("..")).args(["build", "--quiet", "--release"]).args(arguments);
+    if let Some(flags) = flags {
+        cargo.env("RUSTFLAGS", flags);
+    }
+    let done = cargo.status().is_ok_and(|status| status.success());
+    assert!(done, "cargo build {arguments:?} failed");
+}
+
+/// Builds the static programs; their folder.
+fn linked_statically() -> PathBuf {
+    let triple = host();
+    // Not position independent: a loader that moves ten thousand pointers costs more than the edit.
+    let flags = Some("-C target-feature=+crt-static -C relocation-model=static");
+    let packages = ["--package", "emendate-cli", "--package", "bench", "--bin", "emend", "--bin", "floor"];
+    cargo(&[&packages[..], &["--target", &triple]].concat(), flags);
+    target().join(&triple).join("release")
+}
+
+/// Copied, as an installation does: the kernel maps what was written in one go with fewer page faults.
+fn installed(from: &Path, name: &str) -> PathBuf {
+    let shelf = scratch().join("installed");
+    let _ = fs::create_dir_all(&shelf);
+    let to = shelf.join(name);
+    let done = fs::remove_file(&to).or(std::io::Result::Ok(())).and_then(|()| fs::copy(from, &to));
+    assert!(done.is_ok(), "{} cannot be copied", from.display());
+    to
 }
 
 fn host() -> String {

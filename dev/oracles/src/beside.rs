@@ -148,7 +148,7 @@ fn verdict(
         (Ok(ours), Some(theirs)) if ours == truth && without_empty(theirs) == without_empty(truth) => {
             Ok(Kind::EmptyFile)
         }
-        (Ok(ours), Some(theirs)) if ours == truth && loses(round, theirs, truth) => Ok(Kind::SamePath),
+        (Ok(ours), Some(theirs)) if ours == truth && loses(round, &ended(theirs), &ended(truth)) => Ok(Kind::SamePath),
         (Ok(ours), Some(_)) if ours == truth && round.repeats() => Ok(Kind::OtherPlace),
         (Ok(ours), Some(theirs)) if shifted && round.repeats() && ours == theirs => Ok(Kind::MisledAlike),
         (Ok(_), _) if shifted && round.repeats() => Ok(Kind::Misled),

@@ -61,13 +61,20 @@ impl Codex {
         Ok(Codex { program, folder, home })
     }
 
+    /// The tool, which reads its patch from standard input.
+    pub fn command(&self) -> Command {
+        let mut tool = Command::new(&self.program);
+        tool.env("HOME", self.home.path()).env("CODEX_HOME", self.home.path());
+        tool
+    }
+
     /// Runs it.
     ///
     /// Errors: those of the disk and of starting it.
     pub fn run(&self, before: &Tree, patch: &str) -> io::Result<Ran> {
         tree::put(&self.folder, before)?;
-        let mut tool = Command::new(&self.program);
-        tool.current_dir(&self.folder).env("HOME", self.home.path()).env("CODEX_HOME", self.home.path());
+        let mut tool = self.command();
+        tool.current_dir(&self.folder);
         let done = feed(&mut tool, patch)?;
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         Ok(Ran {
