@@ -92,9 +92,9 @@ pub fn play(peers: &Path, seed: u64, rounds: u64) -> Result<Counts<(Tool, Kind)>
 }
 
 fn one(desk: &Desk, number: u64, out: &mut Counts<(Tool, Kind)>) -> Result<(), String> {
-    let files = if number % 4 == 0 { Files::Unended } else { Files::Tame };
+    let files = if number.is_multiple_of(4) { Files::Unended } else { Files::Tame };
     let mut round = make::round(number, files);
-    if number % 3 == 0 {
+    if number.is_multiple_of(3) {
         round = round.shifted(&mut Luck::new(!number));
     }
     // Two operations on one path: others take them together, we in turn. The other rounds are about that.
