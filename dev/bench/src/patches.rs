@@ -1,4 +1,4 @@
-//! `patches`: applying unified diffs in process, beside diffy, mpatch and the Rust core of Codex' tool as PyPI ships it.
+//! `patches`: applying unified diffs in process, beside diffy, mpatch and the Rust core of Codex' tool as `PyPI` ships it.
 //!
 //! And whole processes beside `git apply`, GNU patch and the tool of Codex.
 //!

@@ -213,7 +213,7 @@ pub fn play(peers: &Path, seed: u64, rounds: u64) -> Result<Counts<Kind>, String
         let round = make::round(number, Files::Wild);
         let mut luck = Luck::new(!number);
         let text = round.patch.to_v4a();
-        let text = if number % 2 == 0 { text } else { make::garble(&mut luck, &text) };
+        let text = if number.is_multiple_of(2) { text } else { make::garble(&mut luck, &text) };
         let kind = codex.differs(&round.tree, &text).map_err(|error| format!("{error}\n{text}"))??;
         *out.entry(kind).or_insert(0) += 1;
         Ok(())

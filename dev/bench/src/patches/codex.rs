@@ -1,4 +1,4 @@
-//! codex-apply-patch from PyPI: an early fork of Codex' own Rust code behind a thin Python wrapper.
+//! codex-apply-patch from `PyPI`: an early fork of Codex' own Rust code behind a thin Python wrapper.
 
 use crate::cascade::python::environment;
 use crate::exact::scratch;
