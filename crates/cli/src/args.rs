@@ -32,8 +32,9 @@ pub(crate) struct Cli {
 type Augment = fn(clap::Command) -> clap::Command;
 
 /// The commands that are started over and over.
-const OFTEN: [(&str, Augment); 8] = [
+const OFTEN: [(&str, Augment); 9] = [
     ("read", ReadArgs::augment_args),
+    ("search", SearchArgs::augment_args),
     ("edit", EditArgs::augment_args),
     ("multi-edit", MultiEditArgs::augment_args),
     ("write", WriteArgs::augment_args),
@@ -67,6 +68,9 @@ pub(crate) enum Command {
     /// Show lines of a text file, and remember what was shown
     #[command(after_help = help::READ)]
     Read(ReadArgs),
+    /// Find lines by a regular expression or plain text; what is shown counts as read
+    #[command(after_help = help::SEARCH)]
+    Search(SearchArgs),
     /// Replace text in a file
     #[command(after_help = help::EDIT)]
     Edit(EditArgs),
@@ -242,6 +246,44 @@ pub(crate) struct ReadArgs {
     /// The file's encoding, if it is neither UTF-8 nor marked, e.g. latin1
     #[arg(long, value_name = "LABEL")]
     pub(crate) encoding: Option<String>,
+}
+
+/// `emend search`.
+#[derive(Args)]
+pub(crate) struct SearchArgs {
+    /// Regular expression, or plain text with --literal
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) pattern: String,
+    /// Folder or file to search
+    #[arg(default_value = ".")]
+    pub(crate) path: PathBuf,
+    /// The pattern is plain text
+    #[arg(short = 'F', long)]
+    pub(crate) literal: bool,
+    /// Capital and small letters count as the same
+    #[arg(short, long)]
+    pub(crate) ignore_case: bool,
+    /// The pattern may reach over line ends
+    #[arg(short = 'U', long)]
+    pub(crate) multiline: bool,
+    /// Files to search (repeatable), e.g. '*.rs' or '!tests/**'
+    #[arg(short, long, value_name = "GLOB")]
+    pub(crate) glob: Vec<String>,
+    /// Also names that begin with a dot
+    #[arg(long)]
+    pub(crate) hidden: bool,
+    /// Also what .gitignore and .ignore leave out
+    #[arg(long)]
+    pub(crate) no_ignore: bool,
+    /// Lines to show before and after each hit
+    #[arg(short = 'C', long, value_name = "N")]
+    pub(crate) context: Option<u64>,
+    /// How many hits to show [default: 100]
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<u64>,
+    /// How lines are marked [default: numbered]
+    #[arg(long, value_name = "F", value_parser = PossibleValuesParser::new(MARKS.iter().map(|marks| marks.name)))]
+    pub(crate) format: Option<String>,
 }
 
 /// What every edit may say beside its texts.

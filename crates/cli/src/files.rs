@@ -1,6 +1,6 @@
 //! `read`, `edit`, `multi-edit`, `write` and `apply`: arguments become the input of the tool of that name.
 
-use crate::args::{ApplyArgs, ConvertArgs, EditArgs, Extras, MultiEditArgs, ReadArgs, TextArgs, WriteArgs};
+use crate::args::{ApplyArgs, ConvertArgs, EditArgs, Extras, MultiEditArgs, ReadArgs, SearchArgs, TextArgs, WriteArgs};
 use crate::desk::Desk;
 use crate::{input, show};
 use emendate::core::formats::malformed;
@@ -103,6 +103,23 @@ pub(crate) fn read(args: &ReadArgs) -> Result<Ask> {
         .put("format", args.format.clone())
         .put("encoding", args.encoding.clone());
     Ok(Ask::new("read", "file_path", path, fields))
+}
+
+/// The input of `search`.
+pub(crate) fn search(args: &SearchArgs) -> Ask {
+    let set = |flag: bool| flag.then_some(true);
+    let fields = Fields(Map::new())
+        .put("pattern", Some(args.pattern.clone()))
+        .put("literal", set(args.literal))
+        .put("ignore_case", set(args.ignore_case))
+        .put("multiline", set(args.multiline))
+        .put("glob", (!args.glob.is_empty()).then(|| args.glob.clone()))
+        .put("hidden", set(args.hidden))
+        .put("no_ignore", set(args.no_ignore))
+        .put("context", args.context)
+        .put("limit", args.limit)
+        .put("format", args.format.clone());
+    Ask::new("search", "path", args.path.clone(), fields)
 }
 
 /// Lines that follow a path: the first, and how many.

@@ -224,8 +224,8 @@ fn anchors<T: Eq + core::hash::Hash>(a: &[T], b: &[T]) -> Vec<(usize, usize)> {
     longest_rise(&pairs)
 }
 
-/// The longest subsequence whose second members rise, by patience sorting.
-fn longest_rise(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
+/// The longest subsequence whose second members rise, by patience sorting. Sorted by the first members.
+pub(crate) fn longest_rise<T: Copy + Ord>(pairs: &[(T, T)]) -> Vec<(T, T)> {
     let mut piles: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = Vec::with_capacity(pairs.len());
     for (at, pair) in pairs.iter().enumerate() {

@@ -23,6 +23,7 @@ mod reverse;
 pub mod rows;
 mod snapshot;
 mod span;
+pub mod words;
 
 pub use binary::{MOST_BYTES, apply_binary};
 pub use change::{ChangeSet, Conflict, Overlap, Rebased, Splice, Tie};

@@ -39,6 +39,7 @@ mod registers;
 mod reject;
 mod reply;
 mod rows;
+mod search;
 mod seen;
 mod shelves;
 mod stale;

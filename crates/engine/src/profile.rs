@@ -85,6 +85,7 @@ pub static PROFILES: &[Profile] = &[
         summary: "every tool with every field",
         offers: &[
             all("read"),
+            all("search"),
             all("edit"),
             all("multi_edit"),
             all("write"),

@@ -131,16 +131,9 @@ fn page(snapshot: &Snapshot, args: &Args, marks: &Marks) -> Result<Page> {
     for (number, line) in (from..).zip(text[span.range()].split_inclusive('\n')) {
         let line = line.strip_suffix('\n').unwrap_or(line);
         let before = page.text.len();
-        match cut_at(line) {
-            None => {
-                (marks.line)(&mut page.text, number, line);
-                page.lines.add(number as u64, number as u64);
-            }
-            Some((at, left)) => {
-                let row = format!("{} ⟪{left} more characters of this line are not shown⟫", &line[..at]);
-                (marks.line)(&mut page.text, number, &row);
-                page.cut.push((number, left));
-            }
+        match shown_line(&mut page.text, marks, number, line) {
+            None => page.lines.add(number as u64, number as u64),
+            Some(left) => page.cut.push((number, left)),
         }
         // Only the rows just written are counted, so the whole stays one pass.
         chars += page.text[before..].chars().count();
@@ -153,6 +146,16 @@ fn page(snapshot: &Snapshot, args: &Args, marks: &Marks) -> Result<Page> {
         page.lines = Lines::all();
     }
     Ok(page)
+}
+
+/// Appends a line in marks. The number of characters left out, for one that is too long to be shown whole.
+pub(crate) fn shown_line(out: &mut String, marks: &Marks, number: usize, line: &str) -> Option<usize> {
+    let Some((at, left)) = cut_at(line) else {
+        (marks.line)(out, number, line);
+        return None;
+    };
+    (marks.line)(out, number, &format!("{} ⟪{left} more characters of this line are not shown⟫", &line[..at]));
+    Some(left)
 }
 
 /// Where a line is cut and how many characters are left out; `None` for lines that are shown whole.
@@ -253,7 +256,7 @@ fn answer(snapshot: &Snapshot, page: &mut Page, args: &Args, link: Option<String
 }
 
 /// Appends a remark in the form models know from the Read tool of the seeds.
-fn remind(text: &mut String, what: &str) {
+pub(crate) fn remind(text: &mut String, what: &str) {
     text.push_str("<system-reminder>");
     text.push_str(what);
     text.push_str("</system-reminder>\n");

@@ -8,6 +8,7 @@ use crate::options::{OptionFields, Options};
 use crate::past;
 use crate::read;
 use crate::reply::{Answer, Reply, SeedCodes};
+use crate::search;
 use crate::undo;
 use emendate_core::formats::{self, Format, Input, Spec, line_anchors, multi_edit, replace, write};
 use emendate_core::{Code, Error, Result};
@@ -50,6 +51,8 @@ pub struct Tool {
 enum ToolInput {
     /// A read.
     Read,
+    /// A search.
+    Search,
     /// Text in any text format.
     Text,
     /// The same, to be written in another format.
@@ -79,6 +82,19 @@ lines; give offset and limit for others. A file must be read before it is edited
         seed: SeedCodes::None,
         example: r#"{"file_path": "/work/src/main.rs", "offset": 1, "limit": 200}"#,
         input: ToolInput::Read,
+    },
+    Tool {
+        name: "search",
+        title: "Search files",
+        summary: "find lines by a regular expression or plain text, ready to be edited",
+        prompt: "\
+Searches files for a regular expression, or for plain text with literal. path is a folder or a file. Hits are grouped by file and shown as \
+read shows lines; what is shown counts as read, so it can be edited at once. What .gitignore names and hidden files are left out unless \
+no_ignore or hidden is set; glob picks files (\"*.rs\", \"!tests/**\"). Set context to see the lines around a hit.",
+        annotations: Annotations { read_only: true, destructive: false, idempotent: true },
+        seed: SeedCodes::None,
+        example: r#"{"pattern": "fn \\w+_at\\(", "path": "/work/src", "glob": ["*.rs"], "context": 2}"#,
+        input: ToolInput::Search,
     },
     Tool {
         name: "edit",
@@ -193,6 +209,7 @@ impl Tool {
     pub fn schema(&self) -> Map<String, Value> {
         let parts: Vec<schemars::Schema> = match self.input {
             ToolInput::Read => vec![schemars::schema_for!(read::Args)],
+            ToolInput::Search => vec![schemars::schema_for!(search::Args)],
             ToolInput::Undo => vec![schemars::schema_for!(undo::Args)],
             ToolInput::History => vec![schemars::schema_for!(past::Args)],
             ToolInput::Restore => vec![schemars::schema_for!(undo::RestoreArgs)],
@@ -210,6 +227,7 @@ impl Tool {
     fn run(&self, engine: &Engine, caller: &Caller, input: Value) -> Result<Answer> {
         match self.input {
             ToolInput::Read => engine.read(caller, input),
+            ToolInput::Search => engine.search(caller, input),
             ToolInput::Undo => engine.undo(caller, self.name, input),
             ToolInput::History => engine.past(input),
             ToolInput::Restore => engine.restore(caller, self.name, input),

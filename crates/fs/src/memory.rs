@@ -10,8 +10,8 @@ use emendate_core::{Code, Error, Result};
 use rustix::io::Errno;
 
 use crate::{
-    Draft, Durability, Expect, Goal, Method, Place, RootInfo, Staged, Stamp, Store, Transaction, Version, Written,
-    fault,
+    Draft, Durability, Entry, Expect, Goal, Kind, Method, Place, RootInfo, Staged, Stamp, Store, Transaction, Version,
+    Written, fault,
 };
 
 /// Files and symbolic links in memory beneath one root. There are no owners and no hard links, and nothing is ever "racily
@@ -308,6 +308,23 @@ impl Store for Memory {
         let here = state.nodes.keys().chain(&state.folders).filter(|path| path.parent() == Some(parent));
         let names: BTreeSet<&std::ffi::OsStr> = here.filter_map(|path| path.file_name()).collect();
         Ok(names.into_iter().take(crate::SIBLINGS).map(OsString::from).collect())
+    }
+
+    fn list(&self, place: &Place) -> Result<Option<Vec<Entry>>> {
+        let state = self.state();
+        if !state.is_folder(place.relative()) {
+            return Ok(None);
+        }
+        let kind = |node: &Node| if matches!(node.body, Body::File(_)) { Kind::File } else { Kind::Link };
+        let nodes = state.nodes.iter().map(|(path, node)| (path, kind(node)));
+        let here = nodes.chain(state.folders.iter().map(|path| (path, Kind::Folder)));
+        let here = here.filter(|(path, _)| path.parent() == Some(place.relative()));
+        let mut entries: Vec<Entry> = here
+            .filter_map(|(path, kind)| Some(Entry { name: path.file_name()?.to_owned(), kind }))
+            .take(crate::ENTRIES)
+            .collect();
+        entries.sort_unstable();
+        Ok(Some(entries))
     }
 
     fn stage<'a>(&'a self, drafts: &'a [Draft<'a>], durability: Durability) -> Result<Staged<'a>> {

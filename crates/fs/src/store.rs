@@ -195,6 +195,28 @@ pub struct Written {
     pub notes: Vec<String>,
 }
 
+/// What a name in a folder stands for. A link is a link, wherever it leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A folder.
+    Folder,
+    /// A symbolic link.
+    Link,
+    /// A device, a pipe, a socket.
+    Other,
+}
+
+/// A name in a folder.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Entry {
+    /// The name.
+    pub name: OsString,
+    /// What it stands for.
+    pub kind: Kind,
+}
+
 /// A place where files live: the disk, memory.
 pub trait Store: Send + Sync {
     /// The folders this store may reach into; [`Place::root`] is an index into it.
@@ -224,6 +246,9 @@ pub trait Store: Send + Sync {
 
     /// Names in the parent directory of `place`, sorted, at most 10 000; empty when the directory does not exist.
     fn siblings(&self, place: &Place) -> Result<Vec<OsString>>;
+
+    /// What is in the folder at `place`, sorted by name, at most 100 000 entries; `None` when no folder is there. `io.*`.
+    fn list(&self, place: &Place) -> Result<Option<Vec<Entry>>>;
 
     /// Writes every draft aside, durable as asked, not visible yet. Missing parent directories are created.
     ///

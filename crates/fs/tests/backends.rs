@@ -5,7 +5,7 @@
 mod rig;
 
 use emendate_core::Code;
-use emendate_fs::{Draft, Durability, Expect, Goal, Memory, Method, Store};
+use emendate_fs::{Draft, Durability, Entry, Expect, Goal, Kind, Memory, Method, Store};
 use rig::{LEVELS, Rig, expect, refused, replace};
 use std::path::Path;
 
@@ -45,6 +45,19 @@ fn paths() {
             refused(store.stamp(&place), Code::PathNotRegular);
             refused(store.read(&place, 10, Vec::new()), Code::PathNotRegular);
         }
+    });
+}
+
+#[test]
+fn listing() {
+    on_both(|store, root| {
+        put(store, &root.join("b"), "");
+        put(store, &root.join("a/f"), "");
+        let list = |path: &Path| store.list(&store.admit(path).unwrap()).unwrap();
+        let entry = |name: &str, kind| Entry { name: name.into(), kind };
+        assert_eq!(list(root), Some(vec![entry("a", Kind::Folder), entry("b", Kind::File)]));
+        assert_eq!(list(&root.join("a")), Some(vec![entry("f", Kind::File)]));
+        assert_eq!((list(&root.join("b")), list(&root.join("n"))), (None, None));
     });
 }
 

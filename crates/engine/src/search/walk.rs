@@ -1,0 +1,162 @@
+//! Which files are searched: those beneath a folder, in order of their names, without what ignore files and globs leave
+//! out. Links are not followed, and every path goes through the sandbox and the policy like any other.
+
+use crate::engine::Engine;
+use crate::policy::{self, Access};
+use emendate_core::{Code, Error, Result};
+use emendate_fs::{Entry, Kind, Place};
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ignore::overrides::{Override, OverrideBuilder};
+use std::ops::ControlFlow;
+use std::path::Path;
+
+/// Entries of folders that one search looks at.
+const ENTRIES: usize = 500_000;
+/// Bytes of an ignore file that are read.
+const IGNORE_FILE: u64 = 1 << 20;
+
+/// What is left out.
+pub(super) struct Scope {
+    pub(super) globs: Override,
+    /// Names that begin with a dot are searched too.
+    pub(super) hidden: bool,
+    /// Ignore files do not count.
+    pub(super) all: bool,
+}
+
+/// What a walk came across.
+#[derive(Default)]
+pub(super) struct Walked {
+    entries: usize,
+    /// Files that the policy does not let anybody read.
+    pub(super) denied: usize,
+    /// Folders that could not be listed.
+    pub(super) closed: usize,
+    /// It ended early: there was too much.
+    pub(super) cut: bool,
+}
+
+impl Scope {
+    /// The globs of a call, as ripgrep takes them: a file must match one, and none of those that begin with `!`.
+    ///
+    /// Errors: `call.invalid` for a glob that is none.
+    pub(super) fn globs(folder: &Path, globs: &[String]) -> Result<Override> {
+        let mut builder = OverrideBuilder::new(folder);
+        let wrong = |error: ignore::Error| {
+            Error::new(Code::CallInvalid, format!("glob is wrong: {error}."))
+                .next(r#"Write e.g. "*.rs" or "!tests/**"."#)
+        };
+        for glob in globs {
+            builder.add(glob).map_err(wrong)?;
+        }
+        builder.build().map_err(wrong)
+    }
+}
+
+impl Engine {
+    /// Visits every file beneath a folder until told to stop.
+    pub(super) fn walk(
+        &self,
+        folder: &Place,
+        scope: &Scope,
+        visit: &mut dyn FnMut(&Place) -> Result<ControlFlow<()>>,
+    ) -> Result<Walked> {
+        let mut walked = Walked::default();
+        let mut ignores = Vec::new();
+        if !scope.all {
+            let root = &self.store().roots()[folder.root()].canonical;
+            let above: Vec<&Path> =
+                folder.absolute().ancestors().skip(1).take_while(|it| it.starts_with(root)).collect();
+            for folder in above.into_iter().rev() {
+                ignores.push(self.ignore_files(folder));
+            }
+        }
+        let _ = self.enter(folder, scope, (&mut ignores, &mut walked), visit)?;
+        Ok(walked)
+    }
+
+    fn enter(
+        &self,
+        folder: &Place,
+        scope: &Scope,
+        (ignores, walked): (&mut Vec<Gitignore>, &mut Walked),
+        visit: &mut dyn FnMut(&Place) -> Result<ControlFlow<()>>,
+    ) -> Result<ControlFlow<()>> {
+        let Ok(Some(entries)) = self.store().list(folder) else {
+            walked.closed += 1;
+            return Ok(ControlFlow::Continue(()));
+        };
+        let has = |name: &str| entries.iter().any(|entry| entry.name == name && entry.kind == Kind::File);
+        let own = !scope.all && (has(".gitignore") || has(".ignore"));
+        if own {
+            ignores.push(self.ignore_files(folder.absolute()));
+        }
+        for entry in &entries {
+            walked.entries += 1;
+            if walked.entries > ENTRIES {
+                walked.cut = true;
+                return Ok(ControlFlow::Break(()));
+            }
+            let path = folder.absolute().join(&entry.name);
+            if !scope.takes(entry, &path, ignores) {
+                continue;
+            }
+            // What changes its kind or goes away in between is not looked at.
+            let Ok(place) = self.store().admit_link(&path) else { continue };
+            if entry.kind == Kind::Folder {
+                if self.enter(&place, scope, (ignores, walked), visit)?.is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            } else if policy::check(self.config(), &place, Access::Read).is_err() {
+                walked.denied += 1;
+            } else if visit(&place)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        if own {
+            ignores.pop();
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// The rules of a folder's ignore files; those of `.ignore` count more. Lines that are no glob are skipped, as git does.
+    fn ignore_files(&self, folder: &Path) -> Gitignore {
+        let mut builder = GitignoreBuilder::new(folder);
+        for name in [".gitignore", ".ignore"] {
+            let path = folder.join(name);
+            let version =
+                self.store().admit(&path).and_then(|place| self.store().read(&place, IGNORE_FILE, Vec::new()));
+            let Ok(Some(version)) = version else { continue };
+            for line in String::from_utf8_lossy(&version.bytes).lines() {
+                let _ = builder.add_line(None, line);
+            }
+        }
+        builder.build().unwrap_or_else(|_| Gitignore::empty())
+    }
+}
+
+impl Scope {
+    fn takes(&self, entry: &Entry, path: &Path, ignores: &[Gitignore]) -> bool {
+        let folder = match entry.kind {
+            Kind::Folder => true,
+            Kind::File => false,
+            Kind::Link | Kind::Other => return false,
+        };
+        if entry.name == ".git" {
+            return false;
+        }
+        // A glob that names a file says more than any ignore file.
+        match self.globs.matched(path, folder) {
+            Match::Whitelist(_) => return true,
+            Match::Ignore(_) => return false,
+            Match::None => {}
+        }
+        let said = ignores.iter().rev().map(|rules| rules.matched(path, folder)).find(|said| !said.is_none());
+        match said {
+            Some(Match::Ignore(_)) => false,
+            Some(_) => true,
+            None => self.hidden || !entry.name.as_encoded_bytes().starts_with(b"."),
+        }
+    }
+}
