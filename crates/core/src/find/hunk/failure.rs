@@ -165,7 +165,7 @@ pub(super) fn not_found(seeker: &Seeker<'_>, limits: &Limits) -> Error {
     let error = Error::new(Code::MatchNotFound, "The old lines of the hunk are not in the file.")
         .fact("reason", "not_found")
         .fact("line", hunk.said_at);
-    let nearest = nearest(search);
+    let nearest = nearest(search, hunk);
     let Some(nearest) = nearest.filter(|it| it.likeness >= LIKE) else {
         return error
             .evidence(format!(
@@ -235,13 +235,43 @@ pub(super) fn applied(seeker: &Seeker<'_>) -> Option<usize> {
     }
     let find = Find { lines: true, ..Find::new(new, Pick::Unique) };
     let search = Search::new(seeker.index, &find, "");
-    let places = super::seek::literal(&search, false);
-    let [one] = &*places else { return None };
-    Some(search.lines().at(one.span.start()) + 1)
+    let starts = super::seek::literal(&search, false).into_iter().map(|place| search.lines().at(place.span.start()));
+    let pointer = Pointer::new(seeker.index, seeker.hunk);
+    starts.filter(|&start| pointer.allows(start)).min_by_key(|&start| pointer.rank(start)).map(|start| start + 1)
+}
+
+/// Where a hunk says that it belongs: what is told of a failure is told of that place.
+struct Pointer {
+    anchored: bool,
+    anchors: Vec<scope::Anchor>,
+    sections: Vec<scope::Anchor>,
+    said: Option<usize>,
+}
+
+impl Pointer {
+    fn new(index: &Index<'_>, hunk: &Hunk) -> Pointer {
+        Pointer {
+            anchored: !hunk.scopes.is_empty(),
+            anchors: scope::anchors(index, &hunk.scopes).unwrap_or_default(),
+            sections: hunk.section.as_ref().map_or_else(Vec::new, |name| scope::sections(index, name)),
+            said: hunk.first,
+        }
+    }
+
+    fn allows(&self, start: usize) -> bool {
+        !self.anchored || scope::nearness(&self.anchors, start).is_some()
+    }
+
+    /// The lower, the better.
+    fn rank(&self, start: usize) -> (bool, Option<scope::Nearness>, bool, usize) {
+        let inside = self.sections.iter().any(|it| it.block.contains(&start) || it.line == start);
+        let far = self.said.map_or(start, |said| said.abs_diff(start + 1));
+        (!self.allows(start), scope::nearness(&self.anchors, start), !inside, far)
+    }
 }
 
 /// The place that has most of the hunk's old lines to the letter; else the most similar one.
-fn nearest(search: &Search<'_>) -> Option<Nearest> {
+fn nearest(search: &Search<'_>, hunk: &Hunk) -> Option<Nearest> {
     let text = search.text.as_bytes();
     let mut votes: HashMap<usize, usize> = HashMap::new();
     let texts = search.wanted.old.iter().enumerate().filter(|(_, line)| fold::substance(line, 3) >= 3);
@@ -253,7 +283,11 @@ fn nearest(search: &Search<'_>) -> Option<Nearest> {
             *votes.entry(start).or_default() += fold::substance(line, 80);
         }
     }
-    let best = votes.into_iter().max_by_key(|&(start, votes)| (votes, core::cmp::Reverse(start)));
+    let pointer = Pointer::new(search.index, hunk);
+    // Of places below the anchor the one with most of the hunk; of equal ones the one that it points at.
+    let best = votes
+        .into_iter()
+        .min_by_key(|&(start, votes)| (!pointer.allows(start), core::cmp::Reverse(votes), pointer.rank(start), start));
     let Some((start, _)) = best else {
         return match nearest::nearest(search) {
             nearest::Sought::Place(nearest) => Some(nearest),

@@ -244,3 +244,15 @@ fn the_place_behind_an_anchor_is_told() {
     let (_, resolved) = run(file.as_bytes(), &[below(&["def f():"], "-    y = 2\n+    y = 3")]).unwrap();
     assert!(resolved.ops[0].notes.is_empty(), "{:?}", resolved.ops[0].notes);
 }
+
+#[test]
+fn a_failure_is_about_the_place_that_the_hunk_points_at() {
+    let done = APP.replace("        pass", "        self.values = None");
+    let error = refuse(&done, Hunk { section: Some("class Server:".into()), ..hunk(CLOSE) });
+    assert_eq!(error.data()["already_at"], 17, "{error}");
+    let error = refuse(
+        &done,
+        below(&["class Server"], "     def close(self):\n-        self.value = None\n+        self.x = 1"),
+    );
+    assert!(error.to_string().contains("lines 17-18"), "{error}");
+}
