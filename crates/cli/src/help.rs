@@ -16,7 +16,7 @@ pub(crate) const SEARCH: &str = "\
 Examples:
   emend search 'fn \\w+_at' src            in every file beneath src, but for ignored and hidden ones
   emend search -F 'a[0]' main.c -C 3       plain text, with three lines around each hit
-  emend search TODO -g '*.rs' --limit 20 --json";
+  emend search 'unwrap()' -F -g '*.rs' --limit 20 --json";
 
 pub(crate) const EDIT: &str = "\
 Without --old and --old-file, standard input is read: {\"old_string\": …, \"new_string\": …}.

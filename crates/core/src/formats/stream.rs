@@ -70,7 +70,7 @@ pub trait Machine {
 
     /// The end of the text; `cut` is true when its last line had no line end.
     ///
-    /// Errors: as [`Format::parse`](super::Format::parse). What was wrong in a line is told here, not before.
+    /// Errors: as [`Format::parse`]. What was wrong in a line is told here, not before.
     fn finish(self: Box<Self>, cut: bool, out: &mut Vec<Event>) -> Result<Request>;
 }
 
