@@ -16,7 +16,7 @@ use std::path::Path;
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "the fields are read as those of apply, once `to` is taken out")]
 pub(crate) struct Args {
-    /// The format to write: `unified`, `apply_patch` or `search_replace`.
+    /// The format to write: `unified`, `apply_patch`, `search_replace` or `hashline`.
     to: String,
     #[serde(flatten)]
     edits: apply::Args,

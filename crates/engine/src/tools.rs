@@ -153,7 +153,7 @@ wrong). Context must make each place unique. Relative paths start from directory
         summary: "work edits out against the files and write them as a unified diff, a patch or blocks",
         prompt: "\
 Takes edits as apply does, works them out against the files as they are and answers with the same change written in another format: \
-to is unified, apply_patch or search_replace. Nothing is written.",
+to is unified, apply_patch, search_replace or hashline. Nothing is written.",
         annotations: Annotations { read_only: true, destructive: false, idempotent: true },
         seed: SeedCodes::None,
         example: r#"{"input": "*** Begin Patch\n*** Update File: src/main.rs\n@@\n-let x = 1;\n+let x = 2;\n*** End Patch\n", "to": "unified", "directory": "/work"}"#,

@@ -5,13 +5,15 @@
 
 mod apply_patch;
 mod blocks;
+mod hashline;
 mod stretch;
 mod unified;
 
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::{
-    Format, Input, apply_patch::ApplyPatch, search_replace::SearchReplace, unified_diff::UnifiedDiff,
+    Format, Input, apply_patch::ApplyPatch, hashline::Hashline, search_replace::SearchReplace,
+    unified_diff::UnifiedDiff,
 };
 use crate::op::{Ask, FileMode, FileRequest, NewFile, Op, Order, Settings};
 use crate::resolve::resolve;
@@ -72,6 +74,7 @@ pub static TARGETS: &[Target] = &[
     Target { name: "unified", format: &UnifiedDiff, print: unified::print },
     Target { name: "apply_patch", format: &ApplyPatch, print: apply_patch::print },
     Target { name: "search_replace", format: &SearchReplace, print: blocks::print },
+    Target { name: "hashline", format: &Hashline::SEED, print: hashline::print },
 ];
 
 /// Unchanged lines around a change; the next number is tried where the reader does not find the place by the one before.

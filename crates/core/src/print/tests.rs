@@ -33,6 +33,9 @@ fn an_edit_in_every_format() {
         edited("search_replace", &before, &after),
         "src/a.rs\n<<<<<<< SEARCH\nl1\nl2\nl3\nold\nl5\nl6\nl7\n=======\nl1\nl2\nl3\nnew\nmore\nl5\nl6\nl7\n>>>>>>> REPLACE\n"
     );
+    assert!(edited("hashline", &before, &after).ends_with("\nreplace 5..5:\n+new\n+more\n"));
+    assert!(edited("hashline", &before, &before[3..]).ends_with("\ndelete 1\n"));
+    assert!(edited("hashline", &before, &format!("top\n{before}")).ends_with("\ninsert head:\n+top\n"));
 }
 
 #[test]
