@@ -171,7 +171,9 @@ fn numbered(text: &str, hunks: &[Hunk], by: usize, says_ends: bool) -> Option<St
             out.push_str(line);
             out.push('\n');
         }
-        if if says_ends { hunk.open.1 } else { hunk.open.0 } {
+        // Where the last lines go and the hunk says no more, the line above them keeps its end.
+        let stays = hunk.open.0 && hunk.lines.iter().any(|line| line.0 != '-');
+        if if says_ends { hunk.open.1 } else { stays } {
             out.pop();
         }
         next = start + count;
@@ -249,7 +251,7 @@ fn hunks(luck: &mut Luck, text: &str) -> Vec<Hunk> {
         let old = before + removed + after;
         let ends = start + old == lines.len();
         hunk.at_end = ends && luck.chance(30);
-        hunk.open = if open && ends { (true, after > 0 || luck.chance(50)) } else { (false, false) };
+        hunk.open = if open && ends { (true, after > 0 || (added > 0 && luck.chance(50))) } else { (false, false) };
         // Where the old lines stand more than once, only the line directly above tells which of them is meant.
         let near = old == 0 || occurs_again(&lines, start..start + old);
         let farthest = if near { start.saturating_sub(1) } else { next.min(start.saturating_sub(1)) };
