@@ -104,7 +104,7 @@ impl Parser {
         match self.state {
             State::Ended if line.trim().is_empty() => Ok(()),
             State::Ended => Err(format!("Invalid patch: The last line of the patch must be '{END}'")),
-            State::Update(header) => self.update(line, header),
+            State::Update(_) => self.update(line),
             _ if self.state == State::Begun && self.operations.is_empty() && line.trim().starts_with(ENVIRONMENT) => {
                 self.environment(line.trim()[ENVIRONMENT.len()..].trim())
             }
@@ -180,11 +180,11 @@ impl Parser {
         }
     }
 
-    fn update(&mut self, line: &str, header: usize) -> Result<(), String> {
+    fn update(&mut self, line: &str) -> Result<(), String> {
         let bare = line.trim_end();
         let Some(Operation::Update { to, chunks, .. }) = self.operations.last_mut() else { return Ok(()) };
         let fresh = chunks.last().is_some_and(Chunk::is_empty);
-        if chunks.is_empty() && to.is_none() && self.number == header + 1 && bare.starts_with(MOVE) {
+        if chunks.is_empty() && to.is_none() && bare.starts_with(MOVE) {
             *to = Some(bare[MOVE.len()..].to_owned());
             return Ok(());
         }

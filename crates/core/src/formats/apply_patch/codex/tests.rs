@@ -189,6 +189,12 @@ fn no_data_is_lost() {
 }
 
 #[test]
+fn a_move_may_follow_an_end_of_file() {
+    let outcome = run(&[("f", "a\n")], "*** Update File: f\n*** End of File\n*** Move to: g\n-a\n+b\n").unwrap();
+    assert!(matches!(&outcome.changes[0].how, How::Moved { to, .. } if to == "/w/g"));
+}
+
+#[test]
 fn every_exception_is_documented() {
     let page = include_str!("../../../../../../docs/formats/apply_patch.md");
     for row in EXCEPTIONS {
