@@ -215,8 +215,9 @@ fn replaced(window: &Window<'_, '_>, lines: Range<usize>, fresh: &[String]) -> V
         text.push_str(if index.is_open(lines.end - 1) { "" } else { "\n" });
         return resolve::difference(window.search.text, span, &text);
     }
-    // Without a final line end the kept line before must have none either.
-    let open = index.is_open(lines.end - 1) && lines.start > window.lines.start;
+    // Without a final line end the kept line before must have none either; a hunk keeps whole lines even where it shows none.
+    let above = if window.wanted.changes.is_some() { 0 } else { window.lines.start };
+    let open = index.is_open(lines.end - 1) && lines.start > above;
     let start = if open { index.end(lines.start - 1) } else { span.start() };
     vec![TextEdit { span: Span::new(start, span.end()), text: String::new() }]
 }

@@ -183,6 +183,9 @@ fn the_end_of_the_file() {
     assert_eq!(edit("a\nb\n", Hunk { open: (true, true), ..hunk(" a\n-b\n+c") }), "a\nc\n", "a mark that lies");
     assert_eq!(edit("a\nb\n", Hunk { open: (false, true), ..hunk(" a\n b") }), "a\nb", "only the line end");
     assert_eq!(edit("a\nb\n", hunk("-a\n-b")), "");
+    assert_eq!(edit("a\nb", hunk("-b")), "a", "state kept, with or without context");
+    assert_eq!(edit("a\nb", hunk(" a\n-b")), "a");
+    assert_eq!(edit("a\nb", Hunk { open: (true, false), ..hunk("-b") }), "a\n", "as git says it");
 }
 
 #[test]
