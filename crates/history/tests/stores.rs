@@ -57,6 +57,12 @@ fn database_of_short_processes() {
         fn forget(&self, session: &str, path: &[u8]) -> Result<()> {
             self.now().forget(session, path)
         }
+        fn words(&self, path: &[u8]) -> Result<Option<Vec<u8>>> {
+            self.now().words(path)
+        }
+        fn keep_words(&self, path: &[u8], words: &[u8]) -> Result<()> {
+            self.now().keep_words(path, words)
+        }
         fn notices(&self) -> Vec<String> {
             self.now().notices()
         }

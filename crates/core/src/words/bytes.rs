@@ -84,7 +84,9 @@ impl Writer {
 
     fn list<T>(&mut self, items: &[T], one: impl Fn(&mut Writer, &T)) {
         self.number(items.len() as u32);
-        items.iter().for_each(|item| one(self, item));
+        for item in items {
+            one(self, item);
+        }
     }
 }
 

@@ -9,10 +9,12 @@
 //! - A file that has again the very text it had lately has again the very words of that time, whatever came between.
 //!
 //! A retired word is not given away before [`SPENT`] others were retired in that file (in a larger one: twice its lines).
+#![allow(clippy::cast_possible_truncation, reason = "lines are counted in 32 bits; there are at most a million")]
 
 mod bytes;
 mod dictionary;
 mod pair;
+mod place;
 #[cfg(test)]
 mod tests;
 mod word;
@@ -22,6 +24,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use word::Taken;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
+pub use place::{Anchor, Misplaced, Page, WordPlace, Worded, are, of};
 pub use word::Word;
 
 /// Lines of a file that has words; there are about two million words.
