@@ -45,7 +45,13 @@ pub static MARKS: &[Marks] = &[
         words: false,
         line: |out, mark, text| numbered(out, mark.number, text),
     },
-    Marks { name: "plain", summary: "the text alone", header: None, words: false, line: |out, _, text| plain(out, text) },
+    Marks {
+        name: "plain",
+        summary: "the text alone",
+        header: None,
+        words: false,
+        line: |out, _, text| plain(out, text),
+    },
     Marks {
         name: "hashline",
         summary: "¶PATH#TAG, then N:TEXT",

@@ -84,7 +84,11 @@ pub static PROFILES: &[Profile] = &[
         name: "anchors",
         summary: "editing by the words of lines: read, search, edit, write, undo",
         offers: &[
-            Offer { fields: Some(&["file_path", "offset", "limit", "format"]), prompt: Some(WORDED_READ), ..all("read") },
+            Offer {
+                fields: Some(&["file_path", "offset", "limit", "format"]),
+                prompt: Some(WORDED_READ),
+                ..all("read")
+            },
             Offer {
                 fields: Some(&["pattern", "path", "literal", "glob", "context", "format"]),
                 prompt: Some(WORDED_SEARCH),

@@ -3,8 +3,8 @@
 use crate::plan::{Becomes, Now, Plan};
 use crate::reply::Answer;
 use crate::stale::reply_hunks;
-use emendate_core::explain::{self, DiffStat, Hunk};
 use crate::worded;
+use emendate_core::explain::{self, DiffStat, Hunk};
 use emendate_core::words::Words;
 use emendate_core::{ContentId, Outcome, Tier, rows};
 use emendate_fs::Written;

@@ -16,6 +16,7 @@ use emendate_core::words::{MOST_LINES, Misplaced, Page, Word, Words};
 use emendate_core::{Code, Error, Op, Order, Result, Snapshot, resolve, rows};
 use emendate_fs::Place;
 use emendate_history::Lines;
+use serde_json::json;
 
 /// Versions of a session that are asked what was shown.
 const VERSIONS: usize = 8;
@@ -55,9 +56,12 @@ impl Engine {
             None => (Words::new(text), Some(true)),
         };
         let (Some(words), Some(new)) = (words, new) else {
-            return Err(Error::new(Code::ReadTooLarge, format!("A file of more than {MOST_LINES} lines has no words."))
-                .evidence(place.shown())
-                .next("Read it with format hashline, and edit it by line numbers."));
+            return Err(Error::new(
+                Code::ReadTooLarge,
+                format!("A file of more than {MOST_LINES} lines has no words."),
+            )
+            .evidence(place.shown())
+            .next("Read it with format hashline, and edit it by line numbers."));
         };
         if new && !policy::is_secret(place) {
             sessions.keep_words(key(place), &words.to_bytes())?;
@@ -111,7 +115,9 @@ impl Engine {
         let sessions = self.sessions(place);
         let records = sessions.versions(&caller.session, key(place))?;
         if records.is_empty() && caller.unread == Unread::Deny {
-            return Err(seen::unread(place));
+            let call =
+                json!({ "file_path": place.shown(), "format": options.worded.map_or("anchors", |marks| marks.name) });
+            return Err(seen::unread(place).next(format!("Call read with {call}, then send this call again.")));
         }
         let mut before = None;
         let mut lines: Vec<usize> = Vec::new();
@@ -192,7 +198,10 @@ impl Subject<'_> {
             Misplaced { error, show: Some((from, to)) }
         };
         if !self.shown.covers(from as u64, to as u64) {
-            return Err(refused(Code::ReadPartial, "it names lines that were never shown, or that are new since then."));
+            return Err(refused(
+                Code::ReadPartial,
+                "it names lines that were never shown, or that are new since then.",
+            ));
         }
         // What was taken out of a range by somebody else must not come back unnoticed.
         let (first, last) = (self.page.words(from, from), self.page.words(to, to));
@@ -201,7 +210,10 @@ impl Subject<'_> {
             if let (Some(start), Some(end)) = (place(first), place(last))
                 && before.get(start..=end) != Some(self.page.words(from, to))
             {
-                return Err(refused(Code::StaleChanged, "lines between its ends were removed or moved since they were shown."));
+                return Err(refused(
+                    Code::StaleChanged,
+                    "lines between its ends were removed or moved since they were shown.",
+                ));
             }
         }
         Ok(op)

@@ -3,6 +3,7 @@
 
 mod suite;
 
+use emendate_core::{ContentId, Result, Tag};
 use emendate_history::{Database, History, Limits, Memory, Operations, Sessions};
 
 #[test]
@@ -29,7 +30,6 @@ fn database_of_short_processes() {
             Database::open(&self.0, self.1).unwrap()
         }
     }
-    use emendate_core::{ContentId, Result, Tag};
     use emendate_history::{
         Body, Change, Entered, Filter, Freed, Known, Leave, Logged, Operation, OperationName, Record,
     };

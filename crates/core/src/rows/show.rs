@@ -36,11 +36,7 @@ pub fn excerpt(of: &Snapshot, spans: &[(usize, usize)]) -> Excerpt {
 }
 
 /// The same with other marks: `look` appends a line, given its number, its text and whether it was asked for.
-pub fn excerpt_as(
-    of: &Snapshot,
-    spans: &[(usize, usize)],
-    look: &dyn Fn(&mut String, usize, &str, bool),
-) -> Excerpt {
+pub fn excerpt_as(of: &Snapshot, spans: &[(usize, usize)], look: &dyn Fn(&mut String, usize, &str, bool)) -> Excerpt {
     let table = Table::new(of);
     let mut spans: Vec<(usize, usize)> =
         spans.iter().map(|&(from, to)| (from, to.min(table.count))).filter(|(from, to)| from <= to).collect();

@@ -58,7 +58,7 @@ pub fn are(ops: &[Op]) -> bool {
 /// A version with the words of its lines.
 pub struct Page<'a> {
     of: &'a Snapshot,
-    words: &'a [Word],
+    names: &'a [Word],
     lines: HashMap<Word, usize>,
 }
 
@@ -74,7 +74,7 @@ pub struct Misplaced {
 impl<'a> Page<'a> {
     /// `words` are those of the lines of `of`.
     pub fn new(of: &'a Snapshot, words: &'a [Word]) -> Page<'a> {
-        Page { of, words, lines: words.iter().copied().zip(1..).collect() }
+        Page { of, names: words, lines: words.iter().copied().zip(1..).collect() }
     }
 
     /// The 1-based line of a word.
@@ -84,7 +84,7 @@ impl<'a> Page<'a> {
 
     /// The words of lines `from..=to`.
     pub fn words(&self, from: usize, to: usize) -> &'a [Word] {
-        self.words.get(from.saturating_sub(1)..to).unwrap_or(&[])
+        self.names.get(from.saturating_sub(1)..to).unwrap_or(&[])
     }
 
     fn text(&self, line: usize) -> &'a str {
@@ -110,8 +110,10 @@ impl<'a> Page<'a> {
             WordPlace::Lines { from, to } => {
                 let (first, last) = (line(from)?, line(to)?);
                 if first > last {
-                    let what = format!("{said}: {} stands behind {}: a range begins with its upper line.", from.word, to.word);
-                    let error = Error::new(Code::CallInvalid, what).next("Exchange anchor and end_anchor if that range is meant.");
+                    let what =
+                        format!("{said}: {} stands behind {}: a range begins with its upper line.", from.word, to.word);
+                    let error = Error::new(Code::CallInvalid, what)
+                        .next("Exchange anchor and end_anchor if that range is meant.");
                     return Err(Misplaced { error, show: Some((last, first)) });
                 }
                 RowPlace::Lines { from: first, to: last }
@@ -119,9 +121,10 @@ impl<'a> Page<'a> {
         };
         if let Some(row) = op.text.lines().find(|row| self.is_marked(row)) {
             let shown: String = row.chars().take(80).collect();
-            let error = Error::new(Code::CallInvalid, format!("{said}: text has the word of a line before the line itself."))
-                .evidence(shown)
-                .next("Write new lines without words.");
+            let error =
+                Error::new(Code::CallInvalid, format!("{said}: text has the word of a line before the line itself."))
+                    .evidence(shown)
+                    .next("Write new lines without words.");
             return Err(Misplaced { error, show: None });
         }
         let rows = Rows { place, check: None, old: Vec::new(), keep: None, paste: None, said, said_at: 0 };
@@ -140,15 +143,19 @@ impl<'a> Page<'a> {
         let Some(line) = self.line_of(word) else {
             // The line may be there under another word.
             let text = anchor.line.as_deref().filter(|text| !text.trim().is_empty());
-            let count = self.words.len();
+            let count = self.names.len();
             let found = text.and_then(|text| (1..=count).find(|&line| self.text(line) == text));
             let error = if is_spent(word) {
-                Error::new(Code::StaleChanged, format!("The line of {word} is not there any more: it was changed or removed."))
+                Error::new(
+                    Code::StaleChanged,
+                    format!("The line of {word} is not there any more: it was changed or removed."),
+                )
             } else {
                 Error::new(Code::MatchNotFound, format!("{word} is not the word of a line of this file."))
             };
             let error = match found {
-                Some(_) => error.next("A line with that text is shown below under its word: use that if it is the one you mean."),
+                Some(_) => error
+                    .next("A line with that text is shown below under its word: use that if it is the one you mean."),
                 None => error.next("Read the lines again with format anchors, and copy their words."),
             };
             return Err(Misplaced { error, show: found.map(|line| (line, line)) });
@@ -156,9 +163,12 @@ impl<'a> Page<'a> {
         match &anchor.line {
             Some(said) if *said != self.text(line) => {
                 let shown = |text: &str| text.chars().take(200).collect::<String>();
-                let error = Error::new(Code::MatchNotFound, format!("{word} is a line of this file, but with other text than you say."))
-                    .evidence(format!("said:  {:?}\nis:    {:?}", shown(said), shown(self.text(line))))
-                    .next("Send the word alone, or with the line as it is, if that line is meant.");
+                let error = Error::new(
+                    Code::MatchNotFound,
+                    format!("{word} is a line of this file, but with other text than you say."),
+                )
+                .evidence(format!("said:  {:?}\nis:    {:?}", shown(said), shown(self.text(line))))
+                .next("Send the word alone, or with the line as it is, if that line is meant.");
                 Err(Misplaced { error, show: Some((line, line)) })
             }
             _ => Ok(line),

@@ -274,7 +274,12 @@ impl Search<'_> {
 }
 
 /// Writes the rows of a file; the lines that were shown whole, and the ranges of all.
-fn render(out: &mut String, (marks, words): (&Marks, &[Word]), snapshot: &Snapshot, rows: &Rows) -> (Lines, Vec<(usize, usize)>) {
+fn render(
+    out: &mut String,
+    (marks, words): (&Marks, &[Word]),
+    snapshot: &Snapshot,
+    rows: &Rows,
+) -> (Lines, Vec<(usize, usize)>) {
     let text = snapshot.text();
     let mut lines = Lines::none();
     let mut ranges: Vec<(usize, usize)> = Vec::new();

@@ -190,12 +190,7 @@ pub(super) fn words(all: &Connection, path: &[u8]) -> rusqlite::Result<Option<(V
 }
 
 /// Keeps them, or nothing.
-pub(super) fn keep_words(
-    all: &Connection,
-    path: &[u8],
-    packed: Option<&Packed<'_>>,
-    now: i64,
-) -> rusqlite::Result<()> {
+pub(super) fn keep_words(all: &Connection, path: &[u8], packed: Option<&Packed<'_>>, now: i64) -> rusqlite::Result<()> {
     let done = match packed {
         Some(packed) => all
             .prepare_cached("INSERT OR REPLACE INTO words(path, at, data, zstd) VALUES(?1, ?2, ?3, ?4)")?

@@ -22,12 +22,12 @@ const DELIMITERS: [char; 3] = [':', '\t', '§'];
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Kind {
-    /// The lines from anchor to end_anchor become text.
+    /// The lines from `anchor` to `end_anchor` become `text`.
     #[default]
     Replace,
-    /// text goes before the line.
+    /// `text` goes before the line.
     InsertBefore,
-    /// text goes after the line.
+    /// `text` goes after the line.
     InsertAfter,
     /// The lines go away.
     Delete,
@@ -43,8 +43,8 @@ struct Edit {
     #[serde(default)]
     end_anchor: Option<String>,
     /// What to do (default: replace).
-    #[serde(default)]
-    edit_type: Kind,
+    #[serde(default, rename = "edit_type")]
+    kind: Kind,
     /// The new lines, without words.
     #[serde(default)]
     text: Option<String>,
@@ -144,7 +144,7 @@ fn ops(edits: &[Edit], errors: &mut Vec<Error>) -> Vec<Op> {
 fn op(index: usize, edit: &Edit) -> Result<Op> {
     let from = anchor("anchor", &edit.anchor)?;
     let end = edit.end_anchor.as_deref().filter(|end| !end.is_empty());
-    let place = match edit.edit_type {
+    let place = match edit.kind {
         Kind::InsertBefore => WordPlace::Before(from),
         Kind::InsertAfter => WordPlace::After(from),
         Kind::Replace | Kind::Delete => {
@@ -152,7 +152,7 @@ fn op(index: usize, edit: &Edit) -> Result<Op> {
             WordPlace::Lines { to: to.unwrap_or_else(|| from.clone()), from }
         }
     };
-    let text = match (edit.edit_type, &edit.text) {
+    let text = match (edit.kind, &edit.text) {
         (Kind::Delete, None) => String::new(),
         (Kind::Delete, Some(text)) if text.is_empty() => String::new(),
         (Kind::Delete, Some(_)) => return Err(wrong("delete takes no text; to put text there, use replace.")),
@@ -184,14 +184,13 @@ fn anchor(field: &str, said: &str) -> Result<Anchor> {
     if line.as_deref().is_some_and(|line| line.contains('\n')) {
         return Err(wrong(&format!("{field} holds more than one line.")));
     }
-    match word.parse::<Word>() {
-        Ok(word) => Ok(Anchor { word, line }),
-        Err(()) => {
-            let shown: String = word.chars().take(60).collect();
-            Err(Error::new(Code::CallInvalid, format!("{field} must begin with the word of a line: {shown:?} is none."))
-                .next("Read the lines with format anchors, and copy the word in front of the line as it stands."))
-        }
-    }
+    let Ok(word) = word.parse::<Word>() else {
+        let shown: String = word.chars().take(60).collect();
+        let what = format!("{field} must begin with the word of a line: {shown:?} is none.");
+        return Err(Error::new(Code::CallInvalid, what)
+            .next("Read the lines with format anchors, and copy the word in front of the line as it stands."));
+    };
+    Ok(Anchor { word, line })
 }
 
 /// The text that teaches it to a model.

@@ -32,7 +32,10 @@ const TEXT: &str = "a\nb: x\n\n  d\ne\n";
 fn the_forms_of_an_edit() {
     for (edits, want) in [
         (json!([{ "anchor": "{0}:a", "text": "A" }]), "A\nb: x\n\n  d\ne\n"),
-        (json!([{ "anchor": "{1}:b: x", "edit_type": "replace", "end_anchor": null, "text": "B\nC\n" }]), "a\nB\nC\n\n  d\ne\n"),
+        (
+            json!([{ "anchor": "{1}:b: x", "edit_type": "replace", "end_anchor": null, "text": "B\nC\n" }]),
+            "a\nB\nC\n\n  d\ne\n",
+        ),
         (json!([{ "anchor": "{1}\tb: x", "end_anchor": "{3}:  d", "text": "z" }]), "a\nz\ne\n"),
         (json!([{ "anchor": "{1}", "end_anchor": "{3}", "edit_type": "delete" }]), "a\ne\n"),
         (json!([{ "anchor": "{0}", "end_anchor": "{4}", "text": "" }]), ""),
@@ -76,7 +79,10 @@ fn what_does_not_fit_is_refused() {
         (json!([{ "anchor": "{0}", "edit_type": "insert_after", "text": "" }]), "text is empty"),
         (json!([{ "anchor": "{0}:a\nb", "text": "x" }]), "more than one line"),
         (json!([{ "anchor": "{0}", "text": "{0}:a\nnew" }]), "has the word of a line"),
-        (json!([{ "anchor": "{0}", "end_anchor": "{2}", "text": "x" }, { "anchor": "{1}", "text": "y" }]), "already targeted"),
+        (
+            json!([{ "anchor": "{0}", "end_anchor": "{2}", "text": "x" }, { "anchor": "{1}", "text": "y" }]),
+            "already targeted",
+        ),
         (json!([{ "anchor": "{0}", "text": "a" }]), "match exactly"),
         (json!([]), "no edits"),
     ] {
