@@ -2,6 +2,7 @@
 
 use crate::content::Header;
 use crate::snapshot::Snapshot;
+use crate::words::Word;
 use std::borrow::Cow;
 
 /// One way to show a line.
@@ -13,16 +14,72 @@ pub struct Marks {
     pub summary: &'static str,
     /// The header above the lines, if they have one.
     pub header: Option<Header>,
-    /// Appends one line (1-based number, text without line end) and a line end.
-    pub line: fn(out: &mut String, number: usize, text: &str),
+    /// Lines are shown with their words.
+    pub words: bool,
+    /// Appends one line (its mark, text without line end) and a line end.
+    pub line: fn(out: &mut String, mark: Mark, text: &str),
+}
+
+/// What tells a line from the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Its 1-based number.
+    pub number: usize,
+    /// Its word, where words are shown.
+    pub word: Option<Word>,
+}
+
+impl Mark {
+    /// A line's number, and its word if `words` are those of the file.
+    pub fn of(number: usize, words: &[Word]) -> Mark {
+        Mark { number, word: number.checked_sub(1).and_then(|at| words.get(at)).copied() }
+    }
 }
 
 /// Every way to show lines, the default first.
 pub static MARKS: &[Marks] = &[
-    Marks { name: "numbered", summary: "line number, TAB, text (the look of cat -n)", header: None, line: numbered },
-    Marks { name: "plain", summary: "the text alone", header: None, line: plain },
-    Marks { name: "hashline", summary: "¶PATH#TAG, then N:TEXT", header: Some(Header::Pilcrow), line: row },
-    Marks { name: "hashline_put", summary: "[PATH#TAG], then N:TEXT", header: Some(Header::Brackets), line: row },
+    Marks {
+        name: "numbered",
+        summary: "line number, TAB, text (the look of cat -n)",
+        header: None,
+        words: false,
+        line: |out, mark, text| numbered(out, mark.number, text),
+    },
+    Marks {
+        name: "plain",
+        summary: "the text alone",
+        header: None,
+        words: false,
+        line: |out, _, text| plain(out, text),
+    },
+    Marks {
+        name: "hashline",
+        summary: "¶PATH#TAG, then N:TEXT",
+        header: Some(Header::Pilcrow),
+        words: false,
+        line: |out, mark, text| row(out, mark.number, text),
+    },
+    Marks {
+        name: "hashline_put",
+        summary: "[PATH#TAG], then N:TEXT",
+        header: Some(Header::Brackets),
+        words: false,
+        line: |out, mark, text| row(out, mark.number, text),
+    },
+    Marks {
+        name: "anchors",
+        summary: "WORD:TEXT; the word stays with its line",
+        header: None,
+        words: true,
+        line: |out, mark, text| worded(out, mark, ':', text),
+    },
+    Marks {
+        name: "anchors_tab",
+        summary: "WORD, TAB, TEXT; the word stays with its line",
+        header: None,
+        words: true,
+        line: |out, mark, text| worded(out, mark, '\t', text),
+    },
 ];
 
 impl Marks {
@@ -74,7 +131,17 @@ pub(crate) fn clipped(line: &str) -> Cow<'_, str> {
     }
 }
 
-fn plain(out: &mut String, _: usize, text: &str) {
+fn worded(out: &mut String, mark: Mark, delimiter: char, text: &str) {
+    if let Some(word) = mark.word {
+        let (first, second) = word.parts();
+        out.push_str(first);
+        out.push_str(second);
+        out.push(delimiter);
+    }
+    plain(out, text);
+}
+
+fn plain(out: &mut String, text: &str) {
     out.push_str(text);
     out.push('\n');
 }

@@ -3,6 +3,7 @@
 use crate::content::Handle;
 use crate::rows::Rows;
 use crate::span::Span;
+use crate::words::Worded;
 
 /// How many places a [`Find`] may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +72,8 @@ pub enum Locator {
     Hunk(Box<Hunk>),
     /// Whole lines by their numbers. All of a file's act together, against one version.
     Rows(Box<Rows>),
+    /// Whole lines by their words. They become [`Locator::Rows`] before they are placed, see [`crate::words::Page`].
+    Words(Box<Worded>),
     /// Bytes of the reading, for callers that already know.
     Exactly(Span),
 }

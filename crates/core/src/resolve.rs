@@ -257,6 +257,9 @@ fn place(index: &Index<'_>, op: &Op, nth: u32, settings: Settings) -> Result<Pla
         Locator::Anchors(anchors) => find::between(index, anchors, &op.text, settings)?,
         Locator::Hunk(hunk) => find::hunk::place_one(index, hunk, settings)?,
         Locator::Rows(_) => return rows::place_one(base, op),
+        Locator::Words(_) => {
+            return Err(Error::new(Code::InternalBug, "Words of lines are known only where they were given out."));
+        }
     };
     lowered(base, found, nth)
 }

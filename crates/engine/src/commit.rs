@@ -7,6 +7,7 @@ use crate::plan::{Becomes, Now, Plan};
 use crate::receipt::{self, Receipt};
 use crate::seen;
 use crate::stale;
+use emendate_core::words::Words;
 use emendate_core::{Code, ContentId, Error, Result, explain, rows};
 use emendate_fs::{Draft, Stamp, Written};
 use emendate_history::{Lines, Record};
@@ -97,9 +98,17 @@ impl Engine {
             plan.notes.extend(written.notes.iter().cloned());
             let record = known.and_then(|(_, record)| record);
             let content = record.map_or_else(|| ContentId::of(b""), |record| record.content);
-            Receipt::new(plan, Some((content, written)), false).of(operation)
+            let words = self.words_after(&plan);
+            Receipt::new(plan, Some((content, written)), false).of(operation).with_words(words)
         });
         receipts.collect()
+    }
+
+    /// The words of the lines as a plan leaves them, where the reply is to show them.
+    fn words_after(&self, plan: &Plan) -> Option<Words> {
+        plan.worded.filter(|_| plan.becomes == Becomes::File && !plan.before.is_opaque())?;
+        // A reply without words costs a read; the file is written already, so it is no failure of the edit.
+        plan.after().and_then(|after| self.words(&plan.place, &after)).ok()
     }
 
     /// Keeps the buffers of a plan that has served.
@@ -139,7 +148,7 @@ fn raced(error: Error) -> Error {
 /// The lines of the new version that the reply shows.
 fn shown(plan: &Plan) -> Lines {
     let mut lines = Lines::none();
-    if plan.header.is_some() {
+    if plan.header.is_some() || plan.worded.is_some() {
         let hunks = explain::hunks(&plan.before, &plan.changes, rows::AROUND);
         for line in rows::previewed(&hunks) {
             lines.add(line as u64, line as u64);

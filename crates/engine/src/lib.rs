@@ -49,6 +49,7 @@ mod target;
 mod tools;
 mod tree;
 mod undo;
+mod worded;
 
 pub use caller::{Caller, OnStale, Unread, Word};
 pub use config::{Config, MAX_FILE};

@@ -47,6 +47,8 @@ pub(crate) struct Options {
     pub(crate) partial: bool,
     /// The header above changed lines in the reply, where they are shown with one.
     pub(crate) header: Option<Header>,
+    /// The same, where they are shown with their words.
+    pub(crate) worded: Option<&'static Marks>,
     /// Files that are to be created or moved somewhere may replace what is there.
     pub(crate) overwrite: bool,
     /// What was called, for the log.
@@ -70,6 +72,7 @@ impl Options {
         let fields: OptionFields =
             emendate_core::formats::from_json(emendate_core::formats::Input::Json(Value::Object(fields)))?;
         let on_stale = fields.on_stale.as_deref().map(|word| OnStale::parse("on_stale", word)).transpose()?;
+        let marks = fields.marks.as_deref().map(read::marks).transpose()?;
         let asked = on_stale.or(caller.on_stale);
         Ok(Options {
             tag: fields.tag.as_deref().map(tag).transpose()?,
@@ -79,7 +82,8 @@ impl Options {
             matching: fields.r#match.as_deref().map_or(Ok(config.matching), |word| Matching::parse("match", word))?,
             dry_run: fields.dry_run.unwrap_or(false) || caller.dry_run,
             partial: fields.partial.unwrap_or(false),
-            header: fields.marks.as_deref().map(read::marks).transpose()?.and_then(|marks: &Marks| marks.header),
+            header: marks.and_then(|marks| marks.header),
+            worded: marks.filter(|marks| marks.words),
             overwrite: false,
             cause,
         })

@@ -5,7 +5,10 @@ use crate::engine::Opened;
 use crate::options::Options;
 use crate::rows::twice;
 use crate::seen;
+use crate::worded::named_twice;
+use emendate_core::marks::Marks;
 use emendate_core::rows::{self, Replaced};
+use emendate_core::words;
 use emendate_core::{ChangeSet, Error, Header, Op, Order, Outcome, Resolved, Result, Snapshot, Span, Splice, resolve};
 use emendate_fs::{Draft, Expect, Goal, Place};
 use emendate_history::Lines;
@@ -59,6 +62,8 @@ pub(crate) struct Plan {
     pub(crate) notes: Vec<String>,
     /// The header above the rows of the reply, where changes are shown in rows.
     pub(crate) header: Option<Header>,
+    /// How the reply shows changed lines, where it shows them with their words.
+    pub(crate) worded: Option<&'static Marks>,
     /// What ranges of lines held that were replaced.
     pub(crate) replaced: Vec<Replaced>,
     /// What was left out, where the call accepts that.
@@ -113,6 +118,7 @@ impl Plan {
             lines,
             notes,
             header: None,
+            worded: None,
             replaced: Vec::new(),
             failed,
             rejected: String::new(),
@@ -188,6 +194,7 @@ pub(crate) fn copy_of(plan: &Plan) -> Plan {
         lines: plan.lines.clone(),
         notes: plan.notes.clone(),
         header: plan.header,
+        worded: plan.worded,
         replaced: plan.replaced.clone(),
         ..Plan::other(plan.place.clone(), Now::Nothing, Becomes::File)
     }
@@ -200,6 +207,9 @@ pub(crate) fn edit_more(plan: &mut Plan, ops: &[Op], order: Order, options: &Opt
     }
     if rows::are(ops) {
         return Err(twice(&plan.place, ops));
+    }
+    if words::are(ops) {
+        return Err(named_twice(&plan.place));
     }
     let current = plan.after()?;
     let resolved = resolve(&current, ops, order, settings(options, plan.merged))?;

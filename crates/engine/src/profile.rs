@@ -81,12 +81,32 @@ pub static PROFILES: &[Profile] = &[
         ],
     },
     Profile {
+        name: "anchors",
+        summary: "editing by the words of lines: read, search, edit, write, undo",
+        offers: &[
+            Offer {
+                fields: Some(&["file_path", "offset", "limit", "format"]),
+                prompt: Some(WORDED_READ),
+                ..all("read")
+            },
+            Offer {
+                fields: Some(&["pattern", "path", "literal", "glob", "context", "format"]),
+                prompt: Some(WORDED_SEARCH),
+                ..all("search")
+            },
+            Offer { name: "edit", fields: Some(&["path", "edits", "files", "dry_run"]), ..all("edit_anchors") },
+            Offer { fields: Some(&["file_path", "content"]), ..all("write") },
+            Offer { fields: Some(&["id", "redo"]), prompt: Some(SHORT_UNDO), ..all("undo") },
+        ],
+    },
+    Profile {
         name: "full",
         summary: "every tool with every field",
         offers: &[
             all("read"),
             all("search"),
             all("edit"),
+            all("edit_anchors"),
             all("multi_edit"),
             all("write"),
             all("apply"),
@@ -101,6 +121,14 @@ pub static PROFILES: &[Profile] = &[
 const CLAUDE_EDIT: &str = "\
 Replaces text in a file. Read the file with Read first. Copy old_string from what follows the line number and TAB in Read's output, with \
 its exact indentation. It must be unique in the file, or set replace_all.";
+
+const WORDED_READ: &str = "\
+Reads a text file. To edit it, read the lines with format anchors: each is shown as Word:text, and edit names lines by these words. Without \
+format, lines are numbered. By default the first 2000 lines.";
+
+const WORDED_SEARCH: &str = "\
+Searches a folder or file for a regular expression (or plain text with literal). With format anchors, hits are shown as Word:text and can be \
+edited at once. Ignored and hidden files are left out; glob picks files.";
 
 const SHORT_UNDO: &str = "\
 Takes back what a call of yours did, with all of its files: the last one, or id (data.operation of its reply). Changes others made since \

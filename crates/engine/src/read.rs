@@ -7,7 +7,8 @@ use crate::log;
 use crate::policy::Access;
 use crate::reply::Answer;
 use crate::shelves::key;
-use emendate_core::marks::{MARKS, Marks};
+use emendate_core::marks::{MARKS, Mark, Marks};
+use emendate_core::words::{Word, Words};
 use emendate_core::{Code, Error, Result, Settled, ShortTag, Snapshot, formats};
 use emendate_history::{How, Lines, Record};
 use schemars::JsonSchema;
@@ -33,7 +34,7 @@ pub(crate) struct Args {
     /// How many lines to show (default 2000).
     #[serde(default)]
     limit: Option<usize>,
-    /// How lines are marked: `numbered` (default), `plain`, `hashline` or `hashline_put`.
+    /// How lines are marked: `numbered` (default), `plain`, `hashline`, `hashline_put`, `anchors` or `anchors_tab`.
     #[serde(default)]
     format: Option<String>,
     /// The file's encoding, if it is neither UTF-8 nor marked.
@@ -62,7 +63,9 @@ impl Engine {
         let Some(opened) = self.snapshot(&place, declared, "")? else {
             return Err(self.missing(&place, caller));
         };
-        let mut page = page(&opened.snapshot, &args, marks)?;
+        let words = marks.words.then(|| self.words(&place, &opened.snapshot)).transpose()?;
+        let words = words.as_ref().map_or(&[][..], Words::all);
+        let mut page = page(&opened.snapshot, &args, (marks, words))?;
         let Opened { snapshot, stamp, racy } = opened;
         let record = Record {
             content: snapshot.id(),
@@ -100,7 +103,7 @@ pub(crate) fn marks(name: &str) -> Result<&'static Marks> {
 /// Renders the lines asked for.
 ///
 /// Errors: `read.range` past the end, `read.too_large` with ranges that fit.
-fn page(snapshot: &Snapshot, args: &Args, marks: &Marks) -> Result<Page> {
+fn page(snapshot: &Snapshot, args: &Args, (marks, words): (&Marks, &[Word])) -> Result<Page> {
     let text = snapshot.text();
     let total = snapshot.lines().count(text);
     let from = args.offset.unwrap_or(1).max(1);
@@ -131,7 +134,7 @@ fn page(snapshot: &Snapshot, args: &Args, marks: &Marks) -> Result<Page> {
     for (number, line) in (from..).zip(text[span.range()].split_inclusive('\n')) {
         let line = line.strip_suffix('\n').unwrap_or(line);
         let before = page.text.len();
-        match shown_line(&mut page.text, marks, number, line) {
+        match shown_line(&mut page.text, marks, Mark::of(number, words), line) {
             None => page.lines.add(number as u64, number as u64),
             Some(left) => page.cut.push((number, left)),
         }
@@ -149,12 +152,12 @@ fn page(snapshot: &Snapshot, args: &Args, marks: &Marks) -> Result<Page> {
 }
 
 /// Appends a line in marks. The number of characters left out, for one that is too long to be shown whole.
-pub(crate) fn shown_line(out: &mut String, marks: &Marks, number: usize, line: &str) -> Option<usize> {
+pub(crate) fn shown_line(out: &mut String, marks: &Marks, mark: Mark, line: &str) -> Option<usize> {
     let Some((at, left)) = cut_at(line) else {
-        (marks.line)(out, number, line);
+        (marks.line)(out, mark, line);
         return None;
     };
-    (marks.line)(out, number, &format!("{} ⟪{left} more characters of this line are not shown⟫", &line[..at]));
+    (marks.line)(out, mark, &format!("{} ⟪{left} more characters of this line are not shown⟫", &line[..at]));
     Some(left)
 }
 

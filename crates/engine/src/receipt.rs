@@ -3,8 +3,10 @@
 use crate::plan::{Becomes, Now, Plan};
 use crate::reply::Answer;
 use crate::stale::reply_hunks;
+use crate::worded;
 use emendate_core::explain::{self, DiffStat, Hunk};
-use emendate_core::{ContentId, Outcome, Tier};
+use emendate_core::words::Words;
+use emendate_core::{ContentId, Outcome, Tier, rows};
 use emendate_fs::Written;
 use emendate_history::OperationId;
 use serde_json::{Map, Value, json};
@@ -22,16 +24,23 @@ pub(crate) struct Receipt {
     written: Option<(ContentId, Written)>,
     dry_run: bool,
     operation: Option<OperationId>,
+    /// The words of the file's lines, where the reply shows them.
+    line_words: Option<Words>,
 }
 
 impl Receipt {
     pub(crate) fn new(plan: Plan, written: Option<(ContentId, Written)>, dry_run: bool) -> Receipt {
-        Receipt { plan, written, dry_run, operation: None }
+        Receipt { plan, written, dry_run, operation: None, line_words: None }
     }
 
     /// As part of that operation of the log.
     pub(crate) fn of(self, operation: Option<OperationId>) -> Receipt {
         Receipt { operation, ..self }
+    }
+
+    /// With the words of the lines as they are now.
+    pub(crate) fn with_words(self, line_words: Option<Words>) -> Receipt {
+        Receipt { line_words, ..self }
     }
 
     /// The operation that it is a part of.
@@ -41,7 +50,7 @@ impl Receipt {
 
     /// The answer for this file; `replace_all` is what the call said.
     pub(crate) fn answer(&self, replace_all: bool) -> Answer {
-        let Receipt { plan, written, dry_run, operation } = self;
+        let Receipt { plan, written, dry_run, operation, .. } = self;
         let hunks = if plan.before.is_opaque() { Vec::new() } else { reply_hunks(&plan.before, &plan.changes) };
         let stat = explain::stat(&hunks);
         let path = plan.place.shown();
@@ -107,6 +116,11 @@ impl Receipt {
         if let Some(header) = plan.header.filter(|_| plan.becomes == Becomes::File && !plan.before.is_opaque()) {
             let Answer { text, data } = self.in_rows(header, notes);
             return (text + &failed, data);
+        }
+        if let (Some(marks), Some(words)) = (plan.worded, &self.line_words) {
+            let around = explain::hunks(&plan.before, &plan.changes, rows::AROUND);
+            let rows = worded::preview(marks, words.all(), &around);
+            return (format!("{headline}\n{}{failed}{rows}", noted(notes)), Map::new());
         }
         let snippet = explain::snippet(hunks, SNIPPET);
         (format!("{headline}\n{}{failed}{snippet}", noted(notes)), Map::new())

@@ -140,7 +140,7 @@ impl Engine {
     }
 }
 
-fn unread(place: &Place) -> Error {
+pub(crate) fn unread(place: &Place) -> Error {
     let path = place.shown();
     Error::new(Code::ReadRequired, "File has not been read yet. Read it first before writing to it.")
         .evidence(path.clone())

@@ -7,10 +7,11 @@ use crate::engine::Engine;
 use crate::options::{OptionFields, Options};
 use crate::past;
 use crate::read;
+use crate::receipt::noted;
 use crate::reply::{Answer, Reply, SeedCodes};
 use crate::search;
 use crate::undo;
-use emendate_core::formats::{self, Format, Input, Spec, line_anchors, multi_edit, replace, write};
+use emendate_core::formats::{self, Format, Input, Spec, anchors, line_anchors, multi_edit, replace, write};
 use emendate_core::{Code, Error, Result};
 use serde_json::{Map, Value, json};
 
@@ -120,6 +121,16 @@ read; set order to in_turn if an edit needs the result of an earlier one.",
         seed: SeedCodes::Edit,
         example: r#"{"file_path": "/work/src/main.rs", "edits": [{"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": "d"}]}"#,
         input: ToolInput::Formats(&[&multi_edit::MultiEdit]),
+    },
+    Tool {
+        name: "edit_anchors",
+        title: "Edit lines by their words",
+        summary: "replace, insert and delete lines named by the words that read shows with format anchors",
+        prompt: anchors::PROMPT,
+        annotations: EDITS,
+        seed: SeedCodes::Edit,
+        example: r#"{"path": "/work/src/main.rs", "edits": [{"anchor": "Table:let x = 1;", "edit_type": "replace", "text": "let x = 2;"}]}"#,
+        input: ToolInput::Formats(&[&anchors::WordAnchors]),
     },
     Tool {
         name: "write",
@@ -278,8 +289,15 @@ fn change(
     options.cause.format = format.spec().name;
     let replace_all = input.get("replace_all").and_then(Value::as_bool).unwrap_or(false);
     let request = format.parse(Input::Json(input))?;
+    let notes = noted(&request.notes);
     let receipts = engine.apply(caller, request, &options)?;
-    let answer = receipts.first().map(|receipt| receipt.answer(replace_all)).unwrap_or_default();
+    if receipts.len() > 1 {
+        let (text, files, _) = engine.tell(receipts);
+        let data = Map::from_iter([("files".to_owned(), Value::Array(files))]);
+        return Ok(Answer { text: notes + &text, data });
+    }
+    let mut answer = receipts.first().map(|receipt| receipt.answer(replace_all)).unwrap_or_default();
+    answer.text.insert_str(0, &notes);
     for receipt in receipts {
         engine.finish(receipt.into_plan());
     }

@@ -7,6 +7,8 @@ use emendate_core::ContentId;
 
 /// Records between two looks at whether there is too much.
 pub(crate) const EVERY: u32 = 64;
+/// Paths whose words of lines are kept.
+pub(crate) const WORDS: u32 = 1024;
 
 /// What a clean-up leaves of a limit, so that the next one is not due at once.
 pub(crate) fn room(limit: u64) -> u64 {

@@ -34,6 +34,12 @@ pub trait Sessions: Send + Sync {
     /// Forgets everything this session knows of the path (the file is gone).
     fn forget(&self, session: &str, path: &[u8]) -> Result<()>;
 
+    /// The words of the lines of the path, as [`Sessions::keep_words`] got them: whoever asks, the words are the same.
+    fn words(&self, path: &[u8]) -> Result<Option<Vec<u8>>>;
+
+    /// Keeps the words of the lines of the path instead of those before; more than [`Limits::blob`] bytes are not kept.
+    fn keep_words(&self, path: &[u8], words: &[u8]) -> Result<()>;
+
     /// Messages about the store's own health, each handed out once.
     fn notices(&self) -> Vec<String>;
 }

@@ -145,6 +145,19 @@ fn eight_log(dir: &Path) {
     }
 }
 
+/// What version 2 of the schema looked like: the words are added, and nothing is lost.
+#[test]
+fn a_database_from_before_the_words_gets_them() {
+    let temp = used();
+    let known = open(temp.path()).latest("s", PATH).unwrap();
+    assert!(known.is_some());
+    execute(temp.path(), "DROP TABLE words; PRAGMA user_version=2");
+    let store = open(temp.path());
+    store.keep_words(PATH, b"words").unwrap();
+    assert_eq!((store.words(PATH).unwrap().as_deref(), store.notices()), (Some(&b"words"[..]), Vec::new()));
+    assert_eq!(store.latest("s", PATH).unwrap(), known);
+}
+
 /// What version 1 of the schema looked like: the log is added, and nothing is lost.
 #[test]
 fn a_database_from_before_the_log_gets_one() {

@@ -3,6 +3,7 @@
 
 mod suite;
 
+use emendate_core::{ContentId, Result, Tag};
 use emendate_history::{Database, History, Limits, Memory, Operations, Sessions};
 
 #[test]
@@ -29,7 +30,6 @@ fn database_of_short_processes() {
             Database::open(&self.0, self.1).unwrap()
         }
     }
-    use emendate_core::{ContentId, Result, Tag};
     use emendate_history::{
         Body, Change, Entered, Filter, Freed, Known, Leave, Logged, Operation, OperationName, Record,
     };
@@ -56,6 +56,12 @@ fn database_of_short_processes() {
 
         fn forget(&self, session: &str, path: &[u8]) -> Result<()> {
             self.now().forget(session, path)
+        }
+        fn words(&self, path: &[u8]) -> Result<Option<Vec<u8>>> {
+            self.now().words(path)
+        }
+        fn keep_words(&self, path: &[u8], words: &[u8]) -> Result<()> {
+            self.now().keep_words(path, words)
         }
         fn notices(&self) -> Vec<String> {
             self.now().notices()

@@ -1,5 +1,6 @@
 //! The edit formats. To add one: a folder or file here with a type that implements [`Format`], and its row in [`FORMATS`].
 
+pub mod anchors;
 pub mod apply_patch;
 pub mod envelope;
 pub mod hashline;
@@ -82,6 +83,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &search_replace::SearchReplace,
     &whole_file::WholeFile,
     &line_anchors::LineAnchors,
+    &anchors::WordAnchors,
     &apply_patch::ApplyPatch,
     &unified_diff::UnifiedDiff,
     &hashline::Hashline::SEED,

@@ -24,7 +24,7 @@ pub use carry::{Blocked, Carried, anywhere, carry};
 pub use echo::{Replaced, replaced};
 pub(crate) use place::{place_all, place_one};
 pub use registers::{Registers, fill};
-pub use show::{AROUND, Excerpt, Renumbered, excerpt, preview, previewed, renumbered};
+pub use show::{AROUND, Excerpt, Renumbered, excerpt, excerpt_as, preview, previewed, renumbered};
 
 /// One edit of whole lines. [`Op::text`] holds its new rows, each with a line end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub struct Rows {
     pub paste: Option<Register>,
     /// The edit's first line as the caller wrote it.
     pub said: String,
-    /// 1-based line of the input on which it begins.
+    /// 1-based line of the input on which it begins; 0 where [`Rows::said`] says which edit it is.
     pub said_at: usize,
 }
 
@@ -95,7 +95,7 @@ impl Rows {
 
     /// The start of a message about it.
     fn told(&self) -> String {
-        format!("line {}: ", self.said_at)
+        if self.said_at == 0 { format!("{}: ", self.said) } else { format!("line {}: ", self.said_at) }
     }
 }
 

@@ -29,6 +29,14 @@ pub struct Excerpt {
 
 /// Shows lines with those around them, at most forty rows; parts that do not meet are parted by `...`.
 pub fn excerpt(of: &Snapshot, spans: &[(usize, usize)]) -> Excerpt {
+    excerpt_as(of, spans, &|out, line, text, wanted| {
+        out.push(if wanted { '*' } else { ' ' });
+        marks::row(out, line, text);
+    })
+}
+
+/// The same with other marks: `look` appends a line, given its number, its text and whether it was asked for.
+pub fn excerpt_as(of: &Snapshot, spans: &[(usize, usize)], look: &dyn Fn(&mut String, usize, &str, bool)) -> Excerpt {
     let table = Table::new(of);
     let mut spans: Vec<(usize, usize)> =
         spans.iter().map(|&(from, to)| (from, to.min(table.count))).filter(|(from, to)| from <= to).collect();
@@ -49,7 +57,7 @@ pub fn excerpt(of: &Snapshot, spans: &[(usize, usize)]) -> Excerpt {
                 out.text.push_str("...\n");
                 return out;
             }
-            out.push(&table, line, (from..=to).contains(&line));
+            out.push(&table, line, (from..=to).contains(&line), look);
         }
         next = next.max(stop.saturating_add(1));
     }
@@ -57,16 +65,15 @@ pub fn excerpt(of: &Snapshot, spans: &[(usize, usize)]) -> Excerpt {
 }
 
 impl Excerpt {
-    fn push(&mut self, table: &Table<'_>, line: usize, wanted: bool) {
-        self.text.push(if wanted { '*' } else { ' ' });
+    fn push(&mut self, table: &Table<'_>, line: usize, wanted: bool, look: &dyn Fn(&mut String, usize, &str, bool)) {
         let text = table.line(line);
         if let Some((at, _)) = text.char_indices().nth(COLUMNS) {
             self.cut |= wanted;
-            marks::row(&mut self.text, line, &format!("{}…", &text[..at]));
+            look(&mut self.text, line, &format!("{}…", &text[..at]), wanted);
             return;
         }
         self.whole.push(line);
-        marks::row(&mut self.text, line, text);
+        look(&mut self.text, line, text, wanted);
     }
 }
 

@@ -312,7 +312,7 @@ proptest! {
         let marks = marks::Marks::named("hashline").unwrap();
         let mut shown = String::new();
         for (number, line) in (1..).zip(base.text().lines()) {
-            (marks.line)(&mut shown, number, line);
+            (marks.line)(&mut shown, crate::marks::Mark::of(number, &[]), line);
         }
         for row in shown.lines() {
             let (number, line) = row.split_once(':').unwrap();

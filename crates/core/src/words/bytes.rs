@@ -10,11 +10,11 @@ const LAYOUT: u8 = 1;
 impl Words {
     /// For storage: about twelve bytes for each line.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut out = Writer(Vec::with_capacity(self.words.len() * 12 + self.spent.len() * 12 + 64));
+        let mut out = Writer(Vec::with_capacity(self.names.len() * 12 + self.spent.len() * 12 + 64));
         out.0.push(LAYOUT);
         out.0.extend_from_slice(&self.text.to_le_bytes());
         out.list(&self.hashes, |out, hash| out.0.extend_from_slice(&hash.to_le_bytes()));
-        self.words.iter().for_each(|word| out.number(word.number()));
+        self.names.iter().for_each(|word| out.number(word.number()));
         out.number(self.spent.len() as u32);
         for spent in &self.spent {
             out.number(spent.word.number());
@@ -67,7 +67,13 @@ impl Words {
         })?;
         let mut seen = HashSet::with_capacity(words.len() + spent.len());
         let once = words.iter().chain(spent.iter().map(|spent| &spent.word)).all(|word| seen.insert(*word));
-        (from.0.is_empty() && once).then(|| Words { text, hashes, words, spent: spent.into(), past: past.into() })
+        (from.0.is_empty() && once).then(|| Words {
+            text,
+            hashes,
+            names: words,
+            spent: spent.into(),
+            past: past.into(),
+        })
     }
 }
 
@@ -84,7 +90,9 @@ impl Writer {
 
     fn list<T>(&mut self, items: &[T], one: impl Fn(&mut Writer, &T)) {
         self.number(items.len() as u32);
-        items.iter().for_each(|item| one(self, item));
+        for item in items {
+            one(self, item);
+        }
     }
 }
 

@@ -9,10 +9,12 @@
 //! - A file that has again the very text it had lately has again the very words of that time, whatever came between.
 //!
 //! A retired word is not given away before [`SPENT`] others were retired in that file (in a larger one: twice its lines).
+#![allow(clippy::cast_possible_truncation, reason = "lines are counted in 32 bits; there are at most a million")]
 
 mod bytes;
 mod dictionary;
 mod pair;
+mod place;
 #[cfg(test)]
 mod tests;
 mod word;
@@ -22,6 +24,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use word::Taken;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
+pub use place::{Anchor, Misplaced, Page, WordPlace, Worded, are, of};
 pub use word::Word;
 
 /// Lines of a file that has words; there are about two million words.
@@ -39,7 +42,7 @@ pub struct Words {
     text: u128,
     /// Per line: the hash of its text, its word.
     hashes: Vec<u64>,
-    words: Vec<Word>,
+    names: Vec<Word>,
     /// Words that no line has any more, the oldest first.
     spent: VecDeque<Spent>,
     /// What leads from the words of a text to those of the text before it, the oldest first.
@@ -82,12 +85,18 @@ impl Words {
             taken.mint(hash, *nth)
         });
         let words = words.collect::<Option<Vec<Word>>>()?;
-        Some(Words { text: xxh3_128(text.as_bytes()), hashes, words, spent: VecDeque::new(), past: VecDeque::new() })
+        Some(Words {
+            text: xxh3_128(text.as_bytes()),
+            hashes,
+            names: words,
+            spent: VecDeque::new(),
+            past: VecDeque::new(),
+        })
     }
 
     /// The words of the lines, in order.
     pub fn all(&self) -> &[Word] {
-        &self.words
+        &self.names
     }
 
     /// True when they belong to this text.
@@ -126,7 +135,7 @@ impl Words {
     fn carried(&self, hashes: &[u64]) -> Option<Vec<Word>> {
         let from = pair(&self.hashes, hashes);
         let mut taken = Taken::new();
-        for &word in self.words.iter().chain(self.spent.iter().map(|spent| &spent.word)) {
+        for &word in self.names.iter().chain(self.spent.iter().map(|spent| &spent.word)) {
             taken.take(word);
         }
         let mut fresh: HashMap<u64, Fresh> = HashMap::new();
@@ -148,7 +157,7 @@ impl Words {
                 fresh.nth += 1;
                 (fresh.nth, fresh.back)
             });
-            match (self.words.get(from as usize), nth) {
+            match (self.names.get(from as usize), nth) {
                 (Some(&word), _) | (None, Some((_, Some(word)))) => Some(word),
                 (None, Some((nth, None))) => taken.mint(*hash, nth),
                 (None, None) => None,
@@ -162,39 +171,39 @@ impl Words {
         let places: HashMap<Word, u32> = words.iter().copied().zip(0..).collect();
         let mut old: HashMap<u64, u32> = HashMap::new();
         let gone = |word: &Word| !places.contains_key(word);
-        for (hash, _) in self.hashes.iter().zip(&self.words).filter(|(_, word)| gone(word)) {
+        for (hash, _) in self.hashes.iter().zip(&self.names).filter(|(_, word)| gone(word)) {
             old.insert(*hash, 0);
         }
         for hash in &self.hashes {
             old.entry(*hash).and_modify(|count| *count += 1);
         }
-        let had: HashSet<Word> = self.words.iter().copied().collect();
+        let had: HashSet<Word> = self.names.iter().copied().collect();
         let back: HashSet<Word> = words.iter().copied().filter(|word| !had.contains(word)).collect();
         if !back.is_empty() {
             self.spent.retain(|spent| !back.contains(&spent.word));
         }
-        for (&hash, &word) in self.hashes.iter().zip(&self.words).filter(|(_, word)| gone(word)) {
+        for (&hash, &word) in self.hashes.iter().zip(&self.names).filter(|(_, word)| gone(word)) {
             let alone = old.get(&hash) == Some(&1);
             self.spent.push_back(Spent { word, hash: if alone { hash } else { 0 } });
         }
-        let most = SPENT.max(SPENT_PER_LINE * self.words.len().max(words.len()));
+        let most = SPENT.max(SPENT_PER_LINE * self.names.len().max(words.len()));
         let over = self.spent.len().saturating_sub(most);
         self.spent.drain(..over);
-        self.past.push_back(Past { text: self.text, runs: runs(&self.words, &places) });
+        self.past.push_back(Past { text: self.text, runs: runs(&self.names, &places) });
         let mut kept: usize = self.past.iter().map(Past::words).sum();
         while self.past.len() > PAST || kept > most / 2 {
             kept -= self.past.pop_front().map_or(0, |past| past.words());
         }
-        (self.text, self.hashes, self.words) = (text, hashes, words);
+        (self.text, self.hashes, self.names) = (text, hashes, words);
     }
 
     /// The words of the latest text of that hash.
     fn past_words(&self, text: u128) -> Option<Vec<Word>> {
         if text == self.text {
-            return Some(self.words.clone());
+            return Some(self.names.clone());
         }
         let at = self.past.iter().rposition(|past| past.text == text)?;
-        let mut words = self.words.clone();
+        let mut words = self.names.clone();
         for past in self.past.range(at..).rev() {
             words = past.before(&words)?;
         }

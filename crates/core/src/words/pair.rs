@@ -23,7 +23,7 @@ pub(super) fn pair(old: &[u64], new: &[u64]) -> Vec<u32> {
     let indices = |lines: &[u64]| (head as u32..(lines.len() - tail) as u32).collect::<Vec<u32>>();
     let mut gaps = vec![Gap { old: indices(old), new: indices(new) }];
     while let Some(gap) = gaps.pop() {
-        pairing.gap(gap, &mut gaps);
+        pairing.gap(&gap, &mut gaps);
     }
     pairing.of_new
 }
@@ -80,7 +80,7 @@ impl Pairing<'_> {
         self.of_new[new] = old as u32;
     }
 
-    fn gap(&mut self, gap: Gap, gaps: &mut Vec<Gap>) {
+    fn gap(&mut self, gap: &Gap, gaps: &mut Vec<Gap>) {
         if gap.old.is_empty() || gap.new.is_empty() {
             return;
         }
@@ -102,13 +102,13 @@ impl Pairing<'_> {
             for (old, new) in pairs {
                 self.keep(gap.old[old as usize] as usize, gap.new[new as usize] as usize);
             }
-            if spent || !self.trim(&gap, gaps) {
-                self.close(&gap, &places);
+            if spent || !self.trim(gap, gaps) {
+                self.close(gap, &places);
             }
             return;
         }
         pairs.sort_unstable();
-        self.split(&gap, &pairs, gaps);
+        self.split(gap, &pairs, gaps);
     }
 
     /// Keeps the pairs, what moved along with them, and leaves what lies between those that did not move.
@@ -119,7 +119,9 @@ impl Pairing<'_> {
             (old_done[old], new_done[new]) = (true, true);
             this.keep(gap.old[old] as usize, gap.new[new] as usize);
         };
-        pairs.iter().for_each(|&pair| done(self, pair));
+        for &pair in pairs {
+            done(self, pair);
+        }
         let chain = longest_rise(pairs);
         let mut ranks: Vec<u32> = pairs.iter().map(|pair| pair.1).collect();
         ranks.sort_unstable();

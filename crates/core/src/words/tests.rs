@@ -121,7 +121,9 @@ fn text_of(lines: &[Line]) -> String {
 
 fn counts(lines: &[Line]) -> HashMap<&str, usize> {
     let mut counts = HashMap::new();
-    lines.iter().for_each(|line| *counts.entry(&*line.text).or_default() += 1);
+    for line in lines {
+        *counts.entry(&*line.text).or_default() += 1;
+    }
     counts
 }
 

@@ -10,7 +10,8 @@ use crate::policy::Access;
 use crate::read::{self, shown_line};
 use crate::reply::Answer;
 use crate::shelves::key;
-use emendate_core::marks::{MARKS, Marks};
+use emendate_core::marks::{MARKS, Mark, Marks};
+use emendate_core::words::{Word, Words};
 use emendate_core::{Code, Error, Result, ShortTag, Snapshot, formats};
 use emendate_fs::Place;
 use emendate_history::{How, Lines, Record};
@@ -190,7 +191,9 @@ impl Search<'_> {
         let header = self.marks.header.map(|header| header.line(&place.shown(), ShortTag::of(snapshot.text())));
         let plain = || format!("{} (tag {})", place.shown(), snapshot.id().tag());
         let _ = writeln!(block, "{}", header.clone().unwrap_or_else(plain));
-        let (lines, ranges) = render(&mut block, self.marks, snapshot, rows);
+        let words = self.marks.words.then(|| self.engine.words(place, snapshot)).transpose()?;
+        let words = words.as_ref().map_or(&[][..], Words::all);
+        let (lines, ranges) = render(&mut block, (self.marks, words), snapshot, rows);
         if self.text.len() + block.len() > REPLY && !self.text.is_empty() {
             self.hits -= rows.hits.len();
             self.cut = Some("the reply would be too long");
@@ -271,7 +274,12 @@ impl Search<'_> {
 }
 
 /// Writes the rows of a file; the lines that were shown whole, and the ranges of all.
-fn render(out: &mut String, marks: &Marks, snapshot: &Snapshot, rows: &Rows) -> (Lines, Vec<(usize, usize)>) {
+fn render(
+    out: &mut String,
+    (marks, words): (&Marks, &[Word]),
+    snapshot: &Snapshot,
+    rows: &Rows,
+) -> (Lines, Vec<(usize, usize)>) {
     let text = snapshot.text();
     let mut lines = Lines::none();
     let mut ranges: Vec<(usize, usize)> = Vec::new();
@@ -288,7 +296,7 @@ fn render(out: &mut String, marks: &Marks, snapshot: &Snapshot, rows: &Rows) -> 
         let span = snapshot.lines().span_of(text, from, to);
         for (number, line) in (from..).zip(text[span.range()].split_inclusive('\n')) {
             let line = line.strip_suffix('\n').unwrap_or(line);
-            if shown_line(out, marks, number, line).is_none() {
+            if shown_line(out, marks, Mark::of(number, words), line).is_none() {
                 lines.add(number as u64, number as u64);
             }
         }

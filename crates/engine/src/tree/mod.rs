@@ -14,6 +14,7 @@ use crate::stale;
 use crate::standing::{exists, gone, holds, other_link};
 use crate::target::Target;
 use emendate_core::rows::{self, Registers};
+use emendate_core::words;
 use emendate_core::{Ask, BinaryChange, Code, Error, FileMode, Handle, NewFile, Op, Order, Result, Snapshot};
 use emendate_fs::Place;
 use emendate_history::Lines;
@@ -79,6 +80,7 @@ impl Engine {
         plans.retain(|plan| !(plan.creates() && plan.becomes == Becomes::Nothing));
         for plan in &mut plans {
             plan.header = plan.header.or(options.header);
+            plan.worded = plan.worded.or(options.worded);
         }
         if options.partial && !plans.is_empty() {
             if let Some(plan) = plans.first_mut() {
@@ -181,6 +183,8 @@ impl Tree<'_> {
                 let options = self.options(place);
                 if rows::are(ops) {
                     self.engine.plan_rows(self.caller, place.clone(), ops, &options, &mut self.registers)?
+                } else if words::are(ops) {
+                    self.engine.plan_words(self.caller, place.clone(), ops, &options)?
                 } else {
                     self.engine.plan_edit(self.caller, place.clone(), ops, order, &options)?
                 }

@@ -17,7 +17,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use crate::shelf::{Kept, keep};
 use crate::{
     Body, Change, Entered, Filter, Freed, Known, Leave, Limits, Logged, Operation, OperationName, Operations, Record,
-    Sessions, clock, operation, prune, trail,
+    Sessions, clock, operation, pack, prune, trail,
 };
 use shelves::Shelves;
 
@@ -163,6 +163,18 @@ impl Sessions for Database {
                 .execute(rusqlite::params![session, path])
                 .map(drop)
         })
+    }
+
+    fn words(&self, path: &[u8]) -> Result<Option<Vec<u8>>> {
+        let kept = self.with(&mut self.state(), |connection| rows::words(connection, path))?;
+        Ok(kept.and_then(|(data, zstd)| pack::unpack(data, zstd, self.limits.blob)))
+    }
+
+    fn keep_words(&self, path: &[u8], words: &[u8]) -> Result<()> {
+        let fits = words.len() as u64 <= self.limits.blob;
+        let packed = fits.then(|| pack::pack(words));
+        let now = clock::now_us();
+        self.with(&mut self.state(), |connection| rows::keep_words(connection, path, packed.as_ref(), now))
     }
 
     fn notices(&self) -> Vec<String> {

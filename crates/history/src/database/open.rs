@@ -16,8 +16,8 @@ use crate::clock;
 
 /// `application_id` of our databases: "Emnd".
 pub(super) const APPLICATION: i32 = 0x456d_6e64;
-/// `user_version`: the schema below. 1 had no log of operations.
-pub(super) const SCHEMA_VERSION: i32 = 2;
+/// `user_version`: the schema below. 1 had no log of operations, 2 no words of lines.
+pub(super) const SCHEMA_VERSION: i32 = 3;
 /// Older SQLite can corrupt a database when two connections race at a WAL reset.
 const SQLITE_AT_LEAST: i32 = 3_051_003;
 /// A log of at most so many bytes stays when the last connection closes. To write it back then, and to begin another,
@@ -62,14 +62,19 @@ const LOG: &str = "
         id INTEGER PRIMARY KEY, operation INTEGER NOT NULL, base BLOB NOT NULL, result BLOB NOT NULL,
         data BLOB NOT NULL, zstd INTEGER NOT NULL);";
 
+/// The words of a path's lines. They stand for themselves: losing them costs a read.
+const WORDS: &str = "
+    CREATE TABLE IF NOT EXISTS words(
+        id INTEGER PRIMARY KEY, path BLOB UNIQUE NOT NULL, at INTEGER NOT NULL, data BLOB NOT NULL, zstd INTEGER NOT NULL);";
+
 /// What stands where the database should be.
 enum Found {
     /// Our database.
     Ours(Connection),
     /// A database with nothing in it.
     Empty(Connection),
-    /// Our database, from before there was a log.
-    Old(Connection),
+    /// Our database, of that earlier version of the schema.
+    Old(Connection, i32),
     /// No file.
     Nothing,
     /// Something else; in words that follow the file's name.
@@ -120,7 +125,7 @@ pub(super) fn open(path: &Path, notices: &mut Vec<String>) -> Result<Connection>
     match look(path)? {
         Found::Ours(connection) => return Ok(connection),
         Found::Empty(connection) => return furnish(connection, path),
-        Found::Old(connection) => return extend(connection, path),
+        Found::Old(connection, version) => return extend(connection, version, path),
         Found::Unfit(why) => set_aside(path, &why, notices)?,
         Found::Nothing => {}
     }
@@ -132,7 +137,7 @@ pub(super) fn open(path: &Path, notices: &mut Vec<String>) -> Result<Connection>
     match look(path)? {
         Found::Ours(connection) => Ok(connection),
         Found::Empty(connection) => furnish(connection, path),
-        Found::Old(connection) => extend(connection, path),
+        Found::Old(connection, version) => extend(connection, version, path),
         Found::Nothing => Err(Error::new(Code::IoFailed, format!("{} vanished.", path.display()))),
         Found::Unfit(why) => Err(Error::new(Code::IoFailed, format!("{} {why}.", path.display()))),
     }
@@ -180,7 +185,7 @@ fn look(path: &Path) -> Result<Found> {
     }
     .and_then(|found| match found {
         // SQLite quietly opens a file it may not write for reading only.
-        Found::Ours(connection) | Found::Empty(connection) | Found::Old(connection)
+        Found::Ours(connection) | Found::Empty(connection) | Found::Old(connection, _)
             if connection.is_readonly("main").unwrap_or(true) =>
         {
             Err(Error::new(Code::IoReadOnly, format!("The session database {} cannot be written.", path.display()))
@@ -198,8 +203,8 @@ fn identify(connection: Connection, distant: bool) -> rusqlite::Result<Found> {
         settle(&connection, distant)?;
         return Ok(Found::Ours(connection));
     }
-    if (application, version) == (APPLICATION, 1) {
-        return Ok(Found::Old(connection));
+    if (application, version) == (APPLICATION, 1) || (application, version) == (APPLICATION, 2) {
+        return Ok(Found::Old(connection, version));
     }
     if application == APPLICATION && version > SCHEMA_VERSION {
         return Ok(Found::Unfit("was written by a newer version of Emendate".to_owned()));
@@ -238,7 +243,7 @@ fn furnish(connection: Connection, path: &Path) -> Result<Connection> {
             }
         }
         connection.execute_batch(&format!(
-            "BEGIN IMMEDIATE; {SCHEMA} {LOG} PRAGMA application_id={APPLICATION}; PRAGMA user_version={SCHEMA_VERSION}; COMMIT"
+            "BEGIN IMMEDIATE; {SCHEMA} {LOG} {WORDS} PRAGMA application_id={APPLICATION}; PRAGMA user_version={SCHEMA_VERSION}; COMMIT"
         ))?;
         settle(&connection, distant)
     };
@@ -246,9 +251,10 @@ fn furnish(connection: Connection, path: &Path) -> Result<Connection> {
     Ok(connection)
 }
 
-/// Adds the log to a database from before there was one. Who has it open already goes on undisturbed.
-fn extend(connection: Connection, path: &Path) -> Result<Connection> {
-    let sql = format!("BEGIN IMMEDIATE; {LOG} PRAGMA user_version={SCHEMA_VERSION}; COMMIT");
+/// Adds what a database from before it was there lacks. Who has it open already goes on undisturbed.
+fn extend(connection: Connection, version: i32, path: &Path) -> Result<Connection> {
+    let log = if version < 2 { LOG } else { "" };
+    let sql = format!("BEGIN IMMEDIATE; {log} {WORDS} PRAGMA user_version={SCHEMA_VERSION}; COMMIT");
     connection
         .execute_batch(&sql)
         .and_then(|()| settle(&connection, network::is_distant(path)))

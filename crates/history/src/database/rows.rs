@@ -1,10 +1,11 @@
-//! Rows of the table `seen`, to and from records.
+//! Rows of the table `seen`, to and from records, and of the table `words`.
 
 use emendate_core::{ContentId, Tag};
 use emendate_fs::Stamp;
 use rusqlite::types::{FromSqlError, FromSqlResult};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use crate::pack::Packed;
 use crate::{How, Lines, Record, varint};
 
 /// Remembers `record` as the latest of the session and path, with the lines of an earlier record of the same content
@@ -180,4 +181,21 @@ fn unpack_lines(mut blob: &[u8]) -> FromSqlResult<Lines> {
         lines.add(from, from.checked_add(more).ok_or(FromSqlError::InvalidType)?);
     }
     Ok(lines)
+}
+
+/// The words of a path's lines, and whether they are a zstd frame.
+pub(super) fn words(all: &Connection, path: &[u8]) -> rusqlite::Result<Option<(Vec<u8>, bool)>> {
+    let mut query = all.prepare_cached("SELECT data, zstd FROM words WHERE path=?1")?;
+    query.query_row([path], |row| Ok((row.get(0)?, row.get(1)?))).optional()
+}
+
+/// Keeps them, or nothing.
+pub(super) fn keep_words(all: &Connection, path: &[u8], packed: Option<&Packed<'_>>, now: i64) -> rusqlite::Result<()> {
+    let done = match packed {
+        Some(packed) => all
+            .prepare_cached("INSERT OR REPLACE INTO words(path, at, data, zstd) VALUES(?1, ?2, ?3, ?4)")?
+            .execute(params![path, now, &*packed.data, packed.zstd]),
+        None => all.prepare_cached("DELETE FROM words WHERE path=?1")?.execute([path]),
+    };
+    done.map(drop)
 }

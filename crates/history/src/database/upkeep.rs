@@ -6,7 +6,7 @@ use emendate_core::ContentId;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::rows::{fixed, size};
-use crate::prune::{Weight, condemned, room};
+use crate::prune::{WORDS, Weight, condemned, room};
 use crate::{Leave, Limits, clock};
 
 /// Microseconds between two clean-ups of a file that is not too large.
@@ -66,6 +66,8 @@ fn used(all: &Connection) -> rusqlite::Result<u64> {
 fn clean(all: &Connection, limits: &Limits, (used, now): (u64, i64)) -> rusqlite::Result<()> {
     all.execute("UPDATE upkeep SET at=?1 WHERE id=1", [now])?;
     all.execute("DELETE FROM seen WHERE at<?1", [clock::days_before(now, limits.age_days)])?;
+    all.execute("DELETE FROM words WHERE at<?1", [clock::days_before(now, limits.age_days)])?;
+    all.execute("DELETE FROM words WHERE path NOT IN (SELECT path FROM words ORDER BY at DESC LIMIT ?1)", [WORDS])?;
     let rows = (limits.total / PER_ROW).max(FEW_ROWS);
     if all.query_row("SELECT count(*) FROM seen", [], |row| size(row, 0))? > rows {
         all.execute(

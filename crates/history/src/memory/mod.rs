@@ -24,6 +24,8 @@ struct Inner {
     /// By path, then session: what it knows, the latest last.
     seen: HashMap<Vec<u8>, HashMap<String, Vec<Seen>>>,
     shelves: Shelves,
+    /// The words of lines by path, and when they were kept.
+    words: HashMap<Vec<u8>, (i64, Vec<u8>)>,
     /// The log, the oldest first.
     operations: Vec<log::Entry>,
     /// How many there ever were.
@@ -141,6 +143,26 @@ impl Sessions for Memory {
         Ok(())
     }
 
+    fn words(&self, path: &[u8]) -> Result<Option<Vec<u8>>> {
+        Ok(self.inner().words.get(path).map(|(_, words)| words.clone()))
+    }
+
+    fn keep_words(&self, path: &[u8], words: &[u8]) -> Result<()> {
+        let inner = &mut *self.inner();
+        if words.len() as u64 > self.limits.blob {
+            inner.words.remove(path);
+            return Ok(());
+        }
+        inner.words.insert(path.to_vec(), (clock::now_us(), words.to_vec()));
+        if inner.words.len() > prune::WORDS as usize {
+            let oldest = inner.words.iter().min_by_key(|(_, (at, _))| *at).map(|(path, _)| path.clone());
+            if let Some(path) = oldest {
+                inner.words.remove(&path);
+            }
+        }
+        Ok(())
+    }
+
     fn notices(&self) -> Vec<String> {
         Vec::new()
     }
@@ -167,6 +189,7 @@ impl Inner {
     /// Drops what is too old, what nothing refers to, and the oldest data while there is too much.
     fn upkeep(&mut self, limits: &Limits, now: i64) {
         let oldest = clock::days_before(now, limits.age_days);
+        self.words.retain(|_, (at, _)| *at >= oldest);
         let mut ages: HashMap<ContentId, i64> = HashMap::new();
         self.seen.retain(|_, sessions| {
             sessions.retain(|_, known| {

@@ -55,6 +55,7 @@ pub(crate) fn all(open: Open<'_>) {
 /// Everything but the limits on the whole store, which a store that is opened for each call meets only by and by.
 pub(crate) fn without_limits(open: Open<'_>) {
     latest_and_lines(open);
+    words(open);
     tags(open);
     bodies(open);
     changes(open);
@@ -94,6 +95,18 @@ fn latest_and_lines(open: Open<'_>) {
     assert_eq!(store.latest("s", PATH).unwrap(), Some(whole));
     assert_eq!(store.bytes(first.content).unwrap().as_deref(), Some(&b"one"[..]));
     assert!(store.notices().is_empty());
+}
+
+fn words(open: Open<'_>) {
+    let store = open(Limits { blob: 1000, ..Limits::default() });
+    assert_eq!(store.words(b"/a").unwrap(), None);
+    for words in [noise(700, 1), vec![7; 900], noise(20, 2)] {
+        store.keep_words(b"/a", &words).unwrap();
+        assert_eq!(store.words(b"/a").unwrap(), Some(words));
+        assert_eq!(store.words(b"/b").unwrap(), None);
+    }
+    store.keep_words(b"/a", &noise(1001, 3)).unwrap();
+    assert_eq!(store.words(b"/a").unwrap(), None);
 }
 
 fn tags(open: Open<'_>) {

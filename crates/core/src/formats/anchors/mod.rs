@@ -1,0 +1,202 @@
+//! `anchors`: lines named by their words (seed 004, section 6), as `read` with format `anchors` shows them.
+
+use super::{Format, Input, Spec};
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::op::{Ask, FileRequest, Locator, Op, Order, Request, reading_of};
+use crate::words::{Anchor, Word, WordPlace, Worded};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+#[cfg(test)]
+mod tests;
+
+/// The format.
+pub struct WordAnchors;
+
+/// What stands between a word and its line: what `read` writes, and what others did.
+const DELIMITERS: [char; 3] = [':', '\t', '§'];
+
+/// What an edit does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    /// The lines from `anchor` to `end_anchor` become `text`.
+    #[default]
+    Replace,
+    /// `text` goes before the line.
+    InsertBefore,
+    /// `text` goes after the line.
+    InsertAfter,
+    /// The lines go away.
+    Delete,
+}
+
+/// One edit.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Edit {
+    /// The line: its word, or `Word:` and the whole line as read shows it.
+    anchor: String,
+    /// The last line of a range, in the same form (default: anchor).
+    #[serde(default)]
+    end_anchor: Option<String>,
+    /// What to do (default: replace).
+    #[serde(default, rename = "edit_type")]
+    kind: Kind,
+    /// The new lines, without words.
+    #[serde(default)]
+    text: Option<String>,
+}
+
+/// The edits of one file.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct OneFile {
+    /// The absolute path of the file.
+    path: String,
+    /// All against the file as it is now, all or nothing.
+    edits: Vec<Edit>,
+}
+
+/// The input of the format: `path` and `edits`, or several of them in `files`.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct Args {
+    /// The absolute path of the file.
+    path: Option<String>,
+    /// The edits, all against the file as it is now, all or nothing.
+    edits: Option<Vec<Edit>>,
+    /// Several files, all or nothing.
+    files: Option<Vec<OneFile>>,
+}
+
+impl Format for WordAnchors {
+    fn spec(&self) -> &'static Spec {
+        &Spec {
+            name: "anchors",
+            summary: "lines named by the words that read shows before them → new lines",
+            prompt: PROMPT,
+            schema: Some(|| schemars::schema_for!(Args)),
+            key: "edits",
+            example: r#"{"path": "/src/main.rs", "edits": [{"anchor": "Table:fn main() {", "end_anchor": "Drop", "text": "fn main() {\n    run();\n}"}]}"#,
+            grammar: None,
+        }
+    }
+
+    fn parse(&self, input: Input) -> Result<Request> {
+        let mut value = super::object(input)?;
+        let mut notes = Vec::new();
+        for name in ["edits", "files"] {
+            // Models put lists into strings.
+            let inner = value.get(name).and_then(Value::as_str).and_then(|text| serde_json::from_str(text).ok());
+            if let Some(inner @ Value::Array(_)) = inner {
+                value[name] = inner;
+                notes.push(format!("{name} was a string that holds a list; it was read as the list."));
+            }
+        }
+        let args: Args = super::from_json(Input::Json(value))?;
+        let mut files: Vec<OneFile> = args.files.unwrap_or_default();
+        match (args.path, args.edits) {
+            (Some(path), Some(edits)) => files.insert(0, OneFile { path, edits }),
+            (None, None) => {}
+            _ => return Err(wrong("path and edits belong together.")),
+        }
+        let mut request = Request { files: Vec::new(), notes };
+        let mut errors = Vec::new();
+        for OneFile { path, edits } in files {
+            let ops = ops(&edits, &mut errors);
+            // One path in two entries is one file: its edits are all meant for the text as it is now.
+            let known = request.files.iter_mut().find(|file: &&mut FileRequest| file.path == path);
+            match known.map(|file| &mut file.ask) {
+                Some(Ask::Edit { ops: known, .. }) => known.extend(ops),
+                _ => request.files.push(FileRequest::new(path, Ask::Edit { ops, order: Order::Together })),
+            }
+        }
+        let of = errors.len();
+        if let Some(error) = Error::all(errors, of) {
+            return Err(error);
+        }
+        if request.files.iter().all(|file| matches!(&file.ask, Ask::Edit { ops, .. } if ops.is_empty())) {
+            return Err(wrong("there are no edits."));
+        }
+        Ok(request)
+    }
+}
+
+fn wrong(what: &str) -> Error {
+    Error::new(Code::CallInvalid, format!("The input does not fit the format: {what}"))
+        .next(r#"Send {"path": …, "edits": [{"anchor": "Word", "edit_type": "replace", "text": "…"}]}."#)
+}
+
+fn ops(edits: &[Edit], errors: &mut Vec<Error>) -> Vec<Op> {
+    let mut out = Vec::with_capacity(edits.len());
+    for (index, edit) in edits.iter().enumerate() {
+        match op(index, edit) {
+            Ok(op) => out.push(op),
+            Err(error) => errors.push(error.prefixed(&format!("edits[{index}]: "))),
+        }
+    }
+    out
+}
+
+fn op(index: usize, edit: &Edit) -> Result<Op> {
+    let from = anchor("anchor", &edit.anchor)?;
+    let end = edit.end_anchor.as_deref().filter(|end| !end.is_empty());
+    let place = match edit.kind {
+        Kind::InsertBefore => WordPlace::Before(from),
+        Kind::InsertAfter => WordPlace::After(from),
+        Kind::Replace | Kind::Delete => {
+            let to = end.map(|end| anchor("end_anchor", end)).transpose()?;
+            WordPlace::Lines { to: to.unwrap_or_else(|| from.clone()), from }
+        }
+    };
+    let text = match (edit.kind, &edit.text) {
+        (Kind::Delete, None) => String::new(),
+        (Kind::Delete, Some(text)) if text.is_empty() => String::new(),
+        (Kind::Delete, Some(_)) => return Err(wrong("delete takes no text; to put text there, use replace.")),
+        (_, None) => return Err(wrong("text is missing.")),
+        (Kind::InsertBefore | Kind::InsertAfter, Some(text)) if text.is_empty() => {
+            return Err(wrong(r#"text is empty; to insert a blank line, write "\n"."#));
+        }
+        (_, Some(text)) => rows_of(text),
+    };
+    Ok(Op { at: Locator::Words(Box::new(Worded { place, index })), text })
+}
+
+/// New rows, each with a line end. One line end behind the last row is that row's own.
+fn rows_of(text: &str) -> String {
+    let mut rows = reading_of(text);
+    if !(rows.is_empty() || rows.ends_with('\n')) {
+        rows.push('\n');
+    }
+    rows
+}
+
+/// Splits at the first delimiter; what follows is the line, to the letter.
+fn anchor(field: &str, said: &str) -> Result<Anchor> {
+    let (word, line) = match said.split_once(DELIMITERS) {
+        Some((word, line)) => (word, Some(line.strip_suffix('\n').unwrap_or(line))),
+        None => (said.trim(), None),
+    };
+    let line = line.map(|line| line.strip_suffix('\r').unwrap_or(line).to_owned());
+    if line.as_deref().is_some_and(|line| line.contains('\n')) {
+        return Err(wrong(&format!("{field} holds more than one line.")));
+    }
+    let Ok(word) = word.parse::<Word>() else {
+        let shown: String = word.chars().take(60).collect();
+        let what = format!("{field} must begin with the word of a line: {shown:?} is none.");
+        return Err(Error::new(Code::CallInvalid, what)
+            .next("Read the lines with format anchors, and copy the word in front of the line as it stands."));
+    };
+    Ok(Anchor { word, line })
+}
+
+/// The text that teaches it to a model.
+pub const PROMPT: &str = "\
+Edits lines by their words. read with format anchors shows every line as Word:text; the word stays with its line while other lines change. \
+An edit names a line by its word (or by Word: and the whole line), a range by anchor and end_anchor, both included. edit_type is replace, \
+insert_before, insert_after or delete. text is the new lines as they shall be, with their indentation and without words. All edits of a call \
+are about the file as it is now and are applied all or nothing; ranges must not overlap. Only lines that were shown can be named, and of a \
+range every line must have been shown. The reply shows changed lines with their new words, so the next edit needs no read.";

@@ -1,0 +1,112 @@
+use super::WordAnchors;
+use crate::formats::{Format, Input};
+use crate::op::Ask;
+use crate::rows;
+use crate::snapshot::Snapshot;
+use crate::words::{Page, Words};
+use crate::{Order, Settings, resolve};
+use serde_json::{Value, json};
+
+/// What edits make of a text; `{0}` in an input stands for the word of the first line, and so on. Or the error's message.
+fn done(text: &str, edits: &Value) -> Result<String, String> {
+    let base = Snapshot::from_text(text);
+    let words = Words::new(text).unwrap();
+    let mut said = json!({ "path": "/f", "edits": edits }).to_string();
+    for (at, word) in words.all().iter().enumerate() {
+        said = said.replace(&format!("{{{at}}}"), &word.to_string());
+    }
+    let request = WordAnchors.parse(Input::Text(said)).map_err(|error| error.message().to_owned())?;
+    let Ask::Edit { ops, .. } = &request.files[0].ask else { panic!("no edit") };
+    let page = Page::new(&base, words.all());
+    let placed = ops.iter().map(|op| page.rows(op, |_| false).map_err(|it| it.error.message().to_owned()));
+    let placed = placed.collect::<Result<Vec<_>, String>>()?;
+    assert!(rows::are(&placed));
+    let resolved = resolve(&base, &placed, Order::Together, Settings::default());
+    let resolved = resolved.map_err(|error| error.message().to_owned())?;
+    Ok(String::from_utf8(resolved.changes.apply(&base)).unwrap())
+}
+
+const TEXT: &str = "a\nb: x\n\n  d\ne\n";
+
+#[test]
+fn the_forms_of_an_edit() {
+    for (edits, want) in [
+        (json!([{ "anchor": "{0}:a", "text": "A" }]), "A\nb: x\n\n  d\ne\n"),
+        (
+            json!([{ "anchor": "{1}:b: x", "edit_type": "replace", "end_anchor": null, "text": "B\nC\n" }]),
+            "a\nB\nC\n\n  d\ne\n",
+        ),
+        (json!([{ "anchor": "{1}\tb: x", "end_anchor": "{3}:  d", "text": "z" }]), "a\nz\ne\n"),
+        (json!([{ "anchor": "{1}", "end_anchor": "{3}", "edit_type": "delete" }]), "a\ne\n"),
+        (json!([{ "anchor": "{0}", "end_anchor": "{4}", "text": "" }]), ""),
+        (json!([{ "anchor": "{2}:", "text": "z\r\ny" }]), "a\nb: x\nz\ny\n  d\ne\n"),
+        (json!([{ "anchor": "{4}", "edit_type": "insert_after", "text": "f\n\n" }]), "a\nb: x\n\n  d\ne\nf\n\n"),
+        (json!([{ "anchor": "{0}", "edit_type": "insert_before", "text": "\n" }]), "\na\nb: x\n\n  d\ne\n"),
+    ] {
+        assert_eq!(done(TEXT, &edits).as_deref(), Ok(want), "{edits}");
+    }
+}
+
+#[test]
+fn insertions_stand_in_the_order_given_around_their_line() {
+    let insert = |anchor: &str, how: &str, text: &str| json!({ "anchor": anchor, "edit_type": how, "text": text });
+    let (before, after) = (insert("{1}", "insert_before", "p\nq"), insert("{1}", "insert_after", "z"));
+    let want = "a\np\nq\nb: x\nz\n\n  d\ne\n";
+    assert_eq!(done(TEXT, &json!([before, after])).as_deref(), Ok(want));
+    assert_eq!(done(TEXT, &json!([after, before])).as_deref(), Ok(want));
+    // At one boundary: what belongs to the upper line first, and of one line in the order given.
+    let below = insert("{2}", "insert_before", "y");
+    let more = insert("{1}", "insert_after", "z2");
+    assert_eq!(done(TEXT, &json!([below, after, more])).as_deref(), Ok("a\nb: x\nz\nz2\ny\n\n  d\ne\n"));
+    // Next to a replaced range.
+    let replaced = json!({ "anchor": "{2}", "end_anchor": "{3}", "text": "R" });
+    assert_eq!(
+        done(TEXT, &json!([replaced, after, insert("{4}", "insert_before", "w")])).as_deref(),
+        Ok("a\nb: x\nz\nR\nw\ne\n")
+    );
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    for (edits, part) in [
+        (json!([{ "anchor": "{0}:A", "text": "x" }]), "with other text"),
+        (json!([{ "anchor": "{0}:a ", "text": "x" }]), "with other text"),
+        (json!([{ "anchor": "{3}", "end_anchor": "{0}", "text": "x" }]), "stands behind"),
+        (json!([{ "anchor": "not a word", "text": "x" }]), "must begin with the word"),
+        (json!([{ "anchor": "3:a", "text": "x" }]), "must begin with the word"),
+        (json!([{ "anchor": "{0}" }]), "text is missing"),
+        (json!([{ "anchor": "{0}", "edit_type": "delete", "text": "x" }]), "delete takes no text"),
+        (json!([{ "anchor": "{0}", "edit_type": "insert_after", "text": "" }]), "text is empty"),
+        (json!([{ "anchor": "{0}:a\nb", "text": "x" }]), "more than one line"),
+        (json!([{ "anchor": "{0}", "text": "{0}:a\nnew" }]), "has the word of a line"),
+        (
+            json!([{ "anchor": "{0}", "end_anchor": "{2}", "text": "x" }, { "anchor": "{1}", "text": "y" }]),
+            "already targeted",
+        ),
+        (json!([{ "anchor": "{0}", "text": "a" }]), "match exactly"),
+        (json!([]), "no edits"),
+    ] {
+        let error = done(TEXT, &edits).unwrap_err();
+        assert!(error.to_lowercase().contains(part), "{edits}: {error}");
+    }
+    // Text that only looks like a mark is text.
+    assert!(done(TEXT, &json!([{ "anchor": "{0}", "text": "Table:x" }])).is_ok());
+    let unknown = Words::new(TEXT).unwrap();
+    let unknown = ["Table", "Drop"].into_iter().find(|word| !unknown.all().contains(&word.parse().unwrap())).unwrap();
+    assert!(done(TEXT, &json!([{ "anchor": unknown, "text": "x" }])).unwrap_err().contains("is not the word"));
+}
+
+#[test]
+fn one_path_twice_is_one_file_and_lists_may_be_strings() {
+    let edit = json!({ "anchor": "Table", "text": "x" });
+    let files = json!({ "files": [{ "path": "/f", "edits": [edit] }, { "path": "/g", "edits": [edit] }, { "path": "/f", "edits": [edit] }] });
+    let request = WordAnchors.parse(Input::Json(files)).unwrap();
+    let counts: Vec<(&str, usize)> = request
+        .files
+        .iter()
+        .map(|file| (&*file.path, if let Ask::Edit { ops, .. } = &file.ask { ops.len() } else { 0 }))
+        .collect();
+    assert_eq!(counts, [("/f", 2), ("/g", 1)]);
+    let text = json!({ "path": "/f", "edits": json!([edit]).to_string() });
+    assert_eq!(WordAnchors.parse(Input::Json(text)).unwrap().notes.len(), 1);
+}

@@ -1,0 +1,177 @@
+//! From words to line numbers: every check that an edit by words has to pass.
+
+use super::Word;
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::op::{Locator, Op};
+use crate::rows::{RowPlace, Rows};
+use crate::snapshot::Snapshot;
+use std::collections::HashMap;
+
+/// A line as a caller names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Anchor {
+    /// Its word.
+    pub word: Word,
+    /// What the caller says stands there, without a line end.
+    pub line: Option<String>,
+}
+
+/// Which lines an edit is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WordPlace {
+    /// These lines are replaced.
+    Lines {
+        /// The first.
+        from: Anchor,
+        /// The last.
+        to: Anchor,
+    },
+    /// New rows go before this line.
+    Before(Anchor),
+    /// New rows go behind this line.
+    After(Anchor),
+}
+
+/// An edit by words. [`Op::text`] holds its new rows, each with a line end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Worded {
+    /// Which lines.
+    pub place: WordPlace,
+    /// Its number in the call.
+    pub index: usize,
+}
+
+/// The edit by words that an operation is.
+pub fn of(op: &Op) -> Option<&Worded> {
+    match &op.at {
+        Locator::Words(worded) => Some(worded),
+        _ => None,
+    }
+}
+
+/// True when the operations are edits by words.
+pub fn are(ops: &[Op]) -> bool {
+    !ops.is_empty() && ops.iter().all(|op| of(op).is_some())
+}
+
+/// A version with the words of its lines.
+pub struct Page<'a> {
+    of: &'a Snapshot,
+    names: &'a [Word],
+    lines: HashMap<Word, usize>,
+}
+
+/// An edit that cannot be placed.
+#[derive(Debug)]
+pub struct Misplaced {
+    /// Why.
+    pub error: Error,
+    /// The lines (1-based) that a caller should be shown.
+    pub show: Option<(usize, usize)>,
+}
+
+impl<'a> Page<'a> {
+    /// `words` are those of the lines of `of`.
+    pub fn new(of: &'a Snapshot, words: &'a [Word]) -> Page<'a> {
+        Page { of, names: words, lines: words.iter().copied().zip(1..).collect() }
+    }
+
+    /// The 1-based line of a word.
+    pub fn line_of(&self, word: Word) -> Option<usize> {
+        self.lines.get(&word).copied()
+    }
+
+    /// The words of lines `from..=to`.
+    pub fn words(&self, from: usize, to: usize) -> &'a [Word] {
+        self.names.get(from.saturating_sub(1)..to).unwrap_or(&[])
+    }
+
+    fn text(&self, line: usize) -> &'a str {
+        let text = self.of.text();
+        let line = &text[self.of.lines().span_of(text, line, line).range()];
+        line.strip_suffix('\n').unwrap_or(line)
+    }
+
+    /// The same edit by line number. `is_spent` tells whether a line had that word before.
+    pub fn rows(&self, op: &Op, is_spent: impl Fn(Word) -> bool) -> Result<Op, Misplaced> {
+        let Some(worded) = of(op) else {
+            let error = Error::new(Code::InternalBug, "Edits by words cannot be placed together with others.");
+            return Err(Misplaced { error, show: None });
+        };
+        let said = format!("edits[{}]", worded.index);
+        let line = |anchor: &Anchor| {
+            self.line(anchor, &is_spent)
+                .map_err(|it| Misplaced { error: it.error.prefixed(&format!("{said}: ")), ..it })
+        };
+        let place = match &worded.place {
+            WordPlace::Before(anchor) => RowPlace::Before(line(anchor)?),
+            WordPlace::After(anchor) => RowPlace::After(line(anchor)?),
+            WordPlace::Lines { from, to } => {
+                let (first, last) = (line(from)?, line(to)?);
+                if first > last {
+                    let what =
+                        format!("{said}: {} stands behind {}: a range begins with its upper line.", from.word, to.word);
+                    let error = Error::new(Code::CallInvalid, what)
+                        .next("Exchange anchor and end_anchor if that range is meant.");
+                    return Err(Misplaced { error, show: Some((last, first)) });
+                }
+                RowPlace::Lines { from: first, to: last }
+            }
+        };
+        if let Some(row) = op.text.lines().find(|row| self.is_marked(row)) {
+            let shown: String = row.chars().take(80).collect();
+            let error =
+                Error::new(Code::CallInvalid, format!("{said}: text has the word of a line before the line itself."))
+                    .evidence(shown)
+                    .next("Write new lines without words.");
+            return Err(Misplaced { error, show: None });
+        }
+        let rows = Rows { place, check: None, old: Vec::new(), keep: None, paste: None, said, said_at: 0 };
+        Ok(Op { at: Locator::Rows(Box::new(rows)), text: op.text.clone() })
+    }
+
+    /// A row of new text that is a line of the file as it is shown with its word.
+    fn is_marked(&self, row: &str) -> bool {
+        let Some((word, text)) = row.split_once([':', '\t']) else { return false };
+        let line = word.parse().ok().and_then(|word| self.line_of(word));
+        line.is_some_and(|line| !text.is_empty() && self.text(line) == text)
+    }
+
+    fn line(&self, anchor: &Anchor, is_spent: &impl Fn(Word) -> bool) -> Result<usize, Misplaced> {
+        let word = anchor.word;
+        let Some(line) = self.line_of(word) else {
+            // The line may be there under another word.
+            let text = anchor.line.as_deref().filter(|text| !text.trim().is_empty());
+            let count = self.names.len();
+            let found = text.and_then(|text| (1..=count).find(|&line| self.text(line) == text));
+            let error = if is_spent(word) {
+                Error::new(
+                    Code::StaleChanged,
+                    format!("The line of {word} is not there any more: it was changed or removed."),
+                )
+            } else {
+                Error::new(Code::MatchNotFound, format!("{word} is not the word of a line of this file."))
+            };
+            let error = match found {
+                Some(_) => error
+                    .next("A line with that text is shown below under its word: use that if it is the one you mean."),
+                None => error.next("Read the lines again with format anchors, and copy their words."),
+            };
+            return Err(Misplaced { error, show: found.map(|line| (line, line)) });
+        };
+        match &anchor.line {
+            Some(said) if *said != self.text(line) => {
+                let shown = |text: &str| text.chars().take(200).collect::<String>();
+                let error = Error::new(
+                    Code::MatchNotFound,
+                    format!("{word} is a line of this file, but with other text than you say."),
+                )
+                .evidence(format!("said:  {:?}\nis:    {:?}", shown(said), shown(self.text(line))))
+                .next("Send the word alone, or with the line as it is, if that line is meant.");
+                Err(Misplaced { error, show: Some((line, line)) })
+            }
+            _ => Ok(line),
+        }
+    }
+}

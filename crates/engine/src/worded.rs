@@ -1,0 +1,256 @@
+//! Lines by their words: where the words are kept, and edits that name lines by them. A word stands for its line whatever
+//! else changes, so such an edit is placed in the file as it is now; what is checked is that its lines were shown.
+
+use crate::caller::{Caller, OnStale, Unread};
+use crate::edit::{no_notebook, settings};
+use crate::engine::{Engine, Opened};
+use crate::options::Options;
+use crate::plan::Plan;
+use crate::policy;
+use crate::seen;
+use crate::shelves::key;
+use crate::stale;
+use emendate_core::explain::{Hunk, LineKind};
+use emendate_core::marks::{self, Mark, Marks};
+use emendate_core::words::{MOST_LINES, Misplaced, Page, Word, Words};
+use emendate_core::{Code, Error, Op, Order, Result, Snapshot, resolve, rows};
+use emendate_fs::Place;
+use emendate_history::Lines;
+use serde_json::json;
+
+/// Versions of a session that are asked what was shown.
+const VERSIONS: usize = 8;
+/// Failures of a call that are told.
+const FAILURES: usize = 20;
+/// New rows that a reply shows with their words.
+const ROWS: usize = 60;
+
+/// A file that is to be edited by words.
+struct Subject<'a> {
+    caller: &'a Caller,
+    place: &'a Place,
+    now: &'a Opened,
+    words: &'a Words,
+    page: Page<'a>,
+    marks: &'static Marks,
+    /// Lines of the file as it is now that were shown.
+    shown: Lines,
+    /// The words of the version that was shown last, if that is not the one there is now.
+    before: Option<Vec<Word>>,
+}
+
+impl Engine {
+    /// The words of the lines of a version, which is the file as it is now. They are kept, because a caller is about to see
+    /// them.
+    ///
+    /// Errors: `read.too_large` for more than a million lines.
+    pub(crate) fn words(&self, place: &Place, snapshot: &Snapshot) -> Result<Words> {
+        let sessions = self.sessions(place);
+        let text = snapshot.text();
+        let kept = sessions.words(key(place))?.and_then(|bytes| Words::from_bytes(&bytes));
+        let (words, new) = match kept {
+            Some(mut words) => {
+                let new = words.follow(text);
+                (Some(words), new)
+            }
+            None => (Words::new(text), Some(true)),
+        };
+        let (Some(words), Some(new)) = (words, new) else {
+            return Err(Error::new(
+                Code::ReadTooLarge,
+                format!("A file of more than {MOST_LINES} lines has no words."),
+            )
+            .evidence(place.shown())
+            .next("Read it with format hashline, and edit it by line numbers."));
+        };
+        if new && !policy::is_secret(place) {
+            sessions.keep_words(key(place), &words.to_bytes())?;
+        }
+        Ok(words)
+    }
+
+    /// Hops 4 and 5 for edits by words.
+    pub(crate) fn plan_words(&self, caller: &Caller, place: Place, ops: &[Op], options: &Options) -> Result<Plan> {
+        let fresh: String = ops.iter().map(|op| &*op.text).collect();
+        let Some(now) = self.snapshot(&place, options.declared, &fresh)? else {
+            return Err(self.missing(&place, caller));
+        };
+        no_notebook(&place)?;
+        if now.snapshot.text().is_empty() {
+            return Err(Error::new(Code::MatchNotFound, "The file is empty, so it has no lines that could be named.")
+                .evidence(place.shown())
+                .next("Use write."));
+        }
+        let words = self.words(&place, &now.snapshot)?;
+        let page = Page::new(&now.snapshot, words.all());
+        let (shown, before) = self.shown_words(caller, options, (&place, &now), (&words, &page))?;
+        if before.is_some() && options.on_stale == OnStale::Reject {
+            return Err(stale::lost(self, caller, &place, &now));
+        }
+        let marks = options.worded.unwrap_or_else(default_marks);
+        let subject = Subject { caller, place: &place, now: &now, words: &words, page, marks, shown, before };
+        let placed = self.placed(&subject, ops)?;
+        let merged = subject.before.is_some();
+        let resolved = resolve(&now.snapshot, &placed, Order::Together, settings(options, false))?;
+        let lines = seen::after_writing(&subject.shown, &now.snapshot, &resolved.changes);
+        let replaced = rows::replaced(&now.snapshot, &placed);
+        let mut plan = Plan::edit(place, now, resolved, lines);
+        plan.worded = Some(marks);
+        plan.replaced = replaced;
+        plan.merged = merged;
+        Ok(plan)
+    }
+
+    /// The lines of the file as it is now that the session was shown under their words, in whatever version; and the words
+    /// of the last of these versions, if it is another.
+    ///
+    /// Errors: `read.required`.
+    fn shown_words(
+        &self,
+        caller: &Caller,
+        options: &Options,
+        (place, now): (&Place, &Opened),
+        (words, page): (&Words, &Page<'_>),
+    ) -> Result<(Lines, Option<Vec<Word>>)> {
+        let sessions = self.sessions(place);
+        let records = sessions.versions(&caller.session, key(place))?;
+        if records.is_empty() && caller.unread == Unread::Deny {
+            let call =
+                json!({ "file_path": place.shown(), "format": options.worded.map_or("anchors", |marks| marks.name) });
+            return Err(seen::unread(place).next(format!("Call read with {call}, then send this call again.")));
+        }
+        let mut before = None;
+        let mut lines: Vec<usize> = Vec::new();
+        let mut all = Lines::none();
+        for (nth, record) in records.iter().take(VERSIONS).enumerate() {
+            if record.content == now.snapshot.id() {
+                all.union(&record.lines);
+                continue;
+            }
+            // What is not kept, or had its words too long ago, cannot be asked.
+            let Some(bytes) = sessions.bytes(record.content)? else { continue };
+            let Ok(then) = self.decode(place, bytes, options.declared, "") else { continue };
+            let Some(had) = words.of_text(then.text()) else { continue };
+            for &(from, to) in record.lines.ranges() {
+                let from = usize::try_from(from).unwrap_or(usize::MAX).saturating_sub(1);
+                let to = usize::try_from(to).unwrap_or(usize::MAX).min(had.len());
+                lines.extend(had.get(from..to).unwrap_or(&[]).iter().filter_map(|&word| page.line_of(word)));
+            }
+            if nth == 0 {
+                before = Some(had);
+            }
+        }
+        lines.sort_unstable();
+        for line in lines {
+            all.add(line as u64, line as u64);
+        }
+        if caller.unread == Unread::Allow {
+            all = Lines::all();
+        }
+        Ok((all, before))
+    }
+
+    /// The edits by line number; every failure at once.
+    fn placed(&self, subject: &Subject<'_>, ops: &[Op]) -> Result<Vec<Op>> {
+        let mut placed = Vec::with_capacity(ops.len());
+        let mut failures: Vec<Misplaced> = Vec::new();
+        for op in ops {
+            let row = subject.page.rows(op, |word| subject.words.is_spent(word));
+            match row.and_then(|row| subject.admit(row)) {
+                Ok(row) => placed.push(row),
+                Err(misplaced) => failures.push(misplaced),
+            }
+            if failures.len() == FAILURES {
+                break;
+            }
+        }
+        if failures.is_empty() {
+            return Ok(placed);
+        }
+        let spans: Vec<(usize, usize)> = failures.iter().filter_map(|it| it.show).collect();
+        let error = Error::all(failures.into_iter().map(|it| it.error).collect(), ops.len());
+        let Some(error) = error else { return Ok(placed) };
+        if spans.is_empty() {
+            return Err(error);
+        }
+        let words = subject.words.all();
+        let look = |out: &mut String, line: usize, text: &str, _: bool| {
+            (subject.marks.line)(out, Mark::of(line, words), text);
+        };
+        let excerpt = rows::excerpt_as(&subject.now.snapshot, &spans, &look);
+        let mut known = subject.shown.clone();
+        for &line in &excerpt.whole {
+            known.add(line as u64, line as u64);
+        }
+        self.serve(subject.caller, subject.place, subject.now, known);
+        Err(error.evidence(format!("{} as it is now:\n{}", subject.place.shown(), excerpt.text)))
+    }
+}
+
+impl Subject<'_> {
+    /// Lets an edit through whose lines were all shown, as they are.
+    fn admit(&self, op: Op) -> Result<Op, Misplaced> {
+        let Some(rows) = rows::of(&op) else { return Ok(op) };
+        let Some((from, to)) = rows.named() else { return Ok(op) };
+        let refused = |code: Code, what: &str| {
+            let error = Error::new(code, format!("{}: {what}", rows.said))
+                .next("The lines are shown now: send the same edit again if these are the lines you mean.");
+            Misplaced { error, show: Some((from, to)) }
+        };
+        if !self.shown.covers(from as u64, to as u64) {
+            return Err(refused(
+                Code::ReadPartial,
+                "it names lines that were never shown, or that are new since then.",
+            ));
+        }
+        // What was taken out of a range by somebody else must not come back unnoticed.
+        let (first, last) = (self.page.words(from, from), self.page.words(to, to));
+        if let (Some(before), [first], [last]) = (&self.before, first, last) {
+            let place = |word: &Word| before.iter().position(|it| it == word);
+            if let (Some(start), Some(end)) = (place(first), place(last))
+                && before.get(start..=end) != Some(self.page.words(from, to))
+            {
+                return Err(refused(
+                    Code::StaleChanged,
+                    "lines between its ends were removed or moved since they were shown.",
+                ));
+            }
+        }
+        Ok(op)
+    }
+}
+
+/// The refusal of edits by words of a file that an earlier part of the call changes under another name.
+pub(crate) fn named_twice(place: &Place) -> Error {
+    Error::new(Code::CallInvalid, format!("Two entries of the call are about the same file ({}).", place.shown()))
+        .evidence(place.asked().display().to_string())
+        .next("Write all edits of a file into one entry: they are all about the file as it is now.")
+}
+
+/// How lines are shown with their words unless a call says otherwise.
+fn default_marks() -> &'static Marks {
+    // A test proves that there is such a row.
+    marks::MARKS.iter().find(|marks| marks.words).unwrap_or(&marks::MARKS[0])
+}
+
+/// What an edit changed, as the lines are now, with their words.
+pub(crate) fn preview(marks: &Marks, words: &[Word], hunks: &[Hunk]) -> String {
+    let mut out = String::new();
+    for (nth, hunk) in hunks.iter().enumerate() {
+        if nth > 0 {
+            out.push_str("--\n");
+        }
+        let first = hunk.new_start + usize::from(hunk.new_lines == 0);
+        let lines: Vec<_> = hunk.lines.iter().filter(|line| line.kind != LineKind::Removed).collect();
+        for (at, line) in lines.iter().enumerate() {
+            if lines.len() > ROWS && (ROWS / 2..lines.len() - ROWS / 2).contains(&at) {
+                if at == ROWS / 2 {
+                    out.push_str("...\n");
+                }
+                continue;
+            }
+            (marks.line)(&mut out, Mark::of(first + at, words), &line.text);
+        }
+    }
+    out
+}
