@@ -108,7 +108,7 @@ impl Engine {
     fn words_after(&self, plan: &Plan) -> Option<Words> {
         plan.worded.filter(|_| plan.becomes == Becomes::File && !plan.before.is_opaque())?;
         // A reply without words costs a read; the file is written already, so it is no failure of the edit.
-        plan.after().and_then(|after| self.words(&plan.place, &after)).ok()
+        plan.after().and_then(|after| self.words_edited(plan, &after)).ok()
     }
 
     /// Keeps the buffers of a plan that has served.

@@ -10,7 +10,7 @@ use crate::policy;
 use crate::seen;
 use crate::shelves::key;
 use crate::stale;
-use emendate_core::explain::{Hunk, LineKind};
+use emendate_core::explain::{self, Hunk, LineKind};
 use emendate_core::marks::{self, Mark, Marks};
 use emendate_core::words::{MOST_LINES, Misplaced, Page, Word, Words};
 use emendate_core::{Code, Error, Op, Order, Result, Snapshot, resolve, rows};
@@ -45,17 +45,31 @@ impl Engine {
     ///
     /// Errors: `read.too_large` for more than a million lines.
     pub(crate) fn words(&self, place: &Place, snapshot: &Snapshot) -> Result<Words> {
-        let sessions = self.sessions(place);
-        let text = snapshot.text();
-        let kept = sessions.words(key(place))?.and_then(|bytes| Words::from_bytes(&bytes));
-        let (words, new) = match kept {
-            Some(mut words) => {
-                let new = words.follow(text);
-                (Some(words), new)
-            }
-            None => (Words::new(text), Some(true)),
+        self.words_of(place, snapshot.text(), |_| Some(false))
+    }
+
+    /// The words of the lines as a plan leaves them: it is known which lines it changes, also where they are like others.
+    pub(crate) fn words_edited(&self, plan: &Plan, after: &Snapshot) -> Result<Words> {
+        let range = |start: usize, len: usize| {
+            let from = if len == 0 { start } else { start.saturating_sub(1) };
+            from..from + len
         };
-        let (Some(words), Some(new)) = (words, new) else {
+        let hunks = explain::hunks(&plan.before, &plan.changes, 0);
+        let changed: Vec<_> = hunks
+            .iter()
+            .map(|hunk| (range(hunk.old_start, hunk.old_lines), range(hunk.new_start, hunk.new_lines)))
+            .collect();
+        self.words_of(&plan.place, plan.before.text(), |words| words.follow_edit(after.text(), &changed))
+    }
+
+    /// The words of a text, and what they become.
+    fn words_of(&self, place: &Place, text: &str, go_on: impl Fn(&mut Words) -> Option<bool>) -> Result<Words> {
+        let sessions = self.sessions(place);
+        let kept = sessions.words(key(place))?.and_then(|bytes| Words::from_bytes(&bytes));
+        let known = kept.and_then(|mut words| words.follow(text).map(|new| (words, new)));
+        let known = known.or_else(|| Words::new(text).map(|words| (words, true)));
+        let gone_on = known.and_then(|(mut words, new)| go_on(&mut words).map(|newer| (words, new || newer)));
+        let Some((words, new)) = gone_on else {
             return Err(Error::new(
                 Code::ReadTooLarge,
                 format!("A file of more than {MOST_LINES} lines has no words."),

@@ -1,5 +1,5 @@
 //! Benchmarks. Each measures ours and the alternative in one run and prints medians and ratios:
-//! `cargo run --release -p bench -- exact|cascade|patches|startup|sessions|all [--quick] [--json]`.
+//! `cargo run --release -p bench -- anchors|exact|cascade|patches|startup|sessions|all [--quick] [--json]`.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -9,6 +9,7 @@
     reason = "benchmarks are programs: they touch files, read clocks and start processes"
 )]
 
+mod anchors;
 mod cascade;
 mod exact;
 mod patches;
@@ -26,17 +27,25 @@ fn main() -> ExitCode {
     let name = arguments.iter().find(|it| !it.starts_with("--")).map_or("", String::as_str);
     let quick = has("--quick");
     let outcomes: Vec<Outcome> = match name {
+        "anchors" => anchors::run(),
         "exact" => exact::run(quick),
         "cascade" => cascade::run(quick),
         "patches" => patches::run(quick),
         "startup" => startup::run(),
         "sessions" => sessions::run(),
-        "all" => [exact::run(quick), cascade::run(quick), patches::run(quick), startup::run(), sessions::run()]
-            .into_iter()
-            .flatten()
-            .collect(),
+        "all" => [
+            anchors::run(),
+            exact::run(quick),
+            cascade::run(quick),
+            patches::run(quick),
+            startup::run(),
+            sessions::run(),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
         _ => {
-            eprintln!("bench exact|cascade|patches|startup|sessions|all [--quick] [--json]");
+            eprintln!("bench anchors|exact|cascade|patches|startup|sessions|all [--quick] [--json]");
             return ExitCode::from(2);
         }
     };

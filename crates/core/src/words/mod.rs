@@ -19,7 +19,8 @@ mod place;
 mod tests;
 mod word;
 
-use pair::{NONE, pair};
+use core::ops::Range;
+use pair::{NONE, pair, pair_edit};
 use std::collections::{HashMap, HashSet, VecDeque};
 use word::Taken;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
@@ -118,6 +119,12 @@ impl Words {
     ///
     /// `None` for more than [`MOST_LINES`] lines; nothing is changed then.
     pub fn follow(&mut self, text: &str) -> Option<bool> {
+        self.follow_edit(text, &[])
+    }
+
+    /// The same after an edit that is known: which lines (0-based) it took away, and which came in their place, in order.
+    /// Then equal lines are told apart as well.
+    pub fn follow_edit(&mut self, text: &str, changed: &[(Range<usize>, Range<usize>)]) -> Option<bool> {
         let id = xxh3_128(text.as_bytes());
         if id == self.text {
             return Some(false);
@@ -125,15 +132,16 @@ impl Words {
         let hashes = hashes(text)?;
         let words = match self.past_words(id) {
             Some(words) if words.len() == hashes.len() => words,
-            _ => self.carried(&hashes)?,
+            _ => self.carried(&hashes, changed)?,
         };
         self.go_to(id, hashes, words);
         Some(true)
     }
 
     /// Words for the new lines: those of the lines they are, those that come back, new ones.
-    fn carried(&self, hashes: &[u64]) -> Option<Vec<Word>> {
-        let from = pair(&self.hashes, hashes);
+    fn carried(&self, hashes: &[u64], changed: &[(Range<usize>, Range<usize>)]) -> Option<Vec<Word>> {
+        let known = if changed.is_empty() { None } else { pair_edit(&self.hashes, hashes, changed) };
+        let from = known.unwrap_or_else(|| pair(&self.hashes, hashes));
         let mut taken = Taken::new();
         for &word in self.names.iter().chain(self.spent.iter().map(|spent| &spent.word)) {
             taken.take(word);

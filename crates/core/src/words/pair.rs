@@ -3,6 +3,7 @@
 //! left alone: a word that changes costs a look, one that moves to another line costs a wrong edit. Linear on any input.
 
 use crate::diff::longest_rise;
+use core::ops::Range;
 use std::collections::{HashMap, HashSet};
 
 /// No line.
@@ -26,6 +27,34 @@ pub(super) fn pair(old: &[u64], new: &[u64]) -> Vec<u32> {
         pairing.gap(&gap, &mut gaps);
     }
     pairing.of_new
+}
+
+/// The same where it is known which lines were changed: ranges of old lines and what came in their place, in order.
+/// `None` when that does not lead from the one to the other.
+pub(super) fn pair_edit(old: &[u64], new: &[u64], changed: &[(Range<usize>, Range<usize>)]) -> Option<Vec<u32>> {
+    let lines = (old.len() + new.len()) as u64;
+    let mut pairing = Pairing { old, new, of_new: vec![NONE; new.len()], work: lines * 12 + 4096 };
+    let mut rest = Gap { old: Vec::new(), new: Vec::new() };
+    let end = (old.len()..old.len(), new.len()..new.len());
+    let (mut old_at, mut new_at) = (0, 0);
+    for (taken, put) in changed.iter().chain([&end]) {
+        let kept = old_at..taken.start;
+        if old.get(kept.clone())? != new.get(new_at..put.start)? {
+            return None;
+        }
+        for (old, new) in kept.zip(new_at..) {
+            pairing.keep(old, new);
+        }
+        rest.old.extend(taken.clone().map(|at| at as u32));
+        rest.new.extend(put.clone().map(|at| at as u32));
+        (old_at, new_at) = (taken.end, put.end);
+    }
+    // What was changed may hold lines that were moved.
+    let mut gaps = vec![rest];
+    while let Some(gap) = gaps.pop() {
+        pairing.gap(&gap, &mut gaps);
+    }
+    Some(pairing.of_new)
 }
 
 /// Lengths of the equal head and tail, which do not overlap on either side.

@@ -31,6 +31,20 @@ fn lines_are_paired_only_where_there_is_one_reading() {
 }
 
 #[test]
+fn an_edit_that_is_known_tells_equal_lines_apart() {
+    let text = "}\n".repeat(9);
+    let mut words = Words::new(&text).unwrap();
+    let had = words.all().to_vec();
+    words.follow_edit(&text.replacen("}\n}\n", "x\n", 1), &[(0..2, 0..1)]).unwrap();
+    assert_eq!(words.all()[1..], had[2..]);
+    // What is said of the change must be so.
+    let mut wrong = words.clone();
+    wrong.follow_edit(&text, &[(3..4, 3..4)]).unwrap();
+    words.follow(&text).unwrap();
+    assert_eq!((words.all(), wrong.all()), (&had[..], &had[..]));
+}
+
+#[test]
 fn the_same_text_has_the_same_words_everywhere() {
     let text = "fn main() {\n}\n\nfn other() {\n}\n";
     let words = Words::new(text).unwrap();

@@ -1,5 +1,6 @@
 use super::WordAnchors;
 use crate::formats::{Format, Input};
+use crate::marks::{MARKS, Mark};
 use crate::op::Ask;
 use crate::rows;
 use crate::snapshot::Snapshot;
@@ -109,4 +110,23 @@ fn one_path_twice_is_one_file_and_lists_may_be_strings() {
     assert_eq!(counts, [("/f", 2), ("/g", 1)]);
     let text = json!({ "path": "/f", "edits": json!([edit]).to_string() });
     assert_eq!(WordAnchors.parse(Input::Json(text)).unwrap().notes.len(), 1);
+}
+
+#[test]
+fn every_printed_mark_leads_back_to_its_line() {
+    let text: String =
+        (0..4000).map(|at| format!("{}: {}\n", if at % 3 == 0 { "}" } else { "let x" }, at % 700)).collect();
+    let (base, words) = (Snapshot::from_text(&text), Words::new(&text).unwrap());
+    let page = Page::new(&base, words.all());
+    for marks in MARKS.iter().filter(|marks| marks.words) {
+        for (number, line) in (1..).zip(text.lines()) {
+            let mut row = String::new();
+            (marks.line)(&mut row, Mark::of(number, words.all()), line);
+            let input = json!({ "path": "/f", "edits": [{ "anchor": row, "edit_type": "delete" }] });
+            let request = WordAnchors.parse(Input::Json(input)).unwrap();
+            let Ask::Edit { ops, .. } = &request.files[0].ask else { panic!("no edit") };
+            let placed = page.rows(&ops[0], |_| false).unwrap();
+            assert_eq!(rows::of(&placed).unwrap().range(), Some((number, number)), "{row}");
+        }
+    }
 }

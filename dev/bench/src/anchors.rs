@@ -1,0 +1,66 @@
+//! `anchors`: words for the lines of a file seen for the first time, and for one that has changed.
+
+use crate::race::{Case, Outcome, race, timed};
+use crate::text::source;
+use emendate::core::words::Words;
+use std::fmt::Write as _;
+use std::hint::black_box;
+use std::time::Duration;
+
+pub(crate) fn run() -> Vec<Outcome> {
+    vec![one("50,000 lines", &page(50_000, 0)), one("50,000 equal lines", &"    }\n".repeat(50_000))]
+}
+
+/// Source text of so many lines; of ten, one is what it was in no other round.
+fn page(lines: usize, round: usize) -> String {
+    let text = source(4 << 20);
+    let mut out = String::with_capacity(text.len());
+    for (at, line) in text.lines().cycle().take(lines).enumerate() {
+        let _ = match (at.wrapping_mul(2_654_435_761) >> 7) % 10 {
+            0 => writeln!(out, "{line} // {round}"),
+            _ => writeln!(out, "{line}"),
+        };
+    }
+    out
+}
+
+fn words(text: &str) -> Words {
+    Words::new(text).unwrap_or_else(|| panic!("too many lines"))
+}
+
+fn one(name: &str, text: &str) -> Outcome {
+    let known = words(text);
+    let count = text.lines().count();
+    let scattered: String = if name.contains("equal") {
+        let line = |at: usize| if (at.wrapping_mul(2_654_435_761) >> 7).is_multiple_of(10) { "    }\n" } else { "x\n" };
+        (0..count).map(line).collect()
+    } else {
+        page(count, 1)
+    };
+    let follow = |text: String| {
+        let known = &known;
+        move || {
+            let mut words = known.clone();
+            let (done, time) = timed(|| words.follow(black_box(&text)));
+            assert_eq!(done, Some(true));
+            time
+        }
+    };
+    let one_line = text.replacen('\n', " // changed\n", 1);
+    let moved = text.split_at(text.len() / 2 + text[text.len() / 2..].find('\n').map_or(0, |at| at + 1));
+    let cases = vec![
+        Case::new("first read", || timed(|| black_box(words(black_box(text)))).1),
+        Case::new("one line changed", follow(one_line)),
+        Case::new("a tenth of the lines changed", follow(scattered)),
+        Case::new("the halves exchanged", follow(format!("{}{}", moved.1, &moved.0))),
+        Case::new("to bytes and back", || timed(|| Words::from_bytes(&black_box(&known).to_bytes())).1),
+    ];
+    let cases = if name.contains("equal") {
+        cases.into_iter().filter(|it| !it.name.starts_with("the halves")).collect()
+    } else {
+        cases
+    };
+    race(format!("words of {name}"), 21, cases)
+        .within("first read", Duration::from_millis(30))
+        .within("a tenth of the lines changed", Duration::from_millis(50))
+}
