@@ -73,7 +73,7 @@ impl Parsed<'_> {
             return Err(NoBlock::Broken(broken.start_position().row + 1));
         }
         let end = self.trimmed(&starts, last, row);
-        if !self.ends_line(&starts, last, end) {
+        if !self.ends_line(&starts, last.end_byte(), end) {
             return Err(NoBlock::Shares(end + 1));
         }
         let above = self.above(&starts, row).from;
@@ -131,13 +131,13 @@ impl Parsed<'_> {
         }
     }
 
-    /// True when nothing follows on the last row but separators and a comment.
-    pub(crate) fn ends_line(&self, starts: &[usize], node: Node<'_>, last: usize) -> bool {
+    /// True when nothing follows `at` on the row `last` but separators and a comment.
+    pub(crate) fn ends_line(&self, starts: &[usize], at: usize, last: usize) -> bool {
         let stop = starts[last] + self.row(starts, last).len();
-        if node.end_byte() >= stop {
+        if at >= stop {
             return true;
         }
-        let rest = &self.text[node.end_byte().max(starts[last])..stop];
+        let rest = &self.text[at.max(starts[last])..stop];
         let rest_at = stop - rest.trim_start_matches([' ', '\t', ';', ',']).len();
         is_blank(&self.text[rest_at..stop])
             || self.chain(rest_at).iter().any(|it| is_comment(*it) && it.start_byte() == rest_at)

@@ -17,8 +17,12 @@ pub(crate) struct Grammar {
     pub(crate) symbols: &'static [Row],
     /// Clauses of one definition stand side by side under one name.
     pub(crate) clauses: bool,
-    /// Bindings (`@local.definition`), scopes (`@local.scope`) and members (`@member`, behind a receiver) of names.
+    /// A query that tells what a name is where it stands, for renaming: a name that is bound here (`@binding`, `@pattern` with all
+    /// names in it), one behind a receiver (`@receiver`, `@member`), one that is never a reference (`@other`), one that cannot
+    /// be renamed alone (`@blocked`), one that comes from elsewhere (`@outside`).
     pub(crate) locals: Option<&'static str>,
+    /// Members are called without a receiver inside their type.
+    pub(crate) bare_members: bool,
 }
 
 impl Grammar {
@@ -34,6 +38,7 @@ impl Grammar {
             symbols: &[],
             clauses: false,
             locals: None,
+            bare_members: false,
         }
     }
 }
@@ -87,7 +92,7 @@ impl Name {
             Name::Field(field) => node.child_by_field_name(field).map(|it| Named::new(it, text)),
             Name::Child(kind) => {
                 let mut cursor = node.walk();
-                let found = node.named_children(&mut cursor).find(|child| child.kind() == kind);
+                let found = node.children(&mut cursor).find(|child| child.kind() == kind);
                 found.map(|it| Named::new(it, text))
             }
             Name::Declarator => {

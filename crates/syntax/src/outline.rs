@@ -48,6 +48,10 @@ pub struct Symbol {
     pub(crate) span: Span,
     /// Where its name stands.
     pub(crate) name_span: Span,
+    /// What it is inside of: the kind and the span.
+    pub(crate) parent: Option<(&'static str, Span)>,
+    /// What it is called by as a member: the name before its own in the path.
+    pub(crate) prefix: String,
 }
 
 /// The symbols of a text, in its order.
@@ -72,7 +76,8 @@ pub enum Definition {
 
 /// A symbol that the walk is inside of.
 struct Open {
-    end: usize,
+    span: Span,
+    kind: &'static str,
     prefix: String,
     body: bool,
 }
@@ -95,7 +100,7 @@ impl Parsed<'_> {
                 out.cut = true;
                 return out;
             }
-            open.retain(|it| it.end > node.start_byte());
+            open.retain(|it| it.span.end() > node.start_byte());
             if let Some(found) = self.symbol(grammar, &rows, node, &open) {
                 let (row, named) = found;
                 self.push(&mut out, &mut open, &starts, (node, &nodes), (row.0, row.1, named));
@@ -168,6 +173,11 @@ impl Parsed<'_> {
             depth: open.len(),
             span,
             name_span: named.node.byte_range().into(),
+            parent: open
+                .last()
+                .map(|it| (it.kind, it.span))
+                .or(named.owner.as_ref().map(|_| ("type", Span::new(0, self.text.len())))),
+            prefix: parts.iter().rev().nth(1).map_or(String::new(), |it| (*it).to_owned()),
         };
         // Clauses of one function are one symbol.
         if self.language.0.clauses
@@ -181,7 +191,7 @@ impl Parsed<'_> {
             out.symbols.push(symbol);
         }
         let prefix = named.prefix.map_or(name, |it| dotted(&it));
-        open.push(Open { end: node.end_byte(), prefix, body });
+        open.push(Open { span, kind, prefix, body });
     }
 
     /// What `path` leads to: names joined by `.` (or `::`), the whole way or the last part of it. The whole way wins.
@@ -194,7 +204,7 @@ impl Parsed<'_> {
         let by = |test: &dyn Fn(&Symbol) -> bool| -> Vec<Symbol> {
             symbols.iter().filter(|it| test(it) && holds(it)).cloned().collect()
         };
-        let whole = by(&|it| it.path == wanted || it.name == path.trim());
+        let whole = by(&|it| it.path == wanted);
         let mut found = if whole.is_empty() { by(&|it| it.path.ends_with(&tail)) } else { whole };
         match found.len() {
             0 => {

@@ -19,9 +19,7 @@ pub(super) static JAVA: Grammar = Grammar {
         named("field_declaration", "field", Name::By(declarator_name)),
     ],
     locals: Some(
-        "[(block) (method_declaration) (constructor_declaration) (lambda_expression) (for_statement)
-          (enhanced_for_statement) (catch_clause) (try_with_resources_statement)] @scope
-         (formal_parameter name: (identifier) @binding) (spread_parameter (variable_declarator name: (identifier) @binding))
+        "(formal_parameter name: (identifier) @binding) (spread_parameter (variable_declarator name: (identifier) @binding))
          (local_variable_declaration (variable_declarator name: (identifier) @binding))
          (enhanced_for_statement name: (identifier) @binding) (catch_formal_parameter name: (identifier) @binding)
          (resource name: (identifier) @binding) (inferred_parameters (identifier) @binding)
@@ -32,6 +30,7 @@ pub(super) static JAVA: Grammar = Grammar {
          (field_access object: (_) @receiver field: (identifier) @member)
          (import_declaration (_) @outside)",
     ),
+    bare_members: true,
     ..Grammar::plain("java", || tree_sitter_java::LANGUAGE.into())
 };
 

@@ -25,9 +25,7 @@ pub(super) static PYTHON: Grammar = Grammar {
         named("assignment", "variable", Name::By(assigned)),
     ],
     locals: Some(
-        "[(function_definition) (lambda) (class_definition) (list_comprehension) (set_comprehension)
-          (dictionary_comprehension) (generator_expression)] @scope
-         (parameters (_) @pattern) (lambda_parameters (_) @pattern)
+        "(parameters (_) @pattern) (lambda_parameters (_) @pattern)
          (assignment left: (_) @pattern) (augmented_assignment left: (identifier) @binding)
          (named_expression name: (identifier) @binding)
          (for_statement left: (_) @pattern) (for_in_clause left: (_) @pattern) (as_pattern_target (_) @pattern)
@@ -57,8 +55,7 @@ pub(super) static JAVASCRIPT: Grammar = Grammar {
         "(formal_parameters (_) @pattern) (variable_declarator name: (_) @pattern) (arrow_function parameter: (identifier) @binding)",
         "(for_in_statement left: (_) @pattern) (catch_clause parameter: (_) @pattern)",
         "(class_declaration name: (identifier) @binding) (class name: (identifier) @binding) (shorthand_property_identifier) @blocked",
-        "[(statement_block) (function_expression) (arrow_function) (function_declaration) (generator_function)",
-        " (generator_function_declaration) (method_definition) (for_statement) (for_in_statement) (catch_clause) (class_body)] @scope",
+        "",
         "(function_declaration name: (identifier) @binding) (generator_function_declaration name: (identifier) @binding)",
         "(function_expression name: (identifier) @binding)",
         "(member_expression object: (_) @receiver property: (property_identifier) @member)",
@@ -121,8 +118,7 @@ const TS_LOCALS: &str = concat!(
     "(arrow_function parameter: (identifier) @binding) (for_in_statement left: (_) @pattern) (catch_clause parameter: (_) @pattern)",
     "(class_declaration name: (type_identifier) @binding) (type_parameter name: (type_identifier) @binding)",
     "(shorthand_property_identifier) @blocked",
-    "[(statement_block) (function_expression) (arrow_function) (function_declaration) (generator_function)",
-    " (generator_function_declaration) (method_definition) (for_statement) (for_in_statement) (catch_clause) (class_body)] @scope",
+    "",
     "(function_declaration name: (identifier) @binding) (generator_function_declaration name: (identifier) @binding)",
     "(function_expression name: (identifier) @binding)",
     "(member_expression object: (_) @receiver property: (property_identifier) @member)",

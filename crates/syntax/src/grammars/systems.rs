@@ -23,15 +23,14 @@ pub(super) static RUST: Grammar = Grammar {
         field("macro_definition", "macro"),
     ],
     locals: Some(
-        "[(block) (function_item) (closure_expression) (match_arm) (for_expression) (if_expression) (while_expression)] @scope
-         (parameter pattern: (_) @pattern) (closure_parameters (_) @pattern) (let_declaration pattern: (_) @pattern)
+        "(parameter pattern: (_) @pattern) (closure_parameters (_) @pattern) (let_declaration pattern: (_) @pattern)
          (match_pattern (_) @pattern) (for_expression pattern: (_) @pattern) (let_condition pattern: (_) @pattern)
          (type_parameter name: (type_identifier) @binding) (const_parameter name: (identifier) @binding)
          (field_expression value: (_) @receiver field: (field_identifier) @member)
          (scoped_identifier path: (_) @receiver name: (identifier) @member)
          (scoped_type_identifier path: (_) @receiver name: (type_identifier) @member)
          (field_initializer field: (field_identifier) @member) (field_declaration name: (field_identifier) @member)
-         (shorthand_field_initializer (identifier) @blocked) (shorthand_field_identifier) @blocked (token_tree (identifier) @blocked)
+         (shorthand_field_initializer (identifier) @blocked) (shorthand_field_identifier) @blocked
          (use_declaration (_) @outside)",
     ),
     ..Grammar::plain("rust", || tree_sitter_rust::LANGUAGE.into())
@@ -92,8 +91,7 @@ pub(super) static C: Grammar = Grammar {
     extensions: &["c", "h"],
     symbols: C_SYMBOLS,
     locals: Some(
-        "[(compound_statement) (function_definition) (for_statement) (preproc_function_def)] @scope
-         (parameter_declaration declarator: (_) @pattern) (declaration declarator: (_) @pattern)
+        "(parameter_declaration declarator: (_) @pattern) (declaration declarator: (_) @pattern)
          (preproc_params (identifier) @binding)
          (field_expression argument: (_) @receiver field: (field_identifier) @member)
          (field_declaration declarator: (_) @other) (preproc_arg) @blocked (field_designator) @other
@@ -123,9 +121,7 @@ pub(super) static GO: Grammar = Grammar {
         field("method_elem", "method"),
     ],
     locals: Some(
-        "[(block) (function_declaration) (method_declaration) (func_literal) (for_statement) (if_statement)
-          (expression_switch_statement) (type_switch_statement) (expression_case) (communication_case)] @scope
-         (parameter_declaration name: (identifier) @binding) (variadic_parameter_declaration name: (identifier) @binding)
+        "(parameter_declaration name: (identifier) @binding) (variadic_parameter_declaration name: (identifier) @binding)
          (type_parameter_declaration name: (identifier) @binding)
          (short_var_declaration left: (expression_list (identifier) @binding)) (range_clause left: (expression_list (identifier) @binding))
          (var_spec name: (identifier) @binding) (const_spec name: (identifier) @binding)
