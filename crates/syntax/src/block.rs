@@ -69,7 +69,7 @@ impl Parsed<'_> {
             let Some(next) = last.next_named_sibling() else { break };
             last = next;
         }
-        if let Some(broken) = [node, last].into_iter().find(|it| it.has_error()) {
+        if let Some(broken) = [node, last].into_iter().find(Node::has_error) {
             return Err(NoBlock::Broken(broken.start_position().row + 1));
         }
         let end = self.trimmed(&starts, last, row);

@@ -33,7 +33,7 @@ impl Parsed<'_> {
         loop {
             let node = cursor.node();
             if node.is_error() || node.is_missing() {
-                return Some(self.told(node));
+                return Some(told(node));
             }
             // Down to the first child that has the error.
             let mut deeper = node.has_error() && cursor.goto_first_child();
@@ -41,13 +41,13 @@ impl Parsed<'_> {
                 deeper = cursor.goto_next_sibling();
             }
             if !deeper {
-                return node.has_error().then(|| self.told(node));
+                return node.has_error().then(|| told(node));
             }
         }
     }
+}
 
-    fn told(&self, node: Node<'_>) -> FirstError {
-        let missing = node.is_missing().then(|| node.kind().to_owned());
-        FirstError { line: node.start_position().row + 1, last: last_row(node) + 1, missing }
-    }
+fn told(node: Node<'_>) -> FirstError {
+    let missing = node.is_missing().then(|| node.kind().to_owned());
+    FirstError { line: node.start_position().row + 1, last: last_row(node) + 1, missing }
 }

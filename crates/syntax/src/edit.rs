@@ -162,11 +162,10 @@ impl Parsed<'_> {
         let above = self.above(&rows.starts, rows.first);
         let annotated = above.annotations.min(rows.first);
         let from = match (comments, annotations) {
-            (true, _) => rows.above,
+            (false, false) => own,
             (false, true) if annotated > rows.above && annotated < own => annotated,
             (false, true) if own > rows.first => rows.first,
-            (false, true) => rows.above,
-            (false, false) => own,
+            _ => rows.above,
         };
         if from > rows.above {
             notes.push(format!("What stands above it was kept: lines {}-{}.", rows.above + 1, from));

@@ -21,6 +21,8 @@ pub(crate) struct Grammar {
     /// names in it), one behind a receiver (`@receiver`, `@member`), one that is never a reference (`@other`), one that cannot
     /// be renamed alone (`@blocked`), one that comes from elsewhere (`@outside`).
     pub(crate) locals: Option<&'static str>,
+    /// Texts that its scanner cannot hold: they are not parsed.
+    pub(crate) beyond: Option<fn(&str) -> bool>,
     /// Members are called without a receiver inside their type.
     pub(crate) bare_members: bool,
 }
@@ -38,6 +40,7 @@ impl Grammar {
             symbols: &[],
             clauses: false,
             locals: None,
+            beyond: None,
             bare_members: false,
         }
     }

@@ -23,7 +23,7 @@ impl Language {
                 let words = first_line.strip_prefix("#!")?.split_whitespace().filter(|word| !word.starts_with('-'));
                 let programs = words.map(|word| word.rsplit('/').next().unwrap_or(word));
                 let program = programs.map(|it| it.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'));
-                let program = program.filter(|it| *it != "env").next()?;
+                let program = program.clone().find(|it| *it != "env")?;
                 known.clone().find(|it| it.programs.contains(&program))
             })
             .map(Language)

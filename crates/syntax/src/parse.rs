@@ -2,6 +2,7 @@
 
 use crate::language::Language;
 use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
 use tree_sitter::{InputEdit, ParseOptions, Parser, Point, Tree};
 
 /// How much work a parse may be.
@@ -9,16 +10,23 @@ use tree_sitter::{InputEdit, ParseOptions, Parser, Point, Tree};
 pub struct Limits {
     /// Bytes of text.
     pub bytes: usize,
-    /// Times the parser reports progress: every hundred of its operations.
+    /// Times the parser reports progress: every hundred of its operations. What bounds a usual text, the same everywhere.
     pub steps: usize,
+    /// Milliseconds, looked at with every step: some texts make single operations dear.
+    pub millis: u64,
 }
 
 impl Limits {
-    /// For a check beside an edit: about 20 ms on a machine of 2020.
-    pub const CHECK: Limits = Limits { bytes: 1 << 20, steps: 3_000 };
-    /// For a question about the text itself: about two seconds.
-    pub const ASKED: Limits = Limits { bytes: 16 << 20, steps: 300_000 };
+    /// For a check beside an edit: about 20 ms.
+    pub const CHECK: Limits = Limits { bytes: 1 << 20, steps: 2_000, millis: 60 };
+    /// For a question about the text itself.
+    pub const ASKED: Limits = Limits { bytes: 4 << 20, steps: 100_000, millis: 3_000 };
 }
+
+/// Bytes of stack per byte of text: the parser gives its own stack back by recursion, at most a frame for each token.
+const FRAME: usize = 256;
+/// Texts that any thread's stack is enough for.
+const SHALLOW: usize = 4 << 10;
 
 /// A text and its syntax tree.
 pub struct Parsed<'t> {
@@ -34,19 +42,32 @@ pub fn parse(text: &str, language: Language, limits: Limits) -> Option<Parsed<'_
 }
 
 fn run(text: &str, language: Language, limits: Limits, old: Option<&Tree>) -> Option<Tree> {
-    if text.len() > limits.bytes {
+    if text.len() > limits.bytes || language.0.beyond.is_some_and(|beyond| beyond(text)) {
         return None;
     }
+    if text.len() <= SHALLOW {
+        return bounded(text, language, limits, old);
+    }
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size((1 << 20) + FRAME * text.len());
+        let parse = thread.spawn_scoped(scope, || bounded(text, language, limits, old)).ok()?;
+        parse.join().ok()?
+    })
+}
+
+#[allow(clippy::disallowed_methods, reason = "the clock only ends what counting does not bound")]
+fn bounded(text: &str, language: Language, limits: Limits, old: Option<&Tree>) -> Option<Tree> {
     let mut parser = Parser::new();
     // Fails only for a grammar of another generation, which a test excludes.
     parser.set_language(&(language.0.load)()).ok()?;
+    let end = Instant::now() + Duration::from_millis(limits.millis);
     let mut left = limits.steps;
     let mut count = |_: &tree_sitter::ParseState| match left.checked_sub(1) {
-        Some(rest) => {
+        Some(rest) if Instant::now() < end => {
             left = rest;
             ControlFlow::Continue(())
         }
-        None => ControlFlow::Break(()),
+        _ => ControlFlow::Break(()),
     };
     let bytes = text.as_bytes();
     let mut read = |at: usize, _: Point| bytes.get(at..).unwrap_or_default();
@@ -98,7 +119,7 @@ fn common_ends(a: &str, b: &str) -> (usize, usize) {
 
 fn point(text: &str, at: usize) -> Point {
     let before = &text.as_bytes()[..at];
-    let row = before.iter().filter(|byte| **byte == b'\n').count();
+    let row = memchr::memchr_iter(b'\n', before).count();
     let column = before.iter().rev().take_while(|byte| **byte != b'\n').count();
     Point { row, column }
 }

@@ -69,8 +69,8 @@ impl Parsed<'_> {
                         ));
                     }
                     Use::Other => false,
-                    Use::Member(on) => member && self.own(symbol, on, at),
-                    Use::Plain => (!member || self.language.0.bare_members) && self.within(symbol, at),
+                    Use::Member(on) => member && own(symbol, on, at),
+                    Use::Plain => (!member || self.language.0.bare_members) && within(symbol, at),
                 };
             if take {
                 renamed.insert(at.start());
@@ -96,17 +96,6 @@ impl Parsed<'_> {
             }
             None => Ok(()),
         }
-    }
-
-    /// True for a member called on its own type or on itself.
-    fn own(&self, symbol: &Symbol, on: &str, at: Span) -> bool {
-        let inside = self.within(symbol, at);
-        on == symbol.prefix || (inside && (on.is_empty() || SELVES.contains(&on)))
-    }
-
-    /// True inside what the symbol is inside of.
-    fn within(&self, symbol: &Symbol, at: Span) -> bool {
-        symbol.parent.is_none_or(|(kind, span)| matches!(kind, "module" | "namespace") || span.covers(at))
     }
 
     /// The identifiers that read `name`.
@@ -192,6 +181,17 @@ impl Parsed<'_> {
             notes.push(format!("Comments and strings with the word were left: lines {}.", lines.join(", ")));
         }
     }
+}
+
+/// True for a member called on its own type or on itself.
+fn own(symbol: &Symbol, on: &str, at: Span) -> bool {
+    let inside = within(symbol, at);
+    on == symbol.prefix || (inside && (on.is_empty() || SELVES.contains(&on)))
+}
+
+/// True inside what the symbol is inside of.
+fn within(symbol: &Symbol, at: Span) -> bool {
+    symbol.parent.is_none_or(|(kind, span)| matches!(kind, "module" | "namespace") || span.covers(at))
 }
 
 fn is_word(name: &str) -> bool {

@@ -216,5 +216,5 @@ fn refusals_say_why() {
     assert_eq!(parsed.block_at(2), Err(NoBlock::Blank));
     assert_eq!(parsed.block_at(3), Err(NoBlock::Inside(1)));
     assert!(matches!(parsed.block_at(4), Err(NoBlock::Broken(_))), "{:?}", parsed.block_at(4));
-    assert!(parse("fn f() {}", Language::named("rust").unwrap(), Limits { bytes: 3, steps: 10 }).is_none());
+    assert!(parse("fn f() {}", Language::named("rust").unwrap(), Limits { bytes: 3, ..Limits::CHECK }).is_none());
 }

@@ -181,7 +181,7 @@ fn what_parsed_and_does_not_any_more_is_found() {
     assert_eq!(error.line, 2);
     assert_eq!(fails_after("fn f() {}\n", "fn g() {}\n", rust, Limits::CHECK), None);
     assert_eq!(fails_after("fn f( {}\n", "fn g( {}\n", rust, Limits::CHECK), None);
-    assert_eq!(fails_after("fn f() {}\n", "fn f( {}\n", rust, Limits { bytes: 5, steps: 100 }), None);
+    assert_eq!(fails_after("fn f() {}\n", "fn f( {}\n", rust, Limits { bytes: 5, ..Limits::CHECK }), None);
     let json = Language::named("json").unwrap();
     assert_eq!(fails_after("{\"é\": 1}\n", "{\"è\": 1,}\n", json, Limits::CHECK).map(|it| it.line), Some(1));
 }

@@ -2,6 +2,7 @@
 
 use emendate_syntax::{Definition, Language, Limits, Parsed, parse};
 
+#[allow(clippy::unwrap_used, reason = "a helper of tests")]
 fn parsed<'t>(name: &str, text: &'t str) -> Option<Parsed<'t>> {
     let parsed = parse(text, Language::named(name)?, Limits::ASKED).unwrap();
     assert!(parsed.is_clean(), "{name}: {:?}", parsed.first_error());
