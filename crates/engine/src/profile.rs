@@ -114,6 +114,8 @@ pub static PROFILES: &[Profile] = &[
             all("undo"),
             all("restore"),
             all("history"),
+            all("outline"),
+            all("edit_symbol"),
         ],
     },
 ];

@@ -168,7 +168,7 @@ impl Parsed<'_> {
             _ => rows.above,
         };
         if from > rows.above {
-            notes.push(format!("What stands above it was kept: lines {}-{}.", rows.above + 1, from));
+            notes.push(format!("What stands above it was kept: {}.", lines(rows.above + 1, from)));
         }
         from
     }
@@ -244,10 +244,11 @@ impl Parsed<'_> {
         let (above, below) = self.gaps(rows);
         let next = rows.last + 1 + below;
         // One of two gaps goes with it; at the end of what it is in, there is only the one above.
-        let closes = rows.starts.get(next).is_none_or(|_| {
-            indent_of(self.row(&rows.starts, next)).len() < indent_of(self.row(&rows.starts, rows.first)).len()
-        });
-        let (up, down) = match (rows.above - above == 0, closes) {
+        let depth = |row: usize| indent_of(self.row(&rows.starts, row)).len();
+        let own = depth(rows.first);
+        let closes = next >= rows.starts.len() || depth(next) < own;
+        let opens = rows.above == above || above == 0 && depth(rows.above - 1) < own;
+        let (up, down) = match (opens, closes) {
             (true, _) => (above, below),
             (_, true) => (above, 0),
             _ => (0, above.min(below)),
@@ -256,10 +257,15 @@ impl Parsed<'_> {
         let end = rows.starts.get(rows.last + 1 + down).copied().unwrap_or(self.text.len());
         let mut splices = Splices { edits: vec![(Span::new(start, end), String::new())], notes: Vec::new() };
         if rows.above < rows.first {
-            splices.notes.push(format!("What stood above it went with it: lines {}-{}.", rows.above + 1, rows.first));
+            splices.notes.push(format!("What stood above it went with it: {}.", lines(rows.above + 1, rows.first)));
         }
         Ok(splices)
     }
+}
+
+/// Words for a stretch of lines.
+fn lines(first: usize, last: usize) -> String {
+    if first == last { format!("line {first}") } else { format!("lines {first}-{last}") }
 }
 
 /// The text with the indentation of the place, where it was written with another one throughout.

@@ -54,6 +54,15 @@ pub struct Symbol {
     pub(crate) prefix: String,
 }
 
+impl Symbol {
+    /// What it is and what it is called, for a reader.
+    pub fn title(&self) -> String {
+        // Some names begin with the word already.
+        let said = self.name.strip_prefix(self.kind).is_some_and(|rest| rest.starts_with(' '));
+        if said { self.name.clone() } else { format!("{} {}", self.kind, self.name) }
+    }
+}
+
 /// The symbols of a text, in its order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outline {
