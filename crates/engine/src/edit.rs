@@ -67,12 +67,12 @@ impl Engine {
     }
 
     /// Hops 4 and 5: the version the caller saw, and the change of it carried over to the file as it is.
-    pub(crate) fn plan_against<'o>(
+    pub(crate) fn plan_against(
         &self,
         caller: &Caller,
         place: Place,
         now: Opened,
-        (ops, order): (OpsIn<'_, 'o>, Order),
+        (ops, order): (OpsIn<'_, '_>, Order),
         options: &Options,
     ) -> Result<Plan> {
         no_notebook(&place)?;

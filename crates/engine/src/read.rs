@@ -7,6 +7,7 @@ use crate::log;
 use crate::policy::Access;
 use crate::reply::Answer;
 use crate::shelves::key;
+use crate::syntax;
 use emendate_core::marks::{MARKS, Mark, Marks};
 use emendate_core::words::{Word, Words};
 use emendate_core::{Code, Error, Result, Settled, ShortTag, Snapshot, formats};
@@ -71,7 +72,7 @@ impl Engine {
                 return Err(Error::new(Code::CallInvalid, "Give either symbol, or offset and limit.")
                     .next("Leave offset and limit out; the symbol says which lines."));
             }
-            let (offset, limit) = self.lines_of(&place, opened.snapshot.text(), symbol)?;
+            let (offset, limit) = syntax::lines_of(&place, opened.snapshot.text(), symbol)?;
             (args.offset, args.limit) = (Some(offset), Some(limit));
         }
         let words = marks.words.then(|| self.words(&place, &opened.snapshot)).transpose()?;

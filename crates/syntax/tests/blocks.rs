@@ -3,7 +3,9 @@
 use emendate_syntax::{Language, Limits, NoBlock, parse};
 
 /// Language, text, and for lines the last line of their block (0: none begins there).
-const TABLE: &[(&str, &str, &[(usize, usize)])] = &[
+type Row = (&'static str, &'static str, &'static [(usize, usize)]);
+
+const TABLE: &[Row] = &[
     ("python", "def f():\n    for x in a:\n        go(x)\n    done()\n", &[(1, 4), (2, 3), (3, 3), (4, 4)]),
     (
         "python",

@@ -5,6 +5,7 @@ mod blocks;
 mod edit;
 mod outline;
 
+pub(crate) use blocks::with_blocks;
 pub(crate) use edit::Args as EditArgs;
 pub(crate) use outline::Args as OutlineArgs;
 
@@ -14,6 +15,9 @@ use emendate_core::{Code, Error, Result};
 use emendate_fs::Place;
 use emendate_syntax::{Definition, Language, Limits, Parsed, Symbol, fails_after, parse};
 use serde_json::{Value, json};
+
+/// Files of one call that are checked: each may take some milliseconds.
+const CHECKED: usize = 50;
 
 /// Symbols that an error lists.
 const LISTED: usize = 20;
@@ -95,24 +99,24 @@ fn told(symbol: &Symbol) -> Value {
     })
 }
 
-impl Engine {
-    /// The lines of a symbol, for reading: the first one and how many.
-    pub(crate) fn lines_of(&self, place: &Place, text: &str, path: &str) -> Result<(usize, usize)> {
-        let parsed = parsed(place, text)?;
-        let next = |it: &Symbol| {
-            let call = json!({ "file_path": place.shown(), "offset": it.above, "limit": it.last - it.above + 1 });
-            format!("Give the whole path, or read one of them by its lines: {call}.")
-        };
-        let symbol = symbol(place, &parsed, (path, None), next)?;
-        Ok((symbol.above, symbol.last - symbol.above + 1))
-    }
+/// The lines of a symbol, for reading: the first one and how many.
+pub(crate) fn lines_of(place: &Place, text: &str, path: &str) -> Result<(usize, usize)> {
+    let parsed = parsed(place, text)?;
+    let next = |it: &Symbol| {
+        let call = json!({ "file_path": place.shown(), "offset": it.above, "limit": it.last - it.above + 1 });
+        format!("Give the whole path, or read one of them by its lines: {call}.")
+    };
+    let symbol = symbol(place, &parsed, (path, None), next)?;
+    Ok((symbol.above, symbol.last - symbol.above + 1))
+}
 
+impl Engine {
     /// Adds a note to plans whose file parses as it is and would not afterwards.
     pub(crate) fn warn_of_syntax(&self, plans: &mut [Plan]) {
         if !self.config().syntax_check {
             return;
         }
-        for plan in plans {
+        for plan in plans.iter_mut().take(CHECKED) {
             let edited = matches!((&plan.now, &plan.becomes), (Now::File(_), Becomes::File));
             if !edited || plan.changes.is_empty() || plan.before.is_opaque() {
                 continue;
