@@ -41,7 +41,7 @@ pub(crate) struct Args {
     /// The file's encoding, if it is neither UTF-8 nor marked.
     #[serde(default)]
     encoding: Option<String>,
-    /// Show only what has this name, as outline lists it, e.g. `Parser.next`; instead of offset and limit.
+    /// Only this symbol, as outline lists it, e.g. `Parser.next`, instead of offset and limit.
     #[serde(default)]
     symbol: Option<String>,
 }
