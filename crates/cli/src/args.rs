@@ -68,6 +68,12 @@ pub(crate) enum Command {
     /// Show lines of a text file, and remember what was shown
     #[command(after_help = help::READ)]
     Read(ReadArgs),
+    /// List what a source file defines, with its lines
+    #[command(after_help = help::OUTLINE)]
+    Outline {
+        /// The file
+        path: PathBuf,
+    },
     /// Find lines by a regular expression or plain text; what is shown counts as read
     #[command(after_help = help::SEARCH)]
     Search(SearchArgs),
@@ -246,6 +252,9 @@ pub(crate) struct ReadArgs {
     /// The file's encoding, if it is neither UTF-8 nor marked, e.g. latin1
     #[arg(long, value_name = "LABEL")]
     pub(crate) encoding: Option<String>,
+    /// Show only what has this name, as `emend outline` lists it, e.g. Parser.next
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["offset", "limit"])]
+    pub(crate) symbol: Option<String>,
 }
 
 /// `emend search`.

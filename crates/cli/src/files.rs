@@ -101,8 +101,14 @@ pub(crate) fn read(args: &ReadArgs) -> Result<Ask> {
         .put("offset", offset)
         .put("limit", limit)
         .put("format", args.format.clone())
-        .put("encoding", args.encoding.clone());
+        .put("encoding", args.encoding.clone())
+        .put("symbol", args.symbol.clone());
     Ok(Ask::new("read", "file_path", path, fields))
+}
+
+/// The input of `outline`.
+pub(crate) fn outline(path: PathBuf) -> Ask {
+    Ask::new("outline", "file_path", path, Fields::default())
 }
 
 /// The input of `search`.

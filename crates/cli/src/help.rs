@@ -18,6 +18,11 @@ Examples:
   emend search -F 'a[0]' main.c -C 3       plain text, with three lines around each hit
   emend search 'unwrap()' -F -g '*.rs' --limit 20 --json";
 
+pub(crate) const OUTLINE: &str = "\
+Examples:
+  emend outline src/main.rs
+  emend read src/main.rs --symbol Parser.next";
+
 pub(crate) const EDIT: &str = "\
 Without --old and --old-file, standard input is read: {\"old_string\": …, \"new_string\": …}.
 An empty old text creates the file, or fills a blank one.

@@ -62,6 +62,7 @@ fn run() -> u8 {
     show::choose_color(cli.global.color);
     let desk = |unread| Desk::new(&cli.global, unread);
     let outcome = match &cli.command {
+        Command::Outline { path } => return files::run(&desk(Unread::Allow), Ok(files::outline(path.clone()))),
         Command::Search(args) => return files::run(&desk(Unread::Allow), Ok(files::search(args))),
         Command::Read(args) => return files::run(&desk(Unread::Allow), files::read(args)),
         Command::Edit(args) => return files::run(&desk(Unread::Allow), files::edit(args)),

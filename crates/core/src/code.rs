@@ -140,6 +140,16 @@ codes! {
     MatchAmbiguous = "match.ambiguous", 11, Some(9), None, Widen;
     /// The text occurs another number of times than `expected_replacements` says.
     MatchCount = "match.count", 17, Some(9), None, FixCall;
+    /// The language of the file is not known, or the file is too large to be parsed.
+    SyntaxUnknown = "syntax.unknown", 15, None, None, FixCall;
+    /// The file parses as it is, and would not after the edit of a symbol.
+    SyntaxBroken = "syntax.broken", 17, None, None, FixCall;
+    /// No symbol of that path is in the file.
+    SymbolMissing = "symbol.not_found", 10, None, None, FixCall;
+    /// Several symbols have that path.
+    SymbolAmbiguous = "symbol.ambiguous", 11, None, None, FixCall;
+    /// The symbol cannot be treated alone: it shares its lines, or its name, with something else.
+    SymbolEntangled = "symbol.entangled", 17, None, None, FixCall;
     /// The file was changed, replaced or removed between the check and the write.
     ConflictRaced = "conflict.raced", 13, Some(7), Some(3), Retry;
     /// No operation of that name is in the history, or nothing is there to undo.

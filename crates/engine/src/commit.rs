@@ -5,6 +5,7 @@ use crate::engine::Engine;
 use crate::log::Cause;
 use crate::plan::{Becomes, Now, Plan};
 use crate::receipt::{self, Receipt};
+use crate::reply::Answer;
 use crate::seen;
 use crate::stale;
 use emendate_core::words::Words;
@@ -43,6 +44,15 @@ impl Engine {
             }
         }
         Err(Error::new(Code::InternalBug, "The attempts ran out without an answer."))
+    }
+
+    /// The answer of the first receipt, for calls about one file; `replace_all` is what the call said.
+    pub(crate) fn answer_of_one(&self, receipts: Vec<Receipt>, replace_all: bool) -> Answer {
+        let answer = receipts.first().map(|receipt| receipt.answer(replace_all)).unwrap_or_default();
+        for receipt in receipts {
+            self.finish(receipt.into_plan());
+        }
+        answer
     }
 
     /// What the receipts say: text for a model, data of each file, and rejected parts as a patch.

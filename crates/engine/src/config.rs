@@ -25,6 +25,8 @@ pub struct Config {
     pub(crate) matching: Matching,
     /// What to do with stale edits.
     pub(crate) on_stale: OnStale,
+    /// Whether edits warn of a file that does not parse any more.
+    pub(crate) syntax_check: bool,
     /// What a success means after a power cut.
     pub(crate) durability: Durability,
     /// How much the history keeps.
@@ -41,6 +43,7 @@ impl Default for Config {
             max_file: MAX_FILE,
             matching: Matching::default(),
             on_stale: OnStale::default(),
+            syntax_check: true,
             durability: Durability::default(),
             history: Limits::default(),
             encodings: Vec::new(),
@@ -89,6 +92,7 @@ struct File {
     policy: Policy,
     edit: Edit,
     write: WriteTable,
+    syntax: Syntax,
     history: HistoryTable,
     encoding: BTreeMap<String, String>,
 }
@@ -113,6 +117,12 @@ struct Edit {
 struct HistoryTable {
     days: Option<u32>,
     megabytes: Option<u64>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+struct Syntax {
+    check: Option<bool>,
 }
 
 #[derive(Deserialize, Default)]
@@ -142,6 +152,7 @@ impl Config {
         if let Some(word) = file.edit.on_stale {
             self.on_stale = OnStale::parse("edit.on_stale", &word).map_err(|error| invalid(origin, error.message()))?;
         }
+        self.syntax_check = file.syntax.check.unwrap_or(self.syntax_check);
         if let Some(word) = file.write.durability.filter(|_| trusted) {
             self.durability = word.parse().map_err(|error: Error| invalid(origin, error.message()))?;
         }

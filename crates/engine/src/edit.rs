@@ -17,6 +17,10 @@ use emendate_core::{
 };
 use emendate_fs::Place;
 use emendate_history::Lines;
+use std::borrow::Cow;
+
+/// What is to be done, worked out in the version the caller saw.
+type OpsIn<'a, 'o> = &'a mut dyn FnMut(&Snapshot) -> Result<Cow<'o, [Op]>>;
 
 impl Engine {
     /// Does what a request asks of all its files, or nothing. One receipt per file, in the order of the request.
@@ -25,7 +29,8 @@ impl Engine {
         let _turns = self.turns(targets.iter().flat_map(Target::paths));
         let mut registers = Registers::default();
         let plan = || {
-            let (plans, left) = self.plan(caller, &targets, options)?;
+            let (mut plans, left) = self.plan(caller, &targets, options)?;
+            self.warn_of_syntax(&mut plans);
             registers = left;
             Ok(plans)
         };
@@ -58,17 +63,31 @@ impl Engine {
         if fills && !now.snapshot.text().trim().is_empty() {
             return Err(not_blank(&now.snapshot));
         }
+        self.plan_against(caller, place, now, (&mut |_| Ok(Cow::Borrowed(ops)), order), options)
+    }
+
+    /// Hops 4 and 5: the version the caller saw, and the change of it carried over to the file as it is.
+    pub(crate) fn plan_against(
+        &self,
+        caller: &Caller,
+        place: Place,
+        now: Opened,
+        (ops, order): (OpsIn<'_, '_>, Order),
+        options: &Options,
+    ) -> Result<Plan> {
         no_notebook(&place)?;
         match self.base(caller, options, &place, &now)? {
             Base::Fresh { lines, note } => {
-                let mut resolved = resolve(&now.snapshot, ops, order, settings(options, false))?;
+                let mut resolved = resolve(&now.snapshot, &ops(&now.snapshot)?, order, settings(options, false))?;
                 resolved.notes.extend(note);
                 let lines = seen::after_writing(&lines, &now.snapshot, &resolved.changes);
                 Ok(Plan::edit(place, now, resolved, lines))
             }
             Base::Lost => Err(stale::lost(self, caller, &place, &now)),
             Base::Stale { .. } if options.on_stale == OnStale::Reject => Err(stale::lost(self, caller, &place, &now)),
-            Base::Stale { seen, lines } => self.plan_stale(caller, place, now, (&seen, lines), (ops, order), options),
+            Base::Stale { seen, lines } => {
+                self.plan_stale(caller, place, now, (&seen, lines), (&ops(&seen)?, order), options)
+            }
         }
     }
 

@@ -45,6 +45,7 @@ mod shelves;
 mod stale;
 mod standing;
 mod suggest;
+mod syntax;
 mod target;
 mod tools;
 mod tree;

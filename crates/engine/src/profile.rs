@@ -41,7 +41,7 @@ pub static PROFILES: &[Profile] = &[
         name: "default",
         summary: "read, edit, write, apply, undo",
         offers: &[
-            all("read"),
+            Offer { fields: Some(&["file_path", "offset", "limit", "format", "encoding"]), ..all("read") },
             Offer {
                 fields: Some(&[
                     "file_path",
@@ -114,6 +114,8 @@ pub static PROFILES: &[Profile] = &[
             all("undo"),
             all("restore"),
             all("history"),
+            all("outline"),
+            all("edit_symbol"),
         ],
     },
 ];

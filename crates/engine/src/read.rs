@@ -7,6 +7,7 @@ use crate::log;
 use crate::policy::Access;
 use crate::reply::Answer;
 use crate::shelves::key;
+use crate::syntax;
 use emendate_core::marks::{MARKS, Mark, Marks};
 use emendate_core::words::{Word, Words};
 use emendate_core::{Code, Error, Result, Settled, ShortTag, Snapshot, formats};
@@ -40,6 +41,9 @@ pub(crate) struct Args {
     /// The file's encoding, if it is neither UTF-8 nor marked.
     #[serde(default)]
     encoding: Option<String>,
+    /// Only this symbol, as outline lists it, e.g. `Parser.next`, instead of offset and limit.
+    #[serde(default)]
+    symbol: Option<String>,
 }
 
 /// What a page of a file looks like.
@@ -56,13 +60,21 @@ struct Page {
 impl Engine {
     /// The tool `read`.
     pub(crate) fn read(&self, caller: &Caller, input: Value) -> Result<Answer> {
-        let args: Args = formats::from_json(formats::Input::Json(input))?;
+        let mut args: Args = formats::from_json(formats::Input::Json(input))?;
         let marks = args.format.as_deref().map_or(Ok(&MARKS[0]), marks)?;
         let declared = args.encoding.as_deref().map(encoding::by_call).transpose()?;
         let place = self.admit(&args.file_path, Access::Read)?;
         let Some(opened) = self.snapshot(&place, declared, "")? else {
             return Err(self.missing(&place, caller));
         };
+        if let Some(symbol) = &args.symbol {
+            if args.offset.is_some() || args.limit.is_some() {
+                return Err(Error::new(Code::CallInvalid, "Give either symbol, or offset and limit.")
+                    .next("Leave offset and limit out; the symbol says which lines."));
+            }
+            let (offset, limit) = syntax::lines_of(&place, opened.snapshot.text(), symbol)?;
+            (args.offset, args.limit) = (Some(offset), Some(limit));
+        }
         let words = marks.words.then(|| self.words(&place, &opened.snapshot)).transpose()?;
         let words = words.as_ref().map_or(&[][..], Words::all);
         let mut page = page(&opened.snapshot, &args, (marks, words))?;

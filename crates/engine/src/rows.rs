@@ -10,6 +10,7 @@ use crate::receipt::Receipt;
 use crate::reply::Answer;
 use crate::seen::{self, Base};
 use crate::stale;
+use crate::syntax;
 use emendate_core::rows::{self, Blocked, Registers};
 use emendate_core::{
     ChangeSet, Code, ContentId, Error, Handle, Header, Op, Order, Result, ShortTag, Snapshot, Tie, explain, resolve,
@@ -54,6 +55,7 @@ impl Engine {
         };
         let subject = Subject { caller, place: &place, now: &now, options, header };
         let mut notes = Vec::new();
+        let mut blocks = None;
         let (ops, lines, merged) = match self.base(caller, options, &place, &now) {
             Err(error) if error.code() == Code::StaleUnknownTag && rows::anywhere(ops) => {
                 notes.push(ANYWHERE.to_owned());
@@ -63,10 +65,12 @@ impl Engine {
             Err(error) => return Err(error),
             Ok(Base::Fresh { lines, note }) => {
                 notes.extend(note);
+                let ops = &*blocks.insert(syntax::with_blocks(&place, &now.snapshot, ops, &mut notes)?);
                 self.all_shown(&subject, &now.snapshot, &lines, ops)?;
                 (rows::fill(&now.snapshot, ops, registers, &mut notes)?, lines, false)
             }
             Ok(Base::Stale { seen, lines }) if options.on_stale != OnStale::Reject => {
+                let ops = &*blocks.insert(syntax::with_blocks(&place, &seen, ops, &mut notes)?);
                 self.all_shown(&subject, &seen, &lines, ops)?;
                 let ops = rows::fill(&seen, ops, registers, &mut notes)?;
                 let theirs = ChangeSet::between(&seen, &now.snapshot);

@@ -10,6 +10,7 @@ use crate::read;
 use crate::receipt::noted;
 use crate::reply::{Answer, Reply, SeedCodes};
 use crate::search;
+use crate::syntax;
 use crate::undo;
 use emendate_core::formats::{self, Format, Input, Spec, anchors, line_anchors, multi_edit, replace, write};
 use emendate_core::{Code, Error, Result};
@@ -64,6 +65,10 @@ enum ToolInput {
     Restore,
     /// A question about the past.
     History,
+    /// A question about what a file holds.
+    Outline,
+    /// Something to be done to a symbol.
+    Symbol,
     /// One of these formats, plus the option fields. The first whose required fields are there is taken.
     Formats(&'static [&'static dyn Format]),
 }
@@ -171,6 +176,32 @@ to is unified, apply_patch, search_replace or hashline. Nothing is written.",
         input: ToolInput::Convert,
     },
     Tool {
+        name: "outline",
+        title: "Outline of a file",
+        summary: "list what a source file defines: functions, types, keys, with their lines",
+        prompt: "\
+Lists what a file of a known language defines, with first and last line: functions, classes, methods, keys, sections. read and edit_symbol \
+take these names, joined by dots (Parser.next). It shows no text, so it does not count as a read.",
+        annotations: Annotations { read_only: true, destructive: false, idempotent: true },
+        seed: SeedCodes::None,
+        example: r#"{"file_path": "/work/src/main.rs"}"#,
+        input: ToolInput::Outline,
+    },
+    Tool {
+        name: "edit_symbol",
+        title: "Edit a symbol",
+        summary: "replace, delete or rename a function, class or key by its name, or insert text beside it",
+        prompt: "\
+Edits what a file defines by its name, as outline lists it (Parser.next; the last part is enough where it is unique). action: replace (text is \
+the whole new definition; comments and attributes above are kept unless text has its own), insert_before, insert_after, delete (with the \
+comments above), rename (text is the new name; only where it is certain what the name means). The file must have been read. An edit that \
+would make the file unparsable is refused.",
+        annotations: EDITS,
+        seed: SeedCodes::Edit,
+        example: r#"{"file_path": "/work/src/main.rs", "symbol": "Parser.next", "action": "replace", "text": "fn next(&mut self) -> u8 {\n    0\n}"}"#,
+        input: ToolInput::Symbol,
+    },
+    Tool {
         name: "undo",
         title: "Undo an operation",
         summary: "take back what the last call, or a named one, did to all its files; or redo it",
@@ -223,6 +254,8 @@ impl Tool {
             ToolInput::Search => vec![schemars::schema_for!(search::Args)],
             ToolInput::Undo => vec![schemars::schema_for!(undo::Args)],
             ToolInput::History => vec![schemars::schema_for!(past::Args)],
+            ToolInput::Outline => vec![schemars::schema_for!(syntax::OutlineArgs)],
+            ToolInput::Symbol => vec![schemars::schema_for!(syntax::EditArgs), schemars::schema_for!(OptionFields)],
             ToolInput::Restore => vec![schemars::schema_for!(undo::RestoreArgs)],
             ToolInput::Text => vec![schemars::schema_for!(apply::Args), schemars::schema_for!(OptionFields)],
             ToolInput::Convert => vec![schemars::schema_for!(convert::Args)],
@@ -241,6 +274,8 @@ impl Tool {
             ToolInput::Search => engine.search(caller, input),
             ToolInput::Undo => engine.undo(caller, self.name, input),
             ToolInput::History => engine.past(input),
+            ToolInput::Outline => engine.outline(caller, input),
+            ToolInput::Symbol => engine.edit_symbol(caller, self.name, input),
             ToolInput::Restore => engine.restore(caller, self.name, input),
             ToolInput::Text => engine.apply_text(caller, self.name, input),
             ToolInput::Convert => engine.convert(caller, self.name, input),
@@ -296,11 +331,8 @@ fn change(
         let data = Map::from_iter([("files".to_owned(), Value::Array(files))]);
         return Ok(Answer { text: notes + &text, data });
     }
-    let mut answer = receipts.first().map(|receipt| receipt.answer(replace_all)).unwrap_or_default();
+    let mut answer = engine.answer_of_one(receipts, replace_all);
     answer.text.insert_str(0, &notes);
-    for receipt in receipts {
-        engine.finish(receipt.into_plan());
-    }
     Ok(answer)
 }
 

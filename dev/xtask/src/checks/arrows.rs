@@ -7,7 +7,8 @@ const MAY: &[(&str, &[&str])] = &[
     ("core", &[]),
     ("fs", &["core"]),
     ("history", &["core", "fs"]),
-    ("engine", &["core", "fs", "history"]),
+    ("syntax", &["core"]),
+    ("engine", &["core", "fs", "history", "syntax"]),
     ("mcp", &["engine"]),
     ("cli", &["engine", "mcp"]),
 ];

@@ -1,0 +1,87 @@
+//! The tool `edit_symbol`.
+
+use super::{parsed, symbol};
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::options::Options;
+use crate::plan::Plan;
+use crate::policy::Access;
+use crate::reply::Answer;
+use emendate_core::formats::{self, Input};
+use emendate_core::{Code, Error, Locator, Op, Order, Result, Snapshot, reading_of};
+use emendate_fs::Place;
+use emendate_syntax::{Action, Symbol};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use std::borrow::Cow;
+use std::iter::once;
+
+/// The input of `edit_symbol`, options apart.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Args {
+    /// The absolute path of the file.
+    file_path: String,
+    /// The symbol, by the names that lead to it joined by dots, e.g. `Parser.next`; the last part is enough where it is unique.
+    symbol: String,
+    /// `replace`, `insert_before`, `insert_after`, `delete` or `rename`.
+    action: String,
+    /// The new text: the whole definition for replace, the new name for rename.
+    #[serde(default)]
+    text: Option<String>,
+    /// A line of the symbol, where several have that path.
+    #[serde(default)]
+    line: Option<usize>,
+}
+
+impl Engine {
+    /// The tool `edit_symbol`.
+    pub(crate) fn edit_symbol(&self, caller: &Caller, tool: &'static str, mut input: Value) -> Result<Answer> {
+        let options = Options::take(&mut input, caller, self.config(), tool)?;
+        let args: Args = formats::from_json(Input::Json(input))?;
+        let action = Action::named(&args.action).ok_or_else(|| {
+            let words: Vec<&str> = Action::ALL.iter().map(|(word, _)| *word).collect();
+            Error::new(Code::CallInvalid, format!("`{}` is not something to do to a symbol.", args.action))
+                .next(format!("Set action to one of: {}.", words.join(", ")))
+        })?;
+        if args.text.is_none() && action != Action::Delete {
+            return Err(Error::new(Code::CallInvalid, format!("`{}` needs text.", args.action))
+                .next("Give text: the new definition, or for rename the new name."));
+        }
+        let place = self.admit(&args.file_path, Access::Write)?;
+        let _turns = self.turns(once(place.absolute()));
+        let receipts = self.carry_out(caller, options.cause, options.dry_run, || {
+            self.plan_symbol(caller, &place, (&args, action), &options).map(|plan| vec![plan])
+        })?;
+        Ok(self.answer_of_one(receipts, false))
+    }
+
+    fn plan_symbol(
+        &self,
+        caller: &Caller,
+        place: &Place,
+        (args, action): (&Args, Action),
+        options: &Options,
+    ) -> Result<Plan> {
+        let text = reading_of(args.text.as_deref().unwrap_or_default());
+        let Some(now) = self.snapshot(place, options.declared, &text)? else {
+            return Err(self.missing(place, caller));
+        };
+        let mut notes = Vec::new();
+        let mut ops = |base: &Snapshot| {
+            let parsed = parsed(place, base.text())?;
+            let next = |it: &Symbol| {
+                format!("Give the whole path, or a line of the one that is meant, e.g. \"line\": {}.", it.first)
+            };
+            let symbol = symbol(place, &parsed, (&args.symbol, args.line), next)?;
+            let splices = parsed.edit(&symbol, action, &text)?;
+            notes = splices.notes;
+            let ops = splices.edits.into_iter().map(|(span, text)| Op { at: Locator::Exactly(span), text });
+            Ok(Cow::Owned(ops.collect()))
+        };
+        let mut plan = self.plan_against(caller, place.clone(), now, (&mut ops, Order::Together), options)?;
+        plan.notes.extend(notes);
+        Ok(plan)
+    }
+}

@@ -1,0 +1,139 @@
+//! What the grammar of a file's language adds: outlines, reading and editing by symbol, blocks for edits by line, and the
+//! warning that a file does not parse any more.
+
+mod blocks;
+mod edit;
+mod outline;
+
+pub(crate) use blocks::with_blocks;
+pub(crate) use edit::Args as EditArgs;
+pub(crate) use outline::Args as OutlineArgs;
+
+use crate::engine::Engine;
+use crate::plan::{Becomes, Now, Plan};
+use emendate_core::{Code, Error, Result};
+use emendate_fs::Place;
+use emendate_syntax::{Definition, Language, Limits, Parsed, Symbol, fails_after, parse};
+use serde_json::{Value, json};
+
+/// Files of one call that are checked: each may take some milliseconds.
+const CHECKED: usize = 50;
+
+/// Symbols that an error lists.
+const LISTED: usize = 20;
+
+/// The language of a file, where its grammar is built in.
+fn language(place: &Place, text: &str) -> Option<Language> {
+    Language::of(place.absolute(), text.lines().next().unwrap_or_default())
+}
+
+/// The syntax tree of a file.
+///
+/// Errors: `syntax.unknown`.
+fn parsed<'t>(place: &Place, text: &'t str) -> Result<Parsed<'t>> {
+    let unknown = |why: String| {
+        Error::new(Code::SyntaxUnknown, why)
+            .evidence(place.shown())
+            .next("Use read with offset and limit, and edit with old_string.")
+    };
+    let Some(language) = language(place, text) else {
+        let names: Vec<&str> = Language::all().map(Language::name).collect();
+        return Err(unknown("The language of this file is not known.".to_owned())
+            .evidence(format!("Known here: {}.", names.join(", "))));
+    };
+    parse(text, language, Limits::ASKED)
+        .ok_or_else(|| unknown(format!("The file is too large or too deep to be parsed as {}.", language.name())))
+}
+
+/// The symbol that a path leads to. `next` says what to do when there are several.
+///
+/// Errors: `symbol.not_found`, `symbol.ambiguous`.
+fn symbol(
+    place: &Place,
+    parsed: &Parsed<'_>,
+    (path, line): (&str, Option<usize>),
+    next: impl FnOnce(&Symbol) -> String,
+) -> Result<Symbol> {
+    let list = |symbols: &[Symbol]| -> String {
+        let rows = symbols.iter().take(LISTED).map(|it| format!("{}-{}\t{} {}", it.first, it.last, it.kind, it.path));
+        rows.collect::<Vec<String>>().join("\n")
+    };
+    match parsed.definition(path, line) {
+        Definition::One(symbol) => Ok(*symbol),
+        Definition::Several(found) => Err(Error::new(
+            Code::SymbolAmbiguous,
+            format!("{} symbols of {} are called `{path}`.", found.len(), place.shown()),
+        )
+        .evidence(list(&found))
+        .next(found.first().map_or_else(String::new, next))
+        .fact("symbols", found.iter().take(LISTED).map(told).collect::<Vec<Value>>())),
+        Definition::None(near) => {
+            let near = if near.is_empty() { alike(parsed, path) } else { near };
+            let error = Error::new(Code::SymbolMissing, format!("No symbol of {} is called `{path}`.", place.shown()));
+            let error = if near.is_empty() { error } else { error.evidence(format!("Alike:\n{}", list(&near))) };
+            Err(error.next(format!("Call outline with {} to see its symbols.", json!({ "file_path": place.shown() }))))
+        }
+    }
+}
+
+/// Symbols whose name may have been meant, the likeliest first.
+fn alike(parsed: &Parsed<'_>, path: &str) -> Vec<Symbol> {
+    let last = path.rsplit(['.', ':']).next().unwrap_or_default();
+    let score = |it: &Symbol| strsim::normalized_damerau_levenshtein(last, &it.name);
+    let mut near: Vec<(f64, Symbol)> = parsed.outline().symbols.into_iter().map(|it| (score(&it), it)).collect();
+    near.retain(|(score, _)| *score > 0.6);
+    near.sort_by(|a, b| b.0.total_cmp(&a.0));
+    near.into_iter().take(5).map(|(_, symbol)| symbol).collect()
+}
+
+/// A symbol for programs.
+fn told(symbol: &Symbol) -> Value {
+    json!({
+        "name": symbol.name,
+        "kind": symbol.kind,
+        "path": symbol.path,
+        "first": symbol.first,
+        "last": symbol.last,
+        "above": symbol.above,
+        "depth": symbol.depth,
+    })
+}
+
+/// The lines of a symbol, for reading: the first one and how many.
+pub(crate) fn lines_of(place: &Place, text: &str, path: &str) -> Result<(usize, usize)> {
+    let parsed = parsed(place, text)?;
+    let next = |it: &Symbol| {
+        let call = json!({ "file_path": place.shown(), "offset": it.above, "limit": it.last - it.above + 1 });
+        format!("Give the whole path, or read one of them by its lines: {call}.")
+    };
+    let symbol = symbol(place, &parsed, (path, None), next)?;
+    Ok((symbol.above, symbol.last - symbol.above + 1))
+}
+
+impl Engine {
+    /// Adds a note to plans whose file parses as it is and would not afterwards.
+    pub(crate) fn warn_of_syntax(&self, plans: &mut [Plan]) {
+        if !self.config().syntax_check {
+            return;
+        }
+        for plan in plans.iter_mut().take(CHECKED) {
+            let edited = matches!((&plan.now, &plan.becomes), (Now::File(_), Becomes::File));
+            if !edited || plan.changes.is_empty() || plan.before.is_opaque() {
+                continue;
+            }
+            let Some(language) = language(&plan.place, plan.before.text()) else { continue };
+            // What cannot be decoded any more is told elsewhere.
+            let Ok(after) = plan.after() else { continue };
+            let Some(error) = fails_after(plan.before.text(), after.text(), language, Limits::CHECK) else { continue };
+            let line = after.lines().span_of(after.text(), error.line, error.line);
+            let shown: String = after.text()[line.range()].trim().chars().take(80).collect();
+            let missing = error.missing.map_or(String::new(), |it| format!(" (`{it}` is missing)"));
+            let to = if error.last > error.line { format!(" to {}", error.last) } else { String::new() };
+            plan.notes.push(format!(
+                "The file parsed as {} before this edit and does not any more, first at line {}{to}{missing}: {shown}",
+                language.name(),
+                error.line,
+            ));
+        }
+    }
+}

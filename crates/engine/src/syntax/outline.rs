@@ -1,0 +1,68 @@
+//! The tool `outline`.
+
+use super::{parsed, told};
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::policy::Access;
+use crate::reply::Answer;
+use emendate_core::Result;
+use emendate_core::formats::{self, Input};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// Symbols that a reply lists.
+const SHOWN: usize = 2000;
+
+/// The input of `outline`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Args {
+    /// The absolute path of the file.
+    file_path: String,
+}
+
+impl Engine {
+    /// The tool `outline`. What it shows does not count as read.
+    pub(crate) fn outline(&self, caller: &Caller, input: Value) -> Result<Answer> {
+        let args: Args = formats::from_json(Input::Json(input))?;
+        let place = self.admit(&args.file_path, Access::Read)?;
+        let Some(opened) = self.snapshot(&place, None, "")? else {
+            return Err(self.missing(&place, caller));
+        };
+        let parsed = parsed(&place, opened.snapshot.text())?;
+        let outline = parsed.outline();
+        let mut text = String::new();
+        for symbol in outline.symbols.iter().take(SHOWN) {
+            // What stands outside of what it belongs to is called by its whole path.
+            let whole = symbol.depth == 0 && symbol.path.ends_with(&format!(".{}", symbol.name));
+            let title = if whole { format!("{} {}", symbol.kind, symbol.path) } else { symbol.title() };
+            let indent = "  ".repeat(symbol.depth);
+            let _ = writeln!(text, "{}-{}\t{indent}{title}", symbol.first, symbol.last);
+        }
+        let mut notes = Vec::new();
+        if outline.symbols.is_empty() {
+            notes.push("There are no symbols in this file.".to_owned());
+        }
+        let left = outline.symbols.len().saturating_sub(SHOWN);
+        if left > 0 || outline.cut {
+            notes.push(format!("The file is large: {left} more symbols were found and are not shown."));
+        }
+        if let Some(error) = parsed.first_error() {
+            notes.push(format!("The file does not parse, first at line {}; symbols there may be missing.", error.line));
+        }
+        for note in &notes {
+            let _ = writeln!(text, "Note: {note}");
+        }
+        let data = json!({
+            "filePath": place.shown(),
+            "language": parsed.language().name(),
+            "tag": opened.snapshot.id().tag().to_string(),
+            "symbols": outline.symbols.iter().take(SHOWN).map(told).collect::<Vec<Value>>(),
+            "notes": notes,
+        });
+        let Value::Object(data) = data else { return Ok(Answer { text, ..Answer::default() }) };
+        Ok(Answer { text, data })
+    }
+}

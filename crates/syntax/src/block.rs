@@ -1,0 +1,172 @@
+//! The block that begins on a line.
+
+use crate::above::indent_of;
+use crate::grammar::{is_annotation, is_comment};
+use crate::parse::Parsed;
+use crate::path::{is_blank, last_row};
+use std::fmt;
+use tree_sitter::Node;
+
+/// Closing delimiters that some grammars have a name for.
+const CLOSERS: &[&str] = &["end_tag", "jsx_closing_element", "block_end", "object_end"];
+
+/// Whole lines that belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// 1-based first line: the line asked for.
+    pub first: usize,
+    /// 1-based last line. No blank line, no comment of what follows.
+    pub last: usize,
+    /// 1-based line where comments and annotations directly above begin, which belong to it; `first` when there are none.
+    pub above: usize,
+}
+
+/// Why no block begins on a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoBlock {
+    /// There is no such line.
+    NoLine,
+    /// The line is blank.
+    Blank,
+    /// The line belongs to something that began on this 1-based line: a closing delimiter, an `else`, a continuation.
+    Inside(usize),
+    /// What begins there does not parse, first on this 1-based line.
+    Broken(usize),
+    /// Its last line (1-based) also holds something else.
+    Shares(usize),
+}
+
+impl fmt::Display for NoBlock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoBlock::NoLine => f.write_str("there is no such line"),
+            NoBlock::Blank => f.write_str("the line is blank"),
+            NoBlock::Inside(line) => write!(f, "the line belongs to what began on line {line}"),
+            NoBlock::Broken(line) => write!(f, "what begins there does not parse (line {line})"),
+            NoBlock::Shares(line) => write!(f, "its last line, {line}, also holds something else"),
+        }
+    }
+}
+
+impl Parsed<'_> {
+    /// The block that begins on the 1-based `line`: the largest thing that begins there and is one thing. Statements and
+    /// pairs in a row are not one thing, even where their list begins with the first of them.
+    ///
+    /// Errors: why there is none.
+    pub fn block_at(&self, line: usize) -> Result<Block, NoBlock> {
+        let starts = self.starts();
+        let row = line.checked_sub(1).filter(|row| *row < starts.len()).ok_or(NoBlock::NoLine)?;
+        let text = self.row(&starts, row);
+        if is_blank(text) {
+            return Err(NoBlock::Blank);
+        }
+        let at = starts[row] + indent_of(text).len();
+        let chain = self.chain(at);
+        let node = self.begins(&chain, row, at)?;
+        let mut last = node;
+        // An attribute beside its item: the item is the block.
+        while is_annotation(last) || (last != node && is_comment(last)) {
+            let Some(next) = last.next_named_sibling() else { break };
+            last = next;
+        }
+        if let Some(broken) = [node, last].into_iter().find(Node::has_error) {
+            return Err(NoBlock::Broken(broken.start_position().row + 1));
+        }
+        let end = self.trimmed(&starts, last, row);
+        if !self.ends_line(&starts, last.end_byte(), end) {
+            return Err(NoBlock::Shares(end + 1));
+        }
+        let above = self.above(&starts, row).from;
+        Ok(Block { first: line, last: end + 1, above: above + 1 })
+    }
+
+    /// The outermost node of `chain` that begins on `row`, or began before it with nothing but annotations.
+    fn begins<'n>(&self, chain: &[Node<'n>], row: usize, at: usize) -> Result<Node<'n>, NoBlock> {
+        let mut found = None;
+        if let [.., outer, last] = chain
+            && CLOSERS.contains(&last.kind())
+        {
+            return Err(NoBlock::Inside(outer.start_position().row + 1));
+        }
+        for pair in chain.windows(2).rev() {
+            let node = pair[1];
+            let inside = NoBlock::Inside(node.start_position().row + 1);
+            if self.is_container(node, at) {
+                return found.ok_or(inside);
+            }
+            if node.start_position().row == row || annotated(node, at) {
+                found = Some(node);
+            } else {
+                return found.ok_or(inside);
+            }
+        }
+        found.ok_or(NoBlock::Inside(1))
+    }
+
+    /// True for a list that begins where its first item begins. A section of Markdown is one when it has no heading.
+    fn is_container(&self, node: Node<'_>, at: usize) -> bool {
+        if node.kind() == "section" && self.language.name() == "markdown" {
+            let first = node.named_child(0);
+            return !first.is_some_and(|it| it.kind().ends_with("heading") && it.start_byte() <= at);
+        }
+        self.language.0.containers.contains(&node.kind())
+    }
+
+    /// The last row of `node` without blank lines, and without comments that stand below a blank line in it.
+    pub(crate) fn trimmed(&self, starts: &[usize], node: Node<'_>, first: usize) -> usize {
+        let mut last = last_row(node).min(starts.len() - 1);
+        loop {
+            while last > first && is_blank(self.row(starts, last)) {
+                last -= 1;
+            }
+            let at = starts[last] + indent_of(self.row(starts, last)).len();
+            let chain = self.chain(at);
+            let comment = chain.iter().find(|it| is_comment(**it) && it.parent() == Some(node));
+            let Some(comment) = comment.filter(|it| it.start_byte() == at && it.id() != node.id()) else { return last };
+            let above = self.above(starts, comment.start_position().row).from;
+            if above <= first || !is_blank(self.row(starts, above - 1)) {
+                return last;
+            }
+            last = above - 1;
+        }
+    }
+
+    /// True when nothing follows `at` on the row `last` but separators and a comment.
+    pub(crate) fn ends_line(&self, starts: &[usize], at: usize, last: usize) -> bool {
+        let stop = starts[last] + self.row(starts, last).len();
+        if at >= stop {
+            return true;
+        }
+        let rest = &self.text[at.max(starts[last])..stop];
+        let rest_at = stop - rest.trim_start_matches([' ', '\t', ';', ',']).len();
+        is_blank(&self.text[rest_at..stop])
+            || self.chain(rest_at).iter().any(|it| is_comment(*it) && it.start_byte() == rest_at)
+    }
+}
+
+/// True when everything of `node` before `at` is annotations and comments.
+pub(crate) fn annotated(node: Node<'_>, at: usize) -> bool {
+    let mut node = node;
+    let mut seen = false;
+    loop {
+        let mut cursor = node.walk();
+        let mut within = None;
+        for child in node.children(&mut cursor) {
+            if child.start_byte() >= at {
+                break;
+            }
+            if child.end_byte() > at {
+                within = Some(child);
+                break;
+            }
+            if !(is_annotation(child) || is_comment(child)) {
+                return false;
+            }
+            seen = true;
+        }
+        match within {
+            Some(child) => node = child,
+            None => return seen,
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! Edits of symbols: from a symbol and a wish to splices of the text.
+
+use crate::above::indent_of;
+use crate::grammar::{is_annotation, is_comment};
+use crate::outline::Symbol;
+use crate::parse::{Limits, Parsed, parse};
+use crate::path::is_blank;
+use emendate_core::{Code, Error, Result, Span};
+
+/// What is to be done to a symbol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Give it another text.
+    Replace,
+    /// Put text before it, and before the comments that belong to it.
+    InsertBefore,
+    /// Put text behind it.
+    InsertAfter,
+    /// Take it away, with the comments and attributes above it.
+    Delete,
+    /// Give it another name, here and where it is used in this text.
+    Rename,
+}
+
+impl Action {
+    /// Every action with the word for it.
+    pub const ALL: [(&'static str, Action); 5] = [
+        ("replace", Action::Replace),
+        ("insert_before", Action::InsertBefore),
+        ("insert_after", Action::InsertAfter),
+        ("delete", Action::Delete),
+        ("rename", Action::Rename),
+    ];
+
+    /// The action of that word.
+    pub fn named(word: &str) -> Option<Action> {
+        Action::ALL.iter().find(|(name, _)| *name == word).map(|(_, action)| *action)
+    }
+}
+
+/// Stretches of a text and what comes in their place, in order and apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Splices {
+    /// In the order of the text.
+    pub edits: Vec<(Span, String)>,
+    /// What the caller should know.
+    pub notes: Vec<String>,
+}
+
+impl Splices {
+    /// The text with the splices made.
+    pub fn apply(&self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut from = 0;
+        for (span, new) in &self.edits {
+            out.push_str(&text[from..span.start()]);
+            out.push_str(new);
+            from = span.end();
+        }
+        out.push_str(&text[from..]);
+        out
+    }
+}
+
+/// The rows of a symbol, 0-based.
+struct Rows {
+    starts: Vec<usize>,
+    above: usize,
+    first: usize,
+    last: usize,
+}
+
+impl Parsed<'_> {
+    /// The splices that do `action` to `symbol`, a symbol of this text. `text` is the new text, or the new name.
+    ///
+    /// Errors: `symbol.entangled` for a symbol that cannot be treated alone, `syntax.broken` when this text parses and the
+    /// result would not, `edit.no_change`.
+    pub fn edit(&self, symbol: &Symbol, action: Action, text: &str) -> Result<Splices> {
+        let rows =
+            Rows { starts: self.starts(), above: symbol.above - 1, first: symbol.first - 1, last: symbol.last - 1 };
+        let splices = match action {
+            Action::Rename => self.rename(symbol, text.trim())?,
+            Action::Replace => self.replace(symbol, &rows, text),
+            Action::InsertBefore | Action::InsertAfter => self.insert(symbol, &rows, text, action)?,
+            Action::Delete => self.delete(symbol, &rows)?,
+        };
+        let after = splices.apply(self.text);
+        if after == self.text {
+            return Err(Error::new(Code::EditNoChange, format!("{} is already exactly that.", symbol.path))
+                .next("Nothing is left to do if this was the intended state; else correct the text."));
+        }
+        if self.is_clean()
+            && let Some(error) = self.again(&after, Limits::ASKED).and_then(|it| it.first_error())
+        {
+            let line = after.lines().nth(error.line - 1).unwrap_or_default();
+            return Err(Error::new(
+                Code::SyntaxBroken,
+                format!("{} parses as it is, and would not after this.", symbol.path),
+            )
+            .evidence(format!("First at line {} of the result: {}", error.line, line.trim()))
+            .next("Correct the text and send it again; if it is right all the same, use edit with old_string.")
+            .fact("line", error.line));
+        }
+        Ok(splices)
+    }
+
+    /// Where the symbol stands if it has its lines for itself.
+    fn alone(&self, symbol: &Symbol, rows: &Rows) -> bool {
+        let before = &self.text[rows.starts[rows.first]..symbol.span.start()];
+        is_blank(before) && self.ends_line(&rows.starts, symbol.span.end(), rows.last)
+    }
+
+    fn entangled(symbol: &Symbol) -> Error {
+        Error::new(Code::SymbolEntangled, format!("{} shares its lines with other code.", symbol.path))
+            .evidence(format!("{} {}, lines {}-{}.", symbol.kind, symbol.name, symbol.first, symbol.last))
+            .next("Change these lines with edit and old_string.")
+    }
+
+    fn replace(&self, symbol: &Symbol, rows: &Rows, text: &str) -> Splices {
+        let mut splices = Splices::default();
+        let end = symbol.span.end().min(rows.starts[rows.last] + self.row(&rows.starts, rows.last).len());
+        let mut new = text.trim_matches('\n').trim_end();
+        // A separator behind the symbol stays; one in the new text would be a second.
+        if self.text[end..].starts_with([',', ';']) {
+            new = new.trim_end_matches([',', ';']);
+        }
+        if !self.alone(symbol, rows) {
+            splices.edits.push((Span::new(symbol.span.start(), end), new.trim_start().to_owned()));
+            return splices;
+        }
+        let from = self.replaced_from(rows, new, &mut splices.notes);
+        let indent = indent_of(self.row(&rows.starts, rows.first));
+        let start = rows.starts[from] + indent_of(self.row(&rows.starts, from)).len();
+        let new = reindented(new, indent, &mut splices.notes);
+        splices.edits.push((Span::new(start, end.max(start)), new[indent.len().min(new.len())..].to_owned()));
+        splices
+    }
+
+    /// The row from which the symbol is replaced: comments and annotations above stay when the new text has none.
+    fn replaced_from(&self, rows: &Rows, new: &str, notes: &mut Vec<String>) -> usize {
+        let own = self.declared_on(rows);
+        if rows.above == own {
+            return own;
+        }
+        let (mut comments, mut annotations) = (false, false);
+        if let Some(parsed) = parse(new, self.language, Limits::CHECK) {
+            for line in 0..new.lines().count() {
+                let starts = parsed.starts();
+                let row = parsed.row(&starts, line);
+                let at = starts[line] + indent_of(row).len();
+                let chain = parsed.chain(at);
+                let is = |test: fn(tree_sitter::Node<'_>) -> bool| {
+                    chain.iter().any(|it| test(*it) && it.start_position().row <= line)
+                };
+                match (is(is_comment), is(is_annotation)) {
+                    (true, _) => comments = true,
+                    (_, true) => annotations = true,
+                    _ => break,
+                }
+            }
+        }
+        let above = self.above(&rows.starts, rows.first);
+        let annotated = above.annotations.min(rows.first);
+        let from = match (comments, annotations) {
+            (false, false) => own,
+            (false, true) if annotated > rows.above && annotated < own => annotated,
+            (false, true) if own > rows.first => rows.first,
+            _ => rows.above,
+        };
+        if from > rows.above {
+            notes.push(format!("What stands above it was kept: {}.", lines(rows.above + 1, from)));
+        }
+        from
+    }
+
+    /// The row where the declaration itself begins, behind annotations of its own.
+    fn declared_on(&self, rows: &Rows) -> usize {
+        let mut row = rows.first;
+        while row < rows.last {
+            let line = self.row(&rows.starts, row);
+            let at = rows.starts[row] + indent_of(line).len();
+            let chain = self.chain(at);
+            let lead = chain.iter().rev().find(|it| (is_annotation(**it) || is_comment(**it)) && it.start_byte() == at);
+            match lead {
+                Some(lead)
+                    if !is_blank(line)
+                        && self.ends_line(&rows.starts, lead.end_byte(), crate::path::last_row(*lead)) =>
+                {
+                    row = crate::path::last_row(*lead) + 1;
+                }
+                _ => break,
+            }
+        }
+        row.min(rows.last)
+    }
+
+    /// Blank lines directly above and below.
+    fn gaps(&self, rows: &Rows) -> (usize, usize) {
+        let blank = |row: usize| is_blank(self.row(&rows.starts, row));
+        let above = (0..rows.above).rev().take_while(|row| blank(*row)).count();
+        let below = (rows.last + 1..rows.starts.len()).take_while(|row| blank(*row)).count();
+        (above, below)
+    }
+
+    fn insert(&self, symbol: &Symbol, rows: &Rows, text: &str, action: Action) -> Result<Splices> {
+        if !self.alone(symbol, rows) {
+            return Err(Parsed::entangled(symbol));
+        }
+        if is_blank(text) {
+            return Err(Error::new(Code::CallInvalid, "There is no text to insert.").next("Give text."));
+        }
+        let mut splices = Splices::default();
+        let indent = indent_of(self.row(&rows.starts, rows.first));
+        let new = reindented(text.trim_matches('\n').trim_end(), indent, &mut splices.notes);
+        let (above, below) = self.gaps(rows);
+        let alone = above == 0 && below == 0 && rows.last > rows.first;
+        let gap = "\n".repeat(if above > 0 { above } else { below.max(usize::from(alone && rows.above == 0)) }.min(2));
+        let (at, new) = if action == Action::InsertBefore {
+            (rows.starts[rows.above], format!("{new}\n{gap}"))
+        } else {
+            match rows.starts.get(rows.last + 1) {
+                Some(next) => (*next, format!("{gap}{new}\n")),
+                None if self.text.ends_with('\n') => (self.text.len(), format!("{gap}{new}\n")),
+                None => (self.text.len(), format!("\n{gap}{new}")),
+            }
+        };
+        splices.edits.push((Span::at(at), new));
+        Ok(splices)
+    }
+
+    fn delete(&self, symbol: &Symbol, rows: &Rows) -> Result<Splices> {
+        if !self.alone(symbol, rows) {
+            return Err(Parsed::entangled(symbol));
+        }
+        let lists = self.chain(symbol.span.start());
+        let is_list = |it: &&tree_sitter::Node<'_>| {
+            self.language.0.containers.contains(&it.kind()) && it.end_byte() >= symbol.span.end()
+        };
+        let list = lists.iter().rev().find(is_list);
+        if list.is_some_and(|it| it.named_children(&mut it.walk()).filter(|child| !is_comment(*child)).count() == 1) {
+            return Err(Error::new(Code::SymbolEntangled, format!("{} is all that its block holds.", symbol.path))
+                .next("Delete what it is inside of, or put something in its place."));
+        }
+        let (above, below) = self.gaps(rows);
+        let next = rows.last + 1 + below;
+        // One of two gaps goes with it; at the end of what it is in, there is only the one above.
+        let depth = |row: usize| indent_of(self.row(&rows.starts, row)).len();
+        let own = depth(rows.first);
+        let closes = next >= rows.starts.len() || depth(next) < own;
+        let opens = rows.above == above || above == 0 && depth(rows.above - 1) < own;
+        let (up, down) = match (opens, closes) {
+            (true, _) => (above, below),
+            (_, true) => (above, 0),
+            _ => (0, above.min(below)),
+        };
+        let start = rows.starts[rows.above - up];
+        let end = rows.starts.get(rows.last + 1 + down).copied().unwrap_or(self.text.len());
+        let mut splices = Splices { edits: vec![(Span::new(start, end), String::new())], notes: Vec::new() };
+        if rows.above < rows.first {
+            splices.notes.push(format!("What stood above it went with it: {}.", lines(rows.above + 1, rows.first)));
+        }
+        Ok(splices)
+    }
+}
+
+/// Words for a stretch of lines.
+fn lines(first: usize, last: usize) -> String {
+    if first == last { format!("line {first}") } else { format!("lines {first}-{last}") }
+}
+
+/// The text with the indentation of the place, where it was written with another one throughout.
+fn reindented(text: &str, indent: &str, notes: &mut Vec<String>) -> String {
+    let mut lines = text.lines();
+    let first = lines.next().unwrap_or_default();
+    let was = indent_of(first);
+    let rest: Vec<&str> = lines.filter(|line| !is_blank(line)).collect();
+    let last = rest.last().copied().unwrap_or_default();
+    // Only the first line was cut out of its line.
+    let closed = last.trim_start().starts_with(['}', ')', ']']) || matches!(last.trim(), "end");
+    let only_first = was.is_empty() && !rest.is_empty() && closed && indent_of(last) == indent;
+    let movable = was != indent && !only_first && rest.iter().all(|line| line.starts_with(was));
+    let mut out = format!("{indent}{}", &first[was.len()..]);
+    for line in text.lines().skip(1) {
+        out.push('\n');
+        match line.strip_prefix(was).filter(|_| movable && !is_blank(line)) {
+            Some(line) => out.extend([indent, line]),
+            None => out.push_str(line),
+        }
+    }
+    if movable && !rest.is_empty() {
+        notes.push("The new text was indented like the place it went to.".to_owned());
+    }
+    out
+}

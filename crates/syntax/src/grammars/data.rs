@@ -1,0 +1,149 @@
+//! Languages of data, documents and builds.
+
+#![allow(unused_imports, reason = "which of them are needed depends on the features")]
+
+use crate::grammar::{Grammar, Name, Named, Row, code, field, named, text_of};
+use tree_sitter::Node;
+
+#[cfg(feature = "json")]
+pub(super) static JSON: Grammar = Grammar {
+    extensions: &["json", "webmanifest", "geojson", "har"],
+    symbols: &[named("pair", "key", Name::By(unquoted))],
+    ..Grammar::plain("json", || tree_sitter_json::LANGUAGE.into())
+};
+
+/// The key of a pair, without quotes.
+#[cfg(any(feature = "json", feature = "yaml"))]
+fn unquoted<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
+    let key = node.child_by_field_name("key")?;
+    let shown = text_of(key, text).trim_matches(['"', '\'']).to_owned();
+    Some(Named { shown, ..Named::new(key, text) })
+}
+
+#[cfg(feature = "yaml")]
+pub(super) static YAML: Grammar = Grammar {
+    extensions: &["yaml", "yml"],
+    files: &[".clang-format"],
+    containers: &["block_mapping", "block_sequence", "document"],
+    symbols: &[named("block_mapping_pair", "key", Name::By(unquoted))],
+    beyond: Some(too_deep),
+    ..Grammar::plain("yaml", || tree_sitter_yaml::LANGUAGE.into())
+};
+
+/// The scanner keeps each level of indentation in a kilobyte, and does not look whether it is full.
+#[cfg(feature = "yaml")]
+fn too_deep(text: &str) -> bool {
+    let levels = |line: &str| {
+        let inside = line.trim_start_matches(' ');
+        let opened = inside.bytes().filter(|byte| matches!(byte, b'-' | b'?' | b':')).count();
+        line.len() - inside.len() + opened
+    };
+    // Where each level costs a column or a mark, there are no more levels than these.
+    text.lines().any(|line| line.len() >= 200 && levels(line) >= 200)
+}
+
+#[cfg(feature = "toml")]
+pub(super) static TOML: Grammar = Grammar {
+    extensions: &["toml"],
+    files: &["Cargo.lock", "poetry.lock", "uv.lock"],
+    symbols: &[
+        named("table", "table", Name::By(first_child)),
+        named("table_array_element", "table", Name::By(first_child)),
+        named("pair", "key", Name::By(first_child)),
+    ],
+    ..Grammar::plain("toml", || tree_sitter_toml_ng::LANGUAGE.into())
+};
+
+#[cfg(any(feature = "toml", feature = "nix", feature = "css"))]
+fn first_child<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
+    let name = node.named_child(0)?;
+    let shown = text_of(name, text).split_whitespace().collect::<Vec<&str>>().join(" ");
+    Some(Named { shown, ..Named::new(name, text) })
+}
+
+#[cfg(feature = "html")]
+pub(super) static HTML: Grammar = Grammar {
+    extensions: &["html", "htm", "xhtml"],
+    symbols: &[named("element", "element", Name::By(with_id))],
+    ..Grammar::plain("html", || tree_sitter_html::LANGUAGE.into())
+};
+
+/// Elements that have an id.
+#[cfg(feature = "html")]
+fn with_id<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
+    let tag = node.named_child(0).filter(|it| it.kind() == "start_tag")?;
+    let mut cursor = tag.walk();
+    let attributes = tag.named_children(&mut cursor).filter(|it| it.kind() == "attribute");
+    for attribute in attributes {
+        if attribute.named_child(0).is_some_and(|it| text_of(it, text).eq_ignore_ascii_case("id")) {
+            let value = attribute.named_child(1)?;
+            let shown = format!("#{}", text_of(value, text).trim_matches(['"', '\'']));
+            return Some(Named { shown, ..Named::new(value, text) });
+        }
+    }
+    None
+}
+
+#[cfg(feature = "css")]
+pub(super) static CSS: Grammar = Grammar {
+    extensions: &["css"],
+    symbols: &[
+        named("rule_set", "rule", Name::By(first_child)),
+        named("keyframes_statement", "keyframes", Name::Child("keyframes_name")),
+    ],
+    ..Grammar::plain("css", || tree_sitter_css::LANGUAGE.into())
+};
+
+#[cfg(feature = "markdown")]
+pub(super) static MARKDOWN: Grammar = Grammar {
+    extensions: &["md", "markdown", "mdx"],
+    containers: &["list"],
+    symbols: &[named("section", "section", Name::By(heading))],
+    ..Grammar::plain("markdown", || tree_sitter_md::LANGUAGE.into())
+};
+
+#[cfg(feature = "markdown")]
+fn heading<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
+    let heading = node.named_child(0).filter(|it| it.kind().ends_with("heading"))?;
+    let name = heading.child_by_field_name("heading_content")?;
+    let shown = text_of(name, text).trim().to_owned();
+    Some(Named { shown, ..Named::new(name, text) })
+}
+
+#[cfg(feature = "nix")]
+pub(super) static NIX: Grammar = Grammar {
+    extensions: &["nix"],
+    containers: &["binding_set"],
+    symbols: &[named("binding", "binding", Name::By(first_child))],
+    ..Grammar::plain("nix", || tree_sitter_nix::LANGUAGE.into())
+};
+
+#[cfg(feature = "hcl")]
+pub(super) static HCL: Grammar = Grammar {
+    extensions: &["tf", "tfvars", "hcl"],
+    containers: &["body"],
+    symbols: &[named("block", "block", Name::By(labels)), named("attribute", "attribute", Name::Child("identifier"))],
+    ..Grammar::plain("hcl", || tree_sitter_hcl::LANGUAGE.into())
+};
+
+/// `resource "a" "b"` is called resource.a.b.
+#[cfg(feature = "hcl")]
+fn labels<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
+    let mut cursor = node.walk();
+    let words = node.named_children(&mut cursor).take_while(|it| matches!(it.kind(), "identifier" | "string_lit"));
+    let words: Vec<&str> = words.map(|it| text_of(it, text).trim_matches('"')).collect();
+    Some(Named { shown: words.join("."), ..Named::new(node.named_child(0)?, text) })
+}
+
+#[cfg(feature = "make")]
+pub(super) static MAKE: Grammar = Grammar {
+    extensions: &["mk", "mak"],
+    files: &["Makefile", "makefile", "GNUmakefile"],
+    containers: &["recipe"],
+    symbols: &[
+        named("rule", "rule", Name::Child("targets")),
+        field("variable_assignment", "variable"),
+        field("define_directive", "define"),
+    ],
+    ..Grammar::plain("make", || tree_sitter_make::LANGUAGE.into())
+};

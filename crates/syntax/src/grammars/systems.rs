@@ -1,0 +1,184 @@
+//! C, C++, Go, Rust, Swift, Zig.
+
+#![allow(unused_imports, reason = "which of them are needed depends on the features")]
+
+use crate::grammar::{Grammar, Name, Named, Row, code, field, named, text_of};
+use tree_sitter::Node;
+
+#[cfg(feature = "rust")]
+pub(super) static RUST: Grammar = Grammar {
+    extensions: &["rs"],
+    symbols: &[
+        code("function_item", "function"),
+        field("function_signature_item", "function"),
+        field("struct_item", "struct"),
+        field("union_item", "union"),
+        field("enum_item", "enum"),
+        field("trait_item", "trait"),
+        named("impl_item", "impl", Name::By(implementation)),
+        field("mod_item", "module"),
+        field("const_item", "constant"),
+        field("static_item", "static"),
+        field("type_item", "type"),
+        field("macro_definition", "macro"),
+    ],
+    locals: Some(
+        "(parameter pattern: (_) @pattern) (closure_parameters (_) @pattern) (let_declaration pattern: (_) @pattern)
+         (match_pattern (_) @pattern) (for_expression pattern: (_) @pattern) (let_condition pattern: (_) @pattern)
+         (type_parameter name: (type_identifier) @binding) (const_parameter name: (identifier) @binding)
+         (field_expression value: (_) @receiver field: (field_identifier) @member)
+         (scoped_identifier path: (_) @receiver name: (identifier) @member)
+         (scoped_type_identifier path: (_) @receiver name: (type_identifier) @member)
+         (field_initializer field: (field_identifier) @member) (field_declaration name: (field_identifier) @member)
+         (shorthand_field_initializer (identifier) @blocked) (shorthand_field_identifier) @blocked
+         (use_declaration (_) @outside)",
+    ),
+    ..Grammar::plain("rust", || tree_sitter_rust::LANGUAGE.into())
+};
+
+/// `impl Trait for Type`; members are called by the type.
+#[cfg(feature = "rust")]
+fn implementation<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
+    let kind = node.child_by_field_name("type")?;
+    let bare = kind.child_by_field_name("type").unwrap_or(kind);
+    let shown = match node.child_by_field_name("trait") {
+        Some(of) => format!("impl {} for {}", text_of(of, text), text_of(kind, text)),
+        None => format!("impl {}", text_of(kind, text)),
+    };
+    Some(Named { shown, prefix: Some(text_of(bare, text).to_owned()), ..Named::new(bare, text) })
+}
+
+#[cfg(any(feature = "c", feature = "cpp"))]
+const C_SYMBOLS: &[Row] = &[
+    Row { node: "function_definition", kind: "function", name: Name::Declarator, body: true },
+    named("declaration", "declaration", Name::By(prototype)),
+    named("struct_specifier", "struct", Name::By(with_body)),
+    named("union_specifier", "union", Name::By(with_body)),
+    named("enum_specifier", "enum", Name::By(with_body)),
+    named("class_specifier", "class", Name::By(with_body)),
+    named("type_definition", "type", Name::Declarator),
+    field("alias_declaration", "type"),
+    field("namespace_definition", "namespace"),
+    field("preproc_def", "macro"),
+    field("preproc_function_def", "macro"),
+];
+
+/// A declaration of a function, or of a variable outside of functions.
+#[cfg(any(feature = "c", feature = "cpp"))]
+fn prototype<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
+    let mut at = node.child_by_field_name("declarator")?;
+    let mut kind = "variable";
+    loop {
+        if at.kind() == "function_declarator" {
+            kind = "function";
+        }
+        match at.child_by_field_name("declarator") {
+            Some(inner) => at = inner,
+            None => return Some(Named { kind: Some(kind), ..Named::new(at, text) }),
+        }
+    }
+}
+
+/// A type where it is defined, not where it is named.
+#[cfg(any(feature = "c", feature = "cpp"))]
+fn with_body<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
+    node.child_by_field_name("body")?;
+    node.child_by_field_name("name").map(|it| Named::new(it, text))
+}
+
+#[cfg(feature = "c")]
+pub(super) static C: Grammar = Grammar {
+    extensions: &["c", "h"],
+    symbols: C_SYMBOLS,
+    locals: Some(
+        "(parameter_declaration declarator: (_) @pattern) (declaration declarator: (_) @pattern)
+         (preproc_params (identifier) @binding)
+         (field_expression argument: (_) @receiver field: (field_identifier) @member)
+         (field_declaration declarator: (_) @other) (preproc_arg) @blocked (field_designator) @other
+         (labeled_statement label: (_) @other) (goto_statement label: (_) @other)",
+    ),
+    ..Grammar::plain("c", || tree_sitter_c::LANGUAGE.into())
+};
+
+#[cfg(feature = "cpp")]
+pub(super) static CPP: Grammar = Grammar {
+    extensions: &["cc", "cpp", "cxx", "hh", "hpp", "hxx", "c++", "h++", "ino", "cu", "cuh"],
+    symbols: C_SYMBOLS,
+    ..Grammar::plain("cpp", || tree_sitter_cpp::LANGUAGE.into())
+};
+
+#[cfg(feature = "go")]
+pub(super) static GO: Grammar = Grammar {
+    extensions: &["go"],
+    containers: &["statement_list"],
+    symbols: &[
+        code("function_declaration", "function"),
+        Row { node: "method_declaration", kind: "method", name: Name::By(method), body: true },
+        field("type_spec", "type"),
+        field("type_alias", "type"),
+        field("const_spec", "constant"),
+        field("var_spec", "variable"),
+        field("method_elem", "method"),
+    ],
+    locals: Some(
+        "(parameter_declaration name: (identifier) @binding) (variadic_parameter_declaration name: (identifier) @binding)
+         (type_parameter_declaration name: (identifier) @binding)
+         (short_var_declaration left: (expression_list (identifier) @binding)) (range_clause left: (expression_list (identifier) @binding))
+         (var_spec name: (identifier) @binding) (const_spec name: (identifier) @binding)
+         (type_spec name: (type_identifier) @binding) (type_switch_statement alias: (expression_list (identifier) @binding))
+         (selector_expression operand: (_) @receiver field: (field_identifier) @member)
+         (field_declaration name: (field_identifier) @other) (method_elem name: (field_identifier) @other)
+         (keyed_element key: (_) @blocked) (labeled_statement label: (_) @other) (qualified_type) @other",
+    ),
+    ..Grammar::plain("go", || tree_sitter_go::LANGUAGE.into())
+};
+
+/// A method is a member of its receiver's type.
+#[cfg(feature = "go")]
+fn method<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
+    let receiver = text_of(node.child_by_field_name("receiver")?, text);
+    let bare = receiver.split('[').next().unwrap_or(receiver);
+    let owner = bare.trim_end_matches([')', ' ']).rsplit(['(', ' ', '*']).next().unwrap_or_default().to_owned();
+    let name = node.child_by_field_name("name")?;
+    Some(Named { owner: Some(owner), ..Named::new(name, text) })
+}
+
+#[cfg(feature = "swift")]
+pub(super) static SWIFT: Grammar = Grammar {
+    extensions: &["swift"],
+    containers: &["statements"],
+    symbols: &[
+        named("class_declaration", "type", Name::By(swift_type)),
+        field("protocol_declaration", "protocol"),
+        code("function_declaration", "function"),
+        field("protocol_function_declaration", "function"),
+        Row { node: "init_declaration", kind: "initializer", name: Name::Child("init"), body: true },
+        field("typealias_declaration", "type"),
+        field("property_declaration", "property"),
+    ],
+    ..Grammar::plain("swift", || tree_sitter_swift::LANGUAGE.into())
+};
+
+/// Classes, structs, enums and extensions share one kind of node; the keyword says which.
+#[cfg(feature = "swift")]
+fn swift_type<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
+    let name = node.child_by_field_name("name")?;
+    let word = node.child_by_field_name("declaration_kind").map_or("", |it| it.kind());
+    let kind = ["class", "struct", "enum", "actor", "extension"].into_iter().find(|it| *it == word).unwrap_or("type");
+    let found = Named { kind: Some(kind), ..Named::new(name, text) };
+    if kind != "extension" {
+        return Some(found);
+    }
+    Some(Named { shown: format!("extension {}", found.shown), prefix: Some(found.shown), ..found })
+}
+
+#[cfg(feature = "zig")]
+pub(super) static ZIG: Grammar = Grammar {
+    extensions: &["zig", "zon"],
+    symbols: &[
+        code("function_declaration", "function"),
+        named("variable_declaration", "constant", Name::Child("identifier")),
+        Row { node: "test_declaration", kind: "test", name: Name::Child("string"), body: true },
+    ],
+    ..Grammar::plain("zig", || tree_sitter_zig::LANGUAGE.into())
+};

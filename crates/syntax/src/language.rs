@@ -1,0 +1,60 @@
+//! Which language a file is in: by its name, else by the program its first line names.
+
+use crate::grammar::Grammar;
+use crate::grammars::GRAMMARS;
+use std::path::Path;
+
+/// A language whose grammar is built in.
+#[derive(Clone, Copy)]
+pub struct Language(pub(crate) &'static Grammar);
+
+impl Language {
+    /// The language of the file at `path`; `first_line` is asked for a `#!` when the name says nothing.
+    pub fn of(path: &Path, first_line: &str) -> Option<Language> {
+        let name = path.file_name()?.to_str()?;
+        let extension = path.extension().and_then(|it| it.to_str()).map(str::to_ascii_lowercase);
+        let by_name = |it: &&Grammar| it.files.contains(&name);
+        let by_extension = |it: &&Grammar| extension.as_deref().is_some_and(|end| it.extensions.contains(&end));
+        let known = GRAMMARS.iter().copied();
+        let found = known.clone().find(by_name).or_else(|| known.clone().find(by_extension));
+        found
+            .or_else(|| {
+                // `#!/usr/bin/env -S python3 -u` and `#!/bin/sh` alike: the last part of each word, without a version.
+                let words = first_line.strip_prefix("#!")?.split_whitespace().filter(|word| !word.starts_with('-'));
+                let programs = words.map(|word| word.rsplit('/').next().unwrap_or(word));
+                let program = programs.map(|it| it.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'));
+                let program = program.clone().find(|it| *it != "env")?;
+                known.clone().find(|it| it.programs.contains(&program))
+            })
+            .map(Language)
+    }
+
+    /// Every language that is built in, by name.
+    pub fn all() -> impl Iterator<Item = Language> {
+        GRAMMARS.iter().copied().map(Language)
+    }
+
+    /// The language of that name, e.g. `rust`.
+    pub fn named(name: &str) -> Option<Language> {
+        Language::all().find(|it| it.name() == name)
+    }
+
+    /// Its name, e.g. `rust`.
+    pub fn name(self) -> &'static str {
+        self.0.name
+    }
+}
+
+impl std::fmt::Debug for Language {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.0.name)
+    }
+}
+
+impl PartialEq for Language {
+    fn eq(&self, other: &Language) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+}
+
+impl Eq for Language {}

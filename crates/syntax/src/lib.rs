@@ -1,0 +1,23 @@
+//! What the grammar of a language says of a text: blocks, outlines, symbols, and whether it parses.
+//!
+//! Pure like `core`: text in, spans and edits out. Tree-sitter stays inside, and its work is bounded by counting its steps,
+//! so the same text has the same answer everywhere.
+
+mod above;
+mod block;
+mod check;
+mod edit;
+mod grammar;
+mod grammars;
+mod language;
+mod outline;
+mod parse;
+mod path;
+mod rename;
+
+pub use block::{Block, NoBlock};
+pub use check::{FirstError, fails_after};
+pub use edit::{Action, Splices};
+pub use language::Language;
+pub use outline::{Definition, Outline, Symbol};
+pub use parse::{Limits, Parsed, parse};

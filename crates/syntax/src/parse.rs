@@ -1,0 +1,125 @@
+//! Parsing, bounded in size and in steps, and parsing again after a change.
+
+use crate::language::Language;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+use tree_sitter::{InputEdit, ParseOptions, Parser, Point, Tree};
+
+/// How much work a parse may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of text.
+    pub bytes: usize,
+    /// Times the parser reports progress: every hundred of its operations. What bounds a usual text, the same everywhere.
+    pub steps: usize,
+    /// Milliseconds, looked at with every step: some texts make single operations dear.
+    pub millis: u64,
+}
+
+impl Limits {
+    /// For a check beside an edit: about 20 ms.
+    pub const CHECK: Limits = Limits { bytes: 1 << 20, steps: 2_000, millis: 60 };
+    /// For a question about the text itself.
+    pub const ASKED: Limits = Limits { bytes: 4 << 20, steps: 100_000, millis: 3_000 };
+}
+
+/// Bytes of stack per byte of text: the parser gives its own stack back by recursion, at most a frame for each token.
+const FRAME: usize = 256;
+/// Texts that any thread's stack is enough for.
+const SHALLOW: usize = 4 << 10;
+
+/// A text and its syntax tree.
+pub struct Parsed<'t> {
+    pub(crate) text: &'t str,
+    pub(crate) tree: Tree,
+    pub(crate) language: Language,
+}
+
+/// Parses `text`. `None` when a limit was reached.
+pub fn parse(text: &str, language: Language, limits: Limits) -> Option<Parsed<'_>> {
+    let tree = run(text, language, limits, None)?;
+    Some(Parsed { text, tree, language })
+}
+
+fn run(text: &str, language: Language, limits: Limits, old: Option<&Tree>) -> Option<Tree> {
+    if text.len() > limits.bytes || language.0.beyond.is_some_and(|beyond| beyond(text)) {
+        return None;
+    }
+    if text.len() <= SHALLOW {
+        return bounded(text, language, limits, old);
+    }
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size((1 << 20) + FRAME * text.len());
+        let parse = thread.spawn_scoped(scope, || bounded(text, language, limits, old)).ok()?;
+        parse.join().ok()?
+    })
+}
+
+#[allow(clippy::disallowed_methods, reason = "the clock only ends what counting does not bound")]
+fn bounded(text: &str, language: Language, limits: Limits, old: Option<&Tree>) -> Option<Tree> {
+    let mut parser = Parser::new();
+    // Fails only for a grammar of another generation, which a test excludes.
+    parser.set_language(&(language.0.load)()).ok()?;
+    let end = Instant::now() + Duration::from_millis(limits.millis);
+    let mut left = limits.steps;
+    let mut count = |_: &tree_sitter::ParseState| match left.checked_sub(1) {
+        Some(rest) if Instant::now() < end => {
+            left = rest;
+            ControlFlow::Continue(())
+        }
+        _ => ControlFlow::Break(()),
+    };
+    let bytes = text.as_bytes();
+    let mut read = |at: usize, _: Point| bytes.get(at..).unwrap_or_default();
+    parser.parse_with_options(&mut read, old, Some(ParseOptions::new().progress_callback(&mut count)))
+}
+
+impl Parsed<'_> {
+    /// The tree of `after`, which came out of this text by changes: what stayed is not parsed again.
+    pub fn again<'a>(&self, after: &'a str, limits: Limits) -> Option<Parsed<'a>> {
+        let mut tree = self.tree.clone();
+        let (head, tail) = common_ends(self.text, after);
+        let (old_end, new_end) = (self.text.len() - tail, after.len() - tail);
+        tree.edit(&InputEdit {
+            start_byte: head,
+            old_end_byte: old_end,
+            new_end_byte: new_end,
+            start_position: point(after, head),
+            old_end_position: point(self.text, old_end),
+            new_end_position: point(after, new_end),
+        });
+        let tree = run(after, self.language, limits, Some(&tree))?;
+        Some(Parsed { text: after, tree, language: self.language })
+    }
+
+    /// The language it was parsed in.
+    pub fn language(&self) -> Language {
+        self.language
+    }
+
+    /// True when no part of the text is outside the grammar.
+    pub fn is_clean(&self) -> bool {
+        !self.tree.root_node().has_error()
+    }
+}
+
+/// Bytes that two texts have in common at the start and, beyond those, at the end; both whole characters.
+fn common_ends(a: &str, b: &str) -> (usize, usize) {
+    let mut head = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
+    while !(a.is_char_boundary(head) && b.is_char_boundary(head)) {
+        head -= 1;
+    }
+    let rest = (a.len() - head).min(b.len() - head);
+    let mut tail = a.bytes().rev().zip(b.bytes().rev()).take(rest).take_while(|(a, b)| a == b).count();
+    while !(a.is_char_boundary(a.len() - tail) && b.is_char_boundary(b.len() - tail)) {
+        tail -= 1;
+    }
+    (head, tail)
+}
+
+fn point(text: &str, at: usize) -> Point {
+    let before = &text.as_bytes()[..at];
+    let row = memchr::memchr_iter(b'\n', before).count();
+    let column = before.iter().rev().take_while(|byte| **byte != b'\n').count();
+    Point { row, column }
+}

@@ -1,0 +1,52 @@
+//! From the root to what stands at an offset, and lines of a text.
+
+use crate::parse::Parsed;
+use tree_sitter::Node;
+
+impl<'t> Parsed<'t> {
+    /// The named nodes that hold the byte at `at`, the root first. A node of no width holds nothing.
+    pub(crate) fn chain(&self, at: usize) -> Vec<Node<'_>> {
+        let mut cursor = self.tree.walk();
+        let mut chain = vec![cursor.node()];
+        while cursor.goto_first_child_for_byte(at).is_some() {
+            let node = cursor.node();
+            if node.start_byte() > at || node.end_byte() <= at {
+                break;
+            }
+            if node.is_named() {
+                chain.push(node);
+            }
+        }
+        chain
+    }
+
+    /// Span of a 0-based row, without its line end; `None` past the end.
+    pub(crate) fn row(&self, starts: &[usize], row: usize) -> &'t str {
+        let from = starts.get(row).copied().unwrap_or(self.text.len());
+        let to = starts.get(row + 1).copied().unwrap_or(self.text.len());
+        let line = &self.text[from..to];
+        line.strip_suffix('\n').unwrap_or(line)
+    }
+
+    /// Where each row begins.
+    pub(crate) fn starts(&self) -> Vec<usize> {
+        let ends = self.text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
+        let mut starts: Vec<usize> = std::iter::once(0).chain(ends).collect();
+        // What follows the last line end is no line when it is empty.
+        if starts.last() == Some(&self.text.len()) && starts.len() > 1 {
+            starts.pop();
+        }
+        starts
+    }
+}
+
+/// The last row a node writes on.
+pub(crate) fn last_row(node: Node<'_>) -> usize {
+    let (start, end) = (node.start_position(), node.end_position());
+    if end.column == 0 && end.row > start.row { end.row - 1 } else { end.row }
+}
+
+/// True when nothing but blanks is in it.
+pub(crate) fn is_blank(line: &str) -> bool {
+    line.trim().is_empty()
+}
