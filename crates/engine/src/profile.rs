@@ -203,8 +203,12 @@ mod tests {
     }
 
     #[test]
-    fn the_default_profile_is_short() {
-        let profile = profile("default").unwrap();
+    fn profiles_for_models_are_short() {
+        ["default", "anchors"].into_iter().for_each(is_short);
+    }
+
+    fn is_short(name: &str) {
+        let profile = profile(name).unwrap();
         assert!(profile.offers.len() <= 6);
         let text: usize = profile
             .offers

@@ -7,7 +7,7 @@ use crate::engine::Engine;
 use crate::options::{OptionFields, Options};
 use crate::past;
 use crate::read;
-use crate::receipt::noted;
+use crate::receipt::{Receipt, noted};
 use crate::reply::{Answer, Reply, SeedCodes};
 use crate::search;
 use crate::syntax;
@@ -327,8 +327,10 @@ fn change(
     let notes = noted(&request.notes);
     let receipts = engine.apply(caller, request, &options)?;
     if receipts.len() > 1 {
+        let operation = receipts.iter().find_map(Receipt::operation);
         let (text, files, _) = engine.tell(receipts);
-        let data = Map::from_iter([("files".to_owned(), Value::Array(files))]);
+        let mut data = Map::from_iter([("files".to_owned(), Value::Array(files))]);
+        data.extend(operation.map(|operation| ("operation".to_owned(), operation.to_string().into())));
         return Ok(Answer { text: notes + &text, data });
     }
     let mut answer = engine.answer_of_one(receipts, replace_all);

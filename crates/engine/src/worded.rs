@@ -17,6 +17,7 @@ use emendate_core::{Code, Error, Op, Order, Result, Snapshot, resolve, rows};
 use emendate_fs::Place;
 use emendate_history::Lines;
 use serde_json::json;
+use std::collections::HashMap;
 
 /// Versions of a session that are asked what was shown.
 const VERSIONS: usize = 8;
@@ -36,7 +37,13 @@ struct Subject<'a> {
     /// Lines of the file as it is now that were shown.
     shown: Lines,
     /// The words of the version that was shown last, if that is not the one there is now.
-    before: Option<Vec<Word>>,
+    before: Option<Before>,
+}
+
+/// The words of an earlier version, and where each stood.
+struct Before {
+    words: Vec<Word>,
+    places: HashMap<Word, usize>,
 }
 
 impl Engine {
@@ -125,7 +132,7 @@ impl Engine {
         options: &Options,
         (place, now): (&Place, &Opened),
         (words, page): (&Words, &Page<'_>),
-    ) -> Result<(Lines, Option<Vec<Word>>)> {
+    ) -> Result<(Lines, Option<Before>)> {
         let sessions = self.sessions(place);
         let records = sessions.versions(&caller.session, key(place))?;
         if records.is_empty() && caller.unread == Unread::Deny {
@@ -151,7 +158,7 @@ impl Engine {
                 lines.extend(had.get(from..to).unwrap_or(&[]).iter().filter_map(|&word| page.line_of(word)));
             }
             if nth == 0 {
-                before = Some(had);
+                before = Some(Before { places: had.iter().copied().zip(0..).collect(), words: had });
             }
         }
         lines.sort_unstable();
@@ -220,9 +227,9 @@ impl Subject<'_> {
         // What was taken out of a range by somebody else must not come back unnoticed.
         let (first, last) = (self.page.words(from, from), self.page.words(to, to));
         if let (Some(before), [first], [last]) = (&self.before, first, last) {
-            let place = |word: &Word| before.iter().position(|it| it == word);
+            let place = |word: &Word| before.places.get(word).copied();
             if let (Some(start), Some(end)) = (place(first), place(last))
-                && before.get(start..=end) != Some(self.page.words(from, to))
+                && before.words.get(start..=end) != Some(self.page.words(from, to))
             {
                 return Err(refused(
                     Code::StaleChanged,

@@ -143,8 +143,8 @@ impl<'a> Page<'a> {
         let Some(line) = self.line_of(word) else {
             // The line may be there under another word.
             let text = anchor.line.as_deref().filter(|text| !text.trim().is_empty());
-            let count = self.names.len();
-            let found = text.and_then(|text| (1..=count).find(|&line| self.text(line) == text));
+            let mut lines = self.of.text().split_terminator('\n').zip(1..);
+            let found = text.and_then(|text| lines.find(|(line, _)| *line == text)).map(|(_, line)| line);
             let error = if is_spent(word) {
                 Error::new(
                     Code::StaleChanged,
