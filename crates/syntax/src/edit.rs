@@ -211,7 +211,15 @@ impl Parsed<'_> {
         }
         let mut splices = Splices::default();
         let indent = indent_of(self.row(&rows.starts, rows.first));
-        let new = reindented(text.trim_matches('\n').trim_end(), indent, &mut splices.notes);
+        let mut new = reindented(text.trim_matches('\n').trim_end(), indent, &mut splices.notes);
+        if self.language.0.commas {
+            new.truncate(new.trim_end_matches(',').len());
+            if action == Action::InsertBefore || self.text[symbol.span.end()..].starts_with(',') {
+                new.push(',');
+            } else {
+                splices.edits.push((Span::at(symbol.span.end()), ",".to_owned()));
+            }
+        }
         let (above, below) = self.gaps(rows);
         let alone = above == 0 && below == 0 && rows.last > rows.first;
         let gap = "\n".repeat(if above > 0 { above } else { below.max(usize::from(alone && rows.above == 0)) }.min(2));
@@ -255,7 +263,12 @@ impl Parsed<'_> {
         };
         let start = rows.starts[rows.above - up];
         let end = rows.starts.get(rows.last + 1 + down).copied().unwrap_or(self.text.len());
-        let mut splices = Splices { edits: vec![(Span::new(start, end), String::new())], notes: Vec::new() };
+        let mut splices = Splices::default();
+        let before = self.text[..start].trim_end();
+        if self.language.0.commas && before.ends_with(',') && !self.text[symbol.span.end()..].starts_with(',') {
+            splices.edits.push((Span::new(before.len() - 1, before.len()), String::new()));
+        }
+        splices.edits.push((Span::new(start, end), String::new()));
         if rows.above < rows.first {
             splices.notes.push(format!("What stood above it went with it: {}.", lines(rows.above + 1, rows.first)));
         }

@@ -23,6 +23,8 @@ pub(crate) struct Grammar {
     pub(crate) locals: Option<&'static str>,
     /// Texts that its scanner cannot hold: they are not parsed.
     pub(crate) beyond: Option<fn(&str) -> bool>,
+    /// Symbols stand with commas between them, and none behind the last.
+    pub(crate) commas: bool,
     /// Members are called without a receiver inside their type.
     pub(crate) bare_members: bool,
 }
@@ -41,6 +43,7 @@ impl Grammar {
             clauses: false,
             locals: None,
             beyond: None,
+            commas: false,
             bare_members: false,
         }
     }

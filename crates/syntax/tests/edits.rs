@@ -1,5 +1,7 @@
 //! Edits of symbols.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
 use emendate_core::Code;
 use emendate_syntax::{Action, Definition, Language, Limits, fails_after, parse};
 
@@ -84,12 +86,24 @@ fn deletions_take_what_belongs_to_it_and_one_gap() {
     assert_eq!(text("toml", toml, ("c", Action::Delete), ""), "[a]\nx = 1\n");
     // What was whole stays whole.
     assert_eq!(
-        edit("json", "{\n  \"a\": 1,\n  \"b\": 2\n}\n", ("b", Action::Delete), "").unwrap_err(),
-        Code::SyntaxBroken
-    );
-    assert_eq!(
         edit("python", "class A:\n    def f(self): pass\n", ("A.f", Action::Delete), "").unwrap_err(),
         Code::SymbolEntangled
+    );
+}
+
+#[test]
+fn commas_stand_between_the_keys_of_json() {
+    let json = "{\n  \"a\": 1,\n  \"b\": {\n    \"c\": 2\n  }\n}\n";
+    assert_eq!(text("json", json, ("b", Action::Delete), ""), "{\n  \"a\": 1\n}\n");
+    assert_eq!(text("json", json, ("a", Action::Delete), ""), json.replace("  \"a\": 1,\n", ""));
+    assert_eq!(
+        text("json", json, ("b.c", Action::InsertAfter), "\"d\": 3,"),
+        json.replace("2\n", "2,\n    \"d\": 3\n")
+    );
+    assert_eq!(text("json", json, ("a", Action::InsertAfter), "\"d\": 3"), json.replace("1,\n", "1,\n  \"d\": 3,\n"));
+    assert_eq!(
+        text("json", json, ("a", Action::InsertBefore), "\"d\": 3"),
+        json.replace("{\n  \"a", "{\n  \"d\": 3,\n  \"a")
     );
 }
 

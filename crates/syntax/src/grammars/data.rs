@@ -9,6 +9,7 @@ use tree_sitter::Node;
 pub(super) static JSON: Grammar = Grammar {
     extensions: &["json", "webmanifest", "geojson", "har"],
     symbols: &[named("pair", "key", Name::By(unquoted))],
+    commas: true,
     ..Grammar::plain("json", || tree_sitter_json::LANGUAGE.into())
 };
 
