@@ -7,6 +7,8 @@ use emendate_core::rows as core_rows;
 use emendate_core::{Ask, Code, Error, FileMode, FileRequest, Handle, Request, Result};
 use emendate_fs::Place;
 use std::collections::HashMap;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
 /// One thing to do, its paths admitted.
@@ -71,7 +73,8 @@ impl Engine {
     }
 
     fn target(&self, file: FileRequest) -> Result<Target> {
-        let FileRequest { path, mode, base, ask, .. } = file;
+        let FileRequest { path, raw, mode, base, ask, .. } = file;
+        let path = raw.map_or_else(|| PathBuf::from(path), |raw| PathBuf::from(OsString::from_vec(raw)));
         // What a name leads to is edited; what has the name is removed, moved or made.
         let place = match &ask {
             Ask::Edit { .. } | Ask::Write(_) | Ask::Binary(_) | Ask::Create(_) => self.admit(&path, Access::Write)?,

@@ -11,12 +11,13 @@ use rustix::io::Errno;
 
 use crate::RootInfo;
 
-/// A path for a message: one line whatever the name holds, bytes that are no UTF-8 as `\xNN`.
+/// A path for a message: one line whatever the name holds, with nothing in it that is not seen or turns text round: control
+/// and formatting characters are escaped, bytes that are no UTF-8 stand as `\xNN`.
 pub fn show(path: impl AsRef<OsStr>) -> String {
     let mut out = String::new();
     for chunk in path.as_ref().as_bytes().utf8_chunks() {
         for char in chunk.valid().chars() {
-            if char.is_control() {
+            if char.is_control() || is_unseen(char) {
                 out.extend(char.escape_default());
             } else {
                 out.push(char);
@@ -28,6 +29,14 @@ pub fn show(path: impl AsRef<OsStr>) -> String {
         }
     }
     out
+}
+
+/// Characters that show nothing by themselves but change what is seen around them: directions, joiners, line and paragraph
+/// separators, tags.
+const fn is_unseen(char: char) -> bool {
+    matches!(char,
+        '\u{AD}' | '\u{61C}' | '\u{180E}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}'
+        | '\u{2060}'..='\u{206F}' | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}')
 }
 
 /// The one place where an error number gets its code. `doing` is a verb phrase: "open", "write a file beside".
@@ -201,6 +210,10 @@ mod tests {
     #[test]
     fn names_are_shown_on_one_line() {
         assert_eq!(show(OsStr::from_bytes(b"a\nb\xff\x1b[0m \xc3\xa9")), "a\\nb\\xFF\\u{1b}[0m é");
+        assert_eq!(
+            show("a\u{202E}txt.\u{2066}b\u{200B}\u{85}\u{2028}"),
+            "a\\u{202e}txt.\\u{2066}b\\u{200b}\\u{85}\\u{2028}"
+        );
     }
 
     #[test]

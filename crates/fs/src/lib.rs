@@ -20,7 +20,9 @@ pub use local::{Local, Probe, Recovered};
 pub use memory::Memory;
 pub use place::{Place, RootInfo};
 pub use stamp::Stamp;
-pub use store::{Draft, Durability, Entry, Expect, Goal, Kind, Method, Staged, Store, Transaction, Version, Written};
+pub use store::{
+    Draft, Durability, Entry, Expect, Goal, Kind, Method, Named, Staged, Store, Transaction, Version, Written,
+};
 
 /// Names that [`Store::siblings`] returns at most.
 const SIBLINGS: usize = 10_000;
