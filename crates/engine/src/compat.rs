@@ -4,6 +4,7 @@
 use crate::apply::Args;
 use crate::caller::{Caller, OnStale, Unread, Word};
 use crate::engine::{Engine, Opened};
+use crate::limits;
 use crate::options::Options;
 use crate::plan::all_bytes;
 use crate::plan::{Becomes, Now, Origin, Plan, written_over};
@@ -51,6 +52,7 @@ impl Engine {
             Error::new(Code::PathInvalid, "directory is not UTF-8.").next("Name the directory by a link to it.")
         })?;
         let named = codex::paths(&args.input, directory);
+        limits::check_files(named.len())?;
         let places: Vec<Place> = named.iter().filter_map(|path| self.store().admit(Path::new(path)).ok()).collect();
         let _turns = self.turns(places.iter().map(Place::absolute));
         let stdout = RefCell::new(String::new());

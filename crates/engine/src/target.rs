@@ -1,6 +1,7 @@
 //! Hop 3, first half: every path of a request through the sandbox and the policy.
 
 use crate::engine::Engine;
+use crate::limits;
 use crate::policy::Access;
 use crate::rows;
 use emendate_core::rows as core_rows;
@@ -32,6 +33,7 @@ impl Target {
 impl Engine {
     /// Admits every path; edits of one file that follow each other become one.
     pub(crate) fn targets(&self, request: Request) -> Result<Vec<Target>> {
+        limits::check_request(&request)?;
         let of = request.files.len();
         let (mut targets, mut errors) = (Vec::<Target>::with_capacity(of), Vec::new());
         // The target that was the last one to touch a path.

@@ -9,7 +9,7 @@ use emendate_core::{Code, Error};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
-use crate::RootInfo;
+use crate::{MAX_NAME, MAX_PATH, RootInfo};
 
 /// A path for a message: one line whatever the name holds, with nothing in it that is not seen or turns text round: control
 /// and formatting characters are escaped, bytes that are no UTF-8 stand as `\xNN`.
@@ -94,6 +94,9 @@ pub(crate) fn admissible(asked: &Path, roots: &[RootInfo]) -> Result<(), Error> 
     };
     if bytes.is_empty() {
         return Err(invalid(asked, "is empty", format!("Name a file, e.g. {}.", beneath(Path::new("file.txt")))));
+    }
+    if bytes.len() > MAX_PATH || bytes.split(|byte| *byte == b'/').any(|name| name.len() > MAX_NAME) {
+        return Err(os("name a file by", asked, Errno::NAMETOOLONG));
     }
     if bytes.contains(&0) {
         return Err(invalid(asked, "holds a NUL byte", "Leave the NUL out."));

@@ -24,6 +24,15 @@ pub use store::{
     Draft, Durability, Entry, Expect, Goal, Kind, Method, Named, Staged, Store, Transaction, Version, Written,
 };
 
+/// Bytes of a path; the kernel's number, one of which is for the NUL at its end.
+pub const MAX_PATH: usize = 4095;
+
+/// Bytes of one name in a path; the number of every common file system.
+pub const MAX_NAME: usize = 255;
+
+/// Symbolic links that are followed on the way of one path; the kernel's own number.
+pub const MAX_LINKS: u32 = 40;
+
 /// Names that [`Store::siblings`] returns at most.
 const SIBLINGS: usize = 10_000;
 /// Entries that [`Store::list`] returns at most.

@@ -10,8 +10,8 @@ use emendate_core::{Code, Error, Result};
 use rustix::io::Errno;
 
 use crate::{
-    Draft, Durability, Entry, Expect, Goal, Kind, Method, Named, Place, RootInfo, Staged, Stamp, Store, Transaction,
-    Version, Written, fault,
+    Draft, Durability, Entry, Expect, Goal, Kind, MAX_LINKS, Method, Named, Place, RootInfo, Staged, Stamp, Store,
+    Transaction, Version, Written, fault,
 };
 
 /// Files and symbolic links in memory beneath one root. There are no owners and no hard links, and nothing is ever "racily
@@ -47,9 +47,6 @@ enum Body {
 /// Mode of a file that nobody said anything about.
 const PLAIN: u32 = 0o100_644;
 const LINK: u32 = 0o120_777;
-
-/// Links followed before it is called a loop, as on the disk.
-const HOPS: u32 = 40;
 
 impl State {
     /// Overwrites what is there, or makes a new inode of it.
@@ -172,7 +169,7 @@ impl State {
             }
             let at = root.canonical.join(&relative);
             hops += 1;
-            if hops > HOPS {
+            if hops > MAX_LINKS {
                 return Err(fault::symlink(asked, &at, Path::new(target), "loops: 40 links were followed"));
             }
             relative.pop();

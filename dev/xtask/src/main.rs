@@ -19,7 +19,7 @@ use std::process::{Command, ExitCode};
 const USAGE: &str = "\
 Usage: cargo xtask COMMAND
   tidy              check what neither rustc nor clippy checks; lists everything that is wrong
-  docs              write docs/errors.md and docs/tools.md from the tables
+  docs              write docs/errors.md, limits.md and tools.md from the tables
   bless [PATH …]    write the library's replies into the scenes (all without PATH); read the diff afterwards
   torture           thousands of kills, and power cuts where root allows: the long forms of tests of crates/fs
   dictionary        write the words of anchors, from the vocabularies of seven models (npm, network)";
