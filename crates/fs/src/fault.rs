@@ -45,6 +45,9 @@ pub(crate) fn os(doing: &str, path: &Path, errno: Errno) -> Error {
         Errno::NOSPC | Errno::DQUOT => {
             (Code::IoNoSpace, "Free space on that disk, or ask for more, then repeat the call.")
         }
+        Errno::FBIG => {
+            (Code::IoNoSpace, "Ask a person to raise the limit on the size of files (`ulimit -f`), or write less.")
+        }
         Errno::ROFS => {
             (Code::IoReadOnly, "Ask for the file system to be mounted for writing, or work on another copy.")
         }
@@ -224,6 +227,7 @@ mod tests {
         let rows = [
             (Errno::NOSPC, Code::IoNoSpace),
             (Errno::DQUOT, Code::IoNoSpace),
+            (Errno::FBIG, Code::IoNoSpace),
             (Errno::ROFS, Code::IoReadOnly),
             (Errno::ACCESS, Code::IoPermission),
             (Errno::PERM, Code::IoPermission),
