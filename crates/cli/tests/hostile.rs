@@ -173,3 +173,35 @@ fn eight_processes_on_one_file_lose_nothing() {
 fn eight_processes_on_many_files_lose_nothing() {
     count_up(10, rounds(40));
 }
+
+#[test]
+fn a_restricted_server_works_and_is_restricted() {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    let bed = Bed::with("one\n");
+    let mut command = bed.command(&["mcp", "--restrict", "--unread", "allow"]);
+    let mut server = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut replies = BufReader::new(server.stdout.take().unwrap()).lines();
+    let mut call = |id: usize, method: &str, params: Value| -> Value {
+        let line = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        writeln!(server.stdin.as_ref().unwrap(), "{line}").unwrap();
+        serde_json::from_str(&replies.next().unwrap().unwrap()).unwrap()
+    };
+    let client = json!({ "name": "test", "version": "1" });
+    call(1, "initialize", json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client }));
+    let edit = |name: &str, new: &str| json!({ "name": "write", "arguments": { "file_path": bed.path(name), "content": new } });
+    let made = call(2, "tools/call", edit("new/b.txt", "two\n"));
+    let changed = call(3, "tools/call", edit("a.txt", "two\n"));
+    let undone = call(4, "tools/call", json!({ "name": "undo", "arguments": {} }));
+    for reply in [&made, &changed, &undone] {
+        assert_ne!(reply["result"]["isError"], true, "{reply}");
+    }
+    assert_eq!((bed.get("new/b.txt").as_str(), bed.get("a.txt").as_str()), ("two\n", "one\n"));
+    // What the kernel refuses is shown in crates/fs; here, that this process asked for it.
+    let status = fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
+    let output = {
+        drop(server.stdin.take());
+        server.wait_with_output().unwrap()
+    };
+    let told = String::from_utf8_lossy(&output.stderr).contains("runs without");
+    assert!(told || status.contains("NoNewPrivs:\t1"), "{status}");
+}

@@ -12,6 +12,7 @@ mod fault;
 mod local;
 mod memory;
 mod place;
+mod restrict;
 mod stamp;
 mod store;
 
@@ -19,6 +20,7 @@ pub use fault::show as shown;
 pub use local::{Local, Probe, Recovered};
 pub use memory::Memory;
 pub use place::{Place, RootInfo};
+pub use restrict::restrict;
 pub use stamp::Stamp;
 pub use store::{
     Draft, Durability, Entry, Expect, Goal, Kind, Method, Named, Staged, Store, Transaction, Version, Written,
