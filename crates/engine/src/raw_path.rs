@@ -17,7 +17,7 @@ pub const FIELD: &str = "path_b64";
 #[derive(Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used; `take` reads it")]
 pub(crate) struct RawPath {
-    /// The path's bytes in base64, in place of what file_path says, for a name that is no UTF-8 or cannot be shown: copy it from a reply.
+    /// The path's bytes in base64, in place of what `file_path` says, for a name that is no UTF-8 or cannot be shown: copy it from a reply.
     path_b64: Option<String>,
 }
 

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use emendate_core::{Code, Error, Result};
 use landlock::{
-    ABI, Access, AccessFs, PathBeneath, PathFd, RestrictionStatus, Ruleset, RulesetAttr, RulesetCreatedAttr,
-    RulesetError, RulesetStatus,
+    ABI, Access, AccessFs, BitFlags, PathBeneath, PathFd, RestrictionStatus, Ruleset, RulesetAttr, RulesetCreatedAttr,
+    RulesetError, RulesetStatus, make_bitflags,
 };
 
 use crate::fault;
@@ -14,7 +14,13 @@ use crate::fault;
 const RIGHTS: ABI = ABI::V5;
 
 /// What is read by the way: descriptors of this process, and the time zone.
-const READABLE: &[&str] = &["/proc", "/etc/localtime", "/usr/share/zoneinfo"];
+const READABLE: &[(&str, BitFlags<AccessFs>)] = &[
+    ("/proc", READ),
+    ("/usr/share/zoneinfo", READ),
+    // A file: what folders have in addition would be a right too much.
+    ("/etc/localtime", make_bitflags!(AccessFs::{ReadFile})),
+];
+const READ: BitFlags<AccessFs> = make_bitflags!(AccessFs::{ReadFile | ReadDir});
 
 /// From now on this thread, and every one it starts, can open, make, rename and remove files beneath these folders only, and
 /// read little else. What is open stays usable. It cannot be taken back. Gives what the kernel could not do, for a person.
@@ -35,8 +41,10 @@ pub fn restrict<'p>(folders: impl IntoIterator<Item = &'p Path>) -> Result<Optio
         rules = rules.add_rule(PathBeneath::new(fd, AccessFs::from_all(RIGHTS))).map_err(refused)?;
     }
     // Where one of these is missing, nothing will want to read it.
-    for fd in READABLE.iter().filter_map(|path| PathFd::new(path).ok()) {
-        rules = rules.add_rule(PathBeneath::new(fd, AccessFs::from_read(RIGHTS))).map_err(refused)?;
+    for (path, rights) in READABLE {
+        if let Ok(fd) = PathFd::new(path) {
+            rules = rules.add_rule(PathBeneath::new(fd, *rights)).map_err(refused)?;
+        }
     }
     let RestrictionStatus { ruleset, .. } = rules.restrict_self().map_err(refused)?;
     Ok(match ruleset {
