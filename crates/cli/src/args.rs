@@ -565,6 +565,9 @@ pub(crate) struct McpArgs {
     /// Add structured content to text results
     #[arg(long)]
     pub(crate) structured: bool,
+    /// Have the kernel keep the process to the roots and the state directory (Landlock)
+    #[arg(long)]
+    pub(crate) restrict: bool,
 }
 
 /// `emend tools`.

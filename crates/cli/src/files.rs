@@ -5,7 +5,8 @@ use crate::desk::Desk;
 use crate::{input, show};
 use emendate::core::formats::malformed;
 use emendate::core::{Code, Error, Result};
-use emendate::{Reply, SeedCodes, tool};
+use emendate::fs::shown;
+use emendate::{RAW_PATH, Reply, SeedCodes, raw_path, tool};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
@@ -36,8 +37,10 @@ impl Ask {
 pub(crate) fn run(desk: &Desk<'_>, ask: Result<Ask>) -> u8 {
     let seed = ask.as_ref().ok().and_then(|ask| tool(ask.tool)).map_or(SeedCodes::None, |tool| tool.seed);
     let failed = |error| Reply { result: Err(error), seed };
-    let named = |(key, path): (&'static str, PathBuf)| Ok((key, desk.absolute(&path).and_then(utf8)?));
-    let opened = ask.and_then(|mut ask| Ok((ask.path.take().map(named).transpose()?, ask, desk.open()?)));
+    let opened = ask.and_then(|mut ask| {
+        let path = ask.path.take().map(|(key, path)| spelled(ask.tool, key, desk.absolute(&path)?));
+        Ok((path.transpose()?, ask, desk.open()?))
+    });
     let (path, mut ask, engine) = match opened {
         Ok(all) => all,
         Err(error) => return show::reply(desk, &failed(error), false),
@@ -58,16 +61,24 @@ pub(crate) fn run(desk: &Desk<'_>, ask: Result<Ask>) -> u8 {
 fn keep_rejected(file: &Path, reply: &Reply) -> Result<()> {
     let rejected = reply.result.as_ref().ok().and_then(|answer| answer.data.get("rejected")?.as_str());
     let Some(text) = rejected else { return Ok(()) };
-    std::fs::write(file, text).map_err(|error| crate::io_error(&file.display().to_string(), &error))?;
-    show::note(&format!("what could not be applied is in {}", file.display()));
+    std::fs::write(file, text).map_err(|error| crate::io_error(&shown(file), &error))?;
+    show::note(&format!("what could not be applied is in {}", shown(file)));
     Ok(())
 }
 
-fn utf8(path: PathBuf) -> Result<String> {
-    path.into_os_string().into_string().map_err(|path| {
-        Error::new(Code::PathInvalid, format!("The path {} is not UTF-8, so no call can name it.", path.display()))
-            .next("Rename the file, or make a link with another name to it.")
-    })
+/// The field that says a path, and its text: bytes in base64 where it is no UTF-8 and the tool takes that.
+fn spelled(tool: &str, key: &'static str, path: PathBuf) -> Result<(&'static str, String)> {
+    match (path.into_os_string().into_string(), emendate::tool(tool)) {
+        (Ok(path), _) => Ok((key, path)),
+        (Err(path), Some(tool)) if tool.takes_raw_paths() && key == "file_path" => {
+            Ok((RAW_PATH, raw_path(Path::new(&path)).unwrap_or_default()))
+        }
+        (Err(path), _) => Err(Error::new(
+            Code::PathInvalid,
+            format!("The path {} is not UTF-8, and this command cannot name it.", shown(&path)),
+        )
+        .next("Rename the file, or make a link with another name to it.")),
+    }
 }
 
 /// Fields of an input; those that were not given are left out.

@@ -5,7 +5,7 @@ use crate::desk::Desk;
 use crate::{input, io_error, show};
 use emendate::core::formats::malformed;
 use emendate::core::{Code, Error, Result};
-use emendate::{Caller, Engine, MAX_INPUT, Reply, SeedCodes, tool};
+use emendate::{Caller, Engine, MAX_INPUT, Reply, SeedCodes, State, tool};
 use serde_json::{Map, Value};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 
@@ -30,9 +30,24 @@ pub(crate) fn call(desk: &Desk<'_>, args: &CallArgs) -> u8 {
 pub(crate) fn mcp(desk: &Desk<'_>, args: &McpArgs) -> Result<u8> {
     let engine = desk.open_to_stay()?;
     show::notices(&engine);
+    if args.restrict {
+        restrict(desk, &engine)?;
+    }
     let options = emendate_mcp::Options { profile: args.profile, structured: args.structured };
     emendate_mcp::serve(engine, desk.caller(), options)?;
     Ok(0)
+}
+
+/// The roots and the state directory are all that is left to this process. Before any thread is started: they inherit it.
+fn restrict(desk: &Desk<'_>, engine: &Engine) -> Result<()> {
+    let state = match desk.state() {
+        State::Directory(directory) if directory.is_dir() => Some(directory),
+        _ => None,
+    };
+    if let Some(note) = emendate::fs::restrict(engine.roots().into_iter().chain(state.as_deref()))? {
+        show::note(&note);
+    }
+    Ok(())
 }
 
 /// `emend serve --ndjson`: answers every line in order until the input ends.

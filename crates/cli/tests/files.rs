@@ -320,3 +320,20 @@ fn the_tool_of_codex_meets_links_modes_and_itself() {
     assert!(ran.err.ends_with("is not a file\n"), "{ran:?}");
     codex("*** Add File: m/x\n+x\n").exits(1);
 }
+
+#[test]
+fn names_that_are_no_utf8_are_edited_too() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+    let bed = Bed::new();
+    let name = OsStr::from_bytes(b"caf\xe9");
+    std::fs::write(bed.work().join(name), "one\n").unwrap();
+    let args = |words: &[&str]| {
+        let mut all: Vec<&OsStr> = vec![OsStr::new(words[0]), name];
+        all.extend(words[1..].iter().map(OsStr::new));
+        bed.command(&[]).args(all).output().unwrap()
+    };
+    assert!(args(&["edit", "--old", "one", "--new", "two"]).status.success());
+    assert!(String::from_utf8_lossy(&args(&["read"]).stdout).contains("two"));
+    assert!(!args(&["restore", "1-0000"]).status.success());
+}

@@ -31,7 +31,7 @@ pub use charset::{Charset, Codec, Declared, Settled};
 pub use code::{CODES, Code, CodeRow, Remedy};
 pub use content::{ContentId, Handle, Header, ShortTag, Tag};
 pub use error::{Error, Result};
-pub use find::{Found, Hit, TextEdit, Tier, find};
+pub use find::{Found, Hit, MOST_FRESH, MOST_PLACES, TextEdit, Tier, find};
 pub use lines::LineIndex;
 pub use merge::merge_with_markers;
 pub use op::{

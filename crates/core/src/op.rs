@@ -252,6 +252,8 @@ pub enum FileMode {
 pub struct FileRequest {
     /// The path as the caller gave it.
     pub path: String,
+    /// The same as bytes, where it is no UTF-8 and `path` only stands for it.
+    pub raw: Option<Vec<u8>>,
     /// Other paths that may be meant, best first, when nothing is at `path`: names before prefixes were taken off, the
     /// other side's name of a diff.
     pub also: Vec<String>,
@@ -266,7 +268,7 @@ pub struct FileRequest {
 impl FileRequest {
     /// Asks this of the file at this path, and nothing beside.
     pub fn new(path: impl Into<String>, ask: Ask) -> FileRequest {
-        FileRequest { path: path.into(), also: Vec::new(), base: None, mode: None, ask }
+        FileRequest { path: path.into(), raw: None, also: Vec::new(), base: None, mode: None, ask }
     }
 }
 

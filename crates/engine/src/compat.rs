@@ -4,17 +4,18 @@
 use crate::apply::Args;
 use crate::caller::{Caller, OnStale, Unread, Word};
 use crate::engine::{Engine, Opened};
+use crate::limits;
 use crate::options::Options;
 use crate::plan::all_bytes;
 use crate::plan::{Becomes, Now, Origin, Plan, written_over};
-use crate::policy::{self, Access};
+use crate::policy::Access;
 use crate::receipt::Receipt;
 use crate::reply::Answer;
 use crate::seen::{self, Base};
 use crate::stale;
 use emendate_core::formats::apply_patch::codex::{self, Change, Failure, How, Looked, Outcome};
 use emendate_core::{ChangeSet, Code, Error, Result, Snapshot};
-use emendate_fs::Place;
+use emendate_fs::{Place, shown};
 use emendate_history::Lines;
 use serde_json::{Map, json};
 use std::cell::RefCell;
@@ -51,6 +52,7 @@ impl Engine {
             Error::new(Code::PathInvalid, "directory is not UTF-8.").next("Name the directory by a link to it.")
         })?;
         let named = codex::paths(&args.input, directory);
+        limits::check_files(named.len())?;
         let places: Vec<Place> = named.iter().filter_map(|path| self.store().admit(Path::new(path)).ok()).collect();
         let _turns = self.turns(places.iter().map(Place::absolute));
         let stdout = RefCell::new(String::new());
@@ -183,11 +185,11 @@ impl<'a> View<'a> {
             }
             Err(error) => return Err(error),
         };
-        policy::check(self.engine.config(), &place, Access::Write)?;
+        self.engine.may(&place, Access::Write)?;
         let name = path.to_string_lossy().into_owned();
         if let Some(name) = self.names.borrow_mut().insert(place.absolute().to_owned(), name) {
             return Err(Error::new(Code::PathSymlink, "The patch names one file by two paths.")
-                .evidence(format!("{name} and {} are both {}", path.display(), place.shown()))
+                .evidence(format!("{name} and {} are both {}", shown(path), place.shown()))
                 .fact("exception", "two-names")
                 .next("Name the file by one path."));
         }

@@ -5,12 +5,13 @@ use crate::config::Config;
 use crate::encoding;
 use crate::lesson::Failures;
 use crate::log::Loose;
-use crate::policy::{self, Access};
+use crate::policy::{Access, Guard};
+use crate::raw_path;
 use crate::registers::Drawers;
 use crate::shelves::{Shelves, State, key};
 use crate::suggest;
 use emendate_core::{Code, ContentId, Declared, Error, Result, Settled, Snapshot};
-use emendate_fs::{Local, Place, Stamp, Store};
+use emendate_fs::{Local, Place, Stamp, Store, shown};
 use emendate_history::{History, Sessions};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -31,6 +32,8 @@ pub struct Engine {
     store: Box<dyn Store>,
     shelves: Shelves,
     config: Config,
+    /// The state directory, where that is beneath a root.
+    own: Option<PathBuf>,
     pool: Mutex<Vec<Vec<u8>>>,
     turns: [Mutex<()>; TURNS],
     failures: Failures,
@@ -55,7 +58,7 @@ fn recovered(roots: &[PathBuf], journal: &Path, notices: &mut Vec<String>) -> Re
     match store.recover() {
         Ok(done) => {
             let told = |files: &[PathBuf], what: &str| {
-                let names: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
+                let names: Vec<String> = files.iter().map(shown).collect();
                 (!files.is_empty()).then(|| format!("A process died while it wrote; {what}: {}.", names.join(", ")))
             };
             notices.extend(told(&done.rolled_forward, "its change was finished in"));
@@ -101,21 +104,26 @@ impl Engine {
                 let Ok(place) = store.admit(&path) else { continue };
                 let Some(version) = store.read(&place, 1 << 20, Vec::new())? else { continue };
                 let text = String::from_utf8_lossy(&version.bytes);
-                config = config.with_file(&text, &path.display().to_string(), false)?;
+                config = config.with_file(&text, &shown(&path), false)?;
                 if text.contains("allow") {
                     notices.push(format!(
                         "{}: a project file cannot allow guarded paths; that part is ignored.",
-                        path.display()
+                        shown(&path)
                     ));
                 }
                 break;
             }
         }
+        let own = match &state {
+            State::Directory(directory) => store.admit(directory).ok().map(|place| place.absolute().to_owned()),
+            State::Memory | State::Nowhere => None,
+        };
         let shelves = Shelves::new(state, store.roots().len(), config.history);
         Ok(Engine {
             store,
             shelves,
             config,
+            own,
             pool: Mutex::default(),
             turns: [const { Mutex::new(()) }; TURNS],
             failures: Failures::default(),
@@ -166,17 +174,30 @@ impl Engine {
     }
 
     /// Lets a path through the sandbox and the policy.
-    pub(crate) fn admit(&self, path: &str, access: Access) -> Result<Place> {
-        let place = self.store.admit(Path::new(path))?;
-        policy::check(&self.config, &place, access)?;
+    pub(crate) fn admit(&self, path: impl AsRef<Path>, access: Access) -> Result<Place> {
+        let place = self.store.admit(path.as_ref())?;
+        self.may(&place, access)?;
         Ok(place)
     }
 
     /// The same for what has the name itself, be it a link.
-    pub(crate) fn admit_link(&self, path: &str, access: Access) -> Result<Place> {
-        let place = self.store.admit_link(Path::new(path))?;
-        policy::check(&self.config, &place, access)?;
+    pub(crate) fn admit_link(&self, path: impl AsRef<Path>, access: Access) -> Result<Place> {
+        let place = self.store.admit_link(path.as_ref())?;
+        self.may(&place, access)?;
         Ok(place)
+    }
+
+    /// Asks the policy.
+    ///
+    /// Errors: `access.denied`.
+    pub(crate) fn may(&self, place: &Place, access: Access) -> Result<()> {
+        Guard { config: &self.config, store: &*self.store, own: self.own.as_deref() }.check(place, access)
+    }
+
+    /// Asks the policy about the resolved path only: for walks over many files, whose contents are shown after
+    /// [`Engine::may`] alone.
+    pub(crate) fn may_by_name(&self, place: &Place, access: Access) -> bool {
+        Guard { config: &self.config, store: &*self.store, own: self.own.as_deref() }.check_name(place, access).is_ok()
     }
 
     /// The file as it is now; what is no text as bytes.
@@ -239,7 +260,7 @@ impl Engine {
         }
         let home = self.store.roots().get(place.root()).map(|root| &*root.canonical);
         if let Some(cwd) = caller.cwd.as_deref().filter(|cwd| home.is_some_and(|home| home != *cwd)) {
-            let _ = write!(message, " Current working directory: {}.", cwd.display());
+            let _ = write!(message, " Current working directory: {}.", shown(cwd));
         }
         let mut names = self.store.siblings(place).unwrap_or_default();
         // Only files can be meant.
@@ -254,13 +275,17 @@ impl Engine {
         }
         let meant = suggest::near(place.absolute(), &names).or_else(|| self.known_by_name(place, caller));
         if let Some(meant) = &meant {
-            let _ = write!(message, " Did you mean {}?", meant.display());
+            let _ = write!(message, " Did you mean {}?", shown(meant));
         }
         let error = Error::new(Code::FileMissing, message).evidence(place.shown());
         match meant {
-            Some(meant) => error
-                .next(format!("Repeat the call with {}.", meant.display()))
-                .fact("did_you_mean", meant.display().to_string()),
+            Some(meant) => match raw_path::unless_shown(&meant) {
+                None => error.next(format!("Repeat the call with {}.", shown(&meant))),
+                Some(bytes) => {
+                    error.next(format!("Repeat the call with path_b64 \"{bytes}\".")).fact("path_b64", bytes)
+                }
+            }
+            .fact("did_you_mean", shown(&meant)),
             None => error.next("Check the path; to create the file, use write."),
         }
     }

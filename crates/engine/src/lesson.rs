@@ -3,9 +3,9 @@
 
 use crate::caller::Caller;
 use crate::engine::Engine;
-use crate::policy::{self, Access};
+use crate::policy::Access;
 use emendate_core::{Code, Error, Locator, Op, Snapshot};
-use emendate_fs::Place;
+use emendate_fs::{Place, shown};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -62,8 +62,7 @@ impl Engine {
             let Some(text) = self.glance(path) else { continue };
             let hit = wanted.iter().find_map(|old| Some((old, text.text().find(&**old)?)));
             if let Some((_, at)) = hit {
-                found
-                    .push(json!({ "path": path.display().to_string(), "line": text.lines().line_of(text.text(), at) }));
+                found.push(json!({ "path": shown(path), "line": text.lines().line_of(text.text(), at) }));
             }
             if found.len() == TOLD {
                 break;
@@ -84,7 +83,7 @@ impl Engine {
     /// Another file as it is now, if it may be read and is of a handy size.
     fn glance(&self, path: &Path) -> Option<Snapshot> {
         let place = self.store().admit(path).ok()?;
-        policy::check(self.config(), &place, Access::Read).ok()?;
+        self.may(&place, Access::Read).ok()?;
         let version = self.store().read(&place, BYTES, Vec::new()).ok()??;
         self.decode(&place, version.bytes, None, "").ok()
     }

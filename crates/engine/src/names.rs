@@ -3,7 +3,7 @@
 use crate::caller::Caller;
 use crate::engine::Engine;
 use emendate_core::{Ask, Code, Error, FileRequest, Locator, Op, Request, Result};
-use emendate_fs::Place;
+use emendate_fs::{Place, shown};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
@@ -37,8 +37,8 @@ impl Engine {
             None => Ok(root),
             Some(directory) if directory.is_absolute() => Ok(directory.to_owned()),
             Some(directory) => Err(Error::new(Code::PathInvalid, "directory must be an absolute path.")
-                .evidence(directory.display().to_string())
-                .next(format!("Use {}.", root.join(directory).display()))),
+                .evidence(shown(directory))
+                .next(format!("Use {}.", shown(root.join(directory))))),
         }
     }
 
@@ -72,8 +72,11 @@ impl Engine {
             .filter(|path| path.starts_with(directory) && path.ends_with(&file.path));
         match (same.next(), same.next()) {
             (Some(only), None) => {
-                let note =
-                    format!("{} was taken for {}, the only file read whose path ends so.", file.path, only.display());
+                let note = format!(
+                    "{} was taken for {}, the only file read whose path ends so.",
+                    shown(&file.path),
+                    shown(only)
+                );
                 Ok((text(only), Some(note)))
             }
             // Missing, or more than one: the usual answer for a file that is not there.
@@ -100,7 +103,7 @@ fn stays_inside(directory: &Path, name: &str) -> Result<()> {
                     Code::PathOutside,
                     format!("The name {name} leaves the directory of the edits."),
                 )
-                .evidence(directory.display().to_string())
+                .evidence(shown(directory))
                 .next("Name files below it; or give the directory that holds them all as directory."));
             }
             Component::ParentDir => depth -= 1,

@@ -1,7 +1,7 @@
 //! The tool `history`: what was done, by whom, to which files; one operation as a diff; the difference between two moments.
 
 use crate::engine::Engine;
-use crate::policy::{self, Access};
+use crate::policy::Access;
 use crate::reply::Answer;
 use crate::shelves::key;
 use crate::undo::{Named, data};
@@ -158,7 +158,7 @@ impl Engine {
     /// One file of an operation: its diff for the text, its data.
     fn difference(&self, root: usize, file: &Touched, text: &mut String) -> Result<Value> {
         let place = self.store().admit_link(Path::new(OsStr::from_bytes(&file.path)))?;
-        policy::check(self.config(), &place, Access::Read)?;
+        self.may(&place, Access::Read)?;
         let hunks = self.hunks(root, &place, file)?;
         let path = place.shown();
         let stat = hunks.as_ref().map_or(DiffStat::default(), |hunks| explain::stat(hunks));

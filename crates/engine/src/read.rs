@@ -5,16 +5,19 @@ use crate::encoding;
 use crate::engine::{Engine, Opened};
 use crate::log;
 use crate::policy::Access;
+use crate::raw_path;
 use crate::reply::Answer;
 use crate::shelves::key;
 use crate::syntax;
 use emendate_core::marks::{MARKS, Mark, Marks};
 use emendate_core::words::{Word, Words};
 use emendate_core::{Code, Error, Result, Settled, ShortTag, Snapshot, formats};
+use emendate_fs::shown;
 use emendate_history::{How, Lines, Record};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// Lines shown when the call names no limit.
 pub const DEFAULT_LIMIT: usize = 2000;
@@ -59,11 +62,13 @@ struct Page {
 
 impl Engine {
     /// The tool `read`.
-    pub(crate) fn read(&self, caller: &Caller, input: Value) -> Result<Answer> {
+    pub(crate) fn read(&self, caller: &Caller, mut input: Value) -> Result<Answer> {
+        let raw = raw_path::take(&mut input)?;
         let mut args: Args = formats::from_json(formats::Input::Json(input))?;
         let marks = args.format.as_deref().map_or(Ok(&MARKS[0]), marks)?;
         let declared = args.encoding.as_deref().map(encoding::by_call).transpose()?;
-        let place = self.admit(&args.file_path, Access::Read)?;
+        let path = raw.as_deref().unwrap_or(Path::new(&args.file_path));
+        let place = self.admit(path, Access::Read)?;
         let Some(opened) = self.snapshot(&place, declared, "")? else {
             return Err(self.missing(&place, caller));
         };
@@ -90,12 +95,20 @@ impl Engine {
         };
         self.sessions(&place).record(&caller.session, key(&place), &record, &log::body(&place, snapshot.raw()))?;
         let link = place.via_link();
-        let link = link.map(|link| format!("{} is a symbolic link; this is {}.", link.display(), place.shown()));
+        let link = link.map(|link| format!("{} is a symbolic link; this is {}.", shown(link), place.shown()));
         let header = marks.header.map(|header| header.line(&place.shown(), ShortTag::of(snapshot.text())));
         if let Some(header) = &header {
             page.text.insert_str(0, &format!("{header}\n"));
         }
         let mut answer = answer(&snapshot, &mut page, &args, link);
+        if let Some(bytes) = raw_path::of(place.absolute()) {
+            if !answer.text.ends_with('\n') {
+                answer.text.push('\n');
+            }
+            answer.text.push_str(&raw_path::told(&bytes));
+            answer.text.push('\n');
+            answer.data.insert(raw_path::FIELD.to_owned(), bytes.into());
+        }
         answer.data.extend(header.map(|header| ("header".to_owned(), header.into())));
         answer.data.insert("filePath".to_owned(), place.shown().into());
         self.recycle(snapshot);

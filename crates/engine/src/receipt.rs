@@ -1,13 +1,15 @@
 //! What was done, in words for a model and fields for a program.
 
 use crate::plan::{Becomes, Now, Plan};
+use crate::policy;
+use crate::raw_path;
 use crate::reply::Answer;
 use crate::stale::reply_hunks;
 use crate::worded;
 use emendate_core::explain::{self, DiffStat, Hunk};
 use emendate_core::words::Words;
 use emendate_core::{ContentId, Outcome, Tier, rows};
-use emendate_fs::Written;
+use emendate_fs::{Written, shown};
 use emendate_history::OperationId;
 use serde_json::{Map, Value, json};
 
@@ -63,6 +65,9 @@ impl Receipt {
         };
         put("summary", headline.into());
         put("filePath", path.into());
+        if let Some(bytes) = raw_path::of(plan.place.absolute()) {
+            put(raw_path::FIELD, bytes.into());
+        }
         put("type", kind(plan).into());
         if let Some(origin) = &plan.origin {
             put("from", origin.place.shown().into());
@@ -153,11 +158,15 @@ impl Receipt {
 
     fn notes(&self) -> Vec<String> {
         let plan = &self.plan;
-        let link = plan.place.via_link().map(|link| {
-            format!("{} is a symbolic link; its target {} was edited.", link.display(), plan.place.shown())
-        });
+        let link = plan
+            .place
+            .via_link()
+            .map(|link| format!("{} is a symbolic link; its target {} was edited.", shown(link), plan.place.shown()));
         let of_edits = plan.ops.iter().flat_map(|op| told(op, plan.ops.len()));
-        link.into_iter().chain(plan.notes.iter().cloned()).chain(of_edits).collect()
+        let raw = raw_path::of(plan.place.absolute()).map(|bytes| raw_path::told(&bytes));
+        let flag = if plan.writes() { policy::flag(&plan.place) } else { None };
+        let about_name = link.into_iter().chain(raw).chain(flag);
+        about_name.chain(plan.notes.iter().cloned()).chain(of_edits).collect()
     }
 }
 
@@ -190,7 +199,7 @@ fn headline(plan: &Plan, path: &str, stat: DiffStat, replacements: usize, dry_ru
     let to = plan.origin.as_ref().map_or(String::new(), |_| format!(" to {path}"));
     let path = plan.origin.as_ref().map_or(path.to_owned(), |origin| origin.place.shown());
     let link = match &plan.becomes {
-        Becomes::Link(target) if plan.origin.is_none() => format!(" as a symbolic link to {}", target.display()),
+        Becomes::Link(target) if plan.origin.is_none() => format!(" as a symbolic link to {}", shown(target)),
         _ => String::new(),
     };
     let verb = match kind(plan) {

@@ -22,8 +22,9 @@ pub(crate) fn near(path: &Path, names: &[OsString]) -> Option<PathBuf> {
             }
         }
     };
-    let names = names.iter().filter_map(|name| name.to_str());
-    let best = names.filter_map(|name| Some((score(name)?, name))).min()?;
+    // A name that is no UTF-8 is taken for what it looks like.
+    let scored = |name: &OsString| Some((score(&name.to_string_lossy())?, name.clone()));
+    let best = names.iter().filter_map(scored).min()?;
     Some(path.with_file_name(best.1))
 }
 

@@ -1,12 +1,15 @@
 //! Hop 3, first half: every path of a request through the sandbox and the policy.
 
 use crate::engine::Engine;
+use crate::limits;
 use crate::policy::Access;
 use crate::rows;
 use emendate_core::rows as core_rows;
 use emendate_core::{Ask, Code, Error, FileMode, FileRequest, Handle, Request, Result};
 use emendate_fs::Place;
 use std::collections::HashMap;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
 /// One thing to do, its paths admitted.
@@ -30,6 +33,7 @@ impl Target {
 impl Engine {
     /// Admits every path; edits of one file that follow each other become one.
     pub(crate) fn targets(&self, request: Request) -> Result<Vec<Target>> {
+        limits::check_request(&request)?;
         let of = request.files.len();
         let (mut targets, mut errors) = (Vec::<Target>::with_capacity(of), Vec::new());
         // The target that was the last one to touch a path.
@@ -71,7 +75,8 @@ impl Engine {
     }
 
     fn target(&self, file: FileRequest) -> Result<Target> {
-        let FileRequest { path, mode, base, ask, .. } = file;
+        let FileRequest { path, raw, mode, base, ask, .. } = file;
+        let path = raw.map_or_else(|| PathBuf::from(path), |raw| PathBuf::from(OsString::from_vec(raw)));
         // What a name leads to is edited; what has the name is removed, moved or made.
         let place = match &ask {
             Ask::Edit { .. } | Ask::Write(_) | Ask::Binary(_) | Ask::Create(_) => self.admit(&path, Access::Write)?,

@@ -6,6 +6,7 @@ use crate::convert;
 use crate::engine::Engine;
 use crate::options::{OptionFields, Options};
 use crate::past;
+use crate::raw_path::{self, RawPath};
 use crate::read;
 use crate::receipt::{Receipt, noted};
 use crate::reply::{Answer, Reply, SeedCodes};
@@ -15,6 +16,7 @@ use crate::undo;
 use emendate_core::formats::{self, Format, Input, Spec, anchors, line_anchors, multi_edit, replace, write};
 use emendate_core::{Code, Error, Result};
 use serde_json::{Map, Value, json};
+use std::os::unix::ffi::OsStringExt as _;
 
 /// Bytes of one call's input.
 pub const MAX_INPUT: usize = 64 << 20;
@@ -250,7 +252,7 @@ impl Tool {
     /// The JSON schema of its input, descriptions included.
     pub fn schema(&self) -> Map<String, Value> {
         let parts: Vec<schemars::Schema> = match self.input {
-            ToolInput::Read => vec![schemars::schema_for!(read::Args)],
+            ToolInput::Read => vec![schemars::schema_for!(read::Args), schemars::schema_for!(RawPath)],
             ToolInput::Search => vec![schemars::schema_for!(search::Args)],
             ToolInput::Undo => vec![schemars::schema_for!(undo::Args)],
             ToolInput::History => vec![schemars::schema_for!(past::Args)],
@@ -261,10 +263,15 @@ impl Tool {
             ToolInput::Convert => vec![schemars::schema_for!(convert::Args)],
             ToolInput::Formats(formats) => {
                 let specs = formats.iter().filter_map(|format| format.spec().schema).map(|schema| schema());
-                specs.chain([schemars::schema_for!(OptionFields)]).collect()
+                specs.chain([schemars::schema_for!(RawPath), schemars::schema_for!(OptionFields)]).collect()
             }
         };
         merged(&parts)
+    }
+
+    /// True when a path may be given as bytes in base64.
+    pub fn takes_raw_paths(&self) -> bool {
+        matches!(self.input, ToolInput::Read | ToolInput::Formats(_))
     }
 
     /// Does what the input asks for.
@@ -320,10 +327,14 @@ fn change(
     mut input: Value,
 ) -> Result<Answer> {
     let mut options = Options::take(&mut input, caller, engine.config(), tool)?;
+    let raw = raw_path::take(&mut input)?;
     let format = chosen(formats, &input)?;
     options.cause.format = format.spec().name;
     let replace_all = input.get("replace_all").and_then(Value::as_bool).unwrap_or(false);
-    let request = format.parse(Input::Json(input))?;
+    let mut request = format.parse(Input::Json(input))?;
+    if let Some(file) = request.files.first_mut() {
+        file.raw = raw.map(|path| path.into_os_string().into_vec());
+    }
     let notes = noted(&request.notes);
     let receipts = engine.apply(caller, request, &options)?;
     if receipts.len() > 1 {

@@ -9,14 +9,15 @@ use emendate_core::{Code, Error};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
-use crate::RootInfo;
+use crate::{MAX_NAME, MAX_PATH, RootInfo};
 
-/// A path for a message: one line whatever the name holds, bytes that are no UTF-8 as `\xNN`.
+/// A path for a message: one line whatever the name holds, with nothing in it that is not seen or turns text round: control
+/// and formatting characters are escaped, bytes that are no UTF-8 stand as `\xNN`.
 pub fn show(path: impl AsRef<OsStr>) -> String {
     let mut out = String::new();
     for chunk in path.as_ref().as_bytes().utf8_chunks() {
         for char in chunk.valid().chars() {
-            if char.is_control() {
+            if char.is_control() || is_unseen(char) {
                 out.extend(char.escape_default());
             } else {
                 out.push(char);
@@ -30,11 +31,22 @@ pub fn show(path: impl AsRef<OsStr>) -> String {
     out
 }
 
+/// Characters that show nothing by themselves but change what is seen around them: directions, joiners, line and paragraph
+/// separators, tags.
+const fn is_unseen(char: char) -> bool {
+    matches!(char,
+        '\u{AD}' | '\u{61C}' | '\u{180E}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}'
+        | '\u{2060}'..='\u{206F}' | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}')
+}
+
 /// The one place where an error number gets its code. `doing` is a verb phrase: "open", "write a file beside".
 pub(crate) fn os(doing: &str, path: &Path, errno: Errno) -> Error {
     let (code, next) = match errno {
         Errno::NOSPC | Errno::DQUOT => {
             (Code::IoNoSpace, "Free space on that disk, or ask for more, then repeat the call.")
+        }
+        Errno::FBIG => {
+            (Code::IoNoSpace, "Ask a person to raise the limit on the size of files (`ulimit -f`), or write less.")
         }
         Errno::ROFS => {
             (Code::IoReadOnly, "Ask for the file system to be mounted for writing, or work on another copy.")
@@ -85,6 +97,9 @@ pub(crate) fn admissible(asked: &Path, roots: &[RootInfo]) -> Result<(), Error> 
     };
     if bytes.is_empty() {
         return Err(invalid(asked, "is empty", format!("Name a file, e.g. {}.", beneath(Path::new("file.txt")))));
+    }
+    if bytes.len() > MAX_PATH || bytes.split(|byte| *byte == b'/').any(|name| name.len() > MAX_NAME) {
+        return Err(os("name a file by", asked, Errno::NAMETOOLONG));
     }
     if bytes.contains(&0) {
         return Err(invalid(asked, "holds a NUL byte", "Leave the NUL out."));
@@ -201,6 +216,10 @@ mod tests {
     #[test]
     fn names_are_shown_on_one_line() {
         assert_eq!(show(OsStr::from_bytes(b"a\nb\xff\x1b[0m \xc3\xa9")), "a\\nb\\xFF\\u{1b}[0m é");
+        assert_eq!(
+            show("a\u{202E}txt.\u{2066}b\u{200B}\u{85}\u{2028}"),
+            "a\\u{202e}txt.\\u{2066}b\\u{200b}\\u{85}\\u{2028}"
+        );
     }
 
     #[test]
@@ -208,6 +227,7 @@ mod tests {
         let rows = [
             (Errno::NOSPC, Code::IoNoSpace),
             (Errno::DQUOT, Code::IoNoSpace),
+            (Errno::FBIG, Code::IoNoSpace),
             (Errno::ROFS, Code::IoReadOnly),
             (Errno::ACCESS, Code::IoPermission),
             (Errno::PERM, Code::IoPermission),

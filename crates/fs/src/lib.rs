@@ -12,6 +12,7 @@ mod fault;
 mod local;
 mod memory;
 mod place;
+mod restrict;
 mod stamp;
 mod store;
 
@@ -19,8 +20,20 @@ pub use fault::show as shown;
 pub use local::{Local, Probe, Recovered};
 pub use memory::Memory;
 pub use place::{Place, RootInfo};
+pub use restrict::restrict;
 pub use stamp::Stamp;
-pub use store::{Draft, Durability, Entry, Expect, Goal, Kind, Method, Staged, Store, Transaction, Version, Written};
+pub use store::{
+    Draft, Durability, Entry, Expect, Goal, Kind, Method, Named, Staged, Store, Transaction, Version, Written,
+};
+
+/// Bytes of a path; the kernel's number, one of which is for the NUL at its end.
+pub const MAX_PATH: usize = 4095;
+
+/// Bytes of one name in a path; the number of every common file system.
+pub const MAX_NAME: usize = 255;
+
+/// Symbolic links that are followed on the way of one path; the kernel's own number.
+pub const MAX_LINKS: u32 = 40;
 
 /// Names that [`Store::siblings`] returns at most.
 const SIBLINGS: usize = 10_000;

@@ -1,7 +1,7 @@
 //! The same semantics without a disk, for tests and for front ends that keep files in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,8 +10,8 @@ use emendate_core::{Code, Error, Result};
 use rustix::io::Errno;
 
 use crate::{
-    Draft, Durability, Entry, Expect, Goal, Kind, Method, Place, RootInfo, Staged, Stamp, Store, Transaction, Version,
-    Written, fault,
+    Draft, Durability, Entry, Expect, Goal, Kind, MAX_LINKS, Method, Named, Place, RootInfo, Staged, Stamp, Store,
+    Transaction, Version, Written, fault,
 };
 
 /// Files and symbolic links in memory beneath one root. There are no owners and no hard links, and nothing is ever "racily
@@ -47,9 +47,6 @@ enum Body {
 /// Mode of a file that nobody said anything about.
 const PLAIN: u32 = 0o100_644;
 const LINK: u32 = 0o120_777;
-
-/// Links followed before it is called a loop, as on the disk.
-const HOPS: u32 = 40;
 
 impl State {
     /// Overwrites what is there, or makes a new inode of it.
@@ -172,7 +169,7 @@ impl State {
             }
             let at = root.canonical.join(&relative);
             hops += 1;
-            if hops > HOPS {
+            if hops > MAX_LINKS {
                 return Err(fault::symlink(asked, &at, Path::new(target), "loops: 40 links were followed"));
             }
             relative.pop();
@@ -306,7 +303,7 @@ impl Store for Memory {
         let parent = place.relative().parent().unwrap_or(Path::new(""));
         let state = self.state();
         let here = state.nodes.keys().chain(&state.folders).filter(|path| path.parent() == Some(parent));
-        let names: BTreeSet<&std::ffi::OsStr> = here.filter_map(|path| path.file_name()).collect();
+        let names: BTreeSet<&OsStr> = here.filter_map(|path| path.file_name()).collect();
         Ok(names.into_iter().take(crate::SIBLINGS).map(OsString::from).collect())
     }
 
@@ -325,6 +322,17 @@ impl Store for Memory {
             .collect();
         entries.sort_unstable();
         Ok(Some(entries))
+    }
+
+    fn named(&self, root: usize, folder: &Path, names: &[&OsStr]) -> Result<Vec<Option<Named>>> {
+        let one = |name: &&OsStr| {
+            let stamp = self.state().nodes.get(&folder.join(name)).map(|node| node.stamp)?;
+            let leads_to = stamp.is_link().then(|| self.admit(&self.infos[root].canonical.join(folder).join(name)));
+            let leads_to = leads_to.and_then(Result::ok).and_then(|place| self.stamp(&place).ok().flatten());
+            Some(Named { stamp, leads_to })
+        };
+        // A folder has one name only, so it need not be told from others.
+        Ok(names.iter().map(one).collect())
     }
 
     fn stage<'a>(&'a self, drafts: &'a [Draft<'a>], durability: Durability) -> Result<Staged<'a>> {

@@ -29,4 +29,14 @@ impl Stamp {
     pub fn same_file(&self, other: &Stamp) -> bool {
         (self.dev, self.ino) == (other.dev, other.ino)
     }
+
+    /// True for a folder.
+    pub fn is_folder(&self) -> bool {
+        self.mode & 0o170_000 == 0o040_000
+    }
+
+    /// True for a symbolic link.
+    pub fn is_link(&self) -> bool {
+        self.mode & 0o170_000 == 0o120_000
+    }
 }

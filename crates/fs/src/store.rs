@@ -217,6 +217,15 @@ pub struct Entry {
     pub kind: Kind,
 }
 
+/// What has a name, be it a file, a folder, a link or anything else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// What has the name itself.
+    pub stamp: Stamp,
+    /// What the name leads to, if it is a link that leads anywhere.
+    pub leads_to: Option<Stamp>,
+}
+
 /// A place where files live: the disk, memory.
 pub trait Store: Send + Sync {
     /// The folders this store may reach into; [`Place::root`] is an index into it.
@@ -249,6 +258,12 @@ pub trait Store: Send + Sync {
 
     /// What is in the folder at `place`, sorted by name, at most 100 000 entries; `None` when no folder is there. `io.*`.
     fn list(&self, place: &Place) -> Result<Option<Vec<Entry>>>;
+
+    /// What has each of these names in the folder at that path below a root: `None` where nothing has, or where it cannot
+    /// be told. Only device, inode and kind of what is looked at are to be relied on; nothing is opened.
+    ///
+    /// `io.*` when the folder is there and cannot be entered.
+    fn named(&self, root: usize, folder: &Path, names: &[&OsStr]) -> Result<Vec<Option<Named>>>;
 
     /// Writes every draft aside, durable as asked, not visible yet. Missing parent directories are created.
     ///

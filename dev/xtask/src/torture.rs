@@ -2,25 +2,65 @@
 
 use std::process::Command;
 
-/// One run: what it is called, the arguments of the test program `killing`, the programs it needs, and whether only root can.
+/// One run: what it is called, the test program and its arguments, how many times its rounds are played, the programs it
+/// needs, and whether only root can.
 struct Run {
     name: &'static str,
+    /// Package and test program.
+    program: (&'static str, &'static str),
+    times: &'static str,
     arguments: &'static [&'static str],
     needs: &'static [&'static str],
     root: bool,
 }
 
-const RUNS: [Run; 4] = [
-    Run { name: "random kills", arguments: &["--rounds", "1000"], needs: &[], root: false },
-    Run { name: "kills at every system call", arguments: &["--exact"], needs: &["strace"], root: false },
+const KILLING: (&str, &str) = ("emendate-fs", "killing");
+
+const RUNS: [Run; 6] = [
+    Run {
+        name: "racers: swapped links, eight writers, users who save",
+        program: ("emendate-fs", "racing"),
+        times: "20",
+        arguments: &["--nocapture"],
+        needs: &[],
+        root: false,
+    },
+    Run {
+        name: "eight processes, a thousand edits each",
+        program: ("emendate-cli", "hostile"),
+        times: "25",
+        arguments: &[],
+        needs: &["mkfifo"],
+        root: false,
+    },
+    Run {
+        name: "random kills",
+        program: KILLING,
+        times: "1",
+        arguments: &["--rounds", "1000"],
+        needs: &[],
+        root: false,
+    },
+    Run {
+        name: "kills at every system call",
+        program: KILLING,
+        times: "1",
+        arguments: &["--exact"],
+        needs: &["strace"],
+        root: false,
+    },
     Run {
         name: "power cuts on ext4",
+        program: KILLING,
+        times: "1",
         arguments: &["--cuts", "ext4", "--rounds", "100"],
         needs: &["mkfs.ext4", "mount", "python3"],
         root: true,
     },
     Run {
         name: "power cuts on XFS",
+        program: KILLING,
+        times: "1",
         arguments: &["--cuts", "xfs", "--rounds", "100"],
         needs: &["mkfs.xfs", "mount", "python3"],
         root: true,
@@ -43,7 +83,9 @@ pub(crate) fn torture() -> Result<String, String> {
         }
         println!("== {}", run.name);
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        command.args(["test", "--quiet", "-p", "emendate-fs", "--test", "killing", "--"]).args(run.arguments);
+        let (package, test) = run.program;
+        command.args(["test", "--quiet", "-p", package, "--test", test, "--"]).args(run.arguments);
+        command.env("EMEND_TEST_TIMES", run.times);
         let status = command.status().map_err(|error| error.to_string())?;
         if !status.success() {
             return Err(format!("{}: something was wrong; the lines above say what", run.name));

@@ -21,7 +21,8 @@ mod tier;
 mod tokens;
 mod transplant;
 
-use crate::error::Result;
+use crate::code::Code;
+use crate::error::{Error, Result};
 use crate::omission;
 use crate::op::{Find, Matching, Pick, Settings};
 use crate::snapshot::Snapshot;
@@ -31,6 +32,12 @@ use place::Place;
 use refusal::Refusal;
 pub(crate) use search::Index;
 use search::{Search, Trial};
+
+/// Places that one edit may change.
+pub const MOST_PLACES: usize = 1_000_000;
+
+/// Bytes of new text that one edit may put into several places together.
+pub const MOST_FRESH: usize = 256 << 20;
 
 /// A piece of a reading and the text that takes its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -237,6 +244,7 @@ pub(crate) fn found(index: &Index<'_>, find: &Find, new: &str, settings: Setting
 
 /// The places that the call asked for, and what to write there.
 fn settle(search: &Search<'_>, row: &Row, trial: Trial<'_>) -> Result<Found> {
+    within(trial.places.len(), search.new.len())?;
     let places = candidates::chosen(search, row.tier, trial)?;
     let hits: Result<Vec<Hit>, Refusal> = places.iter().map(|place: &Place<'_>| place.hit(search)).collect();
     let mut hits = hits.map_err(|refusal| failure::refused(search, row.tier, &refusal))?;
@@ -256,9 +264,25 @@ fn settle(search: &Search<'_>, row: &Row, trial: Trial<'_>) -> Result<Found> {
     Ok(Found { tier: row.tier, hits, notes })
 }
 
+/// Refuses what would take more memory than any file does.
+///
+/// Errors: `edit.too_much_work`.
+fn within(places: usize, each: usize) -> Result<()> {
+    let fresh = places.saturating_mul(each);
+    let what = match () {
+        () if places > MOST_PLACES => format!("The text is in more than {MOST_PLACES} places"),
+        () if places > 1 && fresh > MOST_FRESH => {
+            format!("{places} places with {each} bytes each make {fresh} new bytes, more than {MOST_FRESH}")
+        }
+        () => return Ok(()),
+    };
+    Err(Error::new(Code::EditTooMuchWork, format!("{what}; that is too much for one edit."))
+        .next("Give a longer old_string that fits fewer places, or work on a part of the file."))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{ROWS, Tier};
+    use super::{MOST_FRESH, MOST_PLACES, ROWS, Tier, within};
 
     #[test]
     fn every_row_stands_at_its_number() {
@@ -267,5 +291,16 @@ mod tests {
             assert_eq!(row.tier.name(), row.name);
         }
         assert_eq!(Tier::Drift.number(), 11);
+    }
+
+    #[test]
+    fn an_edit_has_so_many_places_and_no_more() {
+        assert!(within(MOST_PLACES, 1).is_ok() && within(MOST_PLACES + 1, 0).is_err());
+        assert!(within(2, MOST_FRESH / 2).is_ok() && within(2, MOST_FRESH / 2 + 1).is_err());
+        assert!(within(1, MOST_FRESH + 1).is_ok());
+        // Counting stops where it is too many anyway.
+        let text = "a".repeat(MOST_PLACES + 100);
+        assert_eq!(super::tier::exact::places(&text, "a", None).len(), MOST_PLACES + 1);
+        assert_eq!(super::tier::exact::places(&text, "a", Some(usize::MAX)).len(), MOST_PLACES + 1);
     }
 }

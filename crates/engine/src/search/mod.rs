@@ -89,6 +89,8 @@ struct Search<'a> {
     cut: Option<&'static str>,
     binary: usize,
     unread: usize,
+    /// Files with hits that are secrets by another name.
+    denied: usize,
 }
 
 impl Engine {
@@ -119,6 +121,7 @@ impl Engine {
             cut: None,
             binary: 0,
             unread: 0,
+            denied: 0,
         };
         let walked = if self.store().list(&place)?.is_some() {
             let globs = Scope::globs(place.absolute(), &args.glob)?;
@@ -173,7 +176,11 @@ impl Search<'_> {
         } else if self.bytes > BYTES {
             self.cut = Some("there was too much to search");
         }
-        if !rows.hits.is_empty() {
+        if !rows.hits.is_empty() && self.engine.may(place, Access::Read).is_err() {
+            // A secret by another name, which is asked only where something would be shown.
+            self.denied += 1;
+            self.cut = None;
+        } else if !rows.hits.is_empty() {
             self.hits += rows.hits.len();
             self.show(place, &opened, &rows)?;
         }
@@ -236,7 +243,7 @@ impl Search<'_> {
             ));
         }
         let left: Vec<String> = [
-            (walked.denied, "that may not be read"),
+            (walked.denied + self.denied, "that may not be read"),
             (self.binary, "that is no text"),
             (self.unread, "that could not be read"),
         ]

@@ -2,7 +2,7 @@
 //! out. Links are not followed, and every path goes through the sandbox and the policy like any other.
 
 use crate::engine::Engine;
-use crate::policy::{self, Access};
+use crate::policy::Access;
 use emendate_core::{Code, Error, Result};
 use emendate_fs::{Entry, Kind, Place};
 use ignore::Match;
@@ -108,7 +108,7 @@ impl Engine {
                 if self.enter(&place, scope, (ignores, walked), visit)?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
-            } else if policy::check(self.config(), &place, Access::Read).is_err() {
+            } else if !self.may_by_name(&place, Access::Read) {
                 walked.denied += 1;
             } else if visit(&place)?.is_break() {
                 return Ok(ControlFlow::Break(()));

@@ -7,7 +7,7 @@ use crate::stale;
 use crate::standing::{gone, occupied};
 use crate::target::Target;
 use emendate_core::{Ask, ChangeSet, Code, Error, FileMode, Handle, Op, Order, Result};
-use emendate_fs::Place;
+use emendate_fs::{Place, shown};
 
 impl Tree<'_> {
     /// Moves or copies a file, with edits on the way.
@@ -65,7 +65,7 @@ impl Tree<'_> {
         if let Some(target) = self.engine.store().link(from)?.filter(|_| self.plan_at(from).is_none()) {
             if !ops.is_empty() {
                 return Err(Error::new(Code::PathSymlink, "The file to be moved and edited is a symbolic link.")
-                    .evidence(format!("{} -> {}", from.shown(), target.display()))
+                    .evidence(format!("{} -> {}", from.shown(), shown(target)))
                     .next("Edit the file that it leads to, or move the link without edits."));
             }
             let becomes = Becomes::Link(target.clone());

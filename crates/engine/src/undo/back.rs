@@ -4,7 +4,7 @@ use crate::caller::{Caller, Unread};
 use crate::engine::{Engine, Opened};
 use crate::plan::all_bytes;
 use crate::plan::{Becomes, Now, Origin, Plan, written_over};
-use crate::policy::{self, Access};
+use crate::policy::Access;
 use crate::seen;
 use crate::shelves::key;
 use emendate_core::{ChangeSet, Code, ContentId, Error, Result, Snapshot, Tie, explain};
@@ -75,7 +75,7 @@ impl Engine {
     /// A path of the log.
     pub(super) fn logged_place(&self, path: &[u8]) -> Result<Place> {
         let place = self.store().admit_link(Path::new(OsStr::from_bytes(path)))?;
-        policy::check(self.config(), &place, Access::Write)?;
+        self.may(&place, Access::Write)?;
         Ok(place)
     }
 

@@ -19,7 +19,7 @@ mod trial;
 mod walk;
 
 use std::collections::HashSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
@@ -35,7 +35,7 @@ pub use probe::Probe;
 pub use recover::Recovered;
 
 use self::journal::Journal;
-use crate::{Draft, Durability, Entry, Kind, Place, RootInfo, Staged, Stamp, Store, Version, fault};
+use crate::{Draft, Durability, Entry, Kind, Named, Place, RootInfo, Staged, Stamp, Store, Version, fault};
 
 /// The local disk, beneath some roots.
 #[derive(Debug)]
@@ -238,7 +238,7 @@ impl Local {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
             if name != b"." && name != b".." {
-                names.push(std::ffi::OsStr::from_bytes(name).to_owned());
+                names.push(OsStr::from_bytes(name).to_owned());
             }
             if names.len() == crate::SIBLINGS {
                 break;
@@ -301,6 +301,19 @@ impl Store for Local {
 
     fn list(&self, place: &Place) -> Result<Option<Vec<Entry>>> {
         self.entries(place).map_err(|errno| fault::os("list the folder", place.absolute(), errno))
+    }
+
+    fn named(&self, root: usize, folder: &Path, names: &[&OsStr]) -> Result<Vec<Option<Named>>> {
+        let fd = match self.open_beneath(root, folder, OFlags::PATH | OFlags::DIRECTORY) {
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(vec![None; names.len()]),
+            other => other.map_err(|errno| fault::os("look into", &self.infos[root].canonical.join(folder), errno))?,
+        };
+        let one = |name: &&OsStr| {
+            let stamp = look::stamp_of(&sys::statat(&fd, name).ok()?);
+            let leads_to = stamp.is_link().then(|| sys::statat_followed(&fd, name).ok()).flatten();
+            Some(Named { stamp, leads_to: leads_to.map(|stat| look::stamp_of(&stat)) })
+        };
+        Ok(names.iter().map(one).collect())
     }
 
     fn stage<'a>(&'a self, drafts: &'a [Draft<'a>], durability: Durability) -> Result<Staged<'a>> {

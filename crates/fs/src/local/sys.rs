@@ -117,6 +117,12 @@ pub(super) fn statat(folder: impl AsFd, name: impl AsRef<OsStr>) -> Result<Stat>
     rustix::fs::statat(folder, name.as_ref(), AtFlags::SYMLINK_NOFOLLOW)
 }
 
+/// The same for what a link leads to.
+pub(super) fn statat_followed(folder: impl AsFd, name: impl AsRef<OsStr>) -> Result<Stat> {
+    gate!();
+    rustix::fs::statat(folder, name.as_ref(), AtFlags::NO_AUTOMOUNT)
+}
+
 pub(super) fn fstat(file: impl AsFd) -> Result<Stat> {
     gate!();
     rustix::fs::fstat(file)

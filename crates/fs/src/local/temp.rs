@@ -150,8 +150,16 @@ pub(super) fn length(pieces: &[&[u8]]) -> u64 {
     pieces.iter().map(|piece| piece.len() as u64).sum()
 }
 
+/// A file that grows over what the process may write ends the process by a signal, which cannot be caught without unsafe
+/// code: so it is not tried.
+fn within_limit(end: u64) -> Result<()> {
+    let most = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
+    if most.is_some_and(|most| end > most) { Err(Errno::FBIG) } else { Ok(()) }
+}
+
 /// Reserves disk space for `length` bytes; only a full disk is an error, not every file system can reserve.
 pub(super) fn reserve(file: impl AsFd, flags: FallocateFlags, from: u64, length: u64) -> Result<()> {
+    within_limit(from + length)?;
     if length <= RESERVED {
         return Ok(());
     }
@@ -174,6 +182,7 @@ pub(super) fn write_at(file: impl AsFd, pieces: &[&[u8]], mut at: u64) -> Result
     let mut slices: Vec<IoSlice<'_>> =
         pieces.iter().filter(|piece| !piece.is_empty()).map(|piece| IoSlice::new(piece)).collect();
     let mut rest = &mut slices[..];
+    within_limit(at + length(pieces))?;
     while !rest.is_empty() {
         match sys::pwritev(&file, &rest[..rest.len().min(BUFFERS)], at) {
             Ok(0) => return Err(Errno::IO),

@@ -12,10 +12,7 @@ use rustix::io::Errno;
 
 use super::Local;
 use super::sys;
-use crate::{Place, fault};
-
-/// Links followed before it is called a loop; the kernel's own number.
-const HOPS: u32 = 40;
+use crate::{MAX_LINKS, Place, fault};
 
 /// A link whose target is being walked.
 struct Link {
@@ -187,7 +184,7 @@ impl Walk<'_> {
         // Links of procfs lead where their text does not say.
         let magic = sys::fstatfs(link).map_err(refuse)?.f_type == rustix::fs::PROC_SUPER_MAGIC;
         self.hops += 1;
-        if magic || self.hops > HOPS {
+        if magic || self.hops > MAX_LINKS {
             let why =
                 if magic { "belongs to the kernel and is never followed" } else { "loops: 40 links were followed" };
             return Err(fault::symlink(self.asked, &at, &target, why));

@@ -73,6 +73,11 @@ impl Rig {
     }
 }
 
+/// So many rounds, times `EMEND_TEST_TIMES`, which `cargo xtask torture` sets.
+pub fn rounds(short: usize) -> usize {
+    short * std::env::var("EMEND_TEST_TIMES").map_or(1, |times| times.parse().unwrap())
+}
+
 pub fn expect(version: Option<&Version>) -> Expect<'_> {
     version.map_or(Expect::Missing, |version| Expect::Version { bytes: &version.bytes, stamp: &version.stamp })
 }

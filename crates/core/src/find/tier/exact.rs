@@ -3,7 +3,7 @@
 use crate::find::place::{Place, Plan};
 use crate::find::refusal::Refusal;
 use crate::find::search::{Search, Trial};
-use crate::find::{Hit, TextEdit};
+use crate::find::{Hit, MOST_PLACES, TextEdit};
 use crate::lines::{line_start, line_stop, starts_line};
 use crate::op::Pick;
 use crate::resolve;
@@ -48,7 +48,7 @@ fn whole_lines(text: &str, old: &str, most: Option<usize>) -> Vec<Span> {
         if starts_line(text, at) && ends_line(text, span.end()) {
             out.push(span);
         }
-        if most.is_some_and(|most| out.len() >= most) {
+        if out.len() >= most.unwrap_or(usize::MAX).min(MOST_PLACES + 1) {
             break;
         }
         // No other place begins on this line.
@@ -86,7 +86,7 @@ pub(in crate::find) fn places(text: &str, old: &str, most: Option<usize>) -> Vec
     let mut from = 0;
     while let Some(at) = finder.find(&bytes[from..]).map(|at| from + at) {
         out.push(Span::new(at, at + len));
-        if most.is_some_and(|most| out.len() >= most) {
+        if out.len() >= most.unwrap_or(usize::MAX).min(MOST_PLACES + 1) {
             break;
         }
         // For all places only those that stand apart matter, and stepping over them keeps hostile text linear.

@@ -1,0 +1,207 @@
+//! Trees that mean harm, and a machine that gives little: real processes of `emend`, none of which may hang, lose a
+//! finished edit, or leave anything behind.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests look at the disk and start processes")]
+
+mod bed;
+
+use bed::{Bed, feed};
+use serde_json::{Value, json};
+use std::fs;
+use std::os::unix::net::UnixListener;
+use std::process::{Command, Stdio};
+
+/// So many rounds, times `EMEND_TEST_TIMES`, which `cargo xtask torture` sets.
+fn rounds(short: usize) -> usize {
+    short * std::env::var("EMEND_TEST_TIMES").map_or(1, |times| times.parse().unwrap_or(1))
+}
+
+/// The command under limits that a shell sets.
+fn limited(bed: &Bed, limit: &str, args: &[&str]) -> Command {
+    let plain = bed.command(args);
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", &format!("{limit}; exec \"$0\" \"$@\"")]).arg(plain.get_program()).args(plain.get_args());
+    command.current_dir(bed.work()).env_clear();
+    command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command
+}
+
+/// Fails if a temporary file is left in the root.
+fn clean(bed: &Bed) {
+    for entry in fs::read_dir(bed.work()).unwrap() {
+        let name = entry.unwrap().file_name();
+        assert!(!name.to_string_lossy().ends_with('~'), "litter: {name:?}");
+    }
+}
+
+/// The replies of one serving process to these calls.
+fn served(bed: &Bed, calls: &[(&str, Value)]) -> Vec<Value> {
+    let lines: String =
+        calls.iter().map(|(tool, input)| format!("{}\n", json!({ "tool": tool, "input": input }))).collect();
+    let ran = feed(bed.command(&["serve", "--ndjson", "--unread", "allow"]), lines.as_bytes());
+    ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn what_is_no_file_is_refused_and_the_next_call_works() {
+    let bed = Bed::with("one\n");
+    let make = |program: &str, args: &[&str]| {
+        Command::new(program)
+            .args(args)
+            .current_dir(bed.work())
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|it| it.success())
+    };
+    let mut odd: Vec<String> = (0..5).map(|nth| format!("fifo{nth}")).filter(|name| make("mkfifo", &[name])).collect();
+    assert_eq!(odd.len(), 5);
+    let _socket = UnixListener::bind(bed.work().join("socket")).unwrap();
+    odd.push("socket".to_owned());
+    // Only root can make a device.
+    odd.extend(make("mknod", &["zero", "c", "1", "5"]).then(|| "zero".to_owned()));
+    let mut calls = Vec::new();
+    for name in &odd {
+        let path = bed.path(name);
+        calls.push(("read", json!({ "file_path": path })));
+        calls.push(("edit", json!({ "file_path": path, "old_string": "a", "new_string": "b" })));
+        calls.push(("write", json!({ "file_path": path, "content": "b" })));
+    }
+    let refused = calls.len();
+    calls.push(("edit", json!({ "file_path": bed.path("a.txt"), "old_string": "one", "new_string": "two" })));
+    let replies = served(&bed, &calls);
+    assert!(replies[..refused].iter().all(|reply| reply["code"] == "path.not_regular"), "{replies:?}");
+    assert_eq!((replies.len(), bed.get("a.txt").as_str()), (refused + 1, "two\n"));
+    clean(&bed);
+}
+
+#[test]
+fn a_sparse_giant_is_refused_at_once() {
+    let bed = Bed::new();
+    fs::File::create(bed.work().join("giant")).unwrap().set_len(20 << 30).unwrap();
+    // With so little memory, an attempt to read it would be the end.
+    for args in [&["read", "giant"][..], &["edit", "giant", "--old", "a", "--new", "b"]] {
+        let ran = feed(limited(&bed, "ulimit -v 1000000", args), b"").exits(15);
+        assert!(ran.err.contains("21474836480 bytes") && ran.err.contains("[file.too_large]"), "{ran:?}");
+    }
+    assert_eq!(fs::metadata(bed.work().join("giant")).unwrap().len(), 20 << 30);
+}
+
+#[test]
+fn a_limit_on_file_sizes_is_told_and_nothing_is_cut() {
+    let bed = Bed::new();
+    let old = "a line of thirty-one characters\n".repeat(9_000);
+    bed.put("a.txt", &old);
+    let edit = ["edit", "a.txt", "--old", "a line", "--new", "a much longer line", "--all", "--state", "none"];
+    let ran = feed(limited(&bed, "ulimit -f 600", &edit), b"");
+    assert!(ran.err.contains("[io.no_space]") && ran.err.contains("ulimit -f"), "{ran:?}");
+    assert!(bed.get("a.txt") == old);
+    fs::hard_link(bed.work().join("a.txt"), bed.work().join("twin")).unwrap();
+    let ran = feed(limited(&bed, "ulimit -f 600", &edit), b"");
+    assert!(ran.err.contains("[io.no_space]") && bed.get("a.txt") == old, "{ran:?}");
+    feed(limited(&bed, "ulimit -f 4000", &edit), b"").exits(0);
+    assert!(bed.get("twin").starts_with("a much longer line"));
+    clean(&bed);
+}
+
+#[test]
+fn few_descriptors_are_enough_or_nothing_happens() {
+    let bed = Bed::new();
+    let patch =
+        "*** Begin Patch\n*** Update File: a\n@@\n-one\n+two\n*** Update File: d/b\n@@\n-one\n+two\n*** End Patch\n";
+    let (mut worked, mut failed) = (0, 0);
+    for descriptors in 4..40 {
+        bed.put("a", "one\n");
+        bed.put("d/b", "one\n");
+        let ran = feed(limited(&bed, &format!("ulimit -n {descriptors}"), &["apply"]), patch.as_bytes());
+        let now = (bed.get("a"), bed.get("d/b"));
+        let both = |text: &str| now == (text.to_owned(), text.to_owned());
+        let ok = ran.code == 0;
+        assert!(if ok { both("two\n") } else { both("one\n") }, "{descriptors}: {now:?}, {ran:?}");
+        (worked, failed) = (worked + usize::from(ok), failed + usize::from(!ok));
+        clean(&bed);
+    }
+    assert!(worked > 0 && failed > 0, "{worked} worked, {failed} failed");
+}
+
+/// Eight processes count up, each its own line in every file; what a reply calls done must be there at the end.
+fn count_up(files: usize, edits: usize) {
+    let bed = Bed::new();
+    let line = |process: usize, count: usize| format!("process {process} counted {count};");
+    for file in 0..files {
+        let text: String = (0..8).map(|process| line(process, 0) + "\n\n").collect();
+        bed.put(&format!("f{file}"), text);
+    }
+    let calls = |process: usize| -> Vec<(&str, Value)> {
+        let one = |nth: usize| {
+            let (file, count) = (nth % files, nth / files);
+            let (old, new) = (line(process, count), line(process, count + 1));
+            json!({ "file_path": bed.path(&format!("f{file}")), "old_string": old, "new_string": new })
+        };
+        (0..edits).map(|nth| ("edit", one(nth))).collect()
+    };
+    let done: Vec<Vec<Value>> = std::thread::scope(|scope| {
+        let all: Vec<_> = (0..8)
+            .map(|process| {
+                scope.spawn({
+                    let (bed, calls) = (&bed, &calls);
+                    move || served(bed, &calls(process))
+                })
+            })
+            .collect();
+        all.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    for (process, replies) in done.iter().enumerate() {
+        assert_eq!(replies.len(), edits);
+        for file in 0..files {
+            let ok = replies.iter().skip(file).step_by(files).filter(|reply| reply["ok"] == true).count();
+            let now = bed.get(&format!("f{file}"));
+            assert!(
+                now.contains(&line(process, ok)),
+                "process {process}, {ok} edits of f{file} were called done:\n{now}"
+            );
+            assert!(ok > 0, "{replies:?}");
+        }
+    }
+    clean(&bed);
+}
+
+#[test]
+fn eight_processes_on_one_file_lose_nothing() {
+    count_up(1, rounds(40));
+}
+
+#[test]
+fn eight_processes_on_many_files_lose_nothing() {
+    count_up(10, rounds(40));
+}
+
+#[test]
+fn a_restricted_server_works_and_is_restricted() {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    let bed = Bed::with("one\n");
+    let mut command = bed.command(&["mcp", "--restrict", "--unread", "allow"]);
+    let mut server = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut replies = BufReader::new(server.stdout.take().unwrap()).lines();
+    let mut call = |id: usize, method: &str, params: Value| -> Value {
+        let line = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        writeln!(server.stdin.as_ref().unwrap(), "{line}").unwrap();
+        serde_json::from_str(&replies.next().unwrap().unwrap()).unwrap()
+    };
+    let client = json!({ "name": "test", "version": "1" });
+    call(1, "initialize", json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client }));
+    let edit = |name: &str, new: &str| json!({ "name": "write", "arguments": { "file_path": bed.path(name), "content": new } });
+    let made = call(2, "tools/call", edit("new/b.txt", "two\n"));
+    let changed = call(3, "tools/call", edit("a.txt", "two\n"));
+    let undone = call(4, "tools/call", json!({ "name": "undo", "arguments": {} }));
+    for reply in [&made, &changed, &undone] {
+        assert_ne!(reply["result"]["isError"], true, "{reply}");
+    }
+    assert_eq!((bed.get("new/b.txt").as_str(), bed.get("a.txt").as_str()), ("two\n", "one\n"));
+    // What the kernel refuses is shown in crates/fs; here, that this process asked for it.
+    let status = fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
+    let output = {
+        drop(server.stdin.take());
+        server.wait_with_output().unwrap()
+    };
+    let told = String::from_utf8_lossy(&output.stderr).contains("runs without");
+    assert!(told || status.contains("NoNewPrivs:\t1"), "{status}");
+}

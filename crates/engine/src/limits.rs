@@ -1,0 +1,153 @@
+//! What one call may cost: every limit that a caller can meet, in one table. `docs/limits.md` is written from it, and
+//! `tests/limits.rs` has a test at each number and one above.
+
+use crate::config::MAX_FILE;
+use crate::read::{DEFAULT_LIMIT, LINE_WIDTH, MAX_REPLY};
+use crate::tools::MAX_INPUT;
+use emendate_core::formats::multi_edit::MOST_EDITS;
+use emendate_core::{Ask, Code, Error, MOST_FRESH, MOST_PLACES, Request, Result};
+use emendate_fs::{MAX_LINKS, MAX_NAME, MAX_PATH};
+
+/// Files that one call may name.
+const MOST_FILES: usize = 1_000;
+
+/// Levels of lists and objects in a call's input: the number of the JSON parser.
+const NESTING: u64 = 127;
+
+/// One limit.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    /// What is counted, in a word or two.
+    pub name: &'static str,
+    /// So much is taken; one more is not.
+    pub most: u64,
+    /// What the number counts.
+    pub unit: &'static str,
+    /// The refusal; `None` where nothing is refused but the rest is left out of the reply, which says so.
+    pub code: Option<Code>,
+    /// What a caller does then, or what else there is to say.
+    pub next: &'static str,
+}
+
+/// Every limit.
+pub static LIMITS: &[Limit] = &[
+    Limit {
+        name: "input",
+        most: MAX_INPUT as u64,
+        unit: "bytes of a call's JSON",
+        code: Some(Code::CallTooLarge),
+        next: "Several calls.",
+    },
+    Limit {
+        name: "nesting",
+        most: NESTING,
+        unit: "levels of a call's JSON",
+        code: Some(Code::CallInvalid),
+        next: "No tool needs more than three.",
+    },
+    Limit {
+        name: "path",
+        most: MAX_PATH as u64,
+        unit: "bytes",
+        code: Some(Code::PathInvalid),
+        next: "A root nearer to the file does not help: paths are absolute.",
+    },
+    Limit {
+        name: "name",
+        most: MAX_NAME as u64,
+        unit: "bytes of one name in a path",
+        code: Some(Code::PathInvalid),
+        next: "A shorter name.",
+    },
+    Limit {
+        name: "links",
+        most: MAX_LINKS as u64,
+        unit: "symbolic links on the way of a path",
+        code: Some(Code::PathSymlink),
+        next: "The real path.",
+    },
+    Limit {
+        name: "file",
+        most: MAX_FILE,
+        unit: "bytes of a file that is read or edited",
+        code: Some(Code::FileTooLarge),
+        next: "`max_file` in the user's configuration; a project's can only lower it. What it is now counts, before anything is read.",
+    },
+    Limit {
+        name: "files",
+        most: MOST_FILES as u64,
+        unit: "files, or parts of a patch about one, in a call",
+        code: Some(Code::CallTooLarge),
+        next: "Several calls.",
+    },
+    Limit {
+        name: "edits",
+        most: MOST_EDITS as u64,
+        unit: "edits, blocks or hunks in a call, of all its files together",
+        code: Some(Code::CallTooLarge),
+        next: "Several calls.",
+    },
+    Limit {
+        name: "places",
+        most: MOST_PLACES as u64,
+        unit: "places that one edit changes",
+        code: Some(Code::EditTooMuchWork),
+        next: "A longer `old_string`.",
+    },
+    Limit {
+        name: "new text",
+        most: MOST_FRESH as u64,
+        unit: "bytes that one edit puts into several places together",
+        code: Some(Code::EditTooMuchWork),
+        next: "A longer `old_string`.",
+    },
+    Limit {
+        name: "reply",
+        most: MAX_REPLY as u64,
+        unit: "characters of a read",
+        code: Some(Code::ReadTooLarge),
+        next: "The reply lists the parts that fit.",
+    },
+    Limit {
+        name: "lines",
+        most: DEFAULT_LIMIT as u64,
+        unit: "lines of a read that gives no `limit`",
+        code: None,
+        next: "`offset` and `limit`.",
+    },
+    Limit {
+        name: "line",
+        most: LINE_WIDTH as u64,
+        unit: "characters of a line that are shown",
+        code: None,
+        next: "The rest can be edited, but counts as not read.",
+    },
+];
+
+/// The limits on what a call asks for, whatever format it came in.
+///
+/// Errors: `call.too_large`.
+pub(crate) fn check_request(request: &Request) -> Result<()> {
+    let ops = |ask: &Ask| match ask {
+        Ask::Edit { ops, .. } | Ask::Move { ops, .. } | Ask::Copy { ops, .. } => ops.len(),
+        _ => 0,
+    };
+    let edits: usize = request.files.iter().map(|file| ops(&file.ask)).sum();
+    check(request.files.len(), MOST_FILES, "files")?;
+    check(edits, MOST_EDITS, "edits")
+}
+
+/// The limit on the files of a call that is done in another tool's way.
+///
+/// Errors: `call.too_large`.
+pub(crate) fn check_files(files: usize) -> Result<()> {
+    check(files, MOST_FILES, "files")
+}
+
+fn check(has: usize, most: usize, what: &str) -> Result<()> {
+    if has <= most {
+        return Ok(());
+    }
+    Err(Error::new(Code::CallTooLarge, format!("{has} {what} are more than the {most} that one call may have."))
+        .next("Send them in several calls."))
+}

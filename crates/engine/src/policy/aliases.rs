@@ -1,0 +1,106 @@
+//! Other names of one file or folder, found by device and inode: no list of tricks can be complete, so what a guarded name
+//! leads to is compared with what the path leads to.
+
+use super::names::folded;
+use super::{Access, guarded, spelled_out, split};
+use emendate_core::Result;
+use emendate_fs::{Place, Stamp, Store};
+use std::collections::VecDeque;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// Names looked at below one guarded folder, for a file with several hard links.
+const LOOKED_AT: usize = 2_000;
+
+/// Folders that hold too much for that: what git keeps by its hash, and what was installed.
+const LEFT_OUT: &[&str] = &["objects", "node_modules"];
+
+/// Guarded paths below the root that are what is at the place, or a folder above it, by another name. Looked for are the
+/// guarded names beside each part of the path; where the file has several hard links, also what is in guarded folders.
+///
+/// Errors: `io.*` where a folder on the way cannot be looked into.
+pub(super) fn of(store: &dyn Store, place: &Place, access: Access) -> Result<Vec<PathBuf>> {
+    let parts: Vec<&OsStr> = place.relative().iter().collect();
+    let reserved: Vec<&OsStr> = spelled_out(access).collect();
+    let mut known: Vec<(Stamp, PathBuf)> = Vec::new();
+    let mut found = Vec::new();
+    let mut last = None;
+    let mut folder = PathBuf::new();
+    for (at, part) in parts.iter().enumerate() {
+        let names: Vec<&OsStr> = std::iter::once(*part).chain(reserved.iter().copied()).collect();
+        let mut answers = store.named(place.root(), &folder, &names)?.into_iter();
+        let own = answers.next().flatten();
+        let beside = reserved.iter().zip(answers).filter(|(name, _)| *name != part);
+        known.extend(beside.filter_map(|(name, it)| Some((leads_to(it?), folder.join(name)))));
+        // What is not there has no other name.
+        let Some(own) = own else { return Ok(found) };
+        let rest: PathBuf = parts[at + 1..].iter().collect();
+        let same = known.iter().filter(|(stamp, _)| stamp.same_file(&own.stamp));
+        found.extend(same.map(|(_, path)| if rest.as_os_str().is_empty() { path.clone() } else { path.join(&rest) }));
+        last = Some(own.stamp);
+        folder.push(part);
+    }
+    if let Some(file) = last.filter(|it| it.links > 1 && !it.is_folder()) {
+        found.extend(hard_links(store, place, &file, access)?);
+    }
+    Ok(found)
+}
+
+fn leads_to(named: emendate_fs::Named) -> Stamp {
+    named.leads_to.unwrap_or(named.stamp)
+}
+
+/// Guarded names of a file with several: beside it, in the folders above it, and in guarded folders there.
+fn hard_links(store: &dyn Store, place: &Place, file: &Stamp, access: Access) -> Result<Option<PathBuf>> {
+    let mut folders: VecDeque<PathBuf> = VecDeque::new();
+    for above in place.relative().ancestors().skip(1) {
+        let (same, inner) =
+            look(store, place.root(), above, file, |path| guarded(&split(&folded(path)), access).is_some())?;
+        if let Some(same) = same.filter(|same| same != place.relative()) {
+            return Ok(Some(same));
+        }
+        folders.extend(inner);
+    }
+    let mut left = LOOKED_AT;
+    while let Some(folder) = folders.pop_front() {
+        let (same, inner) = look(store, place.root(), &folder, file, |_| {
+            left = left.saturating_sub(1);
+            left > 0
+        })?;
+        if same.is_some() || left == 0 {
+            return Ok(same);
+        }
+        folders.extend(inner);
+    }
+    Ok(None)
+}
+
+/// What in a folder is this file, among the paths that are `wanted`; and the folders among them.
+fn look(
+    store: &dyn Store,
+    root: usize,
+    folder: &Path,
+    file: &Stamp,
+    mut wanted: impl FnMut(&Path) -> bool,
+) -> Result<(Option<PathBuf>, Vec<PathBuf>)> {
+    // Any name in it stands for the folder.
+    let Ok(inside) = store.admit_link(&store.roots()[root].canonical.join(folder).join("x")) else {
+        return Ok((None, Vec::new()));
+    };
+    let names = store.siblings(&inside)?;
+    let names: Vec<&OsStr> = names
+        .iter()
+        .map(|name| &**name)
+        .filter(|name| !LEFT_OUT.iter().any(|left_out| name == left_out) && wanted(&folder.join(name)))
+        .collect();
+    let (mut same, mut folders) = (None, Vec::new());
+    for (name, it) in names.iter().zip(store.named(root, folder, &names)?) {
+        let Some(it) = it else { continue };
+        if leads_to(it).same_file(file) {
+            same = Some(folder.join(name));
+        } else if it.stamp.is_folder() {
+            folders.push(folder.join(name));
+        }
+    }
+    Ok((same, folders))
+}

@@ -1,0 +1,250 @@
+//! Which paths may be read and edited: the guard over control files and secrets, and the rules of the configuration.
+//! Checked on the resolved path below the root, on the path that was named, and on whatever else is the same file or
+//! folder ([`aliases`]); ignoring case, and before the file exists.
+
+mod aliases;
+mod names;
+
+use crate::config::{Config, Rule};
+use emendate_core::{Code, Error, Result};
+use emendate_fs::{Place, Store, shown};
+use names::folded;
+use std::ffi::OsStr;
+use std::path::{Component, Path, PathBuf};
+
+/// What a call wants to do with a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    Write,
+}
+
+/// Secrets: neither read nor edited without a rule that allows it. A `*` stands at one end of a name.
+const SECRETS: &[&str] = &[
+    ".env",
+    ".env.*",
+    ".ssh",
+    ".gnupg",
+    ".aws/credentials",
+    ".kube/config",
+    ".docker/config.json",
+    ".git-credentials",
+    ".netrc",
+    ".pgpass",
+    ".pypirc",
+    "id_rsa",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ecdsa_sk",
+    "id_ed25519",
+    "id_ed25519_sk",
+    "*.pem",
+    "*.key",
+    "*.p12",
+    "*.pfx",
+];
+
+/// Samples of the secrets that hold none.
+const SAMPLES: &[&str] = &[".env.example", ".env.sample", ".env.template"];
+
+/// Files that control other programs, ourselves included: readable, but edited only where a rule allows it.
+const CONTROL: &[&str] = &[
+    // Version control.
+    ".git",
+    ".gitmodules",
+    ".gitconfig",
+    ".config/git",
+    ".jj",
+    ".hg",
+    ".svn",
+    // What others install and run.
+    "node_modules",
+    ".npmrc",
+    ".yarnrc*",
+    // Editors.
+    ".vscode",
+    ".idea",
+    "*.code-workspace",
+    ".zed",
+    ".devcontainer",
+    // Agents.
+    ".cursor",
+    ".cursorrules",
+    ".windsurf*",
+    ".claude",
+    ".codex",
+    ".gemini",
+    ".opencode",
+    ".kiro",
+    ".mcp.json",
+    "mcp.json",
+    ".continue",
+    ".aider.conf.yml",
+    ".roo*",
+    ".clinerules",
+    "emend.toml",
+    ".emend.toml",
+    ".config/emendate",
+    // Shells, and what runs by itself.
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".config/fish",
+    ".envrc",
+    ".husky",
+    ".pre-commit-config.yaml",
+];
+
+/// Files that steer agents or run elsewhere, but are everyday work: edited freely, and told of.
+const FLAGGED: &[(&str, &str)] = &[
+    ("claude.md", INSTRUCTIONS),
+    ("claude.local.md", INSTRUCTIONS),
+    ("agents.md", INSTRUCTIONS),
+    ("gemini.md", INSTRUCTIONS),
+    ("copilot-instructions.md", INSTRUCTIONS),
+    (".github/workflows", WORKFLOW),
+    (".gitlab-ci.yml", WORKFLOW),
+];
+const INSTRUCTIONS: &str = "is read by agents as instructions; a person should look at this change";
+const WORKFLOW: &str = "runs with the rights of the repository; a person should look at this change";
+
+/// Everything that is asked when a path wants in.
+pub(crate) struct Guard<'a> {
+    pub(crate) config: &'a Config,
+    pub(crate) store: &'a dyn Store,
+    /// The engine's own state, where that is beneath a root.
+    pub(crate) own: Option<&'a Path>,
+}
+
+/// The rule that stops a path.
+struct Hit {
+    rule: String,
+    origin: String,
+    next: &'static str,
+}
+
+const ASK_RULE: &str = "Ask a person to change that rule if this is really wanted.";
+const ASK_GUARD: &str =
+    "Ask a person; they can allow it with [policy] allow in their own emend.toml, or with --allow on the command line.";
+
+/// True for secrets, also where a rule allows them: their contents are never stored.
+pub(crate) fn is_secret(place: &Place) -> bool {
+    let named = |path: &Path| secret(&split(&folded(path))).is_some();
+    named(place.relative())
+        || (place.via_link().is_some() && place.asked().file_name().is_some_and(|name| named(Path::new(name))))
+}
+
+/// What a person should know when this file is changed; one sentence.
+pub(crate) fn flag(place: &Place) -> Option<String> {
+    let folded = folded(place.relative());
+    let names = split(&folded);
+    let (_, why) = FLAGGED.iter().find(|(pattern, _)| covers(pattern, &names))?;
+    Some(format!("{} {why}.", shown(place.relative())))
+}
+
+fn split(folded: &str) -> Vec<&str> {
+    folded.split('/').collect()
+}
+
+fn secret(names: &[&str]) -> Option<&'static str> {
+    hit(SECRETS, names).filter(|_| hit(SAMPLES, names).is_none())
+}
+
+fn hit(table: &'static [&'static str], names: &[&str]) -> Option<&'static str> {
+    table.iter().copied().find(|pattern| covers(pattern, names))
+}
+
+/// The built-in guard's pattern for a folded path.
+fn guarded(names: &[&str], access: Access) -> Option<&'static str> {
+    secret(names).or_else(|| if access == Access::Write { hit(CONTROL, names) } else { None })
+}
+
+/// The names that one can look for: those of the tables without a `*`.
+fn spelled_out(access: Access) -> impl Iterator<Item = &'static OsStr> {
+    let control = if access == Access::Write { CONTROL } else { &[] };
+    SECRETS.iter().chain(control).filter(|name| !name.contains('*')).map(OsStr::new)
+}
+
+impl Guard<'_> {
+    /// Lets a path through, or names the rule that stops it.
+    ///
+    /// Errors: `access.denied`; `io.*` where a folder on the way cannot be looked into.
+    pub(crate) fn check(&self, place: &Place, access: Access) -> Result<()> {
+        self.check_name(place, access)?;
+        for other in self.asked(place).into_iter().chain(aliases::of(self.store, place, access)?) {
+            if let Some(hit) = self.judge(&other, access) {
+                return Err(denied(place, access, &hit, Some(&other)));
+            }
+        }
+        Ok(())
+    }
+
+    /// The same for the resolved path alone, without a look at the disk.
+    ///
+    /// Errors: `access.denied`.
+    pub(crate) fn check_name(&self, place: &Place, access: Access) -> Result<()> {
+        if self.own.is_some_and(|own| place.absolute().starts_with(own)) {
+            let next = "Leave it alone; history, undo and restore show and use what is in it.";
+            let hit = Hit { rule: "the state directory".to_owned(), origin: "emend itself".to_owned(), next };
+            return Err(denied(place, access, &hit, None));
+        }
+        self.judge(place.relative(), access).map_or(Ok(()), |hit| Err(denied(place, access, &hit, None)))
+    }
+
+    /// The path that was named, below the root, where links made another of it.
+    fn asked(&self, place: &Place) -> Option<PathBuf> {
+        place.via_link()?;
+        let root = self.store.roots().get(place.root())?;
+        let asked = place.asked();
+        let below = asked.strip_prefix(&root.given).or_else(|_| asked.strip_prefix(&root.canonical)).ok()?;
+        Some(below.components().filter(|part| matches!(part, Component::Normal(_))).collect())
+    }
+
+    /// The rule against a path below the root.
+    fn judge(&self, path: &Path, access: Access) -> Option<Hit> {
+        let folded = folded(path);
+        let plain = path.to_string_lossy();
+        let about = |rule: &&Rule| rule.matches(&folded) || rule.matches(&plain);
+        if let Some(rule) = self.config.deny.iter().find(about) {
+            return Some(Hit { rule: rule.glob.clone(), origin: rule.origin.clone(), next: ASK_RULE });
+        }
+        if self.config.allow.iter().any(|rule| about(&rule)) {
+            return None;
+        }
+        let pattern = guarded(&split(&folded), access)?;
+        Some(Hit { rule: pattern.to_owned(), origin: "the built-in guard".to_owned(), next: ASK_GUARD })
+    }
+}
+
+/// True when consecutive names of the path match the pattern's: the thing itself, or a folder above. A `*` stands at one
+/// end of a name. Two dozen names are compared faster than one glob is compiled.
+fn covers(pattern: &str, names: &[&str]) -> bool {
+    let wanted = pattern.split('/').count();
+    let same = |(want, name): (&str, &&str)| match (want.strip_prefix('*'), want.strip_suffix('*')) {
+        (Some(end), _) => name.ends_with(end),
+        (None, Some(start)) => name.starts_with(start),
+        (None, None) => want == *name,
+    };
+    names.windows(wanted).any(|run| pattern.split('/').zip(run).all(same))
+}
+
+fn denied(place: &Place, access: Access, hit: &Hit, other: Option<&Path>) -> Error {
+    let what = match access {
+        Access::Read => "File is denied for reading by your permission settings.",
+        Access::Write => "File is in a directory that is denied by your permission settings.",
+    };
+    let Hit { rule, origin, next } = hit;
+    let is = other.map_or(String::new(), |other| format!("is the same as {}, which ", shown(other)));
+    Error::new(Code::AccessDenied, what)
+        .evidence(format!("{} {is}matches the rule `{rule}` of {origin}.", place.shown()))
+        .next(*next)
+        .fact("rule", rule.clone())
+        .fact("origin", origin.clone())
+}
+
+#[cfg(test)]
+mod tests;

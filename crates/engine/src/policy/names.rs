@@ -1,0 +1,40 @@
+//! The name that a file system may take a name for.
+
+use std::path::Path;
+
+/// A path as rules see it. Folded is what some file system or other does not tell apart: case, in every script; dots and
+/// blanks at the end of a name, what follows a colon, backslashes and short names (NTFS, SMB); characters that HFS+ leaves out.
+pub(super) fn folded(path: &Path) -> String {
+    let mut out = String::new();
+    for part in path.components() {
+        for name in part.as_os_str().to_string_lossy().split('\\') {
+            if !out.is_empty() {
+                out.push('/');
+            }
+            out.push_str(&one(name));
+        }
+    }
+    out
+}
+
+fn one(name: &str) -> String {
+    let seen: String = name.chars().filter(|char| !is_ignored(*char)).collect();
+    let stream = seen.split_once(':').map_or(&*seen, |(file, _)| file);
+    let bare = [stream, &seen].into_iter().map(|name| name.trim_end_matches(['.', ' '])).find(|name| !name.is_empty());
+    // Upper case first: some characters have a small one that is none of theirs.
+    let lower = bare.unwrap_or(name).to_uppercase().to_lowercase();
+    match lower.split_once('~') {
+        Some(("git", number)) if is_number(number) => ".git".to_owned(),
+        Some(("gitmod", number)) if is_number(number) => ".gitmodules".to_owned(),
+        _ => lower,
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Code points that HFS+ leaves out when it compares names.
+const fn is_ignored(char: char) -> bool {
+    matches!(char, '\u{200C}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{206A}'..='\u{206F}' | '\u{FEFF}')
+}

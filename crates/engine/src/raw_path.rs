@@ -1,0 +1,68 @@
+//! Names that JSON, or a reader's eye, cannot carry: they go as bytes in base64 beside `file_path`.
+
+use data_encoding::BASE64;
+use emendate_core::{Code, Error, Result};
+use emendate_fs::shown;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
+
+/// The field, in calls and in replies, that has a path's bytes in base64.
+pub const FIELD: &str = "path_b64";
+
+/// The field as schemas know it.
+#[derive(Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used; `take` reads it")]
+pub(crate) struct RawPath {
+    /// The path's bytes in base64, in place of what `file_path` says, for a name that is no UTF-8 or cannot be shown: copy it from a reply.
+    path_b64: Option<String>,
+}
+
+/// Takes the field out of an input; where there is no `file_path` beside it, puts one in that shows the name.
+///
+/// Errors: `call.invalid` when it is not base64, or `file_path` says something else.
+pub(crate) fn take(input: &mut Value) -> Result<Option<PathBuf>> {
+    let Some(fields) = input.as_object_mut() else { return Ok(None) };
+    let field = match fields.shift_remove(FIELD) {
+        None | Some(Value::Null) => return Ok(None),
+        Some(field) => field,
+    };
+    let bytes = field.as_str().and_then(|text| BASE64.decode(text.as_bytes()).ok()).ok_or_else(|| {
+        Error::new(Code::CallInvalid, "path_b64 is not base64 (with `=` at the end where it needs them).")
+            .next("Copy path_b64 from a reply, or leave it out and give file_path.")
+    })?;
+    let path = PathBuf::from(OsString::from_vec(bytes));
+    let words = [shown(&path), path.to_string_lossy().into_owned()];
+    match fields.get("file_path") {
+        None => {
+            fields.insert("file_path".to_owned(), words[0].clone().into());
+        }
+        Some(Value::String(said)) if !words.contains(said) => {
+            return Err(Error::new(Code::CallInvalid, "file_path and path_b64 name two files.")
+                .evidence(format!("file_path: {}", shown(said)))
+                .evidence(format!("path_b64:  {}", words[0]))
+                .next("Leave out the one that is not meant."));
+        }
+        Some(_) => {}
+    }
+    Ok(Some(path))
+}
+
+/// The bytes, in base64, of a path that is no UTF-8.
+pub fn of(path: &Path) -> Option<String> {
+    path.to_str().is_none().then(|| BASE64.encode(path.as_os_str().as_bytes()))
+}
+
+/// The same for a path that its shown form does not give back, as one with characters that cannot be seen.
+pub(crate) fn unless_shown(path: &Path) -> Option<String> {
+    let bytes = path.as_os_str().as_bytes();
+    (shown(path).as_bytes() != bytes).then(|| BASE64.encode(bytes))
+}
+
+/// What a model needs to know to name the file again.
+pub(crate) fn told(bytes: &str) -> String {
+    format!("The name is no UTF-8; name the file by path_b64 \"{bytes}\".")
+}

@@ -1,0 +1,279 @@
+//! What the guard knows of a disk: links, identity, and names that JSON cannot carry.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    reason = "tests play the outside world"
+)]
+
+use emendate::{Caller, Config, Engine, Reply, State, Unread};
+use serde_json::{Value, json};
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+struct Bench {
+    _dir: tempfile::TempDir,
+    root: PathBuf,
+    engine: Engine,
+}
+
+fn bench_with(config: Config) -> Bench {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().canonicalize().unwrap();
+    let engine = Engine::open(std::slice::from_ref(&root), State::Memory, config).unwrap();
+    Bench { _dir: dir, root, engine }
+}
+
+fn bench() -> Bench {
+    bench_with(Config::default())
+}
+
+impl Bench {
+    fn put(&self, name: impl AsRef<Path>, text: &str) -> PathBuf {
+        let path = self.root.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn call(&self, tool: &str, input: Value) -> Reply {
+        let caller = Caller { unread: Unread::Allow, ..Caller::default() };
+        self.engine.call(&caller, tool, input)
+    }
+
+    fn read(&self, name: &str) -> Reply {
+        self.call("read", json!({ "file_path": self.root.join(name) }))
+    }
+
+    fn write(&self, name: &str) -> Reply {
+        self.call("write", json!({ "file_path": self.root.join(name), "content": "written\n" }))
+    }
+
+    fn apply(&self, text: &str) -> Reply {
+        self.call("apply", json!({ "input": text, "directory": self.root }))
+    }
+}
+
+#[track_caller]
+fn denied(reply: &Reply) {
+    let error = reply.result.as_ref().unwrap_err();
+    assert_eq!(error.code().as_str(), "access.denied", "{error}");
+    assert!(!error.next_step().is_empty());
+}
+
+#[track_caller]
+fn ok(reply: &Reply) {
+    assert!(reply.result.is_ok(), "{}", reply.text());
+}
+
+#[test]
+fn a_link_to_a_guarded_folder_is_that_folder() {
+    let bench = bench();
+    bench.put(".git/config", "[core]\n");
+    symlink(".git", bench.root.join("plain")).unwrap();
+    symlink(".git/config", bench.root.join("file")).unwrap();
+    symlink(".vscode", bench.root.join("dangling")).unwrap();
+    denied(&bench.write("plain/config"));
+    denied(&bench.write("plain/hooks/pre-commit"));
+    denied(&bench.write("file"));
+    // Nothing is there yet, so the link is refused as broken; with the folder there, as guarded.
+    assert!(bench.write("dangling/settings.json").result.is_err());
+    fs::create_dir(bench.root.join(".vscode")).unwrap();
+    denied(&bench.write("dangling/settings.json"));
+    ok(&bench.read("file"));
+    // The link itself may go: it is no control file.
+    ok(&bench.apply("*** Begin Patch\n*** Delete File: file\n*** End Patch\n"));
+    assert_eq!(fs::read_to_string(bench.root.join(".git/config")).unwrap(), "[core]\n");
+}
+
+#[test]
+fn what_a_guarded_link_leads_to_is_guarded() {
+    let bench = bench();
+    bench.put("config/settings.json", "{}\n");
+    bench.put("config/prod.txt", "KEY=1\n");
+    bench.put("other/free.txt", "x\n");
+    symlink("config", bench.root.join(".vscode")).unwrap();
+    symlink("config/prod.txt", bench.root.join(".env")).unwrap();
+    for name in ["config/settings.json", ".vscode/settings.json", "config/new.json", "config/deep/new.json"] {
+        denied(&bench.write(name));
+    }
+    denied(&bench.read(".env"));
+    ok(&bench.write("other/free.txt"));
+    let secret = bench.read("config/prod.txt");
+    denied(&secret);
+    assert!(secret.text().contains("is the same as .env"), "{}", secret.text());
+}
+
+#[test]
+fn a_hard_link_to_a_guarded_file_is_that_file() {
+    let bench = bench();
+    let link = |from: &str, to: &str| fs::hard_link(bench.root.join(from), bench.root.join(to)).unwrap();
+    bench.put(".git/config", "[core]\n");
+    bench.put(".git/hooks/pre-commit", "#!/bin/sh\n");
+    bench.put(".git/objects/ab/cdef", "blob\n");
+    bench.put(".env", "KEY=1\n");
+    bench.put("keys/server.pem", "key\n");
+    bench.put("src/a.txt", "x\n");
+    bench.put("src/deep/x", "x\n");
+    link(".git/config", "notes.txt");
+    link(".git/hooks/pre-commit", "src/deep/notes.txt");
+    link(".env", "src/notes.txt");
+    link("keys/server.pem", "keys/server.txt");
+    link("src/a.txt", "src/b.txt");
+    denied(&bench.write("notes.txt"));
+    denied(&bench.write("src/deep/notes.txt"));
+    denied(&bench.write("src/notes.txt"));
+    denied(&bench.read("src/notes.txt"));
+    denied(&bench.read("keys/server.txt"));
+    let found = bench.call("search", json!({ "path": bench.root, "pattern": "KEY|key|x", "hidden": true }));
+    ok(&found);
+    assert!(
+        found.text().contains("src/a.txt") && !found.text().contains("KEY") && !found.text().contains("server.txt")
+    );
+    // A link to what is not guarded is none of the guard's business, and the control file may be read by either name.
+    ok(&bench.write("src/b.txt"));
+    ok(&bench.read("notes.txt"));
+    assert_eq!(fs::read_to_string(bench.root.join(".git/config")).unwrap(), "[core]\n");
+}
+
+#[test]
+fn a_rule_for_the_guarded_name_holds_for_its_other_names() {
+    let bench = bench_with(Config::default().allowing(".vscode", "--allow").unwrap());
+    bench.put("config/settings.json", "{}\n");
+    symlink("config", bench.root.join(".vscode")).unwrap();
+    ok(&bench.write("config/settings.json"));
+    let strict = bench_with(Config::default().denying("locked", "emend.toml").unwrap());
+    strict.put("real/f", "x\n");
+    symlink("real", strict.root.join("locked")).unwrap();
+    denied(&strict.write("locked/f"));
+}
+
+#[test]
+fn both_ends_of_a_move_are_guarded() {
+    let bench = bench();
+    bench.put("hook", "#!/bin/sh\n");
+    bench.put(".git/config", "[core]\n");
+    bench.put(".env", "KEY=1\n");
+    fs::create_dir(bench.root.join(".x")).unwrap();
+    bench.put(".x/config", "[core]\n");
+    let git = |how: &str, from: &str, to: &str| {
+        format!("diff --git a/{from} b/{to}\nsimilarity index 100%\n{how} from {from}\n{how} to {to}\n")
+    };
+    for (how, from, to) in [
+        ("rename", "hook", ".git/hooks/pre-commit"),
+        ("rename", "hook", ".GIT/hooks/pre-commit"),
+        ("copy", "hook", ".vscode/tasks.json"),
+        ("rename", ".git/config", "config"),
+        ("copy", ".env", "env.txt"),
+        ("rename", ".x/config", ".git/x"),
+        // A folder is never moved whole, so none becomes a guarded name by it.
+        ("rename", "hook", ".claude/settings.json"),
+    ] {
+        denied(&bench.apply(&git(how, from, to)));
+    }
+    // A folder is not moved at all.
+    assert!(bench.apply(&git("rename", ".x", ".hg")).result.is_err());
+    let link = "diff --git a/.git b/.git\nnew file mode 120000\n--- /dev/null\n+++ b/.git\n@@ -0,0 +1 @@\n+.x\n\\ No newline at end of file\n";
+    fs::remove_dir_all(bench.root.join(".git")).unwrap();
+    denied(&bench.apply(link));
+    ok(&bench.apply(&git("rename", "hook", "kept")));
+}
+
+#[test]
+fn the_engines_own_state_is_out_of_reach() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().canonicalize().unwrap();
+    let state = root.join("deep/state");
+    let engine = Engine::open(std::slice::from_ref(&root), State::Directory(state.clone()), Config::default()).unwrap();
+    let bench = Bench { _dir: dir, root, engine };
+    ok(&bench.write("deep/file"));
+    assert!(fs::read_dir(&state).unwrap().next().is_some());
+    denied(&bench.write("deep/state/journal/00000001.record"));
+    denied(&bench.read("deep/state/x"));
+}
+
+#[test]
+fn files_that_steer_agents_are_flagged_when_changed() {
+    let bench = bench();
+    bench.put("AGENTS.md", "a\n");
+    let note = |reply: &Reply| reply.to_json()["data"]["notes"].to_string();
+    let changed = bench.write("AGENTS.md");
+    assert!(note(&changed).contains("AGENTS.md is read by agents as instructions"), "{}", changed.text());
+    assert!(changed.text().contains("a person should look at this change"));
+    assert!(note(&bench.write(".github/workflows/ci.yml")).contains("rights of the repository"));
+    assert_eq!(note(&bench.write("README.md")), "[]");
+    assert_eq!(note(&bench.write("AGENTS.md")), "[]", "nothing was changed");
+}
+
+fn base64(bytes: &[u8]) -> String {
+    data_encoding::BASE64.encode(bytes)
+}
+
+#[test]
+fn a_name_that_is_no_utf8_is_edited_by_its_bytes() {
+    let bench = bench();
+    let name = OsStr::from_bytes(b"caf\xe9.txt");
+    let path = bench.put(name, "one\n");
+    let other = bench.put("caf\u{FFFD}.txt", "another\n");
+    let raw = base64(path.as_os_str().as_bytes());
+    let read = bench.call("read", json!({ "path_b64": raw }));
+    ok(&read);
+    assert_eq!(read.to_json()["data"]["path_b64"], raw.as_str());
+    assert!(
+        read.to_json()["data"]["filePath"].as_str().unwrap().ends_with("caf\\xE9.txt") && read.text().contains(&raw)
+    );
+    let edit = bench.call("edit", json!({ "path_b64": raw, "old_string": "one", "new_string": "two" }));
+    ok(&edit);
+    assert_eq!(edit.to_json()["data"]["path_b64"], raw.as_str());
+    // What a reply showed may stand beside it; another name may not.
+    let shown = read.to_json()["data"]["filePath"].clone();
+    let edits = json!([{ "old_string": "two", "new_string": "three" }]);
+    ok(&bench.call("multi_edit", json!({ "file_path": shown, "path_b64": raw, "edits": edits })));
+    assert_eq!(fs::read_to_string(&path).unwrap(), "three\n");
+    let two = bench.call("write", json!({ "file_path": bench.root.join("x"), "path_b64": raw, "content": "" }));
+    assert_eq!(two.result.unwrap_err().code().as_str(), "call.invalid");
+    let wrong = bench.call("read", json!({ "path_b64": "*" }));
+    assert_eq!(wrong.result.unwrap_err().code().as_str(), "call.invalid");
+    let new = bench.root.join(OsStr::from_bytes(b"new\xff/f"));
+    ok(&bench.call("write", json!({ "path_b64": base64(new.as_os_str().as_bytes()), "content": "x\n" })));
+    assert_eq!(fs::read_to_string(new).unwrap(), "x\n");
+    assert_eq!(fs::read_to_string(other).unwrap(), "another\n");
+    // The guard is the same.
+    let guarded = bench.root.join(OsStr::from_bytes(b".git/\xff"));
+    denied(&bench.call("write", json!({ "path_b64": base64(guarded.as_os_str().as_bytes()), "content": "" })));
+    // Who only has what it looks like is told its bytes.
+    fs::remove_file(bench.root.join("caf\u{FFFD}.txt")).unwrap();
+    let near = bench.read("caf\u{FFFD}x.txt");
+    assert_eq!(near.result.unwrap_err().data()["path_b64"], raw.as_str());
+}
+
+#[test]
+fn names_are_shown_on_one_line_and_as_they_are() {
+    let bench = bench();
+    for name in ["a\nb.txt", "a\u{1b}[31mb.txt", "a\u{202E}txt.exe", "a\u{200B}b.txt", "a\r b.txt"] {
+        let path = bench.put(name, "one\n");
+        let replies = [
+            bench.read(name),
+            bench.call("edit", json!({ "file_path": path, "old_string": "one", "new_string": "two" })),
+            bench.call("edit", json!({ "file_path": path, "old_string": "none", "new_string": "two" })),
+            bench.write(&format!("{name}/x")),
+            bench.call("history", json!({})),
+            bench.call("undo", json!({})),
+        ];
+        for reply in replies {
+            let said = format!("{}\n{}", reply.text(), serde_json::to_string_pretty(&reply.to_json()).unwrap());
+            let unseen = |char: char| matches!(char, '\u{1b}' | '\u{202E}' | '\u{200B}' | '\r');
+            assert!(!said.contains(unseen) && !said.contains("a\nb.txt"), "{name:?}: {said}");
+        }
+        // A near miss is told what JSON would have to say.
+        let near = bench.read(&name.replace("b.txt", "bx.txt").replace("txt.exe", "txt.exf"));
+        assert_eq!(near.result.unwrap_err().data()["path_b64"], base64(path.as_os_str().as_bytes()).as_str());
+        fs::remove_file(&path).unwrap();
+        let diff = "*** Begin Patch\n*** Add File: new\n+x\n*** End Patch\n";
+        ok(&bench.apply(diff));
+        ok(&bench.apply("*** Begin Patch\n*** Delete File: new\n*** End Patch\n"));
+    }
+}

@@ -1,0 +1,221 @@
+//! Every limit of the table at its number, and at one more.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    reason = "tests play the outside world"
+)]
+
+use emendate::{Caller, Config, Engine, LIMITS, Reply, State, Unread};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+
+struct Bench {
+    _dir: tempfile::TempDir,
+    root: PathBuf,
+    engine: Engine,
+}
+
+fn bench_with(config: Config) -> Bench {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().canonicalize().unwrap();
+    let engine = Engine::open(std::slice::from_ref(&root), State::Memory, config).unwrap();
+    Bench { _dir: dir, root, engine }
+}
+
+fn caller() -> Caller {
+    Caller { unread: Unread::Allow, ..Caller::default() }
+}
+
+impl Bench {
+    fn put(&self, name: &str, text: &str) {
+        fs::write(self.root.join(name), text).unwrap();
+    }
+
+    fn call(&self, tool: &str, input: Value) -> Reply {
+        self.engine.call(&caller(), tool, input)
+    }
+
+    fn read(&self, name: &str) -> Reply {
+        self.call("read", json!({ "file_path": self.root.join(name) }))
+    }
+}
+
+/// One limit: tries a call of this size, whole or one above.
+struct Row {
+    name: &'static str,
+    try_with: fn(&Bench, usize) -> Reply,
+}
+
+const ROWS: &[Row] = &[
+    Row { name: "input", try_with: input },
+    Row { name: "nesting", try_with: nesting },
+    Row { name: "path", try_with: path },
+    Row { name: "name", try_with: name },
+    Row { name: "links", try_with: links },
+    Row { name: "file", try_with: file },
+    Row { name: "files", try_with: files },
+    Row { name: "edits", try_with: edits },
+    Row { name: "places", try_with: places },
+    Row { name: "reply", try_with: reply },
+];
+
+/// Those that leave something out, and the one that has its test in `core`, beside the memory it is about.
+const ELSEWHERE: &[&str] = &["lines", "line", "new text"];
+
+fn input(bench: &Bench, size: usize) -> Reply {
+    bench.put("a", "x\n");
+    let mut text = json!({ "file_path": bench.root.join("a") }).to_string();
+    text.push_str(&" ".repeat(size - text.len()));
+    bench.engine.call_json(&caller(), "read", &text)
+}
+
+fn nesting(bench: &Bench, levels: usize) -> Reply {
+    // A field nobody knows is complained about only where the text can be read at all.
+    let inside = levels - 1;
+    let text = format!("{{\"x\": {}{}}}", "[".repeat(inside), "]".repeat(inside));
+    let mut reply = bench.engine.call_json(&caller(), "read", &text);
+    forgive(&mut reply, |error| !error.message().contains("recursion"));
+    reply
+}
+
+/// Takes a refusal that has another reason than the limit for a success.
+fn forgive(reply: &mut Reply, other: impl Fn(&emendate::core::Error) -> bool) {
+    if reply.result.as_ref().is_err_and(other) {
+        reply.result = Ok(emendate::Answer::default());
+    }
+}
+
+fn path(bench: &Bench, bytes: usize) -> Reply {
+    let mut path = bench.root.to_str().unwrap().to_owned();
+    while bytes - path.len() > 202 {
+        path.push('/');
+        path.push_str(&"d".repeat(200));
+    }
+    path.push('/');
+    path.push_str(&"f".repeat(bytes - path.len()));
+    let made = bench.call("write", json!({ "file_path": path, "content": "one\n" }));
+    if made.result.is_err() {
+        return made;
+    }
+    bench.call("edit", json!({ "file_path": path, "old_string": "one", "new_string": "two" }))
+}
+
+fn name(bench: &Bench, bytes: usize) -> Reply {
+    let path = bench.root.join("n".repeat(bytes));
+    let made = bench.call("write", json!({ "file_path": path, "content": "one\n" }));
+    if made.result.is_err() {
+        return made;
+    }
+    bench.call("edit", json!({ "file_path": path, "old_string": "one", "new_string": "two" }))
+}
+
+fn links(bench: &Bench, count: usize) -> Reply {
+    let _ = fs::write(bench.root.join("l0"), "x\n");
+    for nth in 1..=count {
+        let _ = std::os::unix::fs::symlink(format!("l{}", nth - 1), bench.root.join(format!("l{nth}")));
+    }
+    bench.read(&format!("l{count}"))
+}
+
+fn file(_: &Bench, bytes: usize) -> Reply {
+    let bench = bench_with(Config::default());
+    // Nothing is stored of it, so it costs nothing; at the limit it is read, and is no text.
+    let file = fs::File::create(bench.root.join("large")).unwrap();
+    file.set_len(bytes as u64).unwrap();
+    let mut reply = bench.read("large");
+    forgive(&mut reply, |error| error.code().as_str() == "content.binary");
+    reply
+}
+
+fn files(bench: &Bench, count: usize) -> Reply {
+    let mut patch = "*** Begin Patch\n".to_owned();
+    for nth in 0..count {
+        writeln!(patch, "*** Add File: f{nth}\n+x").unwrap();
+    }
+    patch.push_str("*** End Patch\n");
+    bench.call("apply", json!({ "input": patch, "directory": bench.root, "dry_run": true }))
+}
+
+fn edits(bench: &Bench, count: usize) -> Reply {
+    let text: String = (0..count).map(|nth| format!("line {nth};\n")).collect();
+    bench.put("many", &text);
+    let edits: Vec<Value> =
+        (0..count).map(|nth| json!({ "old_string": format!("line {nth};"), "new_string": format!("{nth}") })).collect();
+    bench.call("multi_edit", json!({ "file_path": bench.root.join("many"), "edits": edits, "dry_run": true }))
+}
+
+fn places(bench: &Bench, count: usize) -> Reply {
+    bench.put("a", &"a".repeat(count));
+    let edit = json!({ "file_path": bench.root.join("a"), "old_string": "a", "new_string": "", "replace_all": true, "dry_run": true });
+    bench.call("edit", edit)
+}
+
+fn reply(bench: &Bench, chars: usize) -> Reply {
+    // 100 lines that are shown with seven characters before the text and one after it.
+    let each = chars / 100 - 8;
+    let line = format!("{}\n", "x".repeat(each));
+    let mut text = line.repeat(99);
+    text.push_str(&"x".repeat(chars - text.len() - 99 * 7 - 8));
+    text.push('\n');
+    bench.put("wide", &text);
+    let reply = bench.read("wide");
+    if reply.result.is_ok() {
+        assert_eq!(reply.text().chars().count(), chars);
+    }
+    reply
+}
+
+#[test]
+fn every_row_of_the_table_is_tried() {
+    for limit in LIMITS {
+        let here = ROWS.iter().any(|row| row.name == limit.name);
+        assert!(here != ELSEWHERE.contains(&limit.name), "{}", limit.name);
+        assert!(!limit.unit.is_empty() && !limit.next.is_empty());
+    }
+    assert_eq!(ROWS.len() + ELSEWHERE.len(), LIMITS.len());
+}
+
+#[test]
+fn at_the_limit_and_one_above() {
+    for row in ROWS {
+        let bench = bench_with(Config::default());
+        let limit = LIMITS.iter().find(|limit| limit.name == row.name).unwrap();
+        let most = usize::try_from(limit.most).unwrap();
+        let within = (row.try_with)(&bench, most);
+        assert!(within.result.is_ok(), "{} at {most}: {}", row.name, within.text());
+        let error = (row.try_with)(&bench, most + 1).result.unwrap_err();
+        assert_eq!(Some(error.code()), limit.code, "{} at {}: {error}", row.name, most + 1);
+        assert!(!error.next_step().is_empty());
+    }
+}
+
+#[test]
+fn the_configured_size_of_files_counts_for_edits_too() {
+    let bench = bench_with(Config::default().with_file("[policy]\nmax_file = 100\n", "test", true).unwrap());
+    let edit = |name: &str| {
+        bench.call("edit", json!({ "file_path": bench.root.join(name), "old_string": "b", "new_string": "c" }))
+    };
+    bench.put("at", &format!("{}b", "a".repeat(99)));
+    bench.put("above", &format!("{}b", "a".repeat(100)));
+    assert!(edit("at").result.is_ok());
+    assert_eq!(edit("above").result.unwrap_err().code().as_str(), "file.too_large");
+}
+
+#[test]
+fn what_is_left_out_of_a_read_is_told() {
+    let bench = bench_with(Config::default());
+    let most = |name: &str| usize::try_from(LIMITS.iter().find(|limit| limit.name == name).unwrap().most).unwrap();
+    bench.put("lines", &"x\n".repeat(most("lines")));
+    let whole = bench.read("lines");
+    bench.put("lines", &"x\n".repeat(most("lines") + 1));
+    let cut = bench.read("lines");
+    assert!(cut.text().lines().count() > most("lines"), "the last line says that there is more");
+    assert_eq!(whole.text().lines().count(), most("lines"));
+    bench.put("line", &"x".repeat(most("line")));
+    assert!(!bench.read("line").text().contains("not shown"));
+    bench.put("line", &"x".repeat(most("line") + 1));
+    assert!(bench.read("line").text().contains("1 more characters of this line are not shown"));
+}

@@ -1,0 +1,59 @@
+//! The second wall: the kernel itself keeps this process to some folders (Landlock), whatever a fault in ours lets through.
+
+use std::path::Path;
+
+use emendate_core::{Code, Error, Result};
+use landlock::{
+    ABI, Access, AccessFs, BitFlags, PathBeneath, PathFd, RestrictionStatus, Ruleset, RulesetAttr, RulesetCreatedAttr,
+    RulesetError, RulesetStatus, make_bitflags,
+};
+
+use crate::fault;
+
+/// Rights that are asked for; a kernel that knows fewer of them gives those.
+const RIGHTS: ABI = ABI::V5;
+
+/// What is read by the way: descriptors of this process, and the time zone.
+const READABLE: &[(&str, BitFlags<AccessFs>)] = &[
+    ("/proc", READ),
+    ("/usr/share/zoneinfo", READ),
+    // A file: what folders have in addition would be a right too much.
+    ("/etc/localtime", make_bitflags!(AccessFs::{ReadFile})),
+];
+const READ: BitFlags<AccessFs> = make_bitflags!(AccessFs::{ReadFile | ReadDir});
+
+/// From now on this thread, and every one it starts, can open, make, rename and remove files beneath these folders only, and
+/// read little else. What is open stays usable. It cannot be taken back. Gives what the kernel could not do, for a person.
+///
+/// `file.not_found` or `io.*` when a folder cannot be opened, `io.failed` when the kernel refuses.
+pub fn restrict<'p>(folders: impl IntoIterator<Item = &'p Path>) -> Result<Option<String>> {
+    let refused = |error: RulesetError| {
+        Error::new(Code::IoFailed, format!("The kernel does not restrict this process: {error}."))
+            .next("Start without --restrict, or ask a person.")
+    };
+    let mut rules =
+        Ruleset::default().handle_access(AccessFs::from_all(RIGHTS)).and_then(Ruleset::create).map_err(refused)?;
+    for folder in folders {
+        let fd = PathFd::new(folder).map_err(|error| {
+            let what = format!("Cannot restrict this process to {}: {error}.", fault::show(folder));
+            Error::new(Code::IoFailed, what).next("Name folders that exist and can be opened.")
+        })?;
+        rules = rules.add_rule(PathBeneath::new(fd, AccessFs::from_all(RIGHTS))).map_err(refused)?;
+    }
+    // Where one of these is missing, nothing will want to read it.
+    for (path, rights) in READABLE {
+        if let Ok(fd) = PathFd::new(path) {
+            rules = rules.add_rule(PathBeneath::new(fd, *rights)).map_err(refused)?;
+        }
+    }
+    let RestrictionStatus { ruleset, .. } = rules.restrict_self().map_err(refused)?;
+    Ok(match ruleset {
+        RulesetStatus::FullyEnforced => None,
+        RulesetStatus::PartiallyEnforced => {
+            Some("this kernel restricts the process in part only: some rights are newer than it".to_owned())
+        }
+        RulesetStatus::NotEnforced => {
+            Some("this kernel cannot restrict the process (Landlock is missing or off); it runs without".to_owned())
+        }
+    })
+}

@@ -1,0 +1,57 @@
+//! The wall that the kernel keeps.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests make and look at files")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub, reason = "tests")]
+
+mod rig;
+
+use emendate_fs::{Durability, Local, restrict};
+use rig::{Rig, replace};
+use std::io::ErrorKind;
+
+#[test]
+fn the_kernel_refuses_what_is_outside() {
+    let rig = Rig::new();
+    let inside = rig.put("d/f", "old");
+    let outside = rig.outer.path().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    std::fs::write(outside.join("f"), "secret").unwrap();
+    // A store that reaches everywhere stands for a fault in the first wall.
+    let everywhere = Local::open(&["/".into()]).unwrap();
+    let kept = std::thread::scope(|scope| {
+        // Only this thread is restricted; the test's own go on as they are.
+        let thread = scope.spawn(|| {
+            let told = restrict([rig.root.as_path()]).unwrap();
+            if told.is_some_and(|note| note.contains("runs without")) {
+                return false;
+            }
+            replace(&rig.store, &inside, b"new", Durability::Power).unwrap();
+            replace(&rig.store, &rig.path("new/folder/f"), b"new", Durability::Power).unwrap();
+            let error = replace(&everywhere, &outside.join("f"), b"changed", Durability::Power).unwrap_err();
+            assert_eq!(error.code(), emendate_core::Code::IoPermission, "{error}");
+            assert!(replace(&everywhere, &outside.join("new"), b"x", Durability::None).is_err());
+            for refused in [
+                std::fs::write(outside.join("f"), "changed"),
+                std::fs::write(outside.join("new"), "x"),
+                std::fs::remove_file(outside.join("f")),
+                std::fs::read(outside.join("f")).map(drop),
+            ] {
+                assert_eq!(refused.unwrap_err().kind(), ErrorKind::PermissionDenied);
+            }
+            assert!(std::fs::rename(&inside, outside.join("moved")).is_err());
+            true
+        });
+        thread.join().unwrap()
+    });
+    assert_eq!(std::fs::read_to_string(outside.join("f")).unwrap(), "secret");
+    assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 1);
+    assert_eq!(rig.text("d/f"), if kept { "new" } else { "old" });
+    rig.clean();
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_no_wall() {
+    let rig = Rig::new();
+    let told = std::thread::scope(|scope| scope.spawn(|| restrict([rig.path("none").as_path()])).join().unwrap());
+    let error = told.unwrap_err();
+    assert!(error.message().contains("none") && !error.next_step().is_empty(), "{error}");
+}
