@@ -12,6 +12,7 @@ use crate::text::lines;
 use emendate::core::formats::{Input, named};
 use emendate::core::{Ask, Order, Settings, Snapshot, resolve};
 use mpatch::{ApplyOptions, apply_patch_to_content, parse_single_patch};
+use std::fmt::Write as _;
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -89,8 +90,8 @@ fn task(name: &'static str, text: &str, at: &[usize], fits: bool) -> Task {
     let mut codex = "*** Begin Patch\n*** Update File: f.rs\n".to_owned();
     for (line, hunk) in at.iter().zip(&hunks) {
         let body = hunk.join("\n");
-        unified += &format!("@@ -{0},7 +{0},7 @@\n{body}\n", line - 2);
-        codex += &format!("@@\n{body}\n");
+        let _ = writeln!(unified, "@@ -{0},7 +{0},7 @@\n{body}", line - 2);
+        let _ = writeln!(codex, "@@\n{body}");
     }
     codex += "*** End Patch\n";
     Task { name, text: text.to_owned(), unified, codex, want: fits.then_some(want) }
