@@ -74,18 +74,19 @@ fn settle(index: &Index<'_>, hunk: &Hunk, sought: Sought) -> Result<Found> {
         }
     }
     if candidate.lines.end == index.lines().count() {
-        end_as_said(index, hunk, &mut hit.edits);
+        end_as_said(index, hunk, candidate.lines.start > 0, &mut hit.edits);
     }
     Ok(Found { tier, hits: vec![hit], notes })
 }
 
 /// Adds the change of the last line end, where the patch tells one. An edit that reaches the end already takes it over:
-/// two edits in one place would be one repeated.
-fn end_as_said(index: &Index<'_>, hunk: &Hunk, edits: &mut Vec<TextEdit>) {
+/// two edits in one place would be one repeated. `below_others`: the hunk does not begin with the file.
+fn end_as_said(index: &Index<'_>, hunk: &Hunk, below_others: bool, edits: &mut Vec<TextEdit>) {
     let (count, text) = (index.lines().count(), index.base.text());
     let open = count > 0 && index.lines().is_open(count - 1);
-    // The last line of the new side must be the file's.
-    if count == 0 || !hunk.lines.iter().any(|line| line.kind != LineKind::Removed) {
+    // The last line of the new side must be the file's: one that the hunk shows, or the one above, which had its line end.
+    let shown = hunk.lines.iter().any(|line| line.kind != LineKind::Removed);
+    if count == 0 || !(shown || below_others && hunk.open == (true, false)) {
         return;
     }
     let last = edits.iter_mut().find(|edit| edit.span.end() == text.len());
