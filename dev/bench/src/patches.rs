@@ -13,7 +13,6 @@ use emendate::core::formats::{Input, named};
 use emendate::core::{Ask, Order, Settings, Snapshot, resolve};
 use mpatch::{ApplyOptions, apply_patch_to_content, parse_single_patch};
 use std::fmt::Write as _;
-use std::fmt::Write as _;
 use std::hint::black_box;
 use std::time::Duration;
 
