@@ -142,7 +142,9 @@ impl<W: Write> Paper<W> {
 
     /// A reply's answer: what changed as a diff where there is one, else the text.
     pub(crate) fn answer(&mut self, answer: &Answer) -> io::Result<()> {
-        if let Some(files) = answer.data.get("files").and_then(Value::as_array) {
+        let files = answer.data.get("files").and_then(Value::as_array);
+        // Files that were changed have a summary each; those that were searched are in the text.
+        if let Some(files) = files.filter(|files| files.iter().any(|file| file.get("summary").is_some())) {
             for line in answer.data.get("summary").and_then(Value::as_str).unwrap_or_default().lines() {
                 self.plain(line)?;
             }

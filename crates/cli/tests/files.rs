@@ -26,6 +26,13 @@ fn read_shows_lines() {
 }
 
 #[test]
+fn search_shows_hits() {
+    let bed = Bed::with("one\ntwo\nthree\n");
+    let out = bed.run(&["search", "t(wo|hree)"]).exits(0).out;
+    assert!(out.contains("a.txt (tag ") && out.contains("     2\ttwo\n     3\tthree\n"), "{out}");
+}
+
+#[test]
 fn relative_paths_start_at_the_current_folder() {
     let bed = Bed::with("top\n");
     bed.put("sub/b.txt", "below\n");
