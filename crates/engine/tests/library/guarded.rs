@@ -1,61 +1,12 @@
 //! What the guard knows of a disk: links, identity, and names that JSON cannot carry.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    clippy::unwrap_used,
-    reason = "tests play the outside world"
-)]
 
-use emendate::{Caller, Config, Engine, Reply, State, Unread};
-use serde_json::{Value, json};
+use crate::bench::{Bench, ok};
+use emendate::{Config, Reply, State};
+use serde_json::json;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
-
-struct Bench {
-    _dir: tempfile::TempDir,
-    root: PathBuf,
-    engine: Engine,
-}
-
-fn bench_with(config: Config) -> Bench {
-    let dir = tempfile::tempdir().unwrap();
-    let root = dir.path().canonicalize().unwrap();
-    let engine = Engine::open(std::slice::from_ref(&root), State::Memory, config).unwrap();
-    Bench { _dir: dir, root, engine }
-}
-
-fn bench() -> Bench {
-    bench_with(Config::default())
-}
-
-impl Bench {
-    fn put(&self, name: impl AsRef<Path>, text: &str) -> PathBuf {
-        let path = self.root.join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, text).unwrap();
-        path
-    }
-
-    fn call(&self, tool: &str, input: Value) -> Reply {
-        let caller = Caller { unread: Unread::Allow, ..Caller::default() };
-        self.engine.call(&caller, tool, input)
-    }
-
-    fn read(&self, name: &str) -> Reply {
-        self.call("read", json!({ "file_path": self.root.join(name) }))
-    }
-
-    fn write(&self, name: &str) -> Reply {
-        self.call("write", json!({ "file_path": self.root.join(name), "content": "written\n" }))
-    }
-
-    fn apply(&self, text: &str) -> Reply {
-        self.call("apply", json!({ "input": text, "directory": self.root }))
-    }
-}
 
 #[track_caller]
 fn denied(reply: &Reply) {
@@ -64,25 +15,20 @@ fn denied(reply: &Reply) {
     assert!(!error.next_step().is_empty());
 }
 
-#[track_caller]
-fn ok(reply: &Reply) {
-    assert!(reply.result.is_ok(), "{}", reply.text());
-}
-
 #[test]
 fn a_link_to_a_guarded_folder_is_that_folder() {
-    let bench = bench();
+    let bench = Bench::trusted(Config::default());
     bench.put(".git/config", "[core]\n");
     symlink(".git", bench.root.join("plain")).unwrap();
     symlink(".git/config", bench.root.join("file")).unwrap();
     symlink(".vscode", bench.root.join("dangling")).unwrap();
-    denied(&bench.write("plain/config"));
-    denied(&bench.write("plain/hooks/pre-commit"));
-    denied(&bench.write("file"));
+    denied(&bench.write("plain/config", "written\n"));
+    denied(&bench.write("plain/hooks/pre-commit", "written\n"));
+    denied(&bench.write("file", "written\n"));
     // Nothing is there yet, so the link is refused as broken; with the folder there, as guarded.
-    assert!(bench.write("dangling/settings.json").result.is_err());
+    assert!(bench.write("dangling/settings.json", "written\n").result.is_err());
     fs::create_dir(bench.root.join(".vscode")).unwrap();
-    denied(&bench.write("dangling/settings.json"));
+    denied(&bench.write("dangling/settings.json", "written\n"));
     ok(&bench.read("file"));
     // The link itself may go: it is no control file.
     ok(&bench.apply("*** Begin Patch\n*** Delete File: file\n*** End Patch\n"));
@@ -91,17 +37,17 @@ fn a_link_to_a_guarded_folder_is_that_folder() {
 
 #[test]
 fn what_a_guarded_link_leads_to_is_guarded() {
-    let bench = bench();
+    let bench = Bench::trusted(Config::default());
     bench.put("config/settings.json", "{}\n");
     bench.put("config/prod.txt", "KEY=1\n");
     bench.put("other/free.txt", "x\n");
     symlink("config", bench.root.join(".vscode")).unwrap();
     symlink("config/prod.txt", bench.root.join(".env")).unwrap();
     for name in ["config/settings.json", ".vscode/settings.json", "config/new.json", "config/deep/new.json"] {
-        denied(&bench.write(name));
+        denied(&bench.write(name, "written\n"));
     }
     denied(&bench.read(".env"));
-    ok(&bench.write("other/free.txt"));
+    ok(&bench.write("other/free.txt", "written\n"));
     let secret = bench.read("config/prod.txt");
     denied(&secret);
     assert!(secret.text().contains("is the same as .env"), "{}", secret.text());
@@ -109,7 +55,7 @@ fn what_a_guarded_link_leads_to_is_guarded() {
 
 #[test]
 fn a_hard_link_to_a_guarded_file_is_that_file() {
-    let bench = bench();
+    let bench = Bench::trusted(Config::default());
     let link = |from: &str, to: &str| fs::hard_link(bench.root.join(from), bench.root.join(to)).unwrap();
     bench.put(".git/config", "[core]\n");
     bench.put(".git/hooks/pre-commit", "#!/bin/sh\n");
@@ -123,9 +69,9 @@ fn a_hard_link_to_a_guarded_file_is_that_file() {
     link(".env", "src/notes.txt");
     link("keys/server.pem", "keys/server.txt");
     link("src/a.txt", "src/b.txt");
-    denied(&bench.write("notes.txt"));
-    denied(&bench.write("src/deep/notes.txt"));
-    denied(&bench.write("src/notes.txt"));
+    denied(&bench.write("notes.txt", "written\n"));
+    denied(&bench.write("src/deep/notes.txt", "written\n"));
+    denied(&bench.write("src/notes.txt", "written\n"));
     denied(&bench.read("src/notes.txt"));
     denied(&bench.read("keys/server.txt"));
     let found = bench.call("search", json!({ "path": bench.root, "pattern": "KEY|key|x", "hidden": true }));
@@ -134,26 +80,26 @@ fn a_hard_link_to_a_guarded_file_is_that_file() {
         found.text().contains("src/a.txt") && !found.text().contains("KEY") && !found.text().contains("server.txt")
     );
     // A link to what is not guarded is none of the guard's business, and the control file may be read by either name.
-    ok(&bench.write("src/b.txt"));
+    ok(&bench.write("src/b.txt", "written\n"));
     ok(&bench.read("notes.txt"));
     assert_eq!(fs::read_to_string(bench.root.join(".git/config")).unwrap(), "[core]\n");
 }
 
 #[test]
 fn a_rule_for_the_guarded_name_holds_for_its_other_names() {
-    let bench = bench_with(Config::default().allowing(".vscode", "--allow").unwrap());
+    let bench = Bench::trusted(Config::default().allowing(".vscode", "--allow").unwrap());
     bench.put("config/settings.json", "{}\n");
     symlink("config", bench.root.join(".vscode")).unwrap();
-    ok(&bench.write("config/settings.json"));
-    let strict = bench_with(Config::default().denying("locked", "emend.toml").unwrap());
+    ok(&bench.write("config/settings.json", "written\n"));
+    let strict = Bench::trusted(Config::default().denying("locked", "emend.toml").unwrap());
     strict.put("real/f", "x\n");
     symlink("real", strict.root.join("locked")).unwrap();
-    denied(&strict.write("locked/f"));
+    denied(&strict.write("locked/f", "written\n"));
 }
 
 #[test]
 fn both_ends_of_a_move_are_guarded() {
-    let bench = bench();
+    let bench = Bench::trusted(Config::default());
     bench.put("hook", "#!/bin/sh\n");
     bench.put(".git/config", "[core]\n");
     bench.put(".env", "KEY=1\n");
@@ -184,28 +130,25 @@ fn both_ends_of_a_move_are_guarded() {
 
 #[test]
 fn the_engines_own_state_is_out_of_reach() {
-    let dir = tempfile::tempdir().unwrap();
-    let root = dir.path().canonicalize().unwrap();
-    let state = root.join("deep/state");
-    let engine = Engine::open(std::slice::from_ref(&root), State::Directory(state.clone()), Config::default()).unwrap();
-    let bench = Bench { _dir: dir, root, engine };
-    ok(&bench.write("deep/file"));
+    let bench = Bench::open(Config::default(), |root| State::Directory(root.join("deep/state")));
+    let state = bench.path("deep/state");
+    ok(&bench.write("deep/file", "written\n"));
     assert!(fs::read_dir(&state).unwrap().next().is_some());
-    denied(&bench.write("deep/state/journal/00000001.record"));
+    denied(&bench.write("deep/state/journal/00000001.record", "written\n"));
     denied(&bench.read("deep/state/x"));
 }
 
 #[test]
 fn files_that_steer_agents_are_flagged_when_changed() {
-    let bench = bench();
+    let bench = Bench::trusted(Config::default());
     bench.put("AGENTS.md", "a\n");
     let note = |reply: &Reply| reply.to_json()["data"]["notes"].to_string();
-    let changed = bench.write("AGENTS.md");
+    let changed = bench.write("AGENTS.md", "written\n");
     assert!(note(&changed).contains("AGENTS.md is read by agents as instructions"), "{}", changed.text());
     assert!(changed.text().contains("a person should look at this change"));
-    assert!(note(&bench.write(".github/workflows/ci.yml")).contains("rights of the repository"));
-    assert_eq!(note(&bench.write("README.md")), "[]");
-    assert_eq!(note(&bench.write("AGENTS.md")), "[]", "nothing was changed");
+    assert!(note(&bench.write(".github/workflows/ci.yml", "written\n")).contains("rights of the repository"));
+    assert_eq!(note(&bench.write("README.md", "written\n")), "[]");
+    assert_eq!(note(&bench.write("AGENTS.md", "written\n")), "[]", "nothing was changed");
 }
 
 fn base64(bytes: &[u8]) -> String {
@@ -214,7 +157,7 @@ fn base64(bytes: &[u8]) -> String {
 
 #[test]
 fn a_name_that_is_no_utf8_is_edited_by_its_bytes() {
-    let bench = bench();
+    let bench = Bench::trusted(Config::default());
     let name = OsStr::from_bytes(b"caf\xe9.txt");
     let path = bench.put(name, "one\n");
     let other = bench.put("caf\u{FFFD}.txt", "another\n");
@@ -252,14 +195,14 @@ fn a_name_that_is_no_utf8_is_edited_by_its_bytes() {
 
 #[test]
 fn names_are_shown_on_one_line_and_as_they_are() {
-    let bench = bench();
+    let bench = Bench::trusted(Config::default());
     for name in ["a\nb.txt", "a\u{1b}[31mb.txt", "a\u{202E}txt.exe", "a\u{200B}b.txt", "a\r b.txt"] {
         let path = bench.put(name, "one\n");
         let replies = [
             bench.read(name),
             bench.call("edit", json!({ "file_path": path, "old_string": "one", "new_string": "two" })),
             bench.call("edit", json!({ "file_path": path, "old_string": "none", "new_string": "two" })),
-            bench.write(&format!("{name}/x")),
+            bench.write(&format!("{name}/x"), "written\n"),
             bench.call("history", json!({})),
             bench.call("undo", json!({})),
         ];

@@ -1,10 +1,4 @@
 //! Random patches through the tool `apply`: the tree that is meant, or a refusal and the tree as it was.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    clippy::unwrap_used,
-    reason = "tests play the outside world"
-)]
 
 use emendate::{Caller, Config, Engine, State};
 use proptest::prelude::*;

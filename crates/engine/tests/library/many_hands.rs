@@ -1,65 +1,15 @@
-//! The engine through its library door: what scenes cannot say, above all many hands on one file.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    clippy::unwrap_used,
-    reason = "tests play the outside world"
-)]
+//! Many hands on one file, and what a session knows.
 
+use crate::bench::{Bench, code};
 use emendate::fs::{Draft, Durability, Expect, Goal, Local, Store};
-use emendate::{Caller, Config, Engine, Reply, State};
+use emendate::{Caller, Config, Engine, State};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-struct Bench {
-    _dir: tempfile::TempDir,
-    root: PathBuf,
-    engine: Engine,
-    caller: Caller,
-}
-
-fn bench() -> Bench {
-    let dir = tempfile::tempdir().unwrap();
-    let root = dir.path().canonicalize().unwrap();
-    let engine = Engine::open(std::slice::from_ref(&root), State::Memory, Config::default()).unwrap();
-    Bench { _dir: dir, root, engine, caller: Caller::default() }
-}
-
-impl Bench {
-    fn path(&self, name: &str) -> PathBuf {
-        self.root.join(name)
-    }
-
-    fn put(&self, name: &str, text: &str) {
-        fs::write(self.path(name), text).unwrap();
-    }
-
-    fn get(&self, name: &str) -> String {
-        fs::read_to_string(self.path(name)).unwrap()
-    }
-
-    fn call(&self, tool: &str, mut input: Value, name: &str) -> Reply {
-        input["file_path"] = json!(self.path(name));
-        self.engine.call(&self.caller, tool, input)
-    }
-
-    fn read(&self, name: &str) -> Reply {
-        self.call("read", json!({}), name)
-    }
-
-    fn edit(&self, name: &str, old: &str, new: &str) -> Reply {
-        self.call("edit", json!({ "old_string": old, "new_string": new }), name)
-    }
-}
-
-fn code(reply: &Reply) -> &'static str {
-    reply.result.as_ref().err().map_or("ok", |error| error.code().as_str())
-}
-
 #[test]
 fn a_chain_of_edits_needs_one_read() {
-    let bench = bench();
+    let bench = Bench::new();
     bench.put("a", "one\ntwo\nthree\n");
     assert_eq!(code(&bench.edit("a", "one", "1")), "read.required");
     bench.read("a");
@@ -72,7 +22,7 @@ fn a_chain_of_edits_needs_one_read() {
 
 #[test]
 fn a_conflict_shows_the_text_and_the_next_call_works() {
-    let bench = bench();
+    let bench = Bench::new();
     bench.put("a", "one\ntwo\nthree\n");
     bench.read("a");
     bench.put("a", "one\nTWO!\nthree\nfour\n");
@@ -86,7 +36,7 @@ fn a_conflict_shows_the_text_and_the_next_call_works() {
 
 #[test]
 fn other_lines_merge_and_the_same_edit_made_elsewhere_is_told() {
-    let bench = bench();
+    let bench = Bench::new();
     bench.put("a", "one\ntwo\nthree\n");
     bench.read("a");
     bench.put("a", "zero\none\ntwo\nthree\n");
@@ -101,7 +51,7 @@ fn other_lines_merge_and_the_same_edit_made_elsewhere_is_told() {
 
 #[test]
 fn a_change_of_the_same_size_in_the_same_tick_is_noticed() {
-    let bench = bench();
+    let bench = Bench::new();
     for round in 0..50 {
         bench.put("a", "aaaa\nbbbb\n");
         bench.read("a");
@@ -112,7 +62,7 @@ fn a_change_of_the_same_size_in_the_same_tick_is_noticed() {
 
 #[test]
 fn a_tag_stands_for_the_session() {
-    let bench = bench();
+    let bench = Bench::new();
     bench.put("a", "one\ntwo\n");
     let tag = bench.read("a").to_json()["data"]["tag"].clone();
     let stranger = Caller { session: "stranger".to_owned(), ..Caller::default() };
@@ -129,10 +79,10 @@ fn a_tag_stands_for_the_session() {
 
 #[test]
 fn a_partial_read_does_not_allow_a_whole_write() {
-    let bench = bench();
+    let bench = Bench::new();
     bench.put("a", &(1..=30).map(|line| format!("line {line}\n")).collect::<String>());
-    bench.call("read", json!({ "offset": 10, "limit": 1 }), "a");
-    let write = || bench.call("write", json!({ "content": "x\n" }), "a");
+    bench.call_on("a", "read", json!({ "offset": 10, "limit": 1 }));
+    let write = || bench.call_on("a", "write", json!({ "content": "x\n" }));
     let reply = write();
     assert_eq!((code(&reply), &reply.to_json()["data"]["missing"]), ("read.partial", &json!([[1, 9], [11, 30]])));
     // Matching by content works; what the reply shows is known then, and the rest still is not.
@@ -145,13 +95,13 @@ fn a_partial_read_does_not_allow_a_whole_write() {
 
 #[test]
 fn a_write_is_not_merged_unless_asked() {
-    let bench = bench();
+    let bench = Bench::new();
     bench.put("a", "one\ntwo\nthree\n");
     bench.read("a");
     bench.put("a", "one\ntwo\nthree\nfour\n");
     let write =
-        |on_stale: Value| bench.call("write", json!({ "content": "1\ntwo\nthree\n", "on_stale": on_stale }), "a");
-    let reply = bench.call("write", json!({ "content": "1\ntwo\nthree\n" }), "a");
+        |on_stale: Value| bench.call_on("a", "write", json!({ "content": "1\ntwo\nthree\n", "on_stale": on_stale }));
+    let reply = bench.call_on("a", "write", json!({ "content": "1\ntwo\nthree\n" }));
     assert_eq!((code(&reply), &reply.to_json()["seed_code"]), ("stale.changed", &json!(3)));
     // The refusal has shown the new lines, so the session now knows this version.
     assert_eq!(code(&write(json!("merge"))), "ok");
@@ -160,19 +110,19 @@ fn a_write_is_not_merged_unless_asked() {
 
 #[test]
 fn markers_only_when_asked() {
-    let bench = bench();
+    let bench = Bench::new();
     bench.put("a", "one\ntwo\nthree\n");
     bench.read("a");
     bench.put("a", "one\nZWEI\nthree\n");
     let input = json!({ "old_string": "two", "new_string": "2", "on_stale": "markers" });
-    assert_eq!(code(&bench.call("edit", input, "a")), "ok");
+    assert_eq!(code(&bench.call_on("a", "edit", input)), "ok");
     let marked = "<<<<<<< your edit\n2\n||||||| as read\ntwo\n=======\nZWEI\n>>>>>>> on disk\n";
     assert_eq!(bench.get("a"), format!("one\n{marked}three\n"));
 }
 
 #[test]
 fn eight_hands_on_one_file_lose_nothing() {
-    let bench = bench();
+    let bench = Bench::new();
     let lines: String = (0..8).map(|hand| format!("hand {hand}: 0\n\n")).collect();
     bench.put("a", &lines);
     bench.read("a");
@@ -234,7 +184,7 @@ fn an_unusable_state_directory_is_only_a_notice() {
 
 #[test]
 fn a_failed_edit_learns_of_other_files_and_of_itself() {
-    let bench = bench();
+    let bench = Bench::new();
     bench.put("a", "alpha one\nbeta two\n");
     bench.put("b", "x\ngamma three\n");
     bench.read("a");
@@ -252,7 +202,7 @@ fn a_failed_edit_learns_of_other_files_and_of_itself() {
 
 #[test]
 fn blocks_for_two_files_land_together_or_not_at_all() {
-    let bench = bench();
+    let bench = Bench::new();
     bench.put("a.txt", "one\n");
     bench.put("b.txt", "two\n");
     bench.read("a.txt");
@@ -275,7 +225,7 @@ fn blocks_for_two_files_land_together_or_not_at_all() {
     assert_eq!(code(&apply(block("../b.txt", "two", "2"), json!({}))), "path.outside");
     assert_eq!(code(&apply("no blocks".to_owned(), json!({}))), "edit.unparsable");
     // A bare name that is no path here stands for the one file of that name that was read.
-    std::fs::create_dir(bench.path("deep")).unwrap();
+
     bench.put("deep/c.txt", "three\n");
     bench.read("deep/c.txt");
     assert_eq!(code(&apply(block("c.txt", "three", "3"), json!({}))), "ok");
@@ -285,7 +235,7 @@ fn blocks_for_two_files_land_together_or_not_at_all() {
 /// The next engine on a root puts right what a process that died in the middle of a call left there.
 #[test]
 fn what_a_dead_process_left_is_put_right_at_the_next_start() {
-    let name = "what_a_dead_process_left_is_put_right_at_the_next_start";
+    let name = "many_hands::what_a_dead_process_left_is_put_right_at_the_next_start";
     if let Some(root) = std::env::var_os("EMENDATE_TEST_DIES_IN") {
         let root = PathBuf::from(root);
         let store = Local::open(&[root.join("work")]).unwrap().with_journal(&root.join("state/journal")).unwrap();

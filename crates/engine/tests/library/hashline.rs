@@ -1,69 +1,18 @@
 //! Edits by line number through the library door: headers, what was shown, what changed since.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    clippy::unwrap_used,
-    reason = "tests play the outside world"
-)]
 
-use emendate::{Caller, Config, Engine, Reply, State};
-use serde_json::{Value, json};
-use std::fs;
-use std::path::PathBuf;
+use crate::bench::{Bench, code, ok};
+use serde_json::json;
 
-struct Bench {
-    _dir: tempfile::TempDir,
-    root: PathBuf,
-    engine: Engine,
-    caller: Caller,
+/// Reads lines and returns the header above them.
+fn header_of(bench: &Bench, name: &str, format: &str, (offset, limit): (usize, usize)) -> String {
+    let reply = bench.call_on(name, "read", json!({ "format": format, "offset": offset, "limit": limit }));
+    let header = reply.text().lines().next().unwrap().to_owned();
+    assert_eq!(reply.result.unwrap().data["header"], header);
+    header
 }
 
-fn bench() -> Bench {
-    let dir = tempfile::tempdir().unwrap();
-    let root = dir.path().canonicalize().unwrap();
-    let engine = Engine::open(std::slice::from_ref(&root), State::Memory, Config::default()).unwrap();
-    Bench { _dir: dir, root, engine, caller: Caller::default() }
-}
-
-impl Bench {
-    fn put(&self, name: &str, text: &str) {
-        fs::create_dir_all(self.root.join(name).parent().unwrap()).unwrap();
-        fs::write(self.root.join(name), text).unwrap();
-    }
-
-    fn get(&self, name: &str) -> String {
-        fs::read_to_string(self.root.join(name)).unwrap()
-    }
-
-    fn call(&self, tool: &str, input: Value) -> Reply {
-        self.engine.call(&self.caller, tool, input)
-    }
-
-    /// Reads lines and returns the header above them.
-    fn read(&self, name: &str, format: &str, (offset, limit): (usize, usize)) -> String {
-        let input = json!({ "file_path": self.root.join(name), "format": format, "offset": offset, "limit": limit });
-        let reply = self.call("read", input);
-        let header = reply.text().lines().next().unwrap().to_owned();
-        assert_eq!(reply.result.unwrap().data["header"], header);
-        header
-    }
-
-    fn whole(&self, name: &str) -> String {
-        self.read(name, "hashline", (1, 2000))
-    }
-
-    fn apply(&self, text: &str) -> Reply {
-        self.call("apply", json!({ "input": text }))
-    }
-}
-
-fn code(reply: &Reply) -> &'static str {
-    reply.result.as_ref().err().map_or("ok", |error| error.code().as_str())
-}
-
-fn ok(reply: &Reply) -> String {
-    assert_eq!(code(reply), "ok", "{}", reply.text());
-    reply.text()
+fn whole(bench: &Bench, name: &str) -> String {
+    header_of(bench, name, "hashline", (1, 2000))
 }
 
 /// The header that a reply begins with.
@@ -73,7 +22,7 @@ fn header(text: &str) -> &str {
 
 #[test]
 fn a_chain_of_edits_needs_one_read() {
-    let bench = bench();
+    let bench = Bench::new();
     bench.put("a", "one\ntwo\nthree\n");
     let input = json!({ "file_path": bench.root.join("a"), "format": "hashline" });
     let shown = ok(&bench.call("read", input));
@@ -92,9 +41,9 @@ fn a_chain_of_edits_needs_one_read() {
 
 #[test]
 fn a_reply_tells_what_was_replaced_and_how_numbers_moved() {
-    let bench = bench();
+    let bench = Bench::new();
     bench.put("a", "one\ntwo\nthree\nfour\n");
-    let reply = bench.apply(&format!("{}\nreplace 2..3:\n+x\n", bench.whole("a")));
+    let reply = bench.apply(&format!("{}\nreplace 2..3:\n+x\n", whole(&bench, "a")));
     let data = &reply.result.as_ref().unwrap().data["files"][0];
     assert_eq!(data["replacementEchoes"], json!([{ "start": 2, "end": 3, "first": "two", "last": "three" }]));
     assert_eq!(data["renumbers"], json!([{ "from": 4, "delta": -1 }]));
@@ -104,10 +53,10 @@ fn a_reply_tells_what_was_replaced_and_how_numbers_moved() {
 
 #[test]
 fn lines_that_were_not_shown_are_served_and_not_replaced() {
-    let bench = bench();
+    let bench = Bench::new();
     let text: String = (1..=100).map(|n| format!("line {n}\n")).collect();
     bench.put("a", &text);
-    let head = bench.read("a", "hashline", (1, 10));
+    let head = header_of(&bench, "a", "hashline", (1, 10));
     let edit = format!("{head}\nreplace 50..51:\n+x\n");
     let reply = bench.apply(&edit);
     assert_eq!(code(&reply), "read.partial");
@@ -118,10 +67,10 @@ fn lines_that_were_not_shown_are_served_and_not_replaced() {
 
 #[test]
 fn hunks_are_carried_over_or_refused_with_the_lines_as_they_are() {
-    let bench = bench();
+    let bench = Bench::new();
     let text: String = (1..=20).map(|n| format!("line {n}\n")).collect();
     bench.put("a", &text);
-    let head = bench.whole("a");
+    let head = whole(&bench, "a");
     bench.put("a", &format!("new\n{}", text.replace("line 9\n", "LINE 9\n")));
     let told = ok(&bench.apply(&format!("{head}\nreplace 15..15:\n+x\ninsert tail:\n+end\n")));
     assert!(told.contains("moved by +1 lines"), "{told}");
@@ -139,7 +88,7 @@ fn hunks_are_carried_over_or_refused_with_the_lines_as_they_are() {
 
 #[test]
 fn tags_that_name_nothing_or_another_text() {
-    let bench = bench();
+    let bench = Bench::new();
     bench.put("a", "one\ntwo\n");
     let reply = bench.apply("¶a#0000\ndelete 1\n");
     assert_eq!(code(&reply), "stale.unknown_tag");
@@ -151,7 +100,7 @@ fn tags_that_name_nothing_or_another_text() {
     ok(&bench.apply("¶c#25F0\ndelete 3\n"));
     // Two texts with one tag: what was read is not what is there.
     bench.put("b", "line one 263\nline two 4471\n");
-    let head = bench.whole("b");
+    let head = whole(&bench, "b");
     bench.put("b", "line one 410\nline two 6970\n");
     assert!(head.ends_with("#1D84"));
     assert_eq!(code(&bench.apply(&format!("{head}\ndelete 1\n"))), "stale.changed");
@@ -160,9 +109,9 @@ fn tags_that_name_nothing_or_another_text() {
 
 #[test]
 fn an_edit_without_effect_is_told_and_then_told_to_stop() {
-    let bench = bench();
+    let bench = Bench::new();
     bench.put("a", "one\ntwo\n");
-    let edit = format!("{}\nreplace 2..2:\n+two\n", bench.whole("a"));
+    let edit = format!("{}\nreplace 2..2:\n+two\n", whole(&bench, "a"));
     let first = bench.apply(&edit);
     assert!(
         code(&first) == "edit.no_change" && first.text().contains("parsed and applied cleanly"),
@@ -174,11 +123,11 @@ fn an_edit_without_effect_is_told_and_then_told_to_stop() {
 
 #[test]
 fn several_files_registers_moves() {
-    let bench = bench();
+    let bench = Bench::new();
     bench.put("a", "one\ntwo\nthree\n");
     bench.put("b/c", "x\ny\n");
     bench.put("d", "gone\n");
-    let heads = ["a", "b/c", "d"].map(|name| bench.read(name, "hashline_put", (1, 100)));
+    let heads = ["a", "b/c", "d"].map(|name| header_of(&bench, name, "hashline_put", (1, 100)));
     let [a, c, d] = &heads;
     // One section fails: nothing is written.
     let reply = bench.apply(&format!("{a}\nCUT 1\n{c}\nCUT 7\n"));
@@ -187,7 +136,7 @@ fn several_files_registers_moves() {
     assert_eq!((bench.get("a"), bench.get("e/f")), ("three\n".to_owned(), "x\none\ntwo\ny\n".to_owned()));
     assert!(!bench.root.join("b/c").exists() && !bench.root.join("d").exists());
     // A named register outlives its call, the other does not.
-    let a = bench.read("a", "hashline_put", (1, 100));
+    let a = header_of(&bench, "a", "hashline_put", (1, 100));
     assert_eq!(code(&bench.apply(&format!("{a}\nPUT >1\n"))), "edit.unparsable");
     ok(&bench.apply(&format!("{a}\nPUT >1 @moved\n")));
     assert_eq!(bench.get("a"), "three\none\ntwo\n");
@@ -195,16 +144,16 @@ fn several_files_registers_moves() {
 
 #[test]
 fn a_file_is_found_by_its_name_if_it_was_read() {
-    let bench = bench();
+    let bench = Bench::new();
     bench.put("src/deep/a.ts", "a\nb\n");
-    let tag = bench.whole("src/deep/a.ts").rsplit('#').next().unwrap().to_owned();
+    let tag = whole(&bench, "src/deep/a.ts").rsplit('#').next().unwrap().to_owned();
     ok(&bench.apply(&format!("[a.ts#{tag}]\nPUT 2:\n+B\n")));
     assert_eq!(bench.get("src/deep/a.ts"), "a\nB\n");
 }
 
 #[test]
 fn other_tools_answer_in_rows_when_asked() {
-    let bench = bench();
+    let bench = Bench::new();
     let path = bench.root.join("a");
     let made = ok(&bench.call("write", json!({ "file_path": path, "content": "one\ntwo\n", "marks": "hashline" })));
     assert!(made.starts_with('¶') && made.contains("\n+1:one\n+2:two\n"), "{made}");
@@ -213,7 +162,7 @@ fn other_tools_answer_in_rows_when_asked() {
     assert!(edited.starts_with('[') && edited.contains("\n1:one\n2:2\n"), "{edited}");
     ok(&bench.apply(&format!("{}\nCUT 1\n", header(&edited))));
     assert_eq!(bench.get("a"), "2\n");
-    let dry = json!({ "input": format!("{}\nCUT 1\n", bench.whole("a").replace('¶', "[") + "]"), "dry_run": true });
+    let dry = json!({ "input": format!("{}\nCUT 1\n", whole(&bench, "a").replace('¶', "[") + "]"), "dry_run": true });
     assert!(ok(&bench.call("apply", dry)).contains("dry run"));
     assert_eq!(bench.get("a"), "2\n");
 }

@@ -1,47 +1,10 @@
 //! Every limit of the table at its number, and at one more.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    clippy::unwrap_used,
-    reason = "tests play the outside world"
-)]
 
-use emendate::{Caller, Config, Engine, LIMITS, Reply, State, Unread};
+use crate::bench::Bench;
+use emendate::{Config, LIMITS, Reply};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::fs;
-use std::path::PathBuf;
-
-struct Bench {
-    _dir: tempfile::TempDir,
-    root: PathBuf,
-    engine: Engine,
-}
-
-fn bench_with(config: Config) -> Bench {
-    let dir = tempfile::tempdir().unwrap();
-    let root = dir.path().canonicalize().unwrap();
-    let engine = Engine::open(std::slice::from_ref(&root), State::Memory, config).unwrap();
-    Bench { _dir: dir, root, engine }
-}
-
-fn caller() -> Caller {
-    Caller { unread: Unread::Allow, ..Caller::default() }
-}
-
-impl Bench {
-    fn put(&self, name: &str, text: &str) {
-        fs::write(self.root.join(name), text).unwrap();
-    }
-
-    fn call(&self, tool: &str, input: Value) -> Reply {
-        self.engine.call(&caller(), tool, input)
-    }
-
-    fn read(&self, name: &str) -> Reply {
-        self.call("read", json!({ "file_path": self.root.join(name) }))
-    }
-}
 
 /// One limit: tries a call of this size, whole or one above.
 struct Row {
@@ -69,14 +32,14 @@ fn input(bench: &Bench, size: usize) -> Reply {
     bench.put("a", "x\n");
     let mut text = json!({ "file_path": bench.root.join("a") }).to_string();
     text.push_str(&" ".repeat(size - text.len()));
-    bench.engine.call_json(&caller(), "read", &text)
+    bench.engine.call_json(&bench.caller, "read", &text)
 }
 
 fn nesting(bench: &Bench, levels: usize) -> Reply {
     // A field nobody knows is complained about only where the text can be read at all.
     let inside = levels - 1;
     let text = format!("{{\"x\": {}{}}}", "[".repeat(inside), "]".repeat(inside));
-    let mut reply = bench.engine.call_json(&caller(), "read", &text);
+    let mut reply = bench.engine.call_json(&bench.caller, "read", &text);
     forgive(&mut reply, |error| !error.message().contains("recursion"));
     reply
 }
@@ -121,7 +84,7 @@ fn links(bench: &Bench, count: usize) -> Reply {
 }
 
 fn file(_: &Bench, bytes: usize) -> Reply {
-    let bench = bench_with(Config::default());
+    let bench = Bench::trusted(Config::default());
     // Nothing is stored of it, so it costs nothing; at the limit it is read, and is no text.
     let file = fs::File::create(bench.root.join("large")).unwrap();
     file.set_len(bytes as u64).unwrap();
@@ -181,7 +144,7 @@ fn every_row_of_the_table_is_tried() {
 #[test]
 fn at_the_limit_and_one_above() {
     for row in ROWS {
-        let bench = bench_with(Config::default());
+        let bench = Bench::trusted(Config::default());
         let limit = LIMITS.iter().find(|limit| limit.name == row.name).unwrap();
         let most = usize::try_from(limit.most).unwrap();
         let within = (row.try_with)(&bench, most);
@@ -194,7 +157,7 @@ fn at_the_limit_and_one_above() {
 
 #[test]
 fn the_configured_size_of_files_counts_for_edits_too() {
-    let bench = bench_with(Config::default().with_file("[policy]\nmax_file = 100\n", "test", true).unwrap());
+    let bench = Bench::trusted(Config::default().with_file("[policy]\nmax_file = 100\n", "test", true).unwrap());
     let edit = |name: &str| {
         bench.call("edit", json!({ "file_path": bench.root.join(name), "old_string": "b", "new_string": "c" }))
     };
@@ -206,7 +169,7 @@ fn the_configured_size_of_files_counts_for_edits_too() {
 
 #[test]
 fn what_is_left_out_of_a_read_is_told() {
-    let bench = bench_with(Config::default());
+    let bench = Bench::trusted(Config::default());
     let most = |name: &str| usize::try_from(LIMITS.iter().find(|limit| limit.name == name).unwrap().most).unwrap();
     bench.put("lines", &"x\n".repeat(most("lines")));
     let whole = bench.read("lines");

@@ -1,0 +1,87 @@
+//! An engine over a root of its own, and one caller of it.
+
+use emendate::{Caller, Config, Engine, Reply, State, Unread};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+pub(crate) struct Bench {
+    _dir: tempfile::TempDir,
+    pub(crate) root: PathBuf,
+    pub(crate) engine: Engine,
+    pub(crate) caller: Caller,
+}
+
+impl Bench {
+    /// A caller who reads before editing, as models must.
+    pub(crate) fn new() -> Bench {
+        Bench::open(Config::default(), |_| State::Memory)
+    }
+
+    /// A caller who may edit what was never read, as people may.
+    pub(crate) fn trusted(config: Config) -> Bench {
+        let mut bench = Bench::open(config, |_| State::Memory);
+        bench.caller.unread = Unread::Allow;
+        bench
+    }
+
+    pub(crate) fn open(config: Config, state: impl FnOnce(&Path) -> State) -> Bench {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let engine = Engine::open(std::slice::from_ref(&root), state(&root), config).unwrap();
+        Bench { _dir: dir, root, engine, caller: Caller::default() }
+    }
+
+    pub(crate) fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.root.join(name)
+    }
+
+    pub(crate) fn put(&self, name: impl AsRef<Path>, text: &str) -> PathBuf {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    pub(crate) fn get(&self, name: impl AsRef<Path>) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    pub(crate) fn call(&self, tool: &str, input: Value) -> Reply {
+        self.engine.call(&self.caller, tool, input)
+    }
+
+    /// Calls a tool on one file of the root.
+    pub(crate) fn call_on(&self, name: &str, tool: &str, mut input: Value) -> Reply {
+        input["file_path"] = json!(self.path(name));
+        self.call(tool, input)
+    }
+
+    pub(crate) fn read(&self, name: &str) -> Reply {
+        self.call_on(name, "read", json!({}))
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) -> Reply {
+        self.call_on(name, "write", json!({ "content": text }))
+    }
+
+    pub(crate) fn edit(&self, name: &str, old: &str, new: &str) -> Reply {
+        self.call_on(name, "edit", json!({ "old_string": old, "new_string": new }))
+    }
+
+    pub(crate) fn apply(&self, text: &str) -> Reply {
+        self.call("apply", json!({ "input": text, "directory": self.root }))
+    }
+}
+
+/// The code of an error, or `ok`.
+pub(crate) fn code(reply: &Reply) -> &'static str {
+    reply.result.as_ref().err().map_or("ok", |error| error.code().as_str())
+}
+
+/// The text of a reply that must be good.
+#[track_caller]
+pub(crate) fn ok(reply: &Reply) -> String {
+    assert_eq!(code(reply), "ok", "{}", reply.text());
+    reply.text()
+}

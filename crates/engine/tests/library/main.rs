@@ -1,0 +1,14 @@
+//! The engine through its library door: what scenes cannot say.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    reason = "tests play the outside world"
+)]
+
+mod bench;
+mod guarded;
+mod hashline;
+mod limits;
+mod many_hands;
+mod patches;
