@@ -198,6 +198,9 @@ pub(crate) struct Global {
     /// Print one JSON object, as `emend call` does
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// Show old and new beside each other, as wide as the terminal (or COLUMNS)
+    #[arg(long, global = true, hide_short_help = true)]
+    pub(crate) side_by_side: bool,
     /// Colours; NO_COLOR, CLICOLOR and FORCE_COLOR count for auto
     #[arg(
         long,

@@ -12,6 +12,7 @@
 
 mod args;
 mod desk;
+mod diff;
 mod doctor;
 mod files;
 mod formats;

@@ -2,6 +2,7 @@
 
 use crate::args::When;
 use crate::desk::Desk;
+use crate::diff::Layout;
 use crate::io_error;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
@@ -11,13 +12,13 @@ use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 
-const PLAIN: Style = Style::new();
-const BOLD: Style = Style::new().bold();
+pub(crate) const PLAIN: Style = Style::new();
+pub(crate) const BOLD: Style = Style::new().bold();
 const BAD: Style = AnsiColor::Red.on_default().bold();
 const NOTE: Style = AnsiColor::Yellow.on_default().bold();
-const RANGE: Style = AnsiColor::Cyan.on_default();
-const REMOVED: Style = AnsiColor::Red.on_default();
-const ADDED: Style = AnsiColor::Green.on_default();
+pub(crate) const RANGE: Style = AnsiColor::Cyan.on_default();
+pub(crate) const REMOVED: Style = AnsiColor::Red.on_default();
+pub(crate) const ADDED: Style = AnsiColor::Green.on_default();
 
 /// Settles colours for both streams.
 pub(crate) fn choose_color(when: When) {
@@ -39,6 +40,7 @@ pub(crate) struct Paper<W: Write> {
     color: bool,
     /// A terminal would obey control characters of the text; it gets pictures of them.
     terminal: bool,
+    layout: Layout,
 }
 
 /// Standard output for people, buffered.
@@ -46,17 +48,27 @@ pub(crate) fn stdout() -> Paper<BufWriter<io::StdoutLock<'static>>> {
     let out = io::stdout().lock();
     let color = AutoStream::choice(&out) != ColorChoice::Never;
     let terminal = out.is_terminal();
-    Paper { out: BufWriter::new(out), color, terminal }
+    Paper { out: BufWriter::new(out), color, terminal, layout: Layout::default() }
 }
 
 fn stderr() -> Paper<BufWriter<io::StderrLock<'static>>> {
     let out = io::stderr().lock();
     let color = AutoStream::choice(&out) != ColorChoice::Never;
     let terminal = out.is_terminal();
-    Paper { out: BufWriter::new(out), color, terminal }
+    Paper { out: BufWriter::new(out), color, terminal, layout: Layout::default() }
 }
 
 impl<W: Write> Paper<W> {
+    /// With diffs laid out like this.
+    pub(crate) fn laid_out(self, layout: Layout) -> Paper<W> {
+        Paper { layout, ..self }
+    }
+
+    /// How diffs are laid out.
+    pub(crate) fn layout(&self) -> Layout {
+        self.layout
+    }
+
     /// Writes text in a style.
     pub(crate) fn put(&mut self, style: Style, text: &str) -> io::Result<()> {
         let text = if self.terminal { harmless(text) } else { Cow::Borrowed(text) };
@@ -98,37 +110,6 @@ impl<W: Write> Paper<W> {
         let (style, mark) = if holds { (ADDED, "   ✓") } else { (BAD, "   ✗ this should be:") };
         self.put(style, mark)?;
         self.plain(&format!(" {what}"))
-    }
-
-    /// The coloured unified diff of a reply, if it has one; `margin` goes before each line.
-    pub(crate) fn diff(&mut self, margin: &str, data: &Map<String, Value>) -> io::Result<()> {
-        let hunks = data.get("structuredPatch").and_then(Value::as_array).filter(|hunks| !hunks.is_empty());
-        let Some(hunks) = hunks else { return Ok(()) };
-        let path = data.get("filePath").and_then(Value::as_str).unwrap_or_default();
-        let created = data.get("type").and_then(Value::as_str) == Some("create");
-        self.line(BOLD, &format!("{margin}--- {}", if created { "/dev/null" } else { path }))?;
-        self.line(BOLD, &format!("{margin}+++ {path}"))?;
-        for hunk in hunks {
-            let range = |start: &str, lines: &str| {
-                let number = |key: &str| hunk.get(key).and_then(Value::as_u64).unwrap_or(0);
-                match number(lines) {
-                    1 => number(start).to_string(),
-                    count => format!("{},{count}", number(start)),
-                }
-            };
-            let (old, new) = (range("oldStart", "oldLines"), range("newStart", "newLines"));
-            self.line(RANGE, &format!("{margin}@@ -{old} +{new} @@"))?;
-            for line in hunk.get("lines").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str) {
-                let style = match line.as_bytes().first() {
-                    Some(b'-') => REMOVED,
-                    Some(b'+') => ADDED,
-                    _ => PLAIN,
-                };
-                self.put(PLAIN, margin)?;
-                self.line(style, line)?;
-            }
-        }
-        Ok(())
     }
 
     /// What becomes of each file, a line each.
@@ -193,6 +174,14 @@ impl<W: Write> Paper<W> {
     }
 }
 
+#[cfg(test)]
+impl<W: Write> Paper<W> {
+    /// Paper that is no terminal.
+    pub(crate) fn on(out: W, color: bool, layout: Layout) -> Paper<W> {
+        Paper { out, color, terminal: false, layout }
+    }
+}
+
 /// Control characters as pictures, but for line ends and tabs.
 fn harmless(text: &str) -> Cow<'_, str> {
     let harmful = |char: char| char.is_control() && char != '\n' && char != '\t';
@@ -217,7 +206,7 @@ pub(crate) fn reply(desk: &Desk<'_>, reply: &Reply, brief: bool) -> u8 {
     }
     match &reply.result {
         Ok(answer) => {
-            let mut out = stdout();
+            let mut out = stdout().laid_out(Layout::chosen(desk.global.side_by_side));
             let shown = if brief { out.summaries(answer) } else { out.answer(answer) };
             status(reply, shown.and_then(|()| out.flush()), 0)
         }

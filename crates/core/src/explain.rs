@@ -1,11 +1,17 @@
 //! What an edit did, from its spans: hunks, counts, a snippet. Nothing is diffed again.
 
+mod inline;
+mod sized;
+
 use crate::change::{ChangeSet, Splice};
 use crate::lines::{line_start, line_stop, starts_line};
 use crate::snapshot::Snapshot;
 use crate::span::Span;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
+
+pub use inline::{Piece, by_words, inline};
+pub use sized::{Form, sized};
 
 /// What happened to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,6 +11,7 @@ mod error;
 pub mod explain;
 mod find;
 pub mod formats;
+mod generated;
 mod lines;
 pub mod marks;
 mod merge;
@@ -23,6 +24,7 @@ mod reverse;
 pub mod rows;
 mod snapshot;
 mod span;
+mod unseen;
 pub mod words;
 
 pub use binary::{MOST_BYTES, apply_binary};
@@ -32,6 +34,7 @@ pub use code::{CODES, Code, CodeRow, Remedy};
 pub use content::{ContentId, Handle, Header, ShortTag, Tag};
 pub use error::{Error, Result};
 pub use find::{Found, Hit, MOST_FRESH, MOST_PLACES, TextEdit, Tier, find};
+pub use generated::generated;
 pub use lines::LineIndex;
 pub use merge::merge_with_markers;
 pub use op::{
@@ -41,3 +44,4 @@ pub use op::{
 pub use resolve::{Outcome, Resolved, not_blank, resolve};
 pub use snapshot::{LineEnd, LineEnds, Snapshot};
 pub use span::Span;
+pub use unseen::unseen;

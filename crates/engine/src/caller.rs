@@ -27,6 +27,16 @@ pub enum OnStale {
     Ask,
 }
 
+/// What a reply shows of a change, beside its numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shows {
+    /// The changed places of the new text, at most 1,000 characters.
+    #[default]
+    Snippet,
+    /// A diff in the form that fits the size of the change (seed 000).
+    Diff,
+}
+
 /// An option whose values are words of a closed set.
 pub trait Word: Copy + 'static {
     /// Every value with its name; the default first.
@@ -52,6 +62,10 @@ impl Word for Unread {
 impl Word for OnStale {
     const WORDS: &'static [(&'static str, OnStale)] =
         &[("merge", OnStale::Merge), ("reject", OnStale::Reject), ("markers", OnStale::Markers), ("ask", OnStale::Ask)];
+}
+
+impl Word for Shows {
+    const WORDS: &'static [(&'static str, Shows)] = &[("snippet", Shows::Snippet), ("diff", Shows::Diff)];
 }
 
 impl Word for Matching {

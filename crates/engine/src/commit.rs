@@ -1,6 +1,6 @@
 //! Hops 7 and 8: what was planned for all files becomes visible together, and the session knows what it wrote.
 
-use crate::caller::Caller;
+use crate::caller::{Caller, Shows};
 use crate::engine::Engine;
 use crate::log::Cause;
 use crate::plan::{Becomes, Now, Plan};
@@ -48,7 +48,8 @@ impl Engine {
 
     /// The answer of the first receipt, for calls about one file; `replace_all` is what the call said.
     pub(crate) fn answer_of_one(&self, receipts: Vec<Receipt>, replace_all: bool) -> Answer {
-        let answer = receipts.first().map(|receipt| receipt.answer(replace_all)).unwrap_or_default();
+        let answer =
+            receipts.first().map(|receipt| receipt.answer(replace_all, self.config().shows)).unwrap_or_default();
         for receipt in receipts {
             self.finish(receipt.into_plan());
         }
@@ -61,7 +62,7 @@ impl Engine {
         for receipt in receipts {
             rejected.push_str(receipt.rejected());
             if !receipt.is_told_elsewhere() {
-                let one = receipt.answer(false);
+                let one = receipt.answer(false, self.config().shows);
                 if receipt.plan().header.is_some() && !text.is_empty() {
                     text.push('\n');
                 }
@@ -98,7 +99,9 @@ impl Engine {
         let known: Vec<Option<(Stamp, Option<Record>)>> = plans
             .iter_mut()
             .zip(&written)
-            .map(|(plan, written)| written.as_ref().map(|written| (written.stamp, plan.known(written.stamp))))
+            .map(|(plan, written)| {
+                written.as_ref().map(|written| (written.stamp, plan.known(written.stamp, self.config().shows)))
+            })
             .collect();
         let (operation, trouble) = self.log(caller, cause, &plans, &known);
         let mut trouble = trouble.into_iter();
@@ -132,11 +135,12 @@ impl Engine {
 
 impl Plan {
     /// What the caller knows of the file once it is written: also what the reply shows. Nothing, when no file is there then.
-    fn known(&mut self, stamp: Stamp) -> Option<Record> {
+    fn known(&mut self, stamp: Stamp, shows: Shows) -> Option<Record> {
         if self.becomes != Becomes::File {
             return None;
         }
-        if !self.lines.is_all() {
+        // A diff may be cut, or be a summary: what it shows for certain is what was written, and that is known anyway.
+        if !self.lines.is_all() && (shows == Shows::Snippet || self.header.is_some() || self.worded.is_some()) {
             self.lines.union(&shown(self));
         }
         let content = ContentId::of_pieces(self.changes.pieces(self.before.raw()));

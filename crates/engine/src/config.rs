@@ -1,7 +1,7 @@
 //! The configuration: `emend.toml` of the user and of the project. A project file may tighten rules, never loosen them:
 //! a cloned repository is not trusted.
 
-use crate::caller::{OnStale, Word};
+use crate::caller::{OnStale, Shows, Word};
 use emendate_core::{Charset, Code, Error, Matching, Result};
 use emendate_fs::Durability;
 use emendate_history::Limits;
@@ -25,6 +25,8 @@ pub struct Config {
     pub(crate) matching: Matching,
     /// What to do with stale edits.
     pub(crate) on_stale: OnStale,
+    /// What replies show of a change.
+    pub(crate) shows: Shows,
     /// Whether edits warn of a file that does not parse any more.
     pub(crate) syntax_check: bool,
     /// What a success means after a power cut.
@@ -43,6 +45,7 @@ impl Default for Config {
             max_file: MAX_FILE,
             matching: Matching::default(),
             on_stale: OnStale::default(),
+            shows: Shows::default(),
             syntax_check: true,
             durability: Durability::default(),
             history: Limits::default(),
@@ -92,6 +95,7 @@ struct File {
     policy: Policy,
     edit: Edit,
     write: WriteTable,
+    reply: ReplyTable,
     syntax: Syntax,
     history: HistoryTable,
     encoding: BTreeMap<String, String>,
@@ -117,6 +121,12 @@ struct Edit {
 struct HistoryTable {
     days: Option<u32>,
     megabytes: Option<u64>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+struct ReplyTable {
+    shows: Option<String>,
 }
 
 #[derive(Deserialize, Default)]
@@ -151,6 +161,9 @@ impl Config {
         }
         if let Some(word) = file.edit.on_stale {
             self.on_stale = OnStale::parse("edit.on_stale", &word).map_err(|error| invalid(origin, error.message()))?;
+        }
+        if let Some(word) = file.reply.shows {
+            self.shows = Shows::parse("reply.shows", &word).map_err(|error| invalid(origin, error.message()))?;
         }
         self.syntax_check = file.syntax.check.unwrap_or(self.syntax_check);
         if let Some(word) = file.write.durability.filter(|_| trusted) {

@@ -54,7 +54,7 @@ mod tree;
 mod undo;
 mod worded;
 
-pub use caller::{Caller, OnStale, Unread, Word};
+pub use caller::{Caller, OnStale, Shows, Unread, Word};
 pub use config::{Config, MAX_FILE};
 pub use emendate_core as core;
 pub use emendate_fs as fs;

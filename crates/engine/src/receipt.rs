@@ -1,5 +1,6 @@
 //! What was done, in words for a model and fields for a program.
 
+use crate::caller::Shows;
 use crate::plan::{Becomes, Now, Plan};
 use crate::policy;
 use crate::raw_path;
@@ -8,17 +9,21 @@ use crate::stale::reply_hunks;
 use crate::worded;
 use emendate_core::explain::{self, DiffStat, Hunk};
 use emendate_core::words::Words;
-use emendate_core::{ContentId, Outcome, Tier, rows};
+use emendate_core::{ContentId, Outcome, Tier, generated, rows, unseen};
 use emendate_fs::{Written, shown};
 use emendate_history::OperationId;
 use serde_json::{Map, Value, json};
 
 /// Characters of snippet in a reply (seed 000).
 const SNIPPET: usize = 1000;
+/// Bytes of a diff in a reply.
+const DIFF: usize = 8000;
 /// Bytes of the original file that a reply carries along.
 const ORIGINAL: usize = 64 << 10;
 /// Operations whose own diffs a reply lists.
 const LISTED: usize = 100;
+/// Characters of the words by which a file says that it is generated.
+const GENERATED: usize = 80;
 
 /// What a request did, or would do.
 pub(crate) struct Receipt {
@@ -51,15 +56,15 @@ impl Receipt {
     }
 
     /// The answer for this file; `replace_all` is what the call said.
-    pub(crate) fn answer(&self, replace_all: bool) -> Answer {
+    pub(crate) fn answer(&self, replace_all: bool, shows: Shows) -> Answer {
         let Receipt { plan, written, dry_run, operation, .. } = self;
         let hunks = if plan.before.is_opaque() { Vec::new() } else { reply_hunks(&plan.before, &plan.changes) };
         let stat = explain::stat(&hunks);
         let path = plan.place.shown();
         let replacements: usize = plan.ops.iter().map(|op| op.places).sum();
         let headline = headline(plan, &path, stat, replacements, *dry_run);
-        let notes = self.notes();
-        let (text, mut data) = self.words(&headline, &hunks, &notes);
+        let notes = self.notes(&hunks);
+        let (text, mut data) = self.words(&headline, &hunks, &notes, shows);
         let mut put = |key: &str, value: Value| {
             data.insert(key.to_owned(), value);
         };
@@ -115,7 +120,7 @@ impl Receipt {
     }
 
     /// The words of the answer, and the data that goes with them alone: a headline and a snippet, or rows below a header.
-    fn words(&self, headline: &str, hunks: &[Hunk], notes: &[String]) -> (String, Map<String, Value>) {
+    fn words(&self, headline: &str, hunks: &[Hunk], notes: &[String], shows: Shows) -> (String, Map<String, Value>) {
         let plan = &self.plan;
         let failed: String = plan.failed.iter().map(|error| format!("Not applied: {error}\n")).collect();
         if let Some(header) = plan.header.filter(|_| plan.becomes == Becomes::File && !plan.before.is_opaque()) {
@@ -126,6 +131,11 @@ impl Receipt {
             let around = explain::hunks(&plan.before, &plan.changes, rows::AROUND);
             let rows = worded::preview(marks, words.all(), &around);
             return (format!("{headline}\n{}{failed}{rows}", noted(notes)), Map::new());
+        }
+        if shows == Shows::Diff && !hunks.is_empty() {
+            let (form, diff) = explain::sized(&plan.place.shown(), &plan.before, &plan.changes, hunks, DIFF);
+            let data = Map::from_iter([("diff".to_owned(), json!({ "form": form.name(), "text": diff }))]);
+            return (format!("{headline}\n{}{failed}{diff}", noted(notes)), data);
         }
         let snippet = explain::snippet(hunks, SNIPPET);
         (format!("{headline}\n{}{failed}{snippet}", noted(notes)), Map::new())
@@ -156,7 +166,18 @@ impl Receipt {
         self.plan
     }
 
-    fn notes(&self) -> Vec<String> {
+    /// What the file says of itself, where it is changed by hand all the same.
+    fn generated(&self) -> Option<String> {
+        let plan = &self.plan;
+        let edits = matches!(plan.now, Now::File(_)) && plan.becomes == Becomes::File && !plan.before.is_opaque();
+        let (line, words) = if edits { generated(plan.before.text()) } else { None }?;
+        let words: String = words.chars().take(GENERATED).collect();
+        Some(format!(
+            "The file says that a program writes it (line {line}: {words}); its next run may undo this change."
+        ))
+    }
+
+    fn notes(&self, hunks: &[Hunk]) -> Vec<String> {
         let plan = &self.plan;
         let link = plan
             .place
@@ -164,9 +185,9 @@ impl Receipt {
             .map(|link| format!("{} is a symbolic link; its target {} was edited.", shown(link), plan.place.shown()));
         let of_edits = plan.ops.iter().flat_map(|op| told(op, plan.ops.len()));
         let raw = raw_path::of(plan.place.absolute()).map(|bytes| raw_path::told(&bytes));
-        let flag = if plan.writes() { policy::flag(&plan.place) } else { None };
+        let flag = if plan.writes() { policy::flag(&plan.place).or_else(|| self.generated()) } else { None };
         let about_name = link.into_iter().chain(raw).chain(flag);
-        about_name.chain(plan.notes.iter().cloned()).chain(of_edits).collect()
+        about_name.chain(plan.notes.iter().cloned()).chain(of_edits).chain(unseen(hunks)).collect()
     }
 }
 

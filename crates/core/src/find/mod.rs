@@ -18,7 +18,7 @@ mod search;
 #[cfg(test)]
 mod testing;
 mod tier;
-mod tokens;
+pub(crate) mod tokens;
 mod transplant;
 
 use crate::code::Code;

@@ -9,7 +9,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 const CELLS: usize = 1_000_000;
 
 /// Words, blank runs and single signs, in order.
-pub(super) fn tokens(text: &str) -> Vec<&str> {
+pub(crate) fn tokens(text: &str) -> Vec<&str> {
     let class = |ch: char| match ch {
         _ if ch.is_alphanumeric() || ch == '_' => 1,
         _ if ch.is_whitespace() => 2,
@@ -30,13 +30,13 @@ pub(super) fn tokens(text: &str) -> Vec<&str> {
 }
 
 /// A stretch of the new tokens, and the old tokens it is equal to, if it is.
-pub(super) struct Stretch {
-    pub(super) new: Range<usize>,
-    pub(super) kept: Option<Range<usize>>,
+pub(crate) struct Stretch {
+    pub(crate) new: Range<usize>,
+    pub(crate) kept: Option<Range<usize>>,
 }
 
 /// The new tokens as stretches that are kept and stretches that are new.
-pub(super) fn stretches(old: &[&str], new: &[&str]) -> Vec<Stretch> {
+pub(crate) fn stretches(old: &[&str], new: &[&str]) -> Vec<Stretch> {
     let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let most = old.len().min(new.len()) - head;
     let tail = old.iter().rev().zip(new.iter().rev()).take(most).take_while(|(a, b)| a == b).count();

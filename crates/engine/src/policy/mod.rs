@@ -99,7 +99,7 @@ const CONTROL: &[&str] = &[
     ".pre-commit-config.yaml",
 ];
 
-/// Files that steer agents or run elsewhere, but are everyday work: edited freely, and told of.
+/// Files that steer agents or run elsewhere, or that others write, but are everyday work: edited freely, and told of.
 const FLAGGED: &[(&str, &str)] = &[
     ("claude.md", INSTRUCTIONS),
     ("claude.local.md", INSTRUCTIONS),
@@ -108,8 +108,32 @@ const FLAGGED: &[(&str, &str)] = &[
     ("copilot-instructions.md", INSTRUCTIONS),
     (".github/workflows", WORKFLOW),
     (".gitlab-ci.yml", WORKFLOW),
+    ("cargo.lock", LOCK),
+    ("package-lock.json", LOCK),
+    ("npm-shrinkwrap.json", LOCK),
+    ("yarn.lock", LOCK),
+    ("pnpm-lock.yaml", LOCK),
+    ("bun.lock", LOCK),
+    ("deno.lock", LOCK),
+    ("poetry.lock", LOCK),
+    ("uv.lock", LOCK),
+    ("pdm.lock", LOCK),
+    ("pipfile.lock", LOCK),
+    ("go.sum", LOCK),
+    ("composer.lock", LOCK),
+    ("gemfile.lock", LOCK),
+    ("flake.lock", LOCK),
+    ("mix.lock", LOCK),
+    ("pubspec.lock", LOCK),
+    ("podfile.lock", LOCK),
+    ("packages.lock.json", LOCK),
+    ("vendor", VENDORED),
+    ("third_party", VENDORED),
+    ("bower_components", VENDORED),
 ];
 const INSTRUCTIONS: &str = "is read by agents as instructions; a person should look at this change";
+const LOCK: &str = "is written by a package manager; change what it is made from and let that write it";
+const VENDORED: &str = "is a copy of somebody else's code; the next update of it will undo this change";
 const WORKFLOW: &str = "runs with the rights of the repository; a person should look at this change";
 
 /// Everything that is asked when a path wants in.

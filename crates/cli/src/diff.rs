@@ -1,0 +1,287 @@
+//! The diff of a reply for people: unified with the changed words marked, or old and new beside each other.
+
+use crate::show::{ADDED, BOLD, PLAIN, Paper, RANGE, REMOVED};
+use anstyle::Style;
+use emendate::core::explain::{LineKind, Piece, inline};
+use serde_json::{Map, Value};
+use std::io::{self, Write};
+use unicode_width::UnicodeWidthChar as _;
+
+/// Columns of two texts beside each other where no terminal says how wide it is.
+const WIDTH: usize = 160;
+/// Columns below which nothing can be read beside each other.
+const NARROW: usize = 40;
+/// Columns of a line number and the blank behind it.
+const GUTTER: usize = 6;
+/// Columns from one tab stop to the next.
+const TAB: usize = 4;
+
+/// How a diff is laid out.
+#[derive(Clone, Copy, Default)]
+pub(crate) enum Layout {
+    /// One below the other.
+    #[default]
+    Unified,
+    /// Old on the left, new on the right, on so many columns.
+    Beside(usize),
+}
+
+impl Layout {
+    /// As wide as the terminal, or as `COLUMNS` says.
+    pub(crate) fn chosen(side_by_side: bool) -> Layout {
+        if !side_by_side {
+            return Layout::Unified;
+        }
+        let said = || std::env::var("COLUMNS").ok()?.parse().ok();
+        let width = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)).or_else(said);
+        Layout::Beside(width.unwrap_or(WIDTH).max(NARROW))
+    }
+}
+
+/// A hunk of `structuredPatch`.
+struct Hunk<'a> {
+    /// Numbers as in a unified diff: first line and count, old and new.
+    at: [u64; 4],
+    /// The lines as they are in the patch, with their signs.
+    lines: Vec<&'a str>,
+}
+
+impl<'a> Hunk<'a> {
+    fn read(hunk: &'a Value) -> Hunk<'a> {
+        let number = |key: &str| hunk.get(key).and_then(Value::as_u64).unwrap_or(0);
+        let lines = hunk.get("lines").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+        Hunk { at: ["oldStart", "oldLines", "newStart", "newLines"].map(number), lines: lines.collect() }
+    }
+
+    fn header(&self) -> String {
+        let range = |start: u64, lines: u64| if lines == 1 { start.to_string() } else { format!("{start},{lines}") };
+        let [old, old_lines, new, new_lines] = self.at;
+        format!("@@ -{} +{} @@", range(old, old_lines), range(new, new_lines))
+    }
+
+    /// The lines with their kind and pieces; `None` for what is said about a line (that it has no end).
+    fn pieces(&self) -> Vec<Option<(LineKind, Vec<Piece<'a>>)>> {
+        let kind = |line: &str| match line.as_bytes().first() {
+            Some(b'-') => Some(LineKind::Removed),
+            Some(b'+') => Some(LineKind::Added),
+            Some(b'\\') => None,
+            _ => Some(LineKind::Kept),
+        };
+        let text = |line: &'a str| line.get(1..).unwrap_or_default();
+        let real: Vec<(LineKind, &str)> =
+            self.lines.iter().filter_map(|line| Some((kind(line)?, text(line)))).collect();
+        let mut pieces = inline(&real).into_iter();
+        self.lines.iter().map(|line| Some((kind(line)?, pieces.next()?))).collect()
+    }
+}
+
+/// The style of a side, and of what changed inside a line.
+const fn styles(kind: LineKind) -> (Style, Style) {
+    match kind {
+        LineKind::Kept => (PLAIN, PLAIN),
+        LineKind::Removed => (REMOVED, REMOVED.invert()),
+        LineKind::Added => (ADDED, ADDED.invert()),
+    }
+}
+
+impl<W: Write> Paper<W> {
+    /// The diff of a reply, if it has one; `margin` goes before each line.
+    pub(crate) fn diff(&mut self, margin: &str, data: &Map<String, Value>) -> io::Result<()> {
+        let hunks = data.get("structuredPatch").and_then(Value::as_array).filter(|hunks| !hunks.is_empty());
+        let Some(hunks) = hunks else { return Ok(()) };
+        let path = data.get("filePath").and_then(Value::as_str).unwrap_or_default();
+        let created = data.get("type").and_then(Value::as_str) == Some("create");
+        self.line(BOLD, &format!("{margin}--- {}", if created { "/dev/null" } else { path }))?;
+        self.line(BOLD, &format!("{margin}+++ {path}"))?;
+        for hunk in hunks.iter().map(Hunk::read) {
+            self.line(RANGE, &format!("{margin}{}", hunk.header()))?;
+            match self.layout() {
+                Layout::Unified => self.unified(margin, &hunk)?,
+                Layout::Beside(width) => self.beside(width, &hunk)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn unified(&mut self, margin: &str, hunk: &Hunk<'_>) -> io::Result<()> {
+        for (line, pieces) in hunk.lines.iter().zip(hunk.pieces()) {
+            self.put(PLAIN, margin)?;
+            let Some((kind, pieces)) = pieces else {
+                self.plain(line)?;
+                continue;
+            };
+            let (style, changed) = styles(kind);
+            self.put(style, kind.sign().encode_utf8(&mut [0; 4]))?;
+            self.runs(&pieces, (style, changed))?;
+            self.put(PLAIN, "\n")?;
+        }
+        Ok(())
+    }
+
+    /// Pieces in their styles, neighbours of one style together.
+    fn runs(&mut self, pieces: &[Piece<'_>], (style, changed): (Style, Style)) -> io::Result<()> {
+        pieces.chunk_by(|a, b| a.changed == b.changed).try_for_each(|run| {
+            let text: String = run.iter().map(|piece| piece.text).collect();
+            self.put(if run[0].changed { changed } else { style }, &text)
+        })
+    }
+
+    fn beside(&mut self, width: usize, hunk: &Hunk<'_>) -> io::Result<()> {
+        let column = (width - " │ ".chars().count()) / 2;
+        let [old, old_lines, new, new_lines] = hunk.at;
+        let (mut left, mut right) = (old + u64::from(old_lines == 0), new + u64::from(new_lines == 0));
+        for (removed, added) in pairs(hunk.pieces().into_iter().flatten().collect()) {
+            self.cell(left, removed.as_ref(), column, true)?;
+            self.put(PLAIN, if added.is_some() { " │ " } else { " │" })?;
+            self.cell(right, added.as_ref(), column, false)?;
+            self.put(PLAIN, "\n")?;
+            left += u64::from(removed.is_some());
+            right += u64::from(added.is_some());
+        }
+        Ok(())
+    }
+
+    /// One line of one side on exactly `column` columns; the last cell of a row is not filled up.
+    fn cell(&mut self, number: u64, line: Option<&Side<'_>>, column: usize, fill: bool) -> io::Result<()> {
+        let mut used = 0;
+        if let Some((kind, pieces)) = line {
+            let (style, changed) = styles(*kind);
+            self.put(RANGE, &format!("{number:>width$} ", width = GUTTER - 1))?;
+            let fitted = fitted(pieces, column.saturating_sub(GUTTER));
+            used = GUTTER + fitted.1;
+            let pieces: Vec<Piece<'_>> =
+                fitted.0.iter().map(|(changed, text)| Piece { changed: *changed, text }).collect();
+            self.runs(&pieces, (style, changed))?;
+        }
+        let rest = if fill { column.saturating_sub(used) } else { 0 };
+        self.put(PLAIN, &" ".repeat(rest))
+    }
+}
+
+/// A line of one side.
+type Side<'a> = (LineKind, Vec<Piece<'a>>);
+
+/// Lines as rows of two cells: removed lines beside the added ones that took their place.
+fn pairs(lines: Vec<Side<'_>>) -> Vec<(Option<Side<'_>>, Option<Side<'_>>)> {
+    let mut out: Vec<(Option<Side<'_>>, Option<Side<'_>>)> = Vec::with_capacity(lines.len());
+    // The first row since the last kept line that has nothing on the right yet.
+    let mut open = 0;
+    for line in lines {
+        match line.0 {
+            LineKind::Kept => {
+                out.push((Some(line.clone()), Some(line)));
+                open = out.len();
+            }
+            LineKind::Removed => {
+                if out.get(open).is_some_and(|row| row.0.is_none()) || out.last().is_some_and(|row| row.1.is_some()) {
+                    open = out.len();
+                }
+                out.push((Some(line), None));
+            }
+            LineKind::Added => {
+                if open < out.len() {
+                    out[open].1 = Some(line);
+                } else {
+                    out.push((None, Some(line)));
+                }
+                open += 1;
+            }
+        }
+    }
+    out
+}
+
+/// Pieces cut to `most` columns, tabs as blanks, and the columns that they take.
+fn fitted(pieces: &[Piece<'_>], most: usize) -> (Vec<(bool, String)>, usize) {
+    let mut out: Vec<(bool, String)> = Vec::new();
+    let mut used = 0;
+    let chars = pieces.iter().flat_map(|piece| piece.text.chars().map(|char| (piece.changed, char)));
+    for (changed, char) in chars {
+        let width = if char == '\t' { TAB - used % TAB } else { char.width().unwrap_or(1) };
+        if out.last().is_none_or(|last| last.0 != changed) {
+            out.push((changed, String::new()));
+        }
+        let Some((_, text)) = out.last_mut() else { break };
+        if used + width > most {
+            // The sign that something is left out takes the last column.
+            while used >= most
+                && let Some(last) = text.pop()
+            {
+                used -= last.width().unwrap_or(1);
+            }
+            if used < most {
+                text.push('…');
+                used += 1;
+            }
+            break;
+        }
+        if char == '\t' {
+            text.push_str(&" ".repeat(width));
+        } else {
+            text.push(char);
+        }
+        used += width;
+    }
+    (out, used)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Hunk, Layout, fitted, pairs};
+    use crate::show::Paper;
+    use emendate::core::explain::Piece;
+    use serde_json::{Value, json};
+
+    fn patch() -> Value {
+        json!({ "filePath": "/f", "type": "update", "structuredPatch": [{
+            "oldStart": 7, "oldLines": 3, "newStart": 7, "newLines": 3,
+            "lines": [" same", "-let x = 1;", "-gone", "+let x = 2;", "\\ No newline at end of file"]
+        }]})
+    }
+
+    fn shown(layout: Layout, color: bool) -> String {
+        let mut out = Vec::new();
+        let mut paper = Paper::on(&mut out, color, layout);
+        paper.diff("", patch().as_object().unwrap()).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn unified_is_what_patch_reads() {
+        let want =
+            "--- /f\n+++ /f\n@@ -7,3 +7,3 @@\n same\n-let x = 1;\n-gone\n+let x = 2;\n\\ No newline at end of file\n";
+        assert_eq!(shown(Layout::Unified, false), want);
+        let colored = shown(Layout::Unified, true);
+        assert!(colored.contains("let x = \u{1b}[0m\u{1b}[7m\u{1b}[31m1\u{1b}[0m"), "{colored:?}");
+    }
+
+    #[test]
+    fn beside_each_other() {
+        let want = "--- /f\n+++ /f\n@@ -7,3 +7,3 @@\n    7 same           │     7 same\n    8 let x = 1;     │     8 let x = 2;\n    9 gone           │\n";
+        assert_eq!(shown(Layout::Beside(43), false), want);
+    }
+
+    #[test]
+    fn rows_hold_what_belongs_together() {
+        let hunk = json!({ "lines": ["-a", "+A", "+B", " k", "+c", "-d", "-e", "+D"] });
+        let rows = pairs(Hunk::read(&hunk).pieces().into_iter().flatten().collect());
+        let text = |side: &Option<super::Side<'_>>| {
+            side.as_ref().map_or(String::new(), |side| side.1.iter().map(|piece| piece.text).collect())
+        };
+        let rows: Vec<String> = rows.iter().map(|row| format!("{}|{}", text(&row.0), text(&row.1))).collect();
+        assert_eq!(rows, ["a|A", "|B", "k|k", "|c", "d|D", "e|"]);
+    }
+
+    #[test]
+    fn lines_are_cut_to_the_column() {
+        let text = |text: &str, most| {
+            let (pieces, used) = fitted(&[Piece { changed: false, text }], most);
+            (pieces.into_iter().map(|piece| piece.1).collect::<String>(), used)
+        };
+        assert_eq!(text("abc", 3), ("abc".to_owned(), 3));
+        assert_eq!(text("abcd", 3), ("ab…".to_owned(), 3));
+        assert_eq!(text("a\tb", 8), ("a   b".to_owned(), 5));
+        assert_eq!(text("日本語", 5), ("日本…".to_owned(), 5));
+        assert_eq!(text("日本語", 4), ("日…".to_owned(), 3));
+    }
+}

@@ -1,0 +1,250 @@
+//! Which words of changed lines changed: for a terminal that marks them, and for a diff by words.
+
+use super::{Hunk, LineKind};
+use crate::find::tokens::{stretches, tokens};
+use std::fmt::Write as _;
+
+/// Share of the words, in percent, that two sides must have in common before it helps anybody to see which ones differ.
+const ALIKE: usize = 30;
+
+/// Cells (words × words) that all comparisons of one diff may cost; ~0.1 s at worst.
+const BUDGET: usize = 20_000_000;
+
+/// A line and what happened to it.
+type Line<'a> = (LineKind, &'a str);
+
+/// A part of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece<'a> {
+    /// Only on this side, where the other side has something else.
+    pub changed: bool,
+    /// Its text.
+    pub text: &'a str,
+}
+
+/// The pieces of each line. Removed lines are compared with the added ones that follow them; lines that stay, and lines
+/// that have too little in common with what took their place, are one piece that is not marked.
+pub fn inline<'a>(lines: &[Line<'a>]) -> Vec<Vec<Piece<'a>>> {
+    let mut out = Vec::with_capacity(lines.len());
+    let mut budget = BUDGET;
+    for (removed, added) in runs(lines) {
+        let whole = |line: &Line<'a>| vec![Piece { changed: false, text: line.1 }];
+        match compared(removed, added, &mut budget) {
+            Some(sides) => out.extend(sides.into_iter().flat_map(|side| side.by_line())),
+            None => out.extend(removed.iter().chain(added).map(whole)),
+        }
+    }
+    out
+}
+
+/// The hunks with the words that differ as `[-old-]` and `{+new+}`, at most `limit` bytes, cut between lines and said so.
+pub fn by_words(path: &str, hunks: &[Hunk], limit: usize) -> String {
+    let mut out = format!("--- {path}\n+++ {path}\n");
+    let mut budget = BUDGET;
+    for hunk in hunks {
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "@@ line {} @@", hunk.new_start + usize::from(hunk.new_lines == 0));
+        let lines: Vec<Line<'_>> = hunk.lines.iter().map(|line| (line.kind, &*line.text)).collect();
+        for (removed, added) in runs(&lines) {
+            let text = merged(removed, added, &mut budget);
+            if out.len() + text.len() > limit {
+                out.push_str("… (diff cut)\n");
+                return out;
+            }
+            out.push_str(&text);
+        }
+    }
+    out
+}
+
+/// Lines as pairs of what was removed and what was added in its place; a line that stays is a pair of its own, on the
+/// first side.
+fn runs<'l, 'a>(mut lines: &'l [Line<'a>]) -> Vec<(&'l [Line<'a>], &'l [Line<'a>])> {
+    let mut out = Vec::new();
+    while let Some(first) = lines.first() {
+        let length = |lines: &[Line<'_>], kind| lines.iter().take_while(|line| line.0 == kind).count();
+        let removed = if first.0 == LineKind::Kept { 1 } else { length(lines, LineKind::Removed) };
+        let added = if first.0 == LineKind::Kept { 0 } else { length(&lines[removed..], LineKind::Added) };
+        let (run, rest) = lines.split_at(removed + added);
+        out.push(run.split_at(removed));
+        lines = rest;
+    }
+    out
+}
+
+/// The words of some lines, and which of them are found again on the other side.
+struct Side<'a> {
+    /// Words in order; the end of each line is one of them.
+    words: Vec<&'a str>,
+    kept: Vec<bool>,
+}
+
+impl<'a> Side<'a> {
+    fn new(lines: &[Line<'a>]) -> Side<'a> {
+        let words: Vec<&str> = lines.iter().flat_map(|line| tokens(line.1).into_iter().chain(["\n"])).collect();
+        let kept = vec![false; words.len()];
+        Side { words, kept }
+    }
+
+    fn by_line(&self) -> Vec<Vec<Piece<'a>>> {
+        let mut out = Vec::new();
+        let mut line = Vec::new();
+        for (text, kept) in self.words.iter().zip(&self.kept) {
+            if *text == "\n" {
+                out.push(std::mem::take(&mut line));
+            } else {
+                line.push(Piece { changed: !kept, text });
+            }
+        }
+        out
+    }
+}
+
+/// Both sides with their common words found; `None` where they have too little in common, or the budget is spent.
+fn compared<'a>(removed: &[Line<'a>], added: &[Line<'a>], budget: &mut usize) -> Option<[Side<'a>; 2]> {
+    if removed.is_empty() || added.is_empty() {
+        return None;
+    }
+    let (mut old, mut new) = (Side::new(removed), Side::new(added));
+    *budget = budget.checked_sub(old.words.len().saturating_mul(new.words.len()))?;
+    for stretch in stretches(&old.words, &new.words) {
+        if let Some(kept) = stretch.kept {
+            old.kept[kept].fill(true);
+            new.kept[stretch.new].fill(true);
+        }
+    }
+    let telling = |side: &Side<'_>| side.words.iter().filter(|word| !word.trim().is_empty()).count();
+    let common = new.words.iter().zip(&new.kept).filter(|(word, kept)| **kept && !word.trim().is_empty()).count();
+    let most = telling(&old).max(telling(&new));
+    (common * 100 >= most * ALIKE && common > 0).then_some([old, new])
+}
+
+/// One run of lines as text with the changed words marked.
+fn merged(removed: &[Line<'_>], added: &[Line<'_>], budget: &mut usize) -> String {
+    let mut out = String::new();
+    if let [(LineKind::Kept, line)] = removed {
+        let _ = writeln!(out, "{line}");
+        return out;
+    }
+    let Some([old, new]) = compared(removed, added, budget) else {
+        for (marks, lines) in [(("[-", "-]"), removed), (("{+", "+}"), added)] {
+            for line in lines {
+                let _ = writeln!(out, "{}{}{}", marks.0, line.1, marks.1);
+            }
+        }
+        return out;
+    };
+    // Both sides hold the kept words in the same order: what lies between two of them differs.
+    let (mut left, mut right) = (0, 0);
+    while left < old.words.len() || right < new.words.len() {
+        left = marked(&mut out, &old, left, ("[-", "-]"));
+        right = marked(&mut out, &new, right, ("{+", "+}"));
+        if let Some(word) = new.words.get(right) {
+            out.push_str(word);
+        }
+        (left, right) = (left + 1, right + 1);
+    }
+    out
+}
+
+/// Writes the words from `at` up to the next kept one between two marks; where that one is.
+fn marked(out: &mut String, side: &Side<'_>, at: usize, marks: (&str, &str)) -> usize {
+    let end = at + side.kept.iter().skip(at).take_while(|kept| !**kept).count();
+    let text: String = side.words.get(at..end).unwrap_or_default().concat();
+    if !text.is_empty() {
+        // A mark does not reach over the end of a line that has another one behind it.
+        let ended = text.strip_suffix('\n');
+        let _ = write!(out, "{}{}{}", marks.0, ended.unwrap_or(&text), marks.1);
+        if ended.is_some() {
+            out.push('\n');
+        }
+    }
+    end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{DiffLine, Hunk, LineKind};
+    use super::{Piece, by_words, inline};
+    use proptest::prelude::*;
+
+    fn kind(sign: char) -> LineKind {
+        match sign {
+            '-' => LineKind::Removed,
+            '+' => LineKind::Added,
+            _ => LineKind::Kept,
+        }
+    }
+
+    fn marked(line: &[Piece<'_>]) -> String {
+        line.iter().map(|it| if it.changed { format!("<{}>", it.text) } else { it.text.to_owned() }).collect()
+    }
+
+    fn lines_of(text: &str) -> Vec<(LineKind, &str)> {
+        text.lines().map(|line| (kind(line.chars().next().unwrap()), &line[1..])).collect()
+    }
+
+    #[test]
+    fn words_that_changed_are_marked() {
+        let lines = lines_of(" a\n-let x = one(1);\n+let y = one(2);\n-gone\n-all of it\n+nothing shared\n b");
+        let got: Vec<String> = inline(&lines).iter().map(|line| marked(line)).collect();
+        let want = ["a", "let <x> = one(<1>);", "let <y> = one(<2>);", "gone", "all of it", "nothing shared", "b"];
+        assert_eq!(got, want);
+    }
+
+    #[test]
+    fn a_line_more_is_marked_whole() {
+        let lines = lines_of("-f(a, b)\n+f(a, b)\n+g(c)");
+        let got: Vec<String> = inline(&lines).iter().map(|line| marked(line)).collect();
+        assert_eq!(got, ["f(a, b)", "f(a, b)", "<g><(><c><)>"]);
+    }
+
+    fn hunk(text: &str) -> Hunk {
+        let line = |(kind, text): (LineKind, &str)| DiffLine { kind, text: text.to_owned(), ended: true };
+        let lines: Vec<DiffLine> = lines_of(text).into_iter().map(line).collect();
+        Hunk { old_start: 3, old_lines: 1, new_start: 3, new_lines: 1, lines }
+    }
+
+    #[test]
+    fn a_diff_by_words() {
+        let text = by_words("f", &[hunk(" a\n-let x = one(1);\n+let y = one(2);\n-gone\n")], 1000);
+        assert_eq!(text, "--- f\n+++ f\n@@ line 3 @@\na\nlet [-x-]{+y+} = one([-1-]{+2+});\n[-gone-]\n");
+        let text = by_words("f", &[hunk("-f(a, b)\n+f(a, b)\n+g(c)\n")], 1000);
+        assert_eq!(text, "--- f\n+++ f\n@@ line 3 @@\nf(a, b)\n{+g(c)+}\n");
+        assert!(by_words("f", &[hunk("-a\n+b\n")], 20).ends_with("… (diff cut)\n"));
+    }
+
+    proptest! {
+        /// Nothing is left out and nothing is added, on either side.
+        #[test]
+        fn pieces_are_the_lines(seeds in prop::collection::vec(("[-+ ]", "[ab (]{0,8}"), 0..12)) {
+            let lines: Vec<(LineKind, &str)> =
+                seeds.iter().map(|(sign, text)| (kind(sign.chars().next().unwrap()), &**text)).collect();
+            let pieces = inline(&lines);
+            // Removed lines behind added ones begin a run of their own, so the order of lines is kept.
+            let got: Vec<String> = pieces.iter().map(|line| line.iter().map(|it| it.text).collect()).collect();
+            let want: Vec<String> = lines.iter().map(|line| line.1.to_owned()).collect();
+            prop_assert_eq!(got, want);
+        }
+
+        /// Taking the marked parts out of a diff by words leaves one side or the other.
+        #[test]
+        fn both_sides_can_be_read(old in "[ab (,]{1,20}", new in "[ab (,]{1,20}") {
+            let hunk = hunk(&format!("-{old}\n+{new}\n"));
+            let text = by_words("f", &[hunk], 1000);
+            let body = text.splitn(4, '\n').nth(3).unwrap();
+            let without = |open: &str, close: &str, other: [&str; 2]| {
+                let mut out = String::new();
+                let mut rest = body;
+                while let Some((before, inside)) = rest.split_once(open) {
+                    out.push_str(before);
+                    rest = inside.split_once(close).unwrap().1;
+                }
+                out.push_str(rest);
+                out.replace(other[0], "").replace(other[1], "").trim_matches('\n').to_owned()
+            };
+            prop_assert_eq!(without("{+", "+}", ["[-", "-]"]), old);
+            prop_assert_eq!(without("[-", "-]", ["{+", "+}"]), new);
+        }
+    }
+}

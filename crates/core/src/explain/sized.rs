@@ -1,0 +1,118 @@
+//! A change as a text whose form follows from how much of the file it is (seed 000): the more changed, the less a line by
+//! line account helps.
+
+use super::{Hunk, by_words, stat, unified};
+use crate::change::ChangeSet;
+use crate::snapshot::Snapshot;
+use std::fmt::Write as _;
+
+/// Percent of the bytes from which a diff by words is shown, and from which only a summary.
+const WORDS_FROM: usize = 10;
+const SUMMARY_FROM: usize = 50;
+/// Places that a summary lists.
+const LISTED: usize = 20;
+
+/// How a change is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A unified diff: under 10 % of the bytes changed.
+    Unified,
+    /// A diff by words: under 50 %.
+    Words,
+    /// Numbers and places.
+    Summary,
+}
+
+impl Form {
+    /// The form for a change of so many percent of a file.
+    const fn of(percent: usize) -> Form {
+        match percent {
+            0..WORDS_FROM => Form::Unified,
+            WORDS_FROM..SUMMARY_FROM => Form::Words,
+            _ => Form::Summary,
+        }
+    }
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Form::Unified => "unified",
+            Form::Words => "words",
+            Form::Summary => "summary",
+        }
+    }
+}
+
+/// The change in the form that fits its size, at most about `limit` bytes.
+pub fn sized(path: &str, before: &Snapshot, changes: &ChangeSet, hunks: &[Hunk], limit: usize) -> (Form, String) {
+    let percent = percent(before, changes);
+    let form = Form::of(percent);
+    let text = match form {
+        Form::Unified => unified(path, hunks, limit),
+        Form::Words => by_words(path, hunks, limit),
+        Form::Summary => summary(percent, hunks),
+    };
+    (form, text)
+}
+
+/// Bytes that came or went, of those of the larger version.
+fn percent(before: &Snapshot, changes: &ChangeSet) -> usize {
+    let old = before.raw().len();
+    let (mut gone, mut come, mut touched) = (0, 0, 0usize);
+    for splice in changes.splices() {
+        let (old, new) = (splice.span.len(), splice.text.len());
+        (gone, come, touched) = (gone + old, come + new, touched + old.max(new));
+    }
+    let whole = old.max(old - gone + come).max(1);
+    touched.saturating_mul(100) / whole
+}
+
+fn summary(percent: usize, hunks: &[Hunk]) -> String {
+    let count = stat(hunks);
+    let mut out = format!("{percent}% of the file changed: {} lines added, {} removed, at", count.added, count.removed);
+    for (nth, hunk) in hunks.iter().take(LISTED).enumerate() {
+        let (first, last) = (hunk.new_start, hunk.new_start + hunk.new_lines.saturating_sub(1));
+        // Writing to a String cannot fail.
+        let _ = write!(out, "{} {first}-{last}", if nth == 0 { "" } else { "," });
+    }
+    let more = hunks.len().saturating_sub(LISTED);
+    if more > 0 {
+        let _ = write!(out, " and {more} more places");
+    }
+    out.push_str(".\n");
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::hunks;
+    use super::sized;
+    use crate::change::{ChangeSet, Splice};
+    use crate::snapshot::Snapshot;
+    use crate::span::Span;
+
+    #[test]
+    fn the_form_follows_the_size() {
+        let base = Snapshot::from_text(&"a line of text\n".repeat(20));
+        let told = |from: usize, to: usize, new: &str| {
+            let changes = ChangeSet::new(&base, [Splice::new(Span::new(from, to), new.as_bytes(), 0)]).unwrap();
+            let (form, text) = sized("f", &base, &changes, &hunks(&base, &changes, 1), 1000);
+            (form.name(), text)
+        };
+        let (form, text) = told(2, 6, "LINE");
+        assert_eq!((form, text.contains("-a line of text\n+a LINE of text\n")), ("unified", true), "{text}");
+        let (form, text) = told(0, 60, &"a word of text\n".repeat(4));
+        assert_eq!((form, text.contains("a [-line-]{+word+} of text\n")), ("words", true), "{text}");
+        assert_eq!(
+            told(0, 300, "x\n"),
+            ("summary", "99% of the file changed: 1 lines added, 20 removed, at 1-1.\n".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_new_file_is_a_summary() {
+        let base = Snapshot::from_text("");
+        let changes = ChangeSet::new(&base, [Splice::new(Span::new(0, 0), &b"a\nb\n"[..], 0)]).unwrap();
+        assert_eq!(sized("f", &base, &changes, &hunks(&base, &changes, 1), 9).0.name(), "summary");
+    }
+}
