@@ -1,7 +1,7 @@
 //! Where a command works: roots, state, configuration and caller, from the flags and the environment.
 
-use crate::args::Global;
-use crate::{io_error, show};
+use crate::global::Global;
+use crate::{io_error, memory, show};
 use emendate::core::{Code, Error, Result};
 use emendate::{Caller, Config, Engine, State, Unread};
 use etcetera::base_strategy::{BaseStrategy as _, choose_base_strategy};
@@ -54,6 +54,7 @@ impl Desk<'_> {
             on_stale: self.global.on_stale,
             dry_run: self.global.dry_run,
             cwd: self.cwd.clone(),
+            approval: None,
         }
     }
 
@@ -121,8 +122,22 @@ impl Desk<'_> {
                 Err(error) => return Err(io_error(&path.display().to_string(), &error)),
             }
         }
-        for glob in &self.global.allow {
-            config = config.allowing(glob, "--allow")?;
+        if config.imports_claude() {
+            config = claude_settings(config)?;
+        }
+        config = memory::added(self, config)?;
+        let typed = &self.global;
+        let lists: [(&[String], &str, &str, AddRule); 3] = [
+            (&typed.allow, "--allow", "EMEND_ALLOW", Config::allowing),
+            (&typed.ask, "--ask", "EMEND_ASK", Config::asking),
+            (&typed.deny, "--deny", "EMEND_DENY", Config::denying),
+        ];
+        for (flags, flag, variable, add) in lists {
+            let said = std::env::var(variable).unwrap_or_default();
+            let said = said.split(':').filter(|rule| !rule.is_empty()).map(|rule| (rule, variable));
+            for (rule, origin) in flags.iter().map(|rule| (&**rule, flag)).chain(said) {
+                config = add(config, rule, origin)?;
+            }
         }
         Ok(match self.global.durability {
             Some(durability) => config.with_durability(durability),
@@ -143,4 +158,26 @@ impl Desk<'_> {
             _ => return None,
         })
     }
+}
+
+/// Adds a rule to a configuration.
+type AddRule = fn(Config, &str, &str) -> Result<Config>;
+
+/// Adds the rules for files of the user's and the administrator's settings of Claude Code.
+///
+/// Errors: settings that are there and cannot be read.
+fn claude_settings(mut config: Config) -> Result<Config> {
+    let managed = PathBuf::from("/etc/claude-code/managed-settings.json");
+    let own = std::env::home_dir().map(|home| home.join(".claude/settings.json"));
+    for path in own.into_iter().chain([managed]) {
+        match std::fs::read_to_string(&path) {
+            Ok(text) => {
+                let base = path.parent().unwrap_or(Path::new("/"));
+                config = config.with_claude_settings(&text, &path.display().to_string(), base, true)?;
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(io_error(&path.display().to_string(), &error)),
+        }
+    }
+    Ok(config)
 }

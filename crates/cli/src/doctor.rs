@@ -2,15 +2,12 @@
 
 use crate::desk::Desk;
 use crate::show;
-use emendate::State;
 use emendate::core::Result;
 use emendate::fs::{Local, Probe, Store as _};
 use emendate::history::{Database, Limits, root_key};
+use emendate::{PROJECT_FILES, State};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-
-/// Names of configuration files in a root.
-const PROJECT_FILES: [&str; 2] = ["emend.toml", ".emend.toml"];
 
 /// What was found.
 #[derive(Default)]

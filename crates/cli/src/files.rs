@@ -2,7 +2,7 @@
 
 use crate::args::{ApplyArgs, ConvertArgs, EditArgs, Extras, MultiEditArgs, ReadArgs, SearchArgs, TextArgs, WriteArgs};
 use crate::desk::Desk;
-use crate::{input, show};
+use crate::{approval, input, show};
 use emendate::core::formats::malformed;
 use emendate::core::{Code, Error, Result};
 use emendate::fs::shown;
@@ -46,7 +46,7 @@ pub(crate) fn run(desk: &Desk<'_>, ask: Result<Ask>) -> u8 {
         Err(error) => return show::reply(desk, &failed(error), false),
     };
     ask.fields.extend(path.map(|(key, path)| (key.to_owned(), Value::from(path))));
-    let reply = engine.call(&desk.caller(), ask.tool, Value::Object(ask.fields));
+    let reply = approval::call(desk, &engine, ask.tool, &Value::Object(ask.fields));
     let rejected = ask.reject_file.map_or(Ok(()), |file| keep_rejected(&file, &reply));
     let mut status = show::reply(desk, &reply, ask.brief);
     show::notices(&engine);

@@ -166,6 +166,23 @@ leaves it for you to look at.";
 
 pub(crate) const DOCTOR: &str = "Exits with 0 when all is well, with 1 when something needs attention.";
 
+pub(crate) const CONFIG: &str = "\
+Rules are gitignore patterns, for one action as Read(PATTERN) or Edit(PATTERN), for both without. `//` begins an absolute
+path, `~/` one in your home, `/` one at the root. Deny goes before ask, ask before allow.
+
+Examples:
+  emend config show --origin
+  emend config show --json | jq '.[] | select(.key == \"policy.deny\")'
+  emend config schema > emend.schema.json";
+
+pub(crate) const TRUST: &str = "\
+A project's emend.toml can only tighten rules: it came with the repository. This prints the file and, as long as it stays
+exactly like that, takes what it allows as your own.
+
+Examples:
+  emend trust
+  emend trust --root ~/src/project --revoke";
+
 pub(crate) const COMPLETIONS: &str = "\
 Examples:
   emend completions bash > ~/.local/share/bash-completion/completions/emend

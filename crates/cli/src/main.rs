@@ -10,15 +10,19 @@
     reason = "this is the process's front: it reads arguments, environment and streams, and passes values down"
 )]
 
+mod approval;
 mod args;
+mod config;
 mod desk;
 mod diff;
 mod doctor;
 mod files;
 mod formats;
+mod global;
 mod help;
 mod input;
 mod machine;
+mod memory;
 mod past;
 mod preview;
 mod show;
@@ -85,6 +89,8 @@ fn run() -> u8 {
         Command::Preview(args) => preview::run(args, cli.global.json),
         Command::Prompt(args) => formats::prompt(args, cli.global.json),
         Command::Schema(args) => formats::schema(args),
+        Command::Config { command } => config::run(&desk(Unread::Allow), command),
+        Command::Trust { revoke } => memory::trust(&desk(Unread::Allow), *revoke),
         Command::Doctor => doctor::run(&desk(Unread::Allow), cli.global.json),
         Command::Tour => tour::run(),
         Command::Completions { shell } => help::completions(*shell),

@@ -1,8 +1,8 @@
 //! Replies for people and for programs: results on standard output, everything else on standard error.
 
-use crate::args::When;
 use crate::desk::Desk;
 use crate::diff::Layout;
+use crate::global::When;
 use crate::io_error;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
@@ -51,7 +51,8 @@ pub(crate) fn stdout() -> Paper<BufWriter<io::StdoutLock<'static>>> {
     Paper { out: BufWriter::new(out), color, terminal, layout: Layout::default() }
 }
 
-fn stderr() -> Paper<BufWriter<io::StderrLock<'static>>> {
+/// Standard error for people, buffered.
+pub(crate) fn stderr() -> Paper<BufWriter<io::StderrLock<'static>>> {
     let out = io::stderr().lock();
     let color = AutoStream::choice(&out) != ColorChoice::Never;
     let terminal = out.is_terminal();
@@ -139,7 +140,8 @@ impl<W: Write> Paper<W> {
         if answer.text.ends_with('\n') { Ok(()) } else { self.out.write_all(b"\n") }
     }
 
-    fn notes(&mut self, data: &Map<String, Value>) -> io::Result<()> {
+    /// The notes of a reply.
+    pub(crate) fn notes(&mut self, data: &Map<String, Value>) -> io::Result<()> {
         for note in data.get("notes").and_then(Value::as_array).into_iter().flatten() {
             self.put(NOTE, "note")?;
             self.plain(&format!(": {}", note.as_str().unwrap_or_default()))?;

@@ -98,6 +98,8 @@ codes! {
     EditOmission = "edit.omission", 17, None, None, FixCall;
     /// Permission rules, or the list of guarded files, deny the path.
     AccessDenied = "access.denied", 14, Some(2), Some(1), AskPerson;
+    /// A rule says that a person is asked first, and nobody was there to ask, or the answer was no.
+    AccessAsk = "access.ask", 14, Some(2), Some(1), AskPerson;
     /// The path leaves every root, by `..`, by a link or by being somewhere else.
     PathOutside = "path.outside", 14, Some(2), Some(1), FixCall;
     /// The path is not absolute, empty, or holds a NUL.

@@ -1,5 +1,6 @@
 //! Who calls, and under which rules: what a front end passes along with every call. There is no per-connection state.
 
+use crate::approval::Approval;
 use emendate_core::{Code, Error, Matching, Result};
 use std::path::PathBuf;
 
@@ -38,9 +39,14 @@ pub enum Shows {
 }
 
 /// An option whose values are words of a closed set.
-pub trait Word: Copy + 'static {
+pub trait Word: Copy + PartialEq + 'static {
     /// Every value with its name; the default first.
     const WORDS: &'static [(&'static str, Self)];
+
+    /// The name of the value.
+    fn name(self) -> &'static str {
+        Self::WORDS.iter().find(|(_, value)| *value == self).map_or("", |(name, _)| name)
+    }
 
     /// The value with that name.
     ///
@@ -86,11 +92,20 @@ pub struct Caller {
     pub dry_run: bool,
     /// The caller's working directory, for messages only.
     pub cwd: Option<PathBuf>,
+    /// What a person agreed to, of what an earlier try of the same call asked.
+    pub approval: Option<Approval>,
 }
 
 impl Default for Caller {
     /// The session `default`, under the rules for models.
     fn default() -> Caller {
-        Caller { session: "default".to_owned(), unread: Unread::Deny, on_stale: None, dry_run: false, cwd: None }
+        Caller {
+            session: "default".to_owned(),
+            unread: Unread::Deny,
+            on_stale: None,
+            dry_run: false,
+            cwd: None,
+            approval: None,
+        }
     }
 }

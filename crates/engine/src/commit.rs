@@ -32,6 +32,7 @@ impl Engine {
             if dry_run {
                 return Ok(plans.into_iter().map(|plan| Receipt::new(plan, None, true)).collect());
             }
+            let plans = self.approved(caller, plans)?;
             match self.commit(&plans) {
                 // Look again, and merge or refuse as for any other change.
                 Err(error) if error.code() == Code::ConflictRaced && attempt < ATTEMPTS => {

@@ -1,6 +1,6 @@
 //! The encoding somebody declared for a file: the call, the configuration, `.editorconfig`.
 
-use crate::config::Config;
+use crate::config::{Config, Rule};
 use ec4rs::{ConfigParser, Properties, PropertiesSource as _};
 use emendate_core::{Charset, Code, Declared, Error, Result};
 use emendate_fs::{Place, Store};
@@ -27,8 +27,8 @@ pub(crate) struct Configured {
 
 /// Looks in the configuration, then in the `.editorconfig` files from the root down to the file; the nearest wins.
 pub(crate) fn configured(config: &Config, store: &dyn Store, place: &Place) -> Option<Configured> {
-    let path = place.relative().to_string_lossy();
-    let ruled = config.encodings.iter().find(|(rule, _)| rule.matches(&path)).map(|(_, charset)| *charset);
+    let covers = |rule: &Rule| rule.matches(place.relative(), place.absolute());
+    let ruled = config.encodings.iter().find(|(rule, _)| covers(rule)).map(|(_, charset)| *charset);
     if let Some(charset) = ruled {
         let mark = charset.unit() == 2;
         return Some(Configured { declared: Declared { charset, by_call: false }, mark });

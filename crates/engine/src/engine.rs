@@ -1,11 +1,11 @@
 //! The engine: what every use case shares. Opening a file is hop 3 of an edit: admit the path, policy, read, decode.
 
 use crate::caller::Caller;
-use crate::config::Config;
+use crate::config::{Config, Source};
 use crate::encoding;
 use crate::lesson::Failures;
 use crate::log::Loose;
-use crate::policy::{Access, Guard};
+use crate::policy::{Access, Guard, Hit};
 use crate::raw_path;
 use crate::registers::Drawers;
 use crate::shelves::{Shelves, State, key};
@@ -18,11 +18,16 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Buffers kept for the next file, and the largest one worth keeping.
 const POOL: usize = 4;
 const POOLED: usize = 16 << 20;
+
+/// Names of a project's configuration file; the first that is there counts.
+pub const PROJECT_FILES: [&str; 2] = ["emend.toml", ".emend.toml"];
+/// Largest configuration file, in bytes.
+const CONFIGURATION: u64 = 1 << 20;
 
 /// Locks that edits of one process queue at.
 const TURNS: usize = 64;
@@ -40,6 +45,8 @@ pub struct Engine {
     drawers: Drawers,
     notices: Mutex<Vec<String>>,
     loose: Mutex<Vec<Loose>>,
+    /// What the seals of questions are made with.
+    secret: OnceLock<[u8; 32]>,
 }
 
 /// The roots with a journal, and what dead processes left in it put right. Without one, where it cannot be kept: each file
@@ -68,6 +75,34 @@ fn recovered(roots: &[PathBuf], journal: &Path, notices: &mut Vec<String>) -> Re
         Err(error) => notices.push(error.message().to_owned()),
     }
     Ok(store)
+}
+
+/// Adds the configuration that stands in a root. The rules of Claude Code there are read last: the project may ask for it.
+fn project(store: &dyn Store, root: &Path, mut config: Config, notices: &mut Vec<String>) -> Result<Config> {
+    let read = |name: &str| -> Result<Option<(PathBuf, Vec<u8>)>> {
+        let path = root.join(name);
+        let Ok(place) = store.admit(&path) else { return Ok(None) };
+        Ok(store.read(&place, CONFIGURATION, Vec::new())?.map(|version| (path, version.bytes)))
+    };
+    for name in PROJECT_FILES {
+        let Some((path, bytes)) = read(name)? else { continue };
+        let text = String::from_utf8_lossy(&bytes);
+        let (origin, trusted) = (shown(&path), config.trusts(&path, &bytes));
+        config = config.with_source(&text, Source { origin: &origin, trusted, base: Some(root) })?;
+        if !trusted && text.contains("allow") {
+            notices.push(format!(
+                "{origin}: a project file cannot allow guarded paths; that part is ignored (see emend trust)."
+            ));
+        }
+        break;
+    }
+    if config.imports_claude() {
+        for name in [".claude/settings.json", ".claude/settings.local.json"] {
+            let Some((path, bytes)) = read(name)? else { continue };
+            config = config.with_claude_settings(&String::from_utf8_lossy(&bytes), &shown(&path), root, false)?;
+        }
+    }
+    Ok(config)
 }
 
 /// A file as it is now.
@@ -99,20 +134,7 @@ impl Engine {
     pub fn over(store: Box<dyn Store>, state: State, mut config: Config) -> Result<Engine> {
         let mut notices = Vec::new();
         for root in store.roots() {
-            for name in ["emend.toml", ".emend.toml"] {
-                let path = root.canonical.join(name);
-                let Ok(place) = store.admit(&path) else { continue };
-                let Some(version) = store.read(&place, 1 << 20, Vec::new())? else { continue };
-                let text = String::from_utf8_lossy(&version.bytes);
-                config = config.with_file(&text, &shown(&path), false)?;
-                if text.contains("allow") {
-                    notices.push(format!(
-                        "{}: a project file cannot allow guarded paths; that part is ignored.",
-                        shown(&path)
-                    ));
-                }
-                break;
-            }
+            config = project(&*store, &root.canonical, config, &mut notices)?;
         }
         let own = match &state {
             State::Directory(directory) => store.admit(directory).ok().map(|place| place.absolute().to_owned()),
@@ -130,6 +152,7 @@ impl Engine {
             drawers: Drawers::default(),
             notices: Mutex::new(notices),
             loose: Mutex::default(),
+            secret: OnceLock::new(),
         })
     }
 
@@ -168,6 +191,19 @@ impl Engine {
         self.shelves.keep()
     }
 
+    /// A key of this engine alone.
+    ///
+    /// Errors: `io.failed` where the system has no random numbers.
+    pub(crate) fn secret(&self) -> Result<&[u8; 32]> {
+        if let Some(secret) = self.secret.get() {
+            return Ok(secret);
+        }
+        let mut fresh = [0; 32];
+        getrandom::fill(&mut fresh)
+            .map_err(|error| Error::new(Code::IoFailed, format!("There are no random numbers: {error}.")))?;
+        Ok(self.secret.get_or_init(|| fresh))
+    }
+
     /// Contents that are to be kept whole when there is time.
     pub(crate) fn loose(&self) -> MutexGuard<'_, Vec<Loose>> {
         self.loose.lock().unwrap_or_else(PoisonError::into_inner)
@@ -192,6 +228,11 @@ impl Engine {
     /// Errors: `access.denied`.
     pub(crate) fn may(&self, place: &Place, access: Access) -> Result<()> {
         Guard { config: &self.config, store: &*self.store, own: self.own.as_deref() }.check(place, access)
+    }
+
+    /// The rule by which a person is asked before the file is changed.
+    pub(crate) fn asks(&self, place: &Place) -> Result<Option<Hit>> {
+        Guard { config: &self.config, store: &*self.store, own: self.own.as_deref() }.asks(place)
     }
 
     /// Asks the policy about the resolved path only: for walks over many files, whose contents are shown after

@@ -17,6 +17,7 @@
 //! ```
 
 mod apply;
+mod approval;
 mod caller;
 mod commit;
 mod compat;
@@ -54,12 +55,13 @@ mod tree;
 mod undo;
 mod worded;
 
+pub use approval::{Approval, question};
 pub use caller::{Caller, OnStale, Shows, Unread, Word};
-pub use config::{Config, MAX_FILE};
+pub use config::{Config, MAX_FILE, Mode};
 pub use emendate_core as core;
 pub use emendate_fs as fs;
 pub use emendate_history as history;
-pub use engine::Engine;
+pub use engine::{Engine, PROJECT_FILES};
 pub use limits::{LIMITS, Limit};
 pub use profile::{Offer, PROFILES, Profile, profile};
 pub use raw_path::{FIELD as RAW_PATH, of as raw_path};

@@ -57,6 +57,8 @@ pub(crate) struct Plan {
     pub(crate) ops: Vec<Outcome>,
     /// The file had changed since it was read, and the edit was carried over.
     pub(crate) merged: bool,
+    /// A person changed the text before it was written.
+    pub(crate) user_modified: bool,
     /// Lines known to the caller once this is written.
     pub(crate) lines: Lines,
     pub(crate) notes: Vec<String>,
@@ -115,6 +117,7 @@ impl Plan {
             mode: None,
             ops,
             merged: false,
+            user_modified: false,
             lines,
             notes,
             header: None,

@@ -97,7 +97,7 @@ impl Receipt {
             put("originalFile", plan.before.text().into());
         }
         put("structuredPatch", explain::structured(&hunks));
-        put("userModified", false.into());
+        put("userModified", plan.user_modified.into());
         put("linesAdded", stat.added.into());
         put("linesRemoved", stat.removed.into());
         put("merged", plan.merged.into());

@@ -94,8 +94,12 @@ impl Names {
             Value::Array(list) => list.iter().map(|value| self.plain_value(value)).collect(),
             Value::Object(fields) => {
                 let plain = |(key, value): (&String, &Value)| {
-                    // The hash of an input that names the root, which is another one each time.
-                    let value = if key == "digest" { "#DIGEST".into() } else { self.plain_value(value) };
+                    // Hashes of what names the root or of a secret, which are others each time.
+                    let value = match &**key {
+                        "digest" => "#DIGEST".into(),
+                        "seal" => "#SEAL".into(),
+                        _ => self.plain_value(value),
+                    };
                     (key.clone(), value)
                 };
                 fields.iter().map(plain).collect()

@@ -5,19 +5,13 @@
 mod aliases;
 mod names;
 
-use crate::config::{Config, Rule};
+pub(crate) use crate::config::Access;
+use crate::config::{Config, Mode, Rule};
 use emendate_core::{Code, Error, Result};
 use emendate_fs::{Place, Store, shown};
 use names::folded;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
-
-/// What a call wants to do with a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Access {
-    Read,
-    Write,
-}
 
 /// Secrets: neither read nor edited without a rule that allows it. A `*` stands at one end of a name.
 const SECRETS: &[&str] = &[
@@ -145,10 +139,18 @@ pub(crate) struct Guard<'a> {
 }
 
 /// The rule that stops a path.
-struct Hit {
-    rule: String,
-    origin: String,
+pub(crate) struct Hit {
+    pub(crate) rule: String,
+    pub(crate) origin: String,
     next: &'static str,
+}
+
+/// What the rules say of a path.
+enum Verdict {
+    Free,
+    /// A person decides.
+    Ask(Hit),
+    Denied(Hit),
 }
 
 const ASK_RULE: &str = "Ask a person to change that rule if this is really wanted.";
@@ -194,29 +196,53 @@ fn spelled_out(access: Access) -> impl Iterator<Item = &'static OsStr> {
 }
 
 impl Guard<'_> {
-    /// Lets a path through, or names the rule that stops it.
+    /// Lets a path through, or names the rule that stops it. What a person is asked about may be edited as far as this
+    /// goes: there is nothing to ask before it is known what would be written.
     ///
-    /// Errors: `access.denied`; `io.*` where a folder on the way cannot be looked into.
+    /// Errors: `access.denied`; `access.ask` for what a person would have to let be read; `io.*` where a folder on the way
+    /// cannot be looked into.
     pub(crate) fn check(&self, place: &Place, access: Access) -> Result<()> {
         self.check_name(place, access)?;
         for other in self.asked(place).into_iter().chain(aliases::of(self.store, place, access)?) {
-            if let Some(hit) = self.judge(&other, access) {
-                return Err(denied(place, access, &hit, Some(&other)));
-            }
+            self.settled(place, &other, access)?;
         }
         Ok(())
     }
 
     /// The same for the resolved path alone, without a look at the disk.
     ///
-    /// Errors: `access.denied`.
+    /// Errors: `access.denied`, `access.ask`.
     pub(crate) fn check_name(&self, place: &Place, access: Access) -> Result<()> {
         if self.own.is_some_and(|own| place.absolute().starts_with(own)) {
             let next = "Leave it alone; history, undo and restore show and use what is in it.";
             let hit = Hit { rule: "the state directory".to_owned(), origin: "emend itself".to_owned(), next };
             return Err(denied(place, access, &hit, None));
         }
-        self.judge(place.relative(), access).map_or(Ok(()), |hit| Err(denied(place, access, &hit, None)))
+        self.settled(place, place.relative(), access)
+    }
+
+    /// The rule by which a person is asked before the file is changed.
+    ///
+    /// Errors: `io.*` where a folder on the way cannot be looked into.
+    pub(crate) fn asks(&self, place: &Place) -> Result<Option<Hit>> {
+        if self.config.ask.is_empty() && self.config.default == Mode::Allow {
+            return Ok(None);
+        }
+        let others = self.asked(place).into_iter().chain(aliases::of(self.store, place, Access::Write)?);
+        let mut all = std::iter::once(place.relative().to_owned()).chain(others);
+        Ok(all.find_map(|path| match self.judge(place, &path, Access::Write) {
+            Verdict::Ask(hit) => Some(hit),
+            Verdict::Free | Verdict::Denied(_) => None,
+        }))
+    }
+
+    fn settled(&self, place: &Place, path: &Path, access: Access) -> Result<()> {
+        let other = (path != place.relative()).then_some(path);
+        match self.judge(place, path, access) {
+            Verdict::Denied(hit) => Err(denied(place, access, &hit, other)),
+            Verdict::Ask(hit) if access == Access::Read => Err(unapproved(place, &hit)),
+            Verdict::Ask(_) | Verdict::Free => Ok(()),
+        }
     }
 
     /// The path that was named, below the root, where links made another of it.
@@ -228,19 +254,46 @@ impl Guard<'_> {
         Some(below.components().filter(|part| matches!(part, Component::Normal(_))).collect())
     }
 
-    /// The rule against a path below the root.
-    fn judge(&self, path: &Path, access: Access) -> Option<Hit> {
+    /// What the rules say of a path below the root of the place: deny goes before ask, ask before allow.
+    fn judge(&self, place: &Place, path: &Path, access: Access) -> Verdict {
         let folded = folded(path);
-        let plain = path.to_string_lossy();
-        let about = |rule: &&Rule| rule.matches(&folded) || rule.matches(&plain);
-        if let Some(rule) = self.config.deny.iter().find(about) {
-            return Some(Hit { rule: rule.glob.clone(), origin: rule.origin.clone(), next: ASK_RULE });
+        let absolute = self.store.roots().get(place.root()).map_or(PathBuf::new(), |root| root.canonical.join(path));
+        let about = |rule: &&Rule| rule.matches(Path::new(&folded), &absolute) || rule.matches(path, &absolute);
+        // What must not be seen must not be edited either: the reply would show it.
+        let denies = |rule: &&Rule| rule.is_about(access) || (access == Access::Write && rule.is_about(Access::Read));
+        if let Some(rule) = self.config.deny.iter().filter(denies).find(about) {
+            return Verdict::Denied(Hit::of(rule));
         }
-        if self.config.allow.iter().any(|rule| about(&rule)) {
-            return None;
+        let asking = self.config.ask.iter().filter(|rule| rule.is_about(access)).find(about);
+        // Who may edit may read.
+        let allows = |rule: &&Rule| rule.is_about(access) || (access == Access::Read && rule.is_about(Access::Write));
+        let allowed = self.config.allow.iter().filter(allows).any(|rule| about(&rule));
+        let lifted = allowed || asking.is_some_and(|rule| rule.trusted);
+        if let Some(pattern) = guarded(&split(&folded), access).filter(|_| !lifted) {
+            let (rule, origin) = (pattern.to_owned(), "the built-in guard".to_owned());
+            return Verdict::Denied(Hit { rule, origin, next: ASK_GUARD });
         }
-        let pattern = guarded(&split(&folded), access)?;
-        Some(Hit { rule: pattern.to_owned(), origin: "the built-in guard".to_owned(), next: ASK_GUARD })
+        match (asking, self.config.default) {
+            (Some(rule), _) => Verdict::Ask(Hit::of(rule)),
+            (None, mode) if access == Access::Write && !allowed => by_mode(mode, "policy.default"),
+            (None, _) => Verdict::Free,
+        }
+    }
+}
+
+impl Hit {
+    fn of(rule: &Rule) -> Hit {
+        Hit { rule: rule.text.clone(), origin: rule.origin.clone(), next: ASK_RULE }
+    }
+}
+
+/// What holds where no rule says it.
+fn by_mode(mode: Mode, setting: &str) -> Verdict {
+    let hit = || Hit { rule: setting.to_owned(), origin: "the configuration".to_owned(), next: ASK_RULE };
+    match mode {
+        Mode::Allow => Verdict::Free,
+        Mode::Ask => Verdict::Ask(hit()),
+        Mode::Deny => Verdict::Denied(hit()),
     }
 }
 
@@ -268,6 +321,39 @@ fn denied(place: &Place, access: Access, hit: &Hit, other: Option<&Path>) -> Err
         .next(*next)
         .fact("rule", rule.clone())
         .fact("origin", origin.clone())
+}
+
+/// What the rules say of creating a file of documentation (seed 000): nothing where it is none, or a rule allows it.
+///
+/// Errors: `access.denied`.
+pub(crate) fn documentation(config: &Config, place: &Place, mode: Mode) -> Result<Option<Hit>> {
+    let folded = folded(place.relative());
+    let name = split(&folded).pop().unwrap_or_default().to_owned();
+    let about = |rule: &Rule| rule.is_about(Access::Write) && rule.matches(place.relative(), place.absolute());
+    if !(is_markdown(&name) || name.starts_with("readme")) || config.allow.iter().any(about) {
+        return Ok(None);
+    }
+    match by_mode(mode, "policy.documentation") {
+        Verdict::Free => Ok(None),
+        Verdict::Ask(hit) => Ok(Some(hit)),
+        Verdict::Denied(hit) => {
+            let hit = Hit { next: "Write code, not documentation, unless the person asks for it.", ..hit };
+            Err(denied(place, Access::Write, &hit, None))
+        }
+    }
+}
+
+fn is_markdown(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|it| it == "md" || it == "mdx")
+}
+
+/// The error for a file that a person would have to let be read.
+fn unapproved(place: &Place, hit: &Hit) -> Error {
+    Error::new(Code::AccessAsk, "A person has to agree before this file is read.")
+        .evidence(format!("{} matches the rule `{}` of {}.", place.shown(), hit.rule, hit.origin))
+        .next("Ask the person to allow it in their configuration, or to give you what you need from it.")
+        .fact("rule", hit.rule.clone())
+        .fact("origin", hit.origin.clone())
 }
 
 #[cfg(test)]

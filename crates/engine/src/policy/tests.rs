@@ -144,3 +144,61 @@ fn files_that_steer_agents_are_told_of() {
     }
     assert_eq!(flag("/r/README.md").or(flag("/r/.github/CODEOWNERS")), None);
 }
+
+/// What the rules of a configuration say of `Edit` and `Read` of a path: free, ask or denied.
+fn verdicts(text: &str, path: &str) -> [&'static str; 2] {
+    let config = Config::default().with_file(text, "test", true).unwrap();
+    let store = Memory::new(Path::new("/r"));
+    let place = store.admit(Path::new(path)).unwrap();
+    let guard = Guard { config: &config, store: &store, own: None };
+    [Access::Write, Access::Read].map(|access| match guard.judge(&place, place.relative(), access) {
+        super::Verdict::Free => "free",
+        super::Verdict::Ask(_) => "ask",
+        super::Verdict::Denied(_) => "denied",
+    })
+}
+
+#[test]
+fn deny_goes_before_ask_and_ask_before_allow() {
+    for (rules, path, wanted) in [
+        ("deny = ['a']\nask = ['a']\nallow = ['a']", "/r/a", ["denied", "denied"]),
+        ("ask = ['a']\nallow = ['a']", "/r/a", ["ask", "ask"]),
+        ("ask = ['Edit(a)']", "/r/a", ["ask", "free"]),
+        ("deny = ['Read(a)']", "/r/a", ["denied", "denied"]),
+        ("deny = ['Edit(a)']", "/r/a", ["denied", "free"]),
+        ("default = 'ask'", "/r/a", ["ask", "free"]),
+        ("default = 'deny'\nallow = ['Edit(src/**)']", "/r/a", ["denied", "free"]),
+        ("default = 'deny'\nallow = ['Edit(src/**)']", "/r/src/a", ["free", "free"]),
+        // A user's own ask lifts the guard, as far as a person agrees.
+        ("ask = ['.vscode/**']", "/r/.vscode/settings.json", ["ask", "ask"]),
+        ("allow = ['Edit(.env)']", "/r/.env", ["free", "free"]),
+        ("allow = ['Read(.env)']", "/r/.env", ["denied", "free"]),
+        ("deny = ['Edit']", "/r/x/y", ["denied", "free"]),
+        ("deny = ['//r/x/**']", "/r/x/y", ["denied", "denied"]),
+    ] {
+        assert_eq!(verdicts(&format!("[policy]\n{rules}\n"), path), wanted, "{rules}");
+    }
+}
+
+#[test]
+fn a_projects_ask_does_not_lift_the_guard() {
+    let config = Config::default().with_file("[policy]\nask = ['.vscode/**', 'a']\n", "emend.toml", false).unwrap();
+    assert!(!may("/r/.vscode/settings.json", Access::Write, &config));
+    let store = Memory::new(Path::new("/r"));
+    let guard = Guard { config: &config, store: &store, own: None };
+    assert!(guard.asks(&store.admit(Path::new("/r/a")).unwrap()).unwrap().is_some());
+}
+
+#[test]
+fn documentation_is_a_matter_of_policy() {
+    let store = Memory::new(Path::new("/r"));
+    let said = |text: &str, path: &str| {
+        let config = Config::default().with_file(text, "test", true).unwrap();
+        let place = store.admit(Path::new(path)).unwrap();
+        super::documentation(&config, &place, config.documentation).map(|hit| hit.is_some())
+    };
+    let (ask, deny) = ("[policy]\ndocumentation = 'ask'\n", "[policy]\ndocumentation = 'deny'\n");
+    assert!(said(ask, "/r/docs/x.MD").unwrap() && said(ask, "/r/README").unwrap() && !said(ask, "/r/a.rs").unwrap());
+    assert!(said(deny, "/r/a.md").is_err());
+    assert!(!said(&format!("{deny}allow = ['docs/**']\n"), "/r/docs/a.md").unwrap());
+}

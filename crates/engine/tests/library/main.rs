@@ -6,6 +6,7 @@
     reason = "tests play the outside world"
 )]
 
+mod approval;
 mod bench;
 mod guarded;
 mod hashline;

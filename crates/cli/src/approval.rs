@@ -1,0 +1,209 @@
+//! Asking the person at the terminal: what would be written is shown, and yes, no, changed or always is the answer.
+
+use crate::desk::Desk;
+use crate::diff::Layout;
+use crate::show::{BOLD, PLAIN, Paper};
+use crate::{io_error, memory, show};
+use emendate::core::{Code, Error, Result};
+use emendate::{Approval, Engine, Reply, question};
+use serde_json::{Map, Value};
+use std::io::{self, BufRead, IsTerminal as _, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Questions of one call: after each answer the file is looked at again, and may be another one.
+const QUESTIONS: usize = 16;
+
+/// What a person answers.
+#[derive(Debug, PartialEq, Eq)]
+enum Answer {
+    Yes,
+    No,
+    Edit,
+    Always,
+}
+
+/// Calls the tool; where the rules ask, asks the person at the terminal and calls again.
+pub(crate) fn call(desk: &Desk<'_>, engine: &Engine, tool: &str, input: &Value) -> Reply {
+    let mut caller = desk.caller();
+    let mut reply = engine.call(&caller, tool, input.clone());
+    if desk.global.json || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        return reply;
+    }
+    for _ in 0..QUESTIONS {
+        let Some(asked) = reply.result.as_ref().err().and_then(question).cloned() else { break };
+        let mut out = show::stderr().laid_out(Layout::chosen(desk.global.side_by_side));
+        let answered = converse(&asked, &mut io::stdin().lock(), &mut out, edited, |rules| memory::always(desk, rules));
+        match answered {
+            Ok(Some(approval)) => caller.approval = Some(approval),
+            Ok(None) => break,
+            Err(error) => {
+                reply.result = Err(error);
+                break;
+            }
+        }
+        reply = engine.call(&caller, tool, input.clone());
+    }
+    reply
+}
+
+/// Shows a question and takes the answer; nothing for a no. `edit` lets the person change a text, `always` remembers rules.
+///
+/// Errors: what cannot be shown, edited or remembered.
+fn converse<W: Write>(
+    question: &Value,
+    input: &mut dyn BufRead,
+    out: &mut Paper<W>,
+    edit: impl Fn(&Path, &str) -> Result<String>,
+    always: impl Fn(&[String]) -> Result<()>,
+) -> Result<Option<Approval>> {
+    let files: Vec<&Map<String, Value>> =
+        question["files"].as_array().into_iter().flatten().filter_map(Value::as_object).collect();
+    let mut approval = Approval::to(question["seal"].as_str().unwrap_or_default());
+    let rules: Option<Vec<String>> = files.iter().map(|file| rule_for(file)).collect();
+    let editable = files.iter().all(|file| file.get("proposed").is_some());
+    let failed = |error: io::Error| io_error("the terminal", &error);
+    for file in &files {
+        shown(out, file).map_err(failed)?;
+    }
+    match answer(input, out, editable, rules.is_some()).map_err(failed)? {
+        Answer::No => return Ok(None),
+        Answer::Yes => {}
+        Answer::Always => always(&rules.unwrap_or_default())?,
+        Answer::Edit => {
+            for file in &files {
+                let text = |key: &str| file.get(key).and_then(Value::as_str).unwrap_or_default();
+                let path = PathBuf::from(text("filePath"));
+                let changed = edit(&path, text("proposed"))?;
+                if changed != text("proposed") {
+                    approval.texts.push((path, changed));
+                }
+            }
+        }
+    }
+    Ok(Some(approval))
+}
+
+fn shown<W: Write>(out: &mut Paper<W>, file: &Map<String, Value>) -> io::Result<()> {
+    let text = |key: &str| file.get(key).and_then(Value::as_str).unwrap_or_default();
+    out.line(BOLD, text("summary"))?;
+    out.plain(&format!("You are asked because of the rule `{}` of {}.", text("rule"), text("origin")))?;
+    out.notes(file)?;
+    out.diff("", file)
+}
+
+/// Asks until the answer can be understood; the end of the input is a no.
+fn answer<W: Write>(input: &mut dyn BufRead, out: &mut Paper<W>, edit: bool, always: bool) -> io::Result<Answer> {
+    let choices =
+        [Some("[y]es"), Some("[n]o"), edit.then_some("[e]dit first"), always.then_some("[a]lways for this file")];
+    let choices: Vec<&str> = choices.into_iter().flatten().collect();
+    loop {
+        out.put(BOLD, &format!("Write this? {}: ", choices.join(", ")))?;
+        out.flush()?;
+        let mut line = String::new();
+        if input.read_line(&mut line)? == 0 {
+            out.put(PLAIN, "\n")?;
+            return Ok(Answer::No);
+        }
+        match &*line.trim().to_lowercase() {
+            "y" | "yes" => return Ok(Answer::Yes),
+            "n" | "no" => return Ok(Answer::No),
+            "e" | "edit" if edit => return Ok(Answer::Edit),
+            "a" | "always" if always => return Ok(Answer::Always),
+            _ => {}
+        }
+    }
+}
+
+/// The rule that would answer the question for good; none where a written rule asks, which goes before any that allows.
+fn rule_for(file: &Map<String, Value>) -> Option<String> {
+    let text = |key: &str| file.get(key).and_then(Value::as_str);
+    text("rule").filter(|rule| rule.starts_with("policy."))?;
+    let path = text("filePath").filter(|path| !path.contains('\n'))?;
+    let escaped: String =
+        path.chars().flat_map(|char| "\\*?[]{}!#".contains(char).then_some('\\').into_iter().chain([char])).collect();
+    Some(format!("Edit(/{escaped})"))
+}
+
+/// Lets the person change a text in their editor.
+///
+/// Errors: `call.invalid` where the editor does not start or says that it failed.
+fn edited(path: &Path, text: &str) -> Result<String> {
+    let name = path.extension().map_or(String::new(), |it| format!(".{}", it.to_string_lossy()));
+    let failed = |error: io::Error| io_error("the file for the editor", &error);
+    // Readable by nobody else, and gone when this ends.
+    let mut file = tempfile::Builder::new().prefix("emend-").suffix(&name).tempfile().map_err(failed)?;
+    file.write_all(text.as_bytes()).and_then(|()| file.flush()).map_err(failed)?;
+    let named = ["VISUAL", "EDITOR"].into_iter().find_map(|name| std::env::var(name).ok().filter(|it| !it.is_empty()));
+    let editor = named.unwrap_or_else(|| "vi".to_owned());
+    // The variable may hold arguments, as `code --wait` does: a shell takes it apart.
+    let status = Command::new("sh").arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(file.path()).status();
+    if !status.map_err(failed)?.success() {
+        return Err(Error::new(
+            Code::CallInvalid,
+            format!("The editor `{editor}` did not end well; nothing was changed."),
+        )
+        .next("Set EDITOR to an editor that waits until the file is closed."));
+    }
+    std::fs::read_to_string(file.path()).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::converse;
+    use crate::diff::Layout;
+    use crate::show::Paper;
+    use emendate::Approval;
+    use emendate::core::Result;
+    use serde_json::{Value, json};
+    use std::cell::RefCell;
+    use std::path::PathBuf;
+
+    fn question(rule: &str) -> Value {
+        json!({ "seal": "s", "files": [{
+            "filePath": "/r/a [1].txt", "summary": "The file /r/a [1].txt would be updated.", "rule": rule, "origin": "test",
+            "proposed": "new\n", "structuredPatch": [{ "oldStart": 1, "oldLines": 1, "newStart": 1, "newLines": 1, "lines": ["-old", "+new"] }]
+        }]})
+    }
+
+    fn say(rule: &str, typed: &str) -> (Result<Option<Approval>>, String, Vec<String>) {
+        let mut out = Vec::new();
+        let rules = RefCell::new(Vec::new());
+        let always = |said: &[String]| {
+            rules.borrow_mut().extend_from_slice(said);
+            Ok(())
+        };
+        let edit = |_: &std::path::Path, text: &str| Ok(format!("{text}more\n"));
+        let mut paper = Paper::on(&mut out, false, Layout::Unified);
+        let answered = converse(&question(rule), &mut typed.as_bytes(), &mut paper, edit, always);
+        (answered, String::from_utf8(out).unwrap(), rules.into_inner())
+    }
+
+    #[test]
+    fn the_diff_and_the_rule_are_shown() {
+        let (answered, shown, _) = say("Edit(*.txt)", "y\n");
+        assert_eq!(answered.unwrap(), Some(Approval::to("s")));
+        assert!(shown.contains("rule `Edit(*.txt)` of test") && shown.contains("-old\n+new\n"), "{shown}");
+        assert!(!shown.contains("[a]lways"), "a rule that asks goes before any that allows: {shown}");
+    }
+
+    #[test]
+    fn no_and_the_end_are_no() {
+        for typed in ["n\n", "", "what?\nno\n", "a\nn\n"] {
+            assert_eq!(say("Edit(*.txt)", typed).0.unwrap(), None, "{typed:?}");
+        }
+    }
+
+    #[test]
+    fn the_person_may_change_the_text() {
+        let texts = vec![(PathBuf::from("/r/a [1].txt"), "new\nmore\n".to_owned())];
+        assert_eq!(say("x", "e\n").0.unwrap(), Some(Approval { seal: "s".to_owned(), texts }));
+    }
+
+    #[test]
+    fn always_is_a_rule_for_the_file() {
+        let (answered, _, rules) = say("policy.default", "a\n");
+        assert_eq!(answered.unwrap(), Some(Approval::to("s")));
+        assert_eq!(rules, ["Edit(//r/a \\[1\\].txt)"]);
+    }
+}

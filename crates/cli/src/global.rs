@@ -1,0 +1,109 @@
+//! Options that every command knows.
+#![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows as it stands")]
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
+use clap::{Args, ValueEnum};
+use emendate::fs::Durability;
+use emendate::{OnStale, Unread, Word};
+use std::path::PathBuf;
+
+/// Options that every command knows, before or after its name.
+#[derive(Args)]
+#[command(next_help_heading = "Options of every command")]
+pub(crate) struct Global {
+    /// Folder that may be reached (repeatable) [default: the enclosing git repository, else the current folder]
+    ///
+    /// The variable EMEND_ROOT holds one or more folders, with colons between them.
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) root: Vec<PathBuf>,
+    /// Session whose reads count
+    #[arg(
+        long,
+        global = true,
+        value_name = "NAME",
+        env = "EMEND_SESSION",
+        hide_short_help = true,
+        default_value = "default",
+        hide_env_values = true
+    )]
+    pub(crate) session: String,
+    /// Where sessions are remembered; `none` keeps them in memory [default: $XDG_STATE_HOME/emendate]
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIR",
+        env = "EMEND_STATE",
+        hide_short_help = true,
+        hide_env_values = true
+    )]
+    pub(crate) state: Option<PathBuf>,
+    /// May files be edited that this session has not read? [default: deny for call, serve and mcp, else allow]
+    #[arg(long, global = true, value_name = "WORD", env = "EMEND_UNREAD", hide_short_help = true, hide_env_values = true,
+          value_parser = words::<Unread>())]
+    pub(crate) unread: Option<Unread>,
+    /// If the file changed since it was read [default: merge]
+    #[arg(long, global = true, value_name = "WORD", env = "EMEND_ON_STALE", hide_short_help = true, hide_env_values = true,
+          value_parser = words::<OnStale>())]
+    pub(crate) on_stale: Option<OnStale>,
+    /// Work everything out and show it, write nothing
+    #[arg(long, global = true)]
+    pub(crate) dry_run: bool,
+    /// Print one JSON object, as `emend call` does
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Show old and new beside each other, as wide as the terminal (or COLUMNS)
+    #[arg(long, global = true, hide_short_help = true)]
+    pub(crate) side_by_side: bool,
+    /// Colours; NO_COLOR, CLICOLOR and FORCE_COLOR count for auto
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        env = "EMEND_COLOR",
+        value_enum,
+        default_value = "auto",
+        hide_env_values = true
+    )]
+    pub(crate) color: When,
+    /// Lift the guard from what this rule covers (repeatable), e.g. '.github/**' or 'Read(.env)'
+    ///
+    /// The variables EMEND_ALLOW, EMEND_ASK and EMEND_DENY hold rules, with colons between them.
+    #[arg(long, global = true, value_name = "RULE", hide_short_help = true)]
+    pub(crate) allow: Vec<String>,
+    /// Ask at the terminal before what this rule covers is changed (repeatable), e.g. 'Edit(docs/**)'
+    #[arg(long, global = true, value_name = "RULE", hide_short_help = true)]
+    pub(crate) ask: Vec<String>,
+    /// Refuse what this rule covers (repeatable), e.g. 'secrets/**'
+    #[arg(long, global = true, value_name = "RULE", hide_short_help = true)]
+    pub(crate) deny: Vec<String>,
+    /// What a success still means after a power cut [default: power, all of it; process: only if this process dies]
+    #[arg(long, global = true, value_name = "LEVEL", env = "EMEND_DURABILITY", hide_short_help = true, hide_env_values = true,
+          value_parser = PossibleValuesParser::new(levels()).try_map(|word| word.parse::<Durability>()))]
+    pub(crate) durability: Option<Durability>,
+}
+
+/// The levels of durability, each with the names it had.
+fn levels() -> [PossibleValue; 3] {
+    Durability::ALL.map(|level| PossibleValue::new(level.as_str()).aliases(level.synonyms()))
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum When {
+    /// On a terminal that can
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// The values of an option, by the words that the engine has for them.
+fn words<T: Word + Send + Sync>() -> impl clap::builder::TypedValueParser<Value = T> {
+    names::<T>().try_map(|word| T::parse("value", &word))
+}
+
+/// The names of them.
+pub(crate) fn names<T: Word>() -> PossibleValuesParser {
+    PossibleValuesParser::new(T::WORDS.iter().map(|(name, _)| *name))
+}

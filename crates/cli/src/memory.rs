@@ -1,0 +1,115 @@
+//! What a person settled once and for all, one line each in the state directory: rules answered with "always", and project
+//! files that are trusted as they are.
+
+use crate::desk::Desk;
+use crate::{io_error, show};
+use emendate::core::{Code, Error, Result};
+use emendate::{Config, PROJECT_FILES, State};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Rules that allow.
+const ALWAYS: &str = "always";
+/// A digest, a blank and a path.
+const TRUSTED: &str = "trusted";
+
+/// A list of the state directory; nothing without one.
+fn list(desk: &Desk<'_>, name: &str) -> Option<PathBuf> {
+    match desk.state() {
+        State::Directory(directory) => Some(directory.join(name)),
+        State::Memory | State::Nowhere => None,
+    }
+}
+
+/// The lines of a list; none where there is no list yet.
+///
+/// Errors: a list that is there and cannot be read.
+fn lines(path: &Path) -> Result<Vec<String>> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => Ok(Vec::new()),
+        Err(error) => Err(io_error(&path.display().to_string(), &error)),
+    }
+}
+
+/// Adds what was settled to a configuration.
+///
+/// Errors: as [`lines`]; a rule that is none.
+pub(crate) fn added(desk: &Desk<'_>, mut config: Config) -> Result<Config> {
+    if let Some(path) = list(desk, ALWAYS) {
+        for rule in lines(&path)? {
+            config = config.allowing(&rule, &path.display().to_string())?;
+        }
+    }
+    let Some(path) = list(desk, TRUSTED) else { return Ok(config) };
+    for line in lines(&path)? {
+        let Some((digest, file)) = line.split_once(' ') else { continue };
+        config = config.trusting(PathBuf::from(file), digest);
+    }
+    Ok(config)
+}
+
+/// Adds lines to a list.
+///
+/// Errors: no state directory, or one that cannot be written.
+fn append(desk: &Desk<'_>, name: &str, fresh: &[String]) -> Result<()> {
+    let path = list(desk, name).ok_or_else(|| {
+        Error::new(Code::CallInvalid, "There is no state directory, so this cannot be remembered.")
+            .next("Name one with --state, or answer yes each time.")
+    })?;
+    let failed = |error: std::io::Error| io_error(&path.display().to_string(), &error);
+    std::fs::create_dir_all(path.parent().unwrap_or(Path::new("/"))).map_err(failed)?;
+    let known = lines(&path)?;
+    let text: String = fresh.iter().filter(|line| !known.contains(line)).map(|line| format!("{line}\n")).collect();
+    let file = std::fs::OpenOptions::new().create(true).append(true).open(&path);
+    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed)
+}
+
+/// Remembers rules that allow.
+///
+/// Errors: as [`append`].
+pub(crate) fn always(desk: &Desk<'_>, rules: &[String]) -> Result<()> {
+    append(desk, ALWAYS, rules)
+}
+
+/// `emend trust`: the project files of the roots count as the person's own, as long as they stay as they are.
+///
+/// Errors: no project file; as [`append`].
+pub(crate) fn trust(desk: &Desk<'_>, revoke: bool) -> Result<u8> {
+    let roots = desk.roots()?;
+    let canonical = |root: &PathBuf| std::fs::canonicalize(root).unwrap_or_else(|_| root.clone());
+    let found = roots
+        .iter()
+        .map(canonical)
+        .filter_map(|root| PROJECT_FILES.iter().map(|name| root.join(name)).find(|path| path.is_file()));
+    let files: Vec<PathBuf> = found.collect();
+    if files.is_empty() {
+        return Err(Error::new(Code::FileMissing, "There is no emend.toml in the roots.")
+            .next("Go to the project, or name it with --root."));
+    }
+    for file in &files {
+        let name = file.to_str().filter(|name| !name.contains('\n')).ok_or_else(|| {
+            Error::new(Code::PathInvalid, "A file whose path is no text of one line cannot be trusted.")
+        })?;
+        let bytes = std::fs::read(file).map_err(|error| io_error(name, &error))?;
+        if revoke {
+            forget(desk, name)?;
+            show::note(&format!("{name} is a project's file again: it can only tighten rules."));
+            continue;
+        }
+        // Whoever trusts a file should have seen it.
+        show::page(&String::from_utf8_lossy(&bytes))?;
+        append(desk, TRUSTED, &[format!("{} {name}", Config::digest(&bytes))])?;
+        show::note(&format!("{name} counts as your own until it changes; emend trust --revoke takes that back."));
+    }
+    Ok(0)
+}
+
+/// Takes a path out of the list of trusted ones.
+fn forget(desk: &Desk<'_>, name: &str) -> Result<()> {
+    let Some(path) = list(desk, TRUSTED) else { return Ok(()) };
+    let kept = lines(&path)?.into_iter().filter(|line| line.split_once(' ').is_none_or(|(_, file)| file != name));
+    let text: String = kept.map(|line| line + "\n").collect();
+    std::fs::write(&path, text).map_err(|error| io_error(&path.display().to_string(), &error))
+}

@@ -1,0 +1,120 @@
+//! Hop 6: what a person decides. Nothing waits here. A call that the rules ask about ends with the question and with what it
+//! would do; the same call made again with the answer is worked out on the file as it is then, and goes through only if
+//! it still does what the person saw.
+
+use crate::caller::{Caller, Shows};
+use crate::config::Mode;
+use crate::edit::whole;
+use crate::engine::Engine;
+use crate::plan::{Becomes, Plan};
+use crate::policy::{Hit, documentation};
+use crate::receipt::Receipt;
+use emendate_core::{Code, ContentId, Error, Result};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// Largest text that a question carries along for a person to change, in bytes.
+const PROPOSED: usize = 256 << 10;
+
+/// A person's yes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Approval {
+    /// The seal of the question.
+    pub seal: String,
+    /// What shall be written in place of what was proposed, by path.
+    pub texts: Vec<(PathBuf, String)>,
+}
+
+impl Approval {
+    /// A yes to what was shown.
+    pub fn to(seal: &str) -> Approval {
+        Approval { seal: seal.to_owned(), texts: Vec::new() }
+    }
+}
+
+/// The question that a refused call asks, if it can be answered: `{"seal", "files": [{"filePath", "rule", "origin",
+/// "structuredPatch", "proposed"?, …}]}`.
+pub fn question(error: &Error) -> Option<&Value> {
+    if error.code() == Code::AccessAsk { error.data().get("question") } else { None }
+}
+
+impl Engine {
+    /// Lets plans through that nobody needs to be asked about, or that a person agreed to, with the person's own changes.
+    ///
+    /// Errors: `access.ask` with the question; `access.denied` for documentation that must not be created.
+    pub(crate) fn approved(&self, caller: &Caller, mut plans: Vec<Plan>) -> Result<Vec<Plan>> {
+        let mut asked: Vec<(usize, Hit)> = Vec::new();
+        for (nth, plan) in plans.iter().enumerate().filter(|(_, plan)| plan.writes()) {
+            asked.extend(self.decided(plan)?.map(|hit| (nth, hit)));
+        }
+        if asked.is_empty() {
+            return Ok(plans);
+        }
+        let seal = self.seal(&plans)?;
+        let Some(approval) = caller.approval.as_ref().filter(|it| it.seal == seal) else {
+            return Err(ask(plans, &asked, &seal));
+        };
+        for (path, text) in &approval.texts {
+            let shown = |plan: &&mut Plan| plan.place.absolute() == path && plan.becomes == Becomes::File;
+            if let Some(plan) = plans.iter_mut().find(shown).filter(|plan| !plan.before.is_opaque()) {
+                plan.changes = whole(&plan.before, text)?;
+                plan.ops.clear();
+                plan.user_modified = true;
+                plan.notes.push(
+                    "A person changed the text before it was written; what is shown here is what stands there now."
+                        .to_owned(),
+                );
+            }
+        }
+        Ok(plans)
+    }
+
+    /// Who has to be asked about a plan.
+    ///
+    /// Errors: `access.denied`, `io.*`.
+    fn decided(&self, plan: &Plan) -> Result<Option<Hit>> {
+        if let Some(hit) = self.asks(&plan.place)? {
+            return Ok(Some(hit));
+        }
+        let mode = self.config().documentation;
+        if mode == Mode::Allow || !plan.creates() || plan.becomes != Becomes::File {
+            return Ok(None);
+        }
+        documentation(self.config(), &plan.place, mode)
+    }
+
+    /// What these plans would do, as a word that nobody else can make.
+    ///
+    /// Errors: `io.failed` where the system has no random numbers.
+    fn seal(&self, plans: &[Plan]) -> Result<String> {
+        let mut hash = blake3::Hasher::new_keyed(self.secret()?);
+        for plan in plans {
+            let after = ContentId::of_pieces(plan.changes.pieces(plan.before.raw()));
+            let path = plan.place.absolute().as_os_str().as_encoded_bytes();
+            hash.update(&(path.len() as u64).to_le_bytes()).update(path);
+            hash.update(&plan.before.id().to_bytes()).update(&after.to_bytes());
+            hash.update(format!("{:?} {:?} {:?}\n", plan.becomes, plan.executable, plan.mode).as_bytes());
+        }
+        Ok(hash.finalize().to_hex()[..32].to_owned())
+    }
+}
+
+/// The question about some of the plans.
+fn ask(plans: Vec<Plan>, asked: &[(usize, Hit)], seal: &str) -> Error {
+    let mut error = Error::new(Code::AccessAsk, "A person has to agree before this is written; nothing was changed.");
+    let mut files = Vec::with_capacity(asked.len());
+    for (nth, plan) in plans.into_iter().enumerate() {
+        let Some((_, hit)) = asked.iter().find(|(of, _)| *of == nth) else { continue };
+        error = error.evidence(format!("{} matches the rule `{}` of {}.", plan.place.shown(), hit.rule, hit.origin));
+        let after = plan.after().ok().filter(|after| plan.becomes == Becomes::File && !after.is_opaque());
+        let mut file = Receipt::new(plan, None, true).answer(false, Shows::Diff).data;
+        if let Some(after) = after.filter(|after| after.text().len() <= PROPOSED) {
+            file.insert("proposed".to_owned(), after.text().into());
+        }
+        file.extend([("rule".to_owned(), hit.rule.clone().into()), ("origin".to_owned(), hit.origin.clone().into())]);
+        files.push(Value::Object(file));
+    }
+    error
+        .next("Tell the person what you want to change and why: they can allow it in their configuration, or run it with `emend` in a terminal, which asks them.")
+        .fact("question", json!({ "seal": seal, "files": files }))
+}

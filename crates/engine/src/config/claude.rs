@@ -1,0 +1,29 @@
+//! The rules for files in the settings of Claude Code, so that what a user denies there holds here too.
+
+use super::List;
+use super::rule::ACTIONS;
+use serde_json::Value;
+
+/// The name for `policy.import`.
+pub(super) const NAME: &str = "claude-code";
+
+/// Rules with their lists. Those that are not about files are left out.
+///
+/// Errors: what is wrong with the file.
+pub(super) fn rules(text: &str) -> Result<Vec<(List, String)>, String> {
+    let settings: Value = serde_json::from_str(text).map_err(|error| format!("is no JSON: {error}"))?;
+    let settings = settings.as_object().ok_or("is no JSON object")?;
+    let mut out = Vec::new();
+    for (list, key) in [(List::Deny, "deny"), (List::Ask, "ask"), (List::Allow, "allow")] {
+        let Some(rules) = settings.get("permissions").and_then(|it| it.get(key)) else { continue };
+        let wrong = || format!("permissions.{key} is no list of texts");
+        for rule in rules.as_array().ok_or_else(wrong)? {
+            let rule = rule.as_str().ok_or_else(wrong)?;
+            let name = rule.split_once('(').map_or(rule, |(name, _)| name);
+            if ACTIONS.iter().any(|(action, _)| *action == name) {
+                out.push((list, rule.to_owned()));
+            }
+        }
+    }
+    Ok(out)
+}

@@ -1,0 +1,84 @@
+//! The shape of `emend.toml`; its JSON schema is made from this.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// A configuration file of emend: that of a user, or of a project, which can only tighten what the user's says.
+#[derive(Deserialize, Default, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(title = "emend.toml")]
+pub(super) struct File {
+    pub(super) policy: Policy,
+    pub(super) edit: Edit,
+    pub(super) reply: Reply,
+    pub(super) write: Write,
+    pub(super) syntax: Syntax,
+    pub(super) history: History,
+    /// Encodings of files that are neither UTF-8 nor marked: a gitignore pattern, and a name of the Encoding Standard.
+    pub(super) encoding: BTreeMap<String, String>,
+}
+
+/// Which files may be read and edited. Rules are gitignore patterns, for one action as `Read(PATTERN)` or `Edit(PATTERN)`.
+#[derive(Deserialize, Default, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Policy {
+    /// Neither read nor edited. Goes before ask and allow.
+    pub(super) deny: Vec<String>,
+    /// A person is asked first. Goes before allow.
+    pub(super) ask: Vec<String>,
+    /// Lifts the built-in guard, and the default below (user's file only).
+    pub(super) allow: Vec<String>,
+    /// What holds for edits that no rule is about: allow, ask or deny.
+    pub(super) default: Option<String>,
+    /// What holds for creating documentation (`*.md`, `README*`): allow, ask or deny.
+    pub(super) documentation: Option<String>,
+    /// Other programs whose rules for files count too: claude-code.
+    pub(super) import: Vec<String>,
+    /// Largest file to open, in bytes.
+    pub(super) max_file: Option<u64>,
+}
+
+/// How edits are matched.
+#[derive(Deserialize, Default, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Edit {
+    /// How much matching may forgive: exact, strict or standard.
+    pub(super) r#match: Option<String>,
+    /// What becomes of an edit of a file that changed since it was read: merge, reject, markers or ask.
+    pub(super) on_stale: Option<String>,
+}
+
+/// What replies say.
+#[derive(Deserialize, Default, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Reply {
+    /// What a reply shows of a change: snippet, or diff in the form that fits its size.
+    pub(super) shows: Option<String>,
+}
+
+/// How files are written.
+#[derive(Deserialize, Default, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Write {
+    /// What a success still means after a power cut: none, process or power (user's file only).
+    pub(super) durability: Option<String>,
+}
+
+/// What grammars say.
+#[derive(Deserialize, Default, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Syntax {
+    /// Warn when a file does not parse any more.
+    pub(super) check: Option<bool>,
+}
+
+/// How much the history keeps (user's file only).
+#[derive(Deserialize, Default, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct History {
+    /// Days for which operations can be undone.
+    pub(super) days: Option<u32>,
+    /// Megabytes of contents, per root.
+    pub(super) megabytes: Option<u64>,
+}

@@ -1,0 +1,420 @@
+//! The configuration: `emend.toml` of the user and of the project. A project file may tighten rules, never loosen them:
+//! a cloned repository is not trusted, unless its user says so.
+
+mod claude;
+mod file;
+mod rule;
+
+use crate::caller::{OnStale, Shows, Word};
+use emendate_core::{Charset, Error, Matching, Result};
+use emendate_fs::Durability;
+use emendate_history::Limits;
+use file::File;
+use rule::invalid;
+pub(crate) use rule::{Access, Rule, Source};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Files larger than this are not opened, unless configured otherwise.
+pub const MAX_FILE: u64 = 256 << 20;
+
+/// What holds where no rule says it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mode {
+    /// Go on.
+    #[default]
+    Allow,
+    /// Ask a person first.
+    Ask,
+    /// Refuse.
+    Deny,
+}
+
+impl Word for Mode {
+    const WORDS: &'static [(&'static str, Mode)] = &[("allow", Mode::Allow), ("ask", Mode::Ask), ("deny", Mode::Deny)];
+}
+
+/// Which list a rule belongs to.
+#[derive(Clone, Copy)]
+enum List {
+    /// Lifts the built-in guard, and [`Mode`] for what no rule is about.
+    Allow,
+    /// A person is asked.
+    Ask,
+    /// Refused.
+    Deny,
+}
+
+/// Settings of an engine. [`Config::default`] is what holds without any file.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// What may be edited although it is guarded, or although edits are asked for.
+    pub(crate) allow: Vec<Rule>,
+    /// What a person is asked about.
+    pub(crate) ask: Vec<Rule>,
+    /// What may be neither read nor edited.
+    pub(crate) deny: Vec<Rule>,
+    /// What holds for edits that no rule is about.
+    pub(crate) default: Mode,
+    /// What holds for creating documentation (seed 000).
+    pub(crate) documentation: Mode,
+    /// Rules of Claude Code count too.
+    pub(crate) imports_claude: bool,
+    /// Largest file to open, in bytes.
+    pub(crate) max_file: u64,
+    /// How much matching may forgive.
+    pub(crate) matching: Matching,
+    /// What to do with stale edits.
+    pub(crate) on_stale: OnStale,
+    /// What replies show of a change.
+    pub(crate) shows: Shows,
+    /// Whether edits warn of a file that does not parse any more.
+    pub(crate) syntax_check: bool,
+    /// What a success means after a power cut.
+    pub(crate) durability: Durability,
+    /// How much the history keeps.
+    pub(crate) history: Limits,
+    /// Encodings of files that are not UTF-8, first match wins.
+    pub(crate) encodings: Vec<(Rule, Charset)>,
+    /// Project files that their user trusts as they are.
+    trusted: Vec<(PathBuf, String)>,
+    /// Where settings come from that are not the built-in ones.
+    origins: BTreeMap<&'static str, String>,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            allow: Vec::new(),
+            ask: Vec::new(),
+            deny: Vec::new(),
+            default: Mode::Allow,
+            documentation: Mode::Allow,
+            imports_claude: false,
+            max_file: MAX_FILE,
+            matching: Matching::default(),
+            on_stale: OnStale::default(),
+            shows: Shows::default(),
+            syntax_check: true,
+            durability: Durability::default(),
+            history: Limits::default(),
+            encodings: Vec::new(),
+            trusted: Vec::new(),
+            origins: BTreeMap::new(),
+        }
+    }
+}
+
+/// A word of a closed set, with the place where it is wrong.
+fn word<W: Word>(source: Source<'_>, key: &str, text: &str) -> Result<W> {
+    W::parse(key, text).map_err(|error| invalid(source.origin, error.message().trim_end_matches('.')))
+}
+
+impl Config {
+    /// Adds a configuration file. `origin` names it in messages; `trusted` is true for the user's own files and false
+    /// for a project's, whose rules can only tighten.
+    ///
+    /// Errors: `call.invalid` with the place in the file.
+    pub fn with_file(self, text: &str, origin: &str, trusted: bool) -> Result<Config> {
+        self.with_source(text, Source::new(origin, trusted))
+    }
+
+    /// The same with the folder that a leading `/` of its patterns stands for.
+    pub(crate) fn with_source(mut self, text: &str, source: Source<'_>) -> Result<Config> {
+        let file: File = toml::from_str(text).map_err(|error| invalid(source.origin, error.to_string().trim_end()))?;
+        self.add_policy(&file.policy, source)?;
+        if let Some(text) = &file.edit.r#match {
+            self.matching = word(source, "edit.match", text)?;
+            self.came_from("edit.match", source);
+        }
+        if let Some(text) = &file.edit.on_stale {
+            self.on_stale = word(source, "edit.on_stale", text)?;
+            self.came_from("edit.on_stale", source);
+        }
+        if let Some(text) = &file.reply.shows {
+            self.shows = word(source, "reply.shows", text)?;
+            self.came_from("reply.shows", source);
+        }
+        if let Some(check) = file.syntax.check {
+            self.syntax_check = check;
+            self.came_from("syntax.check", source);
+        }
+        if source.trusted {
+            self.add_own(&file, source)?;
+        }
+        for (glob, label) in &file.encoding {
+            let charset = Charset::for_label(label)
+                .ok_or_else(|| invalid(source.origin, &format!("`{label}` is not a known encoding")))?;
+            self.encodings.push((Rule::new(glob, source)?, charset));
+        }
+        Ok(self)
+    }
+
+    fn came_from(&mut self, key: &'static str, source: Source<'_>) {
+        self.origins.insert(key, source.origin.to_owned());
+    }
+
+    fn add_policy(&mut self, policy: &file::Policy, source: Source<'_>) -> Result<()> {
+        for (list, texts) in [(List::Deny, &policy.deny), (List::Ask, &policy.ask), (List::Allow, &policy.allow)] {
+            for text in texts {
+                self.add(list, text, source)?;
+            }
+        }
+        for (key, text) in [("policy.default", &policy.default), ("policy.documentation", &policy.documentation)] {
+            let Some(text) = text else { continue };
+            let said: Mode = word(source, key, text)?;
+            let slot = if key == "policy.default" { &mut self.default } else { &mut self.documentation };
+            if source.trusted || said > *slot {
+                *slot = said;
+                self.came_from(key, source);
+            }
+        }
+        for name in &policy.import {
+            if name != claude::NAME {
+                let what = format!("policy.import: `{name}` is unknown; there is {}", claude::NAME);
+                return Err(invalid(source.origin, &what));
+            }
+            self.imports_claude = true;
+            self.came_from("policy.import", source);
+        }
+        if let Some(size) = policy.max_file.filter(|size| source.trusted || *size < self.max_file) {
+            self.max_file = size;
+            self.came_from("policy.max_file", source);
+        }
+        Ok(())
+    }
+
+    /// What only a user decides.
+    fn add_own(&mut self, file: &File, source: Source<'_>) -> Result<()> {
+        if let Some(level) = &file.write.durability {
+            self.durability =
+                level.parse().map_err(|error: Error| invalid(source.origin, error.message().trim_end_matches('.')))?;
+            self.came_from("write.durability", source);
+        }
+        if let Some(days) = file.history.days {
+            self.history.history_days = days;
+            self.came_from("history.days", source);
+        }
+        if let Some(size) = file.history.megabytes {
+            self.history.total = size.saturating_mul(1 << 20);
+            self.came_from("history.megabytes", source);
+        }
+        Ok(())
+    }
+
+    /// Adds a rule; what a source that is not trusted allows does not count.
+    fn add(&mut self, list: List, text: &str, source: Source<'_>) -> Result<()> {
+        let rule = Rule::new(text, source)?;
+        match list {
+            List::Deny => self.deny.push(rule),
+            List::Ask => self.ask.push(rule),
+            List::Allow if source.trusted => self.allow.push(rule),
+            List::Allow => {}
+        }
+        Ok(())
+    }
+
+    /// Adds the rules for files of a settings file of Claude Code. Those for other tools are left out, and so is what a
+    /// project allows. `base` is the folder that a leading `/` stands for.
+    ///
+    /// Errors: `call.invalid` when it cannot be read: it may hold rules that deny.
+    pub fn with_claude_settings(mut self, text: &str, origin: &str, base: &Path, trusted: bool) -> Result<Config> {
+        let source = Source { origin, trusted, base: Some(base) };
+        for (list, rule) in claude::rules(text).map_err(|what| invalid(origin, &what))? {
+            self.add(list, &rule, source)?;
+        }
+        Ok(self)
+    }
+
+    /// True where rules of Claude Code are to be read too.
+    pub fn imports_claude(&self) -> bool {
+        self.imports_claude
+    }
+
+    /// Lifts the guard from what this rule covers, as a person at the command line may.
+    ///
+    /// Errors: `call.invalid` when it is no rule.
+    pub fn allowing(mut self, rule: &str, origin: &str) -> Result<Config> {
+        self.add(List::Allow, rule, Source::new(origin, true))?;
+        Ok(self)
+    }
+
+    /// Lets a person be asked about what this rule covers.
+    ///
+    /// Errors: `call.invalid` when it is no rule.
+    pub fn asking(mut self, rule: &str, origin: &str) -> Result<Config> {
+        self.add(List::Ask, rule, Source::new(origin, true))?;
+        Ok(self)
+    }
+
+    /// Refuses what this rule covers.
+    ///
+    /// Errors: `call.invalid` when it is no rule.
+    pub fn denying(mut self, rule: &str, origin: &str) -> Result<Config> {
+        self.add(List::Deny, rule, Source::new(origin, true))?;
+        Ok(self)
+    }
+
+    /// Sets what a success means after a power cut.
+    #[must_use]
+    pub fn with_durability(mut self, durability: Durability) -> Config {
+        self.durability = durability;
+        self.origins.insert("write.durability", "--durability".to_owned());
+        self
+    }
+
+    /// Takes a project's file for one of the user's own, as long as its content has this [digest](Config::digest).
+    #[must_use]
+    pub fn trusting(mut self, path: PathBuf, digest: &str) -> Config {
+        self.trusted.push((path, digest.to_owned()));
+        self
+    }
+
+    /// What stands for the content of a trusted file: its BLAKE3 hash in hexadecimal digits.
+    pub fn digest(bytes: &[u8]) -> String {
+        blake3::hash(bytes).to_hex().to_string()
+    }
+
+    /// True when the user trusts the file as it is.
+    pub(crate) fn trusts(&self, path: &Path, bytes: &[u8]) -> bool {
+        self.trusted.iter().any(|(trusted, digest)| trusted == path && *digest == Config::digest(bytes))
+    }
+
+    /// Every setting in force with where it comes from: `[{"key", "value", "origin"}]`, rules one by one, in the order in
+    /// which they are looked at.
+    pub fn shown(&self) -> Value {
+        let mut out = Vec::new();
+        let lists = [("policy.deny", &self.deny), ("policy.ask", &self.ask), ("policy.allow", &self.allow)];
+        for (key, rules) in lists {
+            out.extend(rules.iter().map(|rule| json!({ "key": key, "value": rule.text, "origin": rule.origin })));
+        }
+        let mut put = |key: &'static str, value: Value| {
+            let origin = self.origins.get(key).map_or("built in", |origin| origin);
+            out.push(json!({ "key": key, "value": value, "origin": origin }));
+        };
+        put("policy.default", self.default.name().into());
+        put("policy.documentation", self.documentation.name().into());
+        put("policy.import", if self.imports_claude { json!([claude::NAME]) } else { json!([]) });
+        put("policy.max_file", self.max_file.into());
+        put("edit.match", self.matching.name().into());
+        put("edit.on_stale", self.on_stale.name().into());
+        put("reply.shows", self.shows.name().into());
+        put("write.durability", self.durability.as_str().into());
+        put("syntax.check", self.syntax_check.into());
+        put("history.days", self.history.history_days.into());
+        put("history.megabytes", (self.history.total >> 20).into());
+        out.extend(self.encodings.iter().map(|(rule, charset)| {
+            json!({ "key": format!("encoding.{}", rule.text), "value": charset.name(), "origin": rule.origin })
+        }));
+        Value::Array(out)
+    }
+
+    /// The JSON schema of a configuration file.
+    pub fn schema() -> Value {
+        schemars::schema_for!(File).to_value()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Config, MAX_FILE, Mode};
+    use std::path::Path;
+
+    #[test]
+    fn a_project_can_only_tighten() {
+        let text = "[policy]\nallow = ['.git']\ndeny = ['x']\nmax_file = 999999999999\n[write]\ndurability = 'none'\n";
+        let project = Config::default().with_file(text, "emend.toml", false).unwrap();
+        assert_eq!((project.allow.len(), project.deny.len(), project.max_file), (0, 1, MAX_FILE));
+        assert!(project.durability.syncs());
+        let user = Config::default().with_file(text, "user", true).unwrap();
+        let kept = |trusted| {
+            let text = "[history]\ndays = 7\nmegabytes = 10\n";
+            let history = Config::default().with_file(text, "emend.toml", trusted).unwrap().history;
+            (history.history_days, history.total)
+        };
+        assert_eq!((kept(true), kept(false).0), ((7, 10 << 20), 60));
+        assert_eq!((user.allow.len(), user.max_file), (1, 999_999_999_999));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (text, part) in [
+            ("[policy]\ndney = []", "dney"),
+            ("[edit]\non_stale = 'maybe'", "maybe"),
+            ("[encoding]\n'*.txt' = 'klingon'", "klingon"),
+            ("[policy]\ndeny = ['[']", "glob"),
+            ("[policy]\nask = ['Bash(ls)']", "Bash"),
+            ("[policy]\ndefault = 'never'", "never"),
+            ("[policy]\nimport = ['codex']", "codex"),
+            ("nonsense", "emend.toml"),
+        ] {
+            let error = Config::default().with_file(text, "emend.toml", true).unwrap_err();
+            assert!(error.message().contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn modes_of_a_project_can_only_get_stricter() {
+        let both = |user: &str, project: &str| {
+            let with = |config: Config, mode, trusted| {
+                config
+                    .with_file(&format!("[policy]\ndefault = '{mode}'\ndocumentation = '{mode}'\n"), "f", trusted)
+                    .unwrap()
+            };
+            let config = with(with(Config::default(), user, true), project, false);
+            assert_eq!(config.default, config.documentation);
+            config.default
+        };
+        assert_eq!(both("ask", "allow"), Mode::Ask);
+        assert_eq!(both("ask", "deny"), Mode::Deny);
+        assert_eq!(both("allow", "ask"), Mode::Ask);
+    }
+
+    #[test]
+    fn rules_of_claude_code() {
+        let text = r#"{"model": "x", "permissions": {"defaultMode": "plan", "deny": ["Read(./.env)", "Bash(rm:*)", "Edit(/gen/**)"],
+            "ask": ["Edit(docs/**)"], "allow": ["Edit(src/**)", "WebFetch"]}}"#;
+        let read = |trusted| {
+            let config = Config::default()
+                .with_claude_settings(text, ".claude/settings.json", Path::new("/r"), trusted)
+                .unwrap();
+            (config.deny.len(), config.ask.len(), config.allow.len())
+        };
+        assert_eq!((read(true), read(false)), ((2, 1, 1), (2, 1, 0)));
+        for broken in ["{", "[]", r#"{"permissions": {"deny": "x"}}"#] {
+            let error = Config::default().with_claude_settings(broken, "s", Path::new("/"), true).unwrap_err();
+            assert!(error.message().starts_with("s: "), "{error}");
+        }
+    }
+
+    #[test]
+    fn every_setting_is_shown_with_its_origin() {
+        let text = "[policy]\ndeny = ['x']\ndefault = 'ask'\n[reply]\nshows = 'diff'\n[encoding]\n'*.txt' = 'latin1'\n";
+        let shown = Config::default().with_file(text, "user", true).unwrap().shown();
+        let of = |key: &str| {
+            let row = shown.as_array().unwrap().iter().find(|row| row["key"] == key).unwrap();
+            format!("{} {}", row["value"], row["origin"].as_str().unwrap())
+        };
+        assert_eq!(of("policy.deny"), "\"x\" user");
+        assert_eq!(of("policy.default"), "\"ask\" user");
+        assert_eq!(of("reply.shows"), "\"diff\" user");
+        assert_eq!(of("history.days"), "60 built in");
+        assert_eq!(of("encoding.*.txt"), "\"latin1\" user");
+        // Whatever a file can say is shown.
+        let schema = Config::schema();
+        for (table, fields) in
+            schema["properties"].as_object().unwrap().iter().filter(|(table, _)| *table != "encoding")
+        {
+            let name = fields["$ref"].as_str().map(|path| path.rsplit('/').next().unwrap().to_owned()).unwrap();
+            for field in schema["$defs"][&name]["properties"]
+                .as_object()
+                .unwrap()
+                .keys()
+                .filter(|key| !["ask", "allow"].contains(&&***key))
+            {
+                of(&format!("{table}.{field}"));
+            }
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Path rules in the syntax of gitignore, with the actions and anchors of Claude Code's permissions: `secrets/**`,
+//! `Edit(/src/**)`, `Read(~/.ssh/**)`, `Edit(//etc/**)`.
+
+use emendate_core::{Code, Error, Result};
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use std::path::Path;
+
+/// What a call wants to do with a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    Write,
+}
+
+/// Actions that a rule can name. Claude Code's editing tools all follow its rules for `Edit`, its searching ones those for
+/// `Read`.
+pub(super) const ACTIONS: &[(&str, Access)] = &[("Read", Access::Read), ("Edit", Access::Write)];
+
+/// A path rule and where it stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Rule {
+    /// As it is written.
+    pub(crate) text: String,
+    /// The file, flag or variable it stands in.
+    pub(crate) origin: String,
+    /// It is the user's own, and not a project's.
+    pub(crate) trusted: bool,
+    /// The action it is about; `None` for both.
+    action: Option<Access>,
+    /// Matched against the path below the root, or against the absolute one.
+    absolute: bool,
+    matcher: Gitignore,
+}
+
+/// Where a rule is written.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub(crate) origin: &'a str,
+    pub(crate) trusted: bool,
+    /// The folder that a leading `/` stands for; `None` for the root.
+    pub(crate) base: Option<&'a Path>,
+}
+
+impl<'a> Source<'a> {
+    /// Patterns that are relative to the root.
+    pub(crate) fn new(origin: &'a str, trusted: bool) -> Source<'a> {
+        Source { origin, trusted, base: None }
+    }
+}
+
+impl Rule {
+    /// A pattern as in gitignore: without a slash it matches a name at any depth, and a folder covers what is in it.
+    /// `//` begins an absolute path, `~/` one in the home folder, `/` and `./` one at the root.
+    ///
+    /// Errors: `call.invalid` for what is no pattern, and for actions there are none.
+    pub(crate) fn new(text: &str, source: Source<'_>) -> Result<Rule> {
+        let wrong = |what: &str| invalid(source.origin, &format!("`{text}` {what}"));
+        let (action, pattern) = split(text).map_err(|name| {
+            wrong(&format!(
+                "names the action {name}; rules are about Read(PATTERN), Edit(PATTERN), or a PATTERN for both"
+            ))
+        })?;
+        if pattern.is_empty() || pattern.starts_with(['!', '#']) {
+            return Err(wrong("is no pattern: it is empty, or begins with ! or #"));
+        }
+        let (absolute, line) = anchored(pattern, source.base).ok_or_else(|| wrong("needs a home folder"))?;
+        let mut builder = GitignoreBuilder::new("");
+        builder.allow_unclosed_class(false);
+        let built = builder.case_insensitive(true).and_then(|it| it.add_line(None, &line)).and_then(|it| it.build());
+        let matcher = built.map_err(|error| wrong(&format!("is not a glob: {error}")))?;
+        let (text, origin) = (text.to_owned(), source.origin.to_owned());
+        Ok(Rule { text, origin, trusted: source.trusted, action, absolute, matcher })
+    }
+
+    /// True when the rule is about this action.
+    pub(crate) fn is_about(&self, access: Access) -> bool {
+        self.action.is_none_or(|action| action == access)
+    }
+
+    /// True when it covers the path: one below the root, and the same as an absolute one.
+    pub(crate) fn matches(&self, relative: &Path, absolute: &Path) -> bool {
+        let path = if self.absolute { absolute } else { relative };
+        let path = path.strip_prefix("/").unwrap_or(path);
+        !path.as_os_str().is_empty() && self.matcher.matched_path_or_any_parents(path, false).is_ignore()
+    }
+}
+
+/// The action and the pattern of a rule.
+///
+/// Errors: the name of an action there is none of.
+fn split(text: &str) -> Result<(Option<Access>, &str), &str> {
+    let known = |name: &str| ACTIONS.iter().find(|(action, _)| *action == name).map(|(_, access)| *access);
+    if let Some(action) = known(text) {
+        return Ok((Some(action), "**"));
+    }
+    match text.strip_suffix(')').and_then(|it| it.split_once('(')) {
+        Some((name, pattern)) if name.chars().all(|char| char.is_ascii_alphanumeric() || char == '_') => {
+            known(name).map(|action| (Some(action), pattern.trim())).ok_or(name)
+        }
+        _ => Ok((None, text.trim())),
+    }
+}
+
+/// A pattern as a line of gitignore, and whether that is about absolute paths; `None` without a home folder to begin at.
+fn anchored(pattern: &str, base: Option<&Path>) -> Option<(bool, String)> {
+    let below = |folder: &Path, rest: &str| format!("{}/{rest}", globset::escape(&folder.to_string_lossy()));
+    if let Some(rest) = pattern.strip_prefix("//") {
+        return Some((true, format!("/{rest}")));
+    }
+    if let Some(rest) = pattern.strip_prefix("~/") {
+        return Some((true, below(&std::env::home_dir()?, rest)));
+    }
+    Some(match (pattern.strip_prefix("./"), pattern.strip_prefix('/'), base) {
+        (Some(rest), ..) => (false, format!("/{rest}")),
+        (None, Some(rest), Some(base)) => (true, below(base, rest)),
+        (None, ..) => (false, pattern.to_owned()),
+    })
+}
+
+/// The error for something wrong in a configuration.
+pub(super) fn invalid(origin: &str, what: &str) -> Error {
+    Error::new(Code::CallInvalid, format!("{origin}: {what}."))
+        .next("Correct the configuration file; nothing was changed.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Access, Rule, Source};
+    use std::path::Path;
+
+    fn rule(text: &str) -> Rule {
+        Rule::new(text, Source::new("test", true)).unwrap()
+    }
+
+    fn covers(text: &str, path: &str) -> bool {
+        rule(text).matches(Path::new(path), &Path::new("/r").join(path))
+    }
+
+    #[test]
+    fn rules_match_like_gitignore() {
+        for (text, path) in [
+            (".git", "a/.git/config"),
+            (".git", ".GIT"),
+            ("*.pem", "a/b.pem"),
+            ("/secrets", "secrets/x/y"),
+            ("./secrets", "secrets/x"),
+            ("src/**", "src/a/b.rs"),
+            ("secrets/", "a/secrets/x"),
+            ("Edit(src/**)", "src/a"),
+            ("Edit", "anything"),
+            ("//r/src/*", "src/a"),
+            ("a[1]", "a1"),
+        ] {
+            assert!(covers(text, path), "{text} {path}");
+        }
+        for (text, path) in [
+            (".git", "a.git"),
+            ("*.pem", "a/b.pem.txt"),
+            ("src/*.rs", "src/a/b.rs"),
+            ("/secrets", "a/secrets"),
+            ("//etc/**", "etc/x"),
+            ("//r/src", "src2"),
+        ] {
+            assert!(!covers(text, path), "{text} {path}");
+        }
+    }
+
+    #[test]
+    fn actions_and_anchors() {
+        assert!(rule("Read(a)").is_about(Access::Read) && !rule("Read(a)").is_about(Access::Write));
+        assert!(rule("a").is_about(Access::Read) && rule("a").is_about(Access::Write));
+        let home = std::env::home_dir().unwrap();
+        assert!(rule("Read(~/.ssh/**)").matches(Path::new("x"), &home.join(".ssh/id")));
+        let based = Source { base: Some(Path::new("/other/[x]")), ..Source::new("test", true) };
+        let based = Rule::new("/a/*", based).unwrap();
+        assert!(based.matches(Path::new("q"), Path::new("/other/[x]/a/b")));
+        assert!(!based.matches(Path::new("a/b"), Path::new("/r/a/b")));
+    }
+
+    #[test]
+    fn what_is_no_rule() {
+        for text in ["", "!a", "#a", "Bash(ls)", "Edit()", "a[", "Write(x)"] {
+            let error = Rule::new(text, Source::new("emend.toml", true)).unwrap_err();
+            assert!(error.message().starts_with("emend.toml: "), "{error}");
+        }
+    }
+}

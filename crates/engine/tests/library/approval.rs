@@ -1,0 +1,104 @@
+//! What a person is asked before it is written, and what their answer is worth.
+
+use crate::bench::{Bench, code, ok};
+use emendate::{Approval, Config, question};
+use serde_json::{Value, json};
+
+fn asked(bench: &Bench, reply: &emendate::Reply) -> Value {
+    assert_eq!(code(reply), "access.ask", "{}", reply.text());
+    assert_eq!(bench.get("a.txt"), "one\ntwo\n", "nothing is written before the answer");
+    question(reply.result.as_ref().unwrap_err()).unwrap().clone()
+}
+
+fn asking() -> Bench {
+    let bench = Bench::trusted(Config::default().asking("Edit(*.txt)", "test").unwrap());
+    bench.put("a.txt", "one\ntwo\n");
+    bench.put("b.txt", "x\n");
+    bench
+}
+
+#[test]
+fn the_same_call_with_a_yes_goes_through() {
+    let mut bench = asking();
+    let question = asked(&bench, &bench.edit("a.txt", "two", "2"));
+    let file = &question["files"][0];
+    assert_eq!(
+        (&file["proposed"], &file["rule"], &file["origin"]),
+        (&json!("one\n2\n"), &json!("Edit(*.txt)"), &json!("test"))
+    );
+    assert_eq!(file["structuredPatch"][0]["lines"], json!([" one", "-two", "+2"]));
+    bench.caller.approval = Some(Approval::to(question["seal"].as_str().unwrap()));
+    // The yes is to that change alone.
+    asked(&bench, &bench.edit("a.txt", "two", "3"));
+    ok(&bench.edit("a.txt", "two", "2"));
+    assert_eq!(bench.get("a.txt"), "one\n2\n");
+}
+
+#[test]
+fn a_file_that_changed_meanwhile_is_asked_about_again() {
+    let mut bench = asking();
+    let seal = |question: &Value| question["seal"].as_str().unwrap().to_owned();
+    let first = asked(&bench, &bench.edit("a.txt", "two", "2"));
+    bench.caller.approval = Some(Approval::to(&seal(&first)));
+    bench.put("a.txt", "zero\none\ntwo\n");
+    let reply = bench.edit("a.txt", "two", "2");
+    assert_eq!(code(&reply), "access.ask");
+    assert_ne!(seal(question(&reply.result.unwrap_err()).unwrap()), seal(&first));
+    // Another engine's seals are worth nothing here.
+    let mut other = asking();
+    other.caller.approval = Some(Approval::to(&seal(&first)));
+    asked(&other, &other.edit("a.txt", "two", "2"));
+}
+
+#[test]
+fn the_person_may_change_the_text() {
+    let mut bench = asking();
+    let question = asked(&bench, &bench.edit("a.txt", "two", "2"));
+    let texts = vec![(bench.path("a.txt"), "one\nTWO\n".to_owned())];
+    bench.caller.approval = Some(Approval { seal: question["seal"].as_str().unwrap().to_owned(), texts });
+    let reply = bench.edit("a.txt", "two", "2");
+    assert!(ok(&reply).contains("A person changed the text"), "{}", reply.text());
+    assert_eq!(reply.result.unwrap().data["userModified"], json!(true));
+    assert_eq!(bench.get("a.txt"), "one\nTWO\n");
+    // The model knows what stands there: its next edit needs no read.
+    bench.caller.approval = None;
+    bench.caller.unread = emendate::Unread::Deny;
+    asked_about_two(&bench);
+}
+
+fn asked_about_two(bench: &Bench) {
+    let reply = bench.edit("a.txt", "TWO", "2");
+    assert_eq!(code(&reply), "access.ask", "{}", reply.text());
+}
+
+#[test]
+fn one_question_for_all_files_of_a_call() {
+    let mut bench = asking();
+    let patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n+2\n*** Add File: c.md\n+new\n*** Delete File: b.txt\n*** End Patch\n";
+    let question = asked(&bench, &bench.apply(patch));
+    let names: Vec<&str> =
+        question["files"].as_array().unwrap().iter().map(|it| it["type"].as_str().unwrap()).collect();
+    assert_eq!(names, ["update", "delete"]);
+    assert!(!bench.path("c.md").exists());
+    bench.caller.approval = Some(Approval::to(question["seal"].as_str().unwrap()));
+    ok(&bench.apply(patch));
+    assert!(bench.path("c.md").exists() && !bench.path("b.txt").exists());
+}
+
+#[test]
+fn nothing_is_asked_of_a_dry_run_or_where_nothing_changes() {
+    let bench = asking();
+    let input = json!({ "old_string": "two", "new_string": "2", "dry_run": true });
+    ok(&bench.call_on("a.txt", "edit", input));
+    ok(&bench.write("a.txt", "one\ntwo\n"));
+}
+
+#[test]
+fn undoing_is_a_change_too() {
+    let mut bench = asking();
+    let question = asked(&bench, &bench.edit("a.txt", "two", "2"));
+    bench.caller.approval = Some(Approval::to(question["seal"].as_str().unwrap()));
+    ok(&bench.edit("a.txt", "two", "2"));
+    assert_eq!(code(&bench.call("undo", json!({}))), "access.ask");
+    assert_eq!(bench.get("a.txt"), "one\n2\n");
+}
