@@ -98,8 +98,8 @@ class Raw:
         self.process.stdin.write(line.encode() + b"\n")
         self.process.stdin.flush()
 
-    def request(self, method, **params):
-        meta = {"io.modelcontextprotocol/protocolVersion": MODERN, "io.modelcontextprotocol/clientCapabilities": {}}
+    def request(self, method, capabilities={}, **params):
+        meta = {"io.modelcontextprotocol/protocolVersion": MODERN, "io.modelcontextprotocol/clientCapabilities": capabilities}
         meta["io.modelcontextprotocol/clientInfo"] = {"name": "raw", "version": "1"}
         self.last += 1
         params = {**params, "_meta": meta}

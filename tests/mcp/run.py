@@ -20,7 +20,7 @@ from harness import (DATA, LEGACY, MODERN, MODES, SIZE, Place, Raw, call, check,
                      text)
 from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
-from mcp.types import EmptyResult, Request
+from mcp.types import ElicitResult, EmptyResult, Request
 
 
 @in_every_mode
@@ -346,6 +346,59 @@ def huge_and_broken_lines_are_answered():
     assert place_file["result"]["isError"] is True
     assert server.ask("tools/list")["result"]["tools"]
     assert server.end()[1] == 0
+
+
+@in_every_mode
+async def a_person_is_asked_where_a_rule_says_so(mode):
+    place = Place()
+    place.file("emend.toml", '[policy]\nask = ["Edit(*.txt)"]\n')
+    path = place.file("a.txt", "one\ntwo\n")
+    asked, answers = [], []
+
+    async def person(_context, params):
+        asked.append(params)
+        return answers.pop(0)
+
+    edit = {"old_string": "two", "new_string": "2"}
+    async with place.client(mode, elicitation_callback=person) as client:
+        await done(client, "read", path)
+        answers.append(ElicitResult(action="decline"))
+        await failed(client, "edit", path, "access.ask", 2, **edit)
+        answers.append(ElicitResult(action="accept", content={"approve": False}))
+        await failed(client, "edit", path, "access.ask", 2, **edit)
+        assert path.read_text() == "one\ntwo\n"
+        answers.append(ElicitResult(action="accept", content={"approve": True}))
+        await done(client, "edit", path, **edit)
+        assert path.read_text() == "one\n2\n"
+        answers.append(ElicitResult(action="accept", content={"approve": True, "text": "one\nTWO\n"}))
+        result = await done(client, "edit", path, old_string="2", new_string="3")
+        assert path.read_text() == "one\nTWO\n" and data(result)["data"]["userModified"], text(result)
+    assert len(asked) == 4 and "-two" in asked[0].message and "Edit(*.txt)" in asked[0].message, asked[0]
+    async with place.client(mode) as client:
+        await failed(client, "edit", path, "access.ask", 2, old_string="TWO", new_string="3")
+
+
+@check
+def a_yes_is_to_what_was_shown():
+    place = Place()
+    place.file("emend.toml", '[policy]\nask = ["Edit(*.txt)"]\n')
+    path = place.file("a.txt", "one\ntwo\n")
+    raw = Raw(place)
+    raw.call("read", file_path=str(path))
+    able = {"elicitation": {"form": {}}}
+    edit = {"name": "edit", "arguments": {"file_path": str(path), "old_string": "two", "new_string": "2"}}
+    first = raw.ask("tools/call", capabilities=able, **edit)["result"]
+    assert first["resultType"] == "input_required", first
+    yes = {"approval": {"action": "accept", "content": {"approve": True}}}
+    again = {**edit, "inputResponses": yes, "requestState": first["requestState"]}
+    path.write_text("zero\none\ntwo\n")
+    second = raw.ask("tools/call", capabilities=able, **again)["result"]
+    assert second["resultType"] == "input_required" and second["requestState"] != first["requestState"], second
+    forged = {**again, "requestState": "0" * 32 + " "}
+    assert raw.ask("tools/call", capabilities=able, **forged)["result"]["resultType"] == "input_required"
+    assert path.read_text() == "zero\none\ntwo\n"
+    third = raw.ask("tools/call", capabilities=able, **{**again, "requestState": second["requestState"]})["result"]
+    assert not third["isError"] and path.read_text() == "zero\none\n2\n", third
 
 
 if __name__ == "__main__":

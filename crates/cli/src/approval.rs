@@ -35,8 +35,7 @@ pub(crate) fn call(desk: &Desk<'_>, engine: &Engine, tool: &str, input: &Value) 
         let mut out = show::stderr().laid_out(Layout::chosen(desk.global.side_by_side));
         let answered = converse(&asked, &mut io::stdin().lock(), &mut out, edited, |rules| memory::always(desk, rules));
         match answered {
-            Ok(Some(approval)) => caller.approval = Some(approval),
-            Ok(None) => break,
+            Ok(approval) => caller.approval = Some(approval),
             Err(error) => {
                 reply.result = Err(error);
                 break;
@@ -47,7 +46,7 @@ pub(crate) fn call(desk: &Desk<'_>, engine: &Engine, tool: &str, input: &Value) 
     reply
 }
 
-/// Shows a question and takes the answer; nothing for a no. `edit` lets the person change a text, `always` remembers rules.
+/// Shows a question and takes the answer. `edit` lets the person change a text, `always` remembers rules.
 ///
 /// Errors: what cannot be shown, edited or remembered.
 fn converse<W: Write>(
@@ -56,7 +55,7 @@ fn converse<W: Write>(
     out: &mut Paper<W>,
     edit: impl Fn(&Path, &str) -> Result<String>,
     always: impl Fn(&[String]) -> Result<()>,
-) -> Result<Option<Approval>> {
+) -> Result<Approval> {
     let files: Vec<&Map<String, Value>> =
         question["files"].as_array().into_iter().flatten().filter_map(Value::as_object).collect();
     let mut approval = Approval::to(question["seal"].as_str().unwrap_or_default());
@@ -67,7 +66,7 @@ fn converse<W: Write>(
         shown(out, file).map_err(failed)?;
     }
     match answer(input, out, editable, rules.is_some()).map_err(failed)? {
-        Answer::No => return Ok(None),
+        Answer::No => approval.agreed = false,
         Answer::Yes => {}
         Answer::Always => always(&rules.unwrap_or_default())?,
         Answer::Edit => {
@@ -81,7 +80,7 @@ fn converse<W: Write>(
             }
         }
     }
-    Ok(Some(approval))
+    Ok(approval)
 }
 
 fn shown<W: Write>(out: &mut Paper<W>, file: &Map<String, Value>) -> io::Result<()> {
@@ -166,7 +165,7 @@ mod tests {
         }]})
     }
 
-    fn say(rule: &str, typed: &str) -> (Result<Option<Approval>>, String, Vec<String>) {
+    fn say(rule: &str, typed: &str) -> (Result<Approval>, String, Vec<String>) {
         let mut out = Vec::new();
         let rules = RefCell::new(Vec::new());
         let always = |said: &[String]| {
@@ -182,7 +181,7 @@ mod tests {
     #[test]
     fn the_diff_and_the_rule_are_shown() {
         let (answered, shown, _) = say("Edit(*.txt)", "y\n");
-        assert_eq!(answered.unwrap(), Some(Approval::to("s")));
+        assert_eq!(answered.unwrap(), Approval::to("s"));
         assert!(shown.contains("rule `Edit(*.txt)` of test") && shown.contains("-old\n+new\n"), "{shown}");
         assert!(!shown.contains("[a]lways"), "a rule that asks goes before any that allows: {shown}");
     }
@@ -190,20 +189,20 @@ mod tests {
     #[test]
     fn no_and_the_end_are_no() {
         for typed in ["n\n", "", "what?\nno\n", "a\nn\n"] {
-            assert_eq!(say("Edit(*.txt)", typed).0.unwrap(), None, "{typed:?}");
+            assert_eq!(say("Edit(*.txt)", typed).0.unwrap(), Approval::refusing("s"), "{typed:?}");
         }
     }
 
     #[test]
     fn the_person_may_change_the_text() {
         let texts = vec![(PathBuf::from("/r/a [1].txt"), "new\nmore\n".to_owned())];
-        assert_eq!(say("x", "e\n").0.unwrap(), Some(Approval { seal: "s".to_owned(), texts }));
+        assert_eq!(say("x", "e\n").0.unwrap(), Approval { texts, ..Approval::to("s") });
     }
 
     #[test]
     fn always_is_a_rule_for_the_file() {
         let (answered, _, rules) = say("policy.default", "a\n");
-        assert_eq!(answered.unwrap(), Some(Approval::to("s")));
+        assert_eq!(answered.unwrap(), Approval::to("s"));
         assert_eq!(rules, ["Edit(//r/a \\[1\\].txt)"]);
     }
 }

@@ -16,11 +16,13 @@ use std::path::PathBuf;
 /// Largest text that a question carries along for a person to change, in bytes.
 const PROPOSED: usize = 256 << 10;
 
-/// A person's yes.
+/// What a person answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approval {
     /// The seal of the question.
     pub seal: String,
+    /// Yes or no.
+    pub agreed: bool,
     /// What shall be written in place of what was proposed, by path.
     pub texts: Vec<(PathBuf, String)>,
 }
@@ -28,11 +30,16 @@ pub struct Approval {
 impl Approval {
     /// A yes to what was shown.
     pub fn to(seal: &str) -> Approval {
-        Approval { seal: seal.to_owned(), texts: Vec::new() }
+        Approval { seal: seal.to_owned(), agreed: true, texts: Vec::new() }
+    }
+
+    /// A no.
+    pub fn refusing(seal: &str) -> Approval {
+        Approval { agreed: false, ..Approval::to(seal) }
     }
 }
 
-/// The question that a refused call asks, if it can be answered: `{"seal", "files": [{"filePath", "rule", "origin",
+/// The question that a call ended with, where it did: `{"seal", "files": [{"filePath", "rule", "origin",
 /// "structuredPatch", "proposed"?, …}]}`.
 pub fn question(error: &Error) -> Option<&Value> {
     if error.code() == Code::AccessAsk { error.data().get("question") } else { None }
@@ -54,6 +61,10 @@ impl Engine {
         let Some(approval) = caller.approval.as_ref().filter(|it| it.seal == seal) else {
             return Err(ask(plans, &asked, &seal));
         };
+        if !approval.agreed {
+            return Err(Error::new(Code::AccessAsk, "The person said no to this change; nothing was changed.")
+                .next("Do not send it again. Ask the person what they want instead."));
+        }
         for (path, text) in &approval.texts {
             let shown = |plan: &&mut Plan| plan.place.absolute() == path && plan.becomes == Becomes::File;
             if let Some(plan) = plans.iter_mut().find(shown).filter(|plan| !plan.before.is_opaque()) {

@@ -12,6 +12,7 @@
 //! - Machine data is in the result's `_meta` under [`DATA_KEY`], where models do not pay for it.
 //! - No line of input ends or blocks the server; the end of input does, after the calls in flight are done.
 
+mod approval;
 mod id_scan;
 mod list;
 mod message;

@@ -47,9 +47,7 @@ fn message(object: Map<String, Value>) -> Line {
         return invalid("An id is a string or an integer.", None);
     };
     let Some(method) = object.get("method") else {
-        // This server never asks its client anything, so an answer answers nothing.
-        let answer = object.contains_key("result") || object.contains_key("error");
-        return if answer { Line::Nothing } else { invalid("A request has a method.", Some(id)) };
+        return answer(object).unwrap_or_else(|| invalid("A request has a method.", Some(id)));
     };
     if object.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
         return invalid("A request says \"jsonrpc\": \"2.0\".", Some(id));
@@ -63,11 +61,19 @@ fn message(object: Map<String, Value>) -> Line {
     }
 }
 
+/// What a client answers to a question of ours, if it is an answer at all. One that cannot be read is passed over: the
+/// question runs out of time.
+fn answer(object: Map<String, Value>) -> Option<Line> {
+    if !object.contains_key("result") && !object.contains_key("error") {
+        return None;
+    }
+    Some(serde_json::from_value(Value::Object(object)).map_or(Line::Nothing, |it| Line::Message(Box::new(it))))
+}
+
 /// Notifications are never answered, not even wrong ones.
 fn notification(object: Map<String, Value>) -> Line {
     if !object.contains_key("method") {
-        let answer = object.contains_key("result") || object.contains_key("error");
-        return if answer { Line::Nothing } else { invalid("A message has a method.", None) };
+        return answer(object).unwrap_or_else(|| invalid("A message has a method.", None));
     }
     serde_json::from_value(Value::Object(object)).map_or(Line::Nothing, |message| Line::Message(Box::new(message)))
 }
@@ -86,6 +92,18 @@ fn call(mut object: Map<String, Value>, id: RequestId) -> Line {
         None | Some(Value::Null) => {}
         Some(Value::Object(arguments)) => call = call.with_arguments(arguments),
         Some(_) => return wrong("The arguments of tools/call are an object.", id),
+    }
+    // What a person answered to a question of an earlier try.
+    let given = |key: &'static str, params: &mut Map<String, Value>| params.remove(key).filter(|it| !it.is_null());
+    match given("inputResponses", &mut params).map(serde_json::from_value) {
+        None => {}
+        Some(Ok(responses)) => call = call.with_input_responses(responses),
+        Some(Err(_)) => return wrong("The inputResponses of tools/call are an object.", id),
+    }
+    match given("requestState", &mut params) {
+        None => {}
+        Some(Value::String(state)) => call = call.with_request_state(state),
+        Some(_) => return wrong("The requestState of tools/call is a text.", id),
     }
     let mut request = CallToolRequest::new(call);
     if let Some(Value::Object(meta)) = params.remove("_meta") {

@@ -1,7 +1,8 @@
 //! The handler: MCP requests in, calls of the engine, MCP results out.
 
+use crate::approval::{self, Question};
 use crate::{CHANGES, Options, list, result};
-use emendate::{Caller, Engine};
+use emendate::{Caller, Engine, Offer, Reply};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
     ErrorData, Implementation, InitializeRequestParams, InitializeResult, ListToolsResult, PaginatedRequestParams,
@@ -9,7 +10,7 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ServerHandler, model::Tool};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::io::Write as _;
 use std::sync::{Arc, OnceLock};
 use tokio::sync::Semaphore;
@@ -20,6 +21,9 @@ To change a file: read it; then edit it with text copied exactly from what was r
 of one file into one call: all are made or none. The reply shows the result, so there is no need to read again before the next \
 edit. If a call fails, nothing was written and the reply says what to send instead: follow it. A file that others changed \
 meanwhile is merged or refused, never overwritten. Paths are absolute.";
+
+/// Questions of one call: after each answer the file is looked at again, and may be another one.
+const QUESTIONS: usize = 16;
 
 /// How long clients may keep the list of tools. It is fixed by the command line, so it outlives any conversation.
 const TTL_MS: u64 = 3_600_000;
@@ -71,6 +75,42 @@ fn modern(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| !version.has_initialize())
 }
 
+impl Server {
+    /// Calls the engine on a thread of its own.
+    async fn work(
+        &self,
+        offer: &'static Offer,
+        caller: Caller,
+        input: Map<String, Value>,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Reply, ErrorData> {
+        let internal = |error: &dyn std::fmt::Display| ErrorData::internal_error(error.to_string(), None);
+        let turn = if offer.row().annotations.read_only {
+            None
+        } else {
+            Some(Arc::clone(&self.changes).acquire_owned().await.map_err(|error| internal(&error))?)
+        };
+        if context.ct.is_cancelled() {
+            // Nobody waits for it and it has not begun. What has begun is finished, whether anybody waits or not.
+            return Err(internal(&"The call was cancelled before it began."));
+        }
+        let engine = Arc::clone(&self.engine);
+        let settling = turn.is_some().then(|| Arc::clone(&self.engine));
+        let work = tokio::task::spawn_blocking(move || {
+            let reply = offer.call(&engine, &caller, Value::Object(input));
+            tell(&engine);
+            drop(turn);
+            reply
+        });
+        let work = work.await;
+        if let Some(engine) = settling {
+            // Beside the answer, which does not wait for it.
+            drop(tokio::task::spawn_blocking(move || engine.settle_history()));
+        }
+        work.map_err(|error| internal(&error))
+    }
+}
+
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
@@ -114,32 +154,23 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(offer) = self.options.profile.offer(&request.name) else { return Err(unknown(&request.name, self)) };
-        let internal = |error: &dyn std::fmt::Display| ErrorData::internal_error(error.to_string(), None);
-        let turn = if offer.row().annotations.read_only {
-            None
-        } else {
-            Some(Arc::clone(&self.changes).acquire_owned().await.map_err(|error| internal(&error))?)
-        };
-        if context.ct.is_cancelled() {
-            // Nobody waits for it and it has not begun. What has begun is finished, whether anybody waits or not.
-            return Err(internal(&"The call was cancelled before it began."));
+        let mut caller = Caller { approval: approval::given(&request), ..(*self.caller).clone() };
+        let input = request.arguments.unwrap_or_default();
+        for _ in 0..QUESTIONS {
+            let reply = self.work(offer, caller.clone(), input.clone(), &context).await?;
+            let Some(question) = Question::of(&reply, &context) else {
+                return Ok(CallToolResponse::from(result::of(reply, self.options.structured)));
+            };
+            if modern(&context) {
+                return Ok(CallToolResponse::from(question.required()));
+            }
+            // Nothing is held while the person thinks: no lock, no turn, no thread.
+            let Some(answer) = question.put(&context).await else {
+                return Ok(CallToolResponse::from(result::of(reply, self.options.structured)));
+            };
+            caller.approval = Some(answer);
         }
-        let (engine, caller, structured) =
-            (Arc::clone(&self.engine), Arc::clone(&self.caller), self.options.structured);
-        let input = Value::Object(request.arguments.unwrap_or_default());
-        let settling = turn.is_some().then(|| Arc::clone(&self.engine));
-        let work = tokio::task::spawn_blocking(move || {
-            let reply = offer.call(&engine, &caller, input);
-            tell(&engine);
-            drop(turn);
-            result::of(reply, structured)
-        });
-        let work = work.await;
-        if let Some(engine) = settling {
-            // Beside the answer, which does not wait for it.
-            drop(tokio::task::spawn_blocking(move || engine.settle_history()));
-        }
-        work.map(CallToolResponse::from).map_err(|error| internal(&error))
+        Err(ErrorData::internal_error("The file kept changing while it was asked about.", None))
     }
 
     async fn on_custom_request(

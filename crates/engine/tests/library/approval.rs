@@ -55,7 +55,7 @@ fn the_person_may_change_the_text() {
     let mut bench = asking();
     let question = asked(&bench, &bench.edit("a.txt", "two", "2"));
     let texts = vec![(bench.path("a.txt"), "one\nTWO\n".to_owned())];
-    bench.caller.approval = Some(Approval { seal: question["seal"].as_str().unwrap().to_owned(), texts });
+    bench.caller.approval = Some(Approval { texts, ..Approval::to(question["seal"].as_str().unwrap()) });
     let reply = bench.edit("a.txt", "two", "2");
     assert!(ok(&reply).contains("A person changed the text"), "{}", reply.text());
     assert_eq!(reply.result.unwrap().data["userModified"], json!(true));
@@ -69,6 +69,16 @@ fn the_person_may_change_the_text() {
 fn asked_about_two(bench: &Bench) {
     let reply = bench.edit("a.txt", "TWO", "2");
     assert_eq!(code(&reply), "access.ask", "{}", reply.text());
+}
+
+#[test]
+fn a_no_is_told_and_not_asked_again() {
+    let mut bench = asking();
+    let asked = asked(&bench, &bench.edit("a.txt", "two", "2"));
+    bench.caller.approval = Some(Approval::refusing(asked["seal"].as_str().unwrap()));
+    let reply = bench.edit("a.txt", "two", "2");
+    assert!(reply.text().contains("The person said no"), "{}", reply.text());
+    assert!(question(&reply.result.unwrap_err()).is_none());
 }
 
 #[test]

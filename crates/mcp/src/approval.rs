@@ -1,0 +1,118 @@
+//! Asking the person behind a client: by a result that asks for input in 2026-07-28, by a request of the server before that.
+
+use emendate::{Approval, Reply, question};
+use rmcp::model::{
+    CallToolRequestParams, ClientCapabilities, ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult,
+    ElicitationAction, ElicitationSchema, InputRequest, InputRequests, InputRequiredResult, PrimitiveSchemaDefinition,
+    ServerRequest, StringSchema,
+};
+use rmcp::service::{PeerRequestOptions, RequestContext, RoleServer};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The name of our one question in a result that asks for input.
+const NAME: &str = "approval";
+/// The fields of the form.
+const APPROVE: &str = "approve";
+const TEXT: &str = "text";
+/// Largest text that is offered for correction in a form, in bytes.
+const CORRECTED: usize = 4000;
+/// A person may be at lunch.
+const PATIENCE: Duration = Duration::from_secs(60 * 60);
+
+/// What a person is asked, and what the answer will be worth.
+pub(crate) struct Question {
+    seal: String,
+    /// The file whose text may be corrected.
+    file: Option<PathBuf>,
+    form: ElicitRequestParams,
+}
+
+impl Question {
+    /// The question of a reply, where it has one and the client can put it to a person.
+    pub(crate) fn of(reply: &Reply, context: &RequestContext<RoleServer>) -> Option<Question> {
+        let asked = reply.result.as_ref().err().and_then(question).filter(|_| can_ask(context))?;
+        let files = asked["files"].as_array()?;
+        let mut fields = BTreeMap::from([(APPROVE.to_owned(), yes_or_no()?)]);
+        let text = |file: &Value, key: &str| file[key].as_str().unwrap_or_default().to_owned();
+        let correctable = match &**files {
+            [file] => Some(file).filter(|file| file["proposed"].as_str().is_some_and(|text| text.len() <= CORRECTED)),
+            _ => None,
+        };
+        if correctable.is_some() {
+            let what = "Only to correct it: the whole text of the file as it shall be.";
+            let field = StringSchema::new().title("Corrected text").description(what);
+            fields.insert(TEXT.to_owned(), PrimitiveSchemaDefinition::String(field));
+        }
+        let mut schema = ElicitationSchema::new(fields);
+        schema.required = Some(vec![APPROVE.to_owned()]);
+        let told = |file: &Value| {
+            let diff = file["diff"]["text"].as_str().unwrap_or_default();
+            format!("{} (rule `{}` of {})\n{diff}", text(file, "summary"), text(file, "rule"), text(file, "origin"))
+        };
+        let message = files.iter().map(told).collect::<Vec<String>>().join("\n");
+        Some(Question {
+            seal: asked["seal"].as_str()?.to_owned(),
+            file: correctable.map(|file| PathBuf::from(text(file, "filePath"))),
+            form: ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema: schema },
+        })
+    }
+
+    /// The result that asks for the answer. The seal comes back with it, and only the engine that made it takes it.
+    pub(crate) fn required(self) -> InputRequiredResult {
+        let file = self.file.as_ref().and_then(|file| file.to_str()).unwrap_or_default();
+        let state = format!("{} {file}", self.seal);
+        let asked = InputRequests::from([(NAME.to_owned(), InputRequest::Elicitation(ElicitRequest::new(self.form)))]);
+        InputRequiredResult::new(Some(asked), Some(state))
+    }
+
+    /// Asks, and waits for the answer; nothing where the client cannot ask after all.
+    pub(crate) async fn put(self, context: &RequestContext<RoleServer>) -> Option<Approval> {
+        let options = PeerRequestOptions::with_timeout(PATIENCE);
+        let request = ServerRequest::ElicitRequest(ElicitRequest::new(self.form));
+        let asked = context.peer.send_request_with_option(request, options).await.ok()?;
+        let answer = tokio::select! {
+            answer = asked.await_response() => answer.ok()?,
+            // Nobody waits for the call any more.
+            () = context.ct.cancelled() => return None,
+        };
+        let ClientResult::ElicitResult(answer) = answer else { return None };
+        Some(approval(&answer, &self.seal, self.file))
+    }
+}
+
+/// The answer that comes with a call which is made again.
+pub(crate) fn given(request: &CallToolRequestParams) -> Option<Approval> {
+    let answer = request.input_responses.as_ref()?.get(NAME)?;
+    let answer: ElicitResult = serde_json::from_value(answer.clone()).ok()?;
+    let (seal, file) = request.request_state.as_deref()?.split_once(' ')?;
+    Some(approval(&answer, seal, Some(file).filter(|file| !file.is_empty()).map(PathBuf::from)))
+}
+
+/// Whatever is not a clear yes is a no.
+fn approval(answer: &ElicitResult, seal: &str, file: Option<PathBuf>) -> Approval {
+    let content =
+        answer.content.as_ref().filter(|it| answer.action == ElicitationAction::Accept && it[APPROVE] == true);
+    let Some(content) = content else { return Approval::refusing(seal) };
+    let text = content[TEXT].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+    Approval { texts: file.zip(text).into_iter().collect(), ..Approval::to(seal) }
+}
+
+/// True when the client said that it can show forms to a person.
+fn can_ask(context: &RequestContext<RoleServer>) -> bool {
+    let shows = |it: &ClientCapabilities| {
+        it.elicitation.as_ref().is_some_and(|modes| modes.form.is_some() || modes.url.is_none())
+    };
+    let said = context.meta.client_capabilities();
+    match said {
+        Some(capabilities) => shows(&capabilities),
+        None => context.peer.peer_info().is_some_and(|peer| shows(&peer.capabilities)),
+    }
+}
+
+fn yes_or_no() -> Option<PrimitiveSchemaDefinition> {
+    let field = serde_json::json!({ "type": "boolean", "title": "Write this change", "default": false });
+    serde_json::from_value(field).ok()
+}
