@@ -3,8 +3,8 @@
 use crate::desk::Desk;
 use crate::{help, show};
 use clap::Subcommand;
-use emendate::Config;
 use emendate::core::Result;
+use emendate::{Config, FORMATTERS};
 use serde_json::Value;
 
 /// What is shown of the configuration.
@@ -19,6 +19,8 @@ pub(crate) enum ConfigCommand {
     },
     /// Print the JSON schema of emend.toml
     Schema,
+    /// List the formatters that are known by name, and which of them are installed
+    Formatters,
 }
 
 /// Prints what is asked for; the exit status.
@@ -28,6 +30,13 @@ pub(crate) fn run(desk: &Desk<'_>, command: &ConfigCommand) -> Result<u8> {
     match command {
         ConfigCommand::Schema => {
             show::page(&serde_json::to_string_pretty(&Config::schema()).unwrap_or_default())?;
+        }
+        ConfigCommand::Formatters => {
+            let line = |(name, words): &(&str, &[&str])| {
+                let mark = if installed(words[0]) { '✓' } else { ' ' };
+                format!("{mark} {name:<14} {}\n", words.join(" "))
+            };
+            show::page(&FORMATTERS.iter().map(line).collect::<String>())?;
         }
         ConfigCommand::Show { origin } => {
             let engine = desk.open()?;
@@ -46,4 +55,10 @@ pub(crate) fn run(desk: &Desk<'_>, command: &ConfigCommand) -> Result<u8> {
         }
     }
     Ok(0)
+}
+
+/// True when the search path has a program of that name.
+fn installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }

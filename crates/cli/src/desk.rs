@@ -112,7 +112,7 @@ impl Desk<'_> {
 
     /// The user's configuration and the flags that belong to it. The engine adds the project's.
     pub(crate) fn config(&self) -> Result<Config> {
-        let mut config = Config::default();
+        let mut config = Config::default().at_home(std::env::home_dir());
         if let Some(path) = Desk::user_file() {
             match std::fs::read_to_string(&path) {
                 Ok(text) => config = config.with_file(&text, &path.display().to_string(), true)?,

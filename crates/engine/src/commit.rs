@@ -28,7 +28,10 @@ impl Engine {
         mut plan: impl FnMut() -> Result<Vec<Plan>>,
     ) -> Result<Vec<Receipt>> {
         for attempt in 1.. {
-            let plans = plan()?;
+            let mut plans = plan()?;
+            if cause.is_an_edit() {
+                self.format(&mut plans);
+            }
             if dry_run {
                 return Ok(plans.into_iter().map(|plan| Receipt::new(plan, None, true)).collect());
             }

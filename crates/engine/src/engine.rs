@@ -88,7 +88,7 @@ fn project(store: &dyn Store, root: &Path, mut config: Config, notices: &mut Vec
         let Some((path, bytes)) = read(name)? else { continue };
         let text = String::from_utf8_lossy(&bytes);
         let (origin, trusted) = (shown(&path), config.trusts(&path, &bytes));
-        config = config.with_source(&text, Source { origin: &origin, trusted, base: Some(root) })?;
+        config = config.with_source(&text, Source { base: Some(root), ..Source::new(&origin, trusted) })?;
         if !trusted && text.contains("allow") {
             notices.push(format!(
                 "{origin}: a project file cannot allow guarded paths; that part is ignored (see emend trust)."

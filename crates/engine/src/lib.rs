@@ -26,6 +26,7 @@ mod convert;
 mod edit;
 mod encoding;
 mod engine;
+mod formatter;
 mod lesson;
 mod limits;
 mod log;
@@ -57,7 +58,7 @@ mod worded;
 
 pub use approval::{Approval, question};
 pub use caller::{Caller, OnStale, Shows, Unread, Word};
-pub use config::{Config, MAX_FILE, Mode};
+pub use config::{Config, FORMATTERS, MAX_FILE, Mode};
 pub use emendate_core as core;
 pub use emendate_fs as fs;
 pub use emendate_history as history;

@@ -35,6 +35,11 @@ impl Cause {
     pub(crate) fn new(tool: &'static str, input: &Value) -> Cause {
         Cause { tool, format: "", digest: digest(input), role: Role::Edit }
     }
+
+    /// False where something is to become what it was, to the byte.
+    pub(crate) fn is_an_edit(&self) -> bool {
+        self.role == Role::Edit && self.tool != "restore"
+    }
 }
 
 /// Hash of a call's input. Texts are not copied: they may be large.

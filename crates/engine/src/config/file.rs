@@ -15,6 +15,8 @@ pub(super) struct File {
     pub(super) write: Write,
     pub(super) syntax: Syntax,
     pub(super) history: History,
+    /// Programs that put files into shape when they are edited; the first whose pattern covers the file (user's file only).
+    pub(super) formatters: Vec<Formatter>,
     /// Encodings of files that are neither UTF-8 nor marked: a gitignore pattern, and a name of the Encoding Standard.
     pub(super) encoding: BTreeMap<String, String>,
 }
@@ -81,4 +83,29 @@ pub(super) struct History {
     pub(super) days: Option<u32>,
     /// Megabytes of contents, per root.
     pub(super) megabytes: Option<u64>,
+}
+
+/// A program that reads a text and writes it in its right shape.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Formatter {
+    /// The files, as a gitignore pattern.
+    pub(super) files: String,
+    /// A formatter that is known by its name (see `emend config formatters`), or the words of a command that reads
+    /// standard input and writes standard output; `{path}` stands for the path of the file.
+    pub(super) command: Command,
+    /// When: `formatted` leaves files alone that were not in shape before, `always` does not.
+    pub(super) when: Option<String>,
+    /// Seconds it may take; 10 if nothing is said.
+    pub(super) seconds: Option<u64>,
+}
+
+/// A command, by name or in words.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum Command {
+    /// The name of one that is known.
+    Name(String),
+    /// Program and arguments.
+    Words(Vec<String>),
 }

@@ -3,6 +3,7 @@
 
 mod claude;
 mod file;
+mod formatters;
 mod rule;
 
 use crate::caller::{OnStale, Shows, Word};
@@ -10,6 +11,8 @@ use emendate_core::{Charset, Error, Matching, Result};
 use emendate_fs::Durability;
 use emendate_history::Limits;
 use file::File;
+pub use formatters::KNOWN as FORMATTERS;
+pub(crate) use formatters::{Formatter, When};
 use rule::invalid;
 pub(crate) use rule::{Access, Rule, Source};
 use serde_json::{Value, json};
@@ -75,8 +78,12 @@ pub struct Config {
     pub(crate) durability: Durability,
     /// How much the history keeps.
     pub(crate) history: Limits,
+    /// Programs that put files into shape, first match wins.
+    pub(crate) formatters: Vec<Formatter>,
     /// Encodings of files that are not UTF-8, first match wins.
     pub(crate) encodings: Vec<(Rule, Charset)>,
+    /// Where the user is at home.
+    home: Option<PathBuf>,
     /// Project files that their user trusts as they are.
     trusted: Vec<(PathBuf, String)>,
     /// Where settings come from that are not the built-in ones.
@@ -99,7 +106,9 @@ impl Default for Config {
             syntax_check: true,
             durability: Durability::default(),
             history: Limits::default(),
+            formatters: Vec::new(),
             encodings: Vec::new(),
+            home: None,
             trusted: Vec::new(),
             origins: BTreeMap::new(),
         }
@@ -122,6 +131,8 @@ impl Config {
 
     /// The same with the folder that a leading `/` of its patterns stands for.
     pub(crate) fn with_source(mut self, text: &str, source: Source<'_>) -> Result<Config> {
+        let home = self.home.clone();
+        let source = Source { home: home.as_deref(), ..source };
         let file: File = toml::from_str(text).map_err(|error| invalid(source.origin, error.to_string().trim_end()))?;
         self.add_policy(&file.policy, source)?;
         if let Some(text) = &file.edit.r#match {
@@ -196,6 +207,9 @@ impl Config {
             self.history.history_days = days;
             self.came_from("history.days", source);
         }
+        for row in &file.formatters {
+            self.formatters.push(Formatter::new(row, source)?);
+        }
         if let Some(size) = file.history.megabytes {
             self.history.total = size.saturating_mul(1 << 20);
             self.came_from("history.megabytes", source);
@@ -220,7 +234,8 @@ impl Config {
     ///
     /// Errors: `call.invalid` when it cannot be read: it may hold rules that deny.
     pub fn with_claude_settings(mut self, text: &str, origin: &str, base: &Path, trusted: bool) -> Result<Config> {
-        let source = Source { origin, trusted, base: Some(base) };
+        let home = self.home.clone();
+        let source = Source { origin, trusted, base: Some(base), home: home.as_deref() };
         for (list, rule) in claude::rules(text).map_err(|what| invalid(origin, &what))? {
             self.add(list, &rule, source)?;
         }
@@ -235,25 +250,35 @@ impl Config {
     /// Lifts the guard from what this rule covers, as a person at the command line may.
     ///
     /// Errors: `call.invalid` when it is no rule.
-    pub fn allowing(mut self, rule: &str, origin: &str) -> Result<Config> {
-        self.add(List::Allow, rule, Source::new(origin, true))?;
-        Ok(self)
+    pub fn allowing(self, rule: &str, origin: &str) -> Result<Config> {
+        self.typed(List::Allow, rule, origin)
     }
 
     /// Lets a person be asked about what this rule covers.
     ///
     /// Errors: `call.invalid` when it is no rule.
-    pub fn asking(mut self, rule: &str, origin: &str) -> Result<Config> {
-        self.add(List::Ask, rule, Source::new(origin, true))?;
-        Ok(self)
+    pub fn asking(self, rule: &str, origin: &str) -> Result<Config> {
+        self.typed(List::Ask, rule, origin)
     }
 
     /// Refuses what this rule covers.
     ///
     /// Errors: `call.invalid` when it is no rule.
-    pub fn denying(mut self, rule: &str, origin: &str) -> Result<Config> {
-        self.add(List::Deny, rule, Source::new(origin, true))?;
+    pub fn denying(self, rule: &str, origin: &str) -> Result<Config> {
+        self.typed(List::Deny, rule, origin)
+    }
+
+    fn typed(mut self, list: List, rule: &str, origin: &str) -> Result<Config> {
+        let home = self.home.clone();
+        self.add(list, rule, Source { home: home.as_deref(), ..Source::new(origin, true) })?;
         Ok(self)
+    }
+
+    /// Says where the user is at home: what `~/` in rules stands for. Rules that are added before do not know it.
+    #[must_use]
+    pub fn at_home(mut self, home: Option<PathBuf>) -> Config {
+        self.home = home;
+        self
     }
 
     /// Sets what a success means after a power cut.
@@ -304,6 +329,10 @@ impl Config {
         put("syntax.check", self.syntax_check.into());
         put("history.days", self.history.history_days.into());
         put("history.megabytes", (self.history.total >> 20).into());
+        out.extend(self.formatters.iter().map(|it| {
+            let value = json!({ "files": it.files.text, "command": it.words, "when": it.when.name(), "seconds": it.time.as_secs() });
+            json!({ "key": "formatters", "value": value, "origin": it.files.origin })
+        }));
         out.extend(self.encodings.iter().map(|(rule, charset)| {
             json!({ "key": format!("encoding.{}", rule.text), "value": charset.name(), "origin": rule.origin })
         }));
@@ -403,8 +432,11 @@ mod tests {
         assert_eq!(of("encoding.*.txt"), "\"latin1\" user");
         // Whatever a file can say is shown.
         let schema = Config::schema();
-        for (table, fields) in
-            schema["properties"].as_object().unwrap().iter().filter(|(table, _)| *table != "encoding")
+        for (table, fields) in schema["properties"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .filter(|(table, _)| !["encoding", "formatters"].contains(&&***table))
         {
             let name = fields["$ref"].as_str().map(|path| path.rsplit('/').next().unwrap().to_owned()).unwrap();
             for field in schema["$defs"][&name]["properties"]

@@ -39,12 +39,14 @@ pub(crate) struct Source<'a> {
     pub(crate) trusted: bool,
     /// The folder that a leading `/` stands for; `None` for the root.
     pub(crate) base: Option<&'a Path>,
+    /// The folder that a leading `~/` stands for.
+    pub(crate) home: Option<&'a Path>,
 }
 
 impl<'a> Source<'a> {
     /// Patterns that are relative to the root.
     pub(crate) fn new(origin: &'a str, trusted: bool) -> Source<'a> {
-        Source { origin, trusted, base: None }
+        Source { origin, trusted, base: None, home: None }
     }
 }
 
@@ -63,7 +65,7 @@ impl Rule {
         if pattern.is_empty() || pattern.starts_with(['!', '#']) {
             return Err(wrong("is no pattern: it is empty, or begins with ! or #"));
         }
-        let (absolute, line) = anchored(pattern, source.base).ok_or_else(|| wrong("needs a home folder"))?;
+        let (absolute, line) = anchored(pattern, source).ok_or_else(|| wrong("needs a home folder"))?;
         let mut builder = GitignoreBuilder::new("");
         builder.allow_unclosed_class(false);
         let built = builder.case_insensitive(true).and_then(|it| it.add_line(None, &line)).and_then(|it| it.build());
@@ -102,15 +104,15 @@ fn split(text: &str) -> Result<(Option<Access>, &str), &str> {
 }
 
 /// A pattern as a line of gitignore, and whether that is about absolute paths; `None` without a home folder to begin at.
-fn anchored(pattern: &str, base: Option<&Path>) -> Option<(bool, String)> {
+fn anchored(pattern: &str, source: Source<'_>) -> Option<(bool, String)> {
     let below = |folder: &Path, rest: &str| format!("{}/{rest}", globset::escape(&folder.to_string_lossy()));
     if let Some(rest) = pattern.strip_prefix("//") {
         return Some((true, format!("/{rest}")));
     }
     if let Some(rest) = pattern.strip_prefix("~/") {
-        return Some((true, below(&std::env::home_dir()?, rest)));
+        return Some((true, below(source.home?, rest)));
     }
-    Some(match (pattern.strip_prefix("./"), pattern.strip_prefix('/'), base) {
+    Some(match (pattern.strip_prefix("./"), pattern.strip_prefix('/'), source.base) {
         (Some(rest), ..) => (false, format!("/{rest}")),
         (None, Some(rest), Some(base)) => (true, below(base, rest)),
         (None, ..) => (false, pattern.to_owned()),
@@ -169,8 +171,10 @@ mod tests {
     fn actions_and_anchors() {
         assert!(rule("Read(a)").is_about(Access::Read) && !rule("Read(a)").is_about(Access::Write));
         assert!(rule("a").is_about(Access::Read) && rule("a").is_about(Access::Write));
-        let home = std::env::home_dir().unwrap();
-        assert!(rule("Read(~/.ssh/**)").matches(Path::new("x"), &home.join(".ssh/id")));
+        let home = Source { home: Some(Path::new("/home/me")), ..Source::new("test", true) };
+        let secret = Rule::new("Read(~/.ssh/**)", home).unwrap();
+        assert!(secret.matches(Path::new("x"), Path::new("/home/me/.ssh/id")));
+        assert!(Rule::new("Read(~/.ssh/**)", Source::new("test", true)).is_err(), "nobody said where home is");
         let based = Source { base: Some(Path::new("/other/[x]")), ..Source::new("test", true) };
         let based = Rule::new("/a/*", based).unwrap();
         assert!(based.matches(Path::new("q"), Path::new("/other/[x]/a/b")));

@@ -8,6 +8,7 @@
 
 mod approval;
 mod bench;
+mod formatters;
 mod guarded;
 mod hashline;
 mod limits;

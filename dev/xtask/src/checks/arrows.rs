@@ -7,8 +7,9 @@ const MAY: &[(&str, &[&str])] = &[
     ("core", &[]),
     ("fs", &["core"]),
     ("history", &["core", "fs"]),
+    ("run", &["core"]),
     ("syntax", &["core"]),
-    ("engine", &["core", "fs", "history", "syntax"]),
+    ("engine", &["core", "fs", "history", "run", "syntax"]),
     ("mcp", &["engine"]),
     ("cli", &["engine", "mcp"]),
 ];

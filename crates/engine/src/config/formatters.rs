@@ -1,0 +1,81 @@
+//! Which program puts which files into shape.
+
+use super::file::{Command, Formatter as Row};
+use super::rule::{Rule, Source, invalid};
+use crate::caller::Word;
+use emendate_core::Result;
+use std::time::Duration;
+
+/// Formatters that are known by name, with their words: each reads standard input and writes standard output.
+pub static KNOWN: &[(&str, &[&str])] = &[
+    ("biome", &["biome", "format", "--stdin-file-path={path}"]),
+    ("black", &["black", "--quiet", "--stdin-filename", "{path}", "-"]),
+    ("clang-format", &["clang-format", "--assume-filename={path}"]),
+    ("gofmt", &["gofmt"]),
+    ("prettier", &["prettier", "--stdin-filepath", "{path}"]),
+    ("ruff", &["ruff", "format", "--quiet", "--stdin-filename", "{path}", "-"]),
+    ("rustfmt", &["rustfmt", "--quiet", "--emit", "stdout"]),
+    ("shfmt", &["shfmt", "--filename", "{path}"]),
+    ("stylua", &["stylua", "--stdin-filepath", "{path}", "-"]),
+    ("taplo", &["taplo", "format", "--stdin-filepath", "{path}", "-"]),
+    ("zig", &["zig", "fmt", "--stdin"]),
+];
+
+/// Seconds that a formatter may take.
+const SECONDS: u64 = 10;
+
+/// When a file is put into shape.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum When {
+    /// When it was in shape before, or is new: nothing changes but what the edit brought.
+    #[default]
+    Formatted,
+    /// Always.
+    Always,
+}
+
+impl Word for When {
+    const WORDS: &'static [(&'static str, When)] = &[("formatted", When::Formatted), ("always", When::Always)];
+}
+
+/// A program for some files.
+#[derive(Clone, Debug)]
+pub(crate) struct Formatter {
+    pub(crate) files: Rule,
+    pub(crate) words: Vec<String>,
+    pub(crate) when: When,
+    pub(crate) time: Duration,
+}
+
+impl Formatter {
+    /// Errors: `call.invalid` for what is no pattern, no command and no moment.
+    pub(super) fn new(row: &Row, source: Source<'_>) -> Result<Formatter> {
+        let words = match &row.command {
+            Command::Name(name) => {
+                let known = KNOWN.iter().find(|(known, _)| known == name).map(|(_, words)| *words);
+                let names: Vec<&str> = KNOWN.iter().map(|(name, _)| *name).collect();
+                let none = || {
+                    invalid(
+                        source.origin,
+                        &format!(
+                            "formatters.command: `{name}` is not known; there are {}, or write the words of a command as a list",
+                            names.join(", ")
+                        ),
+                    )
+                };
+                known.ok_or_else(none)?.iter().map(|word| (*word).to_owned()).collect()
+            }
+            Command::Words(words) if words.first().is_some_and(|word| !word.is_empty()) => words.clone(),
+            Command::Words(_) => return Err(invalid(source.origin, "formatters.command is empty")),
+        };
+        let when =
+            row.when.as_deref().map_or(Ok(When::default()), |text| super::word(source, "formatters.when", text))?;
+        let time = Duration::from_secs(row.seconds.unwrap_or(SECONDS).clamp(1, 600));
+        Ok(Formatter { files: Rule::new(&row.files, source)?, words, when, time })
+    }
+
+    /// The words for a file.
+    pub(crate) fn words_for(&self, path: &str) -> Vec<String> {
+        self.words.iter().map(|word| word.replace("{path}", path)).collect()
+    }
+}

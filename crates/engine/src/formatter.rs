@@ -1,0 +1,85 @@
+//! Hop 6: a file that is edited is put into shape by the program that the configuration names for it. That is planned with
+//! the edit, so it is seen in a dry run, asked about and undone with it; what the program changed beyond the edit is told.
+
+use crate::config::{Formatter, When};
+use crate::edit::whole;
+use crate::engine::Engine;
+use crate::plan::{Becomes, Now, Plan};
+use crate::seen;
+use emendate_core::explain;
+use emendate_run::{Job, run};
+use std::path::Path;
+
+/// Files of one call that are put into shape: each starts a process.
+const MOST: usize = 200;
+/// Bytes that a formatter may make of a text, beside twice its size.
+const ROOM: usize = 64 << 10;
+
+impl Engine {
+    /// Puts what plans leave into shape. A program that fails leaves the edit as it is, and that is told.
+    pub(crate) fn format(&self, plans: &mut [Plan]) {
+        if self.config().formatters.is_empty() {
+            return;
+        }
+        let shaped = |plan: &&mut Plan| plan.becomes == Becomes::File && !plan.before.is_opaque() && plan.writes();
+        for plan in plans.iter_mut().filter(shaped).take(MOST) {
+            let covers = |it: &&Formatter| it.files.matches(plan.place.relative(), plan.place.absolute());
+            if let Some(formatter) = self.config().formatters.iter().find(covers) {
+                let root = self.store().roots().get(plan.place.root()).map(|root| &*root.canonical);
+                // The folder of a new file may not be there yet.
+                let folder = if plan.creates() { root } else { plan.place.absolute().parent() };
+                let folder = folder.unwrap_or(Path::new("/")).to_owned();
+                shape(plan, formatter, &folder);
+            }
+        }
+    }
+}
+
+fn shape(plan: &mut Plan, formatter: &Formatter, folder: &Path) {
+    let name = formatter.words.first().cloned().unwrap_or_default();
+    let Ok(after) = plan.after() else { return };
+    let formatted = |text: &str| formatted(formatter, (plan.place.absolute(), folder), text);
+    let edits = matches!(plan.now, Now::File(_)) && !plan.before.text().is_empty();
+    if edits && formatter.when == When::Formatted && formatted(plan.before.text()).as_deref() != Ok(plan.before.text())
+    {
+        plan.notes.push(format!(
+            "Not formatted: {name} would change this file beyond the edit, or does not take it as it was."
+        ));
+        return;
+    }
+    let text = match formatted(after.text()) {
+        Ok(text) if text == after.text() => return,
+        Ok(text) => text,
+        Err(why) => {
+            plan.notes.push(format!("Not formatted: {why} The edit stands as it was sent."));
+            return;
+        }
+    };
+    let Ok(changes) = whole(&after, &text) else { return };
+    let stat = explain::stat(&explain::hunks(&after, &changes, 0));
+    plan.notes
+        .push(format!("{name} changed the new text: +{} -{} lines beside what was sent.", stat.added, stat.removed));
+    plan.lines = seen::after_writing(&plan.lines, &after, &changes);
+    plan.changes = plan.changes.then(&plan.before, &changes);
+}
+
+/// What the program makes of a text.
+///
+/// Errors: why it makes nothing, as a sentence.
+fn formatted(formatter: &Formatter, (path, folder): (&Path, &Path), text: &str) -> Result<String, String> {
+    let words = formatter.words_for(&path.to_string_lossy());
+    let name = words.first().cloned().unwrap_or_default();
+    let most = text.len() * 2 + ROOM;
+    let said = run(Job { words: &words, folder, input: text.as_bytes(), time: formatter.time, most })
+        .map_err(|error| error.message().to_owned())?;
+    if said.status != Some(0) {
+        let complaint = said.complaint.lines().next().unwrap_or("it ended with a failure and said nothing").to_owned();
+        return Err(format!("{name} did not take it: {complaint}."));
+    }
+    let shaped = String::from_utf8(said.output).map_err(|_| format!("{name} wrote what is no UTF-8 text."))?;
+    // A program that fails without saying so must not empty a file.
+    if shaped.trim().is_empty() && !text.trim().is_empty() {
+        return Err(format!("{name} wrote nothing."));
+    }
+    Ok(shaped)
+}

@@ -1,0 +1,93 @@
+//! Files that are put into shape by a program when they are edited.
+
+use crate::bench::{Bench, ok};
+use emendate::{Config, Reply};
+use serde_json::json;
+
+/// A formatter of `.txt` files: this shell script.
+fn with(script: &str, more: &str) -> Bench {
+    let text = format!("[[formatters]]\nfiles = '*.txt'\ncommand = ['sh', '-c', '''{script}''']\n{more}\n");
+    Bench::trusted(Config::default().with_file(&text, "test", true).unwrap())
+}
+
+fn notes(reply: &Reply) -> String {
+    ok(reply);
+    reply.result.as_ref().unwrap().data["notes"].to_string()
+}
+
+#[test]
+fn an_edit_is_put_into_shape_and_that_is_told() {
+    let bench = with("sed 's/ *$//'", "");
+    bench.put("a.txt", "one\ntwo\n");
+    let reply = bench.edit("a.txt", "two", "2  \n3 ");
+    assert!(notes(&reply).contains("sh changed the new text: +2 -2 lines"), "{}", reply.text());
+    assert_eq!(bench.get("a.txt"), "one\n2\n3\n");
+    // What the session knows is what stands there.
+    ok(&bench.edit("a.txt", "2\n3", "4"));
+    // A file of another kind is left alone.
+    bench.put("a.md", "x\n");
+    ok(&bench.edit("a.md", "x", "y  "));
+    assert_eq!(bench.get("a.md"), "y  \n");
+}
+
+#[test]
+fn new_files_too_also_where_the_folder_is_new() {
+    let bench = with("sed 's/ *$//'", "");
+    ok(&bench.write("deep/er/a.txt", "one  \n"));
+    assert_eq!(bench.get("deep/er/a.txt"), "one\n");
+}
+
+#[test]
+fn a_file_that_was_not_in_shape_is_left_alone_unless_always() {
+    for (more, wanted) in [("", "one  \n2  \n"), ("when = 'always'", "one\n2\n")] {
+        let bench = with("sed 's/ *$//'", more);
+        bench.put("a.txt", "one  \ntwo\n");
+        let reply = bench.edit("a.txt", "two", "2  ");
+        assert_eq!(notes(&reply).contains("Not formatted"), more.is_empty(), "{}", reply.text());
+        assert_eq!(bench.get("a.txt"), wanted);
+    }
+}
+
+#[test]
+fn a_failure_leaves_the_edit_as_it_was_sent() {
+    let scripts = [
+        ("exit 3", "always", "did not take it"),
+        ("echo broken >&2; exit 1", "always", "did not take it: broken."),
+        ("true", "always", "wrote nothing"),
+        ("sleep 60", "always", "did not end"),
+        ("printf '\\377'", "always", "no UTF-8"),
+        ("true", "formatted", "would change this file"),
+    ];
+    for (script, when, why) in scripts {
+        let bench = with(script, &format!("seconds = 1\nwhen = '{when}'"));
+        bench.put("a.txt", "two\n");
+        let reply = bench.edit("a.txt", "two", "2  ");
+        assert!(notes(&reply).contains(why), "{why}: {}", reply.text());
+        assert_eq!(bench.get("a.txt"), "2  \n", "{script}");
+    }
+}
+
+#[test]
+fn undoing_is_exact_and_a_dry_run_shows_the_shape() {
+    let bench = with("sed 's/ *$//'", "when = 'always'");
+    bench.put("a.txt", "one  \ntwo\n");
+    let dry = bench.call_on("a.txt", "edit", json!({ "old_string": "two", "new_string": "2 ", "dry_run": true }));
+    assert_eq!(dry.result.unwrap().data["linesRemoved"], json!(2));
+    ok(&bench.edit("a.txt", "two", "2 "));
+    assert_eq!(bench.get("a.txt"), "one\n2\n");
+    ok(&bench.call("undo", json!({})));
+    assert_eq!(bench.get("a.txt"), "one  \ntwo\n");
+}
+
+#[test]
+fn a_project_cannot_name_programs() {
+    let text = "[[formatters]]\nfiles = '*'\ncommand = ['touch', 'pwned']\n";
+    let bench = Bench::trusted(Config::default().with_file(text, "emend.toml", false).unwrap());
+    bench.put("a.txt", "one\n");
+    ok(&bench.edit("a.txt", "one", "two"));
+    assert!(!bench.path("pwned").exists());
+    for wrong in ["command = 'no-such'", "command = []", "command = 'rustfmt'\nwhen = 'never'"] {
+        let text = format!("[[formatters]]\nfiles = '*'\n{wrong}\n");
+        assert!(Config::default().with_file(&text, "user", true).is_err(), "{wrong}");
+    }
+}

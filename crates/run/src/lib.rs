@@ -1,0 +1,197 @@
+//! Runs a command that a configuration names: text in, text out, nothing else. It has a deadline and a limit on what it may
+//! say, no shell takes its words apart, and when its time is over it ends with everything it started.
+#![allow(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "the one crate below the command line that starts processes"
+)]
+
+use emendate_core::{Code, Error, Result};
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Bytes of what a command says against itself that are kept.
+const COMPLAINT: usize = 4 << 10;
+
+/// How often a command is asked whether it has ended, once it has closed its output.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// What to run.
+#[derive(Clone, Copy, Debug)]
+pub struct Job<'a> {
+    /// The program and its arguments.
+    pub words: &'a [String],
+    /// The folder it works in.
+    pub folder: &'a Path,
+    /// What it reads on its standard input.
+    pub input: &'a [u8],
+    /// How long it may take.
+    pub time: Duration,
+    /// Bytes that it may write to its standard output.
+    pub most: usize,
+}
+
+/// What a command said, once it ended in time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// Its exit status; `None` when a signal ended it.
+    pub status: Option<i32>,
+    /// Its standard output.
+    pub output: Vec<u8>,
+    /// The beginning of its standard error, as text.
+    pub complaint: String,
+}
+
+/// Runs a command to its end.
+///
+/// Errors: `io.failed` where it cannot be started or takes too long,
+/// `call.too_large` where it says too much. In each case it and what it started are ended.
+pub fn run(job: Job<'_>) -> Result<Said> {
+    let Some((program, arguments)) = job.words.split_first() else {
+        return Err(Error::new(Code::CallInvalid, "A command needs at least the name of a program."));
+    };
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(job.folder);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // A group of its own: what it starts can be ended with it, and Ctrl-C at our terminal is not meant for it.
+    command.process_group(0);
+    let child = command.spawn().map_err(|error| {
+        Error::new(Code::IoFailed, format!("The command `{program}` cannot be started: {error}."))
+            .next("Install it, or correct the configuration.")
+    })?;
+    Running { child, begun: Instant::now(), job, program }.finish()
+}
+
+struct Running<'a> {
+    child: Child,
+    begun: Instant,
+    job: Job<'a>,
+    program: &'a str,
+}
+
+impl Running<'_> {
+    fn finish(mut self) -> Result<Said> {
+        let outcome = self.listen();
+        if outcome.is_err() {
+            self.end();
+        }
+        outcome
+    }
+
+    fn listen(&mut self) -> Result<Said> {
+        let (stdin, stdout, stderr) = (self.child.stdin.take(), self.child.stdout.take(), self.child.stderr.take());
+        let most = self.job.most;
+        let output = collected(stdout, most + 1);
+        let complaint = collected(stderr, COMPLAINT);
+        let input = self.job.input.to_vec();
+        // A command that does not read is no fault; what it says counts. The thread ends with the pipe.
+        drop(thread::Builder::new().spawn(move || stdin.map(|mut stdin| stdin.write_all(&input))));
+        let output = self.wait(&output)?;
+        if output.len() > most {
+            return Err(Error::new(
+                Code::CallTooLarge,
+                format!("The command `{}` wrote more than {most} bytes.", self.program),
+            ));
+        }
+        let status = self.status()?;
+        // Something it started may hold this pipe open; it had its time.
+        let complaint =
+            complaint.recv_timeout(LOOK.max(self.left().min(Duration::from_millis(100)))).unwrap_or_default();
+        Ok(Said { status: status.code(), output, complaint: String::from_utf8_lossy(&complaint).trim().to_owned() })
+    }
+
+    fn left(&self) -> Duration {
+        self.job.time.saturating_sub(self.begun.elapsed())
+    }
+
+    fn late(&self) -> Error {
+        let seconds = self.job.time.as_secs_f32();
+        Error::new(Code::IoFailed, format!("The command `{}` did not end within {seconds} seconds.", self.program))
+    }
+
+    fn wait(&self, pipe: &Receiver<Vec<u8>>) -> Result<Vec<u8>> {
+        pipe.recv_timeout(self.left()).map_err(|_| self.late())
+    }
+
+    fn status(&mut self) -> Result<ExitStatus> {
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return Ok(status),
+                Ok(None) if self.left().is_zero() => return Err(self.late()),
+                Ok(None) => thread::sleep(LOOK),
+                Err(error) => return Err(Error::new(Code::IoFailed, format!("`{}`: {error}.", self.program))),
+            }
+        }
+    }
+
+    /// Ends it and what it started.
+    fn end(&mut self) {
+        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Everything that comes out of a pipe, up to `most` bytes, when it is closed.
+fn collected(pipe: Option<impl Read + Send + 'static>, most: usize) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = channel();
+    let work = move || {
+        let mut bytes = Vec::new();
+        if let Some(pipe) = pipe {
+            // What came before a failure of the pipe is all there is.
+            let _ = pipe.take(most as u64).read_to_end(&mut bytes);
+        }
+        let _ = sender.send(bytes);
+    };
+    drop(thread::Builder::new().spawn(work));
+    receiver
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Job, Said, run};
+    use emendate_core::{Code, Result};
+    use std::path::Path;
+    use std::time::Duration;
+
+    fn shell(script: &str, input: &str, seconds: u64) -> Result<Said> {
+        let words = ["sh", "-c", script].map(str::to_owned);
+        let time = Duration::from_secs(seconds);
+        run(Job { words: &words, folder: Path::new("/"), input: input.as_bytes(), time, most: 1000 })
+    }
+
+    #[test]
+    fn text_goes_in_and_out() {
+        let said = shell("tr a-z A-Z; echo careful >&2; exit 3", "one\n", 20).unwrap();
+        assert_eq!(said, Said { status: Some(3), output: b"ONE\n".to_vec(), complaint: "careful".to_owned() });
+        // A command that does not read, and more than a pipe holds.
+        assert_eq!(shell("echo x", &"y".repeat(1 << 20), 20).unwrap().output, b"x\n");
+    }
+
+    #[test]
+    fn limits_end_it_and_what_it_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let mark = folder.path().join("late");
+        let script = format!("(sleep 2; touch {}) & sleep 60", mark.display());
+        assert_eq!(shell(&script, "", 1).unwrap_err().code(), Code::IoFailed);
+        assert_eq!(shell("yes", "", 20).unwrap_err().code(), Code::CallTooLarge);
+        // Closes its output and stays.
+        assert_eq!(shell("exec >&- 2>&-; sleep 60", "", 1).unwrap_err().code(), Code::IoFailed);
+        std::thread::sleep(Duration::from_secs(2));
+        assert!(!mark.exists(), "what it started has ended with it");
+    }
+
+    #[test]
+    fn what_cannot_be_started_is_told() {
+        let words = ["no-such-program-here".to_owned()];
+        let job = Job { words: &words, folder: Path::new("/"), input: b"", time: Duration::from_secs(5), most: 10 };
+        assert!(run(job).unwrap_err().message().contains("no-such-program-here"));
+    }
+}
