@@ -84,7 +84,7 @@ impl Engine {
     ///
     /// Errors: `access.denied`, `io.*`.
     fn decided(&self, plan: &Plan) -> Result<Option<Hit>> {
-        if let Some(hit) = self.asks(&plan.place)? {
+        if let Some(hit) = plan.asked.clone().map_or_else(|| self.asks(&plan.place), |hit| Ok(Some(hit)))? {
             return Ok(Some(hit));
         }
         let mode = self.config().documentation;

@@ -32,6 +32,7 @@ impl Engine {
             if cause.is_an_edit() {
                 self.format(&mut plans);
             }
+            self.before_edit(caller, &cause, dry_run, &mut plans)?;
             if dry_run {
                 return Ok(plans.into_iter().map(|plan| Receipt::new(plan, None, true)).collect());
             }
@@ -44,7 +45,11 @@ impl Engine {
                     }
                 }
                 Err(error) => return Err(raced(error)),
-                Ok(written) => return Ok(self.settle(caller, plans, written, cause)),
+                Ok(written) => {
+                    let mut receipts = self.settle(caller, plans, written, cause);
+                    self.after_edit(caller, &cause, &mut receipts);
+                    return Ok(receipts);
+                }
             }
         }
         Err(Error::new(Code::InternalBug, "The attempts ran out without an answer."))

@@ -223,11 +223,12 @@ impl Engine {
         Ok(place)
     }
 
-    /// Asks the policy.
+    /// Asks the policy, and before a read the hooks.
     ///
-    /// Errors: `access.denied`.
+    /// Errors: `access.denied`, `access.ask`.
     pub(crate) fn may(&self, place: &Place, access: Access) -> Result<()> {
-        Guard { config: &self.config, store: &*self.store, own: self.own.as_deref() }.check(place, access)
+        Guard { config: &self.config, store: &*self.store, own: self.own.as_deref() }.check(place, access)?;
+        if access == Access::Read { self.before_read(place) } else { Ok(()) }
     }
 
     /// The rule by which a person is asked before the file is changed.

@@ -27,6 +27,7 @@ mod edit;
 mod encoding;
 mod engine;
 mod formatter;
+mod hooks;
 mod lesson;
 mod limits;
 mod log;

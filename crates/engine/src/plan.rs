@@ -3,6 +3,7 @@
 use crate::edit::settings;
 use crate::engine::Opened;
 use crate::options::Options;
+use crate::policy::Hit;
 use crate::rows::twice;
 use crate::seen;
 use crate::worded::named_twice;
@@ -57,6 +58,8 @@ pub(crate) struct Plan {
     pub(crate) ops: Vec<Outcome>,
     /// The file had changed since it was read, and the edit was carried over.
     pub(crate) merged: bool,
+    /// A hook lets a person be asked.
+    pub(crate) asked: Option<Hit>,
     /// A person changed the text before it was written.
     pub(crate) user_modified: bool,
     /// Lines known to the caller once this is written.
@@ -117,6 +120,7 @@ impl Plan {
             mode: None,
             ops,
             merged: false,
+            asked: None,
             user_modified: false,
             lines,
             notes,

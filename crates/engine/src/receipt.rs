@@ -156,6 +156,16 @@ impl Receipt {
         &self.plan
     }
 
+    /// True when the file was written.
+    pub(crate) fn is_written(&self) -> bool {
+        self.written.is_some()
+    }
+
+    /// Adds what is to be told.
+    pub(crate) fn add_notes(&mut self, notes: Vec<String>) {
+        self.plan.notes.extend(notes);
+    }
+
     /// True when nothing was written, only shown.
     pub(crate) fn is_dry(&self) -> bool {
         self.dry_run

@@ -17,6 +17,8 @@ pub(super) struct File {
     pub(super) history: History,
     /// Programs that put files into shape when they are edited; the first whose pattern covers the file (user's file only).
     pub(super) formatters: Vec<Formatter>,
+    /// Programs that have a say before and after files are read and edited (user's file only).
+    pub(super) hooks: Vec<Hook>,
     /// Encodings of files that are neither UTF-8 nor marked: a gitignore pattern, and a name of the Encoding Standard.
     pub(super) encoding: BTreeMap<String, String>,
 }
@@ -108,4 +110,22 @@ pub(super) enum Command {
     Name(String),
     /// Program and arguments.
     Words(Vec<String>),
+}
+
+/// A program that reads one JSON object, `{"event", "file_path", "session", "tool", "old_text", "new_text", …}`, and answers
+/// with nothing or with `{"decision": "allow" | "deny" | "ask", "reason", "content", "message"}`. Exit status 2 refuses too.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Hook {
+    /// `before_read`, `before_edit` or `after_edit`.
+    pub(super) on: String,
+    /// The files, as a gitignore pattern; all if nothing is said.
+    pub(super) files: Option<String>,
+    /// Program and arguments.
+    pub(super) command: Vec<String>,
+    /// Seconds it may take; 10 if nothing is said.
+    pub(super) seconds: Option<u64>,
+    /// Refuse what it was to be asked about when it fails. Otherwise a failure is told and nothing else.
+    #[serde(default)]
+    pub(super) required: bool,
 }

@@ -4,6 +4,7 @@
 mod claude;
 mod file;
 mod formatters;
+mod hooks;
 mod rule;
 
 use crate::caller::{OnStale, Shows, Word};
@@ -13,6 +14,7 @@ use emendate_history::Limits;
 use file::File;
 pub use formatters::KNOWN as FORMATTERS;
 pub(crate) use formatters::{Formatter, When};
+pub(crate) use hooks::{Event, Hook};
 use rule::invalid;
 pub(crate) use rule::{Access, Rule, Source};
 use serde_json::{Value, json};
@@ -80,6 +82,8 @@ pub struct Config {
     pub(crate) history: Limits,
     /// Programs that put files into shape, first match wins.
     pub(crate) formatters: Vec<Formatter>,
+    /// Programs that have a say, in the order in which they are asked.
+    pub(crate) hooks: Vec<Hook>,
     /// Encodings of files that are not UTF-8, first match wins.
     pub(crate) encodings: Vec<(Rule, Charset)>,
     /// Where the user is at home.
@@ -107,6 +111,7 @@ impl Default for Config {
             durability: Durability::default(),
             history: Limits::default(),
             formatters: Vec::new(),
+            hooks: Vec::new(),
             encodings: Vec::new(),
             home: None,
             trusted: Vec::new(),
@@ -209,6 +214,9 @@ impl Config {
         }
         for row in &file.formatters {
             self.formatters.push(Formatter::new(row, source)?);
+        }
+        for row in &file.hooks {
+            self.hooks.push(Hook::new(row, source)?);
         }
         if let Some(size) = file.history.megabytes {
             self.history.total = size.saturating_mul(1 << 20);
@@ -333,6 +341,11 @@ impl Config {
             let value = json!({ "files": it.files.text, "command": it.words, "when": it.when.name(), "seconds": it.time.as_secs() });
             json!({ "key": "formatters", "value": value, "origin": it.files.origin })
         }));
+        out.extend(self.hooks.iter().map(|it| {
+            let value =
+                json!({ "on": it.on.name(), "files": it.files.text, "command": it.words, "required": it.required });
+            json!({ "key": "hooks", "value": value, "origin": it.files.origin })
+        }));
         out.extend(self.encodings.iter().map(|(rule, charset)| {
             json!({ "key": format!("encoding.{}", rule.text), "value": charset.name(), "origin": rule.origin })
         }));
@@ -436,7 +449,7 @@ mod tests {
             .as_object()
             .unwrap()
             .iter()
-            .filter(|(table, _)| !["encoding", "formatters"].contains(&&***table))
+            .filter(|(table, _)| !["encoding", "formatters", "hooks"].contains(&&***table))
         {
             let name = fields["$ref"].as_str().map(|path| path.rsplit('/').next().unwrap().to_owned()).unwrap();
             for field in schema["$defs"][&name]["properties"]

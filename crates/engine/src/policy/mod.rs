@@ -139,6 +139,7 @@ pub(crate) struct Guard<'a> {
 }
 
 /// The rule that stops a path.
+#[derive(Clone)]
 pub(crate) struct Hit {
     pub(crate) rule: String,
     pub(crate) origin: String,
@@ -282,14 +283,19 @@ impl Guard<'_> {
 }
 
 impl Hit {
+    /// A rule and where it stands.
+    pub(crate) fn new(rule: String, origin: String) -> Hit {
+        Hit { rule, origin, next: ASK_RULE }
+    }
+
     fn of(rule: &Rule) -> Hit {
-        Hit { rule: rule.text.clone(), origin: rule.origin.clone(), next: ASK_RULE }
+        Hit::new(rule.text.clone(), rule.origin.clone())
     }
 }
 
 /// What holds where no rule says it.
 fn by_mode(mode: Mode, setting: &str) -> Verdict {
-    let hit = || Hit { rule: setting.to_owned(), origin: "the configuration".to_owned(), next: ASK_RULE };
+    let hit = || Hit::new(setting.to_owned(), "the configuration".to_owned());
     match mode {
         Mode::Allow => Verdict::Free,
         Mode::Ask => Verdict::Ask(hit()),

@@ -11,6 +11,7 @@ mod bench;
 mod formatters;
 mod guarded;
 mod hashline;
+mod hooks;
 mod limits;
 mod many_hands;
 mod patches;

@@ -1,0 +1,124 @@
+//! Programs that have a say before and after files are read and edited.
+
+use crate::bench::{Bench, code, ok};
+use emendate::{Approval, Config, Reply, question};
+use serde_json::json;
+
+/// A hook on this event: this shell script.
+fn with(on: &str, script: &str, more: &str) -> Bench {
+    let text = format!("[[hooks]]\non = '{on}'\nfiles = '*.txt'\ncommand = ['sh', '-c', '''{script}''']\n{more}\n");
+    let bench = Bench::trusted(Config::default().with_file(&text, "test", true).unwrap());
+    bench.put("a.txt", "one\ntwo\n");
+    bench
+}
+
+fn edit(bench: &Bench) -> Reply {
+    bench.edit("a.txt", "two", "2")
+}
+
+#[test]
+fn it_is_told_what_will_be_written() {
+    let bench = with("before_edit", "cat > seen.json", "");
+    ok(&edit(&bench));
+    let seen: serde_json::Value = serde_json::from_str(&bench.get("seen.json")).unwrap();
+    let fields = ["event", "tool", "session", "old_text", "new_text"].map(|key| seen[key].as_str().unwrap());
+    assert_eq!(fields, ["before_edit", "edit", "default", "one\ntwo\n", "one\n2\n"]);
+    assert_eq!(seen["file_path"], json!(bench.path("a.txt")));
+}
+
+#[test]
+fn a_no_stands_and_has_a_reason() {
+    for script in ["echo '{\"decision\": \"deny\", \"reason\": \"not on Fridays\"}'", "echo not on Fridays >&2; exit 2"]
+    {
+        let bench = with("before_edit", script, "");
+        let reply = edit(&bench);
+        assert_eq!(
+            (code(&reply), reply.text().contains("not on Fridays")),
+            ("access.denied", true),
+            "{}",
+            reply.text()
+        );
+        assert_eq!(bench.get("a.txt"), "one\ntwo\n");
+        // One file of several is enough.
+        bench.put("b.md", "x\n");
+        let patch =
+            "*** Begin Patch\n*** Update File: b.md\n@@\n-x\n+y\n*** Update File: a.txt\n@@\n-two\n+2\n*** End Patch\n";
+        assert_eq!(code(&bench.apply(patch)), "access.denied");
+        assert_eq!(bench.get("b.md"), "x\n");
+    }
+}
+
+#[test]
+fn it_can_let_a_person_be_asked() {
+    let mut bench = with("before_edit", "echo '{\"decision\": \"ask\", \"reason\": \"looks odd\"}'", "");
+    let reply = edit(&bench);
+    let asked = question(reply.result.as_ref().unwrap_err()).unwrap().clone();
+    assert!(asked["files"][0]["rule"].as_str().unwrap().contains("looks odd"), "{asked}");
+    bench.caller.approval = Some(Approval::to(asked["seal"].as_str().unwrap()));
+    ok(&edit(&bench));
+    assert_eq!(bench.get("a.txt"), "one\n2\n");
+}
+
+#[test]
+fn its_text_is_its_own_step() {
+    let bench = with("before_edit", "echo '{\"content\": \"one\\\\n2!\\\\n\", \"message\": \"mind the style\"}'", "");
+    let reply = edit(&bench);
+    let text = ok(&reply);
+    assert!(
+        text.contains("The hook sh changed the new text: +1 -1 lines") && text.contains("mind the style"),
+        "{text}"
+    );
+    assert_eq!(bench.get("a.txt"), "one\n2!\n");
+    // To take it back is not to edit: nothing is rewritten.
+    ok(&bench.call("undo", json!({})));
+    assert_eq!(bench.get("a.txt"), "one\ntwo\n");
+}
+
+#[test]
+fn one_that_fails_hangs_or_talks_changes_nothing() {
+    for script in ["exit 1", "sleep 60", "yes", "echo nonsense", "echo '{\"decision\": \"maybe\"}'", "kill -9 $$"] {
+        let bench = with("before_edit", script, "seconds = 1");
+        assert!(ok(&edit(&bench)).contains("The hook sh did not work"), "{script}");
+        assert_eq!(bench.get("a.txt"), "one\n2\n", "{script}");
+        let bench = with("before_edit", script, "seconds = 1\nrequired = true");
+        assert_eq!(code(&edit(&bench)), "access.denied", "{script}");
+        assert_eq!(bench.get("a.txt"), "one\ntwo\n", "{script}");
+    }
+}
+
+#[test]
+fn nothing_of_a_file_is_shown_against_a_no() {
+    let bench = with("before_read", "grep -q a.txt && exit 2; exit 0", "");
+    bench.put("b.txt", "two\n");
+    assert_eq!(code(&bench.read("a.txt")), "access.denied");
+    ok(&bench.read("b.txt"));
+    let found = ok(&bench.call("search", json!({ "path": bench.root, "pattern": "two" })));
+    assert!(found.contains("b.txt") && !found.contains("a.txt:"), "{found}");
+}
+
+#[test]
+fn after_an_edit_it_can_only_speak() {
+    for (script, said) in [
+        ("echo '{\"message\": \"tests pass\"}'", "tests pass"),
+        ("echo '{\"decision\": \"deny\", \"reason\": \"too late\"}'", "too late"),
+        ("echo wrong >&2; exit 2", "refused"),
+        ("exit 1", "did not work"),
+    ] {
+        let bench = with("after_edit", script, "");
+        let reply = edit(&bench);
+        assert!(ok(&reply).contains(said), "{said}: {}", reply.text());
+        assert_eq!(bench.get("a.txt"), "one\n2\n");
+    }
+}
+
+#[test]
+fn a_project_cannot_name_programs() {
+    let text = "[[hooks]]\non = 'before_edit'\ncommand = ['touch', 'pwned']\n";
+    let bench = Bench::trusted(Config::default().with_file(text, "emend.toml", false).unwrap());
+    bench.put("a.txt", "one\ntwo\n");
+    ok(&edit(&bench));
+    assert!(!bench.path("pwned").exists());
+    for wrong in ["on = 'never'\ncommand = ['x']", "on = 'before_edit'\ncommand = []"] {
+        assert!(Config::default().with_file(&format!("[[hooks]]\n{wrong}\n"), "user", true).is_err(), "{wrong}");
+    }
+}
