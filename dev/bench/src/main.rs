@@ -1,5 +1,6 @@
 //! Benchmarks. Each measures ours and the alternative in one run and prints medians and ratios:
-//! `cargo run --release -p bench -- anchors|exact|cascade|patches|startup|sessions|all [--quick] [--json]`.
+//! `cargo run --release -p bench -- anchors|exact|cascade|commit|patches|startup|sessions|all [--quick] [--json]`;
+//! `commit --alone` without the tools of others.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -11,9 +12,11 @@
 
 mod anchors;
 mod cascade;
+mod commit;
 mod exact;
 mod patches;
 mod race;
+mod server;
 mod sessions;
 mod startup;
 mod text;
@@ -30,6 +33,7 @@ fn main() -> ExitCode {
         "anchors" => anchors::run(),
         "exact" => exact::run(quick),
         "cascade" => cascade::run(quick),
+        "commit" => commit::run(quick, has("--alone")),
         "patches" => patches::run(quick),
         "startup" => startup::run(),
         "sessions" => sessions::run(),
@@ -37,6 +41,7 @@ fn main() -> ExitCode {
             anchors::run(),
             exact::run(quick),
             cascade::run(quick),
+            commit::run(quick, has("--alone")),
             patches::run(quick),
             startup::run(),
             sessions::run(),
@@ -45,7 +50,7 @@ fn main() -> ExitCode {
         .flatten()
         .collect(),
         _ => {
-            eprintln!("bench anchors|exact|cascade|patches|startup|sessions|all [--quick] [--json]");
+            eprintln!("bench anchors|exact|cascade|commit|patches|startup|sessions|all [--quick] [--json] [--alone]");
             return ExitCode::from(2);
         }
     };

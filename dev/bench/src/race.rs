@@ -29,6 +29,8 @@ pub(crate) struct Outcome {
 enum Goal {
     /// The ratio to the first row.
     Ratio(f64),
+    /// The ratio to the row of that name.
+    Beside(String, f64),
     /// The time itself.
     Time(Duration),
 }
@@ -84,6 +86,12 @@ impl Outcome {
         self
     }
 
+    /// Says which ratio to another row a case must keep.
+    pub(crate) fn beside(mut self, name: &str, of: &str, ratio: f64) -> Outcome {
+        self.goals.push((name.to_owned(), Goal::Beside(of.to_owned(), ratio)));
+        self
+    }
+
     /// Says how long a case may take at most.
     pub(crate) fn within(mut self, name: &str, limit: Duration) -> Outcome {
         self.goals.push((name.to_owned(), Goal::Time(limit)));
@@ -95,6 +103,7 @@ impl Outcome {
         let goals = self.goals.iter().filter(move |(of, _)| *of == self.rows[row].0);
         goals.map(move |(_, goal)| match goal {
             Goal::Ratio(most) => (goal, self.ratio(row) <= *most),
+            Goal::Beside(of, most) => (goal, self.ratio_to(row, of) <= *most),
             Goal::Time(most) => (goal, self.rows[row].1 <= *most),
         })
     }
@@ -104,6 +113,20 @@ impl Outcome {
         self.rows[row].1.as_secs_f64() / self.rows[0].1.as_secs_f64().max(1e-12)
     }
 
+    /// Ratio of a row to the one of that name; infinite where there is none.
+    fn ratio_to(&self, row: usize, of: &str) -> f64 {
+        let of = self.rows.iter().find(|(name, _)| name == of);
+        of.map_or(f64::INFINITY, |(_, time)| self.rows[row].1.as_secs_f64() / time.as_secs_f64().max(1e-12))
+    }
+
+    /// Adds what one case took longer than another, as a row.
+    pub(crate) fn difference(mut self, name: &str, longer: &str, shorter: &str) -> Outcome {
+        let time = |of: &str| self.rows.iter().find(|(name, _)| name == of).map_or(Duration::MAX, |(_, time)| *time);
+        let difference = time(longer).saturating_sub(time(shorter));
+        self.rows.push((name.to_owned(), difference));
+        self
+    }
+
     pub(crate) fn print(&self) {
         let noisy = if self.clean.0 < 5 { ", noisy" } else { "" };
         println!("\n{} ({}/{} rounds calm{noisy})", self.title, self.clean.0, self.clean.1);
@@ -111,6 +134,7 @@ impl Outcome {
             let verdict = |(goal, met): (&Goal, bool)| {
                 let goal = match goal {
                     Goal::Ratio(most) => most.to_string(),
+                    Goal::Beside(of, most) => format!("{most} of {of} ({:.3})", self.ratio_to(at, of)),
                     Goal::Time(most) => micros(*most),
                 };
                 format!("  goal ≤ {goal}: {}", if met { "met" } else { "MISSED" })
@@ -128,6 +152,9 @@ impl Outcome {
             for (goal, met) in self.goals_of(at) {
                 match goal {
                     Goal::Ratio(most) => row["goal"] = (*most).into(),
+                    Goal::Beside(of, most) => {
+                        row["beside"] = serde_json::json!({ "of": of, "ratio": self.ratio_to(at, of), "goal": most });
+                    }
                     Goal::Time(most) => row["limit_us"] = (most.as_secs_f64() * 1e6).into(),
                 }
                 row["met"] = (met && row["met"] != false).into();

@@ -3,12 +3,12 @@
 
 use crate::exact::scratch;
 use crate::race::{Case, Outcome, micros, race, settle, timed};
+use crate::server::{self, Server};
 use crate::text::{Edits, source};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 pub(crate) fn run() -> Vec<Outcome> {
@@ -134,72 +134,17 @@ fn edits(binaries: &Binaries, size: usize, name: &str) -> Outcome {
         .goal("emend edit, static, with the store", 2.5)
 }
 
-/// A server process and its pipes.
-struct Server {
-    child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
-    next: u64,
-}
-
-impl Server {
-    fn start(program: &Path, root: &Path) -> Server {
-        let mut command = Command::new(program);
-        command.arg("--root").arg(root).args(["--state", "none", "--durability", "none", "--unread", "allow", "mcp"]);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let Ok(mut child) = command.spawn() else { panic!("{} does not start", program.display()) };
-        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else { panic!("no pipes") };
-        let mut server = Server { child, input, output: BufReader::new(output), next: 1 };
-        let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "bench", "version": "0" } });
-        server.request("initialize", &hello);
-        server.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
-        server
-    }
-
-    fn send(&mut self, message: &Value) {
-        let sent = writeln!(self.input, "{message}").and_then(|()| self.input.flush());
-        assert!(sent.is_ok(), "the server is gone");
-    }
-
-    fn request(&mut self, method: &str, params: &Value) -> Value {
-        let id = self.next;
-        self.next += 1;
-        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
-        loop {
-            let mut line = String::new();
-            let read = self.output.read_line(&mut line).unwrap_or(0);
-            assert!(read > 0, "the server is gone");
-            let answer: Value = serde_json::from_str(&line).unwrap_or_default();
-            if answer["id"] == id {
-                return answer;
-            }
-        }
-    }
-
-    fn memory_kb(&self) -> u64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        line.and_then(|line| line.split_whitespace().next()).and_then(|kb| kb.parse().ok()).unwrap_or(0)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 fn mcp(binaries: &Binaries, size: usize) -> Outcome {
     let Ok(dir) = tempfile::tempdir_in(scratch()) else { panic!("no scratch directory") };
     let root = dir.path().to_owned();
     let text = source(size);
     let (ours, floor) = (root.join("ours.txt"), root.join("floor.txt"));
     let _ = (fs::write(&ours, &text), fs::write(&floor, &text));
-    let ready: Vec<Duration> = (0..11).map(|_| timed(|| Server::start(&binaries.emend, &root)).1).collect();
+    let ready: Vec<Duration> =
+        (0..11).map(|_| timed(|| Server::start(server::emend(&binaries.emend, &root, "none", "none"))).1).collect();
     let mut ready = ready;
     ready.sort_unstable();
-    let mut server = Server::start(&binaries.emend, &root);
+    let mut server = Server::start(server::emend(&binaries.emend, &root, "none", "none"));
     std::thread::sleep(Duration::from_millis(100));
     println!(
         "\nMCP server: ready in {} (goal ≤ 10 ms), idle memory {} KB (goal ≤ 10,240 KB)",

@@ -4,12 +4,12 @@ use crate::luck::Luck;
 use crate::make::{self, Files};
 use crate::ours::Ours;
 use crate::tree::{self, Tree};
-use crate::{Counts, feed, in_parallel};
+use crate::{Counts, feed, in_parallel, npm_install};
 use emendate::core::formats::apply_patch::codex::{self, Change, Failure, How, Looked, Outcome};
 use serde_json::json;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// The version that is emulated.
 pub const VERSION: &str = "0.169.0";
@@ -43,14 +43,7 @@ impl Codex {
     pub fn install(peers: &Path) -> io::Result<Codex> {
         let prefix = peers.join("codex");
         if find(&prefix).is_none() {
-            std::fs::create_dir_all(&prefix)?;
-            let package = format!("@openai/codex@{VERSION}");
-            let mut npm = Command::new("npm");
-            npm.args(["install", "--no-audit", "--no-fund", "--no-save", "--prefix"]).arg(&prefix).arg(package);
-            let done = npm.stdin(Stdio::null()).output()?;
-            if !done.status.success() {
-                return Err(io::Error::other(String::from_utf8_lossy(&done.stderr)));
-            }
+            npm_install(&prefix, &format!("@openai/codex@{VERSION}"))?;
         }
         let binary = find(&prefix).ok_or_else(|| io::Error::other("npm installed no codex for this machine"))?;
         let home = tempfile::tempdir()?;

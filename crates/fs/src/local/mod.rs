@@ -5,6 +5,7 @@ mod folder;
 mod journal;
 mod kernel;
 mod look;
+mod named;
 mod probe;
 mod publish;
 mod record;
@@ -304,16 +305,7 @@ impl Store for Local {
     }
 
     fn named(&self, root: usize, folder: &Path, names: &[&OsStr]) -> Result<Vec<Option<Named>>> {
-        let fd = match self.open_beneath(root, folder, OFlags::PATH | OFlags::DIRECTORY) {
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(vec![None; names.len()]),
-            other => other.map_err(|errno| fault::os("look into", &self.infos[root].canonical.join(folder), errno))?,
-        };
-        let one = |name: &&OsStr| {
-            let stamp = look::stamp_of(&sys::statat(&fd, name).ok()?);
-            let leads_to = stamp.is_link().then(|| sys::statat_followed(&fd, name).ok()).flatten();
-            Some(Named { stamp, leads_to: leads_to.map(|stat| look::stamp_of(&stat)) })
-        };
-        Ok(names.iter().map(one).collect())
+        named::named(self, root, folder, names)
     }
 
     fn stage<'a>(&'a self, drafts: &'a [Draft<'a>], durability: Durability) -> Result<Staged<'a>> {

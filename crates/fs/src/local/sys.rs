@@ -3,6 +3,7 @@
 
 use std::ffi::{CString, OsStr};
 use std::io::IoSlice;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::buffer::Buffer;
@@ -53,6 +54,23 @@ pub(super) fn openat2(
 pub(super) fn list(folder: OwnedFd) -> Result<rustix::fs::Dir> {
     gate!();
     rustix::fs::Dir::new(folder)
+}
+
+/// Tells every name in a folder, `.` and `..` among them, as it is at one moment; false when there are too many for `room`.
+pub(super) fn list_at_once(
+    folder: impl AsFd,
+    room: &mut [MaybeUninit<u8>],
+    mut each: impl FnMut(&[u8]),
+) -> Result<bool> {
+    gate!();
+    let mut list = rustix::fs::RawDir::new(folder.as_fd(), room);
+    while let Some(entry) = list.next() {
+        each(entry?.file_name().to_bytes());
+        if list.is_buffer_empty() {
+            return Ok(list.next().is_none());
+        }
+    }
+    Ok(true)
 }
 
 pub(super) fn mkdirat(folder: impl AsFd, name: impl AsRef<OsStr>, mode: Mode) -> Result<()> {

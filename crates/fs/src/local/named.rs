@@ -1,0 +1,157 @@
+//! What has some names in a folder. Asking for many names one by one is dear, and most of them are nowhere; what is in a
+//! small folder is told by one call, after which only names that may be there have to be asked for.
+
+use std::ffi::OsStr;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use emendate_core::Result;
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+use super::{Local, look, sys};
+use crate::{Named, fault};
+
+/// So few names are asked for as they are.
+const FEW: usize = 8;
+
+/// Bytes that a folder's inode may say it has to be listed; below a hundred names on most file systems.
+const SMALL: u64 = 8 << 10;
+
+/// Room for what one call says of a folder. What does not fit is not looked at in a second one: between two calls a name
+/// may move from what is still to be told to what was.
+const ROOM: usize = 16 << 10;
+
+/// See [`Store::named`](crate::Store::named).
+pub(super) fn named(local: &Local, root: usize, folder: &Path, names: &[&OsStr]) -> Result<Vec<Option<Named>>> {
+    let many = names.len() > FEW && local.roots[root].plain;
+    let open = |flags| local.open_beneath(root, folder, flags | OFlags::DIRECTORY);
+    let opened = match if many { open(OFlags::RDONLY) } else { open(OFlags::PATH) } {
+        // It may be entered but not listed.
+        Err(Errno::ACCESS) if many => open(OFlags::PATH),
+        other => other,
+    };
+    let fd = match opened {
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(vec![None; names.len()]),
+        other => other.map_err(|errno| fault::os("look into", &local.infos[root].canonical.join(folder), errno))?,
+    };
+    let may_be = if many { listed(local, root, &fd, names) } else { None };
+    let one = |name: &OsStr| {
+        let stamp = look::stamp_of(&sys::statat(&fd, name).ok()?);
+        let leads_to = stamp.is_link().then(|| sys::statat_followed(&fd, name).ok()).flatten();
+        Some(Named { stamp, leads_to: leads_to.map(|stat| look::stamp_of(&stat)) })
+    };
+    let answer =
+        |(at, name): (usize, &&OsStr)| if may_be.as_ref().is_none_or(|may_be| may_be[at]) { one(name) } else { None };
+    Ok(names.iter().enumerate().map(answer).collect())
+}
+
+/// Which of the names may be in the folder, as it is at one moment; `None` where that is not known, so that all have to be
+/// asked for: the folder is large, or is of a file system that may take any name for any other, or one of its names is not
+/// plain ASCII, of which only the kernel knows what it equals in a folder that ignores case.
+fn listed(local: &Local, root: usize, folder: &OwnedFd, names: &[&OsStr]) -> Option<Vec<bool>> {
+    let stamp = look::stamp_of(&sys::fstat(folder).ok()?);
+    if stamp.size > SMALL || !local.is_plain(root, &stamp) || names.iter().any(|name| !name.is_ascii()) {
+        return None;
+    }
+    // A name of several parts may be there if its first one is.
+    let wanted: Vec<&[u8]> =
+        names.iter().filter_map(|name| name.as_bytes().split(|byte| *byte == b'/').next()).collect();
+    let mut may_be = vec![false; names.len()];
+    let lengths = wanted.iter().fold(0, |lengths, name| lengths | length(name));
+    let mut plain = true;
+    let mut room = [MaybeUninit::uninit(); ROOM];
+    let whole = sys::list_at_once(folder, &mut room, |name| {
+        plain &= name.is_ascii();
+        if lengths & length(name) != 0 {
+            let same = wanted.iter().zip(&mut may_be).filter(|(wanted, _)| wanted.eq_ignore_ascii_case(name));
+            same.for_each(|(_, may_be)| *may_be = true);
+        }
+    });
+    (plain && whole.ok()?).then_some(may_be)
+}
+
+/// The bit of a name's length.
+fn length(name: &[u8]) -> u64 {
+    1 << name.len().min(63)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Local, Store};
+    use std::ffi::OsStr;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+    use std::path::Path;
+
+    /// Asks for all names at once, and says whether that gave the answers that one by one gives; with what was there.
+    fn alike(local: &Local, folder: &str, names: &[&str]) -> Vec<String> {
+        let names: Vec<&OsStr> = names.iter().map(OsStr::new).collect();
+        let folder = Path::new(folder);
+        let at_once = local.named(0, folder, &names).unwrap();
+        let alone: Vec<_> = names.iter().flat_map(|name| local.named(0, folder, &[*name]).unwrap()).collect();
+        assert_eq!(at_once, alone);
+        let there = names.iter().zip(&at_once).filter(|(_, found)| found.is_some());
+        there.map(|(name, _)| name.to_string_lossy().into_owned()).collect()
+    }
+
+    const ASKED: [&str; 12] = [
+        ".env",
+        ".git",
+        ".vscode",
+        ".aws/credentials",
+        ".none",
+        "id_rsa",
+        "x",
+        ".ENV",
+        "dangling",
+        "fifo",
+        ".jj",
+        "caf\u{e9}",
+    ];
+
+    #[test]
+    fn many_names_at_once_are_found_as_one_by_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let local = Local::open(&[root.to_owned()]).unwrap();
+        assert!(alike(&local, "", &ASKED[..11]).is_empty());
+        assert!(alike(&local, "missing", &ASKED[..11]).is_empty());
+        fs::create_dir_all(root.join(".aws")).unwrap();
+        fs::write(root.join(".aws/credentials"), "key").unwrap();
+        fs::write(root.join(".env"), "key").unwrap();
+        fs::create_dir(root.join("config")).unwrap();
+        symlink("config", root.join(".vscode")).unwrap();
+        symlink("nowhere", root.join("dangling")).unwrap();
+        assert_eq!(alike(&local, "", &ASKED[..11]), [".env", ".vscode", ".aws/credentials", "dangling"]);
+        let leads = local.named(0, Path::new(""), &ASKED.map(OsStr::new)).unwrap()[2].unwrap().leads_to.unwrap();
+        let held = local.named(0, Path::new(""), &[OsStr::new("config")]).unwrap()[0].unwrap().stamp;
+        assert!(leads.same_file(&held));
+        // A moment later.
+        fs::rename(root.join(".env"), root.join(".git")).unwrap();
+        fs::hard_link(root.join(".git"), root.join("id_rsa")).unwrap();
+        assert_eq!(alike(&local, "", &ASKED[..11]), [".git", ".vscode", ".aws/credentials", "id_rsa", "dangling"]);
+        // In the folder of it, asked by more than a list can be asked for.
+        fs::write(root.join("caf\u{e9}"), "").unwrap();
+        assert_eq!(alike(&local, "", &ASKED).len(), 6);
+        assert_eq!(alike(&local, ".vscode", &ASKED[..11]), <[&str; 0]>::default(), "a link is no folder");
+        assert_eq!(alike(&local, ".aws", &["credentials"; 10]).len(), 10);
+    }
+
+    #[test]
+    fn names_in_a_large_folder_are_found_wherever_they_stand() {
+        let folder = tempfile::tempdir().unwrap();
+        let local = Local::open(&[folder.path().to_owned()]).unwrap();
+        for nth in 0..1500 {
+            fs::write(folder.path().join(format!("file-with-a-name-that-fills-the-list-{nth}")), "").unwrap();
+            if nth % 150 == 0 {
+                fs::write(folder.path().join(format!("wanted{}", nth / 150)), "").unwrap();
+                let asked: Vec<String> = (0..10).map(|nth| format!("wanted{nth}")).collect();
+                let asked: Vec<&str> = asked.iter().map(String::as_str).collect();
+                assert_eq!(alike(&local, "", &asked), asked[..=nth / 150]);
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! One call that changes many files.
+
+use super::{Bed, RENAME, open};
+use crate::race::{Case, Outcome, race, settle, timed};
+use crate::text::source;
+use emendate::fs::Durability;
+use emendate::{Caller, Unread};
+use serde_json::json;
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+/// Files of the batch, and bytes of each.
+const FILES: usize = 200;
+const SIZE: usize = 8 << 10;
+
+pub(super) fn run(rounds: usize) -> Outcome {
+    let bed = Bed::new(SIZE);
+    let (none, process, power) = ("ours, none", "ours, process", "ours, power");
+    let cases = vec![
+        by_hand(&bed, RENAME, false),
+        by_hand(&bed, "write + fsync + rename of each, fsync of the folder", true),
+        ours(&bed, none, Durability::None),
+        ours(&bed, process, Durability::Process),
+        ours(&bed, power, Durability::Power),
+    ];
+    race(format!("one call that edits {FILES} files of {} KB", SIZE >> 10), rounds, cases)
+        .beside(process, none, 1.3)
+        .beside(power, none, 1.3)
+}
+
+/// A folder of files for one case.
+fn tree(bed: &Bed, name: &str) -> (PathBuf, Vec<PathBuf>) {
+    let folder = bed.root.join(name.replace(|char: char| !char.is_ascii_alphanumeric(), "-"));
+    let _ = fs::create_dir(&folder);
+    let text = source(SIZE);
+    let files = (0..FILES).map(|nth| folder.join(format!("f{nth}")));
+    let files = files.inspect(|file| drop(fs::write(file, format!("{text}version 0\n")))).collect();
+    (folder, files)
+}
+
+fn by_hand(bed: &Bed, name: &str, sync: bool) -> Case<'static> {
+    let (folder, files) = tree(bed, name);
+    let text = source(SIZE);
+    let replace = move |file: &Path| {
+        let aside = file.with_extension("tmp");
+        let _ = fs::write(&aside, &text);
+        if sync {
+            let _ = File::open(&aside).and_then(|file| file.sync_all());
+        }
+        let _ = fs::rename(&aside, file);
+    };
+    Case::new(name, move || {
+        settle();
+        timed(|| {
+            files.iter().for_each(|file| replace(file));
+            if sync {
+                let _ = File::open(&folder).and_then(|folder| folder.sync_all());
+            }
+        })
+        .1
+    })
+}
+
+fn ours(bed: &Bed, name: &str, durability: Durability) -> Case<'static> {
+    let (folder, files) = tree(bed, name);
+    let engine = open(&folder, bed.state(&format!("state-{}", durability.as_str())), durability);
+    let caller = Caller { unread: Unread::Allow, ..Caller::default() };
+    let mut version = 0;
+    Case::new(name, move || {
+        let mut patch = "*** Begin Patch\n".to_owned();
+        for file in &files {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            let _ = writeln!(patch, "*** Update File: {name}\n@@\n-version {version}\n+version {}", version + 1);
+        }
+        patch.push_str("*** End Patch\n");
+        version += 1;
+        let input = json!({ "input": patch, "directory": folder });
+        settle();
+        let (reply, time) = timed(|| engine.call(&caller, "apply", input));
+        assert!(reply.result.is_ok(), "{}", reply.text());
+        engine.settle_history();
+        time
+    })
+}

@@ -1,0 +1,70 @@
+//! An MCP server as a process, and calls to it.
+
+use serde_json::{Value, json};
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+/// Ours, over one folder.
+pub(crate) fn emend(program: &Path, root: &Path, state: &str, durability: &str) -> Command {
+    let mut command = Command::new(program);
+    command.arg("--root").arg(root).args(["--state", state, "--durability", durability, "--unread", "allow", "mcp"]);
+    command
+}
+
+/// A server process and its pipes.
+pub(crate) struct Server {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    next: u64,
+}
+
+impl Server {
+    /// Starts it and shakes hands.
+    pub(crate) fn start(mut command: Command) -> Server {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let Ok(mut child) = command.spawn() else { panic!("{command:?} does not start") };
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else { panic!("no pipes") };
+        let mut server = Server { child, input, output: BufReader::new(output), next: 1 };
+        let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "bench", "version": "0" } });
+        server.request("initialize", &hello);
+        server.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        server
+    }
+
+    fn send(&mut self, message: &Value) {
+        let sent = writeln!(self.input, "{message}").and_then(|()| self.input.flush());
+        assert!(sent.is_ok(), "the server is gone");
+    }
+
+    /// One call and its answer.
+    pub(crate) fn request(&mut self, method: &str, params: &Value) -> Value {
+        let id = self.next;
+        self.next += 1;
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        loop {
+            let mut line = String::new();
+            let read = self.output.read_line(&mut line).unwrap_or(0);
+            assert!(read > 0, "the server is gone");
+            let answer: Value = serde_json::from_str(&line).unwrap_or_default();
+            if answer["id"] == id {
+                return answer;
+            }
+        }
+    }
+
+    pub(crate) fn memory_kb(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        line.and_then(|line| line.split_whitespace().next()).and_then(|kb| kb.parse().ok()).unwrap_or(0)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
