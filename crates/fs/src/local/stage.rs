@@ -18,7 +18,7 @@ use super::{Local, attributes};
 use super::{sweep, sys};
 use crate::{Draft, Durability, Expect, Goal, Method, Stamp, fault};
 
-/// A batch with more drafts keeps no descriptor per draft open.
+/// A batch with more drafts than this is staged in parts of so many, and keeps no descriptor per draft open after that.
 const MANY: usize = 128;
 
 /// A staged transaction. Dropping it removes what it made, unless it was committed.
@@ -126,19 +126,14 @@ pub(super) fn stage<'a>(local: &'a Local, drafts: &'a [Draft<'a>], durability: D
     if drafts.len() > 1 {
         plan.announce(drafts)?;
     }
-    let many = drafts.len() > MANY;
-    for draft in drafts {
-        let entry = plan.add(draft)?;
-        if many {
-            plan.sync(entry)?;
-            if let Some(temp) = &mut plan.entries[entry].temp {
-                temp.fd = None;
-            }
-        }
-    }
-    if !many {
+    for part in drafts.chunks(MANY) {
+        let first = plan.entries.len();
+        part.iter().try_for_each(|draft| plan.add(draft).map(drop))?;
         // All is written before the first sync, so that the disk can take it in one go.
-        (0..plan.entries.len()).try_for_each(|entry| plan.sync(entry))?;
+        plan.sync(first)?;
+        if drafts.len() > MANY {
+            plan.entries[first..].iter_mut().filter_map(|entry| entry.temp.as_mut()).for_each(|temp| temp.fd = None);
+        }
     }
     plan.refuse_twins()?;
     Ok(plan)
@@ -236,26 +231,32 @@ impl<'a> Plan<'a> {
         Ok(index)
     }
 
-    fn sync(&self, entry: usize) -> Result<()> {
-        let entry = &self.entries[entry];
-        let Some(Temp { fd: Some(fd), name, stamp, .. }) = &entry.temp else {
-            return Ok(());
-        };
-        let folder = &self.folders[entry.folder];
+    /// What was written for the entries from `first` on reaches the disk.
+    fn sync(&self, first: usize) -> Result<()> {
+        let open = |entry: &Entry<'_>| entry.temp.as_ref().is_some_and(|temp| temp.fd.is_some());
+        let entries: Vec<&Entry<'_>> = self.entries[first..].iter().filter(|entry| open(entry)).collect();
         if self.durability.syncs() {
+            let files = entries.iter().filter_map(|entry| Some(entry.temp.as_ref()?.fd.as_ref()?.as_fd()));
+            let files: Vec<_> = files.collect();
             // Never repeated: the kernel reports a lost page once and then calls it clean.
-            sys::fdatasync(fd).map_err(|errno| failed_write(folder, entry, "sync", errno))?;
-        }
-        if !self.local.is_plain(entry.draft.place.root(), stamp) {
-            // Some network and virtual file systems have cut or zeroed what they said was written.
-            let kept = sys::openat(&folder.fd, name, LOOK, Mode::empty())
-                .and_then(|file| look::same_pieces(&file, entry.draft.goal.pieces()))
-                .map_err(|errno| failed_write(folder, entry, "read back a temporary file beside", errno))?;
-            if !kept {
-                return Err(fault::not_kept(entry.path()));
+            for (entry, synced) in entries.iter().zip(sys::fdatasync_all(&files)) {
+                synced.map_err(|errno| failed_write(&self.folders[entry.folder], entry, "sync", errno))?;
             }
         }
-        Ok(())
+        entries.into_iter().try_for_each(|entry| self.read_back(entry))
+    }
+
+    /// Some network and virtual file systems have cut or zeroed what they said was written.
+    fn read_back(&self, entry: &Entry<'_>) -> Result<()> {
+        let Some(Temp { name, stamp, .. }) = &entry.temp else { return Ok(()) };
+        if self.local.is_plain(entry.draft.place.root(), stamp) {
+            return Ok(());
+        }
+        let folder = &self.folders[entry.folder];
+        let kept = sys::openat(&folder.fd, name, LOOK, Mode::empty())
+            .and_then(|file| look::same_pieces(&file, entry.draft.goal.pieces()))
+            .map_err(|errno| failed_write(folder, entry, "read back a temporary file beside", errno))?;
+        if kept { Ok(()) } else { Err(fault::not_kept(entry.path())) }
     }
 }
 

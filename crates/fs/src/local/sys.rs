@@ -4,17 +4,23 @@
 use std::ffi::{CString, OsStr};
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::Builder;
 
 use rustix::buffer::Buffer;
 use rustix::fs::{
     Access, AtFlags, FallocateFlags, FlockOperation, Gid, Mode, OFlags, RenameFlags, ResolveFlags, Stat, StatFs,
     StatVfs, Statx, StatxFlags, Uid, XattrFlags,
 };
-use rustix::io::Result;
+use rustix::io::{Errno, Result};
 
 #[cfg(test)]
 use super::trial::{self, Event};
+
+/// Files that are synced at once, and how many are worth it.
+const AT_ONCE: usize = 16;
+const FEW: usize = 4;
 
 /// In tests: counts the call, and fails it if its turn has come.
 macro_rules! gate {
@@ -233,6 +239,43 @@ pub(super) fn fdatasync(file: impl AsFd) -> Result<()> {
     rustix::fs::fdatasync(&file)?;
     log!(Event::Sync(trial::inode(&file)));
     Ok(())
+}
+
+/// The same for many files, several at a time: each waits for the disk, which is faster with many of them. One answer per
+/// file.
+pub(super) fn fdatasync_all(files: &[BorrowedFd<'_>]) -> Vec<Result<()>> {
+    if files.len() < FEW {
+        return files.iter().map(fdatasync).collect();
+    }
+    let allowed = |_| {
+        gate!();
+        Ok(())
+    };
+    let allowed: Vec<Result<()>> = files.iter().map(allowed).collect();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let nth = next.fetch_add(1, Ordering::Relaxed);
+            let Some(file) = files.get(nth) else { return done };
+            done.push((nth, allowed[nth].and_then(|()| rustix::fs::fdatasync(file))));
+        }
+    };
+    let done: Vec<(usize, Result<()>)> = std::thread::scope(|scope| {
+        // Where no thread is to be had, this one does it all.
+        let others = (1..AT_ONCE.min(files.len())).map_while(|_| Builder::new().spawn_scoped(scope, work).ok());
+        let others: Vec<_> = others.collect();
+        let mut done = work();
+        done.extend(others.into_iter().flat_map(|other| other.join().unwrap_or_default()));
+        done
+    });
+    // What nobody answered for is not on the disk.
+    let mut results = vec![Err(Errno::IO); files.len()];
+    done.into_iter().for_each(|(nth, result)| results[nth] = result);
+    for (_file, _) in files.iter().zip(&results).filter(|(_, result)| result.is_ok()) {
+        log!(Event::Sync(trial::inode(_file)));
+    }
+    results
 }
 
 pub(super) fn fsync(file: impl AsFd) -> Result<()> {
