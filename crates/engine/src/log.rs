@@ -225,6 +225,9 @@ impl Engine {
     }
 
     fn remember_loose(&self, root: usize, loose: &[ContentId], done: &[Done<'_>]) {
+        if !self.keeps_history() {
+            return;
+        }
         let found = done.iter().filter_map(|done| {
             let record = done.record?;
             let wanted = loose.contains(&record.content) && record.stamp.size <= WHOLE;

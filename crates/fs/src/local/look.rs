@@ -67,23 +67,24 @@ pub(super) fn link_at(folder: impl AsFd, name: &OsStr, target: &OsStr) -> rustix
 
 /// True when the file holds exactly `bytes`. Reads through the descriptor, from the start, a chunk at a time.
 pub(super) fn same_bytes(file: impl AsFd, bytes: &[u8]) -> rustix::io::Result<bool> {
-    let mut chunk = vec![0; CHUNK.min(bytes.len() + 1)];
+    let mut chunk = Vec::with_capacity(CHUNK.min(bytes.len() + 1));
     let mut at = 0;
     loop {
         let rest = &bytes[at..];
-        let read = match sys::pread(&file, &mut chunk[..], at as u64) {
+        chunk.clear();
+        let read = match sys::pread(&file, spare_capacity(&mut chunk), at as u64) {
             Err(Errno::INTR) => continue,
             other => other?,
         };
         if read == 0 {
             return Ok(rest.is_empty());
         }
-        if read > rest.len() || chunk[..read] != rest[..read] {
+        if read > rest.len() || chunk != rest[..read] {
             return Ok(false);
         }
         at += read;
         // Less than there was room for, and just as much as expected: that was the end.
-        if at == bytes.len() && read < chunk.len() {
+        if at == bytes.len() && read < chunk.capacity() {
             return Ok(true);
         }
     }
