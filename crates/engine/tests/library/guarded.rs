@@ -86,6 +86,39 @@ fn a_hard_link_to_a_guarded_file_is_that_file() {
 }
 
 #[test]
+fn another_name_that_was_made_a_moment_ago_is_seen() {
+    // Where the list of a folder answers, and where every name has to be asked for: it is large, or has a name of which
+    // only the kernel knows what it equals.
+    for (crowd, beside) in [(0, "x"), (400, "x"), (0, "caf\u{e9}")] {
+        let bench = Bench::trusted(Config::default());
+        (0..crowd).for_each(|nth| drop(bench.put(format!("src/crowd-of-files-{nth}"), "")));
+        bench.put(format!("src/{beside}"), "");
+        bench.put("src/config/settings.json", "{}\n");
+        bench.put("src/notes.txt", "a\n");
+        let at = |name: &str| bench.root.join("src").join(name);
+        for text in ["one\n", "two\n", "three\n"] {
+            ok(&bench.write("src/config/settings.json", text));
+            ok(&bench.write("src/notes.txt", text));
+            symlink("config", at(".vscode")).unwrap();
+            fs::rename(at("notes.txt"), at(".env")).unwrap();
+            fs::hard_link(at(".env"), at("notes.txt")).unwrap();
+            denied(&bench.write("src/config/settings.json", text));
+            denied(&bench.read("src/notes.txt"));
+            // The guarded name leads elsewhere, and only for that moment.
+            fs::remove_file(at(".vscode")).unwrap();
+            fs::remove_file(at(".env")).unwrap();
+            symlink("crowd-of-files-1", at(".vscode")).unwrap();
+            ok(&bench.write("src/config/settings.json", text));
+            ok(&bench.read("src/notes.txt"));
+            symlink("notes.txt", at(".env")).unwrap();
+            denied(&bench.read("src/notes.txt"));
+            fs::remove_file(at(".env")).unwrap();
+            fs::remove_file(at(".vscode")).unwrap();
+        }
+    }
+}
+
+#[test]
 fn a_rule_for_the_guarded_name_holds_for_its_other_names() {
     let bench = Bench::trusted(Config::default().allowing(".vscode", "--allow").unwrap());
     bench.put("config/settings.json", "{}\n");

@@ -153,7 +153,8 @@ impl Local {
     }
 }
 
-fn now_ns() -> i64 {
+/// Nanoseconds since the epoch, as the kernel stamps files.
+pub(super) fn now_ns() -> i64 {
     let now = clock_gettime(ClockId::RealtimeCoarse);
     now.tv_sec.saturating_mul(1_000_000_000).saturating_add(now.tv_nsec)
 }

@@ -19,7 +19,7 @@ mod temp;
 mod trial;
 mod walk;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -49,6 +49,8 @@ pub struct Local {
     journal: Option<Journal>,
     /// Folders, by device and inode, in which this store has looked for what dead processes left.
     swept: Mutex<HashSet<(u64, u64)>>,
+    /// What is in folders, by device and inode.
+    listed: Mutex<HashMap<(u64, u64), named::Listed>>,
 }
 
 /// An open root.
@@ -78,6 +80,7 @@ impl Local {
             openat2: AtomicBool::new(true),
             journal: None,
             swept: Mutex::default(),
+            listed: Mutex::default(),
         };
         for given in roots {
             if !given.is_absolute() || given.as_os_str().as_bytes().contains(&0) {

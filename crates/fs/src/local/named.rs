@@ -2,10 +2,12 @@
 //! small folder is told by one call, after which only names that may be there have to be asked for.
 
 use std::ffi::OsStr;
+use std::hash::{DefaultHasher, Hasher};
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::PoisonError;
 
 use emendate_core::Result;
 use rustix::fs::OFlags;
@@ -23,6 +25,9 @@ const SMALL: u64 = 8 << 10;
 /// Room for what one call says of a folder. What does not fit is not looked at in a second one: between two calls a name
 /// may move from what is still to be told to what was.
 const ROOM: usize = 16 << 10;
+
+/// Folders of which is kept what is in them.
+const KEPT: usize = 512;
 
 /// See [`Store::named`](crate::Store::named).
 pub(super) fn named(local: &Local, root: usize, folder: &Path, names: &[&OsStr]) -> Result<Vec<Option<Named>>> {
@@ -48,34 +53,61 @@ pub(super) fn named(local: &Local, root: usize, folder: &Path, names: &[&OsStr])
     Ok(names.iter().enumerate().map(answer).collect())
 }
 
+/// What is in a folder that stood still for long enough: a change since then would have given it another stamp.
+#[derive(Debug)]
+pub(super) struct Listed {
+    ctime_ns: i64,
+    /// Hashes of the names in small letters, sorted. Two names with one hash cost a question, nothing else.
+    names: Vec<u64>,
+}
+
 /// Which of the names may be in the folder, as it is at one moment; `None` where that is not known, so that all have to be
 /// asked for: the folder is large, or is of a file system that may take any name for any other, or one of its names is not
 /// plain ASCII, of which only the kernel knows what it equals in a folder that ignores case.
 fn listed(local: &Local, root: usize, folder: &OwnedFd, names: &[&OsStr]) -> Option<Vec<bool>> {
+    let now = look::now_ns();
     let stamp = look::stamp_of(&sys::fstat(folder).ok()?);
     if stamp.size > SMALL || !local.is_plain(root, &stamp) || names.iter().any(|name| !name.is_ascii()) {
         return None;
     }
     // A name of several parts may be there if its first one is.
-    let wanted: Vec<&[u8]> =
-        names.iter().filter_map(|name| name.as_bytes().split(|byte| *byte == b'/').next()).collect();
-    let mut may_be = vec![false; names.len()];
-    let lengths = wanted.iter().fold(0, |lengths, name| lengths | length(name));
-    let mut plain = true;
+    let first = |name: &&OsStr| hash(name.as_bytes().split(|byte| *byte == b'/').next().unwrap_or_default());
+    let may_be = |there: &[u64]| names.iter().map(|name| there.binary_search(&first(name)).is_ok()).collect();
+    let kept = || local.listed.lock().unwrap_or_else(PoisonError::into_inner);
+    let id = (stamp.dev, stamp.ino);
+    if let Some(known) = kept().get(&id).filter(|known| known.ctime_ns == stamp.ctime_ns) {
+        return Some(may_be(&known.names));
+    }
+    let there = list(folder)?;
+    let answer = may_be(&there);
+    // The kernel may give the stamp of a change to another one right behind it.
+    if now.saturating_sub(stamp.ctime_ns) > local.grain_ns(root, &stamp) {
+        let mut kept = kept();
+        if kept.len() >= KEPT {
+            kept.clear();
+        }
+        kept.insert(id, Listed { ctime_ns: stamp.ctime_ns, names: there });
+    }
+    Some(answer)
+}
+
+/// See [`Listed::names`]; `None` where that would not tell all.
+fn list(folder: &OwnedFd) -> Option<Vec<u64>> {
+    let (mut there, mut plain) = (Vec::new(), true);
     let mut room = [MaybeUninit::uninit(); ROOM];
     let whole = sys::list_at_once(folder, &mut room, |name| {
         plain &= name.is_ascii();
-        if lengths & length(name) != 0 {
-            let same = wanted.iter().zip(&mut may_be).filter(|(wanted, _)| wanted.eq_ignore_ascii_case(name));
-            same.for_each(|(_, may_be)| *may_be = true);
-        }
+        there.push(hash(name));
     });
-    (plain && whole.ok()?).then_some(may_be)
+    there.sort_unstable();
+    (whole.ok()? && plain).then_some(there)
 }
 
-/// The bit of a name's length.
-fn length(name: &[u8]) -> u64 {
-    1 << name.len().min(63)
+/// The same for names that differ in case only.
+fn hash(name: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(&name.to_ascii_lowercase());
+    hasher.finish()
 }
 
 #[cfg(test)]
@@ -153,5 +185,41 @@ mod tests {
                 assert_eq!(alike(&local, "", &asked), asked[..=nth / 150]);
             }
         }
+    }
+
+    #[test]
+    fn what_is_kept_of_a_folder_ends_with_its_first_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let local = Local::open(&[root.to_owned()]).unwrap();
+        let changes: [(&dyn Fn(), &[&str]); 5] = [
+            (&|| fs::write(root.join("other"), "").unwrap(), &[]),
+            (&|| fs::rename(root.join("other"), root.join(".env")).unwrap(), &[".env"]),
+            (&|| symlink("nowhere", root.join(".git")).unwrap(), &[".env", ".git"]),
+            (&|| fs::remove_file(root.join(".env")).unwrap(), &[".git"]),
+            // Whoever sets the times back cannot set back the stamp of the change.
+            (
+                &|| {
+                    let before = fs::metadata(root).unwrap().modified().unwrap();
+                    fs::write(root.join(".env"), "").unwrap();
+                    fs::File::open(root).unwrap().set_modified(before).unwrap();
+                },
+                &[".env", ".git"],
+            ),
+        ];
+        for (change, there) in changes {
+            // Until the folder has stood still for long enough to be kept.
+            while !kept(&local, root) {
+                alike(&local, "", &ASKED[..11]);
+            }
+            change();
+            assert_eq!(alike(&local, "", &ASKED[..11]), there);
+        }
+    }
+
+    fn kept(local: &Local, folder: &Path) -> bool {
+        let stamp = crate::local::look::stamp_of(&rustix::fs::stat(folder).unwrap());
+        let known = local.listed.lock().unwrap();
+        known.get(&(stamp.dev, stamp.ino)).is_some_and(|known| known.ctime_ns == stamp.ctime_ns)
     }
 }
