@@ -53,12 +53,14 @@ pub(super) fn named(local: &Local, root: usize, folder: &Path, names: &[&OsStr])
     Ok(names.iter().enumerate().map(answer).collect())
 }
 
-/// What is in a folder that stood still for long enough: a change since then would have given it another stamp.
+/// What was in a folder.
 #[derive(Debug)]
 pub(super) struct Listed {
-    ctime_ns: i64,
-    /// Hashes of the names in small letters, sorted. Two names with one hash cost a question, nothing else.
-    names: Vec<u64>,
+    /// The stamp of its last change, if that was so long ago that a change since would have given it another one.
+    ctime_ns: Option<i64>,
+    /// Hashes of the names in small letters, sorted; two names with one hash cost a question, nothing else. `None` where
+    /// they do not tell all.
+    names: Option<Vec<u64>>,
 }
 
 /// Which of the names may be in the folder, as it is at one moment; `None` where that is not known, so that all have to be
@@ -72,23 +74,25 @@ fn listed(local: &Local, root: usize, folder: &OwnedFd, names: &[&OsStr]) -> Opt
     }
     // A name of several parts may be there if its first one is.
     let first = |name: &&OsStr| hash(name.as_bytes().split(|byte| *byte == b'/').next().unwrap_or_default());
-    let may_be = |there: &[u64]| names.iter().map(|name| there.binary_search(&first(name)).is_ok()).collect();
+    let may_be = |there: &Vec<u64>| names.iter().map(|name| there.binary_search(&first(name)).is_ok()).collect();
     let kept = || local.listed.lock().unwrap_or_else(PoisonError::into_inner);
     let id = (stamp.dev, stamp.ino);
-    if let Some(known) = kept().get(&id).filter(|known| known.ctime_ns == stamp.ctime_ns) {
-        return Some(may_be(&known.names));
-    }
-    let there = list(folder)?;
-    let answer = may_be(&there);
     // The kernel may give the stamp of a change to another one right behind it.
-    if now.saturating_sub(stamp.ctime_ns) > local.grain_ns(root, &stamp) {
-        let mut kept = kept();
-        if kept.len() >= KEPT {
-            kept.clear();
-        }
-        kept.insert(id, Listed { ctime_ns: stamp.ctime_ns, names: there });
+    let stands = now.saturating_sub(stamp.ctime_ns) > local.grain_ns(root, &stamp);
+    match kept().get(&id) {
+        Some(known) if known.ctime_ns == Some(stamp.ctime_ns) => return known.names.as_ref().map(may_be),
+        // A list would be of no use later, and dearer than the questions.
+        Some(known) if !stands && known.names.as_ref().is_none_or(|there| there.len() > names.len()) => return None,
+        _ => {}
     }
-    Some(answer)
+    let there = list(folder);
+    let answer = there.as_ref().map(may_be);
+    let mut kept = kept();
+    if kept.len() >= KEPT {
+        kept.clear();
+    }
+    kept.insert(id, Listed { ctime_ns: stands.then_some(stamp.ctime_ns), names: there });
+    answer
 }
 
 /// See [`Listed::names`]; `None` where that would not tell all.
@@ -220,6 +224,6 @@ mod tests {
     fn kept(local: &Local, folder: &Path) -> bool {
         let stamp = crate::local::look::stamp_of(&rustix::fs::stat(folder).unwrap());
         let known = local.listed.lock().unwrap();
-        known.get(&(stamp.dev, stamp.ino)).is_some_and(|known| known.ctime_ns == stamp.ctime_ns)
+        known.get(&(stamp.dev, stamp.ino)).is_some_and(|known| known.ctime_ns == Some(stamp.ctime_ns))
     }
 }

@@ -18,7 +18,7 @@ use super::{Local, attributes};
 use super::{sweep, sys};
 use crate::{Draft, Durability, Expect, Goal, Method, Stamp, fault};
 
-/// A batch with more drafts than this is staged in parts of so many, and keeps no descriptor per draft open after that.
+/// A batch with more drafts keeps no descriptor per draft open.
 const MANY: usize = 128;
 
 /// A staged transaction. Dropping it removes what it made, unless it was committed.
@@ -126,6 +126,7 @@ pub(super) fn stage<'a>(local: &'a Local, drafts: &'a [Draft<'a>], durability: D
     if drafts.len() > 1 {
         plan.announce(drafts)?;
     }
+    // A part of a large batch at a time, because of its descriptors.
     for part in drafts.chunks(MANY) {
         let first = plan.entries.len();
         part.iter().try_for_each(|draft| plan.add(draft).map(drop))?;

@@ -13,7 +13,7 @@ use rustix::fs::{
     Access, AtFlags, FallocateFlags, FlockOperation, Gid, Mode, OFlags, RenameFlags, ResolveFlags, Stat, StatFs,
     StatVfs, Statx, StatxFlags, Uid, XattrFlags,
 };
-use rustix::io::{Errno, Result};
+use rustix::io::Result;
 
 #[cfg(test)]
 use super::trial::{self, Event};
@@ -270,10 +270,13 @@ pub(super) fn fdatasync_all(files: &[BorrowedFd<'_>]) -> Vec<Result<()>> {
         done
     });
     // What nobody answered for is not on the disk.
-    let mut results = vec![Err(Errno::IO); files.len()];
-    done.into_iter().for_each(|(nth, result)| results[nth] = result);
-    for (_file, _) in files.iter().zip(&results).filter(|(_, result)| result.is_ok()) {
-        log!(Event::Sync(trial::inode(_file)));
+    let mut results = vec![Err(rustix::io::Errno::IO); files.len()];
+    for (nth, result) in done {
+        results[nth] = result;
+    }
+    #[cfg(test)]
+    for (file, _) in files.iter().zip(&results).filter(|(_, result)| result.is_ok()) {
+        log!(Event::Sync(trial::inode(file)));
     }
     results
 }
@@ -303,4 +306,24 @@ pub(super) fn fsetxattr(file: impl AsFd, name: &[u8], value: &[u8]) -> Result<()
 pub(super) fn fremovexattr(file: impl AsFd, name: &[u8]) -> Result<()> {
     gate!();
     rustix::fs::fremovexattr(file, name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::trial::{Event, Wrong, inode, run};
+    use super::fdatasync_all;
+    use rustix::io::Errno;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn each_of_many_files_has_its_own_answer() {
+        let files: Vec<_> = (0..40).map(|_| tempfile::tempfile().unwrap()).collect();
+        let open: Vec<_> = files.iter().map(AsFd::as_fd).collect();
+        let ran = run(&[(7, Wrong::Once(Errno::IO))], || fdatasync_all(&open));
+        let failed: Vec<usize> = (0..40).filter(|nth| ran.result[*nth].is_err()).collect();
+        assert_eq!((ran.result.len(), failed, ran.calls), (40, vec![7], 40));
+        let others = files.iter().enumerate().filter(|(nth, _)| *nth != 7);
+        let synced: Vec<Event> = others.map(|(_, file)| Event::Sync(inode(file))).collect();
+        assert_eq!(ran.log.into_iter().map(|(_, event)| event).collect::<Vec<_>>(), synced);
+    }
 }

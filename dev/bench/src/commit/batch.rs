@@ -53,7 +53,9 @@ fn by_hand(bed: &Bed, name: &str, sync: bool) -> Case<'static> {
     Case::new(name, move || {
         settle();
         timed(|| {
-            files.iter().for_each(|file| replace(file));
+            for file in &files {
+                replace(file);
+            }
             if sync {
                 let _ = File::open(&folder).and_then(|folder| folder.sync_all());
             }
