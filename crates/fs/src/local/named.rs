@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::PoisonError;
 
 use emendate_core::Result;
-use rustix::fs::OFlags;
+use rustix::fs::{OFlags, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
 
 use super::{Local, look, sys};
@@ -86,6 +86,7 @@ fn listed(local: &Local, root: usize, folder: &OwnedFd, names: &[&OsStr]) -> Opt
         _ => {}
     }
     let there = list(folder);
+    let stands = stands && !is_encrypted(folder);
     let answer = there.as_ref().map(may_be);
     let mut kept = kept();
     if kept.len() >= KEPT {
@@ -93,6 +94,12 @@ fn listed(local: &Local, root: usize, folder: &OwnedFd, names: &[&OsStr]) -> Opt
     }
     kept.insert(id, Listed { ctime_ns: stands.then_some(stamp.ctime_ns), names: there });
     answer
+}
+
+/// True where the names change with a key and not with a stamp, or where it cannot be told.
+fn is_encrypted(folder: &OwnedFd) -> bool {
+    let found = sys::statx(folder, StatxFlags::INO);
+    found.map_or(true, |found| found.stx_attributes.contains(StatxAttributes::ENCRYPTED))
 }
 
 /// See [`Listed::names`]; `None` where that would not tell all.
