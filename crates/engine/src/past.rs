@@ -48,6 +48,9 @@ impl Engine {
     pub(crate) fn past(&self, input: Value) -> Result<Answer> {
         let args: Args = formats::from_json(Input::Json(input))?;
         let place = args.file_path.as_deref().map(|path| self.admit_link(path, Access::Read)).transpose()?;
+        for root in 0..self.roots().len() {
+            self.look_into_pending(root)?;
+        }
         match (&args.id, &args.to) {
             (None, None) => self.listed(&args, place.as_ref()),
             (Some(id), None) => self.shown(id, place.as_ref()),
@@ -85,6 +88,9 @@ impl Engine {
     fn why_not(&self, root: usize, logged: &Logged) -> Result<Option<&'static str>> {
         if logged.undone_by.is_some() {
             return Ok(None);
+        }
+        if logged.owner.is_some() {
+            return Ok(Some("not finished"));
         }
         if !logged.operation.kept {
             return Ok(Some("secret, not kept"));
@@ -285,14 +291,18 @@ fn file_data(file: &Touched, path: &str) -> Map<String, Value> {
 
 /// What became of an operation since, in a few words.
 fn state(logged: &Logged, why_not: Option<&str>) -> String {
+    let ids: Vec<String> = logged.operation.taken().map(|id| id.to_string()).collect();
+    let ids = ids.join(", ");
     let took = match logged.operation.role {
         Role::Edit => None,
-        Role::Undo(of) => Some(format!("undid {of}")),
-        Role::Redo(of) => Some(format!("redid what {of} undid")),
+        Role::Undo(_) => Some(format!("undid {ids}")),
+        Role::Redo(_) => Some(format!("redid what {ids} undid")),
     };
+    let unsure = logged.operation.outcome == Outcome::Unsure;
+    let unsure = unsure.then(|| "its process ended in the middle of it, so it may not have been done".to_owned());
     let undo = matches!(logged.operation.role, Role::Undo(_));
     let then = logged.undone_by.map(|by| format!("{} by {by}", if undo { "redone" } else { "undone" }));
-    took.into_iter().chain(then).chain(why_not.map(str::to_owned)).collect::<Vec<String>>().join("; ")
+    took.into_iter().chain(then).chain(unsure).chain(why_not.map(str::to_owned)).collect::<Vec<String>>().join("; ")
 }
 
 /// An operation on one line, its files below when there are several.
@@ -318,7 +328,7 @@ fn line(logged: &Logged, why_not: Option<&str>) -> String {
 
 /// An operation for programs.
 fn row(logged: &Logged, why_not: Option<&str>) -> Value {
-    let Logged { id, at, undone_by, operation } = logged;
+    let Logged { id, at, undone_by, owner, operation } = logged;
     let role = match operation.role {
         Role::Edit => "edit",
         Role::Undo(_) => "undo",
@@ -335,10 +345,13 @@ fn row(logged: &Logged, why_not: Option<&str>) -> Value {
         "note": operation.note,
         "role": role,
         "takesBack": name(operation.role.takes_back()),
+        "takesBackAlso": operation.also.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "undoneBy": name(*undone_by),
         "undoable": undone_by.is_none() && why_not.is_none(),
         "whyNot": why_not,
         "partial": operation.outcome == Outcome::Partial,
+        "unsure": operation.outcome == Outcome::Unsure,
+        "pending": owner.is_some(),
         "files": told(logged).map(|file| file_data(file, &shown(&file.path))).collect::<Vec<_>>(),
     })
 }

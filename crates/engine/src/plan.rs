@@ -11,7 +11,7 @@ use emendate_core::marks::Marks;
 use emendate_core::rows::{self, Replaced};
 use emendate_core::words;
 use emendate_core::{ChangeSet, Error, Header, Op, Order, Outcome, Resolved, Result, Snapshot, Span, Splice, resolve};
-use emendate_fs::{Draft, Expect, Goal, Place};
+use emendate_fs::{Attributes, Draft, Expect, Goal, Place};
 use emendate_history::Lines;
 use std::ffi::OsString;
 
@@ -20,6 +20,16 @@ pub(crate) enum Now {
     Nothing,
     File(Opened),
     Link(OsString),
+}
+
+impl Now {
+    /// Permission bits of a regular file.
+    pub(crate) fn mode(&self) -> Option<u32> {
+        match self {
+            Now::File(now) => Some(now.stamp.mode & 0o7777),
+            Now::Nothing | Now::Link(_) => None,
+        }
+    }
 }
 
 /// What shall be at the place.
@@ -54,6 +64,10 @@ pub(crate) struct Plan {
     pub(crate) executable: Option<bool>,
     /// Sets exactly these permission bits.
     pub(crate) mode: Option<u32>,
+    /// Owner and attributes of a file that is made.
+    pub(crate) attributes: Option<Attributes>,
+    /// Those of the file that is there now, where they are lost otherwise.
+    pub(crate) lost_attributes: Option<Attributes>,
     /// What became of each operation; empty for a whole-file write.
     pub(crate) ops: Vec<Outcome>,
     /// The file had changed since it was read, and the edit was carried over.
@@ -118,6 +132,8 @@ impl Plan {
             moved_on: false,
             executable: None,
             mode: None,
+            attributes: None,
+            lost_attributes: None,
             ops,
             merged: false,
             asked: None,
@@ -163,6 +179,12 @@ impl Plan {
         }
     }
 
+    /// True when the file that is there goes away, with all that it has beside its bytes.
+    pub(crate) fn loses_file(&self) -> bool {
+        let stays = self.becomes == Becomes::File && self.origin.is_none();
+        matches!(self.now, Now::File(_)) && !self.moved_on && !stays
+    }
+
     /// What the store is asked for; `pieces` are those of the new content.
     pub(crate) fn draft<'a>(&'a self, pieces: &'a [&'a [u8]]) -> Draft<'a> {
         let expect = match &self.now {
@@ -172,7 +194,10 @@ impl Plan {
         };
         let like = self.origin.as_ref().map(|origin| &origin.place);
         let goal = match &self.becomes {
-            Becomes::File => Goal::File { pieces, executable: self.executable, mode: self.mode, like },
+            Becomes::File => {
+                let attributes = self.attributes.as_ref();
+                Goal::File { pieces, executable: self.executable, mode: self.mode, like, attributes }
+            }
             Becomes::Link(target) => Goal::Link { target },
             Becomes::Nothing => Goal::Gone,
         };

@@ -70,6 +70,10 @@ impl Engine {
         if record.content == now.snapshot.id() {
             return Ok(Base::fresh(record.lines));
         }
+        // What was to be written by a process that ended before it was is nothing that the session knows.
+        if record.how == How::Wrote && self.look_into_pending(place.root())? {
+            return self.base(caller, options, place, now);
+        }
         let Some(bytes) = sessions.bytes(record.content)? else {
             // Nothing was ever shown that could be overwritten unseen when anything goes.
             return Ok(if caller.unread == Unread::Allow && options.tag.is_none() {

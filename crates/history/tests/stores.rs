@@ -31,7 +31,7 @@ fn database_of_short_processes() {
         }
     }
     use emendate_history::{
-        Body, Change, Entered, Filter, Freed, Known, Leave, Logged, Operation, OperationName, Record,
+        Body, Change, Entered, Filter, Freed, Known, Leave, Logged, Operation, OperationId, OperationName, Record,
     };
     impl Sessions for Fleeting {
         fn record(&self, session: &str, path: &[u8], record: &Record, body: &Body<'_>) -> Result<()> {
@@ -63,6 +63,12 @@ fn database_of_short_processes() {
         fn keep_words(&self, path: &[u8], words: &[u8]) -> Result<()> {
             self.now().keep_words(path, words)
         }
+        fn registers(&self, session: &str) -> Result<Option<Vec<u8>>> {
+            self.now().registers(session)
+        }
+        fn keep_registers(&self, session: &str, registers: &[u8]) -> Result<()> {
+            self.now().keep_registers(session, registers)
+        }
         fn notices(&self) -> Vec<String> {
             self.now().notices()
         }
@@ -70,6 +76,15 @@ fn database_of_short_processes() {
     impl Operations for Fleeting {
         fn log(&self, operation: &Operation, changes: &[Change<'_>], known: &[Known<'_>]) -> Result<Entered> {
             self.now().log(operation, changes, known)
+        }
+        fn settle(&self, ids: &[OperationId], certain: bool) -> Result<()> {
+            self.now().settle(ids, certain)
+        }
+        fn withdraw(&self, id: OperationId) -> Result<()> {
+            self.now().withdraw(id)
+        }
+        fn pending(&self) -> Result<Vec<Logged>> {
+            self.now().pending()
         }
         fn operations(&self, filter: &Filter<'_>) -> Result<Vec<Logged>> {
             self.now().operations(filter)

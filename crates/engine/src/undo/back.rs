@@ -72,6 +72,14 @@ impl Engine {
         Ok(self.opened(place, None)?.map_or(Now::Nothing, Now::File))
     }
 
+    /// The same, without asking what text it is.
+    pub(crate) fn raw_standing(&self, place: &Place) -> Result<Now> {
+        if let Some(target) = self.store().link(place)? {
+            return Ok(Now::Link(target));
+        }
+        Ok(self.opaque(place)?.map_or(Now::Nothing, Now::File))
+    }
+
     /// A path of the log.
     pub(super) fn logged_place(&self, path: &[u8]) -> Result<Place> {
         let place = self.store().admit_link(Path::new(OsStr::from_bytes(path)))?;
@@ -118,7 +126,7 @@ fn alike(now: &Snapshot, bytes: Vec<u8>) -> Snapshot {
 }
 
 /// True when that is what stands there.
-pub(super) fn same(now: &Now, side: Option<Side>) -> bool {
+pub(crate) fn same(now: &Now, side: Option<Side>) -> bool {
     match (now, side) {
         (Now::Nothing, None) => true,
         (Now::File(now), Some(Side { content, kind: Kind::Regular, .. })) => now.snapshot.id() == content,
@@ -126,13 +134,6 @@ pub(super) fn same(now: &Now, side: Option<Side>) -> bool {
             ContentId::of(target.as_bytes()) == content
         }
         _ => false,
-    }
-}
-
-fn mode(now: &Now) -> Option<u32> {
-    match now {
-        Now::File(now) => Some(now.stamp.mode & 0o7777),
-        _ => None,
     }
 }
 
@@ -147,7 +148,7 @@ impl Back<'_> {
             }
             _ => None,
         };
-        if same(&now, file.before) && (bits.is_none() || mode(&now) == bits) {
+        if same(&now, file.before) && (bits.is_none() || now.mode() == bits) {
             return Ok(None);
         }
         let Some(before) = file.before else {

@@ -59,6 +59,13 @@ impl Engine {
         let Some(id) = &args.id else { return self.last(session, args) };
         let named = Named::read(id)?;
         let (root, logged) = self.operation(named.name)?;
+        if let Some(owner) = logged.owner {
+            return Err(Error::new(
+                Code::LockTimeout,
+                format!("Operation {} is being done right now, by process {owner}.", logged.id),
+            )
+            .next("Repeat the call when that process has answered."));
+        }
         if let Some(by) = logged.undone_by {
             let verb = if matches!(logged.operation.role, Role::Undo(_)) { "redone" } else { "undone" };
             return Err(Error::new(
@@ -105,7 +112,7 @@ impl Engine {
                 match logged.operation.role {
                     // What was undone before it lies behind it, whether it was undone itself or not.
                     Role::Edit if redo => return Ok(None),
-                    _ if logged.undone_by.is_some() => {}
+                    _ if logged.undone_by.is_some() || logged.owner.is_some() => {}
                     Role::Undo(_) if redo => return Ok(Some(logged.clone())),
                     Role::Edit | Role::Redo(_) if !redo => return Ok(Some(logged.clone())),
                     _ => {}

@@ -21,6 +21,7 @@ use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
+pub(crate) use back::same;
 pub(crate) use choose::Named;
 pub(crate) use restore::Args as RestoreArgs;
 
@@ -51,6 +52,9 @@ impl Engine {
         let cause = Cause::new(tool, &input);
         let args: Args = formats::from_json(Input::Json(input))?;
         let dry_run = args.dry_run || caller.dry_run;
+        for root in 0..self.roots().len() {
+            self.look_into_pending(root)?;
+        }
         let times = args.last.unwrap_or(1);
         if times == 0 || times > MOST || (args.id.is_some() && (args.last.is_some() || args.file_path.is_some())) {
             return Err(Error::new(Code::CallInvalid, "The call does not say clearly which operations are meant.")
@@ -97,7 +101,7 @@ impl Engine {
     fn take_back(
         &self,
         caller: &Caller,
-        cause: Cause,
+        cause: Cause<'_>,
         (root, logged): (usize, &Logged),
         dry_run: bool,
     ) -> Result<(String, Vec<Value>, Option<emendate_history::OperationId>)> {

@@ -43,6 +43,9 @@ impl Engine {
         let args: Args = formats::from_json(Input::Json(input))?;
         let place = self.admit_link(&args.file_path, Access::Write)?;
         let named = Named::read(&args.id)?;
+        for root in 0..self.roots().len() {
+            self.look_into_pending(root)?;
+        }
         let (root, logged) = self.operation(named.name)?;
         let (side, told_by) = self.side_at(root, &place, (&logged, named.before))?;
         let dry_run = args.dry_run || caller.dry_run;

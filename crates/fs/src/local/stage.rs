@@ -289,6 +289,11 @@ fn add_new(folder: &Folder<'_>, entry: &mut Entry<'_>, batch: Option<u32>) -> Re
     let temp = Temp::create(folder.fd.as_fd(), entry.name, mode, batch)
         .map_err(|errno| failed_write(folder, entry, "create", errno))?;
     let fd = entry.temp.insert(temp).fd.as_ref();
+    if let (Goal::File { attributes: Some(wanted), .. }, Some(fd)) = (entry.draft.goal, fd) {
+        attributes::give(wanted, fd, &mut entry.notes)
+            .map_err(|errno| failed_write(folder, entry, "give its attributes to a file beside", errno))?;
+    }
+    let fd = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref());
     if let (Goal::File { mode: Some(exactly), .. }, Some(fd)) = (entry.draft.goal, fd) {
         // The umask has no say here.
         rustix::fs::fchmod(fd, Mode::from_raw_mode(exactly & 0o7777))

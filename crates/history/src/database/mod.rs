@@ -1,5 +1,6 @@
 //! The store in one SQLite file that all processes of the user share.
 
+mod attributes;
 mod failure;
 mod log;
 mod network;
@@ -16,8 +17,8 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::shelf::{Kept, keep};
 use crate::{
-    Body, Change, Entered, Filter, Freed, Known, Leave, Limits, Logged, Operation, OperationName, Operations, Record,
-    Sessions, clock, operation, pack, prune, trail,
+    Body, Change, Entered, Filter, Freed, Known, Leave, Limits, Logged, Operation, OperationId, OperationName,
+    Operations, Record, Sessions, clock, operation, pack, prune, trail,
 };
 use shelves::Shelves;
 
@@ -85,6 +86,15 @@ impl Database {
                 state.connection = None;
             }
             failure::of_sql(&error, &self.path)
+        })
+    }
+
+    /// Runs `work` in one transaction.
+    fn change(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<()>) -> Result<()> {
+        self.with(&mut self.state(), |connection| {
+            let all = Transaction::new(connection, TransactionBehavior::Immediate)?;
+            work(&all)?;
+            all.commit()
         })
     }
 
@@ -177,6 +187,18 @@ impl Sessions for Database {
         self.with(&mut self.state(), |connection| rows::keep_words(connection, path, packed.as_ref(), now))
     }
 
+    fn registers(&self, session: &str) -> Result<Option<Vec<u8>>> {
+        let kept = self.with(&mut self.state(), |connection| rows::registers(connection, session))?;
+        Ok(kept.and_then(|(data, zstd)| pack::unpack(data, zstd, self.limits.blob)))
+    }
+
+    fn keep_registers(&self, session: &str, registers: &[u8]) -> Result<()> {
+        let fits = !registers.is_empty() && registers.len() as u64 <= self.limits.blob;
+        let packed = fits.then(|| pack::pack(registers));
+        let now = clock::now_us();
+        self.with(&mut self.state(), |connection| rows::keep_registers(connection, session, packed.as_ref(), now))
+    }
+
     fn notices(&self) -> Vec<String> {
         std::mem::take(&mut self.state().notices)
     }
@@ -196,6 +218,18 @@ impl Operations for Database {
         state.added = state.added.saturating_add(added);
         self.upkeep(state, now)?;
         Ok(entered)
+    }
+
+    fn settle(&self, ids: &[OperationId], certain: bool) -> Result<()> {
+        self.change(|all| log::settle(all, ids, certain))
+    }
+
+    fn withdraw(&self, id: OperationId) -> Result<()> {
+        self.change(|all| log::withdraw(all, id))
+    }
+
+    fn pending(&self) -> Result<Vec<Logged>> {
+        self.with(&mut self.state(), |connection| log::pending(&*connection.transaction()?))
     }
 
     fn operations(&self, filter: &Filter<'_>) -> Result<Vec<Logged>> {

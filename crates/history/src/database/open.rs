@@ -16,8 +16,8 @@ use crate::clock;
 
 /// `application_id` of our databases: "Emnd".
 pub(super) const APPLICATION: i32 = 0x456d_6e64;
-/// `user_version`: the schema below. 1 had no log of operations, 2 no words of lines.
-pub(super) const SCHEMA_VERSION: i32 = 3;
+/// `user_version`: the schema below. 1 had no log of operations, 2 no words of lines, 3 none of what is in [`MORE`].
+pub(super) const SCHEMA_VERSION: i32 = 4;
 /// Older SQLite can corrupt a database when two connections race at a WAL reset.
 const SQLITE_AT_LEAST: i32 = 3_051_003;
 /// A log of at most so many bytes stays when the last connection closes. To write it back then, and to begin another,
@@ -66,6 +66,20 @@ const LOG: &str = "
 const WORDS: &str = "
     CREATE TABLE IF NOT EXISTS words(
         id INTEGER PRIMARY KEY, path BLOB UNIQUE NOT NULL, at INTEGER NOT NULL, data BLOB NOT NULL, zstd INTEGER NOT NULL);";
+
+/// What came later to the log, so that whoever has an older schema open goes on undisturbed: it names the columns that it
+/// fills. `pending` is 0 for what is settled, the number of the process that is at it, or -1 for what was withdrawn; `also`
+/// has the number and moment of each further operation that is taken back. `registers` are what sessions cut.
+const MORE: &str = "
+    ALTER TABLE operations ADD COLUMN pending INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE operations ADD COLUMN also BLOB;
+    CREATE TABLE attributes(
+        operation INTEGER NOT NULL, nth INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY(operation, nth)) WITHOUT ROWID;
+    CREATE TABLE folders(
+        operation INTEGER NOT NULL, nth INTEGER NOT NULL, path BLOB NOT NULL, PRIMARY KEY(operation, nth)) WITHOUT ROWID;
+    CREATE TABLE registers(
+        id INTEGER PRIMARY KEY, session TEXT UNIQUE NOT NULL, at INTEGER NOT NULL, data BLOB NOT NULL,
+        zstd INTEGER NOT NULL);";
 
 /// What stands where the database should be.
 enum Found {
@@ -203,7 +217,7 @@ fn identify(connection: Connection, distant: bool) -> rusqlite::Result<Found> {
         settle(&connection, distant)?;
         return Ok(Found::Ours(connection));
     }
-    if (application, version) == (APPLICATION, 1) || (application, version) == (APPLICATION, 2) {
+    if application == APPLICATION && (1..SCHEMA_VERSION).contains(&version) {
         return Ok(Found::Old(connection, version));
     }
     if application == APPLICATION && version > SCHEMA_VERSION {
@@ -243,7 +257,7 @@ fn furnish(connection: Connection, path: &Path) -> Result<Connection> {
             }
         }
         connection.execute_batch(&format!(
-            "BEGIN IMMEDIATE; {SCHEMA} {LOG} {WORDS} PRAGMA application_id={APPLICATION}; PRAGMA user_version={SCHEMA_VERSION}; COMMIT"
+            "BEGIN IMMEDIATE; {SCHEMA} {LOG} {WORDS} {MORE} PRAGMA application_id={APPLICATION}; PRAGMA user_version={SCHEMA_VERSION}; COMMIT"
         ))?;
         settle(&connection, distant)
     };
@@ -254,7 +268,7 @@ fn furnish(connection: Connection, path: &Path) -> Result<Connection> {
 /// Adds what a database from before it was there lacks. Who has it open already goes on undisturbed.
 fn extend(connection: Connection, version: i32, path: &Path) -> Result<Connection> {
     let log = if version < 2 { LOG } else { "" };
-    let sql = format!("BEGIN IMMEDIATE; {log} {WORDS} PRAGMA user_version={SCHEMA_VERSION}; COMMIT");
+    let sql = format!("BEGIN IMMEDIATE; {log} {WORDS} {MORE} PRAGMA user_version={SCHEMA_VERSION}; COMMIT");
     connection
         .execute_batch(&sql)
         .and_then(|()| settle(&connection, network::is_distant(path)))

@@ -56,6 +56,7 @@ pub(crate) fn all(open: Open<'_>) {
 pub(crate) fn without_limits(open: Open<'_>) {
     latest_and_lines(open);
     words(open);
+    registers(open);
     tags(open);
     bodies(open);
     changes(open);
@@ -107,6 +108,18 @@ fn words(open: Open<'_>) {
     }
     store.keep_words(b"/a", &noise(1001, 3)).unwrap();
     assert_eq!(store.words(b"/a").unwrap(), None);
+}
+
+fn registers(open: Open<'_>) {
+    let store = open(Limits { blob: 1000, ..Limits::default() });
+    assert_eq!(store.registers("s").unwrap(), None);
+    store.keep_registers("s", b"one").unwrap();
+    store.keep_registers("s", &[7; 1000]).unwrap();
+    store.keep_registers("t", b"two").unwrap();
+    assert_eq!(store.registers("s").unwrap(), Some(vec![7; 1000]));
+    store.keep_registers("s", &[7; 1001]).unwrap();
+    store.keep_registers("t", b"").unwrap();
+    assert_eq!((store.registers("s").unwrap(), store.registers("t").unwrap()), (None, None));
 }
 
 fn tags(open: Open<'_>) {

@@ -1,0 +1,118 @@
+//! Operations that were about to be done when their process ended: what became of them is told by the files, and by what
+//! others found when they went on from there.
+
+use crate::engine::Engine;
+use crate::undo::same;
+use emendate_core::Result;
+use emendate_history::{Filter, Logged, OperationId, Side, Touched};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+/// Later operations on a file that are asked what they found.
+const LATER: usize = 1000;
+
+/// How a file, or all of an operation, is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    Before,
+    After,
+    /// As neither, or as both.
+    Neither,
+}
+
+impl Engine {
+    /// Tells the log what this process has done.
+    pub(crate) fn settle_own(&self) {
+        let mut done = std::mem::take(&mut *self.unsettled());
+        done.sort_unstable();
+        for of_root in done.chunk_by(|one, next| one.0 == next.0) {
+            let ids: Vec<OperationId> = of_root.iter().map(|(_, id)| *id).collect();
+            // Where that fails, the files will tell.
+            let _ = self.history(of_root[0].0).settle(&ids, true);
+        }
+    }
+
+    /// Finds out what became of operations whose process ended in the middle of them. True when the log tells more now.
+    ///
+    /// Errors: those of the session store.
+    pub(crate) fn look_into_pending(&self, root: usize) -> Result<bool> {
+        self.settle_own();
+        self.look_into(root, |logged| !logged.in_flight())
+    }
+
+    /// The same for those that are chosen.
+    pub(crate) fn look_into(&self, root: usize, which: impl Fn(&Logged) -> bool) -> Result<bool> {
+        let mut any = false;
+        // The newest first: what came of it says what it found.
+        for logged in self.history(root).pending()? {
+            let found = self.found(root, &logged)?;
+            let history = self.history(root);
+            match found {
+                // Done, whoever did it and however slowly.
+                Found::After => history.settle(&[logged.id], true)?,
+                _ if !which(&logged) => continue,
+                Found::Before => history.withdraw(logged.id)?,
+                Found::Neither => history.settle(&[logged.id], false)?,
+            }
+            any = true;
+        }
+        Ok(any)
+    }
+
+    /// How the files of an operation are found.
+    fn found(&self, root: usize, logged: &Logged) -> Result<Found> {
+        let mut all = None;
+        for file in &logged.operation.files {
+            let found = match self.found_later(root, logged.id, file)? {
+                Some(found) => found,
+                None => self.found_now(file),
+            };
+            match all {
+                None => all = Some(found),
+                Some(known) if known != found => return Ok(Found::Neither),
+                Some(_) => {}
+            }
+        }
+        Ok(all.unwrap_or(Found::Neither))
+    }
+
+    /// What the next operation on a file found there.
+    fn found_later(&self, root: usize, id: OperationId, file: &Touched) -> Result<Option<Found>> {
+        let filter = Filter { path: Some(&file.path), limit: LATER, ..Filter::default() };
+        let later = self.history(root).operations(&filter)?;
+        let next = later.into_iter().take_while(|it| it.id.number > id.number).filter(|it| it.owner.is_none()).last();
+        let there = next.and_then(|next| next.operation.files.into_iter().find(|other| other.path == file.path));
+        let content = |side: Option<Side>| side.map(|side| (side.content, side.kind));
+        Ok(there.and_then(|there| match content(there.before) {
+            _ if content(file.before) == content(file.after) => None,
+            there if there == content(file.after) => Some(Found::After),
+            there if there == content(file.before) => Some(Found::Before),
+            _ => None,
+        }))
+    }
+
+    /// What is there now.
+    fn found_now(&self, file: &Touched) -> Found {
+        let place = self.store().admit_link(Path::new(OsStr::from_bytes(&file.path)));
+        let Ok(now) = place.and_then(|place| self.raw_standing(&place)) else { return Found::Neither };
+        let content = |side: Option<Side>| side.map(|side| (side.content, side.kind));
+        let bits = |side: Option<Side>| side.map(|side| side.mode);
+        if content(file.before) == content(file.after) {
+            // Only the mode tells them apart.
+            let mode = now.mode();
+            return match mode {
+                _ if mode == bits(file.after) => Found::After,
+                _ if mode == bits(file.before) => Found::Before,
+                _ => Found::Neither,
+            };
+        }
+        if same(&now, file.after) {
+            Found::After
+        } else if same(&now, file.before) {
+            Found::Before
+        } else {
+            Found::Neither
+        }
+    }
+}
