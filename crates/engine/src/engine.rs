@@ -107,6 +107,7 @@ fn project(store: &dyn Store, root: &Path, mut config: Config, notices: &mut Vec
 }
 
 /// A file as it is now.
+#[derive(Clone)]
 pub(crate) struct Opened {
     pub(crate) snapshot: Snapshot,
     pub(crate) stamp: Stamp,

@@ -16,6 +16,7 @@ use emendate_history::Lines;
 use std::ffi::OsString;
 
 /// What is at the place now.
+#[derive(Clone)]
 pub(crate) enum Now {
     Nothing,
     File(Opened),
@@ -171,6 +172,7 @@ impl Plan {
             (Now::Link(now), Becomes::Link(then)) => now != then,
             (Now::File(now), Becomes::File) => {
                 self.origin.is_some()
+                    || self.attributes.is_some()
                     || !self.changes.is_empty()
                     || self.executable.is_some_and(|to| to != (now.stamp.mode & 0o111 != 0))
                     || self.mode.is_some_and(|to| to != now.stamp.mode & 0o7777)
@@ -181,7 +183,7 @@ impl Plan {
 
     /// True when the file that is there goes away, with all that it has beside its bytes.
     pub(crate) fn loses_file(&self) -> bool {
-        let stays = self.becomes == Becomes::File && self.origin.is_none();
+        let stays = self.becomes == Becomes::File && self.origin.is_none() && self.attributes.is_none();
         matches!(self.now, Now::File(_)) && !self.moved_on && !stays
     }
 

@@ -20,7 +20,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Where the process ends.
-const POINTS: [&str; 5] = ["before staging", "before the log", "before the commit", "after the commit", "after the answer"];
+const POINTS: [&str; 5] =
+    ["before staging", "before the log", "before the commit", "after the commit", "after the answer"];
 
 /// What it was about to do.
 const CALLS: [&str; 6] = ["edit", "batch", "undo", "undo two", "redo", "restore"];
@@ -176,7 +177,8 @@ fn one_that_ends() {
     };
     let bed = Bed(bed.into());
     let local = Local::open(&[bed.root()]).unwrap().with_journal(&bed.0.join("state/journal")).unwrap();
-    let engine = Engine::over(Box::new(Ending { local, point: point.clone() }), bed.state(), Config::default()).unwrap();
+    let engine =
+        Engine::over(Box::new(Ending { local, point: point.clone() }), bed.state(), Config::default()).unwrap();
     let reply = bed.call(&engine, &call);
     assert!(reply.result.is_ok(), "{}", reply.text());
     end_at("after the answer", &point);

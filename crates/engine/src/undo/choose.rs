@@ -52,13 +52,18 @@ impl Engine {
         })
     }
 
-    /// The operation that `undo` is asked for.
-    pub(super) fn chosen(&self, caller: &Caller, args: &Args) -> Result<(usize, Logged)> {
+    /// The operations that `undo` is asked for, the newest first, with the root whose history tells them.
+    pub(super) fn chosen(&self, caller: &Caller, args: &Args, times: usize) -> Result<(usize, Vec<Logged>)> {
         // A model takes back what its own conversation did, unless it says otherwise.
         let session = (caller.unread == Unread::Deny && !args.any_session).then_some(&*caller.session);
-        let Some(id) = &args.id else { return self.last(session, args) };
-        let named = Named::read(id)?;
-        let (root, logged) = self.operation(named.name)?;
+        match &args.id {
+            Some(id) => self.by_id(session, id).map(|(root, logged)| (root, vec![logged])),
+            None => self.last(session, args, times),
+        }
+    }
+
+    fn by_id(&self, session: Option<&str>, id: &str) -> Result<(usize, Logged)> {
+        let (root, logged) = self.operation(Named::read(id)?.name)?;
         if let Some(owner) = logged.owner {
             return Err(Error::new(
                 Code::LockTimeout,
@@ -84,43 +89,62 @@ impl Engine {
         Ok((root, logged))
     }
 
-    fn last(&self, session: Option<&str>, args: &Args) -> Result<(usize, Logged)> {
+    fn last(&self, session: Option<&str>, args: &Args, times: usize) -> Result<(usize, Vec<Logged>)> {
         let place = args.file_path.as_deref().map(|path| self.admit_link(path, Access::Read)).transpose()?;
-        let mut newest: Option<(usize, Logged)> = None;
+        let mut all: Vec<(usize, Logged)> = Vec::new();
         for root in 0..self.roots().len() {
-            let found = self.last_of(root, session, place.as_ref().map(key), args.redo)?;
-            if let Some(logged) = found
-                && newest.as_ref().is_none_or(|(_, known)| known.at < logged.at)
-            {
-                newest = Some((root, logged));
-            }
+            let found = self.last_of(root, (session, place.as_ref().map(key)), args.redo, times)?;
+            all.extend(found.into_iter().map(|logged| (root, logged)));
         }
-        newest.ok_or_else(|| {
-            let verb = if args.redo { "redo" } else { "undo" };
+        all.sort_by_key(|(_, logged)| std::cmp::Reverse((logged.at, logged.id)));
+        all.truncate(times);
+        let verb = if args.redo { "redo" } else { "undo" };
+        let Some(&(root, _)) = all.first() else {
             let whose = session.map_or(String::new(), |session| format!(" of the session {session}"));
-            Error::new(Code::OperationMissing, format!("There is nothing{whose} to {verb}."))
-                .next("Call history to see what was done; any_session: true takes other sessions' operations, too.")
-        })
+            return Err(Error::new(Code::OperationMissing, format!("There is nothing{whose} to {verb}."))
+                .next("Call history to see what was done; any_session: true takes other sessions' operations, too."));
+        };
+        if all.len() < times {
+            let what = format!("There are only {} operations to {verb}, not {times}; nothing was done.", all.len());
+            return Err(Error::new(Code::OperationMissing, what)
+                .next(format!("Repeat the call with last: {}, or call history to see what was done.", all.len())));
+        }
+        let same = all.iter().take_while(|(other, _)| *other == root).count();
+        if same < times {
+            let what = format!("The last {times} operations belong to several roots; nothing was done.");
+            return Err(Error::new(Code::CallInvalid, what)
+                .next(format!("The last {same} of them belong to one root: repeat the call with last: {same}.")));
+        }
+        Ok((root, all.into_iter().map(|(_, logged)| logged).collect()))
     }
 
-    /// The newest operation of a root that can be undone, or redone: nothing, when something else was done since.
-    fn last_of(&self, root: usize, session: Option<&str>, path: Option<&[u8]>, redo: bool) -> Result<Option<Logged>> {
-        let mut below = None;
+    /// The newest operations of a root that can be undone, or redone: nothing, when something else was done since.
+    fn last_of(
+        &self,
+        root: usize,
+        (session, path): (Option<&str>, Option<&[u8]>),
+        redo: bool,
+        times: usize,
+    ) -> Result<Vec<Logged>> {
+        let (mut below, mut found) = (None, Vec::new());
         loop {
             let page = self.history(root).operations(&Filter { session, path, below, limit: PAGE })?;
             for logged in &page {
                 match logged.operation.role {
                     // What was undone before it lies behind it, whether it was undone itself or not.
-                    Role::Edit if redo => return Ok(None),
+                    Role::Edit if redo => return Ok(found),
                     _ if logged.undone_by.is_some() || logged.owner.is_some() => {}
-                    Role::Undo(_) if redo => return Ok(Some(logged.clone())),
-                    Role::Edit | Role::Redo(_) if !redo => return Ok(Some(logged.clone())),
+                    Role::Undo(_) if redo => found.push(logged.clone()),
+                    Role::Edit | Role::Redo(_) if !redo => found.push(logged.clone()),
                     _ => {}
+                }
+                if found.len() == times {
+                    return Ok(found);
                 }
             }
             match page.last() {
                 Some(last) if page.len() == PAGE => below = Some(last.id.number),
-                _ => return Ok(None),
+                _ => return Ok(found),
             }
         }
     }

@@ -15,12 +15,15 @@ use crate::shelves::key;
 use crate::stale;
 use emendate_core::formats::{self, Input};
 use emendate_core::{Code, Error, Result};
-use emendate_fs::Place;
+use emendate_fs::{Attributes, Place};
 use emendate_history::{Filter, Kind, Logged, Side};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use std::iter::once;
+
+/// Operations on a file that are asked what it had when it went.
+const LATER: usize = 1000;
 
 /// The input of `restore`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -95,8 +98,20 @@ impl Engine {
         if side.kind == Kind::Link && same(&now, Some(side)) {
             return Ok(Plan::other(place.clone(), Now::Nothing, Becomes::Nothing));
         }
-        let plan = self.putting(caller, place.clone(), now, bytes, side);
+        let attributes = match now {
+            Now::Nothing => self.attributes_then(root, place, side)?,
+            Now::File(_) | Now::Link(_) => None,
+        };
+        let plan = self.putting(caller, place.clone(), now, bytes, (side, attributes));
         Ok(Plan { mode: (side.kind == Kind::Regular).then_some(side.mode & 0o777), ..plan })
+    }
+
+    /// Owner and attributes of a file that went away as it was then.
+    fn attributes_then(&self, root: usize, place: &Place, side: Side) -> Result<Option<Attributes>> {
+        let filter = Filter { path: Some(key(place)), limit: LATER, ..Filter::default() };
+        let files = self.history(root).operations(&filter)?.into_iter().flat_map(|logged| logged.operation.files);
+        let mut same = files.filter(|file| file.path == key(place) && file.before == Some(side));
+        Ok(same.find_map(|file| file.attributes))
     }
 
     /// A model must have seen what it replaces.

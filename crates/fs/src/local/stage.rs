@@ -437,7 +437,11 @@ fn beside(
         return Ok(());
     };
     // Attributes before the mode: an ACL moves the group bits, a change of owner clears the set-id bits.
-    attributes::copy(model, fd, &mut entry.notes)
+    let given = match entry.draft.goal {
+        Goal::File { attributes: Some(wanted), .. } => attributes::give(wanted, fd, &mut entry.notes),
+        _ => attributes::copy(model, fd, &mut entry.notes),
+    };
+    given
         .and_then(|()| sys::fchmod(fd, Mode::from_raw_mode(mode)))
         .map_err(|errno| failed_write(folder, entry, "give its permissions to a copy of", errno))?;
     if let Some(temp) = &mut entry.temp {
