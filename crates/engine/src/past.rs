@@ -2,6 +2,7 @@
 
 use crate::engine::Engine;
 use crate::policy::Access;
+use crate::raw_path;
 use crate::reply::Answer;
 use crate::shelves::key;
 use crate::undo::{Named, data};
@@ -45,9 +46,11 @@ pub(crate) struct Args {
 
 impl Engine {
     /// The tool `history`.
-    pub(crate) fn past(&self, input: Value) -> Result<Answer> {
+    pub(crate) fn past(&self, mut input: Value) -> Result<Answer> {
+        let raw = raw_path::take(&mut input)?;
         let args: Args = formats::from_json(Input::Json(input))?;
-        let place = args.file_path.as_deref().map(|path| self.admit_link(path, Access::Read)).transpose()?;
+        let path = raw.as_deref().or(args.file_path.as_deref().map(Path::new));
+        let place = path.map(|path| self.admit_link(path, Access::Read)).transpose()?;
         for root in 0..self.roots().len() {
             self.look_into_pending(root)?;
         }
@@ -277,9 +280,12 @@ fn summary(file: &Touched, path: &str) -> String {
 fn file_data(file: &Touched, path: &str) -> Map<String, Value> {
     let mut out = Map::new();
     out.insert("filePath".to_owned(), path.into());
+    let raw = |path: &[u8]| raw_path::of(Path::new(OsStr::from_bytes(path)));
+    out.extend(raw(&file.path).map(|bytes| (raw_path::FIELD.to_owned(), bytes.into())));
     out.insert("type".to_owned(), kind(file).into());
     if let Some(from) = &file.moved_from {
         out.insert("from".to_owned(), shown(from).into());
+        out.extend(raw(from).map(|bytes| ("from_b64".to_owned(), bytes.into())));
     }
     out.insert("linesAdded".to_owned(), file.added.into());
     out.insert("linesRemoved".to_owned(), file.removed.into());

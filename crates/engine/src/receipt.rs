@@ -76,6 +76,9 @@ impl Receipt {
         put("type", kind(plan).into());
         if let Some(origin) = &plan.origin {
             put("from", origin.place.shown().into());
+            if let Some(bytes) = raw_path::of(origin.place.absolute()) {
+                put("from_b64", bytes.into());
+            }
         }
         match &*plan.ops {
             [] => {}

@@ -6,6 +6,7 @@ use crate::edit::{no_notebook, settings};
 use crate::engine::{Engine, Opened};
 use crate::options::Options;
 use crate::plan::Plan;
+use crate::raw_path;
 use crate::receipt::Receipt;
 use crate::reply::Answer;
 use crate::seen::{self, Base};
@@ -121,7 +122,10 @@ impl Engine {
         let (from, to) = unseen.first().copied().unwrap_or((1, 1));
         Err(if excerpt.cut {
             let limit = to.saturating_sub(from) + 1;
-            error.next(format!("Read them: {}.", json!({ "file_path": path, "offset": from, "limit": limit })))
+            error.next(format!(
+                "Read them: {}.",
+                raw_path::call(subject.place.absolute(), json!({ "offset": from, "limit": limit }))
+            ))
         } else {
             error.next("They are shown now: send the same edit again if these are the lines you mean.")
         })

@@ -4,12 +4,13 @@ use crate::caller::{Caller, Unread};
 use crate::engine::{Engine, Opened};
 use crate::log;
 use crate::options::Options;
+use crate::raw_path;
 use crate::shelves::key;
 use emendate_core::explain::{self, LineKind};
 use emendate_core::{ChangeSet, Code, Error, Handle, Result, ShortTag, Snapshot};
 use emendate_fs::{Place, Stamp};
 use emendate_history::{Body, How, Lines, Record};
-use serde_json::json;
+use serde_json::Value;
 
 /// The version an edit is based on.
 pub(crate) enum Base {
@@ -145,22 +146,21 @@ impl Engine {
 }
 
 pub(crate) fn unread(place: &Place) -> Error {
-    let path = place.shown();
+    let call = raw_path::call(place.absolute(), Value::Null);
     Error::new(Code::ReadRequired, "File has not been read yet. Read it first before writing to it.")
-        .evidence(path.clone())
-        .next(format!("Call read with {}, then send this call again.", json!({ "file_path": path })))
+        .evidence(place.shown())
+        .next(format!("Call read with {call}, then send this call again."))
 }
 
 fn unknown_tag(place: &Place, tag: &str) -> Error {
-    let path = place.shown();
     Error::new(
         Code::StaleUnknownTag,
         format!("The tag {tag} names no known version of this file: it changed, or the tag is from elsewhere."),
     )
-    .evidence(path.clone())
+    .evidence(place.shown())
     .next(format!(
         "Call read with {}, then send this call again with the new tag or without one.",
-        json!({ "file_path": path })
+        raw_path::call(place.absolute(), Value::Null)
     ))
 }
 

@@ -7,6 +7,7 @@ use crate::engine::{Engine, Opened};
 use crate::options::Options;
 use crate::plan::Plan;
 use crate::policy;
+use crate::raw_path;
 use crate::seen;
 use crate::shelves::key;
 use crate::stale;
@@ -136,8 +137,8 @@ impl Engine {
         let sessions = self.sessions(place);
         let records = sessions.versions(&caller.session, key(place))?;
         if records.is_empty() && caller.unread == Unread::Deny {
-            let call =
-                json!({ "file_path": place.shown(), "format": options.worded.map_or("anchors", |marks| marks.name) });
+            let format = options.worded.map_or("anchors", |marks| marks.name);
+            let call = raw_path::call(place.absolute(), json!({ "format": format }));
             return Err(seen::unread(place).next(format!("Call read with {call}, then send this call again.")));
         }
         let mut before = None;

@@ -7,6 +7,7 @@ use crate::caller::Caller;
 use crate::engine::{Engine, Opened};
 use crate::log;
 use crate::policy::Access;
+use crate::raw_path;
 use crate::read::{self, shown_line};
 use crate::reply::Answer;
 use crate::shelves::key;
@@ -95,10 +96,11 @@ struct Search<'a> {
 
 impl Engine {
     /// The tool `search`.
-    pub(crate) fn search(&self, caller: &Caller, input: Value) -> Result<Answer> {
+    pub(crate) fn search(&self, caller: &Caller, mut input: Value) -> Result<Answer> {
+        let raw = raw_path::take_beside(&mut input, "path")?;
         let args: Args = formats::from_json(formats::Input::Json(input))?;
         let marks = args.format.as_deref().map_or(Ok(&MARKS[0]), read::marks)?;
-        let place = self.store().admit(Path::new(&args.path))?;
+        let place = self.store().admit(raw.as_deref().unwrap_or(Path::new(&args.path)))?;
         let mut search = Search {
             engine: self,
             caller,
@@ -128,7 +130,7 @@ impl Engine {
             let scope = Scope { globs, hidden: args.hidden, all: args.no_ignore };
             self.walk(&place, &scope, &mut |place| search.file(place))?
         } else {
-            let place = self.admit(&args.path, Access::Read)?;
+            let place = self.admit(place.asked(), Access::Read)?;
             let Some(opened) = self.snapshot(&place, None, "")? else { return Err(self.missing(&place, caller)) };
             search.version(&place, opened)?;
             Walked::default()
@@ -220,6 +222,7 @@ impl Search<'_> {
         sessions.record(&self.caller.session, key(place), &record, &log::body(place, snapshot.raw()))?;
         let mut file = Map::new();
         file.insert("filePath".to_owned(), place.shown().into());
+        file.extend(raw_path::of(place.absolute()).map(|bytes| (raw_path::FIELD.to_owned(), bytes.into())));
         file.insert("tag".to_owned(), snapshot.id().tag().to_string().into());
         file.extend(header.map(|header| ("header".to_owned(), header.into())));
         file.insert("hits".to_owned(), rows.hits.clone().into());

@@ -6,6 +6,7 @@ use crate::engine::{Engine, Opened};
 use crate::plan::all_bytes;
 use crate::plan::{Becomes, Now, Origin, Plan, written_over};
 use crate::policy::Access;
+use crate::raw_path;
 use crate::seen;
 use crate::shelves::key;
 use emendate_core::{ChangeSet, Code, ContentId, Error, Result, Snapshot, Tie, explain};
@@ -295,13 +296,10 @@ impl Back<'_> {
 
     fn changed(&self, place: &Place, what: &str) -> Error {
         let id = self.logged.id;
-        let path = place.shown();
+        let call = raw_path::call(place.absolute(), json!({ "id": format!("{id}^") }));
         Error::new(Code::OperationConflict, format!("Operation {id} cannot be undone: {what}"))
-            .evidence(path.clone())
-            .next(format!(
-                "Make the change with an edit; or, to put the whole file back, call restore with {}.",
-                json!({ "file_path": path, "id": format!("{id}^") })
-            ))
+            .evidence(place.shown())
+            .next(format!("Make the change with an edit; or, to put the whole file back, call restore with {call}."))
             .fact("operation", id.to_string())
     }
 

@@ -7,6 +7,7 @@ use crate::policy::Access;
 use crate::shelves::key;
 use emendate_core::{Code, Error, Result};
 use emendate_history::{Filter, Logged, OperationName, Role};
+use std::path::Path;
 
 /// Operations looked at in one go.
 const PAGE: usize = 50;
@@ -53,12 +54,17 @@ impl Engine {
     }
 
     /// The operations that `undo` is asked for, the newest first, with the root whose history tells them.
-    pub(super) fn chosen(&self, caller: &Caller, args: &Args, times: usize) -> Result<(usize, Vec<Logged>)> {
+    pub(super) fn chosen(
+        &self,
+        caller: &Caller,
+        (args, raw): (&Args, Option<&Path>),
+        times: usize,
+    ) -> Result<(usize, Vec<Logged>)> {
         // A model takes back what its own conversation did, unless it says otherwise.
         let session = (caller.unread == Unread::Deny && !args.any_session).then_some(&*caller.session);
         match &args.id {
             Some(id) => self.by_id(session, id).map(|(root, logged)| (root, vec![logged])),
-            None => self.last(session, args, times),
+            None => self.last(session, (raw.or(args.file_path.as_deref().map(Path::new)), args.redo), times),
         }
     }
 
@@ -89,16 +95,21 @@ impl Engine {
         Ok((root, logged))
     }
 
-    fn last(&self, session: Option<&str>, args: &Args, times: usize) -> Result<(usize, Vec<Logged>)> {
-        let place = args.file_path.as_deref().map(|path| self.admit_link(path, Access::Read)).transpose()?;
+    fn last(
+        &self,
+        session: Option<&str>,
+        (path, redo): (Option<&Path>, bool),
+        times: usize,
+    ) -> Result<(usize, Vec<Logged>)> {
+        let place = path.map(|path| self.admit_link(path, Access::Read)).transpose()?;
         let mut all: Vec<(usize, Logged)> = Vec::new();
         for root in 0..self.roots().len() {
-            let found = self.last_of(root, (session, place.as_ref().map(key)), args.redo, times)?;
+            let found = self.last_of(root, (session, place.as_ref().map(key)), redo, times)?;
             all.extend(found.into_iter().map(|logged| (root, logged)));
         }
         all.sort_by_key(|(_, logged)| std::cmp::Reverse((logged.at, logged.id)));
         all.truncate(times);
-        let verb = if args.redo { "redo" } else { "undo" };
+        let verb = if redo { "redo" } else { "undo" };
         let Some(&(root, _)) = all.first() else {
             let whose = session.map_or(String::new(), |session| format!(" of the session {session}"));
             return Err(Error::new(Code::OperationMissing, format!("There is nothing{whose} to {verb}."))

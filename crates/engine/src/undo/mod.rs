@@ -9,6 +9,7 @@ mod restore;
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::log::Cause;
+use crate::raw_path;
 use crate::receipt::Receipt;
 use crate::reply::Answer;
 use emendate_core::formats::{self, Input};
@@ -48,8 +49,9 @@ pub(crate) struct Args {
 
 impl Engine {
     /// The tool `undo`.
-    pub(crate) fn undo(&self, caller: &Caller, tool: &'static str, input: Value) -> Result<Answer> {
+    pub(crate) fn undo(&self, caller: &Caller, tool: &'static str, mut input: Value) -> Result<Answer> {
         let cause = Cause::new(tool, &input);
+        let raw = raw_path::take(&mut input)?;
         let args: Args = formats::from_json(Input::Json(input))?;
         let dry_run = args.dry_run || caller.dry_run;
         for root in 0..self.roots().len() {
@@ -60,7 +62,7 @@ impl Engine {
             return Err(Error::new(Code::CallInvalid, "The call does not say clearly which operations are meant.")
                 .next(format!("Give one of id, file_path or last (1 to {MOST}), or none of them for the last one.")));
         }
-        let (root, all) = self.chosen(caller, &args, times)?;
+        let (root, all) = self.chosen(caller, (&args, raw.as_deref()), times)?;
         let (text, files, operation) = self.take_back(caller, cause, (root, &all), dry_run)?;
         let summary: String = all.iter().map(|logged| headline(logged, dry_run)).collect();
         let mut answer = Answer { text: summary.clone() + &text, data: self::data(files, dry_run) };

@@ -8,6 +8,7 @@ use crate::log::Cause;
 use crate::options::Options;
 use crate::plan::{Becomes, Now, Plan};
 use crate::policy::Access;
+use crate::raw_path;
 use crate::receipt::Receipt;
 use crate::reply::Answer;
 use crate::seen::Base;
@@ -21,6 +22,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use std::iter::once;
+use std::path::Path;
 
 /// Operations on a file that are asked what it had when it went.
 const LATER: usize = 1000;
@@ -40,11 +42,12 @@ pub(crate) struct Args {
 
 impl Engine {
     /// The tool `restore`.
-    pub(crate) fn restore(&self, caller: &Caller, tool: &'static str, input: Value) -> Result<Answer> {
+    pub(crate) fn restore(&self, caller: &Caller, tool: &'static str, mut input: Value) -> Result<Answer> {
         let cause = Cause::new(tool, &input);
         let options = Options::take(&mut Value::Null, caller, self.config(), tool)?;
+        let raw = raw_path::take(&mut input)?;
         let args: Args = formats::from_json(Input::Json(input))?;
-        let place = self.admit_link(&args.file_path, Access::Write)?;
+        let place = self.admit_link(raw.as_deref().unwrap_or(Path::new(&args.file_path)), Access::Write)?;
         let named = Named::read(&args.id)?;
         for root in 0..self.roots().len() {
             self.look_into_pending(root)?;
