@@ -50,6 +50,11 @@ impl Receipt {
         Receipt { line_words, ..self }
     }
 
+    /// Adds a note to what is told.
+    pub(crate) fn note(&mut self, note: String) {
+        self.plan.notes.push(note);
+    }
+
     /// The operation that it is a part of.
     pub(crate) fn operation(&self) -> Option<OperationId> {
         self.operation

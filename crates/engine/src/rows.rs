@@ -84,7 +84,8 @@ impl Engine {
             Ok(Base::Stale { .. } | Base::Lost) => return Err(self.mismatch(&subject, ops, None)),
         };
         let mut resolved = resolve(&now.snapshot, &ops, Order::Together, settings(options, false))
-            .map_err(|error| self.without_effect(&subject, &ops, error))?;
+            .map_err(|error| self.without_effect(&subject, &ops, error))
+            .map_err(|error| notes.iter().fold(error, |error, note| error.evidence(note.clone())))?;
         resolved.notes = notes;
         let lines = seen::after_writing(&lines, &now.snapshot, &resolved.changes);
         let replaced = rows::replaced(&now.snapshot, &ops);

@@ -372,7 +372,29 @@ fn secrets_are_told_but_not_kept() {
     let listed = ok(engine.call(&agent, "history", json!({})));
     assert_eq!(data(&listed)["operations"][0]["undoable"], false, "{}", listed.text());
     assert_eq!(code(&engine.call(&agent, "undo", json!({}))), "operation.not_kept");
+    // Other ways to it: by words, cut under a name, in a call with other files, moved, removed, and by another process.
+    ok(engine.call(&agent, "read", json!({ "file_path": path, "format": "anchors" })));
+    give(&path, "user.hint", b"correcthorse");
+    let header = |engine: &Engine, path: &Path| {
+        let read = ok(engine.call(&agent, "read", json!({ "file_path": path, "format": "hashline_put" })));
+        read.text().lines().next().unwrap().to_owned()
+    };
+    let text = format!("{}\nCUT 1 @key\nPUT >1:\n+TOKEN=hunter2again\n", header(&engine, &path));
+    ok(engine.call(&agent, "apply", json!({ "input": text, "directory": bench.root })));
+    bench.put("open", "plain\n");
+    let open_file = bench.path("open");
+    let text = format!("{}\nPUT >1 @key\n", header(&engine, &path));
+    ok(engine.call(&agent, "apply", json!({ "input": text, "directory": bench.root })));
+    ok(engine.call(&agent, "read", json!({ "file_path": open_file })));
+    let patch = "*** Begin Patch\n*** Update File: open\n@@\n-plain\n+plain and more\n*** Update File: .env\n*** Move to: d/.env\n@@\n-TOKEN=hunter2again\n+TOKEN=hunter2third\n*** End Patch\n";
+    ok(engine.call(&agent, "apply", json!({ "input": patch, "directory": bench.root })));
+    let delete = "*** Begin Patch\n*** Delete File: d/.env\n*** End Patch\n";
+    ok(engine.call(&agent, "apply", json!({ "input": delete, "directory": bench.root })));
     drop(engine);
+    let other = open();
+    ok(other.call(&agent, "write", json!({ "file_path": path, "content": "TOKEN=hunter2fourth\n" })));
+    ok(other.call(&agent, "history", json!({ "id": "1" })));
+    drop(other);
     let mut found = Tree::new();
     collect(&state, &mut found);
     assert!(!found.is_empty());
@@ -381,6 +403,40 @@ fn secrets_are_told_but_not_kept() {
             assert!(!bytes.windows(secret.len()).any(|run| run == secret), "{}", path.display());
         }
     }
+}
+
+#[test]
+fn what_a_session_cut_is_there_for_its_next_process() {
+    let mut bench = Bench::new();
+    let (agent, other) = (caller("a"), caller("b"));
+    bench.put("f", "one\ntwo\nthree\n");
+    bench.put("g", "g\n");
+    let header = |bench: &Bench, agent: &Caller, name: &str| {
+        let read = ok(bench.call(agent, "read", json!({ "file_path": bench.path(name), "format": "hashline_put" })));
+        read.text().lines().next().unwrap().to_owned()
+    };
+    let cut = format!("{}\nCUT 2.=3 @part\n", header(&bench, &agent, "f"));
+    ok(bench.apply(&agent, &cut));
+    bench.reopen();
+    // Not for another session, and not twice different: what is put stays.
+    let put =
+        |bench: &Bench, agent: &Caller| bench.apply(agent, &format!("{}\nPUT >1 @part\n", header(bench, agent, "g")));
+    let refused = put(&bench, &other);
+    assert!(refused.text().contains("`@part` was empty"), "{}", refused.text());
+    ok(put(&bench, &agent));
+    assert_eq!(bench.get("g"), "g\ntwo\nthree\n");
+    bench.reopen();
+    ok(put(&bench, &agent));
+    assert_eq!(bench.get("g"), "g\ntwo\nthree\ntwo\nthree\n");
+    // A dry run and a call that fails leave them as they are.
+    bench.put("f", "x\ny\n");
+    let text = format!("{}\nCUT 1 @part\n", header(&bench, &agent, "f"));
+    ok(bench.call(&agent, "apply", json!({ "input": text, "directory": bench.root, "dry_run": true })));
+    assert_ne!(code(&bench.apply(&agent, &format!("{text}CUT 9 @other\n"))), "ok");
+    bench.put("g", "g\n");
+    bench.reopen();
+    ok(put(&bench, &agent));
+    assert_eq!(bench.get("g"), "g\ntwo\nthree\n");
 }
 
 #[test]
