@@ -172,7 +172,7 @@ fn a_database_from_before_the_words_gets_them() {
     assert!(known.is_some());
     execute(temp.path(), &format!("{WITHOUT_MORE} DROP TABLE words; PRAGMA user_version=2"));
     let store = open(temp.path());
-    store.keep_words(PATH, b"words").unwrap();
+    assert!(store.keep_words(PATH, b"words", None).unwrap());
     assert_eq!((store.words(PATH).unwrap().as_deref(), store.notices()), (Some(&b"words"[..]), Vec::new()));
     assert_eq!(store.latest("s", PATH).unwrap(), known);
 }

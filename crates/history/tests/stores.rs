@@ -60,8 +60,8 @@ fn database_of_short_processes() {
         fn words(&self, path: &[u8]) -> Result<Option<Vec<u8>>> {
             self.now().words(path)
         }
-        fn keep_words(&self, path: &[u8], words: &[u8]) -> Result<()> {
-            self.now().keep_words(path, words)
+        fn keep_words(&self, path: &[u8], words: &[u8], before: Option<&[u8]>) -> Result<bool> {
+            self.now().keep_words(path, words, before)
         }
         fn registers(&self, session: &str) -> Result<Option<Vec<u8>>> {
             self.now().registers(session)

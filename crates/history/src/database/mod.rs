@@ -180,11 +180,20 @@ impl Sessions for Database {
         Ok(kept.and_then(|(data, zstd)| pack::unpack(data, zstd, self.limits.blob)))
     }
 
-    fn keep_words(&self, path: &[u8], words: &[u8]) -> Result<()> {
+    fn keep_words(&self, path: &[u8], words: &[u8], before: Option<&[u8]>) -> Result<bool> {
         let fits = words.len() as u64 <= self.limits.blob;
         let packed = fits.then(|| pack::pack(words));
         let now = clock::now_us();
-        self.with(&mut self.state(), |connection| rows::keep_words(connection, path, packed.as_ref(), now))
+        self.with(&mut self.state(), |connection| {
+            let all = Transaction::new(connection, TransactionBehavior::Immediate)?;
+            let kept = rows::words(&all, path)?.and_then(|(data, zstd)| pack::unpack(data, zstd, self.limits.blob));
+            let same = kept.as_deref() == before;
+            if same {
+                rows::keep_words(&all, path, packed.as_ref(), now)?;
+            }
+            all.commit()?;
+            Ok(same)
+        })
     }
 
     fn registers(&self, session: &str) -> Result<Option<Vec<u8>>> {

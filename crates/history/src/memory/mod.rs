@@ -149,14 +149,17 @@ impl Sessions for Memory {
         Ok(self.inner().words.get(path).map(|(_, words)| words.clone()))
     }
 
-    fn keep_words(&self, path: &[u8], words: &[u8]) -> Result<()> {
+    fn keep_words(&self, path: &[u8], words: &[u8], before: Option<&[u8]>) -> Result<bool> {
         let inner = &mut *self.inner();
+        if inner.words.get(path).map(|(_, kept)| &kept[..]) != before {
+            return Ok(false);
+        }
         if words.len() as u64 > self.limits.blob {
             inner.words.remove(path);
-            return Ok(());
+            return Ok(true);
         }
         keep_young(&mut inner.words, path.to_vec(), words, prune::WORDS);
-        Ok(())
+        Ok(true)
     }
 
     fn registers(&self, session: &str) -> Result<Option<Vec<u8>>> {
