@@ -22,6 +22,8 @@ pub(super) struct Course<'a> {
 
 /// A path on the way.
 struct Stand {
+    /// Its place among those that were met.
+    nth: usize,
     place: Place,
     /// What is there.
     disk: Now,
@@ -59,7 +61,8 @@ impl<'a> Course<'a> {
             let file = matches!(plan.now, Now::File(_)).then(|| plan.place.clone());
             let then = Then { now: plan.now.clone(), file, attributes: None };
             let (place, disk) = (plan.place.clone(), plan.now.clone());
-            let stand = || Stand { place, disk, then, merged: false, notes: Vec::new() };
+            let nth = self.stands.len();
+            let stand = || Stand { nth, place, disk, then, merged: false, notes: Vec::new() };
             self.stands.entry(plan.place.absolute().to_owned()).or_insert_with(stand);
         }
         // All at once: two files may change places.
@@ -100,12 +103,13 @@ impl<'a> Course<'a> {
             self.stands.values().filter_map(|it| Some(it.then.file.as_ref()?.absolute().into())).collect();
         let sources: BTreeMap<PathBuf, Snapshot> =
             self.stands.iter().filter_map(|(path, it)| Some((path.clone(), text_of(&it.disk)?.clone()))).collect();
-        let stands = std::mem::take(&mut self.stands);
-        stands.into_values().filter_map(|stand| self.plan(stand, &kept, &sources)).collect()
+        let mut stands: Vec<Stand> = std::mem::take(&mut self.stands).into_values().collect();
+        stands.sort_unstable_by_key(|stand| stand.nth);
+        stands.into_iter().filter_map(|stand| self.plan(stand, &kept, &sources)).collect()
     }
 
     fn plan(&self, stand: Stand, kept: &[PathBuf], sources: &BTreeMap<PathBuf, Snapshot>) -> Option<Plan> {
-        let Stand { place, disk, then, merged, notes } = stand;
+        let Stand { place, disk, then, merged, notes, .. } = stand;
         let plan = match then.now {
             Now::Nothing => {
                 let moved_on = kept.iter().any(|path| path == place.absolute());
