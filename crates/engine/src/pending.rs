@@ -3,8 +3,8 @@
 
 use crate::engine::Engine;
 use crate::undo::same;
-use emendate_core::Result;
-use emendate_history::{Filter, Logged, OperationId, Side, Touched};
+use emendate_core::{ContentId, Result};
+use emendate_history::{Filter, Kind, Logged, OperationId, Side, Touched};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -29,7 +29,7 @@ impl Engine {
         for of_root in done.chunk_by(|one, next| one.0 == next.0) {
             let ids: Vec<OperationId> = of_root.iter().map(|(_, id)| *id).collect();
             // Where that fails, the files will tell.
-            let _ = self.history(of_root[0].0).settle(&ids, true);
+            let _ = self.history(of_root[0].0).settle(&ids);
         }
     }
 
@@ -50,10 +50,10 @@ impl Engine {
             let history = self.history(root);
             match found {
                 // Done, whoever did it and however slowly.
-                Found::After => history.settle(&[logged.id], true)?,
+                Found::After => history.judge(logged.id, true)?,
                 _ if !which(&logged) => continue,
                 Found::Before => history.withdraw(logged.id)?,
-                Found::Neither => history.settle(&[logged.id], false)?,
+                Found::Neither => history.judge(logged.id, false)?,
             }
             any = true;
         }
@@ -77,26 +77,32 @@ impl Engine {
         Ok(all.unwrap_or(Found::Neither))
     }
 
-    /// What the next operation on a file found there.
+    /// What later operations on a file found there.
     fn found_later(&self, root: usize, id: OperationId, file: &Touched) -> Result<Option<Found>> {
+        if content(file.before) == content(file.after) {
+            return Ok(None);
+        }
         let filter = Filter { path: Some(&file.path), limit: LATER, ..Filter::default() };
-        let later = self.history(root).operations(&filter)?;
-        let next = later.into_iter().take_while(|it| it.id.number > id.number).filter(|it| it.owner.is_none()).last();
-        let there = next.and_then(|next| next.operation.files.into_iter().find(|other| other.path == file.path));
-        let content = |side: Option<Side>| side.map(|side| (side.content, side.kind));
-        Ok(there.and_then(|there| match content(there.before) {
-            _ if content(file.before) == content(file.after) => None,
-            there if there == content(file.after) => Some(Found::After),
-            there if there == content(file.before) => Some(Found::Before),
-            _ => None,
-        }))
+        let all = self.history(root).operations(&filter)?;
+        let later: Vec<Logged> = all.into_iter().take_while(|it| it.id.number > id.number).collect();
+        for later in later.into_iter().rev() {
+            let Some(there) = later.operation.files.iter().find(|other| other.path == file.path) else { continue };
+            let there = content(there.before);
+            if there == content(file.after) {
+                // Whatever became of that one: it has read what this one wrote.
+                return Ok(Some(Found::After));
+            }
+            if later.owner.is_none() {
+                return Ok((there == content(file.before)).then_some(Found::Before));
+            }
+        }
+        Ok(None)
     }
 
     /// What is there now.
     fn found_now(&self, file: &Touched) -> Found {
         let place = self.store().admit_link(Path::new(OsStr::from_bytes(&file.path)));
         let Ok(now) = place.and_then(|place| self.raw_standing(&place)) else { return Found::Neither };
-        let content = |side: Option<Side>| side.map(|side| (side.content, side.kind));
         let bits = |side: Option<Side>| side.map(|side| side.mode);
         if content(file.before) == content(file.after) {
             // Only the mode tells them apart.
@@ -115,4 +121,9 @@ impl Engine {
             Found::Neither
         }
     }
+}
+
+/// A side without its mode.
+fn content(side: Option<Side>) -> Option<(ContentId, Kind)> {
+    side.map(|side| (side.content, side.kind))
 }

@@ -278,9 +278,12 @@ pub trait Operations: Send + Sync {
     /// lost otherwise.
     fn log(&self, operation: &Operation, changes: &[Change<'_>], known: &[Known<'_>]) -> Result<Entered>;
 
-    /// It was done; where `certain` is false, nobody knows. Of operations that were withdrawn too early they are in the log
-    /// again.
-    fn settle(&self, ids: &[OperationId], certain: bool) -> Result<()>;
+    /// They were done, says who did them. Those that somebody withdrew too early are in the log again.
+    fn settle(&self, ids: &[OperationId]) -> Result<()>;
+
+    /// It was done, says who found it [pending](Operations::pending); where `certain` is false, nobody knows. Does nothing
+    /// when it is not pending any more.
+    fn judge(&self, id: OperationId, certain: bool) -> Result<()>;
 
     /// It was not done: the log does not tell it any more, what it would have taken back is not taken back, and sessions
     /// forget what they would know by it.

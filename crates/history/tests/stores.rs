@@ -77,8 +77,11 @@ fn database_of_short_processes() {
         fn log(&self, operation: &Operation, changes: &[Change<'_>], known: &[Known<'_>]) -> Result<Entered> {
             self.now().log(operation, changes, known)
         }
-        fn settle(&self, ids: &[OperationId], certain: bool) -> Result<()> {
-            self.now().settle(ids, certain)
+        fn settle(&self, ids: &[OperationId]) -> Result<()> {
+            self.now().settle(ids)
+        }
+        fn judge(&self, id: OperationId, certain: bool) -> Result<()> {
+            self.now().judge(id, certain)
         }
         fn withdraw(&self, id: OperationId) -> Result<()> {
             self.now().withdraw(id)

@@ -116,7 +116,8 @@ impl Engine {
                 .next("Call history to see what was done; any_session: true takes other sessions' operations, too."));
         };
         if all.len() < times {
-            let there = if all.len() == 1 { "is only 1 operation" } else { &*format!("are only {} operations", all.len()) };
+            let there =
+                if all.len() == 1 { "is only 1 operation" } else { &*format!("are only {} operations", all.len()) };
             let what = format!("There {there} to {verb}, not {times}; nothing was done.");
             return Err(Error::new(Code::OperationMissing, what)
                 .next(format!("Repeat the call with last: {}, or call history to see what was done.", all.len())));

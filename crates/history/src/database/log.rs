@@ -139,19 +139,30 @@ fn mark_undone(all: &Connection, taken: OperationId, (number, now): (i64, i64)) 
         .map(drop)
 }
 
-/// They were done.
-pub(super) fn settle(all: &Connection, ids: &[OperationId], certain: bool) -> rusqlite::Result<()> {
+/// They were done, says who did them.
+pub(super) fn settle(all: &Connection, ids: &[OperationId]) -> rusqlite::Result<()> {
     for &id in ids {
         let Some((logged, pending)) = whole(all, id)? else { continue };
-        let outcome = if certain { logged.operation.outcome } else { Outcome::Unsure };
         let number = id.number.cast_signed();
-        all.prepare_cached("UPDATE operations SET pending=0, outcome=?1 WHERE number=?2")?
-            .execute(params![outcome_number(outcome), number])?;
+        all.prepare_cached("UPDATE operations SET pending=0 WHERE number=?1")?.execute([number])?;
         if pending == WITHDRAWN {
             for taken in logged.operation.taken() {
                 mark_undone(all, taken, (number, logged.at))?;
             }
         }
+    }
+    Ok(())
+}
+
+/// It was done, says who found it pending.
+pub(super) fn judge(all: &Connection, id: OperationId, certain: bool) -> rusqlite::Result<()> {
+    let Some((logged, pending)) = whole(all, id)? else { return Ok(()) };
+    if pending > 0 {
+        let outcome = if certain { logged.operation.outcome } else { Outcome::Unsure };
+        all.execute(
+            "UPDATE operations SET pending=0, outcome=?1 WHERE number=?2",
+            params![outcome_number(outcome), id.number.cast_signed()],
+        )?;
     }
     Ok(())
 }

@@ -229,8 +229,12 @@ impl Operations for Database {
         Ok(entered)
     }
 
-    fn settle(&self, ids: &[OperationId], certain: bool) -> Result<()> {
-        self.change(|all| log::settle(all, ids, certain))
+    fn settle(&self, ids: &[OperationId]) -> Result<()> {
+        self.change(|all| log::settle(all, ids))
+    }
+
+    fn judge(&self, id: OperationId, certain: bool) -> Result<()> {
+        self.change(|all| log::judge(all, id, certain))
     }
 
     fn withdraw(&self, id: OperationId) -> Result<()> {

@@ -60,14 +60,23 @@ impl Operations for Memory {
         Ok(Entered { id, loose, lost })
     }
 
-    fn settle(&self, ids: &[OperationId], certain: bool) -> Result<()> {
+    fn judge(&self, id: OperationId, certain: bool) -> Result<()> {
         let inner = &mut *self.inner();
-        for &id in ids {
-            let Some(entry) = inner.operations.iter_mut().find(|entry| entry.logged.id == id) else { continue };
+        let pending = |entry: &&mut Entry| entry.logged.id == id && entry.logged.owner.is_some() && !entry.withdrawn;
+        if let Some(entry) = inner.operations.iter_mut().find(pending) {
             entry.logged.owner = None;
             if !certain {
                 entry.logged.operation.outcome = Outcome::Unsure;
             }
+        }
+        Ok(())
+    }
+
+    fn settle(&self, ids: &[OperationId]) -> Result<()> {
+        let inner = &mut *self.inner();
+        for &id in ids {
+            let Some(entry) = inner.operations.iter_mut().find(|entry| entry.logged.id == id) else { continue };
+            entry.logged.owner = None;
             if std::mem::take(&mut entry.withdrawn) {
                 let operation = entry.logged.operation.clone();
                 inner.mark_undone(&operation, Some(id));

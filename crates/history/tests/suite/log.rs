@@ -145,13 +145,15 @@ fn pending_until_settled(open: Open<'_>) {
     let pending = || store.pending().unwrap().iter().map(|it| (it.id, it.owner)).collect::<Vec<_>>();
     let owner = Some(std::process::id());
     assert_eq!(pending(), [(second, owner), (first, owner)]);
-    store.settle(&[first], true).unwrap();
+    store.settle(&[first]).unwrap();
     assert_eq!(pending(), [(second, owner)]);
-    store.settle(&[second, first], false).unwrap();
+    store.judge(second, false).unwrap();
+    // What its own process said counts, whatever others find.
+    store.judge(first, false).unwrap();
     assert_eq!(pending(), []);
     let outcomes: Vec<_> = store.operations(&Filter { limit: 9, ..Filter::default() }).unwrap();
     let outcomes: Vec<_> = outcomes.iter().map(|it| (it.owner, it.operation.outcome)).collect();
-    assert_eq!(outcomes, [(None, Outcome::Unsure), (None, Outcome::Unsure)]);
+    assert_eq!(outcomes, [(None, Outcome::Unsure), (None, Outcome::Done)]);
 }
 
 fn withdrawn(open: Open<'_>) {
@@ -159,7 +161,7 @@ fn withdrawn(open: Open<'_>) {
     let known = |bytes: &[u8]| record(bytes, &[(1, 1)]);
     store.record("s", PATH, &known(b"1"), &Body::Bytes(b"1")).unwrap();
     let (one, two) = (edit(&*store, "s", PATH, b"0", b"1").id, edit(&*store, "s", PATH, b"1", b"2").id);
-    store.settle(&[one, two], true).unwrap();
+    store.settle(&[one, two]).unwrap();
     let undo = Operation {
         role: Role::Undo(two),
         also: vec![one],
@@ -182,8 +184,10 @@ fn withdrawn(open: Open<'_>) {
     assert_eq!(store.operation("3".parse().unwrap()).unwrap(), None);
     assert_eq!(store.pending().unwrap(), []);
     assert_eq!(store.latest("s", PATH).unwrap().map(|it| it.content), Some(ContentId::of(b"1")));
-    // Whoever was only slow says so, and it is there again.
-    store.settle(&[undo_id], true).unwrap();
+    // Others cannot bring it back; whoever was only slow says so, and it is there again.
+    store.judge(undo_id, true).unwrap();
+    assert_eq!(state(), [(two, None), (one, None)]);
+    store.settle(&[undo_id]).unwrap();
     assert_eq!(state(), undone);
     let told = store.operation("3".parse().unwrap()).unwrap().unwrap();
     assert_eq!((told.operation, told.owner), (undo, None));
