@@ -44,6 +44,7 @@ impl Engine {
                         self.finish(plan);
                     }
                 }
+                Err(error) if error.code() == Code::IoNoSpace => return Err(self.with_room(error, &plans)),
                 Err(error) => return Err(raced(error)),
                 Ok(done) => {
                     let mut receipts = self.settle(plans, done);
@@ -53,6 +54,22 @@ impl Engine {
             }
         }
         Err(Error::new(Code::InternalBug, "The attempts ran out without an answer."))
+    }
+
+    /// Says what could be freed where there is no room.
+    fn with_room(&self, error: Error, plans: &[Plan]) -> Error {
+        let device = error.data().get("device").and_then(Value::as_u64);
+        let held = plans.first().and_then(|plan| self.history(plan.place.root()).on_disk());
+        match held.filter(|held| Some(held.device) == device && held.bytes > 0) {
+            Some(held) => error
+                .evidence(format!(
+                    "The history on that disk has {} bytes: `emend gc --size 0` frees nearly all of them, and what was \
+                     done can then not be undone.",
+                    held.bytes
+                ))
+                .fact("history", held.bytes),
+            None => error,
+        }
     }
 
     /// The answer of the first receipt, for calls about one file; `replace_all` is what the call said.

@@ -52,7 +52,8 @@ impl Engine {
         let path = raw.as_deref().or(args.file_path.as_deref().map(Path::new));
         let place = path.map(|path| self.admit_link(path, Access::Read)).transpose()?;
         for root in 0..self.roots().len() {
-            self.look_into_pending(root)?;
+            // Where the store cannot be written, what is pending is told as such.
+            let _ = self.look_into_pending(root);
         }
         match (&args.id, &args.to) {
             (None, None) => self.listed(&args, place.as_ref()),

@@ -123,8 +123,9 @@ impl Engine {
         let result = self.sessions(place).record(&caller.session, key(place), record, body);
         result.err().map(|error| {
             format!(
-                "The session store could not remember this version, so read the file before the next edit: {}",
-                error.message()
+                "The session store could not remember this, so an edit that needs the file to have been read is refused: {} {}",
+                error.message(),
+                error.next_step()
             )
         })
     }

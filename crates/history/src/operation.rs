@@ -261,6 +261,15 @@ pub struct Freed {
     pub bytes: u64,
 }
 
+/// What a store takes of a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OnDisk {
+    /// Which one.
+    pub device: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
 /// What a person asks a clean-up to leave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Leave {
@@ -308,6 +317,9 @@ pub trait Operations: Send + Sync {
     /// Keeps a version whole: what [`Entered::loose`] asks for. Bytes that are not those of `content`, and versions that no
     /// operation speaks of, are not kept.
     fn keep(&self, content: ContentId, bytes: &[u8]) -> Result<()>;
+
+    /// What the store takes of a disk; `None` when it takes nothing.
+    fn on_disk(&self) -> Option<OnDisk>;
 
     /// Drops what is too old or too much.
     fn free(&self, leave: Leave) -> Result<Freed>;

@@ -31,7 +31,8 @@ fn database_of_short_processes() {
         }
     }
     use emendate_history::{
-        Body, Change, Entered, Filter, Freed, Known, Leave, Logged, Operation, OperationId, OperationName, Record,
+        Body, Change, Entered, Filter, Freed, Known, Leave, Logged, OnDisk, Operation, OperationId, OperationName,
+        Record,
     };
     impl Sessions for Fleeting {
         fn record(&self, session: &str, path: &[u8], record: &Record, body: &Body<'_>) -> Result<()> {
@@ -103,6 +104,9 @@ fn database_of_short_processes() {
         }
         fn keep(&self, content: ContentId, bytes: &[u8]) -> Result<()> {
             self.now().keep(content, bytes)
+        }
+        fn on_disk(&self) -> Option<OnDisk> {
+            self.now().on_disk()
         }
         fn free(&self, leave: Leave) -> Result<Freed> {
             self.now().free(leave)

@@ -10,7 +10,6 @@ use crate::policy::Access;
 use crate::raw_path;
 use crate::read::{self, shown_line};
 use crate::reply::Answer;
-use crate::shelves::key;
 use emendate_core::marks::{MARKS, Mark, Marks};
 use emendate_core::words::{Word, Words};
 use emendate_core::{Code, Error, Result, ShortTag, Snapshot, formats};
@@ -92,6 +91,8 @@ struct Search<'a> {
     unread: usize,
     /// Files with hits that are secrets by another name.
     denied: usize,
+    /// Why what was shown does not count as read, if so.
+    unkept: Option<String>,
 }
 
 impl Engine {
@@ -124,6 +125,7 @@ impl Engine {
             binary: 0,
             unread: 0,
             denied: 0,
+            unkept: None,
         };
         let walked = if self.store().list(&place)?.is_some() {
             let globs = Scope::globs(place.absolute(), &args.glob)?;
@@ -218,8 +220,8 @@ impl Search<'_> {
             offset: None,
             limit: None,
         };
-        let sessions = self.engine.sessions(place);
-        sessions.record(&self.caller.session, key(place), &record, &log::body(place, snapshot.raw()))?;
+        let unkept = self.engine.remember(self.caller, place, &record, &log::body(place, snapshot.raw()));
+        self.unkept = self.unkept.take().or(unkept);
         let mut file = Map::new();
         file.insert("filePath".to_owned(), place.shown().into());
         file.extend(raw_path::of(place.absolute()).map(|bytes| (raw_path::FIELD.to_owned(), bytes.into())));
@@ -258,6 +260,7 @@ impl Search<'_> {
         if !left.is_empty() {
             notes.push(format!("Not searched: {}.", left.join(", ")));
         }
+        notes.extend(self.unkept);
         let mut text = self.text;
         if text.is_empty() {
             let _ = writeln!(text, "No hits in {} beneath {}.", count(self.searched, "file"), args.path);

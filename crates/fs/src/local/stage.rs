@@ -269,11 +269,15 @@ pub(super) fn failed_write(folder: &Folder<'_>, entry: &Entry<'_>, doing: &str, 
     let needed = temp::length(entry.draft.goal.pieces());
     match sys::fstatvfs(&folder.fd) {
         Ok(disk) if error.code() == Code::IoNoSpace => {
-            let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+            // What was written of it already goes again.
+            let temp = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref());
+            let ours = temp.and_then(|fd| sys::fstat(fd).ok()).map_or(0, |stat| look::blocks_of(&stat));
+            let free = disk.f_bavail.saturating_mul(disk.f_frsize).saturating_add(ours);
             error
                 .evidence(format!("needed: {needed} bytes, free: {free} bytes."))
                 .fact("needed", needed)
                 .fact("free", free)
+                .fact("device", folder.id.0)
         }
         _ => error,
     }

@@ -17,7 +17,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::shelf::{Kept, keep};
 use crate::{
-    Body, Change, Entered, Filter, Freed, Known, Leave, Limits, Logged, Operation, OperationId, OperationName,
+    Body, Change, Entered, Filter, Freed, Known, Leave, Limits, Logged, OnDisk, Operation, OperationId, OperationName,
     Operations, Record, Sessions, clock, operation, pack, prune, trail,
 };
 use shelves::Shelves;
@@ -277,6 +277,11 @@ impl Operations for Database {
         })?;
         state.added = state.added.saturating_add(added);
         Ok(())
+    }
+
+    fn on_disk(&self) -> Option<OnDisk> {
+        let (device, _) = open::identity(&self.path)?;
+        Some(OnDisk { device, bytes: open::size(&self.path) })
     }
 
     fn free(&self, leave: Leave) -> Result<Freed> {

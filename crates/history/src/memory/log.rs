@@ -6,7 +6,7 @@ use super::{Inner, Memory};
 use crate::shelf::{Shelf, keep};
 use crate::trail::{Link, keep_sides};
 use crate::{
-    Body, Change, Entered, Filter, Freed, Known, Leave, Limits, Logged, Operation, OperationId, OperationName,
+    Body, Change, Entered, Filter, Freed, Known, Leave, Limits, Logged, OnDisk, Operation, OperationId, OperationName,
     Operations, Outcome, clock, operation, pack, prune, trail,
 };
 
@@ -152,6 +152,10 @@ impl Operations for Memory {
     fn keep(&self, content: ContentId, bytes: &[u8]) -> Result<()> {
         let Ok(_) = keep(&mut self.inner().shelves, content, &Body::Bytes(bytes), &self.limits);
         Ok(())
+    }
+
+    fn on_disk(&self) -> Option<OnDisk> {
+        None
     }
 
     fn free(&self, leave: Leave) -> Result<Freed> {
