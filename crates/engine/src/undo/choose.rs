@@ -27,7 +27,7 @@ impl Named {
         let (name, before) = text.strip_suffix('^').map_or((text, false), |name| (name, true));
         let name = name.parse().map_err(|()| {
             Error::new(Code::CallInvalid, format!("`{text}` does not name an operation."))
-                .next("Names look like 17-3fa9 or 17; the tool history lists them.")
+                .next("Names look like 17-3fa9 or 17; history lists them, also those of one file. Without one, undo takes the last operation, or the last one on the file that it is given.")
         })?;
         Ok(Named { name, before })
     }
@@ -112,7 +112,9 @@ impl Engine {
         let verb = if redo { "redo" } else { "undo" };
         let Some(&(root, _)) = all.first() else {
             let whose = session.map_or(String::new(), |session| format!(" of the session {session}"));
-            return Err(Error::new(Code::OperationMissing, format!("There is nothing{whose} to {verb}."))
+            let error = Error::new(Code::OperationMissing, format!("There is nothing{whose} to {verb}."));
+            let error = place.into_iter().fold(error, |error, place| error.evidence(place.shown()));
+            return Err(error
                 .next("Call history to see what was done; any_session: true takes other sessions' operations, too."));
         };
         if all.len() < times {

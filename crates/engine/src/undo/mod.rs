@@ -58,7 +58,14 @@ impl Engine {
             self.look_into_pending(root)?;
         }
         let times = args.last.unwrap_or(1);
-        if times == 0 || times > MOST || (args.id.is_some() && (args.last.is_some() || args.file_path.is_some())) {
+        if times == 0 || times > MOST {
+            return Err(Error::new(
+                Code::CallInvalid,
+                format!("`last` is {times}; one call takes back 1 to {MOST} operations."),
+            )
+            .next(format!("Give last: 1 to {MOST}.")));
+        }
+        if args.id.is_some() && (args.last.is_some() || args.file_path.is_some()) {
             return Err(Error::new(Code::CallInvalid, "The call does not say clearly which operations are meant.")
                 .next(format!("Give one of id, file_path or last (1 to {MOST}), or none of them for the last one.")));
         }
