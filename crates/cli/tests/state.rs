@@ -86,9 +86,12 @@ fn eight_processes_lose_no_record_in_a_plain_journal() {
     assert!(journal("PRAGMA journal_mode") != "wal" && !database(&bed).with_extension("db-wal").exists());
 }
 
+/// What is said, and what makes a database so.
+type Unfit = (&'static str, fn(&PathBuf));
+
 #[test]
 fn an_unfit_database_is_set_aside_and_said() {
-    let unfit: [(&str, fn(&PathBuf)); 5] = [
+    let unfit: [Unfit; 5] = [
         ("was damaged", |path| fs::write(path, vec![7; 40_000]).unwrap()),
         ("was damaged", |path| {
             let bytes = fs::read(path).unwrap();

@@ -128,7 +128,7 @@ impl Engine {
             (Ok(written), None) => (written, (None, None)),
             (Err(error), announced) => {
                 if let Some(announced) = announced {
-                    self.retract(announced, &error);
+                    self.retract(&announced, &error);
                 }
                 return Err(error);
             }

@@ -237,8 +237,8 @@ impl Engine {
     }
 
     /// It was not done, or nobody can say how far it got.
-    pub(crate) fn retract(&self, announced: Announced<'_>, error: &Error) {
-        let Announced { root, entered: Ok(Entered { id, .. }), .. } = announced else { return };
+    pub(crate) fn retract(&self, announced: &Announced<'_>, error: &Error) {
+        let &Announced { root, entered: Ok(Entered { id, .. }), .. } = announced else { return };
         // Where the log fails now, whoever looks into it later finds the files as they were.
         if error.code() == Code::IoPartial {
             let _ = self.look_into(root, |logged| logged.id == id);

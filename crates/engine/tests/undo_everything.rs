@@ -173,6 +173,39 @@ impl World {
                 };
                 self.patch(nth, &format!("*** Begin Patch\n{}{}*** End Patch\n", part(NAMES[a]), part(NAMES[b])));
             }
+            Step::Delete(name) => {
+                self.read(nth, NAMES[name]);
+                self.patch(nth, &format!("*** Begin Patch\n*** Delete File: {}\n*** End Patch\n", NAMES[name]));
+            }
+            Step::Move(from, to) => {
+                let (from, to) = (NAMES[from], NAMES[to]);
+                self.read(nth, from);
+                let first = fs::read_to_string(self.root.join(from)).unwrap_or_default();
+                let first = first.lines().next().unwrap_or_default();
+                self.patch(nth, &format!("*** Begin Patch\n*** Update File: {from}\n*** Move to: {to}\n@@\n-{first}\n+{first}>\n*** End Patch\n"));
+            }
+            Step::Execute(name, on) => {
+                let (old, new) = if on { ("644", "755") } else { ("755", "644") };
+                let name = NAMES[name];
+                self.read(nth, name);
+                self.patch(nth, &format!("diff --git a/{name} b/{name}\nold mode 100{old}\nnew mode 100{new}\n"));
+            }
+            Step::Outside(line, text) => {
+                self.outside(line, text);
+            }
+            Step::Reopen => self.reopen(),
+            Step::Several(..) | Step::Copy(..) | Step::Link(..) | Step::Restore(..) => self.go_on(nth, step),
+            Step::Undo(times) => {
+                let _ = self.call(nth, "undo", json!({ "any_session": true, "last": times }));
+            }
+            Step::Redo => {
+                let _ = self.call(nth, "undo", json!({ "any_session": true, "redo": true }));
+            }
+        }
+    }
+
+    fn go_on(&self, nth: usize, step: &Step) {
+        match *step {
             Step::Several(line, text) => {
                 self.read(nth, "shared");
                 let now = fs::read_to_string(self.root.join("shared")).unwrap();
@@ -207,33 +240,7 @@ impl World {
                 let id = format!("{id}{}", if before { "^" } else { "" });
                 let _ = self.call(nth, "restore", json!({ "file_path": self.root.join(NAMES[name]), "id": id }));
             }
-            Step::Delete(name) => {
-                self.read(nth, NAMES[name]);
-                self.patch(nth, &format!("*** Begin Patch\n*** Delete File: {}\n*** End Patch\n", NAMES[name]));
-            }
-            Step::Move(from, to) => {
-                let (from, to) = (NAMES[from], NAMES[to]);
-                self.read(nth, from);
-                let first = fs::read_to_string(self.root.join(from)).unwrap_or_default();
-                let first = first.lines().next().unwrap_or_default();
-                self.patch(nth, &format!("*** Begin Patch\n*** Update File: {from}\n*** Move to: {to}\n@@\n-{first}\n+{first}>\n*** End Patch\n"));
-            }
-            Step::Execute(name, on) => {
-                let (old, new) = if on { ("644", "755") } else { ("755", "644") };
-                let name = NAMES[name];
-                self.read(nth, name);
-                self.patch(nth, &format!("diff --git a/{name} b/{name}\nold mode 100{old}\nnew mode 100{new}\n"));
-            }
-            Step::Outside(line, text) => {
-                self.outside(line, text);
-            }
-            Step::Reopen => self.reopen(),
-            Step::Undo(times) => {
-                let _ = self.call(nth, "undo", json!({ "any_session": true, "last": times }));
-            }
-            Step::Redo => {
-                let _ = self.call(nth, "undo", json!({ "any_session": true, "redo": true }));
-            }
+            _ => {}
         }
     }
 

@@ -119,15 +119,14 @@ impl<'a> Course<'a> {
             Now::File(file) => {
                 let mode = file.stamp.mode & 0o7777;
                 let bytes = file.snapshot.raw().to_vec();
-                match then.file.filter(|from| from.absolute() != place.absolute()) {
-                    Some(from) => self.moved(place, disk, (&from, sources.get(from.absolute())?), (bytes, mode)),
-                    None => {
-                        let side = Side { content: file.snapshot.id(), mode, kind: Kind::Regular };
-                        let is_new = !matches!(disk, Now::File(_));
-                        let mode = (!is_new && disk.mode() != Some(mode)).then_some(mode);
-                        let plan = self.engine.putting(self.caller, place, disk, bytes, (side, then.attributes));
-                        Plan { mode: mode.or(plan.mode), ..plan }
-                    }
+                if let Some(from) = then.file.filter(|from| from.absolute() != place.absolute()) {
+                    self.moved(place, disk, (&from, sources.get(from.absolute())?), (bytes, mode))
+                } else {
+                    let side = Side { content: file.snapshot.id(), mode, kind: Kind::Regular };
+                    let is_new = !matches!(disk, Now::File(_));
+                    let mode = (!is_new && disk.mode() != Some(mode)).then_some(mode);
+                    let plan = self.engine.putting(self.caller, place, disk, bytes, (side, then.attributes));
+                    Plan { mode: mode.or(plan.mode), ..plan }
                 }
             }
         };
@@ -159,7 +158,7 @@ fn text_of(now: &Now) -> Option<&Snapshot> {
 }
 
 /// The paths of operations, for those who wait for them.
-pub(super) fn paths<'l>(all: &'l [emendate_history::Logged]) -> impl Iterator<Item = &'l Path> {
+pub(super) fn paths(all: &[emendate_history::Logged]) -> impl Iterator<Item = &Path> {
     use std::os::unix::ffi::OsStrExt as _;
     let files = all.iter().flat_map(|logged| &logged.operation.files);
     files.map(|file| Path::new(std::ffi::OsStr::from_bytes(&file.path)))
