@@ -48,6 +48,7 @@ pub struct Engine {
     /// What the seals of questions are made with.
     secret: OnceLock<[u8; 32]>,
     unsettled: Mutex<Vec<(usize, OperationId)>>,
+    settling: Mutex<()>,
 }
 
 /// The roots with a journal, and what dead processes left in it put right. Without one, where it cannot be kept: each file
@@ -156,6 +157,7 @@ impl Engine {
             loose: Mutex::default(),
             secret: OnceLock::new(),
             unsettled: Mutex::default(),
+            settling: Mutex::default(),
         })
     }
 
@@ -215,6 +217,11 @@ impl Engine {
     /// Operations that were done and that the log does not know as such yet, each with the root whose history tells it.
     pub(crate) fn unsettled(&self) -> MutexGuard<'_, Vec<(usize, OperationId)>> {
         self.unsettled.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Held while the log is told of them.
+    pub(crate) fn settling(&self) -> MutexGuard<'_, ()> {
+        self.settling.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Lets a path through the sandbox and the policy.

@@ -24,6 +24,8 @@ enum Found {
 impl Engine {
     /// Tells the log what this process has done.
     pub(crate) fn settle_own(&self) {
+        // Who comes second finds it done, not under way.
+        let _turn = self.settling();
         let mut done = std::mem::take(&mut *self.unsettled());
         done.sort_unstable();
         for of_root in done.chunk_by(|one, next| one.0 == next.0) {
