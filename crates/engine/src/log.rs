@@ -39,9 +39,11 @@ impl Cause<'static> {
     pub(crate) fn new(tool: &'static str, input: &Value) -> Cause<'static> {
         Cause { tool, format: "", digest: digest(input), role: Role::Edit, also: &[] }
     }
+}
 
+impl Cause<'_> {
     /// False where something is to become what it was, to the byte.
-    pub(crate) fn is_an_edit(&self) -> bool {
+    pub(crate) fn is_an_edit(self) -> bool {
         self.role == Role::Edit && self.tool != "restore"
     }
 }
