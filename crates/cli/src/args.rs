@@ -394,7 +394,7 @@ pub(crate) struct UndoArgs {
     /// The operation, as `emend history` names it [default: the last one]
     #[arg(value_name = "ID", conflicts_with_all = ["last", "file"])]
     pub(crate) id: Option<String>,
-    /// So many operations, one after another, the newest first
+    /// So many operations, the newest first, all or none
     #[arg(long, value_name = "N")]
     pub(crate) last: Option<u64>,
     /// The last operation that touched this file; all its files are taken back
@@ -406,6 +406,9 @@ pub(crate) struct UndoArgs {
 #[derive(Args)]
 pub(crate) struct HistoryArgs {
     /// Only operations that touched this file
+    #[arg(value_name = "PATH", conflicts_with = "file")]
+    pub(crate) path: Option<PathBuf>,
+    /// The same
     #[arg(long, value_name = "PATH")]
     pub(crate) file: Option<PathBuf>,
     /// Only operations of this session

@@ -70,7 +70,7 @@ fn keep_rejected(file: &Path, reply: &Reply) -> Result<()> {
 fn spelled(tool: &str, key: &'static str, path: PathBuf) -> Result<(&'static str, String)> {
     match (path.into_os_string().into_string(), emendate::tool(tool)) {
         (Ok(path), _) => Ok((key, path)),
-        (Err(path), Some(tool)) if tool.takes_raw_paths() && key == "file_path" => {
+        (Err(path), Some(tool)) if tool.takes_raw_paths() && matches!(key, "file_path" | "path") => {
             Ok((RAW_PATH, raw_path(Path::new(&path)).unwrap_or_default()))
         }
         (Err(path), _) => Err(Error::new(

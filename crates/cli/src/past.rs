@@ -28,7 +28,7 @@ pub(crate) fn undo(args: &UndoArgs, redo: bool) -> Ask {
 /// The input of `history` for a list.
 pub(crate) fn history(args: &HistoryArgs) -> Ask {
     let fields = Fields::default().put("session", args.by.clone()).put("limit", args.limit);
-    ask("history", args.file.as_ref(), fields)
+    ask("history", args.file.as_ref().or(args.path.as_ref()), fields)
 }
 
 /// The input of `history` for one operation.
@@ -38,7 +38,8 @@ pub(crate) fn show(args: &ShowArgs) -> Ask {
 
 /// The input of `history` for two moments.
 pub(crate) fn diff(args: &DiffArgs) -> Result<Ask> {
-    let Some((from, to)) = args.range.split_once("..") else {
+    let ends = args.range.split_once("..");
+    let Some((from, to)) = ends.filter(|(from, to)| !from.is_empty() && !to.is_empty() && !to.starts_with('.')) else {
         return Err(usage(&format!("`{}` is not two operations.", args.range), "Write ID..ID, e.g. 17..20."));
     };
     Ok(ask("history", args.file.as_ref(), Fields::default().put("id", Some(from)).put("to", Some(to))))

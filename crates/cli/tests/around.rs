@@ -70,7 +70,7 @@ fn colours() {
     assert!(!dry(&[], &[]).contains(ESC), "no terminal");
     let colored = dry(&[], &["--color", "always"]);
     assert!(
-        colored.contains("\u{1b}[31m-a") && colored.contains("\u{1b}[32m+b") && colored.contains("\u{1b}[36m@@"),
+        colored.contains("\u{1b}[31m-") && colored.contains("\u{1b}[32m+") && colored.contains("\u{1b}[36m@@"),
         "{colored}"
     );
     assert!(dry(&[("FORCE_COLOR", "1")], &[]).contains(ESC));

@@ -343,4 +343,30 @@ fn names_that_are_no_utf8_are_edited_too() {
     assert!(args(&["edit", "--old", "one", "--new", "two"]).status.success());
     assert!(String::from_utf8_lossy(&args(&["read"]).stdout).contains("two"));
     assert!(!args(&["restore", "1-0000"]).status.success());
+    // The past, too: by name, and as programs are told of it.
+    let run = |args: &[&OsStr]| {
+        let out = bed.command(&[]).args(args).output().unwrap();
+        assert!(out.status.success(), "{args:?}: {}", String::from_utf8_lossy(&out.stderr));
+        String::from_utf8_lossy(&out.stdout).into_owned()
+    };
+    assert!(run(&[OsStr::new("history"), OsStr::new("--file"), name]).contains("  edit  "));
+    let rows: serde_json::Value = serde_json::from_str(&run(&[OsStr::new("history"), OsStr::new("--json")])).unwrap();
+    let raw = &rows["data"]["operations"][0]["files"][0]["path_b64"];
+    let expected = emendate::raw_path(&bed.work().join(name)).unwrap();
+    assert_eq!(raw, expected.as_str(), "{rows}");
+    let text = || std::fs::read_to_string(bed.work().join(name)).unwrap();
+    run(&[OsStr::new("undo"), OsStr::new("--file"), name]);
+    assert_eq!(text(), "one\n");
+    let at = OsStr::from_bytes(b"caf\xe9@1");
+    run(&[OsStr::new("restore"), at]);
+    assert_eq!(text(), "two\n");
+    run(&[OsStr::new("search"), OsStr::new("two"), name]);
+    // What refuses says a call that names the same file.
+    let unseen = bed
+        .command(&["edit", "--old", "two", "--new", "2", "--unread", "deny", "--session", "other"])
+        .arg(name)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&unseen.stderr).into_owned();
+    assert!(!unseen.status.success() && said.contains(&format!("path_b64\":\"{expected}")), "{said}");
 }

@@ -206,3 +206,40 @@ fn a_restricted_server_works_and_is_restricted() {
     let told = String::from_utf8_lossy(&output.stderr).contains("runs without");
     assert!(told || status.contains("NoNewPrivs:\t1"), "{status}");
 }
+
+/// A disk of 3 MB that holds the workspace and the history; needs root, who alone may mount one.
+#[test]
+fn a_full_disk_is_told_with_what_could_be_freed() {
+    struct Mounted(std::path::PathBuf);
+    impl Drop for Mounted {
+        fn drop(&mut self) {
+            let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+        }
+    }
+    let bed = Bed::new();
+    let base = bed.beside("");
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=3m,mode=755", "tmpfs"]).arg(&base).output();
+    if !mounted.is_ok_and(|out| out.status.success()) {
+        return;
+    }
+    let _mounted = Mounted(base.clone());
+    bed.put("big", "line\n".to_owned() + &"x".repeat(1_000_000));
+    bed.put("small", "line\n");
+    bed.run(&["edit", "big", "--old", "line", "--new", "first"]).exits(0);
+    // What is left after this is less than another copy of the file.
+    let filled = std::fs::write(base.join("fill"), vec![1; 3 << 20]);
+    assert!(filled.is_err());
+    let before = std::fs::read(bed.work().join("big")).unwrap();
+    let full = bed.run(&["edit", "big", "--old", "first", "--new", "second", "--json"]).exits(20).json();
+    let data = &full["data"];
+    assert!(data["needed"].as_u64() > Some(1_000_000) && data["free"].as_u64() < data["needed"].as_u64(), "{full}");
+    assert!(data["history"].as_u64() > Some(1000) && full["evidence"].as_str().unwrap().contains("emend gc"), "{full}");
+    assert_eq!(std::fs::read(bed.work().join("big")).unwrap(), before);
+    // Nothing is left of the attempt, reading works, and with room again so does the edit and the undo of both.
+    clean(&bed);
+    bed.run(&["read", "small"]).exits(0);
+    std::fs::remove_file(base.join("fill")).unwrap();
+    bed.run(&["edit", "big", "--old", "first", "--new", "second"]).exits(0);
+    bed.run(&["undo", "--last", "2"]).exits(0);
+    assert!(bed.get("big").starts_with("line\n"));
+}

@@ -21,7 +21,8 @@ fn a_person_lists_undoes_and_redoes() {
 
     let shown = bed.run(&["show", "1"]).exits(0).out;
     assert!(shown.starts_with("1-") && shown.contains("-two\n+TWO\n"), "{shown}");
-    assert!(bed.run(&["show", "1", "--color", "always"]).exits(0).out.contains("\u{1b}[32m+TWO"));
+    let colored = bed.run(&["show", "1", "--color", "always"]).exits(0).out;
+    assert!(colored.contains("\u{1b}[32m+") && colored.contains("TWO"), "{colored}");
     assert!(bed.run(&["diff", "1^..2"]).exits(0).out.contains("-one\n-two\n+ONE\n+TWO\n"));
     let only = bed.run(&["diff", "1..2"]).exits(0).out;
     assert!(only.contains("-one\n+ONE\n TWO\n"), "{only}");
@@ -38,7 +39,16 @@ fn a_person_lists_undoes_and_redoes() {
     assert!(bed.run(&["undo", "1"]).exits(17).err.contains("undone already"));
     bed.run(&["restore", "a.txt@1"]).exits(0);
     assert_eq!(bed.get("a.txt"), "one\nTWO\n");
-    bed.run(&["undo", "--last", "3"]).exits(0);
+    // Two are left that were not taken back; as many as were asked for, or none.
+    let few = bed.run(&["undo", "--last", "3"]).exits(10).err;
+    assert!(few.contains("only 2 operations") && bed.get("a.txt") == "one\nTWO\n", "{few}");
+    let both = bed.run(&["undo", "--last", "2"]).exits(0).out;
+    assert!(both.starts_with("Undone: operation 6-") && both.contains("\nUndone: operation 4-"), "{both}");
+    assert_eq!(bed.get("a.txt"), "one\ntwo\n");
+    assert!(bed.run(&["history", "--limit", "1"]).exits(0).out.contains(", 4-"));
+    bed.run(&["redo"]).exits(0);
+    assert_eq!(bed.get("a.txt"), "one\nTWO\n");
+    bed.run(&["undo"]).exits(0);
     assert_eq!(bed.get("a.txt"), "one\ntwo\n");
 }
 

@@ -11,7 +11,7 @@ use crate::stale;
 use emendate_core::words::Words;
 use emendate_core::{Code, ContentId, Error, Result, explain, rows};
 use emendate_fs::{Draft, Stamp, Written};
-use emendate_history::{Lines, Record};
+use emendate_history::{Lines, OperationId, Record};
 use serde_json::Value;
 
 /// Times a request is worked out again because a file changed between the check and the write.
@@ -23,7 +23,7 @@ impl Engine {
     pub(crate) fn carry_out(
         &self,
         caller: &Caller,
-        cause: Cause,
+        cause: Cause<'_>,
         dry_run: bool,
         mut plan: impl FnMut() -> Result<Vec<Plan>>,
     ) -> Result<Vec<Receipt>> {
@@ -36,23 +36,40 @@ impl Engine {
             if dry_run {
                 return Ok(plans.into_iter().map(|plan| Receipt::new(plan, None, true)).collect());
             }
-            let plans = self.approved(caller, plans)?;
-            match self.commit(&plans) {
+            let mut plans = self.approved(caller, plans)?;
+            match self.commit(caller, cause, &mut plans) {
                 // Look again, and merge or refuse as for any other change.
                 Err(error) if error.code() == Code::ConflictRaced && attempt < ATTEMPTS => {
                     for plan in plans {
                         self.finish(plan);
                     }
                 }
+                Err(error) if error.code() == Code::IoNoSpace => return Err(self.with_room(error, &plans)),
                 Err(error) => return Err(raced(error)),
-                Ok(written) => {
-                    let mut receipts = self.settle(caller, plans, written, cause);
+                Ok(done) => {
+                    let mut receipts = self.settle(plans, done);
                     self.after_edit(caller, &cause, &mut receipts);
                     return Ok(receipts);
                 }
             }
         }
         Err(Error::new(Code::InternalBug, "The attempts ran out without an answer."))
+    }
+
+    /// Says what could be freed where there is no room.
+    fn with_room(&self, error: Error, plans: &[Plan]) -> Error {
+        let device = error.data().get("device").and_then(Value::as_u64);
+        let held = plans.first().and_then(|plan| self.history(plan.place.root()).on_disk());
+        match held.filter(|held| Some(held.device) == device && held.bytes > 0) {
+            Some(held) => error
+                .evidence(format!(
+                    "The history on that disk has {} bytes: `emend gc --size 0` frees nearly all of them, and what was \
+                     done can then not be undone.",
+                    held.bytes
+                ))
+                .fact("history", held.bytes),
+            None => error,
+        }
     }
 
     /// The answer of the first receipt, for calls about one file; `replace_all` is what the call said.
@@ -83,45 +100,70 @@ impl Engine {
         (text, files, rejected)
     }
 
-    /// Hop 7: the only writer. Stages, checks again under the lock, publishes; all files or none. A plan that changes
-    /// nothing is left out and has no entry in the answer.
-    fn commit(&self, plans: &[Plan]) -> Result<Vec<Option<Written>>> {
+    /// Hop 7: the only writer. Stages, writes down what is about to be done, checks again under the lock, publishes; all
+    /// files or none. A plan that changes nothing is left out and has no entry in the answer.
+    fn commit(&self, caller: &Caller, cause: Cause<'_>, plans: &mut [Plan]) -> Result<Done> {
+        for plan in plans.iter_mut().filter(|plan| plan.writes()) {
+            plan.know_what_is_shown(self.config().shows);
+            self.save_attributes(plan);
+        }
+        let plans = &*plans;
         let writing: Vec<&Plan> = plans.iter().filter(|plan| plan.writes()).collect();
         let pieces: Vec<Vec<&[u8]>> =
             writing.iter().map(|plan| plan.changes.pieces(plan.before.raw()).collect()).collect();
         let drafts: Vec<Draft<'_>> = writing.iter().zip(&pieces).map(|(plan, pieces)| plan.draft(pieces)).collect();
         if drafts.is_empty() {
-            return Ok(plans.iter().map(|_| None).collect());
+            return Ok(Done { files: plans.iter().map(|_| None).collect(), operation: None, trouble: None });
         }
-        let mut written = self.store().stage(&drafts, self.config().durability)?.commit()?.into_iter();
-        Ok(plans.iter().map(|plan| if plan.writes() { written.next() } else { None }).collect())
+        let staged = self.store().stage(&drafts, self.config().durability)?;
+        let ahead = staged.ahead();
+        let mut stamps = ahead.stamps.into_iter();
+        let known: Vec<Option<(Stamp, Option<Record>)>> = plans
+            .iter()
+            .map(|plan| if plan.writes() { stamps.next().map(|stamp| (stamp, plan.known(stamp))) } else { None })
+            .collect();
+        let announced = self.announce(caller, cause, plans, &known, &ahead.made);
+        let written = match (staged.commit(), announced) {
+            (Ok(written), Some(announced)) => (written, self.confirm(caller, announced)),
+            (Ok(written), None) => (written, (None, None)),
+            (Err(error), announced) => {
+                if let Some(announced) = announced {
+                    self.retract(&announced, &error);
+                }
+                return Err(error);
+            }
+        };
+        let (written, (operation, trouble)) = written;
+        let mut written = written.into_iter();
+        let content = |record: Option<Record>| record.map_or_else(|| ContentId::of(b""), |record| record.content);
+        let files = known.into_iter().map(|known| Some((content(known?.1), written.next()?))).collect();
+        Ok(Done { files, operation, trouble })
     }
 
-    /// Hop 8: the log and the session know what was written; the receipts say what happened.
-    fn settle(
-        &self,
-        caller: &Caller,
-        mut plans: Vec<Plan>,
-        written: Vec<Option<Written>>,
-        cause: Cause,
-    ) -> Vec<Receipt> {
-        let known: Vec<Option<(Stamp, Option<Record>)>> = plans
-            .iter_mut()
-            .zip(&written)
-            .map(|(plan, written)| {
-                written.as_ref().map(|written| (written.stamp, plan.known(written.stamp, self.config().shows)))
-            })
-            .collect();
-        let (operation, trouble) = self.log(caller, cause, &plans, &known);
-        let mut trouble = trouble.into_iter();
-        let receipts = plans.into_iter().zip(written).zip(known).map(|((mut plan, written), known)| {
-            let Some(written) = written else { return Receipt::new(plan, None, false) };
+    /// Owner and attributes of a file that goes away, for whoever brings it back.
+    fn save_attributes(&self, plan: &mut Plan) {
+        if !self.keeps_history() || !plan.loses_file() {
+            return;
+        }
+        match self.store().attributes(&plan.place) {
+            Ok(attributes) => plan.lost_attributes = attributes,
+            Err(error) => plan.notes.push(format!(
+                "Owner and attributes of {} will not come back with an undo: {}",
+                plan.place.shown(),
+                error.message()
+            )),
+        }
+    }
+
+    /// Hop 8: the receipts say what happened.
+    fn settle(&self, plans: Vec<Plan>, done: Done) -> Vec<Receipt> {
+        let mut trouble = done.trouble.into_iter();
+        let receipts = plans.into_iter().zip(done.files).map(|(mut plan, written)| {
+            let Some((content, written)) = written else { return Receipt::new(plan, None, false) };
             plan.notes.extend(trouble.next());
             plan.notes.extend(written.notes.iter().cloned());
-            let record = known.and_then(|(_, record)| record);
-            let content = record.map_or_else(|| ContentId::of(b""), |record| record.content);
             let words = self.words_after(&plan);
-            Receipt::new(plan, Some((content, written)), false).of(operation).with_words(words)
+            Receipt::new(plan, Some((content, written)), false).of(done.operation).with_words(words)
         });
         receipts.collect()
     }
@@ -142,15 +184,29 @@ impl Engine {
     }
 }
 
+/// What a commit did.
+struct Done {
+    /// Of each plan that wrote something: the content that is there now, and how it came there.
+    files: Vec<Option<(ContentId, Written)>>,
+    operation: Option<OperationId>,
+    /// What the log could not do, in words for a note.
+    trouble: Option<String>,
+}
+
 impl Plan {
-    /// What the caller knows of the file once it is written: also what the reply shows. Nothing, when no file is there then.
-    fn known(&mut self, stamp: Stamp, shows: Shows) -> Option<Record> {
+    /// The caller will know what the reply shows. A diff may be cut, or be a summary: what it shows for certain is what was
+    /// written, and that is known anyway.
+    fn know_what_is_shown(&mut self, shows: Shows) {
+        let told = shows == Shows::Snippet || self.header.is_some() || self.worded.is_some();
+        if told && self.becomes == Becomes::File && !self.lines.is_all() {
+            self.lines.union(&shown(self));
+        }
+    }
+
+    /// What the caller knows of the file once it is written. Nothing, when no file is there then.
+    fn known(&self, stamp: Stamp) -> Option<Record> {
         if self.becomes != Becomes::File {
             return None;
-        }
-        // A diff may be cut, or be a summary: what it shows for certain is what was written, and that is known anyway.
-        if !self.lines.is_all() && (shows == Shows::Snippet || self.header.is_some() || self.worded.is_some()) {
-            self.lines.union(&shown(self));
         }
         let content = ContentId::of_pieces(self.changes.pieces(self.before.raw()));
         Some(seen::written(content, stamp, self.lines.clone()))

@@ -39,7 +39,9 @@ impl Engine {
         let (args, options) = self.asked(caller, tool, input)?;
         let Heard { format, request, options, directory } = self.hear(caller, args, options)?;
         let mut notes = request.notes.clone();
-        let (plans, _) = self.plan(caller, &self.targets(request)?, &options)?;
+        let targets = self.targets(request)?;
+        let registers = self.open_drawer(caller, &targets)?.registers();
+        let (plans, _) = self.plan(caller, &targets, registers, &options)?;
         let mut files = Vec::with_capacity(plans.len());
         for plan in plans.iter().filter(|plan| !plan.moved_on && plan.writes()) {
             files.push(turned(plan, &directory)?);

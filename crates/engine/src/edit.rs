@@ -28,15 +28,20 @@ impl Engine {
         let targets = self.targets(request)?;
         let _turns = self.turns(targets.iter().flat_map(Target::paths));
         let mut registers = Registers::default();
+        let drawer = self.open_drawer(caller, &targets)?;
         let plan = || {
-            let (mut plans, left) = self.plan(caller, &targets, options)?;
+            let (mut plans, left) = self.plan(caller, &targets, drawer.registers(), options)?;
             self.warn_of_syntax(&mut plans);
             registers = left;
             Ok(plans)
         };
-        let receipts = self.carry_out(caller, options.cause, options.dry_run, plan)?;
-        if !options.dry_run {
-            self.drawers().close(caller, registers);
+        let mut receipts = self.carry_out(caller, options.cause, options.dry_run, plan)?;
+        if !options.dry_run
+            && let Err(error) = self.close_drawer(caller, &drawer, registers)
+            && let Some(receipt) = receipts.first_mut()
+        {
+            // The files are changed, so this is no failure of the call.
+            receipt.note(format!("What was cut under a name could not be kept for later calls: {}", error.message()));
         }
         Ok(receipts)
     }

@@ -12,7 +12,7 @@ use crate::shelves::{Shelves, State, key};
 use crate::suggest;
 use emendate_core::{Code, ContentId, Declared, Error, Result, Settled, Snapshot};
 use emendate_fs::{Local, Place, Stamp, Store, shown};
-use emendate_history::{History, Sessions};
+use emendate_history::{History, OperationId, Sessions};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -47,6 +47,8 @@ pub struct Engine {
     loose: Mutex<Vec<Loose>>,
     /// What the seals of questions are made with.
     secret: OnceLock<[u8; 32]>,
+    unsettled: Mutex<Vec<(usize, OperationId)>>,
+    settling: Mutex<()>,
 }
 
 /// The roots with a journal, and what dead processes left in it put right. Without one, where it cannot be kept: each file
@@ -106,6 +108,7 @@ fn project(store: &dyn Store, root: &Path, mut config: Config, notices: &mut Vec
 }
 
 /// A file as it is now.
+#[derive(Clone)]
 pub(crate) struct Opened {
     pub(crate) snapshot: Snapshot,
     pub(crate) stamp: Stamp,
@@ -153,6 +156,8 @@ impl Engine {
             notices: Mutex::new(notices),
             loose: Mutex::default(),
             secret: OnceLock::new(),
+            unsettled: Mutex::default(),
+            settling: Mutex::default(),
         })
     }
 
@@ -207,6 +212,16 @@ impl Engine {
     /// Contents that are to be kept whole when there is time.
     pub(crate) fn loose(&self) -> MutexGuard<'_, Vec<Loose>> {
         self.loose.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Operations that were done and that the log does not know as such yet, each with the root whose history tells it.
+    pub(crate) fn unsettled(&self) -> MutexGuard<'_, Vec<(usize, OperationId)>> {
+        self.unsettled.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Held while the log is told of them.
+    pub(crate) fn settling(&self) -> MutexGuard<'_, ()> {
+        self.settling.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Lets a path through the sandbox and the policy.

@@ -4,6 +4,7 @@
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::policy::Access;
+use crate::raw_path;
 use emendate_core::{Code, Error, Locator, Op, Snapshot};
 use emendate_fs::{Place, shown};
 use serde_json::{Value, json};
@@ -110,17 +111,14 @@ fn shortened(place: &Place, error: &Error) -> Error {
         .evidence("The same call failed in the same way before, and the file has not changed.");
     let line = |value: &Value, key: &str| value.get(key).and_then(Value::as_u64);
     let nearest = error.data().get("nearest").and_then(|it| Some((line(it, "from")?, line(it, "to")?)));
-    let path = place.shown();
+    let call = |rest: Value| raw_path::call(place.absolute(), rest);
     let next = match nearest {
         Some((from, to)) => format!(
             "Call read with {} and copy old_string from the reply; do not send this call again.",
-            json!({ "file_path": path, "offset": from.saturating_sub(3).max(1), "limit": to + 7 - from })
+            call(json!({ "offset": from.saturating_sub(3).max(1), "limit": to + 7 - from }))
         ),
         None if error.code() == Code::MatchNotFound => {
-            format!(
-                "Call read with {} and look for the place; do not send this call again.",
-                json!({ "file_path": path })
-            )
+            format!("Call read with {} and look for the place; do not send this call again.", call(Value::Null))
         }
         None => error.next_step().to_owned(),
     };

@@ -34,6 +34,7 @@ mod log;
 mod names;
 mod options;
 mod past;
+mod pending;
 mod plan;
 mod policy;
 mod profile;

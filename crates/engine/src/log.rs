@@ -1,12 +1,13 @@
-//! The log of operations, from the engine's side: what goes into it when a request has changed files.
+//! The log of operations, from the engine's side: what goes into it right before a request changes files, so that it can be
+//! told and taken back whatever ends the process then.
 
 use crate::caller::{Caller, Unread};
 use crate::engine::Engine;
 use crate::plan::{Becomes, Now, Plan};
 use crate::policy;
 use crate::shelves::key;
-use emendate_core::ContentId;
 use emendate_core::explain::{self, DiffStat};
+use emendate_core::{Code, ContentId, Error, Result};
 use emendate_fs::{Place, Stamp};
 use emendate_history::{
     Body, Change, Entered, Kind, Known, Operation, OperationId, Outcome, Record, Role, Side, Swap, Touched,
@@ -15,6 +16,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
 
 /// Files of at most so many bytes are kept whole once the answer is out. A larger one can be taken back as long as nobody
 /// else changes it, or if the session read it.
@@ -22,22 +24,26 @@ const WHOLE: u64 = 256 << 10;
 
 /// What was called, and why.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cause {
+pub(crate) struct Cause<'a> {
     pub(crate) tool: &'static str,
     /// Name of the format of its input; empty where it has none.
     pub(crate) format: &'static str,
     pub(crate) digest: [u8; 16],
     pub(crate) role: Role,
+    /// Older operations that it takes back as well.
+    pub(crate) also: &'a [OperationId],
 }
 
-impl Cause {
+impl Cause<'static> {
     /// A call of `tool` with that input.
-    pub(crate) fn new(tool: &'static str, input: &Value) -> Cause {
-        Cause { tool, format: "", digest: digest(input), role: Role::Edit }
+    pub(crate) fn new(tool: &'static str, input: &Value) -> Cause<'static> {
+        Cause { tool, format: "", digest: digest(input), role: Role::Edit, also: &[] }
     }
+}
 
+impl Cause<'_> {
     /// False where something is to become what it was, to the byte.
-    pub(crate) fn is_an_edit(&self) -> bool {
+    pub(crate) fn is_an_edit(self) -> bool {
         self.role == Role::Edit && self.tool != "restore"
     }
 }
@@ -71,7 +77,7 @@ pub(crate) fn digest(input: &Value) -> [u8; 16] {
     ContentId::of_pieces(pieces.iter().map(|piece| &**piece)).to_bytes()
 }
 
-/// What a plan did, for the log.
+/// What a plan will have done, for the log.
 struct Done<'a> {
     plan: &'a Plan,
     touched: Touched,
@@ -101,7 +107,9 @@ impl<'a> Done<'a> {
         let lost = plan.becomes == Becomes::Nothing && !plan.moved_on && !plan.before.is_opaque();
         let lost = if lost { plan.before.lines().count(plan.before.text()) } else { stat.removed };
         let (added, removed) = (stat.added as u64, lost as u64);
-        let touched = Touched { path: key(&plan.place).to_vec(), moved_from, before, after, added, removed };
+        let attributes = plan.lost_attributes.clone();
+        let touched =
+            Touched { path: key(&plan.place).to_vec(), moved_from, before, after, attributes, added, removed };
         let raw = plan.before.raw();
         let splices = plan.changes.splices().iter();
         let swaps = splices.map(|it| Swap { at: it.span.start(), old: &raw[it.span.range()], new: &it.text });
@@ -156,45 +164,62 @@ pub(crate) struct Loose {
     content: ContentId,
 }
 
+/// A request in the log, before it is done.
+pub(crate) struct Announced<'a> {
+    /// The root whose history tells it.
+    root: usize,
+    done: Vec<Done<'a>>,
+    entered: Result<Entered>,
+}
+
 impl Engine {
-    /// Writes down what a request did to all its files, and what the session knows of them now: `written` has the stamp
-    /// and the record of each plan, where there are any. Files are changed already, so a log that fails is no failure of
-    /// the request: it is told, in words for a note.
-    pub(crate) fn log(
+    /// Writes down what a request is about to do to all its files, and what the session knows of them then: `known` has the
+    /// stamp and the record of each plan, where there are any. `None` when it does nothing.
+    pub(crate) fn announce<'a>(
         &self,
         caller: &Caller,
-        cause: Cause,
-        plans: &[Plan],
-        written: &[Option<(Stamp, Option<Record>)>],
-    ) -> (Option<OperationId>, Option<String>) {
+        cause: Cause<'_>,
+        plans: &'a [Plan],
+        known: &'a [Option<(Stamp, Option<Record>)>],
+        made: &[PathBuf],
+    ) -> Option<Announced<'a>> {
         let done: Vec<Done<'_>> = plans
             .iter()
-            .zip(written)
-            .filter_map(|(plan, written)| {
-                let (stamp, record) = written.as_ref()?;
+            .zip(known)
+            .filter_map(|(plan, known)| {
+                let (stamp, record) = known.as_ref()?;
                 Some(Done::new(plan, stamp, record.as_ref()))
             })
             .collect();
-        let Some(root) = done.first().map(|done| done.plan.place.root()) else { return (None, None) };
-        let operation = operation(caller, cause, plans, &done);
+        let root = done.first()?.plan.place.root();
+        let operation = operation(caller, cause, (plans, &done), made);
         let new: Vec<_> = done.iter().map(|done| || done.plan.changes.apply(&done.plan.before)).collect();
         // A person sees what is there; a model may have to be told what changed since its last edit.
         let wanted = caller.unread == Unread::Deny;
         let new = new.iter().map(|new| wanted.then_some(new as &dyn Fn() -> Vec<u8>));
         let changes: Vec<Change<'_>> = done.iter().zip(new).map(|(done, new)| done.change(new)).collect();
         // What a session knows of a file belongs to that file's root; the operation is told in one of them.
-        let known = |here: bool| {
-            let theirs = done.iter().filter(move |done| (done.plan.place.root() == root) == here);
-            theirs.filter_map(|done| Some((&done.plan.place, done.record?)))
-        };
-        let here: Vec<Known<'_>> = known(true).map(|(place, record)| Known { path: key(place), record }).collect();
+        let here = done.iter().filter(|done| done.plan.place.root() == root);
+        let here: Vec<Known<'_>> =
+            here.filter_map(|done| Some(Known { path: key(&done.plan.place), record: done.record? })).collect();
         let entered = self.history(root).log(&operation, &changes, &here);
-        let elsewhere = known(false).try_for_each(|(place, record)| {
-            self.sessions(place).record(&caller.session, key(place), record, &Body::None)
-        });
+        Some(Announced { root, done, entered })
+    }
+
+    /// It was done. Files are changed by now, so a log that fails is no failure of the request: it is told, in words for a
+    /// note.
+    pub(crate) fn confirm(&self, caller: &Caller, announced: Announced<'_>) -> (Option<OperationId>, Option<String>) {
+        let Announced { root, done, entered } = announced;
+        let others = done.iter().filter(|done| done.plan.place.root() != root);
+        let elsewhere = others
+            .filter_map(|done| Some((&done.plan.place, done.record?)))
+            .try_for_each(|(place, it)| self.sessions(place).record(&caller.session, key(place), it, &Body::None));
         for gone in done.iter().filter(|done| done.touched.after.is_none()) {
             // Who is told of a file that is gone need not know it any more; where that fails, it is told once more.
             let _ = self.sessions(&gone.plan.place).forget(&caller.session, key(&gone.plan.place));
+        }
+        if let Ok(entered) = &entered {
+            self.unsettled().push((root, entered.id));
         }
         match (entered, elsewhere) {
             (Ok(entered), Ok(())) => {
@@ -210,6 +235,17 @@ impl Engine {
                 );
                 (None, Some(told))
             }
+        }
+    }
+
+    /// It was not done, or nobody can say how far it got.
+    pub(crate) fn retract(&self, announced: &Announced<'_>, error: &Error) {
+        let &Announced { root, entered: Ok(Entered { id, .. }), .. } = announced else { return };
+        // Where the log fails now, whoever looks into it later finds the files as they were.
+        if error.code() == Code::IoPartial {
+            let _ = self.look_into(root, |logged| logged.id == id);
+        } else {
+            let _ = self.history(root).withdraw(id);
         }
     }
 
@@ -239,6 +275,7 @@ impl Engine {
     /// Keeps whole what could so far only be had from the files themselves. For front ends, after an answer is out; what is
     /// left is done when the engine is dropped.
     pub fn settle_history(&self) {
+        self.settle_own();
         for Loose { root, place, content } in std::mem::take(&mut *self.loose()) {
             // A file that changed since, or cannot be read, leaves its past where it is: in the changes of the log.
             let Ok(Some(version)) = self.store().read(&place, WHOLE, Vec::new()) else { continue };
@@ -249,7 +286,7 @@ impl Engine {
     }
 }
 
-fn operation(caller: &Caller, cause: Cause, plans: &[Plan], done: &[Done<'_>]) -> Operation {
+fn operation(caller: &Caller, cause: Cause<'_>, (plans, done): (&[Plan], &[Done<'_>]), made: &[PathBuf]) -> Operation {
     let left_out = plans.iter().any(|plan| !plan.failed.is_empty());
     let merged = plans.iter().any(|plan| plan.merged);
     Operation {
@@ -259,9 +296,11 @@ fn operation(caller: &Caller, cause: Cause, plans: &[Plan], done: &[Done<'_>]) -
         digest: cause.digest,
         note: if merged { "merged with changes made meanwhile".to_owned() } else { String::new() },
         role: cause.role,
+        also: cause.also.to_vec(),
         outcome: if left_out { Outcome::Partial } else { Outcome::Done },
         kept: !done.iter().any(|done| policy::is_secret(&done.plan.place)),
         files: done.iter().map(|done| done.touched.clone()).collect(),
+        folders: made.iter().map(|folder| folder.as_os_str().as_bytes().to_vec()).collect(),
     }
 }
 

@@ -52,7 +52,7 @@ pub(crate) struct Options {
     /// Files that are to be created or moved somewhere may replace what is there.
     pub(crate) overwrite: bool,
     /// What was called, for the log.
-    pub(crate) cause: Cause,
+    pub(crate) cause: Cause<'static>,
 }
 
 impl Options {

@@ -2,6 +2,7 @@
 
 use crate::engine::Engine;
 use crate::policy::Access;
+use crate::raw_path;
 use crate::reply::Answer;
 use crate::shelves::key;
 use crate::undo::{Named, data};
@@ -45,9 +46,15 @@ pub(crate) struct Args {
 
 impl Engine {
     /// The tool `history`.
-    pub(crate) fn past(&self, input: Value) -> Result<Answer> {
+    pub(crate) fn past(&self, mut input: Value) -> Result<Answer> {
+        let raw = raw_path::take(&mut input)?;
         let args: Args = formats::from_json(Input::Json(input))?;
-        let place = args.file_path.as_deref().map(|path| self.admit_link(path, Access::Read)).transpose()?;
+        let path = raw.as_deref().or(args.file_path.as_deref().map(Path::new));
+        let place = path.map(|path| self.admit_link(path, Access::Read)).transpose()?;
+        for root in 0..self.roots().len() {
+            // Where the store cannot be written, what is pending is told as such.
+            let _ = self.look_into_pending(root);
+        }
         match (&args.id, &args.to) {
             (None, None) => self.listed(&args, place.as_ref()),
             (Some(id), None) => self.shown(id, place.as_ref()),
@@ -85,6 +92,9 @@ impl Engine {
     fn why_not(&self, root: usize, logged: &Logged) -> Result<Option<&'static str>> {
         if logged.undone_by.is_some() {
             return Ok(None);
+        }
+        if logged.owner.is_some() {
+            return Ok(Some("not finished"));
         }
         if !logged.operation.kept {
             return Ok(Some("secret, not kept"));
@@ -271,9 +281,12 @@ fn summary(file: &Touched, path: &str) -> String {
 fn file_data(file: &Touched, path: &str) -> Map<String, Value> {
     let mut out = Map::new();
     out.insert("filePath".to_owned(), path.into());
+    let raw = |path: &[u8]| raw_path::of(Path::new(OsStr::from_bytes(path)));
+    out.extend(raw(&file.path).map(|bytes| (raw_path::FIELD.to_owned(), bytes.into())));
     out.insert("type".to_owned(), kind(file).into());
     if let Some(from) = &file.moved_from {
         out.insert("from".to_owned(), shown(from).into());
+        out.extend(raw(from).map(|bytes| ("from_b64".to_owned(), bytes.into())));
     }
     out.insert("linesAdded".to_owned(), file.added.into());
     out.insert("linesRemoved".to_owned(), file.removed.into());
@@ -285,14 +298,18 @@ fn file_data(file: &Touched, path: &str) -> Map<String, Value> {
 
 /// What became of an operation since, in a few words.
 fn state(logged: &Logged, why_not: Option<&str>) -> String {
+    let ids: Vec<String> = logged.operation.taken().map(|id| id.to_string()).collect();
+    let ids = ids.join(", ");
     let took = match logged.operation.role {
         Role::Edit => None,
-        Role::Undo(of) => Some(format!("undid {of}")),
-        Role::Redo(of) => Some(format!("redid what {of} undid")),
+        Role::Undo(_) => Some(format!("undid {ids}")),
+        Role::Redo(_) => Some(format!("redid what {ids} undid")),
     };
+    let unsure = logged.operation.outcome == Outcome::Unsure;
+    let unsure = unsure.then(|| "its process ended in the middle of it, so it may not have been done".to_owned());
     let undo = matches!(logged.operation.role, Role::Undo(_));
     let then = logged.undone_by.map(|by| format!("{} by {by}", if undo { "redone" } else { "undone" }));
-    took.into_iter().chain(then).chain(why_not.map(str::to_owned)).collect::<Vec<String>>().join("; ")
+    took.into_iter().chain(then).chain(unsure).chain(why_not.map(str::to_owned)).collect::<Vec<String>>().join("; ")
 }
 
 /// An operation on one line, its files below when there are several.
@@ -318,7 +335,7 @@ fn line(logged: &Logged, why_not: Option<&str>) -> String {
 
 /// An operation for programs.
 fn row(logged: &Logged, why_not: Option<&str>) -> Value {
-    let Logged { id, at, undone_by, operation } = logged;
+    let Logged { id, at, undone_by, owner, operation } = logged;
     let role = match operation.role {
         Role::Edit => "edit",
         Role::Undo(_) => "undo",
@@ -335,10 +352,13 @@ fn row(logged: &Logged, why_not: Option<&str>) -> Value {
         "note": operation.note,
         "role": role,
         "takesBack": name(operation.role.takes_back()),
+        "takesBackAlso": operation.also.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "undoneBy": name(*undone_by),
         "undoable": undone_by.is_none() && why_not.is_none(),
         "whyNot": why_not,
         "partial": operation.outcome == Outcome::Partial,
+        "unsure": operation.outcome == Outcome::Unsure,
+        "pending": owner.is_some(),
         "files": told(logged).map(|file| file_data(file, &shown(&file.path))).collect::<Vec<_>>(),
     })
 }

@@ -11,15 +11,26 @@ use emendate_core::marks::Marks;
 use emendate_core::rows::{self, Replaced};
 use emendate_core::words;
 use emendate_core::{ChangeSet, Error, Header, Op, Order, Outcome, Resolved, Result, Snapshot, Span, Splice, resolve};
-use emendate_fs::{Draft, Expect, Goal, Place};
+use emendate_fs::{Attributes, Draft, Expect, Goal, Place};
 use emendate_history::Lines;
 use std::ffi::OsString;
 
 /// What is at the place now.
+#[derive(Clone)]
 pub(crate) enum Now {
     Nothing,
     File(Opened),
     Link(OsString),
+}
+
+impl Now {
+    /// Permission bits of a regular file.
+    pub(crate) fn mode(&self) -> Option<u32> {
+        match self {
+            Now::File(now) => Some(now.stamp.mode & 0o7777),
+            Now::Nothing | Now::Link(_) => None,
+        }
+    }
 }
 
 /// What shall be at the place.
@@ -54,6 +65,10 @@ pub(crate) struct Plan {
     pub(crate) executable: Option<bool>,
     /// Sets exactly these permission bits.
     pub(crate) mode: Option<u32>,
+    /// Owner and attributes of a file that is made.
+    pub(crate) attributes: Option<Attributes>,
+    /// Those of the file that is there now, where they are lost otherwise.
+    pub(crate) lost_attributes: Option<Attributes>,
     /// What became of each operation; empty for a whole-file write.
     pub(crate) ops: Vec<Outcome>,
     /// The file had changed since it was read, and the edit was carried over.
@@ -118,6 +133,8 @@ impl Plan {
             moved_on: false,
             executable: None,
             mode: None,
+            attributes: None,
+            lost_attributes: None,
             ops,
             merged: false,
             asked: None,
@@ -155,12 +172,19 @@ impl Plan {
             (Now::Link(now), Becomes::Link(then)) => now != then,
             (Now::File(now), Becomes::File) => {
                 self.origin.is_some()
+                    || self.attributes.is_some()
                     || !self.changes.is_empty()
                     || self.executable.is_some_and(|to| to != (now.stamp.mode & 0o111 != 0))
                     || self.mode.is_some_and(|to| to != now.stamp.mode & 0o7777)
             }
             _ => true,
         }
+    }
+
+    /// True when the file that is there goes away, with all that it has beside its bytes.
+    pub(crate) fn loses_file(&self) -> bool {
+        let stays = self.becomes == Becomes::File && self.origin.is_none() && self.attributes.is_none();
+        matches!(self.now, Now::File(_)) && !self.moved_on && !stays
     }
 
     /// What the store is asked for; `pieces` are those of the new content.
@@ -172,7 +196,10 @@ impl Plan {
         };
         let like = self.origin.as_ref().map(|origin| &origin.place);
         let goal = match &self.becomes {
-            Becomes::File => Goal::File { pieces, executable: self.executable, mode: self.mode, like },
+            Becomes::File => {
+                let attributes = self.attributes.as_ref();
+                Goal::File { pieces, executable: self.executable, mode: self.mode, like, attributes }
+            }
             Becomes::Link(target) => Goal::Link { target },
             Becomes::Nothing => Goal::Gone,
         };

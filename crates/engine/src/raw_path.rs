@@ -5,7 +5,7 @@ use emendate_core::{Code, Error, Result};
 use emendate_fs::shown;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
@@ -21,10 +21,15 @@ pub(crate) struct RawPath {
     path_b64: Option<String>,
 }
 
-/// Takes the field out of an input; where there is no `file_path` beside it, puts one in that shows the name.
+/// Takes the field out of an input; where no path stands beside it, puts one in that shows the name.
 ///
 /// Errors: `call.invalid` when it is not base64, or `file_path` says something else.
 pub(crate) fn take(input: &mut Value) -> Result<Option<PathBuf>> {
+    take_beside(input, "file_path")
+}
+
+/// The same for a tool whose path has another name.
+pub(crate) fn take_beside(input: &mut Value, name: &str) -> Result<Option<PathBuf>> {
     let Some(fields) = input.as_object_mut() else { return Ok(None) };
     let field = match fields.shift_remove(FIELD) {
         None | Some(Value::Null) => return Ok(None),
@@ -32,18 +37,18 @@ pub(crate) fn take(input: &mut Value) -> Result<Option<PathBuf>> {
     };
     let bytes = field.as_str().and_then(|text| BASE64.decode(text.as_bytes()).ok()).ok_or_else(|| {
         Error::new(Code::CallInvalid, "path_b64 is not base64 (with `=` at the end where it needs them).")
-            .next("Copy path_b64 from a reply, or leave it out and give file_path.")
+            .next(format!("Copy path_b64 from a reply, or leave it out and give {name}."))
     })?;
     let path = PathBuf::from(OsString::from_vec(bytes));
     let words = [shown(&path), path.to_string_lossy().into_owned()];
-    match fields.get("file_path") {
+    match fields.get(name) {
         None => {
-            fields.insert("file_path".to_owned(), words[0].clone().into());
+            fields.insert(name.to_owned(), words[0].clone().into());
         }
         Some(Value::String(said)) if !words.contains(said) => {
-            return Err(Error::new(Code::CallInvalid, "file_path and path_b64 name two files.")
-                .evidence(format!("file_path: {}", shown(said)))
-                .evidence(format!("path_b64:  {}", words[0]))
+            return Err(Error::new(Code::CallInvalid, format!("{name} and path_b64 name two files."))
+                .evidence(format!("{name}: {}", shown(said)))
+                .evidence(format!("path_b64: {}", words[0]))
                 .next("Leave out the one that is not meant."));
         }
         Some(_) => {}
@@ -60,6 +65,19 @@ pub fn of(path: &Path) -> Option<String> {
 pub(crate) fn unless_shown(path: &Path) -> Option<String> {
     let bytes = path.as_os_str().as_bytes();
     (shown(path).as_bytes() != bytes).then(|| BASE64.encode(bytes))
+}
+
+/// A call about a file, whatever its name is: the field that names it, and these.
+pub(crate) fn call(path: &Path, rest: Value) -> Value {
+    let mut fields = Map::new();
+    match unless_shown(path) {
+        Some(bytes) => fields.insert(FIELD.to_owned(), bytes.into()),
+        None => fields.insert("file_path".to_owned(), shown(path).into()),
+    };
+    if let Value::Object(rest) = rest {
+        fields.extend(rest);
+    }
+    Value::Object(fields)
 }
 
 /// What a model needs to know to name the file again.

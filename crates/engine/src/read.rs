@@ -7,7 +7,6 @@ use crate::log;
 use crate::policy::Access;
 use crate::raw_path;
 use crate::reply::Answer;
-use crate::shelves::key;
 use crate::syntax;
 use emendate_core::marks::{MARKS, Mark, Marks};
 use emendate_core::words::{Word, Words};
@@ -93,14 +92,14 @@ impl Engine {
             offset: args.offset.map(|it| it as u64),
             limit: args.limit.map(|it| it as u64),
         };
-        self.sessions(&place).record(&caller.session, key(&place), &record, &log::body(&place, snapshot.raw()))?;
+        let unkept = self.remember(caller, &place, &record, &log::body(&place, snapshot.raw()));
         let link = place.via_link();
         let link = link.map(|link| format!("{} is a symbolic link; this is {}.", shown(link), place.shown()));
         let header = marks.header.map(|header| header.line(&place.shown(), ShortTag::of(snapshot.text())));
         if let Some(header) = &header {
             page.text.insert_str(0, &format!("{header}\n"));
         }
-        let mut answer = answer(&snapshot, &mut page, &args, link);
+        let mut answer = answer(&snapshot, &mut page, &args, link.into_iter().chain(unkept));
         if let Some(bytes) = raw_path::of(place.absolute()) {
             if !answer.text.ends_with('\n') {
                 answer.text.push('\n');
@@ -230,7 +229,7 @@ fn too_large(snapshot: &Snapshot, from: usize, lines: usize, total: usize) -> Er
     .fact("ranges", list)
 }
 
-fn answer(snapshot: &Snapshot, page: &mut Page, args: &Args, link: Option<String>) -> Answer {
+fn answer(snapshot: &Snapshot, page: &mut Page, args: &Args, more: impl Iterator<Item = String>) -> Answer {
     let codec = snapshot.codec();
     let mut notes = Vec::new();
     if snapshot.text().is_empty() {
@@ -259,7 +258,7 @@ fn answer(snapshot: &Snapshot, page: &mut Page, args: &Args, link: Option<String
                 .to_owned(),
         );
     }
-    notes.extend(link);
+    notes.extend(more);
     let mut text = std::mem::take(&mut page.text);
     for note in &notes {
         remind(&mut text, note);

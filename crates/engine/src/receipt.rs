@@ -50,6 +50,11 @@ impl Receipt {
         Receipt { line_words, ..self }
     }
 
+    /// Adds a note to what is told.
+    pub(crate) fn note(&mut self, note: String) {
+        self.plan.notes.push(note);
+    }
+
     /// The operation that it is a part of.
     pub(crate) fn operation(&self) -> Option<OperationId> {
         self.operation
@@ -76,6 +81,9 @@ impl Receipt {
         put("type", kind(plan).into());
         if let Some(origin) = &plan.origin {
             put("from", origin.place.shown().into());
+            if let Some(bytes) = raw_path::of(origin.place.absolute()) {
+                put("from_b64", bytes.into());
+            }
         }
         match &*plan.ops {
             [] => {}

@@ -1,37 +1,87 @@
-//! What sessions cut and have not forgotten: named registers live as long as this process.
+//! What sessions cut under a name: it is kept with what else is known of the session, for any process of it. What comes from
+//! a file that may hold secrets stays in this process.
 
 use crate::caller::Caller;
-use emendate_core::rows::Registers;
+use crate::engine::Engine;
+use crate::policy;
+use crate::target::Target;
+use emendate_core::rows::{Registers, use_registers};
+use emendate_core::{Ask, Result};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 
-/// Sessions whose registers are kept, and bytes of one session's.
+/// Sessions whose secret registers are kept, and bytes of one session's registers.
 const SESSIONS: usize = 64;
 const BYTES: usize = 8 << 20;
 
-/// The named registers of all sessions.
-#[derive(Default)]
-pub(crate) struct Drawers(Mutex<HashMap<String, BTreeMap<String, String>>>);
+/// Texts by name.
+type Named = BTreeMap<String, String>;
 
-impl Drawers {
-    /// What a call may put.
-    pub(crate) fn open(&self, caller: &Caller) -> Registers {
-        let drawers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Registers::with(drawers.get(&caller.session).cloned().unwrap_or_default())
+/// The named registers of all sessions that must not be stored.
+#[derive(Default)]
+pub(crate) struct Drawers(Mutex<HashMap<String, Named>>);
+
+/// The registers of one call.
+pub(crate) struct Drawer {
+    /// What was there when it began; `None`: the call has nothing to do with registers.
+    found: Option<Named>,
+    /// A file of the call may hold secrets.
+    secret: bool,
+}
+
+impl Drawer {
+    /// What the call may put.
+    pub(crate) fn registers(&self) -> Registers {
+        Registers::with(self.found.clone().unwrap_or_default())
+    }
+}
+
+impl Engine {
+    /// What a call about these files may put.
+    ///
+    /// Errors: those of the session store.
+    pub(crate) fn open_drawer(&self, caller: &Caller, targets: &[Target]) -> Result<Drawer> {
+        let uses = |target: &Target| match &target.ask {
+            Ask::Edit { ops, .. } | Ask::Move { ops, .. } | Ask::Copy { ops, .. } => use_registers(ops),
+            _ => false,
+        };
+        if !targets.iter().any(uses) {
+            return Ok(Drawer { found: None, secret: false });
+        }
+        let stored = self.history(0).registers(&caller.session)?;
+        // What nobody can read any more is as good as never cut.
+        let mut found: Named = stored.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+        found.extend(self.secrets(caller));
+        Ok(Drawer { found: Some(found), secret: targets.iter().any(|target| policy::is_secret(&target.place)) })
     }
 
     /// Keeps what a call that was carried out leaves; too much is not kept.
-    pub(crate) fn close(&self, caller: &Caller, registers: Registers) {
+    ///
+    /// Errors: those of the session store.
+    pub(crate) fn close_drawer(&self, caller: &Caller, drawer: &Drawer, registers: Registers) -> Result<()> {
+        let Some(found) = &drawer.found else { return Ok(()) };
         let named = registers.into_named();
         let bytes: usize = named.values().map(String::len).sum();
-        let mut drawers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if named.is_empty() || bytes > BYTES {
-            drawers.remove(&caller.session);
-            return;
+        let named = if bytes > BYTES { Named::new() } else { named };
+        if named == *found {
+            return Ok(());
         }
+        let before = self.secrets(caller);
+        let (secret, open): (Named, Named) = named.into_iter().partition(|(name, text)| {
+            if found.get(name) == Some(text) { before.contains_key(name) } else { drawer.secret }
+        });
+        let mut drawers = self.drawers().0.lock().unwrap_or_else(PoisonError::into_inner);
         if drawers.len() >= SESSIONS && !drawers.contains_key(&caller.session) {
             drawers.clear();
         }
-        drawers.insert(caller.session.clone(), named);
+        drawers.insert(caller.session.clone(), secret);
+        drop(drawers);
+        let stored = if open.is_empty() { Vec::new() } else { serde_json::to_vec(&open).unwrap_or_default() };
+        self.history(0).keep_registers(&caller.session, &stored)
+    }
+
+    fn secrets(&self, caller: &Caller) -> Named {
+        let drawers = self.drawers().0.lock().unwrap_or_else(PoisonError::into_inner);
+        drawers.get(&caller.session).cloned().unwrap_or_default()
     }
 }

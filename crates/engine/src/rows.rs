@@ -6,6 +6,7 @@ use crate::edit::{no_notebook, settings};
 use crate::engine::{Engine, Opened};
 use crate::options::Options;
 use crate::plan::Plan;
+use crate::raw_path;
 use crate::receipt::Receipt;
 use crate::reply::Answer;
 use crate::seen::{self, Base};
@@ -83,7 +84,8 @@ impl Engine {
             Ok(Base::Stale { .. } | Base::Lost) => return Err(self.mismatch(&subject, ops, None)),
         };
         let mut resolved = resolve(&now.snapshot, &ops, Order::Together, settings(options, false))
-            .map_err(|error| self.without_effect(&subject, &ops, error))?;
+            .map_err(|error| self.without_effect(&subject, &ops, error))
+            .map_err(|error| notes.iter().fold(error, |error, note| error.evidence(note.clone())))?;
         resolved.notes = notes;
         let lines = seen::after_writing(&lines, &now.snapshot, &resolved.changes);
         let replaced = rows::replaced(&now.snapshot, &ops);
@@ -121,7 +123,10 @@ impl Engine {
         let (from, to) = unseen.first().copied().unwrap_or((1, 1));
         Err(if excerpt.cut {
             let limit = to.saturating_sub(from) + 1;
-            error.next(format!("Read them: {}.", json!({ "file_path": path, "offset": from, "limit": limit })))
+            error.next(format!(
+                "Read them: {}.",
+                raw_path::call(subject.place.absolute(), json!({ "offset": from, "limit": limit }))
+            ))
         } else {
             error.next("They are shown now: send the same edit again if these are the lines you mean.")
         })

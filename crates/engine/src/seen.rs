@@ -4,12 +4,13 @@ use crate::caller::{Caller, Unread};
 use crate::engine::{Engine, Opened};
 use crate::log;
 use crate::options::Options;
+use crate::raw_path;
 use crate::shelves::key;
 use emendate_core::explain::{self, LineKind};
 use emendate_core::{ChangeSet, Code, Error, Handle, Result, ShortTag, Snapshot};
 use emendate_fs::{Place, Stamp};
 use emendate_history::{Body, How, Lines, Record};
-use serde_json::json;
+use serde_json::Value;
 
 /// The version an edit is based on.
 pub(crate) enum Base {
@@ -70,6 +71,10 @@ impl Engine {
         if record.content == now.snapshot.id() {
             return Ok(Base::fresh(record.lines));
         }
+        // What was to be written by a process that ended before it was is nothing that the session knows.
+        if record.how == How::Wrote && self.look_into_pending(place.root())? {
+            return self.base(caller, options, place, now);
+        }
         let Some(bytes) = sessions.bytes(record.content)? else {
             // Nothing was ever shown that could be overwritten unseen when anything goes.
             return Ok(if caller.unread == Unread::Allow && options.tag.is_none() {
@@ -118,8 +123,9 @@ impl Engine {
         let result = self.sessions(place).record(&caller.session, key(place), record, body);
         result.err().map(|error| {
             format!(
-                "The session store could not remember this version, so read the file before the next edit: {}",
-                error.message()
+                "The session store could not remember this, so an edit that needs the file to have been read is refused: {} {}",
+                error.message(),
+                error.next_step()
             )
         })
     }
@@ -141,22 +147,21 @@ impl Engine {
 }
 
 pub(crate) fn unread(place: &Place) -> Error {
-    let path = place.shown();
+    let call = raw_path::call(place.absolute(), Value::Null);
     Error::new(Code::ReadRequired, "File has not been read yet. Read it first before writing to it.")
-        .evidence(path.clone())
-        .next(format!("Call read with {}, then send this call again.", json!({ "file_path": path })))
+        .evidence(place.shown())
+        .next(format!("Call read with {call}, then send this call again."))
 }
 
 fn unknown_tag(place: &Place, tag: &str) -> Error {
-    let path = place.shown();
     Error::new(
         Code::StaleUnknownTag,
         format!("The tag {tag} names no known version of this file: it changed, or the tag is from elsewhere."),
     )
-    .evidence(path.clone())
+    .evidence(place.shown())
     .next(format!(
         "Call read with {}, then send this call again with the new tag or without one.",
-        json!({ "file_path": path })
+        raw_path::call(place.absolute(), Value::Null)
     ))
 }
 

@@ -3,6 +3,7 @@
 use crate::caller::{Caller, OnStale};
 use crate::engine::{Engine, Opened};
 use crate::options::Options;
+use crate::raw_path;
 use crate::read::LINE_WIDTH;
 use crate::seen;
 use emendate_core::explain::{self, Hunk};
@@ -39,7 +40,7 @@ fn changed(place: &Place) -> Error {
 }
 
 fn read_again(place: &Place) -> String {
-    format!("Call read with {}, then send the edit again.", json!({ "file_path": place.shown() }))
+    format!("Call read with {}, then send the edit again.", raw_path::call(place.absolute(), Value::Null))
 }
 
 /// Adds what changed since the read, and lets the session know the lines it shows.
@@ -164,7 +165,6 @@ pub(crate) fn partly_read(place: &Place, now: &Snapshot, missing: &[(u64, u64)])
             .evidence(format!("Line {line} is too long to be shown whole."))
             .next("Change the part you know with edit.");
     }
-    let path = place.shown();
     Error::new(
         Code::ReadPartial,
         "File has not been read yet as a whole. Read the rest first before replacing all of it.",
@@ -172,7 +172,7 @@ pub(crate) fn partly_read(place: &Place, now: &Snapshot, missing: &[(u64, u64)])
     .evidence(format!("Never shown: lines {}.", ranges.join(", ")))
     .next(format!(
         "Call read with {}, or change the part you know with edit.",
-        json!({ "file_path": path, "offset": from, "limit": to - from + 1 })
+        raw_path::call(place.absolute(), json!({ "offset": from, "limit": to - from + 1 }))
     ))
     .fact("missing", missing.iter().map(|(from, to)| json!([from, to])).collect::<Vec<Value>>())
 }

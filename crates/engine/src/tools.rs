@@ -253,12 +253,15 @@ impl Tool {
     pub fn schema(&self) -> Map<String, Value> {
         let parts: Vec<schemars::Schema> = match self.input {
             ToolInput::Read => vec![schemars::schema_for!(read::Args), schemars::schema_for!(RawPath)],
-            ToolInput::Search => vec![schemars::schema_for!(search::Args)],
-            ToolInput::Undo => vec![schemars::schema_for!(undo::Args)],
-            ToolInput::History => vec![schemars::schema_for!(past::Args)],
-            ToolInput::Outline => vec![schemars::schema_for!(syntax::OutlineArgs)],
-            ToolInput::Symbol => vec![schemars::schema_for!(syntax::EditArgs), schemars::schema_for!(OptionFields)],
-            ToolInput::Restore => vec![schemars::schema_for!(undo::RestoreArgs)],
+            ToolInput::Search => vec![schemars::schema_for!(search::Args), schemars::schema_for!(RawPath)],
+            ToolInput::Undo => vec![schemars::schema_for!(undo::Args), schemars::schema_for!(RawPath)],
+            ToolInput::History => vec![schemars::schema_for!(past::Args), schemars::schema_for!(RawPath)],
+            ToolInput::Outline => vec![schemars::schema_for!(syntax::OutlineArgs), schemars::schema_for!(RawPath)],
+            ToolInput::Symbol => {
+                let own = schemars::schema_for!(syntax::EditArgs);
+                vec![own, schemars::schema_for!(RawPath), schemars::schema_for!(OptionFields)]
+            }
+            ToolInput::Restore => vec![schemars::schema_for!(undo::RestoreArgs), schemars::schema_for!(RawPath)],
             ToolInput::Text => vec![schemars::schema_for!(apply::Args), schemars::schema_for!(OptionFields)],
             ToolInput::Convert => vec![schemars::schema_for!(convert::Args)],
             ToolInput::Formats(formats) => {
@@ -271,7 +274,7 @@ impl Tool {
 
     /// True when a path may be given as bytes in base64.
     pub fn takes_raw_paths(&self) -> bool {
-        matches!(self.input, ToolInput::Read | ToolInput::Formats(_))
+        !matches!(self.input, ToolInput::Text | ToolInput::Convert)
     }
 
     /// Does what the input asks for.

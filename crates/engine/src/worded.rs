@@ -7,6 +7,7 @@ use crate::engine::{Engine, Opened};
 use crate::options::Options;
 use crate::plan::Plan;
 use crate::policy;
+use crate::raw_path;
 use crate::seen;
 use crate::shelves::key;
 use crate::stale;
@@ -19,6 +20,8 @@ use emendate_history::Lines;
 use serde_json::json;
 use std::collections::HashMap;
 
+/// Times that words are worked out again because somebody else did, too; one of them always comes through.
+const TURNS: usize = 64;
 /// Versions of a session that are asked what was shown.
 const VERSIONS: usize = 8;
 /// Failures of a call that are told.
@@ -72,22 +75,29 @@ impl Engine {
     /// The words of a text, and what they become.
     fn words_of(&self, place: &Place, text: &str, go_on: impl Fn(&mut Words) -> Option<bool>) -> Result<Words> {
         let sessions = self.sessions(place);
-        let kept = sessions.words(key(place))?.and_then(|bytes| Words::from_bytes(&bytes));
-        let known = kept.and_then(|mut words| words.follow(text).map(|new| (words, new)));
-        let known = known.or_else(|| Words::new(text).map(|words| (words, true)));
-        let gone_on = known.and_then(|(mut words, new)| go_on(&mut words).map(|newer| (words, new || newer)));
-        let Some((words, new)) = gone_on else {
-            return Err(Error::new(
-                Code::ReadTooLarge,
-                format!("A file of more than {MOST_LINES} lines has no words."),
-            )
-            .evidence(place.shown())
-            .next("Read it with format hashline, and edit it by line numbers."));
-        };
-        if new && !policy::is_secret(place) {
-            sessions.keep_words(key(place), &words.to_bytes())?;
+        for _ in 0..TURNS {
+            let bytes = sessions.words(key(place))?;
+            let kept = bytes.as_deref().and_then(Words::from_bytes);
+            let known = kept.and_then(|mut words| words.follow(text).map(|new| (words, new)));
+            let known = known.or_else(|| Words::new(text).map(|words| (words, true)));
+            let gone_on = known.and_then(|(mut words, new)| go_on(&mut words).map(|newer| (words, new || newer)));
+            let Some((words, new)) = gone_on else {
+                return Err(Error::new(
+                    Code::ReadTooLarge,
+                    format!("A file of more than {MOST_LINES} lines has no words."),
+                )
+                .evidence(place.shown())
+                .next("Read it with format hashline, and edit it by line numbers."));
+            };
+            let shared = new && !policy::is_secret(place);
+            if !shared || sessions.keep_words(key(place), &words.to_bytes(), bytes.as_deref())? {
+                return Ok(words);
+            }
+            // Somebody else went on with them meanwhile. What they were shown counts, too: on from there.
         }
-        Ok(words)
+        Err(Error::new(Code::LockTimeout, "Others name lines of this file all the time.")
+            .evidence(place.shown())
+            .next("Repeat the call."))
     }
 
     /// Hops 4 and 5 for edits by words.
@@ -136,8 +146,8 @@ impl Engine {
         let sessions = self.sessions(place);
         let records = sessions.versions(&caller.session, key(place))?;
         if records.is_empty() && caller.unread == Unread::Deny {
-            let call =
-                json!({ "file_path": place.shown(), "format": options.worded.map_or("anchors", |marks| marks.name) });
+            let format = options.worded.map_or("anchors", |marks| marks.name);
+            let call = raw_path::call(place.absolute(), json!({ "format": format }));
             return Err(seen::unread(place).next(format!("Call read with {call}, then send this call again.")));
         }
         let mut before = None;

@@ -18,7 +18,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 /// Files that come, go and move; `shared` is only ever edited, by everybody.
-const NAMES: [&str; 4] = ["a.txt", "b.txt", "d/c.txt", "d/e/f.txt"];
+const NAMES: [&str; 5] = ["a.txt", "b.txt", "d/c.txt", "d/e/f.txt", "n/m/g.txt"];
+/// Symbolic links that come and go.
+const LINKS: [&str; 2] = ["link", "n/k/link"];
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -28,43 +30,72 @@ enum Step {
     Edit(usize, u8),
     /// A session changes two files in one call.
     Both(usize, usize),
+    /// A session changes two of the lines that are the sessions' in one call.
+    Several(usize, u8),
     Delete(usize),
+    Copy(usize, usize),
+    /// A session makes a link, or removes the one there is.
+    Link(usize, u8),
+    /// A session brings back what a file was at some operation.
+    Restore(usize, usize, bool),
     Move(usize, usize),
     Execute(usize, bool),
     /// Somebody else changes one of the other lines of `shared`.
     Outside(usize, u8),
     /// Another process goes on.
     Reopen,
-    /// The last operation is undone on the way.
-    Undo,
+    /// The last operations are undone on the way, together.
+    Undo(usize),
+    /// What was undone last is redone on the way.
+    Redo,
 }
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        3 => (0..4_usize, any::<u8>()).prop_map(|(name, text)| Step::Write(name, text)),
+        4 => (0..5_usize, any::<u8>()).prop_map(|(name, text)| Step::Write(name, text)),
         4 => (0..10_usize, any::<u8>()).prop_map(|(line, text)| Step::Edit(line, text)),
-        2 => (0..4_usize, 0..4_usize).prop_map(|(a, b)| Step::Both(a, b)),
-        2 => (0..4_usize).prop_map(Step::Delete),
-        2 => (0..4_usize, 0..4_usize).prop_map(|(from, to)| Step::Move(from, to)),
-        2 => (0..4_usize, any::<bool>()).prop_map(|(name, on)| Step::Execute(name, on)),
+        1 => (0..9_usize, any::<u8>()).prop_map(|(line, text)| Step::Several(line, text)),
+        2 => (0..5_usize, 0..5_usize).prop_map(|(a, b)| Step::Both(a, b)),
+        3 => (0..5_usize).prop_map(Step::Delete),
+        3 => (0..5_usize, 0..5_usize).prop_map(|(from, to)| Step::Move(from, to)),
+        1 => (0..5_usize, 0..5_usize).prop_map(|(from, to)| Step::Copy(from, to)),
+        2 => (0..5_usize, any::<bool>()).prop_map(|(name, on)| Step::Execute(name, on)),
+        2 => (0..2_usize, any::<u8>()).prop_map(|(name, to)| Step::Link(name, to)),
+        2 => (0..5_usize, 0..20_usize, any::<bool>()).prop_map(|(name, at, before)| Step::Restore(name, at, before)),
         3 => (0..10_usize, any::<u8>()).prop_map(|(line, text)| Step::Outside(line, text)),
         1 => proptest::strategy::Just(Step::Reopen),
-        1 => proptest::strategy::Just(Step::Undo),
+        2 => (1..4_usize).prop_map(Step::Undo),
+        1 => proptest::strategy::Just(Step::Redo),
     ]
 }
 
-type Tree = BTreeMap<PathBuf, (u32, Vec<u8>)>;
+/// Everything below the root: files by mode, bytes and one attribute, links by where they lead, folders by mode.
+type Tree = BTreeMap<PathBuf, (u32, Vec<u8>, Vec<u8>)>;
 
 fn collect(folder: &Path, tree: &mut Tree) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        if path.is_dir() {
+        let found = fs::symlink_metadata(&path).unwrap();
+        let mode = found.permissions().mode() & 0o7777;
+        if found.is_dir() {
             collect(&path, tree);
+            tree.insert(path, (mode, b"a folder".to_vec(), Vec::new()));
+        } else if found.is_symlink() {
+            let target = fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes();
+            tree.insert(path, (0, target, Vec::new()));
         } else {
-            let mode = path.metadata().unwrap().permissions().mode() & 0o7777;
-            tree.insert(path.clone(), (mode, fs::read(&path).unwrap()));
+            let bytes = fs::read(&path).unwrap();
+            let attribute = attribute(&path);
+            tree.insert(path, (mode, bytes, attribute));
         }
     }
+}
+
+fn attribute(path: &Path) -> Vec<u8> {
+    let mut value = vec![0; 100];
+    let length = rustix::fs::getxattr(path, "user.of", &mut value).unwrap_or(0);
+    value.truncate(length);
+    value
 }
 
 struct World {
@@ -83,6 +114,8 @@ impl World {
         for (name, mode) in [("a.txt", 0o644), ("d/c.txt", 0o751)] {
             fs::write(root.join(name), format!("{name}\r\nsecond\n")).unwrap();
             fs::set_permissions(root.join(name), fs::Permissions::from_mode(mode)).unwrap();
+            // Where there are none, nothing can be lost.
+            let _ = rustix::fs::setxattr(root.join(name), "user.of", name.as_bytes(), rustix::fs::XattrFlags::empty());
         }
         let mut world = World { base, root, engine: None };
         world.reopen();
@@ -161,9 +194,53 @@ impl World {
                 self.outside(line, text);
             }
             Step::Reopen => self.reopen(),
-            Step::Undo => {
-                let _ = self.call(nth, "undo", json!({ "any_session": true }));
+            Step::Several(..) | Step::Copy(..) | Step::Link(..) | Step::Restore(..) => self.go_on(nth, step),
+            Step::Undo(times) => {
+                let _ = self.call(nth, "undo", json!({ "any_session": true, "last": times }));
             }
+            Step::Redo => {
+                let _ = self.call(nth, "undo", json!({ "any_session": true, "redo": true }));
+            }
+        }
+    }
+
+    fn go_on(&self, nth: usize, step: &Step) {
+        match *step {
+            Step::Several(line, text) => {
+                self.read(nth, "shared");
+                let now = fs::read_to_string(self.root.join("shared")).unwrap();
+                let edit = |line: usize| {
+                    let old = now.lines().nth(line).unwrap();
+                    json!({ "old_string": format!("{old}\n"), "new_string": format!("{line} with {text}\n") })
+                };
+                let input = json!({ "file_path": self.root.join("shared"), "edits": [edit(line), edit(line + 1)] });
+                let _ = self.call(nth, "multi_edit", input);
+            }
+            Step::Copy(from, to) => {
+                let (from, to) = (NAMES[from], NAMES[to]);
+                self.read(nth, from);
+                self.patch(
+                    nth,
+                    &format!("diff --git a/{from} b/{to}\nsimilarity index 100%\ncopy from {from}\ncopy to {to}\n"),
+                );
+            }
+            Step::Link(name, to) => {
+                let name = LINKS[name];
+                let gone = fs::read_link(self.root.join(name)).map(|target| target.to_string_lossy().into_owned());
+                self.patch(nth, &match gone {
+                    Ok(old) => format!("diff --git a/{name} b/{name}\ndeleted file mode 120000\n--- a/{name}\n+++ /dev/null\n@@ -1 +0,0 @@\n-{old}\n\\ No newline at end of file\n"),
+                    Err(_) => format!("diff --git a/{name} b/{name}\nnew file mode 120000\n--- /dev/null\n+++ b/{name}\n@@ -0,0 +1 @@\n+to {to}\n\\ No newline at end of file\n"),
+                });
+            }
+            Step::Restore(name, at, before) => {
+                let history = self.call(nth, "history", json!({})).unwrap();
+                let rows = history["operations"].as_array().unwrap();
+                let Some(id) = rows.get(at % rows.len().max(1)).and_then(|row| row["id"].as_str()) else { return };
+                self.read(nth, NAMES[name]);
+                let id = format!("{id}{}", if before { "^" } else { "" });
+                let _ = self.call(nth, "restore", json!({ "file_path": self.root.join(NAMES[name]), "id": id }));
+            }
+            _ => {}
         }
     }
 
@@ -214,7 +291,7 @@ proptest! {
         }
         let shared = fs::read(alone.root.join("shared")).unwrap();
         let mode = wanted[&world.root.join("shared")].0;
-        wanted.insert(world.root.join("shared"), (mode, shared));
+        wanted.insert(world.root.join("shared"), (mode, shared, Vec::new()));
         let done = world.tree();
         world.reopen();
         let times = world.all(&json!({ "any_session": true }));
@@ -223,7 +300,7 @@ proptest! {
         let again = world.all(&json!({ "any_session": true, "redo": true }));
         // Also the undos on the way are taken back, where nothing was done after them.
         assert!(again >= times);
-        if !steps.iter().any(|step| matches!(step, Step::Undo)) {
+        if !steps.iter().any(|step| matches!(step, Step::Undo(_) | Step::Redo)) {
             assert_eq!((again, world.tree()), (times, done));
         }
         world.all(&json!({ "any_session": true }));

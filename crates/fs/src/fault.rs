@@ -42,9 +42,11 @@ const fn is_unseen(char: char) -> bool {
 /// The one place where an error number gets its code. `doing` is a verb phrase: "open", "write a file beside".
 pub(crate) fn os(doing: &str, path: &Path, errno: Errno) -> Error {
     let (code, next) = match errno {
-        Errno::NOSPC | Errno::DQUOT => {
-            (Code::IoNoSpace, "Free space on that disk, or ask for more, then repeat the call.")
-        }
+        Errno::NOSPC => (Code::IoNoSpace, "Free space on that disk, or ask for more, then repeat the call."),
+        Errno::DQUOT => (
+            Code::IoNoSpace,
+            "The disk has room, the quota has not (`quota -v` tells): remove something of yours there, or ask for more.",
+        ),
         Errno::FBIG => {
             (Code::IoNoSpace, "Ask a person to raise the limit on the size of files (`ulimit -f`), or write less.")
         }

@@ -8,6 +8,7 @@
     reason = "this is the crate that may touch files, clocks for file stamps, and wait for locks"
 )]
 
+mod attributes;
 mod fault;
 mod local;
 mod memory;
@@ -16,6 +17,7 @@ mod restrict;
 mod stamp;
 mod store;
 
+pub use attributes::Attributes;
 pub use fault::show as shown;
 pub use local::{Local, Probe, Recovered};
 pub use memory::Memory;
@@ -23,7 +25,7 @@ pub use place::{Place, RootInfo};
 pub use restrict::restrict;
 pub use stamp::Stamp;
 pub use store::{
-    Draft, Durability, Entry, Expect, Goal, Kind, Method, Named, Staged, Store, Transaction, Version, Written,
+    Ahead, Draft, Durability, Entry, Expect, Goal, Kind, Method, Named, Staged, Store, Transaction, Version, Written,
 };
 
 /// Bytes of a path; the kernel's number, one of which is for the NUL at its end.

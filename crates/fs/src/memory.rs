@@ -10,8 +10,8 @@ use emendate_core::{Code, Error, Result};
 use rustix::io::Errno;
 
 use crate::{
-    Draft, Durability, Entry, Expect, Goal, Kind, MAX_LINKS, Method, Named, Place, RootInfo, Staged, Stamp, Store,
-    Transaction, Version, Written, fault,
+    Ahead, Attributes, Draft, Durability, Entry, Expect, Goal, Kind, MAX_LINKS, Method, Named, Place, RootInfo, Staged,
+    Stamp, Store, Transaction, Version, Written, fault,
 };
 
 /// Files and symbolic links in memory beneath one root. There are no owners and no hard links, and nothing is ever "racily
@@ -307,6 +307,17 @@ impl Store for Memory {
         Ok(names.into_iter().take(crate::SIBLINGS).map(OsString::from).collect())
     }
 
+    fn attributes(&self, place: &Place) -> Result<Option<Attributes>> {
+        Ok(self.state().file(place)?.map(|_| Attributes::default()))
+    }
+
+    fn remove_folder(&self, place: &Place) -> Result<bool> {
+        let mut state = self.state();
+        let inside = |path: &&PathBuf| path.parent() == Some(place.relative());
+        let empty = !state.nodes.keys().chain(&state.folders).any(|path| inside(&path));
+        Ok(empty && state.folders.remove(place.relative()))
+    }
+
     fn list(&self, place: &Place) -> Result<Option<Vec<Entry>>> {
         let state = self.state();
         if !state.is_folder(place.relative()) {
@@ -359,6 +370,28 @@ struct Pending<'a> {
 }
 
 impl Transaction for Pending<'_> {
+    fn ahead(&self) -> Ahead {
+        let state = self.memory.state();
+        let stamp = |draft: &Draft<'_>| {
+            let before = state.nodes.get(draft.place.relative()).map(|node| node.stamp).unwrap_or_default();
+            match state.made(draft) {
+                Ok(Some((_, mode))) => {
+                    Stamp { mode, size: draft.goal.pieces().iter().map(|piece| piece.len() as u64).sum(), ..before }
+                }
+                _ => before,
+            }
+        };
+        let mut made: Vec<PathBuf> = Vec::new();
+        for folder in self.drafts.iter().flat_map(|draft| draft.place.relative().ancestors().skip(1)) {
+            if !state.is_folder(folder) {
+                made.push(self.memory.root().canonical.join(folder));
+            }
+        }
+        made.sort_unstable();
+        made.dedup();
+        Ahead { stamps: self.drafts.iter().map(stamp).collect(), made }
+    }
+
     fn commit(self: Box<Self>) -> Result<Vec<Written>> {
         let mut state = self.memory.state();
         self.drafts.iter().try_for_each(|draft| state.still_expected(draft))?;

@@ -2,7 +2,7 @@
 
 /// Identity and metadata of one file at one moment, as `fstat` gave it. A hint for "unchanged", never a proof:
 /// contents decide (see [`Version::racy`](crate::Version)).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Stamp {
     /// Device number.
     pub dev: u64,

@@ -3,11 +3,11 @@
 use core::fmt;
 use core::str::FromStr;
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use emendate_core::{Code, Error, Result};
 
-use crate::{Place, RootInfo, Stamp};
+use crate::{Attributes, Place, RootInfo, Stamp};
 
 /// One version of one regular file, as read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,6 +108,8 @@ pub enum Goal<'a> {
         /// The existing file whose mode, owner and attributes it gets, as a file that is moved or copied keeps them; it is
         /// looked at while staging. `None`: those of the file that it replaces, or those of any new file.
         like: Option<&'a Place>,
+        /// Owner and attributes of a new file; what cannot be given is told.
+        attributes: Option<&'a Attributes>,
     },
     /// A symbolic link; where it leads is never looked at.
     Link {
@@ -121,7 +123,7 @@ pub enum Goal<'a> {
 impl<'a> Goal<'a> {
     /// A regular file with this content, and the metadata of what it replaces.
     pub const fn content(pieces: &'a [&'a [u8]]) -> Goal<'a> {
-        Goal::File { pieces, executable: None, mode: None, like: None }
+        Goal::File { pieces, executable: None, mode: None, like: None, attributes: None }
     }
 
     /// The permission bits that go with `mode`, those of the file that is kept or imitated.
@@ -256,6 +258,14 @@ pub trait Store: Send + Sync {
     /// Names in the parent directory of `place`, sorted, at most 10 000; empty when the directory does not exist.
     fn siblings(&self, place: &Place) -> Result<Vec<OsString>>;
 
+    /// Owner and extended attributes of the regular file at `place`; `None` when there is none.
+    ///
+    /// `path.not_regular`, `file.too_large` for more attributes than 256 KiB, `io.*`.
+    fn attributes(&self, place: &Place) -> Result<Option<Attributes>>;
+
+    /// Removes the folder at `place` if it is empty; false when it is not, or no folder is there. `io.*`.
+    fn remove_folder(&self, place: &Place) -> Result<bool>;
+
     /// What is in the folder at `place`, sorted by name, at most 100 000 entries; `None` when no folder is there. `io.*`.
     fn list(&self, place: &Place) -> Result<Option<Vec<Entry>>>;
 
@@ -273,8 +283,21 @@ pub trait Store: Send + Sync {
     fn stage<'a>(&'a self, drafts: &'a [Draft<'a>], durability: Durability) -> Result<Staged<'a>>;
 }
 
+/// What a commit will leave, as far as it can be told before.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ahead {
+    /// For each draft the stamp of what will be at its place; that of what is to be removed. Only the last change of the
+    /// inode is still to come.
+    pub stamps: Vec<Stamp>,
+    /// Folders that were made for it, those above others first.
+    pub made: Vec<PathBuf>,
+}
+
 /// A backend's half of [`Staged`]. Dropping it without [`Transaction::commit`] discards everything staged.
 pub trait Transaction {
+    /// See [`Staged::ahead`].
+    fn ahead(&self) -> Ahead;
+
     /// See [`Staged::commit`].
     fn commit(self: Box<Self>) -> Result<Vec<Written>>;
 }
@@ -293,6 +316,11 @@ impl<'a> Staged<'a> {
 }
 
 impl Staged<'_> {
+    /// What [`Staged::commit`] will leave.
+    pub fn ahead(&self) -> Ahead {
+        self.transaction.ahead()
+    }
+
     /// Locks, checks every expectation again, then publishes; one entry per draft, in their order.
     ///
     /// `conflict.raced` when a file is not what the draft expects, `lock.timeout`, `io.*`: nothing was changed.

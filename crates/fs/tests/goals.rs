@@ -63,8 +63,12 @@ impl<'a> Call<'a> {
                 };
                 let goal = match *to {
                     To::Text(_) => Goal::content(pieces),
-                    To::Like(..) => Goal::File { pieces, executable: None, mode: None, like: Some(like) },
-                    To::Mode(on) => Goal::File { pieces, executable: Some(on), mode: None, like: None },
+                    To::Like(..) => {
+                        Goal::File { pieces, executable: None, mode: None, like: Some(like), attributes: None }
+                    }
+                    To::Mode(on) => {
+                        Goal::File { pieces, executable: Some(on), mode: None, like: None, attributes: None }
+                    }
                     To::Link(target) => Goal::Link { target: OsStr::new(target) },
                     To::Gone => Goal::Gone,
                 };
@@ -410,7 +414,7 @@ fn a_move_keeps_attributes_and_set_id_bits_of_its_owner() {
         let there = outer.join("c");
         let (from, to) = (store.admit(&rig.path("d/b")).unwrap(), store.admit(&there).unwrap());
         let old = store.read(&from, 100, Vec::new()).unwrap().unwrap();
-        let goal = Goal::File { pieces: &[b"old"], executable: None, mode: None, like: Some(&from) };
+        let goal = Goal::File { pieces: &[b"old"], executable: None, mode: None, like: Some(&from), attributes: None };
         let drafts = [
             Draft { place: &from, expect: expect(Some(&old)), goal: Goal::Gone },
             Draft { place: &to, expect: Expect::Missing, goal },
@@ -429,7 +433,8 @@ fn exact_bits_whatever_the_umask_says() {
         for (name, mode) in [("new", 0o666), ("d/new", 0o600), ("old", 0o751), ("old", 0o4640)] {
             let place = store.admit(&root.join(name)).unwrap();
             let version = store.read(&place, 10, Vec::new()).unwrap();
-            let goal = Goal::File { pieces: &[b"y"], executable: Some(true), mode: Some(mode), like: None };
+            let goal =
+                Goal::File { pieces: &[b"y"], executable: Some(true), mode: Some(mode), like: None, attributes: None };
             let drafts = [Draft { place: &place, expect: expect(version.as_ref()), goal }];
             let written = store.stage(&drafts, Durability::default()).unwrap().commit().unwrap();
             assert_eq!(written[0].stamp.mode & 0o7777, mode, "{name}");

@@ -144,8 +144,15 @@ fn log(dir: &Path) {
                 let side =
                     |bytes: &[u8]| Some(Side { content: ContentId::of(bytes), mode: 0o644, kind: Kind::Regular });
                 let (path, moved_from) = (PATH.to_vec(), None);
-                let file =
-                    Touched { path, moved_from, before: side(&before), after: side(&after), added: 1, removed: 1 };
+                let file = Touched {
+                    path,
+                    moved_from,
+                    before: side(&before),
+                    after: side(&after),
+                    attributes: None,
+                    added: 1,
+                    removed: 1,
+                };
                 let swaps = [Swap { at, old: &before[at..at + 100], new: new.as_bytes() }];
                 let change = Change { base: Some(ContentId::of(&before)), swaps: &swaps, ..Change::default() };
                 let operation = Operation {
@@ -158,6 +165,8 @@ fn log(dir: &Path) {
                     outcome: Outcome::Done,
                     kept: true,
                     files: vec![file],
+                    also: Vec::new(),
+                    folders: Vec::new(),
                 };
                 let of_after = record(ContentId::of(&after));
                 // Without the log, only this would be written.

@@ -33,7 +33,7 @@ pub use database::Database;
 pub use lines::Lines;
 pub use memory::Memory;
 pub use operation::{
-    Change, Entered, Filter, Freed, History, Kind, Known, Leave, Logged, Operation, OperationId, OperationName,
+    Change, Entered, Filter, Freed, History, Kind, Known, Leave, Logged, OnDisk, Operation, OperationId, OperationName,
     Operations, Outcome, Role, Side, Touched,
 };
 pub use record::{Body, How, Record};

@@ -4,8 +4,14 @@ use core::fmt;
 use core::str::FromStr;
 
 use emendate_core::{ContentId, Error, Result};
+use emendate_fs::Attributes;
 
-use crate::{Record, Swap};
+use rustix::process::Pid;
+
+use crate::{Record, Swap, clock};
+
+/// Microseconds after which whatever has the number of an operation's process is another one.
+const LONGEST: i64 = 60_000_000;
 
 /// Names an operation within one store. Its number rises from operation to operation and is never given twice; the four
 /// hexadecimal digits behind it tell it from an operation of that number in another store.
@@ -96,6 +102,8 @@ pub struct Touched {
     pub before: Option<Side>,
     /// What stands there now; `None` when there is nothing.
     pub after: Option<Side>,
+    /// Owner and extended attributes of the file that stood at the path, where no file has them on.
+    pub attributes: Option<Attributes>,
     /// Lines that came.
     pub added: u64,
     /// Lines that went.
@@ -130,6 +138,8 @@ pub enum Outcome {
     Done,
     /// Some edits were left out, as the caller had allowed.
     Partial,
+    /// Nobody knows: the process ended in the middle of it, and others changed the files before it was looked into.
+    Unsure,
 }
 
 /// One request that changed files, all of them together.
@@ -147,12 +157,23 @@ pub struct Operation {
     pub note: String,
     /// Whether it takes another one back.
     pub role: Role,
+    /// Older operations that it takes back as well, the newest first.
+    pub also: Vec<OperationId>,
     /// How much was done.
     pub outcome: Outcome,
     /// Whether contents may be kept. Not for secrets; without them it can be told but not undone.
     pub kept: bool,
     /// The files, each once.
     pub files: Vec<Touched>,
+    /// Bytes of the canonical paths of folders that were made for it, those above others first.
+    pub folders: Vec<Vec<u8>>,
+}
+
+impl Operation {
+    /// The operations that are taken back, the newest first.
+    pub fn taken(&self) -> impl Iterator<Item = OperationId> {
+        self.role.takes_back().into_iter().chain(self.also.iter().copied())
+    }
 }
 
 /// An operation of the log.
@@ -164,8 +185,21 @@ pub struct Logged {
     pub at: i64,
     /// The operation that took it back.
     pub undone_by: Option<OperationId>,
+    /// The process that is about to do it, or ended in the middle of it; `None` once it is [settled](Operations::settle).
+    pub owner: Option<u32>,
     /// What was done.
     pub operation: Operation,
+}
+
+impl Logged {
+    /// True while somebody may still be at it: its process lives, and has not been at it for longer than any call takes.
+    pub fn in_flight(&self) -> bool {
+        let Some(owner) = self.owner.and_then(|owner| i32::try_from(owner).ok()).and_then(Pid::from_raw) else {
+            return false;
+        };
+        let lives = !matches!(rustix::process::test_kill_process(owner), Err(rustix::io::Errno::SRCH));
+        lives && (0..LONGEST).contains(&clock::now_us().saturating_sub(self.at))
+    }
 }
 
 /// Which operations are asked for.
@@ -227,6 +261,15 @@ pub struct Freed {
     pub bytes: u64,
 }
 
+/// What a store takes of a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OnDisk {
+    /// Which one.
+    pub device: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
 /// What a person asks a clean-up to leave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Leave {
@@ -238,9 +281,25 @@ pub struct Leave {
 
 /// The log of operations. Beside it lie the contents of both sides of each file, as far as they are kept.
 pub trait Operations: Send + Sync {
-    /// Writes down an operation with what its session knows of the files now, in one go. `changes` has one entry per file
-    /// of the operation. The cost grows with the change, not with the file, but for what is lost otherwise.
+    /// Writes down an operation that is about to be done, with what its session knows of the files then, in one go: whatever
+    /// ends the process, what it did can be told and taken back. It is pending until it is [settled](Operations::settle).
+    /// `changes` has one entry per file of the operation. The cost grows with the change, not with the file, but for what is
+    /// lost otherwise.
     fn log(&self, operation: &Operation, changes: &[Change<'_>], known: &[Known<'_>]) -> Result<Entered>;
+
+    /// They were done, says who did them. Those that somebody withdrew too early are in the log again.
+    fn settle(&self, ids: &[OperationId]) -> Result<()>;
+
+    /// It was done, says who found it [pending](Operations::pending); where `certain` is false, nobody knows. Does nothing
+    /// when it is not pending any more.
+    fn judge(&self, id: OperationId, certain: bool) -> Result<()>;
+
+    /// It was not done: the log does not tell it any more, what it would have taken back is not taken back, and sessions
+    /// forget what they would know by it.
+    fn withdraw(&self, id: OperationId) -> Result<()>;
+
+    /// The operations that are not settled, the newest first.
+    fn pending(&self) -> Result<Vec<Logged>>;
 
     /// The operations that fit, the newest first.
     fn operations(&self, filter: &Filter<'_>) -> Result<Vec<Logged>>;
@@ -258,6 +317,9 @@ pub trait Operations: Send + Sync {
     /// Keeps a version whole: what [`Entered::loose`] asks for. Bytes that are not those of `content`, and versions that no
     /// operation speaks of, are not kept.
     fn keep(&self, content: ContentId, bytes: &[u8]) -> Result<()>;
+
+    /// What the store takes of a disk; `None` when it takes nothing.
+    fn on_disk(&self) -> Option<OnDisk>;
 
     /// Drops what is too old or too much.
     fn free(&self, leave: Leave) -> Result<Freed>;

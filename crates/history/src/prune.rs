@@ -10,6 +10,9 @@ pub(crate) const EVERY: u32 = 64;
 /// Paths whose words of lines are kept.
 pub(crate) const WORDS: u32 = 1024;
 
+/// Sessions whose registers are kept.
+pub(crate) const DRAWERS: u32 = 64;
+
 /// What a clean-up leaves of a limit, so that the next one is not due at once.
 pub(crate) fn room(limit: u64) -> u64 {
     limit - limit / 4

@@ -37,8 +37,16 @@ pub trait Sessions: Send + Sync {
     /// The words of the lines of the path, as [`Sessions::keep_words`] got them: whoever asks, the words are the same.
     fn words(&self, path: &[u8]) -> Result<Option<Vec<u8>>>;
 
-    /// Keeps the words of the lines of the path instead of those before; more than [`Limits::blob`] bytes are not kept.
-    fn keep_words(&self, path: &[u8], words: &[u8]) -> Result<()>;
+    /// Keeps the words of the lines of the path instead of `before`, which is what [`Sessions::words`] gave; false, and
+    /// nothing is done, when somebody else has kept others meanwhile. More than [`Limits::blob`] bytes are not kept.
+    fn keep_words(&self, path: &[u8], words: &[u8], before: Option<&[u8]>) -> Result<bool>;
+
+    /// What the session cut and may put, as [`Sessions::keep_registers`] got it.
+    fn registers(&self, session: &str) -> Result<Option<Vec<u8>>>;
+
+    /// Keeps what the session cut instead of what was kept before; nothing, and more than [`Limits::blob`] bytes, are not
+    /// kept.
+    fn keep_registers(&self, session: &str, registers: &[u8]) -> Result<()>;
 
     /// Messages about the store's own health, each handed out once.
     fn notices(&self) -> Vec<String>;

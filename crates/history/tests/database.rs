@@ -145,15 +145,34 @@ fn eight_log(dir: &Path) {
     }
 }
 
+/// Takes from a database what came with version 4 of the schema.
+const WITHOUT_MORE: &str = "ALTER TABLE operations DROP COLUMN pending; ALTER TABLE operations DROP COLUMN also;
+    DROP TABLE attributes; DROP TABLE folders; DROP TABLE registers; PRAGMA user_version=3;";
+
+/// What version 3 of the schema looked like: what was done then counts as done.
+#[test]
+fn a_database_from_before_what_is_pending_gets_it() {
+    let temp = used();
+    let store = open(temp.path());
+    let id = edit(&store, "s", PATH, b"one", b"two").id;
+    drop(store);
+    execute(temp.path(), WITHOUT_MORE);
+    let store = open(temp.path());
+    assert_eq!((store.pending().unwrap(), store.notices()), (Vec::new(), Vec::new()));
+    assert_eq!(store.operation("1".parse().unwrap()).unwrap().map(|it| (it.id, it.owner)), Some((id, None)));
+    edit(&store, "s", PATH, b"two", b"three");
+    assert_eq!(store.pending().unwrap().len(), 1);
+}
+
 /// What version 2 of the schema looked like: the words are added, and nothing is lost.
 #[test]
 fn a_database_from_before_the_words_gets_them() {
     let temp = used();
     let known = open(temp.path()).latest("s", PATH).unwrap();
     assert!(known.is_some());
-    execute(temp.path(), "DROP TABLE words; PRAGMA user_version=2");
+    execute(temp.path(), &format!("{WITHOUT_MORE} DROP TABLE words; PRAGMA user_version=2"));
     let store = open(temp.path());
-    store.keep_words(PATH, b"words").unwrap();
+    assert!(store.keep_words(PATH, b"words", None).unwrap());
     assert_eq!((store.words(PATH).unwrap().as_deref(), store.notices()), (Some(&b"words"[..]), Vec::new()));
     assert_eq!(store.latest("s", PATH).unwrap(), known);
 }
@@ -163,7 +182,8 @@ fn a_database_from_before_the_words_gets_them() {
 fn a_database_from_before_the_log_gets_one() {
     let temp = used();
     let known = open(temp.path()).latest("s", PATH).unwrap();
-    execute(temp.path(), "DROP TABLE operations; DROP TABLE touched; DROP TABLE changes; PRAGMA user_version=1");
+    let without_log = "DROP TABLE operations; DROP TABLE touched; DROP TABLE changes; PRAGMA user_version=1";
+    execute(temp.path(), &format!("{WITHOUT_MORE} {without_log}"));
     let start = std::sync::Barrier::new(4);
     std::thread::scope(|scope| {
         for _ in 0..4 {

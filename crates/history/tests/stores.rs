@@ -4,7 +4,10 @@
 mod suite;
 
 use emendate_core::{ContentId, Result, Tag};
-use emendate_history::{Database, History, Limits, Memory, Operations, Sessions};
+use emendate_history::{
+    Body, Change, Database, Entered, Filter, Freed, History, Known, Leave, Limits, Logged, Memory, OnDisk, Operation,
+    OperationId, OperationName, Operations, Record, Sessions,
+};
 
 #[test]
 fn memory() {
@@ -21,75 +24,95 @@ fn database() {
     });
 }
 
+/// A database that is opened for every call.
+struct Fleeting(std::path::PathBuf, Limits);
+impl Fleeting {
+    fn now(&self) -> Database {
+        Database::open(&self.0, self.1).unwrap()
+    }
+}
+impl Sessions for Fleeting {
+    fn record(&self, session: &str, path: &[u8], record: &Record, body: &Body<'_>) -> Result<()> {
+        self.now().record(session, path, record, body)
+    }
+    fn latest(&self, session: &str, path: &[u8]) -> Result<Option<Record>> {
+        self.now().latest(session, path)
+    }
+    fn versions(&self, session: &str, path: &[u8]) -> Result<Vec<Record>> {
+        self.now().versions(session, path)
+    }
+
+    fn by_tag(&self, path: &[u8], tag: Tag) -> Result<Option<Record>> {
+        self.now().by_tag(path, tag)
+    }
+    fn bytes(&self, content: ContentId) -> Result<Option<Vec<u8>>> {
+        self.now().bytes(content)
+    }
+    fn paths(&self, session: &str) -> Result<Vec<Vec<u8>>> {
+        self.now().paths(session)
+    }
+
+    fn forget(&self, session: &str, path: &[u8]) -> Result<()> {
+        self.now().forget(session, path)
+    }
+    fn words(&self, path: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.now().words(path)
+    }
+    fn keep_words(&self, path: &[u8], words: &[u8], before: Option<&[u8]>) -> Result<bool> {
+        self.now().keep_words(path, words, before)
+    }
+    fn registers(&self, session: &str) -> Result<Option<Vec<u8>>> {
+        self.now().registers(session)
+    }
+    fn keep_registers(&self, session: &str, registers: &[u8]) -> Result<()> {
+        self.now().keep_registers(session, registers)
+    }
+    fn notices(&self) -> Vec<String> {
+        self.now().notices()
+    }
+}
+impl Operations for Fleeting {
+    fn log(&self, operation: &Operation, changes: &[Change<'_>], known: &[Known<'_>]) -> Result<Entered> {
+        self.now().log(operation, changes, known)
+    }
+    fn settle(&self, ids: &[OperationId]) -> Result<()> {
+        self.now().settle(ids)
+    }
+    fn judge(&self, id: OperationId, certain: bool) -> Result<()> {
+        self.now().judge(id, certain)
+    }
+    fn withdraw(&self, id: OperationId) -> Result<()> {
+        self.now().withdraw(id)
+    }
+    fn pending(&self) -> Result<Vec<Logged>> {
+        self.now().pending()
+    }
+    fn operations(&self, filter: &Filter<'_>) -> Result<Vec<Logged>> {
+        self.now().operations(filter)
+    }
+    fn operation(&self, name: OperationName) -> Result<Option<Logged>> {
+        self.now().operation(name)
+    }
+    fn content(&self, content: ContentId, at_hand: &[(ContentId, &[u8])]) -> Result<Option<Vec<u8>>> {
+        self.now().content(content, at_hand)
+    }
+    fn reaches(&self, content: ContentId, at_hand: &[ContentId]) -> Result<bool> {
+        self.now().reaches(content, at_hand)
+    }
+    fn keep(&self, content: ContentId, bytes: &[u8]) -> Result<()> {
+        self.now().keep(content, bytes)
+    }
+    fn on_disk(&self) -> Option<OnDisk> {
+        self.now().on_disk()
+    }
+    fn free(&self, leave: Leave) -> Result<Freed> {
+        self.now().free(leave)
+    }
+}
+
 /// Every change goes through a new connection, as with one process for each call.
 #[test]
 fn database_of_short_processes() {
-    struct Fleeting(std::path::PathBuf, Limits);
-    impl Fleeting {
-        fn now(&self) -> Database {
-            Database::open(&self.0, self.1).unwrap()
-        }
-    }
-    use emendate_history::{
-        Body, Change, Entered, Filter, Freed, Known, Leave, Logged, Operation, OperationName, Record,
-    };
-    impl Sessions for Fleeting {
-        fn record(&self, session: &str, path: &[u8], record: &Record, body: &Body<'_>) -> Result<()> {
-            self.now().record(session, path, record, body)
-        }
-        fn latest(&self, session: &str, path: &[u8]) -> Result<Option<Record>> {
-            self.now().latest(session, path)
-        }
-        fn versions(&self, session: &str, path: &[u8]) -> Result<Vec<Record>> {
-            self.now().versions(session, path)
-        }
-
-        fn by_tag(&self, path: &[u8], tag: Tag) -> Result<Option<Record>> {
-            self.now().by_tag(path, tag)
-        }
-        fn bytes(&self, content: ContentId) -> Result<Option<Vec<u8>>> {
-            self.now().bytes(content)
-        }
-        fn paths(&self, session: &str) -> Result<Vec<Vec<u8>>> {
-            self.now().paths(session)
-        }
-
-        fn forget(&self, session: &str, path: &[u8]) -> Result<()> {
-            self.now().forget(session, path)
-        }
-        fn words(&self, path: &[u8]) -> Result<Option<Vec<u8>>> {
-            self.now().words(path)
-        }
-        fn keep_words(&self, path: &[u8], words: &[u8]) -> Result<()> {
-            self.now().keep_words(path, words)
-        }
-        fn notices(&self) -> Vec<String> {
-            self.now().notices()
-        }
-    }
-    impl Operations for Fleeting {
-        fn log(&self, operation: &Operation, changes: &[Change<'_>], known: &[Known<'_>]) -> Result<Entered> {
-            self.now().log(operation, changes, known)
-        }
-        fn operations(&self, filter: &Filter<'_>) -> Result<Vec<Logged>> {
-            self.now().operations(filter)
-        }
-        fn operation(&self, name: OperationName) -> Result<Option<Logged>> {
-            self.now().operation(name)
-        }
-        fn content(&self, content: ContentId, at_hand: &[(ContentId, &[u8])]) -> Result<Option<Vec<u8>>> {
-            self.now().content(content, at_hand)
-        }
-        fn reaches(&self, content: ContentId, at_hand: &[ContentId]) -> Result<bool> {
-            self.now().reaches(content, at_hand)
-        }
-        fn keep(&self, content: ContentId, bytes: &[u8]) -> Result<()> {
-            self.now().keep(content, bytes)
-        }
-        fn free(&self, leave: Leave) -> Result<Freed> {
-            self.now().free(leave)
-        }
-    }
     let dir = tempfile::tempdir().unwrap();
     let number = std::cell::Cell::new(0);
     suite::without_limits(&|limits| {

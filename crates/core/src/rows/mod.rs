@@ -23,7 +23,7 @@ use crate::span::Span;
 pub use carry::{Blocked, Carried, anywhere, carry};
 pub use echo::{Replaced, replaced};
 pub(crate) use place::{place_all, place_one};
-pub use registers::{Registers, fill};
+pub use registers::{Registers, fill, use_registers};
 pub use show::{AROUND, Excerpt, Renumbered, excerpt, excerpt_as, preview, previewed, renumbered};
 
 /// One edit of whole lines. [`Op::text`] holds its new rows, each with a line end.

@@ -29,6 +29,11 @@ impl Registers {
     }
 }
 
+/// True when any of these cuts into a register or puts one.
+pub fn use_registers(ops: &[Op]) -> bool {
+    ops.iter().filter_map(of).any(|rows| rows.keep.is_some() || rows.paste.is_some())
+}
+
 /// Gives operations that put a register its text, and keeps what others cut; in the order of the request, each against
 /// the version its numbers are from. Notes go to `notes`.
 ///
@@ -39,7 +44,7 @@ pub fn fill<'a>(
     registers: &mut Registers,
     notes: &mut Vec<String>,
 ) -> Result<Cow<'a, [Op]>> {
-    if !ops.iter().filter_map(of).any(|rows| rows.keep.is_some() || rows.paste.is_some()) {
+    if !use_registers(ops) {
         return Ok(Cow::Borrowed(ops));
     }
     let table = Table::new(base);

@@ -7,9 +7,9 @@ use crate::caller::Caller;
 use crate::engine::{Engine, Opened};
 use crate::log;
 use crate::policy::Access;
+use crate::raw_path;
 use crate::read::{self, shown_line};
 use crate::reply::Answer;
-use crate::shelves::key;
 use emendate_core::marks::{MARKS, Mark, Marks};
 use emendate_core::words::{Word, Words};
 use emendate_core::{Code, Error, Result, ShortTag, Snapshot, formats};
@@ -91,14 +91,17 @@ struct Search<'a> {
     unread: usize,
     /// Files with hits that are secrets by another name.
     denied: usize,
+    /// Why what was shown does not count as read, if so.
+    unkept: Option<String>,
 }
 
 impl Engine {
     /// The tool `search`.
-    pub(crate) fn search(&self, caller: &Caller, input: Value) -> Result<Answer> {
+    pub(crate) fn search(&self, caller: &Caller, mut input: Value) -> Result<Answer> {
+        let raw = raw_path::take_beside(&mut input, "path")?;
         let args: Args = formats::from_json(formats::Input::Json(input))?;
         let marks = args.format.as_deref().map_or(Ok(&MARKS[0]), read::marks)?;
-        let place = self.store().admit(Path::new(&args.path))?;
+        let place = self.store().admit(raw.as_deref().unwrap_or(Path::new(&args.path)))?;
         let mut search = Search {
             engine: self,
             caller,
@@ -122,13 +125,14 @@ impl Engine {
             binary: 0,
             unread: 0,
             denied: 0,
+            unkept: None,
         };
         let walked = if self.store().list(&place)?.is_some() {
             let globs = Scope::globs(place.absolute(), &args.glob)?;
             let scope = Scope { globs, hidden: args.hidden, all: args.no_ignore };
             self.walk(&place, &scope, &mut |place| search.file(place))?
         } else {
-            let place = self.admit(&args.path, Access::Read)?;
+            let place = self.admit(place.asked(), Access::Read)?;
             let Some(opened) = self.snapshot(&place, None, "")? else { return Err(self.missing(&place, caller)) };
             search.version(&place, opened)?;
             Walked::default()
@@ -216,10 +220,11 @@ impl Search<'_> {
             offset: None,
             limit: None,
         };
-        let sessions = self.engine.sessions(place);
-        sessions.record(&self.caller.session, key(place), &record, &log::body(place, snapshot.raw()))?;
+        let unkept = self.engine.remember(self.caller, place, &record, &log::body(place, snapshot.raw()));
+        self.unkept = self.unkept.take().or(unkept);
         let mut file = Map::new();
         file.insert("filePath".to_owned(), place.shown().into());
+        file.extend(raw_path::of(place.absolute()).map(|bytes| (raw_path::FIELD.to_owned(), bytes.into())));
         file.insert("tag".to_owned(), snapshot.id().tag().to_string().into());
         file.extend(header.map(|header| ("header".to_owned(), header.into())));
         file.insert("hits".to_owned(), rows.hits.clone().into());
@@ -255,6 +260,7 @@ impl Search<'_> {
         if !left.is_empty() {
             notes.push(format!("Not searched: {}.", left.join(", ")));
         }
+        notes.extend(self.unkept);
         let mut text = self.text;
         if text.is_empty() {
             let _ = writeln!(text, "No hits in {} beneath {}.", count(self.searched, "file"), args.path);

@@ -6,6 +6,7 @@ use crate::engine::Engine;
 use crate::options::Options;
 use crate::plan::Plan;
 use crate::policy::Access;
+use crate::raw_path;
 use crate::reply::Answer;
 use emendate_core::formats::{self, Input};
 use emendate_core::{Code, Error, Locator, Op, Order, Result, Snapshot, reading_of};
@@ -16,6 +17,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::iter::once;
+use std::path::Path;
 
 /// The input of `edit_symbol`, options apart.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -39,6 +41,7 @@ impl Engine {
     /// The tool `edit_symbol`.
     pub(crate) fn edit_symbol(&self, caller: &Caller, tool: &'static str, mut input: Value) -> Result<Answer> {
         let options = Options::take(&mut input, caller, self.config(), tool)?;
+        let raw = raw_path::take(&mut input)?;
         let args: Args = formats::from_json(Input::Json(input))?;
         let action = Action::named(&args.action).ok_or_else(|| {
             let words: Vec<&str> = Action::ALL.iter().map(|(word, _)| *word).collect();
@@ -49,7 +52,7 @@ impl Engine {
             return Err(Error::new(Code::CallInvalid, format!("`{}` needs text.", args.action))
                 .next("Give text: the new definition, or for rename the new name."));
         }
-        let place = self.admit(&args.file_path, Access::Write)?;
+        let place = self.admit(raw.as_deref().unwrap_or(Path::new(&args.file_path)), Access::Write)?;
         let _turns = self.turns(once(place.absolute()));
         let receipts = self.carry_out(caller, options.cause, options.dry_run, || {
             self.plan_symbol(caller, &place, (&args, action), &options).map(|plan| vec![plan])

@@ -11,6 +11,7 @@ pub(crate) use outline::Args as OutlineArgs;
 
 use crate::engine::Engine;
 use crate::plan::{Becomes, Now, Plan};
+use crate::raw_path;
 use emendate_core::{Code, Error, Result};
 use emendate_fs::Place;
 use emendate_syntax::{Definition, Language, Limits, Parsed, Symbol, fails_after, parse};
@@ -71,7 +72,10 @@ fn symbol(
             let near = if near.is_empty() { alike(parsed, path) } else { near };
             let error = Error::new(Code::SymbolMissing, format!("No symbol of {} is called `{path}`.", place.shown()));
             let error = if near.is_empty() { error } else { error.evidence(format!("Alike:\n{}", list(&near))) };
-            Err(error.next(format!("Call outline with {} to see its symbols.", json!({ "file_path": place.shown() }))))
+            Err(error.next(format!(
+                "Call outline with {} to see its symbols.",
+                raw_path::call(place.absolute(), Value::Null)
+            )))
         }
     }
 }
@@ -103,7 +107,7 @@ fn told(symbol: &Symbol) -> Value {
 pub(crate) fn lines_of(place: &Place, text: &str, path: &str) -> Result<(usize, usize)> {
     let parsed = parsed(place, text)?;
     let next = |it: &Symbol| {
-        let call = json!({ "file_path": place.shown(), "offset": it.above, "limit": it.last - it.above + 1 });
+        let call = raw_path::call(place.absolute(), json!({ "offset": it.above, "limit": it.last - it.above + 1 }));
         format!("Give the whole path, or read one of them by its lines: {call}.")
     };
     let symbol = symbol(place, &parsed, (path, None), next)?;

@@ -4,6 +4,7 @@ use super::{parsed, told};
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::policy::Access;
+use crate::raw_path;
 use crate::reply::Answer;
 use emendate_core::Result;
 use emendate_core::formats::{self, Input};
@@ -11,6 +12,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
+use std::path::Path;
 
 /// Symbols that a reply lists.
 const SHOWN: usize = 2000;
@@ -25,9 +27,10 @@ pub(crate) struct Args {
 
 impl Engine {
     /// The tool `outline`. What it shows does not count as read.
-    pub(crate) fn outline(&self, caller: &Caller, input: Value) -> Result<Answer> {
+    pub(crate) fn outline(&self, caller: &Caller, mut input: Value) -> Result<Answer> {
+        let raw = raw_path::take(&mut input)?;
         let args: Args = formats::from_json(Input::Json(input))?;
-        let place = self.admit(&args.file_path, Access::Read)?;
+        let place = self.admit(raw.as_deref().unwrap_or(Path::new(&args.file_path)), Access::Read)?;
         let Some(opened) = self.snapshot(&place, None, "")? else {
             return Err(self.missing(&place, caller));
         };

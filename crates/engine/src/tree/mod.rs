@@ -48,6 +48,7 @@ impl Engine {
         &self,
         caller: &Caller,
         targets: &[Target],
+        registers: Registers,
         options: &Options,
     ) -> Result<(Vec<Plan>, Registers)> {
         let mut tree = Tree {
@@ -61,7 +62,7 @@ impl Engine {
             lifted: HashMap::new(),
             rejected: String::new(),
             bases: targets.iter().filter_map(|it| Some((it.place.absolute().to_owned(), it.base?))).collect(),
-            registers: self.drawers().open(caller),
+            registers,
         };
         let mut errors = Vec::new();
         for (step, target) in targets.iter().enumerate() {

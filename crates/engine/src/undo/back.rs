@@ -1,14 +1,16 @@
 //! From an operation to the plans that take it back.
 
+use super::course::Course;
 use crate::caller::{Caller, Unread};
 use crate::engine::{Engine, Opened};
 use crate::plan::all_bytes;
 use crate::plan::{Becomes, Now, Origin, Plan, written_over};
 use crate::policy::Access;
+use crate::raw_path;
 use crate::seen;
 use crate::shelves::key;
 use emendate_core::{ChangeSet, Code, ContentId, Error, Result, Snapshot, Tie, explain};
-use emendate_fs::Place;
+use emendate_fs::{Attributes, Place};
 use emendate_history::{Kind, Lines, Logged, Side, Touched};
 use serde_json::json;
 use std::ffi::{OsStr, OsString};
@@ -22,16 +24,38 @@ const DIFF: usize = 4000;
 struct Back<'a> {
     engine: &'a Engine,
     caller: &'a Caller,
+    /// What was taken back before it, in the same call.
+    course: &'a Course<'a>,
     /// The root whose history tells it.
     root: usize,
     logged: &'a Logged,
 }
 
-/// What is to be done to all files of an operation so that they are as before it.
+/// What is to be done to all files of some operations, the newest first, so that they are as before them.
 ///
-/// Errors: of every file that stands in the way.
-pub(super) fn plans(engine: &Engine, caller: &Caller, (root, logged): (usize, &Logged)) -> Result<Vec<Plan>> {
-    let back = Back { engine, caller, root, logged };
+/// Errors: of every file that stands in the way of the first operation that cannot be taken back.
+pub(super) fn plans(engine: &Engine, caller: &Caller, (root, all): (usize, &[Logged])) -> Result<Vec<Plan>> {
+    let mut course = Course::new(engine, caller);
+    for logged in all {
+        let plans = of_one(&Back { engine, caller, course: &course, root, logged }).map_err(|error| {
+            let several = format!("None of the {} operations was taken back. ", all.len());
+            if all.len() > 1 { error.prefixed(&several) } else { error }
+        })?;
+        course.go(plans)?;
+    }
+    let plans = course.plans();
+    if plans.is_empty() {
+        let ids: Vec<String> = all.iter().map(|logged| logged.id.to_string()).collect();
+        return Err(Error::new(Code::EditNoChange, "The files are already as they were before that operation.")
+            .evidence(format!("operation {}", ids.join(", ")))
+            .next("Nothing is left to do."));
+    }
+    Ok(plans)
+}
+
+/// The same for one operation.
+fn of_one(back: &Back<'_>) -> Result<Vec<Plan>> {
+    let logged = back.logged;
     let files = &logged.operation.files;
     let source = |file: &Touched| {
         let from = file.moved_from.as_ref()?;
@@ -52,15 +76,7 @@ pub(super) fn plans(engine: &Engine, caller: &Caller, (root, logged): (usize, &L
             Err(error) => errors.push(error),
         }
     }
-    if let Some(error) = Error::all(errors, files.len()) {
-        return Err(error);
-    }
-    if plans.is_empty() {
-        return Err(Error::new(Code::EditNoChange, "The files are already as they were before that operation.")
-            .evidence(format!("operation {}", logged.id))
-            .next("Nothing is left to do."));
-    }
-    Ok(plans)
+    Error::all(errors, files.len()).map_or(Ok(plans), Err)
 }
 
 impl Engine {
@@ -70,6 +86,14 @@ impl Engine {
             return Ok(Now::Link(target));
         }
         Ok(self.opened(place, None)?.map_or(Now::Nothing, Now::File))
+    }
+
+    /// The same, without asking what text it is.
+    pub(crate) fn raw_standing(&self, place: &Place) -> Result<Now> {
+        if let Some(target) = self.store().link(place)? {
+            return Ok(Now::Link(target));
+        }
+        Ok(self.opaque(place)?.map_or(Now::Nothing, Now::File))
     }
 
     /// A path of the log.
@@ -90,14 +114,21 @@ impl Engine {
     }
 
     /// The plan that puts these bytes, or this link, at a place.
-    pub(super) fn putting(&self, caller: &Caller, place: Place, now: Now, bytes: Vec<u8>, side: Side) -> Plan {
+    pub(super) fn putting(
+        &self,
+        caller: &Caller,
+        place: Place,
+        now: Now,
+        bytes: Vec<u8>,
+        (side, attributes): (Side, Option<Attributes>),
+    ) -> Plan {
         if side.kind == Kind::Link {
             return Plan::other(place, now, Becomes::Link(OsString::from_vec(bytes)));
         }
         if let Now::File(now) = now {
             let changes = ChangeSet::between(&now.snapshot, &alike(&now.snapshot, bytes));
             let lines = self.lines_then(caller, &place, &now.snapshot, &changes);
-            return Plan::edit(place, now, written_over(changes), lines);
+            return Plan { attributes, ..Plan::edit(place, now, written_over(changes), lines) };
         }
         let text = Snapshot::open(bytes.clone(), None).is_ok();
         let before = if text { Snapshot::from_text("") } else { Snapshot::opaque(Vec::new()) };
@@ -105,12 +136,12 @@ impl Engine {
         // Set-id bits would speak for whoever creates the file now.
         let mode = Some(side.mode & 0o777);
         let lines = if caller.unread == Unread::Allow { Lines::all() } else { Lines::none() };
-        Plan { now, before, changes, mode, lines, ..Plan::other(place, Now::Nothing, Becomes::File) }
+        Plan { now, before, changes, mode, attributes, lines, ..Plan::other(place, Now::Nothing, Becomes::File) }
     }
 }
 
 /// A snapshot of other bytes of the same file; as bytes where they cannot be read in the same way.
-fn alike(now: &Snapshot, bytes: Vec<u8>) -> Snapshot {
+pub(super) fn alike(now: &Snapshot, bytes: Vec<u8>) -> Snapshot {
     if now.is_opaque() {
         return Snapshot::opaque(bytes);
     }
@@ -118,7 +149,7 @@ fn alike(now: &Snapshot, bytes: Vec<u8>) -> Snapshot {
 }
 
 /// True when that is what stands there.
-pub(super) fn same(now: &Now, side: Option<Side>) -> bool {
+pub(crate) fn same(now: &Now, side: Option<Side>) -> bool {
     match (now, side) {
         (Now::Nothing, None) => true,
         (Now::File(now), Some(Side { content, kind: Kind::Regular, .. })) => now.snapshot.id() == content,
@@ -129,25 +160,18 @@ pub(super) fn same(now: &Now, side: Option<Side>) -> bool {
     }
 }
 
-fn mode(now: &Now) -> Option<u32> {
-    match now {
-        Now::File(now) => Some(now.stamp.mode & 0o7777),
-        _ => None,
-    }
-}
-
 impl Back<'_> {
     /// A file that stayed where it was.
     fn single(&self, file: &Touched) -> Result<Option<Plan>> {
         let place = self.engine.logged_place(&file.path)?;
-        let now = self.engine.standing(&place)?;
+        let now = self.course.standing(&place)?;
         let bits = match (file.before, file.after) {
             (Some(before), Some(after)) if before.mode != after.mode && before.kind == Kind::Regular => {
                 Some(before.mode)
             }
             _ => None,
         };
-        if same(&now, file.before) && (bits.is_none() || mode(&now) == bits) {
+        if same(&now, file.before) && (bits.is_none() || now.mode() == bits) {
             return Ok(None);
         }
         let Some(before) = file.before else {
@@ -166,7 +190,8 @@ impl Back<'_> {
             (Now::Nothing, _) => return Err(self.conflict(&place, file.after, &now, "the file is gone.")),
             _ => return Err(self.conflict(&place, file.after, &now, "something else stands there now.")),
         };
-        let mut plan = self.engine.putting(self.caller, place, now, bytes, before);
+        let attributes = file.attributes.clone().filter(|_| matches!(now, Now::Nothing | Now::Link(_)));
+        let mut plan = self.engine.putting(self.caller, place, now, bytes, (before, attributes));
         plan.mode = bits.or(plan.mode);
         self.told(&mut plan, merged);
         Ok(plan.writes().then_some(plan))
@@ -176,7 +201,7 @@ impl Back<'_> {
     /// brings it back.
     fn moved(&self, file: &Touched, source: &Touched, emptied: bool) -> Result<Vec<Plan>> {
         let (to, from) = (self.engine.logged_place(&file.path)?, self.engine.logged_place(&source.path)?);
-        let (there, here) = (self.engine.standing(&to)?, self.engine.standing(&from)?);
+        let (there, here) = (self.course.standing(&to)?, self.course.standing(&from)?);
         if same(&here, source.before) && (emptied || same(&there, file.before)) {
             return Ok(Vec::new());
         }
@@ -216,7 +241,8 @@ impl Back<'_> {
             Some(covered) => {
                 let bytes = self.content(&to, covered, &Now::Nothing)?;
                 let mode = Some(covered.mode);
-                Plan { mode, ..self.engine.putting(self.caller, to, there, bytes, covered) }
+                let attributes = file.attributes.clone();
+                Plan { mode, ..self.engine.putting(self.caller, to, there, bytes, (covered, attributes)) }
             }
         };
         Ok(vec![plan, left])
@@ -270,13 +296,10 @@ impl Back<'_> {
 
     fn changed(&self, place: &Place, what: &str) -> Error {
         let id = self.logged.id;
-        let path = place.shown();
+        let call = raw_path::call(place.absolute(), json!({ "id": format!("{id}^") }));
         Error::new(Code::OperationConflict, format!("Operation {id} cannot be undone: {what}"))
-            .evidence(path.clone())
-            .next(format!(
-                "Make the change with an edit; or, to put the whole file back, call restore with {}.",
-                json!({ "file_path": path, "id": format!("{id}^") })
-            ))
+            .evidence(place.shown())
+            .next(format!("Make the change with an edit; or, to put the whole file back, call restore with {call}."))
             .fact("operation", id.to_string())
     }
 

@@ -7,6 +7,7 @@ use crate::policy::Access;
 use crate::shelves::key;
 use emendate_core::{Code, Error, Result};
 use emendate_history::{Filter, Logged, OperationName, Role};
+use std::path::Path;
 
 /// Operations looked at in one go.
 const PAGE: usize = 50;
@@ -26,7 +27,7 @@ impl Named {
         let (name, before) = text.strip_suffix('^').map_or((text, false), |name| (name, true));
         let name = name.parse().map_err(|()| {
             Error::new(Code::CallInvalid, format!("`{text}` does not name an operation."))
-                .next("Names look like 17-3fa9 or 17; the tool history lists them.")
+                .next("Names look like 17-3fa9 or 17; history lists them, also those of one file. Without one, undo takes the last operation, or the last one on the file that it is given.")
         })?;
         Ok(Named { name, before })
     }
@@ -52,13 +53,30 @@ impl Engine {
         })
     }
 
-    /// The operation that `undo` is asked for.
-    pub(super) fn chosen(&self, caller: &Caller, args: &Args) -> Result<(usize, Logged)> {
+    /// The operations that `undo` is asked for, the newest first, with the root whose history tells them.
+    pub(super) fn chosen(
+        &self,
+        caller: &Caller,
+        (args, raw): (&Args, Option<&Path>),
+        times: usize,
+    ) -> Result<(usize, Vec<Logged>)> {
         // A model takes back what its own conversation did, unless it says otherwise.
         let session = (caller.unread == Unread::Deny && !args.any_session).then_some(&*caller.session);
-        let Some(id) = &args.id else { return self.last(session, args) };
-        let named = Named::read(id)?;
-        let (root, logged) = self.operation(named.name)?;
+        match &args.id {
+            Some(id) => self.by_id(session, id).map(|(root, logged)| (root, vec![logged])),
+            None => self.last(session, (raw.or(args.file_path.as_deref().map(Path::new)), args.redo), times),
+        }
+    }
+
+    fn by_id(&self, session: Option<&str>, id: &str) -> Result<(usize, Logged)> {
+        let (root, logged) = self.operation(Named::read(id)?.name)?;
+        if let Some(owner) = logged.owner {
+            return Err(Error::new(
+                Code::LockTimeout,
+                format!("Operation {} is being done right now, by process {owner}.", logged.id),
+            )
+            .next("Repeat the call when that process has answered."));
+        }
         if let Some(by) = logged.undone_by {
             let verb = if matches!(logged.operation.role, Role::Undo(_)) { "redone" } else { "undone" };
             return Err(Error::new(
@@ -77,43 +95,71 @@ impl Engine {
         Ok((root, logged))
     }
 
-    fn last(&self, session: Option<&str>, args: &Args) -> Result<(usize, Logged)> {
-        let place = args.file_path.as_deref().map(|path| self.admit_link(path, Access::Read)).transpose()?;
-        let mut newest: Option<(usize, Logged)> = None;
+    fn last(
+        &self,
+        session: Option<&str>,
+        (path, redo): (Option<&Path>, bool),
+        times: usize,
+    ) -> Result<(usize, Vec<Logged>)> {
+        let place = path.map(|path| self.admit_link(path, Access::Read)).transpose()?;
+        let mut all: Vec<(usize, Logged)> = Vec::new();
         for root in 0..self.roots().len() {
-            let found = self.last_of(root, session, place.as_ref().map(key), args.redo)?;
-            if let Some(logged) = found
-                && newest.as_ref().is_none_or(|(_, known)| known.at < logged.at)
-            {
-                newest = Some((root, logged));
-            }
+            let found = self.last_of(root, (session, place.as_ref().map(key)), redo, times)?;
+            all.extend(found.into_iter().map(|logged| (root, logged)));
         }
-        newest.ok_or_else(|| {
-            let verb = if args.redo { "redo" } else { "undo" };
+        all.sort_by_key(|(_, logged)| std::cmp::Reverse((logged.at, logged.id)));
+        all.truncate(times);
+        let verb = if redo { "redo" } else { "undo" };
+        let Some(&(root, _)) = all.first() else {
             let whose = session.map_or(String::new(), |session| format!(" of the session {session}"));
-            Error::new(Code::OperationMissing, format!("There is nothing{whose} to {verb}."))
-                .next("Call history to see what was done; any_session: true takes other sessions' operations, too.")
-        })
+            let error = Error::new(Code::OperationMissing, format!("There is nothing{whose} to {verb}."));
+            let error = place.into_iter().fold(error, |error, place| error.evidence(place.shown()));
+            return Err(error
+                .next("Call history to see what was done; any_session: true takes other sessions' operations, too."));
+        };
+        if all.len() < times {
+            let there =
+                if all.len() == 1 { "is only 1 operation" } else { &*format!("are only {} operations", all.len()) };
+            let what = format!("There {there} to {verb}, not {times}; nothing was done.");
+            return Err(Error::new(Code::OperationMissing, what)
+                .next(format!("Repeat the call with last: {}, or call history to see what was done.", all.len())));
+        }
+        let same = all.iter().take_while(|(other, _)| *other == root).count();
+        if same < times {
+            let what = format!("The last {times} operations belong to several roots; nothing was done.");
+            return Err(Error::new(Code::CallInvalid, what)
+                .next(format!("The last {same} of them belong to one root: repeat the call with last: {same}.")));
+        }
+        Ok((root, all.into_iter().map(|(_, logged)| logged).collect()))
     }
 
-    /// The newest operation of a root that can be undone, or redone: nothing, when something else was done since.
-    fn last_of(&self, root: usize, session: Option<&str>, path: Option<&[u8]>, redo: bool) -> Result<Option<Logged>> {
-        let mut below = None;
+    /// The newest operations of a root that can be undone, or redone: nothing, when something else was done since.
+    fn last_of(
+        &self,
+        root: usize,
+        (session, path): (Option<&str>, Option<&[u8]>),
+        redo: bool,
+        times: usize,
+    ) -> Result<Vec<Logged>> {
+        let (mut below, mut found) = (None, Vec::new());
         loop {
             let page = self.history(root).operations(&Filter { session, path, below, limit: PAGE })?;
             for logged in &page {
                 match logged.operation.role {
                     // What was undone before it lies behind it, whether it was undone itself or not.
-                    Role::Edit if redo => return Ok(None),
-                    _ if logged.undone_by.is_some() => {}
-                    Role::Undo(_) if redo => return Ok(Some(logged.clone())),
-                    Role::Edit | Role::Redo(_) if !redo => return Ok(Some(logged.clone())),
+                    Role::Edit if redo => return Ok(found),
+                    _ if logged.undone_by.is_some() || logged.owner.is_some() => {}
+                    Role::Undo(_) if redo => found.push(logged.clone()),
+                    Role::Edit | Role::Redo(_) if !redo => found.push(logged.clone()),
                     _ => {}
+                }
+                if found.len() == times {
+                    return Ok(found);
                 }
             }
             match page.last() {
                 Some(last) if page.len() == PAGE => below = Some(last.id.number),
-                _ => return Ok(None),
+                _ => return Ok(found),
             }
         }
     }

@@ -3,24 +3,26 @@
 
 mod back;
 mod choose;
+mod course;
 mod restore;
 
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::log::Cause;
+use crate::raw_path;
 use crate::receipt::Receipt;
 use crate::reply::Answer;
 use emendate_core::formats::{self, Input};
 use emendate_core::{Code, Error, Result};
-use emendate_history::{Logged, Role};
+use emendate_history::{Logged, OperationId, Role};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::ffi::OsStr;
-use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
+pub(crate) use back::same;
 pub(crate) use choose::Named;
 pub(crate) use restore::Args as RestoreArgs;
 
@@ -33,7 +35,7 @@ const MOST: usize = 100;
 pub(crate) struct Args {
     /// The operation, as replies (data.operation) and history name it (default: the last one).
     pub(crate) id: Option<String>,
-    /// Undo so many operations, the newest first.
+    /// Undo so many operations, all or none, the newest first; this is one operation itself.
     last: Option<usize>,
     /// The last operation that touched this file; all its files are taken back.
     pub(crate) file_path: Option<String>,
@@ -47,71 +49,71 @@ pub(crate) struct Args {
 
 impl Engine {
     /// The tool `undo`.
-    pub(crate) fn undo(&self, caller: &Caller, tool: &'static str, input: Value) -> Result<Answer> {
+    pub(crate) fn undo(&self, caller: &Caller, tool: &'static str, mut input: Value) -> Result<Answer> {
         let cause = Cause::new(tool, &input);
+        let raw = raw_path::take(&mut input)?;
         let args: Args = formats::from_json(Input::Json(input))?;
         let dry_run = args.dry_run || caller.dry_run;
+        for root in 0..self.roots().len() {
+            self.look_into_pending(root)?;
+        }
         let times = args.last.unwrap_or(1);
-        if times == 0 || times > MOST || (args.id.is_some() && (args.last.is_some() || args.file_path.is_some())) {
+        if times == 0 || times > MOST {
+            return Err(Error::new(
+                Code::CallInvalid,
+                format!("`last` is {times}; one call takes back 1 to {MOST} operations."),
+            )
+            .next(format!("Give last: 1 to {MOST}.")));
+        }
+        if args.id.is_some() && (args.last.is_some() || args.file_path.is_some()) {
             return Err(Error::new(Code::CallInvalid, "The call does not say clearly which operations are meant.")
                 .next(format!("Give one of id, file_path or last (1 to {MOST}), or none of them for the last one.")));
         }
-        let (mut answer, mut summary) = (Answer::default(), String::new());
-        let (mut made, mut taken, mut files) = (Vec::new(), Vec::new(), Vec::new());
-        for nth in 0..times {
-            let one = self.chosen(caller, &args).and_then(|(root, logged)| {
-                let one = self.take_back(caller, cause, (root, &logged), dry_run)?;
-                Ok((logged, one))
-            });
-            let (logged, (text, told, operation)) = match one {
-                Ok(one) => one,
-                Err(error) if nth == 0 => return Err(error),
-                Err(error) => {
-                    let _ = writeln!(answer.text, "Stopped after {nth} of {times}: {error}");
-                    answer.data.insert("stopped".to_owned(), error.to_json());
-                    break;
-                }
-            };
-            let headline = headline(&logged, dry_run);
-            summary.push_str(&headline);
-            answer.text.push_str(&headline);
-            answer.text.push_str(&text);
-            taken.push(Value::from(logged.id.to_string()));
-            made.extend(operation.map(|id| Value::from(id.to_string())));
-            files.extend(told);
-            if dry_run && times > 1 {
-                answer.text.push_str("What comes before it depends on this one; it is not shown.\n");
-                break;
-            }
-        }
+        let (root, all) = self.chosen(caller, (&args, raw.as_deref()), times)?;
+        let (text, files, operation) = self.take_back(caller, cause, (root, &all), dry_run)?;
+        let summary: String = all.iter().map(|logged| headline(logged, dry_run)).collect();
+        let mut answer = Answer { text: summary.clone() + &text, data: self::data(files, dry_run) };
+        let ids: Vec<Value> = all.iter().map(|logged| logged.id.to_string().into()).collect();
         let data = &mut answer.data;
         data.insert("summary".to_owned(), summary.trim_end().into());
-        data.insert("undone".to_owned(), taken.into());
-        data.insert("operation".to_owned(), made.last().cloned().unwrap_or(Value::Null));
-        data.insert("operations".to_owned(), made.into());
-        data.extend(self::data(files, dry_run));
+        data.insert("undone".to_owned(), ids.into());
+        data.insert("operation".to_owned(), operation.map(|id| id.to_string()).into());
         Ok(answer)
     }
 
-    /// Takes one operation back: the text and the files of the answer, and the name of the new operation.
+    /// Takes operations of one root back, the newest first, all or none: the text and the files of the answer, and the name
+    /// of the new operation.
     fn take_back(
         &self,
         caller: &Caller,
-        cause: Cause,
-        (root, logged): (usize, &Logged),
+        cause: Cause<'_>,
+        (root, all): (usize, &[Logged]),
         dry_run: bool,
-    ) -> Result<(String, Vec<Value>, Option<emendate_history::OperationId>)> {
-        let role = match logged.operation.role {
-            Role::Undo(_) => Role::Redo(logged.id),
-            Role::Edit | Role::Redo(_) => Role::Undo(logged.id),
+    ) -> Result<(String, Vec<Value>, Option<OperationId>)> {
+        let Some((newest, older)) = all.split_first() else { return Ok((String::new(), Vec::new(), None)) };
+        let role = match newest.operation.role {
+            Role::Undo(_) => Role::Redo(newest.id),
+            Role::Edit | Role::Redo(_) => Role::Undo(newest.id),
         };
-        let paths = logged.operation.files.iter().map(|file| Path::new(OsStr::from_bytes(&file.path)));
-        let _turns = self.turns(paths);
-        let cause = Cause { role, ..cause };
-        let receipts = self.carry_out(caller, cause, dry_run, || back::plans(self, caller, (root, logged)))?;
+        let _turns = self.turns(course::paths(all));
+        let also: Vec<OperationId> = older.iter().map(|logged| logged.id).collect();
+        let cause = Cause { role, also: &also, ..cause };
+        let receipts = self.carry_out(caller, cause, dry_run, || back::plans(self, caller, (root, all)))?;
+        if !dry_run {
+            self.remove_made(all);
+        }
         let operation = receipts.iter().find_map(Receipt::operation);
         let (text, files, _) = self.tell(receipts);
         Ok((text, files, operation))
+    }
+
+    /// Folders that were made for what was taken back go, if nobody put anything else into them.
+    fn remove_made(&self, all: &[Logged]) {
+        for folder in all.iter().flat_map(|logged| logged.operation.folders.iter().rev()) {
+            // An empty folder that stays is no failure of an undo.
+            let place = self.store().admit_link(Path::new(OsStr::from_bytes(folder)));
+            let _ = place.and_then(|place| self.store().remove_folder(&place));
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use crate::log::Cause;
 use crate::options::Options;
 use crate::plan::{Becomes, Now, Plan};
 use crate::policy::Access;
+use crate::raw_path;
 use crate::receipt::Receipt;
 use crate::reply::Answer;
 use crate::seen::Base;
@@ -15,12 +16,16 @@ use crate::shelves::key;
 use crate::stale;
 use emendate_core::formats::{self, Input};
 use emendate_core::{Code, Error, Result};
-use emendate_fs::Place;
+use emendate_fs::{Attributes, Place};
 use emendate_history::{Filter, Kind, Logged, Side};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use std::iter::once;
+use std::path::Path;
+
+/// Operations on a file that are asked what it had when it went.
+const LATER: usize = 1000;
 
 /// The input of `restore`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -37,12 +42,16 @@ pub(crate) struct Args {
 
 impl Engine {
     /// The tool `restore`.
-    pub(crate) fn restore(&self, caller: &Caller, tool: &'static str, input: Value) -> Result<Answer> {
+    pub(crate) fn restore(&self, caller: &Caller, tool: &'static str, mut input: Value) -> Result<Answer> {
         let cause = Cause::new(tool, &input);
         let options = Options::take(&mut Value::Null, caller, self.config(), tool)?;
+        let raw = raw_path::take(&mut input)?;
         let args: Args = formats::from_json(Input::Json(input))?;
-        let place = self.admit_link(&args.file_path, Access::Write)?;
+        let place = self.admit_link(raw.as_deref().unwrap_or(Path::new(&args.file_path)), Access::Write)?;
         let named = Named::read(&args.id)?;
+        for root in 0..self.roots().len() {
+            self.look_into_pending(root)?;
+        }
         let (root, logged) = self.operation(named.name)?;
         let (side, told_by) = self.side_at(root, &place, (&logged, named.before))?;
         let dry_run = args.dry_run || caller.dry_run;
@@ -92,8 +101,20 @@ impl Engine {
         if side.kind == Kind::Link && same(&now, Some(side)) {
             return Ok(Plan::other(place.clone(), Now::Nothing, Becomes::Nothing));
         }
-        let plan = self.putting(caller, place.clone(), now, bytes, side);
+        let attributes = match now {
+            Now::Nothing => self.attributes_then(root, place, side)?,
+            Now::File(_) | Now::Link(_) => None,
+        };
+        let plan = self.putting(caller, place.clone(), now, bytes, (side, attributes));
         Ok(Plan { mode: (side.kind == Kind::Regular).then_some(side.mode & 0o777), ..plan })
+    }
+
+    /// Owner and attributes of a file that went away as it was then.
+    fn attributes_then(&self, root: usize, place: &Place, side: Side) -> Result<Option<Attributes>> {
+        let filter = Filter { path: Some(key(place)), limit: LATER, ..Filter::default() };
+        let files = self.history(root).operations(&filter)?.into_iter().flat_map(|logged| logged.operation.files);
+        let mut same = files.filter(|file| file.path == key(place) && file.before == Some(side));
+        Ok(same.find_map(|file| file.attributes))
     }
 
     /// A model must have seen what it replaces.

@@ -262,3 +262,51 @@ fn what_a_dead_process_left_is_put_right_at_the_next_start() {
     let engine = Engine::open(&[root.join("work")], blocked, Config::default()).unwrap();
     assert!(engine.notices().iter().any(|notice| notice.contains("not safe against a crash")));
 }
+
+/// Eight processes that read one file and change it: no word is ever given to two lines, and equal reads say equal words.
+#[test]
+fn words_of_a_file_that_many_change_name_one_line_each() {
+    const ROUNDS: usize = 12;
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().canonicalize().unwrap().join("root");
+    fs::create_dir(&root).unwrap();
+    let path = root.join("f");
+    // Texts that would all get one and the same word, each by itself.
+    let first = |text: &str| emendate::core::words::Words::new(text).unwrap().all()[0].to_string();
+    let wanted = first("00000000");
+    let mut alike = (0..).map(|number: u32| format!("{number:08}")).filter(|text| first(text) == wanted);
+    let texts: Vec<Vec<String>> = (0..8).map(|_| alike.by_ref().take(ROUNDS + 1).collect()).collect();
+    fs::write(&path, texts.iter().map(|texts| format!("{}\n", texts[0])).collect::<String>()).unwrap();
+    let start = std::sync::Barrier::new(8);
+    let named: Vec<(String, String)> = std::thread::scope(|scope| {
+        let work = |thread: usize| {
+            let (dir, root, path, start, texts) = (&dir, &root, &path, &start, &texts[thread]);
+            move || {
+                let state = State::Directory(dir.path().join("state"));
+                let engine = Engine::open(std::slice::from_ref(root), state, Config::default()).unwrap();
+                let caller = Caller { session: format!("s{thread}"), ..Caller::default() };
+                let mut named = Vec::new();
+                start.wait();
+                for round in 0..ROUNDS {
+                    let read = engine.call(&caller, "read", json!({ "file_path": path, "format": "anchors" })).text();
+                    let lines = read.lines().filter_map(|line| line.split_once(':'));
+                    named.extend(lines.map(|(word, line)| (word.to_owned(), line.to_owned())));
+                    // Every line is new and the only one of its text, so a word of two texts names two lines.
+                    let (old, new) = (format!("{}\n", texts[round]), format!("{}\n", texts[round + 1]));
+                    let edit = json!({ "file_path": path, "old_string": old, "new_string": new });
+                    let reply = engine.call(&caller, "edit", edit);
+                    assert_eq!(code(&reply), "ok", "{}", reply.text());
+                }
+                named
+            }
+        };
+        let threads: Vec<_> = (0..8).map(|thread| scope.spawn(work(thread))).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    let mut lines = std::collections::HashMap::new();
+    for (word, line) in named {
+        let first = lines.entry(word.clone()).or_insert_with(|| line.clone());
+        assert_eq!(*first, line, "{word} names two lines");
+    }
+    assert!(lines.len() > 8 * ROUNDS / 2);
+}

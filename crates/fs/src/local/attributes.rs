@@ -2,11 +2,19 @@
 
 use std::os::fd::AsFd;
 
+use rustix::fs::{Gid, Uid};
 use rustix::io::{Errno, Result};
 
 use super::sys;
 
+use crate::Attributes;
 use crate::fault::show;
+
+/// More rights than those of the user who runs it: they would speak for whoever brings the file back.
+const RIGHTS: &[u8] = b"security.capability";
+
+/// Bytes of all names and values that are taken down.
+const MOST: usize = 256 << 10;
 
 /// Signatures of the old content; a kernel that checks them makes its own for the new one.
 const SIGNATURES: [&[u8]; 2] = [b"security.ima", b"security.evm"];
@@ -29,16 +37,58 @@ pub(super) fn copy(source: impl AsFd, target: impl AsFd, notes: &mut Vec<String>
             Err(errno) => return Err(errno),
         }
     }
-    for name in split(&present) {
+    drop_others(&present, |name| split(&wanted).any(|kept| kept == name), &target, notes);
+    Ok(())
+}
+
+/// Owner and attributes of an open file; `E2BIG` where there are too many.
+pub(super) fn of(file: impl AsFd) -> Result<Attributes> {
+    let stat = sys::fstat(&file)?;
+    let (mut named, mut size) = (Vec::new(), 0);
+    for name in split(&names(&file)?).filter(|name| !SIGNATURES.contains(name) && *name != RIGHTS) {
+        let value = match value(&file, name) {
+            Err(Errno::NODATA) => continue,
+            other => other?,
+        };
+        size += name.len() + value.len();
+        if size > MOST {
+            return Err(Errno::TOOBIG);
+        }
+        named.push((name.to_vec(), value));
+    }
+    Ok(Attributes { uid: stat.st_uid, gid: stat.st_gid, named })
+}
+
+/// Gives a new file an owner and attributes; what cannot be given is told in `notes`.
+pub(super) fn give(wanted: &Attributes, target: impl AsFd, notes: &mut Vec<String>) -> Result<()> {
+    let now = sys::fstat(&target)?;
+    let Attributes { uid, gid, named } = wanted;
+    if (now.st_uid, now.st_gid) != (*uid, *gid)
+        && let Err(errno) = sys::fchown(&target, Some(Uid::from_raw(*uid)), Some(Gid::from_raw(*gid)))
+    {
+        notes.push(format!("the owner {uid}:{gid} could not be given back: {errno}"));
+    }
+    let present = names(&target)?;
+    for (name, value) in named {
+        if let Err(errno) = sys::fsetxattr(&target, name, value) {
+            notes.push(format!("extended attribute {} could not be given back: {errno}", text(name)));
+        }
+    }
+    drop_others(&present, |kept| named.iter().any(|(name, _)| name == kept), &target, notes);
+    Ok(())
+}
+
+/// Takes off what the folder gave.
+fn drop_others(present: &[u8], kept: impl Fn(&[u8]) -> bool, target: impl AsFd, notes: &mut Vec<String>) {
+    for name in split(present) {
         // Labels of security modules cannot be taken off, and the folder's default one was just given.
-        if split(&wanted).any(|kept| kept == name) || name.starts_with(b"security.") {
+        if kept(name) || name.starts_with(b"security.") {
             continue;
         }
         if let Err(errno) = sys::fremovexattr(&target, name) {
             notes.push(format!("extended attribute {} of the folder was added: {errno}", text(name)));
         }
     }
-    Ok(())
 }
 
 fn text(name: &[u8]) -> String {

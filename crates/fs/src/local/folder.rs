@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use emendate_core::{Code, Error, Result};
@@ -33,6 +33,7 @@ pub(super) struct Folder<'a> {
 pub(super) struct Made {
     parent: OwnedFd,
     name: OsString,
+    pub(super) path: PathBuf,
 }
 
 impl Made {
@@ -148,7 +149,7 @@ pub(super) fn make<'a>(
         };
         let parent = std::mem::replace(&mut here, next);
         if new {
-            made.push(Made { parent, name: part.to_owned() });
+            made.push(Made { parent, name: part.to_owned(), path: so_far.clone() });
         }
     }
     let fd = sys::openat(&here, ".", OFlags::RDONLY | DIRECTORY, Mode::empty()).map_err(failed)?;

@@ -44,6 +44,12 @@ pub(super) fn stamp_of(stat: &Stat) -> Stamp {
     }
 }
 
+/// Bytes that a file takes on the disk.
+#[allow(clippy::useless_conversion, clippy::cast_lossless, reason = "the field's width differs between architectures")]
+pub(super) fn blocks_of(stat: &Stat) -> u64 {
+    u64::try_from(stat.st_blocks).unwrap_or(0).saturating_mul(512)
+}
+
 /// The stamp of an open file, refused unless it is a regular one.
 pub(super) fn regular(file: impl AsFd, path: &Path) -> Result<Stamp> {
     let stat = sys::fstat(file).map_err(|errno| fault::os("look at", path, errno))?;

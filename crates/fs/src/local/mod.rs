@@ -29,14 +29,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use emendate_core::{Code, Error, Result};
-use rustix::fs::{FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 pub use probe::Probe;
 pub use recover::Recovered;
 
 use self::journal::Journal;
-use crate::{Draft, Durability, Entry, Kind, Named, Place, RootInfo, Staged, Stamp, Store, Version, fault};
+use crate::{Attributes, Draft, Durability, Entry, Kind, Named, Place, RootInfo, Staged, Stamp, Store, Version, fault};
 
 /// The local disk, beneath some roots.
 #[derive(Debug)]
@@ -301,6 +301,24 @@ impl Store for Local {
 
     fn siblings(&self, place: &Place) -> Result<Vec<OsString>> {
         self.names_beside(place).map_err(|errno| fault::os("list the folder of", place.absolute(), errno))
+    }
+
+    fn attributes(&self, place: &Place) -> Result<Option<Attributes>> {
+        let Some((file, _)) = self.open_regular(place, look::LOOK)? else { return Ok(None) };
+        attributes::of(file).map(Some).map_err(|errno| fault::os("read the attributes of", place.absolute(), errno))
+    }
+
+    fn remove_folder(&self, place: &Place) -> Result<bool> {
+        let Some(name) = place.relative().file_name() else { return Ok(false) };
+        let parent = place.relative().parent().unwrap_or(Path::new(""));
+        let removed = self
+            .open_beneath(place.root(), parent, OFlags::PATH | OFlags::DIRECTORY)
+            .and_then(|parent| sys::unlinkat(parent, name, AtFlags::REMOVEDIR));
+        match removed {
+            Ok(()) => Ok(true),
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NOTEMPTY | Errno::EXIST) => Ok(false),
+            Err(errno) => Err(fault::os("remove the folder", place.absolute(), errno)),
+        }
     }
 
     fn list(&self, place: &Place) -> Result<Option<Vec<Entry>>> {

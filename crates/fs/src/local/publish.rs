@@ -14,9 +14,22 @@ use super::stage::{Entry, OVERWRITE, Plan, failed_write};
 use super::sys;
 use super::temp::{self, Temp};
 use super::{kernel, rollback};
-use crate::{Expect, Goal, Method, Stamp, Transaction, Written, fault};
+use crate::{Ahead, Expect, Goal, Method, Stamp, Transaction, Written, fault};
 
 impl Transaction for Plan<'_> {
+    fn ahead(&self) -> Ahead {
+        let stamps = self.entries.iter().map(|entry| {
+            let before = entry.before.unwrap_or_default();
+            let Some(temp) = &entry.temp else {
+                let size = temp::length(entry.draft.goal.pieces());
+                return Stamp { mode: before.mode & !0o7777 | entry.draft.goal.mode(before.mode), size, ..before };
+            };
+            let now = temp.fd.as_ref().and_then(|fd| stamp_now(fd).ok());
+            now.unwrap_or(temp.stamp)
+        });
+        Ahead { stamps: stamps.collect(), made: self.made.iter().map(|made| made.path.clone()).collect() }
+    }
+
     fn commit(mut self: Box<Self>) -> Result<Vec<Written>> {
         folder::lock_all(self.local, &self.folders)?;
         if self.entries.len() > 1 {

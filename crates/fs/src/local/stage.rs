@@ -271,11 +271,15 @@ pub(super) fn failed_write(folder: &Folder<'_>, entry: &Entry<'_>, doing: &str, 
     let needed = temp::length(entry.draft.goal.pieces());
     match sys::fstatvfs(&folder.fd) {
         Ok(disk) if error.code() == Code::IoNoSpace => {
-            let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+            // What was written of it already goes again.
+            let temp = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref());
+            let ours = temp.and_then(|fd| sys::fstat(fd).ok()).map_or(0, |stat| look::blocks_of(&stat));
+            let free = disk.f_bavail.saturating_mul(disk.f_frsize).saturating_add(ours);
             error
                 .evidence(format!("needed: {needed} bytes, free: {free} bytes."))
                 .fact("needed", needed)
                 .fact("free", free)
+                .fact("device", folder.id.0)
         }
         _ => error,
     }
@@ -291,6 +295,11 @@ fn add_new(folder: &Folder<'_>, entry: &mut Entry<'_>, batch: Option<u32>) -> Re
     let temp = Temp::create(folder.fd.as_fd(), entry.name, mode, batch)
         .map_err(|errno| failed_write(folder, entry, "create", errno))?;
     let fd = entry.temp.insert(temp).fd.as_ref();
+    if let (Goal::File { attributes: Some(wanted), .. }, Some(fd)) = (entry.draft.goal, fd) {
+        attributes::give(wanted, fd, &mut entry.notes)
+            .map_err(|errno| failed_write(folder, entry, "give its attributes to a file beside", errno))?;
+    }
+    let fd = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref());
     if let (Goal::File { mode: Some(exactly), .. }, Some(fd)) = (entry.draft.goal, fd) {
         // The umask has no say here.
         rustix::fs::fchmod(fd, Mode::from_raw_mode(exactly & 0o7777))
@@ -434,7 +443,11 @@ fn beside(
         return Ok(());
     };
     // Attributes before the mode: an ACL moves the group bits, a change of owner clears the set-id bits.
-    attributes::copy(model, fd, &mut entry.notes)
+    let given = match entry.draft.goal {
+        Goal::File { attributes: Some(wanted), .. } => attributes::give(wanted, fd, &mut entry.notes),
+        _ => attributes::copy(model, fd, &mut entry.notes),
+    };
+    given
         .and_then(|()| sys::fchmod(fd, Mode::from_raw_mode(mode)))
         .map_err(|errno| failed_write(folder, entry, "give its permissions to a copy of", errno))?;
     if let Some(temp) = &mut entry.temp {

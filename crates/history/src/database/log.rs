@@ -1,19 +1,22 @@
 //! Rows of the tables `operations` and `touched`, to and from operations.
 
 use emendate_core::ContentId;
-use rusqlite::types::FromSqlError;
+use rusqlite::types::{FromSqlError, FromSqlResult};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::attributes;
 use super::rows::{self, fixed};
 use super::shelves::Shelves;
 use crate::trail::{Link, keep_sides};
 use crate::{
     Change, Entered, Filter, Kind, Known, Limits, Logged, Operation, OperationId, OperationName, Outcome, Role, Side,
-    Touched,
+    Touched, varint,
 };
 
-const COLUMNS: &str =
-    "number, at, session, tool, format, digest, note, outcome, kept, role, taken, taken_at, undone, undone_at";
+const COLUMNS: &str = "number, at, session, tool, format, digest, note, outcome, kept, role, taken, taken_at, undone,
+    undone_at, also, pending";
+/// `pending` of what was withdrawn.
+const WITHDRAWN: i64 = -1;
 
 /// Writes an operation and what its session knows then; with the bytes that were added to the shelf.
 pub(super) fn log(
@@ -28,10 +31,12 @@ pub(super) fn log(
         Some(id) => moment(all, id.number)?,
         None => None,
     };
+    let also = also(all, &operation.also)?;
     let number = all
         .prepare_cached(
-            "INSERT INTO operations(at, session, tool, format, digest, note, outcome, kept, role, taken, taken_at)
-             VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+            "INSERT INTO operations(
+               at, session, tool, format, digest, note, outcome, kept, role, taken, taken_at, also, pending)
+             VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
         )?
         .insert(params![
             now,
@@ -40,23 +45,21 @@ pub(super) fn log(
             operation.format,
             operation.digest,
             operation.note,
-            operation.outcome == Outcome::Partial,
+            outcome_number(operation.outcome),
             operation.kept,
             role_number(operation.role),
             taken.map(|id| id.number.cast_signed()),
             taken_at,
+            also,
+            std::process::id(),
         ])?;
-    if let Some(taken) = taken {
-        all.prepare_cached("UPDATE operations SET undone=?1, undone_at=?2 WHERE number=?3")?.execute(params![
-            number,
-            now,
-            taken.number.cast_signed()
-        ])?;
+    for taken in operation.taken() {
+        mark_undone(all, taken, (number, now))?;
     }
     let id = OperationId::new(number.cast_unsigned(), now);
     let (mut total, mut loose, mut lost) = (0, Vec::new(), Vec::new());
     for (nth, (touched, change)) in operation.files.iter().zip(changes).enumerate() {
-        touch(all, (number, nth), touched)?;
+        touch(all, (number, nth), touched, operation.kept)?;
         if !operation.kept {
             continue;
         }
@@ -70,6 +73,9 @@ pub(super) fn log(
                 .execute(params![number, base.to_bytes(), result.to_bytes(), &data.data[..], data.zstd])?;
         }
     }
+    for (nth, path) in (0..).zip(&operation.folders) {
+        all.prepare_cached("INSERT INTO folders VALUES(?1, ?2, ?3)")?.execute(params![number, nth, path])?;
+    }
     for Known { path, record } in known {
         let contested = crate::shelf::Shelf::version(&Shelves(all), record.content)?.is_some_and(|it| it.contested);
         rows::record(all, (&operation.session, path), record, contested, (now, limits.versions))?;
@@ -77,13 +83,21 @@ pub(super) fn log(
     Ok((Entered { id, loose, lost }, total))
 }
 
-fn touch(all: &Connection, (number, nth): (i64, usize), touched: &Touched) -> rusqlite::Result<()> {
-    let Touched { path, moved_from, before, after, added, removed } = touched;
+fn touch(all: &Connection, (number, nth): (i64, usize), touched: &Touched, kept: bool) -> rusqlite::Result<()> {
+    let Touched { path, moved_from, before, after, attributes, added, removed } = touched;
+    let nth = i64::try_from(nth).unwrap_or(i64::MAX);
+    if let Some(attributes) = attributes.as_ref().filter(|_| kept) {
+        all.prepare_cached("INSERT INTO attributes VALUES(?1, ?2, ?3)")?.execute(params![
+            number,
+            nth,
+            attributes::pack(attributes)
+        ])?;
+    }
     let kind = |side: &Option<Side>| side.map(|side| side.kind == Kind::Link);
     all.prepare_cached("INSERT INTO touched VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)")?.execute(
         params![
             number,
-            i64::try_from(nth).unwrap_or(i64::MAX),
+            nth,
             path,
             moved_from,
             before.map(|side| side.content.to_bytes()),
@@ -99,6 +113,101 @@ fn touch(all: &Connection, (number, nth): (i64, usize), touched: &Touched) -> ru
     Ok(())
 }
 
+/// Numbers and moments of operations, as they are stored.
+fn also(all: &Connection, ids: &[OperationId]) -> rusqlite::Result<Option<Vec<u8>>> {
+    let mut out = Vec::new();
+    for id in ids {
+        varint::put(&mut out, id.number);
+        varint::put(&mut out, moment(all, id.number)?.unwrap_or(0).cast_unsigned());
+    }
+    Ok((!ids.is_empty()).then_some(out))
+}
+
+fn also_of(blob: Option<&[u8]>) -> FromSqlResult<Vec<OperationId>> {
+    let (mut rest, mut ids) = (blob.unwrap_or_default(), Vec::new());
+    while !rest.is_empty() {
+        let mut next = || varint::take(&mut rest).ok_or(FromSqlError::InvalidType);
+        let (number, at) = (next()?, next()?);
+        ids.push(OperationId::new(number, at.cast_signed()));
+    }
+    Ok(ids)
+}
+
+fn mark_undone(all: &Connection, taken: OperationId, (number, now): (i64, i64)) -> rusqlite::Result<()> {
+    all.prepare_cached("UPDATE operations SET undone=?1, undone_at=?2 WHERE number=?3")?
+        .execute(params![number, now, taken.number.cast_signed()])
+        .map(drop)
+}
+
+/// They were done, says who did them.
+pub(super) fn settle(all: &Connection, ids: &[OperationId]) -> rusqlite::Result<()> {
+    for &id in ids {
+        let Some((logged, pending)) = whole(all, id)? else { continue };
+        let number = id.number.cast_signed();
+        all.prepare_cached("UPDATE operations SET pending=0 WHERE number=?1")?.execute([number])?;
+        if pending == WITHDRAWN {
+            for taken in logged.operation.taken() {
+                mark_undone(all, taken, (number, logged.at))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// It was done, says who found it pending.
+pub(super) fn judge(all: &Connection, id: OperationId, certain: bool) -> rusqlite::Result<()> {
+    let Some((logged, pending)) = whole(all, id)? else { return Ok(()) };
+    if pending > 0 {
+        let outcome = if certain { logged.operation.outcome } else { Outcome::Unsure };
+        all.execute(
+            "UPDATE operations SET pending=0, outcome=?1 WHERE number=?2",
+            params![outcome_number(outcome), id.number.cast_signed()],
+        )?;
+    }
+    Ok(())
+}
+
+/// It was not done.
+pub(super) fn withdraw(all: &Connection, id: OperationId) -> rusqlite::Result<()> {
+    let Some((logged, pending)) = whole(all, id)? else { return Ok(()) };
+    if pending == WITHDRAWN || pending == 0 {
+        return Ok(());
+    }
+    let number = id.number.cast_signed();
+    all.execute("UPDATE operations SET pending=?1 WHERE number=?2", [WITHDRAWN, number])?;
+    all.execute("UPDATE operations SET undone=NULL, undone_at=NULL WHERE undone=?1", [number])?;
+    for file in &logged.operation.files {
+        if let Some(after) = file.after.filter(|after| file.before.map(|it| it.content) != Some(after.content)) {
+            all.execute(
+                "DELETE FROM seen WHERE session=?1 AND path=?2 AND content=?3",
+                params![logged.operation.session, file.path, after.content.to_bytes()],
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// The operations that are not settled.
+pub(super) fn pending(all: &Connection) -> rusqlite::Result<Vec<Logged>> {
+    let mut query =
+        all.prepare_cached(&format!("SELECT {COLUMNS} FROM operations WHERE pending>0 ORDER BY number DESC"))?;
+    let mut rows = query.query([])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push(read(all, row)?);
+    }
+    Ok(found)
+}
+
+/// The operation of that name, withdrawn or not, and how it stands.
+fn whole(all: &Connection, id: OperationId) -> rusqlite::Result<Option<(Logged, i64)>> {
+    let found = all
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM operations WHERE number=?1"))?
+        .query_row([id.number.cast_signed()], |row| Ok((read(all, row)?, row.get(15)?)))
+        .optional()?;
+    Ok(found.filter(|(logged, _): &(Logged, i64)| logged.id == id))
+}
+
 fn moment(all: &Connection, number: u64) -> rusqlite::Result<Option<i64>> {
     all.prepare_cached("SELECT at FROM operations WHERE number=?1")?
         .query_row([number.cast_signed()], |row| row.get(0))
@@ -108,7 +217,7 @@ fn moment(all: &Connection, number: u64) -> rusqlite::Result<Option<i64>> {
 /// The operations that fit, the newest first.
 pub(super) fn operations(all: &Connection, filter: &Filter<'_>) -> rusqlite::Result<Vec<Logged>> {
     let sql = format!(
-        "SELECT {COLUMNS} FROM operations WHERE (?1 IS NULL OR session=?1) AND number<?2
+        "SELECT {COLUMNS} FROM operations WHERE pending>=0 AND (?1 IS NULL OR session=?1) AND number<?2
          AND (?3 IS NULL OR number IN (SELECT operation FROM touched WHERE path=?3 OR moved_from=?3))
          ORDER BY number DESC LIMIT ?4"
     );
@@ -127,7 +236,7 @@ pub(super) fn operations(all: &Connection, filter: &Filter<'_>) -> rusqlite::Res
 pub(super) fn operation(all: &Connection, name: OperationName) -> rusqlite::Result<Option<Logged>> {
     let Ok(number) = i64::try_from(name.number) else { return Ok(None) };
     let found = all
-        .prepare_cached(&format!("SELECT {COLUMNS} FROM operations WHERE number=?1"))?
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM operations WHERE number=?1 AND pending>=0"))?
         .query_row([number], |row| read(all, row))
         .optional()?;
     Ok(found.filter(|logged| name.names(logged.id)))
@@ -154,18 +263,21 @@ fn read(all: &Connection, row: &Row<'_>) -> rusqlite::Result<Logged> {
         format: row.get(4)?,
         digest: fixed(row.get_ref(5)?.as_blob()?)?,
         note: row.get(6)?,
-        outcome: if row.get(7)? { Outcome::Partial } else { Outcome::Done },
+        outcome: outcome_of(row.get(7)?)?,
         kept: row.get(8)?,
         role,
+        also: also_of(row.get_ref(14)?.as_blob_or_null()?)?,
         files: files(all, number)?,
+        folders: folders(all, number)?,
     };
-    Ok(Logged { id: OperationId::new(number.cast_unsigned(), at), at, undone_by: id(12, 13)?, operation })
+    let owner = u32::try_from(row.get::<_, i64>(15)?).ok().filter(|owner| *owner > 0);
+    Ok(Logged { id: OperationId::new(number.cast_unsigned(), at), at, undone_by: id(12, 13)?, owner, operation })
 }
 
 fn files(all: &Connection, number: i64) -> rusqlite::Result<Vec<Touched>> {
     let mut query = all.prepare_cached(
-        "SELECT path, moved_from, before, before_mode, before_link, after, after_mode, after_link, added, removed
-         FROM touched WHERE operation=?1 ORDER BY nth",
+        "SELECT path, moved_from, before, before_mode, before_link, after, after_mode, after_link, added, removed, data
+         FROM touched LEFT JOIN attributes USING(operation, nth) WHERE operation=?1 ORDER BY nth",
     )?;
     let rows = query.query_map([number], |row| {
         Ok(Touched {
@@ -173,6 +285,7 @@ fn files(all: &Connection, number: i64) -> rusqlite::Result<Vec<Touched>> {
             moved_from: row.get(1)?,
             before: side(row, 2)?,
             after: side(row, 5)?,
+            attributes: row.get_ref(10)?.as_blob_or_null()?.map(attributes::unpack).transpose()?,
             added: rows::size(row, 8)?,
             removed: rows::size(row, 9)?,
         })
@@ -180,11 +293,33 @@ fn files(all: &Connection, number: i64) -> rusqlite::Result<Vec<Touched>> {
     rows.collect()
 }
 
+fn folders(all: &Connection, number: i64) -> rusqlite::Result<Vec<Vec<u8>>> {
+    let mut query = all.prepare_cached("SELECT path FROM folders WHERE operation=?1 ORDER BY nth")?;
+    query.query_map([number], |row| row.get(0))?.collect()
+}
+
 /// The side whose columns begin with `first`.
 fn side(row: &Row<'_>, first: usize) -> rusqlite::Result<Option<Side>> {
     let Some(content) = row.get_ref(first)?.as_blob_or_null()? else { return Ok(None) };
     let kind = if row.get(first + 2)? { Kind::Link } else { Kind::Regular };
     Ok(Some(Side { content: ContentId::from_bytes(fixed(content)?), mode: row.get(first + 1)?, kind }))
+}
+
+fn outcome_number(outcome: Outcome) -> i64 {
+    match outcome {
+        Outcome::Done => 0,
+        Outcome::Partial => 1,
+        Outcome::Unsure => 2,
+    }
+}
+
+fn outcome_of(number: i64) -> FromSqlResult<Outcome> {
+    match number {
+        0 => Ok(Outcome::Done),
+        1 => Ok(Outcome::Partial),
+        2 => Ok(Outcome::Unsure),
+        other => Err(FromSqlError::OutOfRange(other)),
+    }
 }
 
 fn role_number(role: Role) -> i64 {

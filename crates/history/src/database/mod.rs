@@ -1,5 +1,6 @@
 //! The store in one SQLite file that all processes of the user share.
 
+mod attributes;
 mod failure;
 mod log;
 mod network;
@@ -16,8 +17,8 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::shelf::{Kept, keep};
 use crate::{
-    Body, Change, Entered, Filter, Freed, Known, Leave, Limits, Logged, Operation, OperationName, Operations, Record,
-    Sessions, clock, operation, pack, prune, trail,
+    Body, Change, Entered, Filter, Freed, Known, Leave, Limits, Logged, OnDisk, Operation, OperationId, OperationName,
+    Operations, Record, Sessions, clock, operation, pack, prune, trail,
 };
 use shelves::Shelves;
 
@@ -85,6 +86,15 @@ impl Database {
                 state.connection = None;
             }
             failure::of_sql(&error, &self.path)
+        })
+    }
+
+    /// Runs `work` in one transaction.
+    fn change(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<()>) -> Result<()> {
+        self.with(&mut self.state(), |connection| {
+            let all = Transaction::new(connection, TransactionBehavior::Immediate)?;
+            work(&all)?;
+            all.commit()
         })
     }
 
@@ -170,11 +180,32 @@ impl Sessions for Database {
         Ok(kept.and_then(|(data, zstd)| pack::unpack(data, zstd, self.limits.blob)))
     }
 
-    fn keep_words(&self, path: &[u8], words: &[u8]) -> Result<()> {
+    fn keep_words(&self, path: &[u8], words: &[u8], before: Option<&[u8]>) -> Result<bool> {
         let fits = words.len() as u64 <= self.limits.blob;
         let packed = fits.then(|| pack::pack(words));
         let now = clock::now_us();
-        self.with(&mut self.state(), |connection| rows::keep_words(connection, path, packed.as_ref(), now))
+        self.with(&mut self.state(), |connection| {
+            let all = Transaction::new(connection, TransactionBehavior::Immediate)?;
+            let kept = rows::words(&all, path)?.and_then(|(data, zstd)| pack::unpack(data, zstd, self.limits.blob));
+            let same = kept.as_deref() == before;
+            if same {
+                rows::keep_words(&all, path, packed.as_ref(), now)?;
+            }
+            all.commit()?;
+            Ok(same)
+        })
+    }
+
+    fn registers(&self, session: &str) -> Result<Option<Vec<u8>>> {
+        let kept = self.with(&mut self.state(), |connection| rows::registers(connection, session))?;
+        Ok(kept.and_then(|(data, zstd)| pack::unpack(data, zstd, self.limits.blob)))
+    }
+
+    fn keep_registers(&self, session: &str, registers: &[u8]) -> Result<()> {
+        let fits = !registers.is_empty() && registers.len() as u64 <= self.limits.blob;
+        let packed = fits.then(|| pack::pack(registers));
+        let now = clock::now_us();
+        self.with(&mut self.state(), |connection| rows::keep_registers(connection, session, packed.as_ref(), now))
     }
 
     fn notices(&self) -> Vec<String> {
@@ -196,6 +227,22 @@ impl Operations for Database {
         state.added = state.added.saturating_add(added);
         self.upkeep(state, now)?;
         Ok(entered)
+    }
+
+    fn settle(&self, ids: &[OperationId]) -> Result<()> {
+        self.change(|all| log::settle(all, ids))
+    }
+
+    fn judge(&self, id: OperationId, certain: bool) -> Result<()> {
+        self.change(|all| log::judge(all, id, certain))
+    }
+
+    fn withdraw(&self, id: OperationId) -> Result<()> {
+        self.change(|all| log::withdraw(all, id))
+    }
+
+    fn pending(&self) -> Result<Vec<Logged>> {
+        self.with(&mut self.state(), |connection| log::pending(&*connection.transaction()?))
     }
 
     fn operations(&self, filter: &Filter<'_>) -> Result<Vec<Logged>> {
@@ -230,6 +277,11 @@ impl Operations for Database {
         })?;
         state.added = state.added.saturating_add(added);
         Ok(())
+    }
+
+    fn on_disk(&self) -> Option<OnDisk> {
+        let (device, _) = open::identity(&self.path)?;
+        Some(OnDisk { device, bytes: open::size(&self.path) })
     }
 
     fn free(&self, leave: Leave) -> Result<Freed> {

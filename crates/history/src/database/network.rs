@@ -22,9 +22,9 @@ const DISTANT: [u64; 16] = [
     0x786F_4256, // VirtualBox shared folders
 ];
 
-/// True when the file lies on one of them. Where nobody can tell, it does not.
-pub(super) fn is_distant(path: &Path) -> bool {
+/// True when what is in this folder lies on one of them. Where nobody can tell, it does not.
+pub(super) fn is_distant(folder: &Path) -> bool {
     // The field's type differs between architectures; the numbers have 32 bits.
     #[allow(clippy::cast_sign_loss, clippy::cast_possible_truncation, reason = "magic numbers have 32 bits")]
-    rustix::fs::statfs(path).is_ok_and(|found| DISTANT.contains(&u64::from(found.f_type as u32)))
+    rustix::fs::statfs(folder).is_ok_and(|found| DISTANT.contains(&u64::from(found.f_type as u32)))
 }

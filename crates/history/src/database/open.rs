@@ -16,8 +16,8 @@ use crate::clock;
 
 /// `application_id` of our databases: "Emnd".
 pub(super) const APPLICATION: i32 = 0x456d_6e64;
-/// `user_version`: the schema below. 1 had no log of operations, 2 no words of lines.
-pub(super) const SCHEMA_VERSION: i32 = 3;
+/// `user_version`: the schema below. 1 had no log of operations, 2 no words of lines, 3 none of what is in [`MORE`].
+pub(super) const SCHEMA_VERSION: i32 = 4;
 /// Older SQLite can corrupt a database when two connections race at a WAL reset.
 const SQLITE_AT_LEAST: i32 = 3_051_003;
 /// A log of at most so many bytes stays when the last connection closes. To write it back then, and to begin another,
@@ -67,6 +67,20 @@ const WORDS: &str = "
     CREATE TABLE IF NOT EXISTS words(
         id INTEGER PRIMARY KEY, path BLOB UNIQUE NOT NULL, at INTEGER NOT NULL, data BLOB NOT NULL, zstd INTEGER NOT NULL);";
 
+/// What came later to the log, so that whoever has an older schema open goes on undisturbed: it names the columns that it
+/// fills. `pending` is 0 for what is settled, the number of the process that is at it, or -1 for what was withdrawn; `also`
+/// has the number and moment of each further operation that is taken back. `registers` are what sessions cut.
+const MORE: &str = "
+    ALTER TABLE operations ADD COLUMN pending INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE operations ADD COLUMN also BLOB;
+    CREATE TABLE attributes(
+        operation INTEGER NOT NULL, nth INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY(operation, nth)) WITHOUT ROWID;
+    CREATE TABLE folders(
+        operation INTEGER NOT NULL, nth INTEGER NOT NULL, path BLOB NOT NULL, PRIMARY KEY(operation, nth)) WITHOUT ROWID;
+    CREATE TABLE registers(
+        id INTEGER PRIMARY KEY, session TEXT UNIQUE NOT NULL, at INTEGER NOT NULL, data BLOB NOT NULL,
+        zstd INTEGER NOT NULL);";
+
 /// What stands where the database should be.
 enum Found {
     /// Our database.
@@ -103,13 +117,18 @@ pub(super) fn make_directory(dir: &Path) -> Result<()> {
 
 /// Opens the database at `path`, making it or setting an unfit one aside as needed.
 pub(super) fn open(path: &Path, notices: &mut Vec<String>) -> Result<Connection> {
+    open_on(path, network::is_distant(path.parent().unwrap_or(path)), notices)
+}
+
+/// The same on a file system that other machines reach too, where `distant`.
+fn open_on(path: &Path, distant: bool, notices: &mut Vec<String>) -> Result<Connection> {
     if rusqlite::version_number() < SQLITE_AT_LEAST {
         let version = rusqlite::version();
         return Err(Error::new(Code::InternalBug, format!("SQLite {version} is too old to be trusted.")));
     }
     let marked = fs::symlink_metadata(damage_mark(path)).is_ok();
     // Whatever else is found, and every failure, may be another process at work: it is judged when that is done.
-    if !marked && let Ok(Found::Ours(connection)) = look(path) {
+    if !marked && let Ok(Found::Ours(connection)) = look(path, distant) {
         if log_size(path) > LOG_AT_OPEN {
             // A reader in the way keeps the log; then the next one tries.
             let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
@@ -122,10 +141,10 @@ pub(super) fn open(path: &Path, notices: &mut Vec<String>) -> Result<Connection>
         fs::remove_file(damage_mark(path)).map_err(|error| of_io(&error, "remove", &damage_mark(path)))?;
     }
     // Somebody else may have put it right while we waited.
-    match look(path)? {
+    match look(path, distant)? {
         Found::Ours(connection) => return Ok(connection),
-        Found::Empty(connection) => return furnish(connection, path),
-        Found::Old(connection, version) => return extend(connection, version, path),
+        Found::Empty(connection) => return furnish(connection, path, distant),
+        Found::Old(connection, version) => return extend(connection, version, path, distant),
         Found::Unfit(why) => set_aside(path, &why, notices)?,
         Found::Nothing => {}
     }
@@ -134,10 +153,10 @@ pub(super) fn open(path: &Path, notices: &mut Vec<String>) -> Result<Connection>
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(of_io(&error, "create", path)),
     }
-    match look(path)? {
+    match look(path, distant)? {
         Found::Ours(connection) => Ok(connection),
-        Found::Empty(connection) => furnish(connection, path),
-        Found::Old(connection, version) => extend(connection, version, path),
+        Found::Empty(connection) => furnish(connection, path, distant),
+        Found::Old(connection, version) => extend(connection, version, path, distant),
         Found::Nothing => Err(Error::new(Code::IoFailed, format!("{} vanished.", path.display()))),
         Found::Unfit(why) => Err(Error::new(Code::IoFailed, format!("{} {why}.", path.display()))),
     }
@@ -167,7 +186,7 @@ pub(super) fn before_close(connection: &Connection, path: &Path, file: Option<(u
 }
 
 /// Opens what is there and reads two numbers of its header; no more, since every process pays for it.
-fn look(path: &Path) -> Result<Found> {
+fn look(path: &Path, distant: bool) -> Result<Found> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = match Connection::open_with_flags(path, flags) {
         Ok(connection) => connection,
@@ -179,7 +198,7 @@ fn look(path: &Path) -> Result<Found> {
             };
         }
     };
-    match identify(connection, network::is_distant(path)) {
+    match identify(connection, distant) {
         Err(error) if is_damage(&error) => Ok(Found::Unfit(format!("was damaged ({error})"))),
         other => other.map_err(|error| of_sql(&error, path)),
     }
@@ -203,7 +222,7 @@ fn identify(connection: Connection, distant: bool) -> rusqlite::Result<Found> {
         settle(&connection, distant)?;
         return Ok(Found::Ours(connection));
     }
-    if (application, version) == (APPLICATION, 1) || (application, version) == (APPLICATION, 2) {
+    if application == APPLICATION && (1..SCHEMA_VERSION).contains(&version) {
         return Ok(Found::Old(connection, version));
     }
     if application == APPLICATION && version > SCHEMA_VERSION {
@@ -233,8 +252,7 @@ fn plain_journal(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 /// Makes an empty database ours.
-fn furnish(connection: Connection, path: &Path) -> Result<Connection> {
-    let distant = network::is_distant(path);
+fn furnish(connection: Connection, path: &Path, distant: bool) -> Result<Connection> {
     let work = || -> rusqlite::Result<()> {
         if !distant {
             let mode: String = connection.query_row("PRAGMA journal_mode=WAL", [], |row| row.get(0))?;
@@ -243,7 +261,7 @@ fn furnish(connection: Connection, path: &Path) -> Result<Connection> {
             }
         }
         connection.execute_batch(&format!(
-            "BEGIN IMMEDIATE; {SCHEMA} {LOG} {WORDS} PRAGMA application_id={APPLICATION}; PRAGMA user_version={SCHEMA_VERSION}; COMMIT"
+            "BEGIN IMMEDIATE; {SCHEMA} {LOG} {WORDS} {MORE} PRAGMA application_id={APPLICATION}; PRAGMA user_version={SCHEMA_VERSION}; COMMIT"
         ))?;
         settle(&connection, distant)
     };
@@ -252,13 +270,10 @@ fn furnish(connection: Connection, path: &Path) -> Result<Connection> {
 }
 
 /// Adds what a database from before it was there lacks. Who has it open already goes on undisturbed.
-fn extend(connection: Connection, version: i32, path: &Path) -> Result<Connection> {
+fn extend(connection: Connection, version: i32, path: &Path, distant: bool) -> Result<Connection> {
     let log = if version < 2 { LOG } else { "" };
-    let sql = format!("BEGIN IMMEDIATE; {log} {WORDS} PRAGMA user_version={SCHEMA_VERSION}; COMMIT");
-    connection
-        .execute_batch(&sql)
-        .and_then(|()| settle(&connection, network::is_distant(path)))
-        .map_err(|error| of_sql(&error, path))?;
+    let sql = format!("BEGIN IMMEDIATE; {log} {WORDS} {MORE} PRAGMA user_version={SCHEMA_VERSION}; COMMIT");
+    connection.execute_batch(&sql).and_then(|()| settle(&connection, distant)).map_err(|error| of_sql(&error, path))?;
     Ok(connection)
 }
 
@@ -319,4 +334,32 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::open_on;
+
+    /// Whether a database was made here or there, here it has a log, and there a plain journal; nothing is lost on the way.
+    #[test]
+    fn on_a_network_file_system_there_is_a_plain_journal() {
+        for made_there in [false, true] {
+            let temp = tempfile::tempdir().unwrap();
+            let path = temp.path().join("sessions.db");
+            let mut notices = Vec::new();
+            let mut mode = |distant: bool, line: &str| {
+                let connection = open_on(&path, distant, &mut notices).unwrap();
+                let sql = "INSERT INTO words(path, at, data, zstd) VALUES(?1, 0, x'', 0)";
+                connection.execute(sql, [line.as_bytes()]).unwrap();
+                let count: i64 = connection.query_row("SELECT count(*) FROM words", [], |row| row.get(0)).unwrap();
+                let mode: String = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
+                (mode, count)
+            };
+            assert_eq!(mode(made_there, "1").0, if made_there { "truncate" } else { "wal" });
+            assert_eq!(mode(true, "2"), ("truncate".to_owned(), 2));
+            assert_eq!(mode(true, "3"), ("truncate".to_owned(), 3));
+            assert_eq!(notices, Vec::<String>::new());
+            assert!(!temp.path().join("sessions.db-shm").exists());
+        }
+    }
 }

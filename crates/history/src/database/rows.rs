@@ -183,10 +183,35 @@ fn unpack_lines(mut blob: &[u8]) -> FromSqlResult<Lines> {
     Ok(lines)
 }
 
-/// The words of a path's lines, and whether they are a zstd frame.
-pub(super) fn words(all: &Connection, path: &[u8]) -> rusqlite::Result<Option<(Vec<u8>, bool)>> {
+/// Data, and whether they are a zstd frame.
+type Kept = Option<(Vec<u8>, bool)>;
+
+/// The words of a path's lines.
+pub(super) fn words(all: &Connection, path: &[u8]) -> rusqlite::Result<Kept> {
     let mut query = all.prepare_cached("SELECT data, zstd FROM words WHERE path=?1")?;
     query.query_row([path], |row| Ok((row.get(0)?, row.get(1)?))).optional()
+}
+
+/// What a session cut.
+pub(super) fn registers(all: &Connection, session: &str) -> rusqlite::Result<Kept> {
+    let mut query = all.prepare_cached("SELECT data, zstd FROM registers WHERE session=?1")?;
+    query.query_row([session], |row| Ok((row.get(0)?, row.get(1)?))).optional()
+}
+
+/// Keeps it, or nothing.
+pub(super) fn keep_registers(
+    all: &Connection,
+    session: &str,
+    packed: Option<&Packed<'_>>,
+    now: i64,
+) -> rusqlite::Result<()> {
+    let done = match packed {
+        Some(packed) => all
+            .prepare_cached("INSERT OR REPLACE INTO registers(session, at, data, zstd) VALUES(?1, ?2, ?3, ?4)")?
+            .execute(params![session, now, &*packed.data, packed.zstd]),
+        None => all.prepare_cached("DELETE FROM registers WHERE session=?1")?.execute([session]),
+    };
+    done.map(drop)
 }
 
 /// Keeps them, or nothing.

@@ -6,7 +6,7 @@ use emendate_core::ContentId;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::rows::{fixed, size};
-use crate::prune::{WORDS, Weight, condemned, room};
+use crate::prune::{DRAWERS, WORDS, Weight, condemned, room};
 use crate::{Leave, Limits, clock};
 
 /// Microseconds between two clean-ups of a file that is not too large.
@@ -68,6 +68,11 @@ fn clean(all: &Connection, limits: &Limits, (used, now): (u64, i64)) -> rusqlite
     all.execute("DELETE FROM seen WHERE at<?1", [clock::days_before(now, limits.age_days)])?;
     all.execute("DELETE FROM words WHERE at<?1", [clock::days_before(now, limits.age_days)])?;
     all.execute("DELETE FROM words WHERE path NOT IN (SELECT path FROM words ORDER BY at DESC LIMIT ?1)", [WORDS])?;
+    all.execute("DELETE FROM registers WHERE at<?1", [clock::days_before(now, limits.age_days)])?;
+    all.execute(
+        "DELETE FROM registers WHERE id NOT IN (SELECT id FROM registers ORDER BY at DESC LIMIT ?1)",
+        [DRAWERS],
+    )?;
     let rows = (limits.total / PER_ROW).max(FEW_ROWS);
     if all.query_row("SELECT count(*) FROM seen", [], |row| size(row, 0))? > rows {
         all.execute(
@@ -108,7 +113,12 @@ fn drop_operations(all: &Connection, limits: &Limits, now: i64) -> rusqlite::Res
     let newest = number(all, "SELECT coalesce(max(number), 0) FROM operations")?;
     let last = aged.max(surplus.unwrap_or(0)).min(newest - 1);
     all.execute("DELETE FROM operations WHERE number<=?1", [last])?;
-    all.execute("DELETE FROM touched WHERE operation<=?1", [last])?;
+    // Whoever does a thing long after somebody else took it for dead will not find it here.
+    let stale = now.saturating_sub(RARELY);
+    all.execute("DELETE FROM operations WHERE pending<0 AND at<?1 AND number<?2", [stale, newest])?;
+    for table in ["touched", "attributes", "folders"] {
+        all.execute(&format!("DELETE FROM {table} WHERE operation NOT IN (SELECT number FROM operations)"), [])?;
+    }
     Ok(())
 }
 

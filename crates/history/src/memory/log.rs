@@ -6,8 +6,8 @@ use super::{Inner, Memory};
 use crate::shelf::{Shelf, keep};
 use crate::trail::{Link, keep_sides};
 use crate::{
-    Body, Change, Entered, Filter, Freed, Known, Leave, Limits, Logged, Operation, OperationId, OperationName,
-    Operations, clock, operation, pack, prune, trail,
+    Body, Change, Entered, Filter, Freed, Known, Leave, Limits, Logged, OnDisk, Operation, OperationId, OperationName,
+    Operations, Outcome, clock, operation, pack, prune, trail,
 };
 
 /// One operation of the log.
@@ -15,6 +15,8 @@ pub(super) struct Entry {
     pub(super) logged: Logged,
     /// Its place among the records.
     pub(super) turn: u64,
+    /// It was not done, and nobody is told of it.
+    withdrawn: bool,
 }
 
 /// A change that the shelf alone does not tell.
@@ -33,12 +35,7 @@ impl Operations for Memory {
         let now = clock::now_us();
         inner.logged += 1;
         let id = OperationId::new(inner.logged, now);
-        if let Some(taken) = operation.role.takes_back()
-            && let Some(taken) =
-                inner.operations.iter_mut().map(|entry| &mut entry.logged).find(|logged| logged.id == taken)
-        {
-            taken.undone_by = Some(id);
-        }
+        inner.mark_undone(operation, Some(id));
         let (mut loose, mut lost) = (Vec::new(), Vec::new());
         for (nth, (touched, change)) in operation.files.iter().zip(changes).enumerate().filter(|_| operation.kept) {
             let Ok(kept) = keep_sides(&mut inner.shelves, touched, change, &self.limits);
@@ -49,8 +46,9 @@ impl Operations for Memory {
                 inner.shelves.changes.extend(data.map(|data| Trail { number: id.number, base, result, data }));
             }
         }
-        let logged = Logged { id, at: now, undone_by: None, operation: operation.clone() };
-        inner.operations.push(Entry { logged, turn: inner.turn });
+        let owner = Some(std::process::id());
+        let logged = Logged { id, at: now, undone_by: None, owner, operation: operation.clone() };
+        inner.operations.push(Entry { logged, turn: inner.turn, withdrawn: false });
         for Known { path, record } in known {
             let Ok(version) = inner.shelves.version(record.content);
             let alone = version.is_some_and(|version| version.contested);
@@ -60,6 +58,56 @@ impl Operations for Memory {
             inner.upkeep(&self.limits, now);
         }
         Ok(Entered { id, loose, lost })
+    }
+
+    fn judge(&self, id: OperationId, certain: bool) -> Result<()> {
+        let inner = &mut *self.inner();
+        let pending = |entry: &&mut Entry| entry.logged.id == id && entry.logged.owner.is_some() && !entry.withdrawn;
+        if let Some(entry) = inner.operations.iter_mut().find(pending) {
+            entry.logged.owner = None;
+            if !certain {
+                entry.logged.operation.outcome = Outcome::Unsure;
+            }
+        }
+        Ok(())
+    }
+
+    fn settle(&self, ids: &[OperationId]) -> Result<()> {
+        let inner = &mut *self.inner();
+        for &id in ids {
+            let Some(entry) = inner.operations.iter_mut().find(|entry| entry.logged.id == id) else { continue };
+            entry.logged.owner = None;
+            if std::mem::take(&mut entry.withdrawn) {
+                let operation = entry.logged.operation.clone();
+                inner.mark_undone(&operation, Some(id));
+            }
+        }
+        Ok(())
+    }
+
+    fn withdraw(&self, id: OperationId) -> Result<()> {
+        let inner = &mut *self.inner();
+        let pending = |entry: &&mut Entry| entry.logged.id == id && entry.logged.owner.is_some() && !entry.withdrawn;
+        let Some(entry) = inner.operations.iter_mut().find(pending) else { return Ok(()) };
+        entry.withdrawn = true;
+        let operation = entry.logged.operation.clone();
+        inner.mark_undone(&operation, None);
+        for file in &operation.files {
+            let Some(after) = file.after.filter(|after| file.before.map(|it| it.content) != Some(after.content)) else {
+                continue;
+            };
+            let known = inner.seen.get_mut(&file.path).and_then(|sessions| sessions.get_mut(&operation.session));
+            if let Some(known) = known {
+                known.retain(|seen| seen.record.content != after.content);
+            }
+        }
+        Ok(())
+    }
+
+    fn pending(&self) -> Result<Vec<Logged>> {
+        let inner = self.inner();
+        let pending = inner.operations.iter().rev().filter(|entry| entry.logged.owner.is_some() && !entry.withdrawn);
+        Ok(pending.map(|entry| entry.logged.clone()).collect())
     }
 
     fn operations(&self, filter: &Filter<'_>) -> Result<Vec<Logged>> {
@@ -77,6 +125,7 @@ impl Operations for Memory {
             .operations
             .iter()
             .rev()
+            .filter(|entry| !entry.withdrawn)
             .map(|entry| &entry.logged)
             .filter(fits)
             .take(filter.limit)
@@ -85,7 +134,9 @@ impl Operations for Memory {
     }
 
     fn operation(&self, name: OperationName) -> Result<Option<Logged>> {
-        Ok(self.inner().operations.iter().map(|entry| &entry.logged).find(|logged| name.names(logged.id)).cloned())
+        let inner = self.inner();
+        let mut told = inner.operations.iter().filter(|entry| !entry.withdrawn).map(|entry| &entry.logged);
+        Ok(told.find(|logged| name.names(logged.id)).cloned())
     }
 
     fn content(&self, content: ContentId, at_hand: &[(ContentId, &[u8])]) -> Result<Option<Vec<u8>>> {
@@ -101,6 +152,10 @@ impl Operations for Memory {
     fn keep(&self, content: ContentId, bytes: &[u8]) -> Result<()> {
         let Ok(_) = keep(&mut self.inner().shelves, content, &Body::Bytes(bytes), &self.limits);
         Ok(())
+    }
+
+    fn on_disk(&self) -> Option<OnDisk> {
+        None
     }
 
     fn free(&self, leave: Leave) -> Result<Freed> {
@@ -123,6 +178,15 @@ impl Operations for Memory {
 }
 
 impl Inner {
+    /// Says of all that an operation takes back what took it back.
+    fn mark_undone(&mut self, operation: &Operation, by: Option<OperationId>) {
+        for taken in operation.taken() {
+            if let Some(entry) = self.operations.iter_mut().find(|entry| entry.logged.id == taken) {
+                entry.logged.undone_by = by;
+            }
+        }
+    }
+
     /// Drops operations that are too old or too many, and changes that belong to none or are too much.
     pub(super) fn drop_operations(&mut self, limits: &Limits, now: i64) {
         let oldest = clock::days_before(now, limits.history_days);

@@ -26,6 +26,8 @@ struct Inner {
     shelves: Shelves,
     /// The words of lines by path, and when they were kept.
     words: HashMap<Vec<u8>, (i64, Vec<u8>)>,
+    /// What sessions cut, and when it was kept.
+    registers: HashMap<String, (i64, Vec<u8>)>,
     /// The log, the oldest first.
     operations: Vec<log::Entry>,
     /// How many there ever were.
@@ -147,24 +149,46 @@ impl Sessions for Memory {
         Ok(self.inner().words.get(path).map(|(_, words)| words.clone()))
     }
 
-    fn keep_words(&self, path: &[u8], words: &[u8]) -> Result<()> {
+    fn keep_words(&self, path: &[u8], words: &[u8], before: Option<&[u8]>) -> Result<bool> {
         let inner = &mut *self.inner();
+        if inner.words.get(path).map(|(_, kept)| &kept[..]) != before {
+            return Ok(false);
+        }
         if words.len() as u64 > self.limits.blob {
             inner.words.remove(path);
+            return Ok(true);
+        }
+        keep_young(&mut inner.words, path.to_vec(), words, prune::WORDS);
+        Ok(true)
+    }
+
+    fn registers(&self, session: &str) -> Result<Option<Vec<u8>>> {
+        Ok(self.inner().registers.get(session).map(|(_, kept)| kept.clone()))
+    }
+
+    fn keep_registers(&self, session: &str, registers: &[u8]) -> Result<()> {
+        let inner = &mut *self.inner();
+        if registers.is_empty() || registers.len() as u64 > self.limits.blob {
+            inner.registers.remove(session);
             return Ok(());
         }
-        inner.words.insert(path.to_vec(), (clock::now_us(), words.to_vec()));
-        if inner.words.len() > prune::WORDS as usize {
-            let oldest = inner.words.iter().min_by_key(|(_, (at, _))| *at).map(|(path, _)| path.clone());
-            if let Some(path) = oldest {
-                inner.words.remove(&path);
-            }
-        }
+        keep_young(&mut inner.registers, session.to_owned(), registers, prune::DRAWERS);
         Ok(())
     }
 
     fn notices(&self) -> Vec<String> {
         Vec::new()
+    }
+}
+
+/// Keeps one more, and drops the oldest where there are too many.
+fn keep_young<K: Eq + std::hash::Hash + Clone>(all: &mut HashMap<K, (i64, Vec<u8>)>, key: K, data: &[u8], most: u32) {
+    all.insert(key, (clock::now_us(), data.to_vec()));
+    if all.len() > most as usize {
+        let oldest = all.iter().min_by_key(|(_, (at, _))| *at).map(|(key, _)| key.clone());
+        if let Some(key) = oldest {
+            all.remove(&key);
+        }
     }
 }
 
@@ -190,6 +214,7 @@ impl Inner {
     fn upkeep(&mut self, limits: &Limits, now: i64) {
         let oldest = clock::days_before(now, limits.age_days);
         self.words.retain(|_, (at, _)| *at >= oldest);
+        self.registers.retain(|_, (at, _)| *at >= oldest);
         let mut ages: HashMap<ContentId, i64> = HashMap::new();
         self.seen.retain(|_, sessions| {
             sessions.retain(|_, known| {
@@ -204,7 +229,7 @@ impl Inner {
             !sessions.is_empty()
         });
         self.drop_operations(limits, now);
-        for log::Entry { logged, turn } in &self.operations {
+        for log::Entry { logged, turn, .. } in &self.operations {
             let turn = i64::try_from(*turn).unwrap_or(i64::MAX);
             for side in logged.operation.files.iter().flat_map(|file| [file.before, file.after]).flatten() {
                 let age = ages.entry(side.content).or_insert(turn);

@@ -12,6 +12,8 @@ pub(crate) fn all(open: Open<'_>) {
     told_as_logged(open);
     filters(open);
     taking_back(open);
+    pending_until_settled(open);
+    withdrawn(open);
     contents_along_the_trail(open);
     what_cannot_wait_is_kept_at_once(open);
     what_is_known_whole_needs_no_trail(open);
@@ -36,12 +38,14 @@ fn operation(session: &str, files: Vec<Touched>) -> Operation {
         role: Role::Edit,
         outcome: Outcome::Done,
         kept: true,
+        also: Vec::new(),
+        folders: Vec::new(),
         files,
     }
 }
 
 fn touched(path: &[u8], before: Option<Side>, after: Option<Side>) -> Touched {
-    Touched { path: path.to_vec(), moved_from: None, before, after, added: 1, removed: 2 }
+    Touched { path: path.to_vec(), moved_from: None, before, after, attributes: None, added: 1, removed: 2 }
 }
 
 /// Logs the change of what differs between the ends that both have in common.
@@ -133,6 +137,64 @@ fn taking_back(open: Open<'_>) {
         told,
         [(redo, Role::Redo(undo), None), (undo, Role::Undo(first), Some(redo)), (first, Role::Edit, Some(undo))]
     );
+}
+
+fn pending_until_settled(open: Open<'_>) {
+    let store = open(Limits::default());
+    let (first, second) = (edit(&*store, "s", PATH, b"1", b"2").id, edit(&*store, "s", PATH, b"2", b"3").id);
+    let pending = || store.pending().unwrap().iter().map(|it| (it.id, it.owner)).collect::<Vec<_>>();
+    let owner = Some(std::process::id());
+    assert_eq!(pending(), [(second, owner), (first, owner)]);
+    store.settle(&[first]).unwrap();
+    assert_eq!(pending(), [(second, owner)]);
+    store.judge(second, false).unwrap();
+    // What its own process said counts, whatever others find.
+    store.judge(first, false).unwrap();
+    assert_eq!(pending(), []);
+    let outcomes: Vec<_> = store.operations(&Filter { limit: 9, ..Filter::default() }).unwrap();
+    let outcomes: Vec<_> = outcomes.iter().map(|it| (it.owner, it.operation.outcome)).collect();
+    assert_eq!(outcomes, [(None, Outcome::Unsure), (None, Outcome::Done)]);
+}
+
+fn withdrawn(open: Open<'_>) {
+    let store = open(Limits::default());
+    let known = |bytes: &[u8]| record(bytes, &[(1, 1)]);
+    store.record("s", PATH, &known(b"1"), &Body::Bytes(b"1")).unwrap();
+    let (one, two) = (edit(&*store, "s", PATH, b"0", b"1").id, edit(&*store, "s", PATH, b"1", b"2").id);
+    store.settle(&[one, two]).unwrap();
+    let undo = Operation {
+        role: Role::Undo(two),
+        also: vec![one],
+        folders: vec![b"/f".to_vec(), b"/f/\xff".to_vec()],
+        ..operation("s", vec![touched(PATH, side(b"2", 0o644), side(b"0", 0o644))])
+    };
+    let after = record(b"0", &[(1, 1)]);
+    let change = from(b"2", &[Swap { at: 0, old: b"2", new: b"0" }]);
+    let undo_id = store.log(&undo, &[change], &[Known { path: PATH, record: &after }]).unwrap().id;
+    let state = || {
+        let all = store.operations(&Filter { limit: 9, ..Filter::default() }).unwrap();
+        all.iter().map(|it| (it.id, it.undone_by)).collect::<Vec<_>>()
+    };
+    let undone = [(undo_id, None), (two, Some(undo_id)), (one, Some(undo_id))];
+    assert_eq!(state(), undone);
+    assert_eq!(store.latest("s", PATH).unwrap().map(|it| it.content), Some(ContentId::of(b"0")));
+    store.withdraw(undo_id).unwrap();
+    store.withdraw(undo_id).unwrap();
+    assert_eq!(state(), [(two, None), (one, None)]);
+    assert_eq!(store.operation("3".parse().unwrap()).unwrap(), None);
+    assert_eq!(store.pending().unwrap(), []);
+    assert_eq!(store.latest("s", PATH).unwrap().map(|it| it.content), Some(ContentId::of(b"1")));
+    // Others cannot bring it back; whoever was only slow says so, and it is there again.
+    store.judge(undo_id, true).unwrap();
+    assert_eq!(state(), [(two, None), (one, None)]);
+    store.settle(&[undo_id]).unwrap();
+    assert_eq!(state(), undone);
+    let told = store.operation("3".parse().unwrap()).unwrap().unwrap();
+    assert_eq!((told.operation, told.owner), (undo, None));
+    // What was done is not withdrawn, and no number is given twice.
+    store.withdraw(undo_id).unwrap();
+    assert_eq!(state(), undone);
+    assert_eq!(edit(&*store, "s", PATH, b"0", b"9").id.number, 4);
 }
 
 fn contents_along_the_trail(open: Open<'_>) {

@@ -56,6 +56,7 @@ pub(crate) fn all(open: Open<'_>) {
 pub(crate) fn without_limits(open: Open<'_>) {
     latest_and_lines(open);
     words(open);
+    registers(open);
     tags(open);
     bodies(open);
     changes(open);
@@ -100,13 +101,33 @@ fn latest_and_lines(open: Open<'_>) {
 fn words(open: Open<'_>) {
     let store = open(Limits { blob: 1000, ..Limits::default() });
     assert_eq!(store.words(b"/a").unwrap(), None);
+    let mut before: Option<Vec<u8>> = None;
     for words in [noise(700, 1), vec![7; 900], noise(20, 2)] {
-        store.keep_words(b"/a", &words).unwrap();
-        assert_eq!(store.words(b"/a").unwrap(), Some(words));
+        assert!(store.keep_words(b"/a", &words, before.as_deref()).unwrap());
+        assert_eq!(store.words(b"/a").unwrap().as_ref(), Some(&words));
         assert_eq!(store.words(b"/b").unwrap(), None);
+        // Who knows of none, or of others, has missed something.
+        for stale in [None, before.as_deref(), Some(&b"other"[..])] {
+            assert!(!store.keep_words(b"/a", b"new", stale).unwrap());
+        }
+        assert_eq!(store.words(b"/a").unwrap().as_ref(), Some(&words));
+        before = Some(words);
     }
-    store.keep_words(b"/a", &noise(1001, 3)).unwrap();
+    assert!(!store.keep_words(b"/b", b"new", before.as_deref()).unwrap());
+    assert!(store.keep_words(b"/a", &noise(1001, 3), before.as_deref()).unwrap());
     assert_eq!(store.words(b"/a").unwrap(), None);
+}
+
+fn registers(open: Open<'_>) {
+    let store = open(Limits { blob: 1000, ..Limits::default() });
+    assert_eq!(store.registers("s").unwrap(), None);
+    store.keep_registers("s", b"one").unwrap();
+    store.keep_registers("s", &[7; 1000]).unwrap();
+    store.keep_registers("t", b"two").unwrap();
+    assert_eq!(store.registers("s").unwrap(), Some(vec![7; 1000]));
+    store.keep_registers("s", &[7; 1001]).unwrap();
+    store.keep_registers("t", b"").unwrap();
+    assert_eq!((store.registers("s").unwrap(), store.registers("t").unwrap()), (None, None));
 }
 
 fn tags(open: Open<'_>) {

@@ -211,8 +211,12 @@ impl Prepared {
                 };
                 let goal = match *ask {
                     Ask::Text(_) => Goal::content(pieces),
-                    Ask::Like(..) => Goal::File { pieces, executable: None, mode: None, like: Some(like) },
-                    Ask::Mode(on) => Goal::File { pieces, executable: Some(on), mode: None, like: None },
+                    Ask::Like(..) => {
+                        Goal::File { pieces, executable: None, mode: None, like: Some(like), attributes: None }
+                    }
+                    Ask::Mode(on) => {
+                        Goal::File { pieces, executable: Some(on), mode: None, like: None, attributes: None }
+                    }
                     Ask::Link(target) => Goal::Link { target: OsStr::new(target) },
                     Ask::Gone => Goal::Gone,
                 };

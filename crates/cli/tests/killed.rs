@@ -1,0 +1,113 @@
+//! A real process of `emend` that is killed at every system call that writes: what it did is in the history and can be
+//! undone, what it did not do is not. Needs strace.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests look at the disk and start processes")]
+#![allow(clippy::unwrap_used, reason = "a test may stop at the first fault")]
+
+mod bed;
+
+use bed::Bed;
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Calls that write, rename, remove or sync; SQLite's among them.
+const CALLS: [&str; 8] = ["pwritev", "pwrite64", "renameat2", "unlinkat", "fdatasync", "fsync", "ftruncate", "mkdirat"];
+const PATCH: &str = "*** Begin Patch\n*** Update File: b\n@@\n-b\n+B\n*** Add File: n/m/new\n+new\n*** Delete File: c\n\
+                     *** Update File: d\n*** Move to: moved\n@@\n-d\n+D\n*** End Patch\n";
+
+type Tree = BTreeMap<String, Vec<u8>>;
+
+fn collect(root: &Path, folder: &Path, tree: &mut Tree) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.strip_prefix(root).unwrap().display().to_string();
+        if path.is_dir() {
+            collect(root, &path, tree);
+            tree.insert(name, b"folder".to_vec());
+        } else if !name.ends_with('~') {
+            // What a dead process left aside goes with the next write in that folder.
+            tree.insert(name, fs::read(&path).unwrap());
+        }
+    }
+}
+
+fn tree(bed: &Bed) -> Tree {
+    let mut tree = Tree::new();
+    collect(&bed.work(), &bed.work(), &mut tree);
+    tree
+}
+
+/// Four files, and two operations on `a` that were done.
+fn filled() -> Bed {
+    let bed = Bed::new();
+    for name in ["a", "b", "c", "d"] {
+        bed.put(name, format!("{name}\nzero\n"));
+    }
+    fs::write(bed.beside("patch"), PATCH).unwrap();
+    bed.run(&["edit", "a", "--old", "zero", "--new", "one"]).exits(0);
+    bed.run(&["edit", "a", "--old", "one", "--new", "two"]).exits(0);
+    bed
+}
+
+/// Runs it until the `nth` of these calls, where it is killed; true when it was.
+fn killed(bed: &Bed, args: &[&str], call: &str, nth: usize) -> bool {
+    let model = bed.command(args);
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-o", "/dev/null", "-e", &format!("trace={call}")]);
+    strace.args(["-e", &format!("inject={call}:signal=SIGKILL:when={nth}")]);
+    strace.arg(model.get_program()).args(args).current_dir(bed.work()).env_clear();
+    strace.envs(model.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let status = strace.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
+    status.signal() == Some(9) || status.code() == Some(137)
+}
+
+#[test]
+fn a_kill_at_any_call_is_told_and_taken_back() {
+    if !Command::new("strace").arg("-V").stdout(Stdio::null()).status().is_ok_and(|it| it.success()) {
+        return;
+    }
+    let (mut kills, mut done) = (0, 0);
+    let asks: [&[&str]; 3] =
+        [&["edit", "a", "--old", "two", "--new", "three"], &["apply", "../patch"], &["undo", "--last", "2"]];
+    for args in asks {
+        let whole = filled();
+        let before = tree(&whole);
+        whole.run(args).exits(0);
+        let after = tree(&whole);
+        for call in CALLS {
+            for nth in 1.. {
+                let bed = filled();
+                if !killed(&bed, args, call, nth) {
+                    assert_eq!(tree(&bed), after, "{args:?}");
+                    break;
+                }
+                kills += 1;
+                let why = format!("{args:?}, killed at {call} {nth}");
+                done += usize::from(check(&bed, args, &why, (&before, &after)));
+            }
+        }
+    }
+    assert!(kills > done && done > 0, "{kills} kills, {done} after it was done");
+}
+
+/// True when it was done.
+fn check(bed: &Bed, args: &[&str], why: &str, (before, after): (&Tree, &Tree)) -> bool {
+    // The first command that starts puts right what was left half done.
+    let history = bed.run(&["history", "--json"]).exits(0).json();
+    let now = tree(bed);
+    assert!(now == *before || now == *after, "{why}: {now:?}");
+    let done = now == *after;
+    let rows = history["data"]["operations"].as_array().unwrap();
+    assert_eq!(rows.len(), 2 + usize::from(done), "{why}: {history}");
+    assert!(rows.iter().all(|row| row["pending"] == false && row["unsure"] == false), "{why}: {history}");
+    if done {
+        bed.run(&[if args[0] == "undo" { "redo" } else { "undo" }]).exits(0);
+        assert_eq!(tree(bed), *before, "{why}");
+    } else {
+        bed.run(args).exits(0);
+        assert_eq!(tree(bed), *after, "{why}");
+    }
+    done
+}

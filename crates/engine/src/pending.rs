@@ -1,0 +1,131 @@
+//! Operations that were about to be done when their process ended: what became of them is told by the files, and by what
+//! others found when they went on from there.
+
+use crate::engine::Engine;
+use crate::undo::same;
+use emendate_core::{ContentId, Result};
+use emendate_history::{Filter, Kind, Logged, OperationId, Side, Touched};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+/// Later operations on a file that are asked what they found.
+const LATER: usize = 1000;
+
+/// How a file, or all of an operation, is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    Before,
+    After,
+    /// As neither, or as both.
+    Neither,
+}
+
+impl Engine {
+    /// Tells the log what this process has done.
+    pub(crate) fn settle_own(&self) {
+        // Who comes second finds it done, not under way.
+        let _turn = self.settling();
+        let mut done = std::mem::take(&mut *self.unsettled());
+        done.sort_unstable();
+        for of_root in done.chunk_by(|one, next| one.0 == next.0) {
+            let ids: Vec<OperationId> = of_root.iter().map(|(_, id)| *id).collect();
+            // Where that fails, the files will tell.
+            let _ = self.history(of_root[0].0).settle(&ids);
+        }
+    }
+
+    /// Finds out what became of operations whose process ended in the middle of them. True when the log tells more now.
+    ///
+    /// Errors: those of the session store.
+    pub(crate) fn look_into_pending(&self, root: usize) -> Result<bool> {
+        self.settle_own();
+        self.look_into(root, |logged| !logged.in_flight())
+    }
+
+    /// The same for those that are chosen.
+    pub(crate) fn look_into(&self, root: usize, which: impl Fn(&Logged) -> bool) -> Result<bool> {
+        let mut any = false;
+        // The newest first: what came of it says what it found.
+        for logged in self.history(root).pending()? {
+            let found = self.found(root, &logged)?;
+            let history = self.history(root);
+            match found {
+                // Done, whoever did it and however slowly.
+                Found::After => history.judge(logged.id, true)?,
+                _ if !which(&logged) => continue,
+                Found::Before => history.withdraw(logged.id)?,
+                Found::Neither => history.judge(logged.id, false)?,
+            }
+            any = true;
+        }
+        Ok(any)
+    }
+
+    /// How the files of an operation are found.
+    fn found(&self, root: usize, logged: &Logged) -> Result<Found> {
+        let mut all = None;
+        for file in &logged.operation.files {
+            let found = match self.found_later(root, logged.id, file)? {
+                Some(found) => found,
+                None => self.found_now(file),
+            };
+            match all {
+                None => all = Some(found),
+                Some(known) if known != found => return Ok(Found::Neither),
+                Some(_) => {}
+            }
+        }
+        Ok(all.unwrap_or(Found::Neither))
+    }
+
+    /// What later operations on a file found there.
+    fn found_later(&self, root: usize, id: OperationId, file: &Touched) -> Result<Option<Found>> {
+        if content(file.before) == content(file.after) {
+            return Ok(None);
+        }
+        let filter = Filter { path: Some(&file.path), limit: LATER, ..Filter::default() };
+        let all = self.history(root).operations(&filter)?;
+        let later: Vec<Logged> = all.into_iter().take_while(|it| it.id.number > id.number).collect();
+        for later in later.into_iter().rev() {
+            let Some(there) = later.operation.files.iter().find(|other| other.path == file.path) else { continue };
+            let there = content(there.before);
+            if there == content(file.after) {
+                // Whatever became of that one: it has read what this one wrote.
+                return Ok(Some(Found::After));
+            }
+            if later.owner.is_none() {
+                return Ok((there == content(file.before)).then_some(Found::Before));
+            }
+        }
+        Ok(None)
+    }
+
+    /// What is there now.
+    fn found_now(&self, file: &Touched) -> Found {
+        let place = self.store().admit_link(Path::new(OsStr::from_bytes(&file.path)));
+        let Ok(now) = place.and_then(|place| self.raw_standing(&place)) else { return Found::Neither };
+        let bits = |side: Option<Side>| side.map(|side| side.mode);
+        if content(file.before) == content(file.after) {
+            // Only the mode tells them apart.
+            let mode = now.mode();
+            return match mode {
+                _ if mode == bits(file.after) => Found::After,
+                _ if mode == bits(file.before) => Found::Before,
+                _ => Found::Neither,
+            };
+        }
+        if same(&now, file.after) {
+            Found::After
+        } else if same(&now, file.before) {
+            Found::Before
+        } else {
+            Found::Neither
+        }
+    }
+}
+
+/// A side without its mode.
+fn content(side: Option<Side>) -> Option<(ContentId, Kind)> {
+    side.map(|side| (side.content, side.kind))
+}

@@ -1,0 +1,292 @@
+//! A process that ends at any point of a call: what it did is in the log and can be taken back, what it did not do is not.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    reason = "tests play the outside world"
+)]
+
+use emendate::core::Result;
+use emendate::fs::{
+    Ahead, Attributes, Draft, Durability, Entry, Local, Named, Place, RootInfo, Staged, Stamp, Store, Transaction,
+    Version, Written,
+};
+use emendate::{Caller, Config, Engine, Reply, State, Unread};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Where the process ends.
+const POINTS: [&str; 5] =
+    ["before staging", "before the log", "before the commit", "after the commit", "after the answer"];
+
+/// What it was about to do.
+const CALLS: [&str; 6] = ["edit", "batch", "undo", "undo two", "redo", "restore"];
+
+/// A disk under a process that ends at one point.
+struct Ending {
+    local: Local,
+    point: String,
+}
+
+fn end_at(now: &str, point: &str) {
+    if now == point {
+        std::process::abort();
+    }
+}
+
+struct Step<'a>(Staged<'a>, &'a str);
+
+impl Transaction for Step<'_> {
+    fn ahead(&self) -> Ahead {
+        end_at("before the log", self.1);
+        self.0.ahead()
+    }
+
+    fn commit(self: Box<Self>) -> Result<Vec<Written>> {
+        end_at("before the commit", self.1);
+        let written = self.0.commit();
+        end_at("after the commit", self.1);
+        written
+    }
+}
+
+impl Store for Ending {
+    fn roots(&self) -> &[RootInfo] {
+        self.local.roots()
+    }
+    fn admit(&self, path: &Path) -> Result<Place> {
+        self.local.admit(path)
+    }
+    fn admit_link(&self, path: &Path) -> Result<Place> {
+        self.local.admit_link(path)
+    }
+    fn link(&self, place: &Place) -> Result<Option<OsString>> {
+        self.local.link(place)
+    }
+    fn stamp(&self, place: &Place) -> Result<Option<Stamp>> {
+        self.local.stamp(place)
+    }
+    fn read(&self, place: &Place, limit: u64, buffer: Vec<u8>) -> Result<Option<Version>> {
+        self.local.read(place, limit, buffer)
+    }
+    fn siblings(&self, place: &Place) -> Result<Vec<OsString>> {
+        self.local.siblings(place)
+    }
+    fn attributes(&self, place: &Place) -> Result<Option<Attributes>> {
+        self.local.attributes(place)
+    }
+    fn remove_folder(&self, place: &Place) -> Result<bool> {
+        self.local.remove_folder(place)
+    }
+    fn list(&self, place: &Place) -> Result<Option<Vec<Entry>>> {
+        self.local.list(place)
+    }
+    fn named(&self, root: usize, folder: &Path, names: &[&OsStr]) -> Result<Vec<Option<Named>>> {
+        self.local.named(root, folder, names)
+    }
+    fn stage<'a>(&'a self, drafts: &'a [Draft<'a>], durability: Durability) -> Result<Staged<'a>> {
+        end_at("before staging", &self.point);
+        Ok(Staged::new(Step(self.local.stage(drafts, durability)?, &self.point)))
+    }
+}
+
+/// A root and a state beside it.
+struct Bed(PathBuf);
+
+impl Bed {
+    fn root(&self) -> PathBuf {
+        self.0.join("root")
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.root().join(name)
+    }
+
+    fn state(&self) -> State {
+        State::Directory(self.0.join("state"))
+    }
+
+    fn engine(&self) -> Engine {
+        Engine::open(&[self.root()], self.state(), Config::default()).unwrap()
+    }
+
+    fn call(&self, engine: &Engine, call: &str) -> Reply {
+        let caller = Caller { session: "s".to_owned(), ..Caller::default() };
+        let patch = "*** Begin Patch\n*** Update File: b\n@@\n-b\n+B\n*** Add File: n/m/new\n+new\n*** Delete File: c\n\
+                     *** Update File: d\n*** Move to: moved\n@@\n-d\n+D\n*** End Patch\n";
+        let (tool, input) = match call {
+            "edit" => ("edit", json!({ "file_path": self.path("a"), "old_string": "two", "new_string": "three" })),
+            "batch" => ("apply", json!({ "input": patch, "directory": self.root() })),
+            "undo" => ("undo", json!({})),
+            "undo two" => ("undo", json!({ "last": 2 })),
+            "redo" => ("undo", json!({ "redo": true })),
+            _ => ("restore", json!({ "file_path": self.path("a"), "id": "1^" })),
+        };
+        engine.call(&caller, tool, input)
+    }
+
+    /// Two operations on `a` that were done and settled, and one undone where one is to be redone.
+    fn fill(&self, call: &str) {
+        fs::create_dir_all(self.root()).unwrap();
+        for name in ["a", "b", "c", "d"] {
+            fs::write(self.path(name), format!("{name}\nzero\n")).unwrap();
+        }
+        let engine = self.engine();
+        let caller = Caller { session: "s".to_owned(), ..Caller::default() };
+        let work = |tool: &str, input: Value| assert!(engine.call(&caller, tool, input).result.is_ok());
+        for name in ["a", "b", "c", "d"] {
+            work("read", json!({ "file_path": self.path(name) }));
+        }
+        for (old, new) in [("zero", "one"), ("one", "two")] {
+            work("edit", json!({ "file_path": self.path("a"), "old_string": old, "new_string": new }));
+        }
+        if call == "redo" {
+            work("undo", json!({}));
+        }
+    }
+
+    fn tree(&self) -> BTreeMap<PathBuf, String> {
+        let (mut tree, mut folders) = (BTreeMap::new(), vec![self.root()]);
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path.clone());
+                    tree.insert(path, "folder".to_owned());
+                } else {
+                    let text = fs::read_to_string(&path).unwrap();
+                    tree.insert(path, text);
+                }
+            }
+        }
+        tree
+    }
+}
+
+/// What [`whatever_ends_a_process_is_told_and_taken_back`] runs in a process of its own; by itself it has nothing to do.
+#[test]
+fn one_that_ends() {
+    let variable = |name: &str| std::env::var(name).ok();
+    let (Some(bed), Some(call), Some(point)) = (variable("ENDED_BED"), variable("ENDED_CALL"), variable("ENDED_POINT"))
+    else {
+        return;
+    };
+    let bed = Bed(bed.into());
+    let local = Local::open(&[bed.root()]).unwrap().with_journal(&bed.0.join("state/journal")).unwrap();
+    let engine =
+        Engine::over(Box::new(Ending { local, point: point.clone() }), bed.state(), Config::default()).unwrap();
+    let reply = bed.call(&engine, &call);
+    assert!(reply.result.is_ok(), "{}", reply.text());
+    end_at("after the answer", &point);
+}
+
+fn run(bed: &Bed, call: &str, point: &str) -> bool {
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args(["--exact", "one_that_ends"]).stdout(Stdio::null()).stderr(Stdio::null());
+    child.env("ENDED_BED", &bed.0).env("ENDED_CALL", call).env("ENDED_POINT", point);
+    child.status().unwrap().success()
+}
+
+fn bed(call: &str) -> (tempfile::TempDir, Bed) {
+    let dir = tempfile::tempdir().unwrap();
+    let bed = Bed(dir.path().canonicalize().unwrap());
+    bed.fill(call);
+    (dir, bed)
+}
+
+#[test]
+fn whatever_ends_a_process_is_told_and_taken_back() {
+    for call in CALLS {
+        let (_dir, whole) = bed(call);
+        let before = whole.tree();
+        assert!(run(&whole, call, "never"), "{call}");
+        let after = relative(&whole, &whole.tree());
+        let before = relative(&whole, &before);
+        assert_ne!(before, after, "{call}");
+        for point in POINTS {
+            let (_dir, bed) = bed(call);
+            assert!(!run(&bed, call, point), "{call}, {point}");
+            check(&bed, call, point, (&before, &after));
+        }
+    }
+}
+
+type Tree = BTreeMap<PathBuf, String>;
+
+fn relative(bed: &Bed, tree: &Tree) -> Tree {
+    tree.iter().map(|(path, text)| (path.strip_prefix(bed.root()).unwrap().to_owned(), text.clone())).collect()
+}
+
+fn check(bed: &Bed, call: &str, point: &str, (before, after): (&Tree, &Tree)) {
+    let done = point.starts_with("after");
+    let why = format!("{call}, ended {point}");
+    let engine = bed.engine();
+    let now = || {
+        let mut now = relative(bed, &bed.tree());
+        // What a dead process left aside goes with the next write.
+        now.retain(|path, _| !path.to_string_lossy().contains('~'));
+        now
+    };
+    assert_eq!(&now(), if done { after } else { before }, "{why}");
+    let person = Caller { unread: Unread::Allow, ..Caller::default() };
+    let history = engine.call(&person, "history", json!({})).to_json();
+    let listed = history["data"]["operations"].as_array().unwrap();
+    let earlier = if call == "redo" { 3 } else { 2 };
+    assert_eq!(listed.len(), earlier + usize::from(done), "{why}: {history}");
+    for operation in listed {
+        assert_eq!((&operation["pending"], &operation["unsure"]), (&json!(false), &json!(false)), "{why}: {history}");
+    }
+    if done {
+        let undo = if call.starts_with("undo") { json!({ "redo": true }) } else { json!({}) };
+        let reply = engine.call(&person, "undo", undo);
+        assert!(reply.result.is_ok(), "{why}: {}", reply.text());
+        assert_eq!(&now(), before, "{why}");
+        return;
+    }
+    // As if it had never begun: it can be called again, by the same session, and nobody has changed anything meanwhile.
+    let reply = bed.call(&engine, call);
+    assert!(reply.result.is_ok(), "{why}: {}", reply.text());
+    assert!(!reply.text().contains("modified"), "{why}: {}", reply.text());
+    assert_eq!(&now(), after, "{why}");
+}
+
+/// Others go on before anybody looks what became of it.
+#[test]
+fn what_others_found_tells_what_was_done() {
+    for (point, kept) in [("after the commit", "three"), ("before the commit", "two")] {
+        let (_dir, bed) = bed("edit");
+        assert!(!run(&bed, "edit", point));
+        let engine = bed.engine();
+        let other = Caller { session: "other".to_owned(), ..Caller::default() };
+        let path = bed.path("a");
+        assert!(engine.call(&other, "read", json!({ "file_path": path })).result.is_ok());
+        let edit = json!({ "file_path": path, "old_string": "a\n", "new_string": "A\n" });
+        assert!(engine.call(&other, "edit", edit).result.is_ok());
+        let undo = engine.call(&Caller { session: "s".to_owned(), ..Caller::default() }, "undo", json!({}));
+        assert!(undo.result.is_ok(), "{point}: {}", undo.text());
+        let left = if kept == "three" { "two" } else { "one" };
+        assert_eq!(fs::read_to_string(&path).unwrap(), format!("A\n{left}\n"), "{point}");
+    }
+}
+
+/// Somebody changed the file by other means, so that it is neither: it is told, and an undo takes out what it can.
+#[test]
+fn what_nobody_can_tell_is_said() {
+    for point in ["after the commit", "before the commit"] {
+        let (_dir, bed) = bed("edit");
+        assert!(!run(&bed, "edit", point));
+        let path = bed.path("a");
+        let now = fs::read_to_string(&path).unwrap();
+        fs::write(&path, now.replace("a\n", "A\n")).unwrap();
+        let engine = bed.engine();
+        let history = engine.call(&Caller::default(), "history", json!({}));
+        assert!(history.text().contains("may not have been done"), "{}", history.text());
+        let undo = engine.call(&Caller { session: "s".to_owned(), ..Caller::default() }, "undo", json!({}));
+        let text = fs::read_to_string(&path).unwrap();
+        assert_eq!(text, "A\ntwo\n", "{point}: {}", undo.text());
+    }
+}
