@@ -2,8 +2,10 @@
 
 mod attributes;
 mod folder;
+mod held;
 mod journal;
 mod kernel;
+mod lease;
 mod look;
 mod named;
 mod probe;

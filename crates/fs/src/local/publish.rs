@@ -8,9 +8,10 @@ use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
 use super::folder;
-use super::look::{self, LOOK, same_bytes};
+use super::held::{Held, Look};
+use super::look;
 use super::record::Frame;
-use super::stage::{Entry, OVERWRITE, Plan, failed_write};
+use super::stage::{Entry, MANY, Plan, failed_write};
 use super::sys;
 use super::temp::{self, Temp};
 use super::{kernel, rollback};
@@ -34,7 +35,7 @@ impl Transaction for Plan<'_> {
         folder::lock_all(self.local, &self.folders)?;
         if self.entries.len() > 1 {
             // The later ones before the first is visible: what is known to fail need not be put back.
-            (0..self.entries.len()).try_for_each(|index| self.still_expected(index, LOOK).map(drop))?;
+            (0..self.entries.len()).try_for_each(|index| self.still_expected(index, Look::Only).map(drop))?;
         }
         if self.entries.len() > 1 || self.entries.iter().any(|entry| entry.temp.is_none()) {
             self.promise()?;
@@ -45,7 +46,7 @@ impl Transaction for Plan<'_> {
                 Err(error) => return Err(rollback::undo(&mut self, error)),
             }
         }
-        self.settle()
+        self.finish()
     }
 }
 
@@ -72,63 +73,27 @@ impl Plan<'_> {
         self.folders[self.entries[index].folder].fd.as_fd()
     }
 
-    /// Compares what is at the path now with what the draft expects; gives what is there, if there is to be something.
-    fn still_expected(&self, index: usize, flags: OFlags) -> Result<Option<Held>> {
-        let entry = &self.entries[index];
-        let (place, path) = (entry.draft.place, entry.path());
-        let folder = &self.folders[entry.folder];
-        let (bytes, stamp) = match entry.draft.expect {
-            Expect::Version { bytes, stamp } => (bytes, stamp),
-            _ if !folder.in_place(self.local) => return Err(fault::raced(path, "has lost its folder")),
-            Expect::Missing => {
-                return match sys::statat(&folder.fd, entry.name) {
-                    Err(Errno::NOENT) => Ok(None),
-                    Ok(_) => Err(fault::raced(path, "was created meanwhile")),
-                    Err(errno) => Err(fault::os("look at", path, errno)),
-                };
-            }
-            Expect::Link { target } => {
-                return match look::link_at(&folder.fd, entry.name, target) {
-                    Ok(Some(stamp)) => Ok(Some(Held { file: None, stamp })),
-                    Ok(None) => Err(fault::raced(path, "is not the link any more that it was")),
-                    Err(errno) => Err(fault::os("look at", path, errno)),
-                };
-            }
-        };
-        // By the whole path again: the folder may have been moved away since it was opened.
-        let file = match self.local.open_beneath(place.root(), place.relative(), flags) {
-            Ok(file) => file,
-            Err(Errno::NOENT) => return Err(fault::raced(path, "was removed")),
-            Err(Errno::LOOP | Errno::NOTDIR | Errno::NXIO | Errno::ISDIR) => {
-                return Err(fault::raced(path, "was replaced by something else"));
-            }
-            Err(errno) if flags == OVERWRITE => return Err(fault::os("open for writing", path, errno)),
-            Err(errno) => return Err(fault::os("open", path, errno)),
-        };
-        let now = stamp_now(&file).map_err(|errno| fault::os("look at", path, errno))?;
-        if !now.same_file(stamp) {
-            return Err(fault::raced(path, "was replaced by another file"));
-        }
-        let same = now.size == bytes.len() as u64
-            && same_bytes(&file, bytes).map_err(|errno| fault::os("compare", path, errno))?;
-        if same { Ok(Some(Held { file: Some(file), stamp: now })) } else { Err(fault::raced(path, "was changed")) }
-    }
-
     fn publish(&mut self, index: usize) -> Result<Method> {
         let draft = self.entries[index].draft;
         if matches!(draft.expect, Expect::Missing) {
             if self.entries.len() == 1 {
-                self.still_expected(index, LOOK)?;
+                self.still_expected(index, Look::Only)?;
             }
             return self.create(index);
         }
         if self.entries[index].temp.is_none() {
             return self.overwrite(index);
         }
-        match (self.still_expected(index, LOOK)?, draft.goal) {
-            (Some(old), Goal::Gone) => self.remove(index, &old),
-            (Some(old), _) => self.swap(index, &old),
-            (None, _) => Err(fault::raced(self.entries[index].path(), "was removed")),
+        let Some(old) = self.still_expected(index, Look::Hold)? else {
+            return Err(fault::raced(self.entries[index].path(), "was removed"));
+        };
+        match draft.goal {
+            Goal::Gone => self.remove(index, old),
+            // Its writes are to go on into the file that has the name. What is like another file needs an inode of its own.
+            Goal::File { like: None, .. } if old.is_open_elsewhere() && self.entries[index].overwrites() => {
+                self.overwrite_instead(index, old, "another program has it open for writing")
+            }
+            _ => self.swap(index, old),
         }
     }
 
@@ -151,7 +116,7 @@ impl Plan<'_> {
     }
 
     /// What is there takes the name that was reserved for it, and is looked at once more before it is thrown away.
-    fn remove(&mut self, index: usize, old: &Held) -> Result<Method> {
+    fn remove(&mut self, index: usize, old: Held) -> Result<Method> {
         let entry = &mut self.entries[index];
         let folder = self.folders[entry.folder].fd.as_fd();
         let path = entry.draft.place.absolute();
@@ -165,7 +130,10 @@ impl Plan<'_> {
         }
         temp.live = true;
         let cause = match old.is_at(folder, temp, entry.draft.expect) {
-            Ok(true) => return Ok(Method::Removed),
+            Ok(true) => {
+                self.keep(index, old);
+                return Ok(Method::Removed);
+            }
             Ok(false) => fault::raced(path, "was changed at the last moment, and that change was put back"),
             Err(errno) => fault::os("compare", path, errno),
         };
@@ -177,38 +145,23 @@ impl Plan<'_> {
 
     /// The temporary file takes the old one's name. Where it can be, the two are exchanged and the displaced one is
     /// compared: a save that slipped in between the comparison and the exchange is put back, not lost.
-    fn swap(&mut self, index: usize, old: &Held) -> Result<Method> {
+    fn swap(&mut self, index: usize, old: Held) -> Result<Method> {
         let entry = &mut self.entries[index];
         let folder = self.folders[entry.folder].fd.as_fd();
         let overwrites = entry.overwrites();
         let Some(temp) = &mut entry.temp else {
             return self.overwrite(index);
         };
-        let mut method = Method::Exchanged;
-        let mut swapped = kernel::exchange(folder, &temp.name, entry.name);
-        if swapped.is_err_and(kernel::unsupported) {
-            method = Method::Renamed;
-            swapped = sys::rename(folder, &temp.name, entry.name, RenameFlags::empty());
-            temp.live = swapped.is_err();
-        }
+        let swapped = match kernel::exchange(folder, &temp.name, entry.name) {
+            Err(errno) if kernel::unsupported(errno) => replace(folder, temp, entry.name, self.batch),
+            exchanged => exchanged.map(|()| Method::Exchanged),
+        };
         match swapped {
-            Ok(()) if method == Method::Exchanged => self.verify(index, old),
-            Ok(()) => Ok(method),
+            Ok(Method::Exchanged) => self.verify(index, old),
+            Ok(method) => Ok(method),
             Err(errno @ (Errno::BUSY | Errno::XDEV | Errno::PERM | Errno::ACCESS)) if overwrites => {
                 // A mounted file, or one that may be written but not replaced.
-                entry.notes.push(format!("written in place: the name cannot be given to another file: {errno}"));
-                let Some(mut temp) = entry.temp.take() else {
-                    return self.overwrite(index);
-                };
-                let noted = if self.book.is_committed() {
-                    self.book.note(&self.entries[index].bytes(index)).and_then(|()| self.book.sync())
-                } else {
-                    self.promise()
-                };
-                // Only now, when the record no longer needs it.
-                let _ = temp.discard(self.folder_of(index));
-                noted?;
-                self.overwrite(index)
+                self.overwrite_instead(index, old, &format!("the name cannot be given to another file: {errno}"))
             }
             Err(Errno::NOENT) => Err(fault::raced(entry.path(), "was removed")),
             Err(Errno::ISDIR | Errno::NOTDIR) => Err(fault::raced(entry.path(), "was replaced by a directory")),
@@ -216,8 +169,28 @@ impl Plan<'_> {
         }
     }
 
+    /// Overwrites although a temporary file was made.
+    fn overwrite_instead(&mut self, index: usize, old: Held, why: &str) -> Result<Method> {
+        // Our own lease would be in the way.
+        drop(old);
+        let entry = &mut self.entries[index];
+        entry.notes.push(format!("written in place: {why}"));
+        let Some(mut temp) = entry.temp.take() else {
+            return self.overwrite(index);
+        };
+        let noted = if self.book.is_committed() {
+            self.book.note(&self.entries[index].bytes(index)).and_then(|()| self.book.sync())
+        } else {
+            self.promise()
+        };
+        // Only now, when the record no longer needs it.
+        let _ = temp.discard(self.folder_of(index));
+        noted?;
+        self.overwrite(index)
+    }
+
     /// Looks at what an exchange displaced; anything unexpected goes back to the name.
-    fn verify(&mut self, index: usize, old: &Held) -> Result<Method> {
+    fn verify(&mut self, index: usize, old: Held) -> Result<Method> {
         let entry = &mut self.entries[index];
         let folder = self.folders[entry.folder].fd.as_fd();
         let path = entry.draft.place.absolute();
@@ -225,7 +198,10 @@ impl Plan<'_> {
             return Ok(Method::Exchanged);
         };
         let cause = match old.is_at(folder, temp, entry.draft.expect) {
-            Ok(true) => return Ok(Method::Exchanged),
+            Ok(true) => {
+                self.keep(index, old);
+                return Ok(Method::Exchanged);
+            }
             Ok(false) => fault::raced(path, "was changed at the last moment, and that change was put back"),
             Err(errno) => fault::os("compare", path, errno),
         };
@@ -235,9 +211,18 @@ impl Plan<'_> {
         }
     }
 
+    /// Keeps the lease on what was displaced until all is done: who found the file by its name before, and came to open
+    /// it after, is seen then.
+    fn keep(&mut self, index: usize, old: Held) {
+        if old.is_leased() && self.entries.len() <= MANY {
+            self.entries[index].displaced = Some(old);
+        }
+    }
+
     /// Writes the new bytes over the old ones, in the same inode.
     fn overwrite(&mut self, index: usize) -> Result<Method> {
-        let Some(Held { file: Some(file), stamp: before }) = self.still_expected(index, OVERWRITE)? else {
+        let held = self.still_expected(index, Look::Write)?;
+        let Some((file, before)) = held.as_ref().and_then(|held| Some((held.file.as_ref()?, held.stamp))) else {
             return Err(fault::raced(self.entries[index].path(), "was removed"));
         };
         let sync = self.durability.syncs();
@@ -248,28 +233,28 @@ impl Plan<'_> {
         };
         let new = temp::length(goal.pieces());
         let more = new.saturating_sub(before.size);
-        temp::reserve(&file, FallocateFlags::KEEP_SIZE, before.size, more)
+        temp::reserve(file, FallocateFlags::KEEP_SIZE, before.size, more)
             .map_err(|errno| failed_write(folder, entry, "write", errno))?;
         let (old_mode, mode) = (before.mode & 0o7777, goal.mode(before.mode));
         if mode != old_mode {
             // It was asked for, so it must not fail half-way.
-            sys::fchmod(&file, Mode::from_raw_mode(mode))
+            sys::fchmod(file, Mode::from_raw_mode(mode))
                 .map_err(|errno| fault::os("change the mode of", entry.path(), errno))?;
         }
-        if let Err(errno) = replace_bytes(&file, goal.pieces(), sync) {
+        if let Err(errno) = replace_bytes(file, goal.pieces(), sync) {
             let cause = failed_write(folder, entry, "write", errno);
             let mended =
-                replace_bytes(&file, &[bytes], sync).and_then(|()| sys::fchmod(&file, Mode::from_raw_mode(old_mode)));
+                replace_bytes(file, &[bytes], sync).and_then(|()| sys::fchmod(file, Mode::from_raw_mode(old_mode)));
             return Err(match mended {
                 Ok(()) => cause.evidence("The old content was written back."),
                 Err(second) => fault::partial(&cause, &format!("{} is damaged: {second}", fault::show(entry.path()))),
             });
         }
-        let mut after = stamp_now(&file).unwrap_or(before);
+        let mut after = stamp_now(file).unwrap_or(before);
         if after.mode & 0o7777 != mode {
             // Writing takes the set-id bits off.
-            match sys::fchmod(&file, Mode::from_raw_mode(mode)) {
-                Ok(()) => after = stamp_now(&file).unwrap_or(after),
+            match sys::fchmod(file, Mode::from_raw_mode(mode)) {
+                Ok(()) => after = stamp_now(file).unwrap_or(after),
                 Err(errno) => entry.notes.push(format!("mode {mode:04o} could not be kept: {errno}")),
             }
         }
@@ -277,7 +262,17 @@ impl Plan<'_> {
         Ok(Method::InPlace)
     }
 
-    /// All is visible: removes what is left over, syncs the folders if asked, and takes the stamps.
+    /// All is visible: once more it is seen whether somebody came to write what was displaced.
+    fn finish(&mut self) -> Result<Vec<Written>> {
+        let wanted = |entry: &&Entry<'_>| entry.displaced.as_ref().is_some_and(Held::is_wanted);
+        if let Some(entry) = self.entries.iter().find(wanted) {
+            let cause = fault::raced(entry.path(), "is being opened for writing by another program");
+            return Err(rollback::undo(self, cause));
+        }
+        self.settle()
+    }
+
+    /// Removes what is left over, syncs the folders if asked, and takes the stamps.
     fn settle(&mut self) -> Result<Vec<Written>> {
         if !self.book.is_committed() {
             self.finish_names();
@@ -362,22 +357,29 @@ impl Plan<'_> {
     }
 }
 
-/// What a draft replaces, found as expected.
-struct Held {
-    /// The open file; `None`: a symbolic link, which nobody can change, only replace.
-    file: Option<OwnedFd>,
-    stamp: Stamp,
-}
-
-impl Held {
-    /// True when this, and still with the bytes that are expected, is what has the temporary name now.
-    fn is_at(&self, folder: BorrowedFd<'_>, temp: &Temp, expect: Expect<'_>) -> rustix::io::Result<bool> {
-        if identity_at(folder, temp)? != (self.stamp.dev, self.stamp.ino) {
-            return Ok(false);
+/// What an exchange is where there is none: the old file gets a second name first, so that it can be compared afterwards and
+/// put back. Who renames to the name between the two steps is not seen.
+fn replace(folder: BorrowedFd<'_>, temp: &mut Temp, name: &OsStr, batch: Option<u32>) -> rustix::io::Result<Method> {
+    let mut second = Temp::reserve(name, temp.stamp, batch)?;
+    match sys::linkat(folder, name, folder, &second.name) {
+        Ok(()) => second.live = true,
+        // No links either: what is displaced is gone.
+        Err(errno) if errno == Errno::PERM || errno == Errno::MLINK || kernel::unsupported(errno) => {}
+        Err(errno) => return Err(errno),
+    }
+    let renamed = sys::rename(folder, &temp.name, name, RenameFlags::empty());
+    match renamed {
+        Ok(()) if second.live => {
+            temp.name = second.name;
+            Ok(Method::Exchanged)
         }
-        match (&self.file, expect) {
-            (Some(file), Expect::Version { bytes, .. }) => same_bytes(file, bytes),
-            _ => Ok(true),
+        Ok(()) => {
+            temp.live = false;
+            Ok(Method::Renamed)
+        }
+        Err(errno) => {
+            second.discard(folder)?;
+            Err(errno)
         }
     }
 }
@@ -410,13 +412,6 @@ fn stamp_now(file: &OwnedFd) -> rustix::io::Result<Stamp> {
     sys::fstat(file).map(|stat| look::stamp_of(&stat))
 }
 
-/// Device and inode of what the temporary name leads to.
-pub(super) fn identity_at(folder: BorrowedFd<'_>, temp: &Temp) -> rustix::io::Result<(u64, u64)> {
-    let stat = sys::statat(folder, &temp.name)?;
-    let stamp = look::stamp_of(&stat);
-    Ok((stamp.dev, stamp.ino))
-}
-
 /// Makes `pieces` the whole content of an open file.
 pub(super) fn replace_bytes(file: &OwnedFd, pieces: &[&[u8]], sync: bool) -> rustix::io::Result<()> {
     temp::write(file, pieces)?;
@@ -427,7 +422,8 @@ pub(super) fn replace_bytes(file: &OwnedFd, pieces: &[&[u8]], sync: bool) -> rus
 #[cfg(test)]
 mod tests {
     use super::super::stage::stage;
-    use super::{Expect, Goal, LOOK, Method};
+    use super::super::trial::{Wrong, run};
+    use super::{Expect, Goal, Held, Look, Method};
     use crate::{Draft, Durability, Local, Store, Version};
     use emendate_core::Code;
     use std::path::{Path, PathBuf};
@@ -436,50 +432,138 @@ mod tests {
         std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()).collect()
     }
 
-    /// Stages `new` over `old`, or its removal, lets `slip` run between the last comparison and the exchange, then goes on.
-    fn slip_in(removing: bool, slip: fn(&Path)) -> (tempfile::TempDir, PathBuf, emendate_core::Result<Method>) {
+    /// A folder with a file `f` that holds "old", and a store on it.
+    fn bed() -> (tempfile::TempDir, PathBuf, Local) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("f");
         std::fs::write(&path, "old").unwrap();
         let local = Local::open(&[folder.path().to_owned()]).unwrap();
+        (folder, path, local)
+    }
+
+    const NEW: Goal<'static> = Goal::content(&[b"new"]);
+
+    /// Stages a goal for `f`, lets `slip` run between the last comparison and the exchange, then goes on.
+    fn slip_in(goal: Goal<'_>, slip: fn(&Path)) -> (tempfile::TempDir, PathBuf, emendate_core::Result<Method>) {
+        let (folder, path, local) = bed();
         let place = local.admit(&path).unwrap();
         let Version { bytes, stamp, .. } = local.read(&place, 100, Vec::new()).unwrap().unwrap();
         let expect = Expect::Version { bytes: &bytes, stamp: &stamp };
-        let goal = if removing { Goal::Gone } else { Goal::content(&[b"new"]) };
         let drafts = [Draft { place: &place, expect, goal }];
         let mut plan = stage(&local, &drafts, Durability::Power).unwrap();
-        let old = plan.still_expected(0, LOOK).unwrap().unwrap();
+        let old = plan.still_expected(0, Look::Only).unwrap().unwrap();
         slip(&path);
-        let result = if removing { plan.remove(0, &old) } else { plan.swap(0, &old) };
+        let result = if matches!(goal, Goal::Gone) { plan.remove(0, old) } else { plan.swap(0, old) };
         drop(plan);
         (folder, path, result)
     }
 
+    const SLIPS: [fn(&Path); 2] = [
+        |path| std::fs::write(path, "theirs").unwrap(),
+        |path| {
+            let other = path.with_extension("other");
+            std::fs::write(&other, "theirs").unwrap();
+            std::fs::rename(other, path).unwrap();
+        },
+    ];
+
     #[test]
     fn a_save_that_slips_in_before_the_exchange_is_put_back() {
-        let slips: [fn(&Path); 2] = [
-            |path| std::fs::write(path, "theirs").unwrap(),
-            |path| {
-                let other = path.with_extension("other");
-                std::fs::write(&other, "theirs").unwrap();
-                std::fs::rename(other, path).unwrap();
-            },
-        ];
-        for (slip, removing) in slips.into_iter().flat_map(|slip| [(slip, false), (slip, true)]) {
-            let (folder, path, result) = slip_in(removing, slip);
-            assert_eq!(result.unwrap_err().code(), Code::ConflictRaced);
-            assert_eq!(std::fs::read(&path).unwrap(), b"theirs");
-            assert_eq!(names(folder.path()), [path]);
+        for (slip, goal) in SLIPS.into_iter().flat_map(|slip| [(slip, NEW), (slip, Goal::Gone)]) {
+            for lacks in [&[][..], &[(0, Wrong::NoExchange)]] {
+                let (folder, path, result) = run(lacks, || slip_in(goal, slip)).result;
+                assert_eq!(result.unwrap_err().code(), Code::ConflictRaced);
+                assert_eq!(std::fs::read(&path).unwrap(), b"theirs");
+                assert_eq!(names(folder.path()), [path]);
+            }
         }
     }
 
     #[test]
+    fn where_names_cannot_be_exchanged_a_second_name_or_a_rename_will_do() {
+        for (lacks, method) in [
+            (&[(0, Wrong::NoExchange)][..], Method::Exchanged),
+            (&[(0, Wrong::NoExchange), (0, Wrong::NoLinks)], Method::Renamed),
+        ] {
+            let (folder, path, result) = run(lacks, || slip_in(NEW, |_| {})).result;
+            assert_eq!(result.unwrap(), method);
+            assert_eq!(std::fs::read(&path).unwrap(), b"new");
+            assert_eq!(names(folder.path()), [path]);
+        }
+    }
+
+    /// A program opens the file for writing when we have compared it: it waits for our lease, and what it then writes is in
+    /// the file that has the name. `early`: it comes before the exchange, else between that and the end.
+    fn waits_for_the_lease(goal: Goal<'_>, early: bool) {
+        let (folder, path, local) = bed();
+        let place = local.admit(&path).unwrap();
+        let Version { bytes, stamp, .. } = local.read(&place, 100, Vec::new()).unwrap().unwrap();
+        let drafts = [Draft { place: &place, expect: Expect::Version { bytes: &bytes, stamp: &stamp }, goal }];
+        let mut plan = Box::new(stage(&local, &drafts, Durability::Power).unwrap());
+        let held = plan.still_expected(0, Look::Hold).unwrap().unwrap();
+        assert!(held.is_leased());
+        // By a name that goes on to lead to the old file, as for one who has looked it up already.
+        let known = std::fs::File::open(&path).unwrap();
+        let known = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&known));
+        let wait = |held: &Held| {
+            while !held.is_wanted() {
+                std::thread::yield_now();
+            }
+        };
+        let come = |held: Option<&Held>| {
+            let known = known.clone();
+            let writer = std::thread::spawn(move || std::fs::write(known, "theirs").unwrap());
+            held.into_iter().for_each(wait);
+            writer
+        };
+        let writer = early.then(|| come(Some(&held)));
+        let result = if matches!(goal, Goal::Gone) { plan.remove(0, held) } else { plan.swap(0, held) };
+        let (writer, result) = if let Some(writer) = writer {
+            (writer, result.map(drop))
+        } else {
+            plan.entries[0].done = Some(result.unwrap());
+            let writer = come(plan.entries[0].displaced.as_ref());
+            (writer, plan.finish().map(drop))
+        };
+        assert_eq!(result.unwrap_err().code(), Code::ConflictRaced);
+        drop(plan);
+        writer.join().unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"theirs");
+        assert_eq!(names(folder.path()), [path]);
+    }
+
+    #[test]
+    fn a_writer_in_place_finds_the_old_file_at_its_name() {
+        for goal in [NEW, Goal::Gone] {
+            waits_for_the_lease(goal, true);
+            waits_for_the_lease(goal, false);
+        }
+    }
+
+    /// Who has the file open and keeps it so goes on in the file that has the name.
+    #[test]
+    fn a_file_that_another_program_keeps_open_is_written_in_place() {
+        let (folder, path, local) = bed();
+        let mut keeper = std::fs::File::options().append(true).open(&path).unwrap();
+        let place = local.admit(&path).unwrap();
+        let Version { bytes, stamp, .. } = local.read(&place, 100, Vec::new()).unwrap().unwrap();
+        let expect = Expect::Version { bytes: &bytes, stamp: &stamp };
+        let drafts = [Draft { place: &place, expect, goal: NEW }];
+        let written = local.stage(&drafts, Durability::Power).unwrap().commit().unwrap();
+        assert_eq!(written[0].method, Method::InPlace);
+        assert!(written[0].notes[0].contains("open for writing"), "{written:?}");
+        std::io::Write::write_all(&mut keeper, b", and more").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"new, and more");
+        assert_eq!(names(folder.path()), [path]);
+    }
+
+    #[test]
     fn a_file_that_goes_away_before_the_exchange_stays_away() {
-        for removing in [false, true] {
-            let (folder, _, result) = slip_in(removing, |path| std::fs::remove_file(path).unwrap());
+        for goal in [NEW, Goal::Gone] {
+            let (folder, _, result) = slip_in(goal, |path| std::fs::remove_file(path).unwrap());
             assert_eq!(result.unwrap_err().code(), Code::ConflictRaced);
             assert!(names(folder.path()).is_empty());
-            let (folder, path, result) = slip_in(removing, |path| {
+            let (folder, path, result) = slip_in(goal, |path| {
                 std::fs::remove_file(path).unwrap();
                 std::fs::create_dir(path).unwrap();
             });

@@ -7,10 +7,10 @@ use emendate_core::{Code, Error};
 use rustix::fs::{AtFlags, Mode, RenameFlags};
 use rustix::io::{Errno, Result};
 
-use super::publish::{identity_at, rename_new, replace_bytes};
+use super::publish::{rename_new, replace_bytes};
 use super::stage::{Entry, OVERWRITE, Plan};
 use super::sys;
-use super::temp::{self, Temp};
+use super::temp::{self, Temp, identity_at};
 use super::{attributes, kernel, look};
 use crate::{Expect, Method, fault};
 
@@ -80,6 +80,10 @@ pub(super) fn put_back(folder: BorrowedFd<'_>, temp: &mut Temp, name: &OsStr) ->
                     Err(Errno::EXIST) => {}
                     other => return other.map(|()| false),
                 },
+                // What we placed is lost with it, and that is meant; a save over it in this moment is, too.
+                Err(errno) if kernel::unsupported(errno) => {
+                    return sys::rename(folder, &temp.name, name, RenameFlags::empty()).map(|()| false);
+                }
                 Err(errno) => return Err(errno),
             }
         }

@@ -10,6 +10,7 @@ use rustix::fs::{Access, AtFlags, FallocateFlags, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 
 use super::folder::{self, Folder, Made};
+use super::held::Held;
 use super::journal::Book;
 use super::look::{self, LOOK};
 use super::record::{Frame, State, Step};
@@ -19,7 +20,7 @@ use super::{sweep, sys};
 use crate::{Draft, Durability, Expect, Goal, Method, Stamp, fault};
 
 /// A batch with more drafts keeps no descriptor per draft open.
-const MANY: usize = 128;
+pub(super) const MANY: usize = 128;
 
 /// A staged transaction. Dropping it removes what it made, unless it was committed.
 pub(super) struct Plan<'a> {
@@ -27,12 +28,13 @@ pub(super) struct Plan<'a> {
     pub(super) durability: Durability,
     pub(super) book: Book<'a>,
     /// The number that temporary names carry: of a batch, also where there is no journal.
-    batch: Option<u32>,
+    pub(super) batch: Option<u32>,
+    /// Dropped before the folders, whose locks end with them: who comes next must not find our files open for writing.
+    pub(super) entries: Vec<Entry<'a>>,
     pub(super) folders: Vec<Folder<'a>>,
     pub(super) made: Vec<Made>,
     /// The folders that hold those reached the disk.
     pub(super) made_synced: bool,
-    pub(super) entries: Vec<Entry<'a>>,
 }
 
 /// One draft on its way.
@@ -46,6 +48,8 @@ pub(super) struct Entry<'a> {
     pub(super) notes: Vec<String>,
     /// Set once it is visible.
     pub(super) done: Option<Method>,
+    /// What was displaced, under a lease.
+    pub(super) displaced: Option<Held>,
     /// The stamp of what is replaced or removed.
     pub(super) before: Option<Stamp>,
     /// The file's stamp after it was overwritten.
@@ -196,6 +200,7 @@ impl<'a> Plan<'a> {
             temp: None,
             notes: Vec::new(),
             done: None,
+            displaced: None,
             before: None,
             stamp: None,
         });

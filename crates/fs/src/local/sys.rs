@@ -15,6 +15,7 @@ use rustix::fs::{
 };
 use rustix::io::Result;
 
+use super::lease;
 #[cfg(test)]
 use super::trial::{self, Event};
 
@@ -100,6 +101,8 @@ pub(super) fn linkat(
     to: impl AsRef<OsStr>,
 ) -> Result<()> {
     gate!();
+    #[cfg(test)]
+    trial::lack(trial::Wrong::NoLinks)?;
     rustix::fs::linkat(folder, from.as_ref(), to_folder, to.as_ref(), AtFlags::empty())
 }
 
@@ -118,6 +121,10 @@ pub(super) fn rename(
     flags: RenameFlags,
 ) -> Result<()> {
     gate!();
+    #[cfg(test)]
+    if flags.contains(RenameFlags::EXCHANGE) {
+        trial::lack(trial::Wrong::NoExchange)?;
+    }
     if flags.is_empty() {
         rustix::fs::renameat(&folder, from.as_ref(), &folder, to.as_ref())?;
     } else {
@@ -175,6 +182,24 @@ pub(super) fn accessat(folder: impl AsFd, name: impl AsRef<OsStr>, access: Acces
 pub(super) fn flock(file: impl AsFd, operation: FlockOperation) -> Result<()> {
     gate!();
     rustix::fs::flock(file, operation)
+}
+
+/// See [`lease::take`].
+pub(super) fn lease(file: impl AsFd) -> Result<()> {
+    gate!();
+    lease::take(file.as_fd())
+}
+
+/// See [`lease::is_whole`].
+pub(super) fn is_leased(file: impl AsFd) -> Result<bool> {
+    gate!();
+    lease::is_whole(file.as_fd())
+}
+
+/// See [`lease::give_up`].
+pub(super) fn unlease(file: impl AsFd) -> Result<()> {
+    gate!();
+    lease::give_up(file.as_fd())
 }
 
 pub(super) fn read<B: Buffer<u8>>(file: impl AsFd, buffer: B) -> Result<B::Output> {

@@ -75,6 +75,13 @@ impl Temp {
     }
 }
 
+/// Device and inode of what the temporary name leads to.
+pub(super) fn identity_at(folder: BorrowedFd<'_>, temp: &Temp) -> Result<(u64, u64)> {
+    let stat = sys::statat(folder, &temp.name)?;
+    let stamp = stamp_of(&stat);
+    Ok((stamp.dev, stamp.ino))
+}
+
 /// Makes something new under a name that nothing has yet.
 fn with_name<T>(
     target: &OsStr,

@@ -1,6 +1,6 @@
 //! Words that must not be in the sources: work put off, ways around the compiler, and places of one machine.
 
-use crate::repo::Repo;
+use crate::repo::{File, Repo};
 
 /// Put off or switched off. In pieces, so that this file is clean itself.
 const WORDS: &[(&str, &str)] = &[
@@ -13,6 +13,7 @@ const WORDS: &[(&str, &str)] = &[
     (concat!("unsa", "fe fn"), "unsafe code"),
     (concat!("unsa", "fe impl"), "unsafe code"),
     (concat!("allow(unsa", "fe_code"), "unsafe code"),
+    (concat!("    unsa", "fe_code,"), "unsafe code"),
 ];
 
 /// Registry hosts and folders that only the machine of one author has.
@@ -29,9 +30,14 @@ const MACHINES: &[&str] = &[
     concat!("/tmp/", "target"),
 ];
 
+/// The one file that may do what the compiler cannot check; it says why.
+const UNCHECKED: &str = "crates/fs/src/local/lease.rs";
+
 pub(super) fn words(repo: &Repo) -> Vec<String> {
     let sources = repo.below("", ".rs");
-    sources.flat_map(|file| found(&file.path, &file.text, WORDS)).collect()
+    let allowed = |file: &File, what: &str| file.path == UNCHECKED && what == "unsafe code";
+    let words = |file: &File| WORDS.iter().copied().filter(|(_, what)| !allowed(file, what)).collect::<Vec<_>>();
+    sources.flat_map(|file| found(&file.path, &file.text, &words(file))).collect()
 }
 
 pub(super) fn machines(repo: &Repo) -> Vec<String> {

@@ -20,6 +20,9 @@ pub(super) enum Wrong {
     Always(Errno),
     /// Write number `at` (of the writes, from 0) takes only half of the bytes.
     Short,
+    /// The file system cannot exchange names, or not link them either.
+    NoExchange,
+    NoLinks,
     /// The process is gone before call `at`; a write is cut in its middle first.
     Dead,
 }
@@ -89,6 +92,12 @@ pub(super) fn gate() -> Result<()> {
         trial.tripped = true;
         Err(errno)
     })
+}
+
+/// Refuses what the file system is to lack.
+pub(super) fn lack(what: Wrong) -> Result<()> {
+    let lacks = TRIAL.with_borrow(|trial| trial.wrongs.iter().any(|(_, wrong)| *wrong == what));
+    if lacks { Err(Errno::OPNOTSUPP) } else { Ok(()) }
 }
 
 /// The first half of what is to be written, when the write is to be cut.

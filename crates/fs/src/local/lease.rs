@@ -1,0 +1,43 @@
+//! Read leases: while we hold one, the kernel holds up whoever opens the file for writing, and shows that somebody waits.
+//! They close the gap that no comparison can: a program that writes in place, into the file that we displace.
+#![allow(
+    unsafe_code,
+    reason = "no library offers these fcntl commands. They take and give plain integers: nothing here touches memory, and \
+              the descriptor is borrowed for the length of each call"
+)]
+
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use rustix::io::{Errno, Result};
+
+/// Chooses the signal; the generic number of Linux, which libc leaves out.
+const F_SETSIG: libc::c_int = 10;
+
+/// A read lease on a file that is open for reading only. `EAGAIN`: somebody has it open for writing, or mapped so;
+/// `EACCES`: it is not ours to lease; `EINVAL`: no leases here.
+pub(super) fn take(file: BorrowedFd<'_>) -> Result<()> {
+    // A lease that is broken tells its holder by a signal, which would end the process. This one is ignored by default.
+    command(file, F_SETSIG, libc::SIGURG)?;
+    command(file, libc::F_SETLEASE, libc::F_RDLCK).map(drop)
+}
+
+/// True while nobody waits for the file: a lease that is being broken shows what it is to become.
+pub(super) fn is_whole(file: BorrowedFd<'_>) -> Result<bool> {
+    Ok(command(file, libc::F_GETLEASE, 0)? == libc::F_RDLCK)
+}
+
+/// Whoever waits goes on. Closing the file does the same, unless another thread forks in that moment: then the child has
+/// the open file, too, until it runs its program.
+pub(super) fn give_up(file: BorrowedFd<'_>) -> Result<()> {
+    command(file, libc::F_SETLEASE, libc::F_UNLCK).map(drop)
+}
+
+fn command(file: BorrowedFd<'_>, command: libc::c_int, argument: libc::c_int) -> Result<libc::c_int> {
+    // SAFETY: the descriptor is open as long as it is borrowed, and these commands read their argument as an integer.
+    let answer = unsafe { libc::fcntl(file.as_raw_fd(), command, argument) };
+    if answer < 0 {
+        Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO))
+    } else {
+        Ok(answer)
+    }
+}
