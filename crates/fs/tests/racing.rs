@@ -159,8 +159,9 @@ fn a_user_who_saves_by_rename_loses_nothing() {
     rig.clean();
 }
 
-/// Who opens the file before the exchange and writes after it writes into the displaced one: docs/durability.md calls that
-/// a known gap. Everybody else's finished save stays, and what is there is never a mix of two saves.
+/// Without leases, who opens the file before the exchange and writes after it writes into the displaced one. With them only
+/// one who is held up between finding the name and opening the file may, which no run has shown yet; so a few are forgiven.
+/// What is there is never a mix of two saves.
 #[test]
 fn a_user_who_saves_in_place_loses_next_to_nothing() {
     let rig = Rig::new();
@@ -203,7 +204,7 @@ fn a_user_who_saves_in_place_loses_next_to_nothing() {
         stop.store(true, Ordering::Relaxed);
         assert!(engine.join().unwrap() > 0);
     });
-    eprintln!("{lost} of {saves} saves in place were lost in the known gap");
-    assert!(lost * 10 <= saves, "{lost} of {saves}");
+    eprintln!("{lost} of {saves} saves in place were lost");
+    assert!(lost * 100 <= saves, "{lost} of {saves}");
     rig.clean();
 }

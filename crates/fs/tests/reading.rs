@@ -5,8 +5,8 @@
 mod rig;
 
 use emendate_core::Code;
-use emendate_fs::Store;
-use rig::{LIMIT, Rig, refused};
+use emendate_fs::{Draft, Durability, Goal, Store};
+use rig::{LIMIT, Rig, ends, refused};
 use rustix::fs::{CWD, FileType, Mode};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
@@ -82,23 +82,38 @@ fn the_limit_is_told_with_its_number() {
 
 #[test]
 fn only_regular_files_and_never_a_wait() {
-    let rig = Rig::new();
-    std::fs::create_dir(rig.path("folder")).unwrap();
-    rustix::fs::mknodat(CWD, rig.path("fifo"), FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
-    let _socket = UnixListener::bind(rig.path("socket")).unwrap();
-    for name in ["folder", "fifo", "socket", "."] {
-        let place = rig.place(name);
-        refused(rig.store.read(&place, LIMIT, Vec::new()), Code::PathNotRegular);
-        refused(rig.store.stamp(&place), Code::PathNotRegular);
-        refused(rig.edit(name, "x"), Code::PathNotRegular);
-    }
-    let dev = emendate_fs::Local::open(&["/dev".into()]).unwrap();
-    for name in ["/dev/null", "/dev/zero"] {
-        let place = dev.admit(Path::new(name)).unwrap();
-        refused(dev.read(&place, LIMIT, Vec::new()), Code::PathNotRegular);
-        refused(dev.stamp(&place), Code::PathNotRegular);
-    }
-    rig.clean();
+    ends(|| {
+        let rig = Rig::new();
+        std::fs::create_dir(rig.path("folder")).unwrap();
+        let fifos = ["fifo", "fifo 2", "fifo 3", "fifo 4", "fifo 5"];
+        for name in fifos {
+            rustix::fs::mknodat(CWD, rig.path(name), FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+        }
+        let _socket = UnixListener::bind(rig.path("socket")).unwrap();
+        for name in fifos.iter().chain(&["folder", "socket", "."]) {
+            let place = rig.place(name);
+            refused(rig.store.read(&place, LIMIT, Vec::new()), Code::PathNotRegular);
+            refused(rig.store.stamp(&place), Code::PathNotRegular);
+            refused(rig.edit(name, "x"), Code::PathNotRegular);
+        }
+        // A pipe that takes a file's name after the read is met by the write.
+        rig.put("a", "old");
+        let (place, old) = (rig.place("a"), rig.version("a"));
+        let draft = [Draft { place: &place, expect: rig::expect(Some(&old)), goal: Goal::content(&[b"new"]) }];
+        let staged = rig.store.stage(&draft, Durability::Power).unwrap();
+        std::fs::rename(rig.path("fifo"), rig.path("a")).unwrap();
+        refused(staged.commit(), Code::ConflictRaced);
+        refused(rig.store.stage(&draft, Durability::Power).map(drop), Code::PathNotRegular);
+        // And the next edit works.
+        rig.edit("new", "x").unwrap();
+        let dev = emendate_fs::Local::open(&["/dev".into()]).unwrap();
+        for name in ["/dev/null", "/dev/zero"] {
+            let place = dev.admit(Path::new(name)).unwrap();
+            refused(dev.read(&place, LIMIT, Vec::new()), Code::PathNotRegular);
+            refused(dev.stamp(&place), Code::PathNotRegular);
+        }
+        rig.clean();
+    });
 }
 
 #[test]

@@ -101,6 +101,21 @@ pub fn refused<T: std::fmt::Debug>(result: Result<T>, code: Code) -> String {
     error.to_string()
 }
 
+/// Runs `work`, which must end: a call that waits for ever is a failed test, not a test that never ends.
+#[track_caller]
+pub fn ends(work: impl FnOnce() + Send + 'static) {
+    let (done, wait) = std::sync::mpsc::channel();
+    let worker = std::thread::spawn(move || {
+        work();
+        let _ = done.send(());
+    });
+    // Far more than it needs on any machine. What hangs is left to the end of the process.
+    match wait.recv_timeout(std::time::Duration::from_secs(60)) {
+        Err(std::sync::mpsc::RecvTimeoutError::Timeout) => panic!("a call waits for ever"),
+        _ => worker.join().unwrap(),
+    }
+}
+
 /// Runs `work` in a thread of its own that is no longer root; skipped where it cannot be given up.
 pub fn as_nobody(work: impl FnOnce() + Send) {
     let (uid, gid) = (rustix::fs::Uid::from_raw(1234), rustix::fs::Gid::from_raw(1234));

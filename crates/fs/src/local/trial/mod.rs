@@ -23,6 +23,8 @@ pub(super) enum Wrong {
     /// The file system cannot exchange names, or not link them either.
     NoExchange,
     NoLinks,
+    /// Zeros are written for everything, and nobody says so.
+    Forgets,
     /// The process is gone before call `at`; a write is cut in its middle first.
     Dead,
 }
@@ -94,10 +96,14 @@ pub(super) fn gate() -> Result<()> {
     })
 }
 
+/// True when all is to go on under this.
+pub(super) fn is_on(what: Wrong) -> bool {
+    TRIAL.with_borrow(|trial| trial.wrongs.iter().any(|(_, wrong)| *wrong == what))
+}
+
 /// Refuses what the file system is to lack.
 pub(super) fn lack(what: Wrong) -> Result<()> {
-    let lacks = TRIAL.with_borrow(|trial| trial.wrongs.iter().any(|(_, wrong)| *wrong == what));
-    if lacks { Err(Errno::OPNOTSUPP) } else { Ok(()) }
+    if is_on(what) { Err(Errno::OPNOTSUPP) } else { Ok(()) }
 }
 
 /// The first half of what is to be written, when the write is to be cut.
@@ -114,6 +120,10 @@ pub(super) fn gate_write(slices: &[IoSlice<'_>]) -> Result<Option<Vec<u8>>> {
         trial.calls += usize::from(cut);
         cut
     });
+    if is_on(Wrong::Forgets) {
+        gate()?;
+        return Ok(Some(vec![0; length]));
+    }
     if cut {
         Ok(Some(slices.iter().flat_map(|slice| slice.iter()).take(length / 2).copied().collect()))
     } else {

@@ -4,6 +4,7 @@ mod deaths;
 mod faults;
 mod meanwhile;
 mod states;
+mod steps;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

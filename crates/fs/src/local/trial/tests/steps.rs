@@ -1,0 +1,66 @@
+//! Single steps of the protocol that nothing else stands behind, each alone.
+
+use std::os::unix::fs::PermissionsExt;
+
+use emendate_core::Code;
+
+use super::{Bed, OPERATIONS, Prepared};
+use crate::local::trial::{Event, Wrong, run};
+use crate::{Draft, Durability, Expect, Goal, Local, Store};
+
+/// Stages new content for the file `a`, lets somebody do something to it, and commits.
+fn meanwhile(bed: &Bed, local: &Local, work: impl FnOnce(&std::path::Path)) -> emendate_core::Result<()> {
+    let path = bed.root.join("a");
+    let place = local.admit(&path).unwrap();
+    let old = local.read(&place, 1 << 20, Vec::new()).unwrap().unwrap();
+    let expect = Expect::Version { bytes: &old.bytes, stamp: &old.stamp };
+    let drafts = [Draft { place: &place, expect, goal: Goal::content(&[b"new"]) }];
+    let staged = local.stage(&drafts, Durability::Power)?;
+    work(&path);
+    staged.commit().map(drop)
+}
+
+/// Where names can be exchanged, the look at what was displaced finds such a save as well.
+#[test]
+fn the_last_comparison_stands_alone_where_a_name_can_only_be_renamed_over() {
+    let lacks = [(0, Wrong::NoExchange), (0, Wrong::NoLinks)];
+    for length in [9, 2] {
+        let bed = Bed::new();
+        let local = bed.open();
+        let theirs = "t".repeat(length);
+        let ran = run(&lacks, || meanwhile(&bed, &local, |path| std::fs::write(path, &theirs).unwrap()));
+        assert_eq!(ran.result.unwrap_err().code(), Code::ConflictRaced);
+        assert_eq!(std::fs::read_to_string(bed.root.join("a")).unwrap(), theirs);
+    }
+}
+
+#[test]
+fn a_file_system_that_forgets_what_it_was_given_is_found_out() {
+    for (plain, found_out) in [(false, true), (true, false)] {
+        let bed = Bed::new();
+        let mut local = bed.open();
+        local.roots[0].plain = plain;
+        let ran = run(&[(0, Wrong::Forgets)], || meanwhile(&bed, &local, |_| {}));
+        assert_eq!(ran.result.is_err(), found_out, "{:?}", ran.result);
+        let now = std::fs::read(bed.root.join("a")).unwrap();
+        assert_eq!(now == b"text of a", found_out);
+    }
+}
+
+#[test]
+fn no_file_is_ever_more_readable_than_the_old_one() {
+    for mode in [0o600, 0o620] {
+        let bed = Bed::new();
+        std::fs::set_permissions(bed.root.join("a"), std::fs::Permissions::from_mode(mode)).unwrap();
+        let local = bed.open();
+        let prepared = Prepared::new(&local, &bed.root, OPERATIONS[0]);
+        let ran = run(&[], || prepared.go(&local, Durability::Power));
+        ran.result.unwrap();
+        let modes = ran.log.iter().filter_map(|(_, event)| match event {
+            Event::Create(_, _, mode) | Event::Mode(_, mode) => Some(mode & 0o7777),
+            _ => None,
+        });
+        let modes: Vec<u32> = modes.collect();
+        assert!(!modes.is_empty() && modes.iter().all(|given| given & !mode == 0), "{mode:o}: {modes:?}");
+    }
+}
