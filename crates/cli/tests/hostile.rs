@@ -172,7 +172,7 @@ fn eight_processes_on_one_file_lose_nothing() {
 
 #[test]
 fn eight_processes_on_many_files_lose_nothing() {
-    count_up(10, rounds(40));
+    count_up(rounds(4), rounds(40));
 }
 
 #[test]

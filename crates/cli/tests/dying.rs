@@ -1,0 +1,262 @@
+//! Deaths of the whole program: `emend` is killed in an edit, a batch, an undo and a recovery, at random moments and at exact
+//! system calls (strace). Whatever the next start finds, the files are the old or the new, all of them together.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests look at the disk and start processes")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests; the long form tells a number")]
+
+mod bed;
+
+use bed::{Bed, Ran, feed};
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// What `EMEND_TEST_TIMES`, which `cargo xtask torture` sets, makes of a number.
+fn times() -> usize {
+    std::env::var("EMEND_TEST_TIMES").map_or(1, |times| times.parse().unwrap_or(1))
+}
+
+const PATCH: &str = "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+ONE\n*** Update File: d/b.txt\n@@\n-one\n+ONE\n\
+                     *** Delete File: d/gone.txt\n*** Add File: n/new.txt\n+new\n*** Update File: linked.txt\n@@\n-one\n+ONE\n\
+                     *** End Patch\n";
+
+/// A command that is killed, and what comes before it.
+struct Scene {
+    name: &'static str,
+    before: &'static [(&'static [&'static str], &'static str)],
+    killed: (&'static [&'static str], &'static str),
+    /// The command before is killed as well, at this call of this name.
+    broken: Option<(&'static str, usize)>,
+}
+
+const APPLY: (&[&str], &str) = (&["apply"], PATCH);
+
+const SCENES: [Scene; 4] = [
+    Scene {
+        name: "edit",
+        before: &[],
+        killed: (&["edit", "a.txt", "--old", "one", "--new", "a much longer line"], ""),
+        broken: None,
+    },
+    Scene { name: "batch", before: &[], killed: APPLY, broken: None },
+    Scene { name: "undo", before: &[APPLY], killed: (&["undo"], ""), broken: None },
+    Scene { name: "recovery", before: &[APPLY], killed: (&["history"], ""), broken: Some(("renameat2", 2)) },
+];
+
+type Tree = BTreeMap<PathBuf, Vec<u8>>;
+
+fn walk(folder: &Path, tree: &mut Tree) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            walk(&path, tree);
+        } else {
+            tree.insert(path.clone(), fs::read(path).unwrap());
+        }
+    }
+}
+
+fn tree(bed: &Bed) -> Tree {
+    let mut tree = Tree::new();
+    walk(&bed.work(), &mut tree);
+    tree
+}
+
+/// A scene, ready to be played again and again.
+struct Stage {
+    bed: Bed,
+    scene: &'static Scene,
+    /// How the files are before the command and after it, when nobody is killed.
+    ends: [Tree; 2],
+    took: Duration,
+}
+
+fn copy(from: &Path, to: &Path) {
+    let _ = fs::remove_dir_all(to);
+    assert!(Command::new("cp").arg("-a").args([from, to]).status().unwrap().success());
+}
+
+impl Stage {
+    fn new(scene: &'static Scene) -> Stage {
+        let bed = Bed::with("one\ntwo\n");
+        for name in ["d/b.txt", "d/gone.txt", "linked.txt", "probe", "d/probe"] {
+            bed.put(name, "one\ntwo\n");
+        }
+        fs::hard_link(bed.work().join("linked.txt"), bed.work().join("twin.txt")).unwrap();
+        bed.run(&["history"]);
+        let mut ends = Vec::new();
+        if let Some((call, when)) = scene.broken {
+            let whole = tree(&bed);
+            copy(&bed.work(), &bed.beside("whole"));
+            for (args, input) in scene.before {
+                feed(bed.command(args), input.as_bytes()).exits(0);
+            }
+            ends.extend([whole, tree(&bed)]);
+            copy(&bed.beside("whole"), &bed.work());
+            let _ = fs::remove_dir_all(bed.beside("state"));
+            bed.run(&["history"]);
+            for (args, input) in scene.before {
+                assert!(traced(&bed, args, input, &[&kill(call, when)]).0, "{}", scene.name);
+            }
+        } else {
+            for (args, input) in scene.before {
+                feed(bed.command(args), input.as_bytes()).exits(0);
+            }
+        }
+        copy(&bed.work(), &bed.beside("template"));
+        copy(&bed.beside("state"), &bed.beside("template-state"));
+        let mut stage = Stage { bed, scene, ends: [Tree::new(), Tree::new()], took: Duration::ZERO };
+        let before = tree(&stage.bed);
+        let started = Instant::now();
+        stage.command().exits(0);
+        stage.took = started.elapsed();
+        if ends.is_empty() {
+            ends = vec![before, tree(&stage.bed)];
+            assert_ne!(ends[0], ends[1]);
+        }
+        stage.ends = [ends.remove(0), ends.remove(0)];
+        stage
+    }
+
+    /// Everything as it was before the command.
+    fn reset(&self) {
+        copy(&self.bed.beside("template"), &self.bed.work());
+        copy(&self.bed.beside("template-state"), &self.bed.beside("state"));
+    }
+
+    fn command(&self) -> Ran {
+        let (args, input) = self.scene.killed;
+        feed(self.bed.command(args), input.as_bytes())
+    }
+
+    /// The next start recovers, another one has nothing to do, and what is there is whole; true when it is the new.
+    #[track_caller]
+    fn check(&self, why: &str) -> bool {
+        let (bed, name) = (&self.bed, self.scene.name);
+        bed.run(&["history"]);
+        let again = bed.run(&["history"]);
+        assert!(!again.err.contains("A process died"), "{name}, {why}: a second recovery: {again:?}");
+        // The next write in a folder sweeps it.
+        for probe in ["probe", "d/probe"] {
+            bed.run(&["edit", probe, "--old", "two", "--new", "TWO", "--state", "none"]).exits(0);
+            bed.put(probe, "one\ntwo\n");
+        }
+        let now = tree(bed);
+        let shown: Vec<_> = now.iter().map(|(path, text)| (path, String::from_utf8_lossy(text))).collect();
+        assert!(self.ends.contains(&now), "{name}, {why}: neither old nor new, or litter: {shown:#?}");
+        assert_eq!(records(bed), 0, "{name}, {why}");
+        let new = now == self.ends[1];
+        // What the history says of it is true: it takes back the whole of what was done, or nothing.
+        if name != "recovery" {
+            let back = bed.run(&["undo"]);
+            let then = tree(bed);
+            assert!(self.ends.contains(&then), "{name}, {why}: undone to something else: {back:?}");
+            assert!(back.code != 0 || then != now, "{name}, {why}: {back:?}");
+        }
+        new
+    }
+}
+
+/// Records of the journal that are left.
+fn records(bed: &Bed) -> usize {
+    let mut state = Tree::new();
+    walk(&bed.beside("state"), &mut state);
+    state.keys().filter(|path| path.extension().is_some_and(|end| end == "record")).count()
+}
+
+#[test]
+fn a_kill_at_any_moment_leaves_the_old_or_the_new() {
+    for scene in &SCENES[..3] {
+        let stage = Stage::new(scene);
+        let rounds = u32::try_from(10 * times()).unwrap();
+        let mut news = 0;
+        for round in 0..rounds {
+            stage.reset();
+            let (args, input) = scene.killed;
+            let mut command = stage.bed.command(args);
+            command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+            let mut running = command.spawn().unwrap();
+            let _ = std::io::Write::write_all(&mut running.stdin.take().unwrap(), input.as_bytes());
+            std::thread::sleep(stage.took * 11 * round / (10 * rounds));
+            running.kill().unwrap();
+            running.wait().unwrap();
+            news += u32::from(stage.check(&format!("kill {round} of {rounds}")));
+        }
+        println!("{}: {rounds} random kills, {news} new, {} old, 0 wrong", scene.name, rounds - news);
+    }
+}
+
+/// System calls that change something.
+const CALLS: [&str; 14] = [
+    "openat",
+    "openat2",
+    "mkdirat",
+    "mkdir",
+    "unlinkat",
+    "unlink",
+    "renameat2",
+    "linkat",
+    "pwritev",
+    "pwrite64",
+    "ftruncate",
+    "fchmod",
+    "fdatasync",
+    "fsync",
+];
+
+fn kill(call: &str, when: usize) -> String {
+    format!("inject={call}:signal=SIGKILL:when={when}")
+}
+
+/// Runs the command under strace; whether it was killed, and what was traced.
+fn traced(bed: &Bed, args: &[&str], input: &str, options: &[&str]) -> (bool, String) {
+    let plain = bed.command(args);
+    let log = bed.beside("trace");
+    let mut command = Command::new("strace");
+    command.args(["-f", "-qq", "-o"]).arg(&log).args(["-e", &format!("trace={}", CALLS.join(","))]);
+    options.iter().for_each(|option| {
+        command.args(["-e", option]);
+    });
+    command.arg(plain.get_program()).args(plain.get_args()).current_dir(bed.work()).env_clear();
+    command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let _ = std::io::Write::write_all(&mut child.stdin.take().unwrap(), input.as_bytes());
+    let status = child.wait().unwrap();
+    (status.signal().is_some() || status.code() == Some(137), fs::read_to_string(log).unwrap_or_default())
+}
+
+/// In the suite a part of the calls, in `cargo xtask torture` each of them.
+#[test]
+fn a_kill_at_any_call_leaves_the_old_or_the_new() {
+    if !Command::new("strace").arg("-V").stdout(Stdio::null()).status().is_ok_and(|status| status.success()) {
+        println!("left out: strace is not installed");
+        return;
+    }
+    let each = if times() > 1 { 1 } else { 24 };
+    for (offset, scene) in SCENES.iter().enumerate() {
+        let stage = Stage::new(scene);
+        let (args, input) = scene.killed;
+        stage.reset();
+        let log = traced(&stage.bed, args, input, &[]).1;
+        let count = |call: &str| {
+            let begins = format!("{call}(");
+            log.lines()
+                .filter(|line| line.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ').starts_with(&begins))
+                .count()
+        };
+        let all = CALLS.iter().flat_map(|call| (1..=count(call)).map(move |when| (*call, when)));
+        let (mut kills, mut news) = (0, 0);
+        for (call, when) in all.skip(offset).step_by(each) {
+            stage.reset();
+            if traced(&stage.bed, args, input, &[&kill(call, when)]).0 {
+                kills += 1;
+                news += usize::from(stage.check(&format!("{call} {when}")));
+            }
+        }
+        println!("{}: {kills} kills at exact calls, {news} new, {} old, 0 wrong", scene.name, kills - news);
+        assert!(kills > 0, "{}", scene.name);
+    }
+}

@@ -1,0 +1,142 @@
+//! What only root can set up: file systems that are full, or become read-only; files of other users. Each play runs in a
+//! mount namespace of its own, so nothing of it is left. Where that is not allowed nothing is played, and it says so.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests look at the disk and start processes")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
+
+mod bed;
+
+use bed::{Bed, Ran, feed};
+use std::process::Command;
+
+/// Runs a script where mounts are its own, with `emend` as `$emend`; none where we may not.
+fn play(bed: &Bed, script: &str) -> Option<Ran> {
+    if !Command::new("unshare")
+        .args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"])
+        .status()
+        .is_ok_and(|it| it.success())
+    {
+        println!("left out: mount namespaces are not allowed here");
+        return None;
+    }
+    let plain = bed.command(&[]);
+    let mut command = Command::new("unshare");
+    let script = format!("fails() {{ if \"$@\"; then exit 9; fi; }}\n{script}");
+    command.args(["-m", "sh", "-euc", &script]).current_dir(bed.beside("")).env_clear();
+    command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?)))).env("emend", plain.get_program());
+    command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
+    Some(feed(command, b""))
+}
+
+/// Mounts a small file system on the root and fills it, but for a file of 600 KB and 64 KB of room.
+const SMALL: &str = "
+    mount -t tmpfs -o size=2m,mode=755 none work
+    seq 1 90000 > old; cp old work/big; echo one > work/small; ln work/small work/twin
+    room=$(df --output=avail -B1 work | tail -1)
+    head -c $((room - 65536)) /dev/zero > work/fill
+    same() { cmp old work/big && [ \"$(ls -A work)\" = \"$(printf 'big\\nfill\\nsmall\\ntwin')\" ]; }
+";
+
+#[test]
+fn a_full_disk_is_told_and_nothing_is_cut() {
+    let bed = Bed::new();
+    let script = "
+        cd work
+        fails \"$emend\" edit big --old 77777 --new changed 2> ../said
+        cd ..; same
+        grep -F '[io.no_space]' said; grep -E 'needed: [0-9]+ bytes, free: [0-9]+ bytes' said
+        # In place, the file grows where it is.
+        cp old work/fill 2>/dev/null || true; cat /dev/zero > work/fill 2>/dev/null || true
+        cd work
+        printf '{\"file_path\":\"%s/small\",\"content\":\"%s\"}' \"$PWD\" \"$(seq 1 9000 | tr '\\n' ' ')\" | fails \"$emend\" call write 2> ../said
+        cd ..; [ \"$(cat work/small)\" = one ]; same
+        rm work/fill
+        cd work; \"$emend\" edit big --old 77777 --new changed > /dev/null; grep -c changed big";
+    if let Some(ran) = play(&bed, &format!("{SMALL}{script}")) {
+        assert!(ran.exits(0).out.ends_with("1\n"));
+    }
+}
+
+#[test]
+fn a_disk_without_room_for_names_is_told() {
+    let bed = Bed::new();
+    let script = "
+        mount -t tmpfs -o nr_inodes=4,mode=755 none work
+        cd work; echo one > a; echo one > b; echo one > c
+        fails \"$emend\" edit a --old one --new two 2> ../said
+        grep -F '[io.no_space]' ../said
+        [ \"$(cat a)\" = one ]; rm c
+        \"$emend\" edit a --old one --new two > /dev/null; ls -A";
+    if let Some(ran) = play(&bed, script) {
+        assert!(ran.exits(0).out.ends_with("a\nb\n"));
+    }
+}
+
+#[test]
+fn a_disk_that_becomes_read_only_is_told() {
+    let bed = Bed::new();
+    let script = "
+        mount -t tmpfs -o mode=755 none work
+        cd work; echo one > a; echo one > b
+        edit() { printf '*** Begin Patch\\n*** Update File: a\\n@@\\n-%s\\n+%s\\n*** Update File: b\\n@@\\n-%s\\n+%s\\n*** End Patch\\n' $1 $2 $1 $2 | \"$emend\" apply; }
+        edit one two > /dev/null
+        mount -o remount,ro ../work
+        fails edit two three 2> ../said
+        fails \"$emend\" undo 2>> ../said
+        grep -c 'io.read_only' ../said
+        cat a b; ls -A
+        mount -o remount,rw ../work
+        edit two three > /dev/null; cat a b";
+    if let Some(ran) = play(&bed, script) {
+        assert!(ran.exits(0).out.ends_with("two\ntwo\na\nb\nthree\nthree\n"));
+    }
+}
+
+/// While edits run, the disk becomes read-only and writable again, many times: what a reply calls done is done.
+#[test]
+fn a_disk_that_changes_its_mind_loses_nothing() {
+    let bed = Bed::new();
+    let script = "
+        mount -t tmpfs -o mode=755 none work
+        cd work; echo 'count 0' > a
+        ( while [ ! -e ../stop ]; do mount -o remount,ro ../work 2>/dev/null || true; mount -o remount,rw ../work; done ) & other=$!
+        done=0; tried=0
+        while [ $tried -lt 60 ]; do
+            tried=$((tried + 1))
+            if \"$emend\" edit a --old \"count $done\" --new \"count $((done + 1))\" > /dev/null 2> ../said; then done=$((done + 1));
+            elif grep -q -F '[io.partial]' ../said; then done=$((done + 1)); fi
+            [ \"$(cat a)\" = \"count $done\" ]
+        done
+        touch ../stop; wait $other || true
+        mount -o remount,rw ../work
+        \"$emend\" edit a --old \"count $done\" --new end > /dev/null
+        cat a; ls -A";
+    if let Some(ran) = play(&bed, script) {
+        assert!(ran.exits(0).out.ends_with("end\na\n"));
+    }
+}
+
+#[test]
+fn another_user_changes_only_what_is_his_to_change() {
+    let bed = Bed::new();
+    let script = "
+        cp \"$emend\" /mnt/emend 2>/dev/null || { mount -t tmpfs none /mnt; cp \"$emend\" /mnt/emend; }
+        mount -t tmpfs -o mode=755 none work; cd work
+        mkdir open closed; chmod 777 open
+        for name in open/theirs open/shared open/own closed/own closed/theirs; do echo one > $name; done
+        chmod 666 open/shared; chown 1234:1234 open/own closed/own
+        mkdir state; chown 1234 state
+        as() { setpriv --reuid 1234 --regid 1234 --clear-groups env EMEND_STATE=$PWD/state HOME=$PWD/state /mnt/emend \"$@\"; }
+        as edit open/own --old one --new two > /dev/null
+        as edit open/shared --old one --new two > /dev/null
+        as edit closed/own --old one --new two > /dev/null
+        fails as edit open/theirs --old one --new two 2> said
+        fails as edit closed/theirs --old one --new two 2>> said
+        grep -c -F '[io.permission]' said
+        cat open/theirs open/shared open/own closed/own closed/theirs
+        stat -c '%u %a' open/theirs open/shared open/own closed/own closed/theirs; ls -A open closed";
+    if let Some(ran) = play(&bed, script) {
+        let ran = ran.exits(0);
+        let want = "2\none\ntwo\ntwo\ntwo\none\n0 644\n0 666\n1234 644\n1234 644\n0 644\nclosed:\nown\ntheirs\n\nopen:\nown\nshared\ntheirs\n";
+        assert_eq!(ran.out, want);
+    }
+}
