@@ -144,10 +144,11 @@ fn as_json(desk: &Desk<'_>, found: &Findings) -> Value {
 }
 
 /// What a probe found: name for programs, value, name for people.
-fn abilities(probe: &Probe) -> [(&'static str, bool, &'static str); 5] {
+fn abilities(probe: &Probe) -> [(&'static str, bool, &'static str); 6] {
     [
         ("writable", probe.writable, "writable"),
         ("exchange", probe.exchange, "files can be exchanged at once"),
+        ("leases", probe.leases, "who saves in place is held up while a file is replaced (leases)"),
         ("openat2", probe.openat2, "the kernel confines paths (openat2)"),
         ("xattr", probe.xattr, "extended attributes"),
         ("caseSensitive", probe.case_sensitive, "names differ by case"),

@@ -91,6 +91,26 @@ fn a_disk_that_becomes_read_only_is_told() {
     }
 }
 
+/// A move to another file system is a copy and a removal, and both happen or neither.
+#[test]
+fn a_move_to_another_file_system_is_whole() {
+    let bed = Bed::new();
+    let script = "
+        mkdir work/far; mount -t tmpfs -o size=64k,mode=755 none work/far
+        cd work; printf 'one\\ntwo\\n' > a; chmod 750 a; setfattr -n user.x -v y a 2>/dev/null || true
+        move() { printf '*** Begin Patch\\n*** Update File: %s\\n*** Move to: %s\\n@@\\n-one\\n+ONE\\n two\\n*** End Patch\\n' $1 $2 | \"$emend\" apply; }
+        head -c 65536 /dev/zero > far/fill 2>/dev/null || true
+        fails move a far/b 2> ../said
+        grep -F '[io.no_space]' ../said; cat a; ls -A far
+        rm far/fill; move a far/b > /dev/null
+        cat far/b; stat -c %a far/b; ls -A . far; \"$emend\" undo > /dev/null; cat a; stat -c %a a; ls -A far";
+    if let Some(ran) = play(&bed, script) {
+        let ran = ran.exits(0);
+        let want = "one\ntwo\nfill\nONE\ntwo\n750\n.:\nfar\n\nfar:\nb\none\ntwo\n750\n";
+        assert!(ran.out.ends_with(want), "{ran:?}");
+    }
+}
+
 /// While edits run, the disk becomes read-only and writable again, many times: what a reply calls done is done.
 #[test]
 fn a_disk_that_changes_its_mind_loses_nothing() {

@@ -125,5 +125,6 @@ fn the_probe_leaves_nothing() {
     refused(rig.store.probe(1), Code::PathInvalid);
     let proc = emendate_fs::Local::open(&["/proc".into()]).unwrap();
     let probe = proc.probe(0).unwrap();
-    assert_eq!((probe.file_system.as_str(), probe.exchange, probe.writable), ("proc", false, false));
+    let found = (probe.file_system.as_str(), probe.exchange, probe.leases, probe.writable);
+    assert_eq!(found, ("proc", false, false, false));
 }

@@ -130,8 +130,8 @@ const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "abort",
-        ("rollback.rs", "    plan.book.abort();\n", ""),
-        ("lib", "a_death_at_any_call_leaves_the_old_or_the_new"),
+        ("journal.rs", "if self.is_committed() && !self.aborted {", "if self.is_committed() && false {"),
+        ("lib", "whatever_fails_the_answer_is_true"),
     ),
     mutant(
         "beneath",

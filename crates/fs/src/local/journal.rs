@@ -176,12 +176,13 @@ impl<'a> Book<'a> {
         Ok(())
     }
 
-    /// From here on a crash is to undo what the record says. If that cannot be written, going on is as whole.
-    pub(super) fn abort(&mut self) {
+    /// From here on a crash is to undo what the record says. Where that cannot be written, a crash finishes it.
+    pub(super) fn abort(&mut self) -> Result<()> {
         if self.is_committed() && !self.aborted {
+            self.note(&Frame::Abort).and_then(|()| self.sync())?;
             self.aborted = true;
-            let _ = self.note(&Frame::Abort).and_then(|()| self.sync());
         }
+        Ok(())
     }
 
     /// All is done, or undone.

@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 use emendate_core::{Code, Error, Result};
 use rustix::fs::{Access, AtFlags, Mode, OFlags, XattrFlags};
 
+use super::look::LOOK;
 use super::sys;
 use super::temp::Temp;
 use super::{Local, folder, kernel};
@@ -52,6 +53,9 @@ pub struct Probe {
     pub exchange: bool,
     /// The kernel resolves paths beneath a folder by itself.
     pub openat2: bool,
+    /// The kernel holds up who opens a file for writing while it is replaced. False when it could not be tried, and where
+    /// others than this machine may write.
+    pub leases: bool,
     /// `user.*` attributes can be set; listed, when the root is not writable.
     pub xattr: bool,
     /// `a` and `A` are two names. True when it could not be tried.
@@ -104,9 +108,18 @@ impl Local {
         // In an append-only folder a temporary file could not be removed again.
         let writable = sys::accessat(here, ".", access, AtFlags::EACCESS).is_ok()
             && folder::identity(here).is_ok_and(|(_, fixed)| !fixed);
-        let mut probe = Probe { file_system, exchange: false, openat2, xattr: false, case_sensitive: true, writable };
+        let mut probe = Probe {
+            file_system,
+            exchange: false,
+            openat2,
+            leases: false,
+            xattr: false,
+            case_sensitive: true,
+            writable,
+        };
         if writable {
             try_out(here, &mut probe).map_err(failed)?;
+            probe.leases &= open.plain;
         } else if let Ok(folder) = self.open_beneath(root, Path::new(""), OFlags::RDONLY | OFlags::DIRECTORY) {
             probe.xattr = rustix::fs::flistxattr_query(folder).is_ok();
         }
@@ -128,6 +141,11 @@ fn try_out(folder: BorrowedFd<'_>, probe: &mut Probe) -> rustix::io::Result<()> 
     if let Some(fd) = &one.fd {
         probe.xattr = rustix::fs::fsetxattr(fd, "user.emendate", b"1", XattrFlags::empty()).is_ok();
     }
+    // Who has it open for writing gets none.
+    one.fd = None;
+    let file = sys::openat(folder, &one.name, LOOK, Mode::empty())?;
+    probe.leases = sys::lease(&file).is_ok();
+    let _ = sys::unlease(file);
     let upper = OsString::from_vec(one.name.as_bytes().to_ascii_uppercase());
     probe.case_sensitive = sys::statat(folder, upper).is_err();
     one.discard(folder)

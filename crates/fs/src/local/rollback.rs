@@ -20,9 +20,9 @@ const ROUNDS: u32 = 64;
 /// Puts every published entry back, the last one first, and returns the error to report.
 pub(super) fn undo(plan: &mut Plan<'_>, cause: Error) -> Error {
     let sync = plan.durability.syncs();
-    plan.book.abort();
     let mut back = 0;
     let mut failures = Vec::new();
+    let aborted = plan.book.abort().or_else(|_| plan.book.abort());
     for entry in plan.entries.iter_mut().rev() {
         let Some(method) = entry.done.take() else {
             continue;
@@ -46,8 +46,10 @@ pub(super) fn undo(plan: &mut Plan<'_>, cause: Error) -> Error {
             Err(what) => failures.push(format!("{} was changed: {what}", fault::show(entry.path()))),
         }
     }
-    if cause.code() == Code::IoPartial || !failures.is_empty() {
-        if plan.book.is_committed() {
+    if cause.code() == Code::IoPartial || !failures.is_empty() || aborted.is_err() {
+        if let Err(error) = aborted {
+            failures.push(format!("{} So the next start may finish the call.", error.message()));
+        } else if plan.book.is_committed() {
             failures.push("The record of it is kept in the journal: the next start undoes the rest.".to_owned());
         }
         plan.leave();

@@ -100,7 +100,8 @@ impl Entry<'_> {
 
 impl Drop for Plan<'_> {
     fn drop(&mut self) {
-        self.book.abort();
+        // Who put things back has told it if this cannot be written.
+        let _ = self.book.abort();
         for entry in &mut self.entries {
             if let Some(temp) = &mut entry.temp
                 && temp.discard(self.folders[entry.folder].fd.as_fd()).is_err()
