@@ -39,6 +39,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    emendate::fs::outlive_size_limit();
     std::panic::set_hook(Box::new(|panic| {
         // The reader of this is a user, not us: one line, and where to go with it.
         let place = panic.location().map(ToString::to_string).unwrap_or_default();

@@ -100,6 +100,10 @@ fn a_limit_on_file_sizes_is_told_and_nothing_is_cut() {
     assert!(ran.err.contains("[io.no_space]") && bed.get("a.txt") == old, "{ran:?}");
     feed(limited(&bed, "ulimit -f 4000", &edit), b"").exits(0);
     assert!(bed.get("twin").starts_with("a much longer line"));
+    // Room for the file, and none for the history: the edit is done, and the reply says what could not be kept.
+    bed.put("b.txt", "one\n");
+    let ran = feed(limited(&bed, "ulimit -f 8", &["edit", "b.txt", "--old", "one", "--new", "two"]), b"").exits(0);
+    assert!(ran.err.contains("cannot be remembered") && bed.get("b.txt") == "two\n", "{ran:?}");
     clean(&bed);
 }
 

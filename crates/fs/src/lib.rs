@@ -19,7 +19,7 @@ mod store;
 
 pub use attributes::Attributes;
 pub use fault::show as shown;
-pub use local::{Local, Probe, Recovered};
+pub use local::{Local, Probe, Recovered, outlive_size_limit};
 pub use memory::Memory;
 pub use place::{Place, RootInfo};
 pub use restrict::restrict;

@@ -5,11 +5,11 @@ mod folder;
 mod held;
 mod journal;
 mod kernel;
-mod lease;
 mod look;
 mod named;
 mod probe;
 mod publish;
+mod raw;
 mod record;
 mod recover;
 mod rollback;
@@ -35,6 +35,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 pub use probe::Probe;
+pub use raw::outlive_size_limit;
 pub use recover::Recovered;
 
 use self::journal::Journal;

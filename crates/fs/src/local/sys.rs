@@ -15,7 +15,7 @@ use rustix::fs::{
 };
 use rustix::io::Result;
 
-use super::lease;
+use super::raw;
 #[cfg(test)]
 use super::trial::{self, Event};
 
@@ -184,22 +184,22 @@ pub(super) fn flock(file: impl AsFd, operation: FlockOperation) -> Result<()> {
     rustix::fs::flock(file, operation)
 }
 
-/// See [`lease::take`].
+/// See [`raw::lease`].
 pub(super) fn lease(file: impl AsFd) -> Result<()> {
     gate!();
-    lease::take(file.as_fd())
+    raw::lease(file.as_fd())
 }
 
-/// See [`lease::is_whole`].
+/// See [`raw::is_leased`].
 pub(super) fn is_leased(file: impl AsFd) -> Result<bool> {
     gate!();
-    lease::is_whole(file.as_fd())
+    raw::is_leased(file.as_fd())
 }
 
-/// See [`lease::give_up`].
+/// See [`raw::unlease`].
 pub(super) fn unlease(file: impl AsFd) -> Result<()> {
     gate!();
-    lease::give_up(file.as_fd())
+    raw::unlease(file.as_fd())
 }
 
 pub(super) fn read<B: Buffer<u8>>(file: impl AsFd, buffer: B) -> Result<B::Output> {
