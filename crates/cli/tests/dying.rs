@@ -216,9 +216,9 @@ fn traced(bed: &Bed, args: &[&str], input: &str, options: &[&str]) -> (bool, Str
     let log = bed.beside("trace");
     let mut command = Command::new("strace");
     command.args(["-f", "-qq", "-o"]).arg(&log).args(["-e", &format!("trace={}", CALLS.join(","))]);
-    options.iter().for_each(|option| {
+    for option in options {
         command.args(["-e", option]);
-    });
+    }
     command.arg(plain.get_program()).args(plain.get_args()).current_dir(bed.work()).env_clear();
     command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -198,7 +198,7 @@ const MUTANTS: &[Mutant] = &[
             "match kernel::rename_new(folder, from, to) {",
             "match sys::rename(folder, from, to, RenameFlags::empty()) {",
         ),
-        ("writing", "a_name_that_was_taken_meanwhile_stays_with_its_owner"),
+        ("lib", "a_file_that_comes_into_being_before_ours_gets_its_name_stays"),
     ),
     mutant(
         "read-back",

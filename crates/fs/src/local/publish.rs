@@ -37,10 +37,9 @@ impl Transaction for Plan<'_> {
             // The later ones before the first is visible: what is known to fail need not be put back.
             (0..self.entries.len()).try_for_each(|index| self.still_expected(index, Look::Only).map(drop))?;
         }
-        if self.entries.len() > 1 || self.entries.iter().any(|entry| entry.temp.is_none()) {
-            if let Err(error) = self.promise() {
-                return Err(rollback::undo(&mut self, error));
-            }
+        let needs_record = self.entries.len() > 1 || self.entries.iter().any(|entry| entry.temp.is_none());
+        if needs_record && let Err(error) = self.promise() {
+            return Err(rollback::undo(&mut self, error));
         }
         for index in 0..self.entries.len() {
             match self.publish(index) {
@@ -472,7 +471,7 @@ mod tests {
     #[test]
     fn a_save_that_slips_in_before_the_exchange_is_put_back() {
         for (slip, goal) in SLIPS.into_iter().flat_map(|slip| [(slip, NEW), (slip, Goal::Gone)]) {
-            for lacks in [&[][..], &[(0, Wrong::NoExchange)]] {
+            for lacks in LACKS.into_iter().take(2) {
                 let (folder, path, result) = run(lacks, || slip_in(goal, slip)).result;
                 assert_eq!(result.unwrap_err().code(), Code::ConflictRaced);
                 assert_eq!(std::fs::read(&path).unwrap(), b"theirs");
@@ -481,12 +480,39 @@ mod tests {
         }
     }
 
+    const LACKS: [&[(usize, Wrong)]; 3] =
+        [&[], &[(0, Wrong::NoExchange)], &[(0, Wrong::NoExchange), (0, Wrong::NoLinks)]];
+
+    #[test]
+    fn a_file_that_comes_into_being_before_ours_gets_its_name_stays() {
+        for lacks in LACKS {
+            let (folder, path, local) = bed();
+            std::fs::remove_file(&path).unwrap();
+            let place = local.admit(&path).unwrap();
+            let drafts = [Draft { place: &place, expect: Expect::Missing, goal: NEW }];
+            for theirs in [true, false] {
+                let mut plan = stage(&local, &drafts, Durability::Power).unwrap();
+                if theirs {
+                    std::fs::write(&path, "theirs").unwrap();
+                }
+                let result = run(lacks, || plan.create(0)).result;
+                drop(plan);
+                let now = std::fs::read(&path).unwrap();
+                if theirs {
+                    assert_eq!(result.unwrap_err().code(), Code::ConflictRaced);
+                    assert_eq!(now, b"theirs");
+                    std::fs::remove_file(&path).unwrap();
+                } else {
+                    assert_eq!((result.unwrap(), &now[..]), (Method::Created, &b"new"[..]));
+                }
+            }
+            assert_eq!(names(folder.path()), [path]);
+        }
+    }
+
     #[test]
     fn where_names_cannot_be_exchanged_a_second_name_or_a_rename_will_do() {
-        for (lacks, method) in [
-            (&[(0, Wrong::NoExchange)][..], Method::Exchanged),
-            (&[(0, Wrong::NoExchange), (0, Wrong::NoLinks)], Method::Renamed),
-        ] {
+        for (lacks, method) in LACKS.into_iter().zip([Method::Exchanged, Method::Exchanged, Method::Renamed]) {
             let (folder, path, result) = run(lacks, || slip_in(NEW, |_| {})).result;
             assert_eq!(result.unwrap(), method);
             assert_eq!(std::fs::read(&path).unwrap(), b"new");

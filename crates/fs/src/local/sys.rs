@@ -122,7 +122,7 @@ pub(super) fn rename(
 ) -> Result<()> {
     gate!();
     #[cfg(test)]
-    if flags.contains(RenameFlags::EXCHANGE) {
+    if !flags.is_empty() {
         trial::lack(trial::Wrong::NoExchange)?;
     }
     if flags.is_empty() {

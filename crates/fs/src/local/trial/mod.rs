@@ -20,7 +20,7 @@ pub(super) enum Wrong {
     Always(Errno),
     /// Write number `at` (of the writes, from 0) takes only half of the bytes.
     Short,
-    /// The file system cannot exchange names, or not link them either.
+    /// The file system only knows plain renames: none that exchange, none that spare what is there. Or no links either.
     NoExchange,
     NoLinks,
     /// Zeros are written for everything, and nobody says so.
