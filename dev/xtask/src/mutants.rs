@@ -124,6 +124,11 @@ const MUTANTS: &[Mutant] = &[
         ("lib", "a_power_cut_leaves_the_old_or_the_new"),
     ),
     mutant(
+        "failed-sync",
+        ("journal.rs", "if record.lost {", "if record.lost && false {"),
+        ("lib", "whatever_fails_the_answer_is_true"),
+    ),
+    mutant(
         "record-lock",
         ("journal.rs", "Err(Errno::WOULDBLOCK) => return Ok(None),\n            other", "other"),
         ("lib", "the_living_and_the_foreign_are_left_alone"),

@@ -118,6 +118,8 @@ struct Record {
     seal: bool,
     /// It says what is to become of files.
     committed: bool,
+    /// It could not be synced, so what of it is on the disk is not known.
+    lost: bool,
 }
 
 impl<'a> Book<'a> {
@@ -168,7 +170,11 @@ impl<'a> Book<'a> {
             return Ok(());
         };
         let failed = |errno| fault::os("sync a record of the journal", &journal.path, errno);
-        sys::fdatasync(&record.file).map_err(failed)?;
+        if record.lost {
+            // A second sync would say yes and mean nothing. Nothing counts on this record but the way back.
+            return Ok(());
+        }
+        sys::fdatasync(&record.file).inspect_err(|_| record.lost = true).map_err(failed)?;
         if !record.named {
             sys::fsync(&journal.folder).map_err(failed)?;
             record.named = true;
@@ -220,7 +226,8 @@ impl Record {
                     return Err(errno);
                 }
             }
-            let mut record = Record { file, batch, length: 0, named: false, seal: false, committed: false };
+            let mut record =
+                Record { file, batch, length: 0, named: false, seal: false, committed: false, lost: false };
             if let Err(errno) = record.append(HEADER) {
                 let _ = sys::unlinkat(&journal.folder, name(batch), AtFlags::empty());
                 return Err(errno);

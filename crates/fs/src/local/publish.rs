@@ -236,17 +236,15 @@ impl Plan<'_> {
         let more = new.saturating_sub(before.size);
         temp::reserve(file, FallocateFlags::KEEP_SIZE, before.size, more)
             .map_err(|errno| failed_write(folder, entry, "write", errno))?;
-        let (old_mode, mode) = (before.mode & 0o7777, goal.mode(before.mode));
-        if mode != old_mode {
+        let mode = goal.mode(before.mode);
+        if mode != before.mode & 0o7777 {
             // It was asked for, so it must not fail half-way.
             sys::fchmod(file, Mode::from_raw_mode(mode))
                 .map_err(|errno| fault::os("change the mode of", entry.path(), errno))?;
         }
         if let Err(errno) = replace_bytes(file, goal.pieces(), sync) {
             let cause = failed_write(folder, entry, "write", errno);
-            let mended =
-                replace_bytes(file, &[bytes], sync).and_then(|()| sys::fchmod(file, Mode::from_raw_mode(old_mode)));
-            return Err(match mended {
+            return Err(match rollback::mend(folder.fd.as_fd(), entry.name, (&before, bytes), sync) {
                 Ok(()) => cause.evidence("The old content was written back."),
                 Err(second) => fault::partial(&cause, &format!("{} is damaged: {second}", fault::show(entry.path()))),
             });

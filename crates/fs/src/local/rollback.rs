@@ -12,7 +12,7 @@ use super::stage::{Entry, OVERWRITE, Plan};
 use super::sys;
 use super::temp::{self, Temp, identity_at};
 use super::{attributes, kernel, look};
-use crate::{Expect, Method, fault};
+use crate::{Expect, Method, Stamp, fault};
 
 /// Exchanges tried while somebody else keeps saving.
 const ROUNDS: u32 = 64;
@@ -176,6 +176,17 @@ fn rename_back(folder: BorrowedFd<'_>, entry: &mut Entry<'_>, sync: bool) -> Res
     sys::rename(folder, &ours.name, entry.name, RenameFlags::empty())?;
     ours.live = false;
     Ok(())
+}
+
+/// Gives the old bytes back to a file that could not be overwritten, unless another one has its name by now. It is opened
+/// anew: a sync that failed is not repeated on the same open file.
+pub(super) fn mend(folder: BorrowedFd<'_>, name: &OsStr, (before, bytes): (&Stamp, &[u8]), sync: bool) -> Result<()> {
+    let file = sys::openat(folder, name, OVERWRITE, Mode::empty())?;
+    if !look::stamp_of(&sys::fstat(&file)?).same_file(before) {
+        return Ok(());
+    }
+    replace_bytes(&file, &[bytes], sync)?;
+    sys::fchmod(file.as_fd(), Mode::from_raw_mode(before.mode & 0o7777))
 }
 
 /// Gives the old bytes back to a file that was overwritten, unless somebody wrote it since.

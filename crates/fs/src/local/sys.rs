@@ -42,6 +42,8 @@ macro_rules! log {
 pub(super) fn openat(folder: impl AsFd, name: impl AsRef<OsStr>, flags: OFlags, mode: Mode) -> Result<OwnedFd> {
     gate!();
     let fd = rustix::fs::openat(&folder, name.as_ref(), flags, mode)?;
+    #[cfg(test)]
+    trial::opened(&fd);
     if flags.contains(OFlags::CREATE) {
         log!(Event::Create(trial::path(&folder, name.as_ref()), trial::inode(&fd), trial::mode(&fd)));
     }
@@ -55,7 +57,10 @@ pub(super) fn openat2(
     resolve: ResolveFlags,
 ) -> Result<OwnedFd> {
     gate!();
-    rustix::fs::openat2(folder, name.as_ref(), flags, Mode::empty(), resolve)
+    let fd = rustix::fs::openat2(folder, name.as_ref(), flags, Mode::empty(), resolve)?;
+    #[cfg(test)]
+    trial::opened(&fd);
+    Ok(fd)
 }
 
 pub(super) fn list(folder: OwnedFd) -> Result<rustix::fs::Dir> {
@@ -260,7 +265,8 @@ pub(super) fn fchown(file: impl AsFd, uid: Option<Uid>, gid: Option<Gid>) -> Res
 }
 
 pub(super) fn fdatasync(file: impl AsFd) -> Result<()> {
-    gate!();
+    #[cfg(test)]
+    trial::gate_sync(&file)?;
     rustix::fs::fdatasync(&file)?;
     log!(Event::Sync(trial::inode(&file)));
     Ok(())

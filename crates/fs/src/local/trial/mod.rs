@@ -55,6 +55,8 @@ struct Trial {
     writes: usize,
     tripped: bool,
     dying: bool,
+    /// Open files, by number, whose sync failed and was not their last; a number that is opened anew is another file.
+    unsynced: Vec<i32>,
     log: Option<Vec<(usize, Event)>>,
 }
 
@@ -94,6 +96,23 @@ pub(super) fn gate() -> Result<()> {
         trial.tripped = true;
         Err(errno)
     })
+}
+
+/// The same for a sync. One that failed must not be repeated on the same open file: the kernel would say yes, and mean
+/// nothing.
+pub(super) fn gate_sync(file: impl AsFd) -> Result<()> {
+    use std::os::fd::AsRawFd;
+    let number = file.as_fd().as_raw_fd();
+    let repeated = TRIAL.with_borrow(|trial| trial.unsynced.contains(&number));
+    assert!(!repeated, "a sync that failed is repeated on the same open file");
+    gate().inspect_err(|_| TRIAL.with_borrow_mut(|trial| trial.unsynced.push(number)))
+}
+
+/// A file was opened.
+pub(super) fn opened(file: impl AsFd) {
+    use std::os::fd::AsRawFd;
+    let number = file.as_fd().as_raw_fd();
+    TRIAL.with_borrow_mut(|trial| trial.unsynced.retain(|other| *other != number));
 }
 
 /// True when all is to go on under this.
