@@ -88,12 +88,17 @@ impl Plan<'_> {
         let Some(old) = self.still_expected(index, Look::Hold)? else {
             return Err(fault::raced(self.entries[index].path(), "was removed"));
         };
+        if old.is_open_elsewhere() {
+            if matches!(draft.goal, Goal::File { like: None, .. }) {
+                // Its writes are to go on into the file that has the name.
+                return self.overwrite_instead(index, old, "another program has it open for writing");
+            }
+            let lost =
+                "another program has it open for writing; what it writes there from now on goes with the old file";
+            self.entries[index].notes.push(lost.to_owned());
+        }
         match draft.goal {
             Goal::Gone => self.remove(index, old),
-            // Its writes are to go on into the file that has the name. What is like another file needs an inode of its own.
-            Goal::File { like: None, .. } if old.is_open_elsewhere() && self.entries[index].overwrites() => {
-                self.overwrite_instead(index, old, "another program has it open for writing")
-            }
             _ => self.swap(index, old),
         }
     }
@@ -587,7 +592,14 @@ mod tests {
         assert!(written[0].notes[0].contains("open for writing"), "{written:?}");
         std::io::Write::write_all(&mut keeper, b", and more").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"new, and more");
-        assert_eq!(names(folder.path()), [path]);
+        assert_eq!(names(folder.path()), [path.clone()]);
+        // What is removed cannot keep his writes; that is told.
+        let Version { bytes, stamp, .. } = local.read(&place, 100, Vec::new()).unwrap().unwrap();
+        let expect = Expect::Version { bytes: &bytes, stamp: &stamp };
+        let drafts = [Draft { place: &place, expect, goal: Goal::Gone }];
+        let written = local.stage(&drafts, Durability::Power).unwrap().commit().unwrap();
+        assert_eq!((written[0].method, path.exists()), (Method::Removed, false));
+        assert!(written[0].notes[0].contains("goes with the old file"), "{written:?}");
     }
 
     #[test]
