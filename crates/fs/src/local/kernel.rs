@@ -1,4 +1,4 @@
-//! The calls that only Linux has, so that another system needs to replace this file only.
+//! The calls that only Linux has, so that another system needs to replace this file and `raw.rs` only.
 
 use std::ffi::OsStr;
 use std::os::fd::{BorrowedFd, OwnedFd};
