@@ -109,9 +109,14 @@ impl Stage {
         copy(&bed.beside("state"), &bed.beside("template-state"));
         let mut stage = Stage { bed, scene, ends: [Tree::new(), Tree::new()], took: Duration::ZERO };
         let before = tree(&stage.bed);
-        let started = Instant::now();
-        stage.command().exits(0);
-        stage.took = started.elapsed();
+        // The quickest of some: on a busy machine one alone may say anything, and most kills would come too late.
+        let took = (0..3).map(|_| {
+            stage.reset();
+            let started = Instant::now();
+            stage.command().exits(0);
+            started.elapsed()
+        });
+        stage.took = took.min().unwrap();
         if ends.is_empty() {
             ends = vec![before, tree(&stage.bed)];
             assert_ne!(ends[0], ends[1]);
