@@ -592,7 +592,7 @@ mod tests {
         assert!(written[0].notes[0].contains("open for writing"), "{written:?}");
         std::io::Write::write_all(&mut keeper, b", and more").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"new, and more");
-        assert_eq!(names(folder.path()), [path.clone()]);
+        assert_eq!(names(folder.path()), std::slice::from_ref(&path));
         // What is removed cannot keep his writes; that is told.
         let Version { bytes, stamp, .. } = local.read(&place, 100, Vec::new()).unwrap().unwrap();
         let expect = Expect::Version { bytes: &bytes, stamp: &stamp };
