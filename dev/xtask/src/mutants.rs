@@ -120,7 +120,7 @@ const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "record-sync",
-        ("journal.rs", "sys::fdatasync(&record.file).map_err(failed)?;", ""),
+        ("journal.rs", "sys::fdatasync(&record.file).inspect_err(|_| record.lost = true).map_err(failed)?;", ""),
         ("lib", "a_power_cut_leaves_the_old_or_the_new"),
     ),
     mutant(
