@@ -207,7 +207,7 @@ const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "read-back",
-        ("stage.rs", "            if !kept {", "            if kept && !kept {"),
+        ("stage.rs", "if kept { Ok(()) }", "if kept || !kept { Ok(()) }"),
         ("lib", "a_file_system_that_forgets_what_it_was_given_is_found_out"),
     ),
     mutant(
