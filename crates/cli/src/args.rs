@@ -4,6 +4,7 @@
 use crate::config::ConfigCommand;
 use crate::global::{Global, names};
 use crate::help;
+use crate::hook::Moment;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{ArgGroup, Args, FromArgMatches as _, Parser, Subcommand};
 use emendate::core::formats::{FORMATS, textual};
@@ -141,6 +142,12 @@ pub(crate) enum Command {
     /// Check roots, file systems, configuration and session store
     #[command(after_help = help::DOCTOR)]
     Doctor,
+    /// Serve as a hook of Claude Code: reads of its tools count, edits are tried first
+    #[command(after_help = help::HOOK)]
+    Hook {
+        #[command(subcommand)]
+        moment: Moment,
+    },
     /// Show the settings in force, or the schema of emend.toml
     Config {
         #[command(subcommand)]

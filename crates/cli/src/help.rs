@@ -166,6 +166,14 @@ leaves it for you to look at.";
 
 pub(crate) const DOCTOR: &str = "Exits with 0 when all is well, with 1 when something needs attention.";
 
+pub(crate) const HOOK: &str = "\
+In .claude/settings.json:
+  {\"hooks\": {
+    \"PreToolUse\": [{\"matcher\": \"Edit|MultiEdit|Write\", \"hooks\": [{\"type\": \"command\", \"command\": \"emend hook pre-tool-use\"}]}],
+    \"PostToolUse\": [{\"matcher\": \"Read|Edit|MultiEdit|Write\", \"hooks\": [{\"type\": \"command\", \"command\": \"emend hook post-tool-use\"}]}]}}
+
+The session is called claude- and the id of Claude Code's own.";
+
 pub(crate) const CONFIG: &str = "\
 Rules are gitignore patterns, for one action as Read(PATTERN) or Edit(PATTERN), for both without. `//` begins an absolute
 path, `~/` one in your home, `/` one at the root. Deny goes before ask, ask before allow.

@@ -20,6 +20,7 @@ mod files;
 mod formats;
 mod global;
 mod help;
+mod hook;
 mod input;
 mod machine;
 mod memory;
@@ -90,6 +91,7 @@ fn run() -> u8 {
         Command::Preview(args) => preview::run(args, cli.global.json),
         Command::Prompt(args) => formats::prompt(args, cli.global.json),
         Command::Schema(args) => formats::schema(args),
+        Command::Hook { moment } => hook::run(&desk(Unread::Allow), *moment),
         Command::Config { command } => config::run(&desk(Unread::Allow), command),
         Command::Trust { revoke } => memory::trust(&desk(Unread::Allow), *revoke),
         Command::Doctor => doctor::run(&desk(Unread::Allow), cli.global.json),
