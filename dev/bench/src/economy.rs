@@ -1,5 +1,6 @@
 //! `economy`: what reading and editing cost a model in tokens. Every edit that is counted was applied by the engine, without
 //! a word of complaint, and gave the bytes it should.
+#![allow(clippy::cast_precision_loss, reason = "counts of tokens are small")]
 
 mod edits;
 mod payload;
@@ -50,7 +51,8 @@ impl Desk {
     fn engine(&self) -> Engine {
         let done = fs::create_dir_all(self.root.join("src")).and_then(|()| fs::write(self.file(), SAMPLE));
         assert!(done.is_ok(), "no sample in {}", self.folder.path().display());
-        Engine::open(&[self.root.clone()], State::Memory, Config::default()).unwrap_or_else(|error| panic!("{error}"))
+        Engine::open(std::slice::from_ref(&self.root), State::Memory, Config::default())
+            .unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// The text with paths beneath the folder: where a project lies is no part of a format.

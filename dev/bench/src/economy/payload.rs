@@ -59,15 +59,15 @@ pub(super) const FORMATS: &[Format] = &[
     text("SEARCH/REPLACE", "plain", |edit, shown| Payload::Text(search_replace(edit, shown))),
     fields("anchors, word and line, JSON", ("edit_anchors", "anchors"), |edit, shown| anchors(edit, shown, true)),
     fields("anchors, word alone, JSON", ("edit_anchors", "anchors"), |edit, shown| anchors(edit, shown, false)),
-    fields("hashline, JSON", ("apply", "hashline"), |edit, shown| input(seed(edit, shown))),
+    fields("hashline, JSON", ("apply", "hashline"), |edit, shown| input(&seed(edit, shown))),
     text("hashline", "hashline", |edit, shown| Payload::Text(seed(edit, shown))),
     fields("hashline PUT/CUT, JSON", ("apply", "hashline_put"), |edit, shown| {
-        input(put(edit, &shown.header, &numbers))
+        input(&put(edit, &shown.header, &numbers))
     }),
     text("hashline PUT/CUT", "hashline_put", |edit, shown| Payload::Text(put(edit, &shown.header, &numbers))),
 ];
 
-fn input(text: String) -> Payload {
+fn input(text: &str) -> Payload {
     Payload::Json(json!({ "input": text }))
 }
 
@@ -110,13 +110,14 @@ fn rows(range: &Range<usize>, hunks: &[&Hunk]) -> String {
 
 fn unified(edit: &Edit, shown: &Shown) -> String {
     let mut out = format!("--- a/{0}\n+++ b/{0}\n", shown.name);
-    let mut moved = 0isize;
+    let (mut added, mut removed) = (0, 0);
     for (range, hunks) in with_context(edit, 3) {
-        let grown: isize = hunks.iter().map(|it| it.new.len() as isize - it.old.len() as isize).sum();
-        let (from, len) = (range.start as isize + 1, range.len() as isize);
-        let _ = writeln!(out, "@@ -{from},{len} +{},{} @@", from + moved, len + grown);
+        let (from, len) = (range.start + 1, range.len());
+        let more: usize = hunks.iter().map(|it| it.new.len()).sum();
+        let less: usize = hunks.iter().map(|it| it.old.len()).sum();
+        let _ = writeln!(out, "@@ -{from},{len} +{},{} @@", from + added - removed, len + more - less);
         out.push_str(&rows(&range, &hunks));
-        moved += grown;
+        (added, removed) = (added + more, removed + less);
     }
     out
 }
