@@ -80,3 +80,24 @@ fn edits_elsewhere_and_coming_back_keep_words() {
     words.follow(&text).unwrap();
     assert_eq!(words.all(), before);
 }
+
+#[test]
+fn where_a_line_stood_is_found_by_its_neighbours() {
+    let words = |lines: &str| lines.chars().map(|line| format!("{line}\n")).collect::<String>();
+    let mut of = Words::new(&words("abcdef")).unwrap();
+    let named = of.all().to_vec();
+    for (after, gone, place) in [
+        ("abxdef", 2, Some((2, 4))),
+        ("abxyef", 3, Some((3, 5))),
+        ("axyef", 1, Some((1, 2))),
+        ("axy", 5, Some((3, 3))),
+        ("axy", 0, None),
+        ("z", 3, Some((1, 1))),
+        ("abcdef", 3, None),
+    ] {
+        of.follow(&words(after)).unwrap();
+        assert_eq!(of.where_it_was(named[gone]).filter(|_| of.is_spent(named[gone])), place, "{after}");
+    }
+    of.follow("").unwrap();
+    assert_eq!(of.where_it_was(named[3]), None);
+}
