@@ -208,3 +208,19 @@ fn print_profiles(rows: &[Row]) {
     }
     println!("  goal ≤ {PROFILE} in {}", NAMES[0]);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Desk, MEASURE, edited};
+
+    /// Applying is what panics; the order of the formats holds in bytes as well.
+    #[test]
+    fn every_edit_of_the_table_is_applied() {
+        let bytes = |texts: &[String]| texts.iter().map(String::len).sum::<usize>();
+        let all: Vec<(String, usize)> =
+            edited(&Desk::new()).into_iter().map(|(name, texts)| (name, bytes(&texts))).collect();
+        let of = |name: &str| all.iter().find(|it| it.0 == name).map_or(0, |it| it.1);
+        assert!(of("hashline PUT/CUT") < of("anchors, word alone, JSON"), "{all:?}");
+        assert!(of("anchors, word alone, JSON") < of(MEASURE), "{all:?}");
+    }
+}

@@ -55,7 +55,9 @@ fn main() -> ExitCode {
         .flatten()
         .collect(),
         _ => {
-            eprintln!("bench anchors|economy|exact|cascade|commit|patches|startup|sessions|all [--quick] [--json] [--alone]");
+            eprintln!(
+                "bench anchors|economy|exact|cascade|commit|patches|startup|sessions|all [--quick] [--json] [--alone]"
+            );
             return ExitCode::from(2);
         }
     };
