@@ -31,8 +31,27 @@ enum Use<'t> {
 /// Kinds in which there is a `self`.
 const TYPES: &[&str] = &["class", "struct", "union", "enum", "trait", "impl", "interface", "record", "annotation"];
 
-/// Kinds that a pattern may name without binding them.
-const IN_PATTERNS: &[&str] = &["constant", "static", "struct", "union", "enum"];
+/// Kinds of values that a pattern may name without binding them.
+const IN_PATTERNS: &[&str] = &["constant", "static"];
+
+/// Names of one space do not hide those of another; not every language has all three.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Space {
+    Types,
+    Calls,
+    Values,
+}
+
+impl Space {
+    fn of(kind: &str) -> Space {
+        match kind {
+            "type" | "module" | "namespace" => Space::Types,
+            kind if TYPES.contains(&kind) => Space::Types,
+            "function" | "method" | "macro" => Space::Calls,
+            _ => Space::Values,
+        }
+    }
+}
 
 /// Everything that is known of a name.
 struct Known<'t, 'p> {
@@ -74,6 +93,9 @@ impl Parsed<'_> {
                 symbol,
                 format!("`{new}` is already used on line {}.", first.start_position().row + 1),
             ));
+        }
+        if symbol.kind == "constructor" {
+            return Err(refused(symbol, "It is called as its type is: rename that.".to_owned()));
         }
         self.only_one(symbol)?;
         let places = self.leaves(old);
@@ -154,8 +176,10 @@ impl Parsed<'_> {
             if TYPES.contains(&other.kind) && symbol.parent.is_some_and(inside) {
                 inner.push(other.span);
             }
-            // What is shown under another name only mentions this one, as `impl Display for Point` does.
-            if at == symbol.name_span.start() || other.name != old || &self.text[other.name_span.range()] != old {
+            // What is shown under another name only mentions this one, as `impl Display for Point` does; a constructor
+            // has its type's.
+            let mentions = other.name != old || other.kind == "constructor";
+            if at == symbol.name_span.start() || mentions || &self.text[other.name_span.range()] != old {
                 continue;
             }
             others.insert(at);
@@ -163,12 +187,16 @@ impl Parsed<'_> {
             // A member is seen by its bare name only where the language says so.
             let seen = !is_member(&other) || self.language.0.bare_members || scopes.is_class(bound.0);
             if seen && !properties.contains(&at) {
+                if Space::of(other.kind) != Space::of(symbol.kind) {
+                    return Err(refused(symbol, format!("A {} of that name is on line {}.", other.kind, other.first)));
+                }
                 scopes.bind(bound, false);
             }
         }
         for place in places.iter().filter(|place| !others.contains(&place.start_byte())) {
             if let Some(Use::Binding { around, hoisted }) = uses.get(&place.id())
                 && place.start_byte() != symbol.name_span.start()
+                && (place.kind() == "type_identifier") == (Space::of(symbol.kind) == Space::Types)
             {
                 scopes.bind(scopes.of_name(*around, *hoisted), false);
             }
@@ -190,7 +218,9 @@ impl Parsed<'_> {
             Use::Blocked | Use::Pattern => None,
             Use::Binding { around, hoisted } => {
                 let same = !member && known.scopes.of_name(*around, *hoisted).0 == known.home;
-                (!same && !IN_PATTERNS.contains(&symbol.kind)).then_some(false)
+                // A variable hides no type in one language, and does in another.
+                let hides = Space::of(symbol.kind) == Space::Types && place.kind() != "type_identifier";
+                (!same && !hides && !IN_PATTERNS.contains(&symbol.kind)).then_some(false)
             }
             Use::Other => Some(false),
             Use::Member(on) if on.is_empty() => {
@@ -201,14 +231,18 @@ impl Parsed<'_> {
                 }
             }
             Use::Member(on) if member => Some(own(known, on, at)),
-            // `self::f`, not `self.f`.
-            Use::Member(on) => Some(match &**on {
-                "self" | "super" if !self.text[..at.start()].ends_with("::") => false,
-                "self" => known.scopes.leads_to(at, 0, symbol.span),
-                "super" => known.scopes.leads_to(at, 1, symbol.span),
-                on => symbol.parent.is_some() && on == symbol.prefix,
-            }),
+            Use::Member(on) => {
+                // `self::f`, not `self.f`.
+                let path = self.text[..at.start()].ends_with("::");
+                Some(match (&**on, symbol.parent) {
+                    ("self", _) if path => known.scopes.leads_to(at, 0, symbol.span),
+                    ("super", _) if path => known.scopes.leads_to(at, 1, symbol.span),
+                    (on, Some((kind, _))) => (kind == "namespace" || kind == "module" && path) && on == symbol.prefix,
+                    _ => false,
+                })
+            }
             Use::Plain if member && !self.language.0.bare_members => Some(false),
+            Use::Plain if place.kind() == "type_identifier" && Space::of(symbol.kind) != Space::Types => Some(false),
             Use::Plain => self.resolved(known, at),
         }
     }

@@ -167,6 +167,8 @@ fn a_name_that_may_mean_two_things_is_not_changed() {
     assert_eq!(refused("rust", "fn f() {}\n", "1x"), Code::CallInvalid);
     assert_eq!(refused("python", "def f(): pass\nfor f in a: pass\n", "h"), Code::SymbolEntangled);
     assert_eq!(refused("javascript", "function f() {}\nconst o = { f };\n", "h"), Code::SymbolEntangled);
+    let constructor = "class A {\n    A() {}\n}\n";
+    assert_eq!(edit("java", constructor, ("A.A", Action::Rename), "B").unwrap_err(), Code::SymbolEntangled);
     assert_eq!(refused("bash", "f() { :; }\n", "h"), Code::SymbolEntangled);
 }
 

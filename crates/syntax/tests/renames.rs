@@ -96,6 +96,21 @@ const CASES: &[(&str, usize, &str)] = &[
         "static int @f(int a) { return a; }\nint g(void) { int *f = 0; return *f; }\nint k(int (*p)(int f));\nint z = 1;\n",
     ),
     ("c", 1, "static int f(int a) { return a; }\nint g(void) { int f = f(1); return f; }\n"),
+    // Names of types, of what is called and of values do not hide one another everywhere.
+    ("java", 1, "class @f {\n    @f(int a) {}\n    static @f make() { return new @f(1); }\n}\n"),
+    ("java", 1, "class f {\n    void f() {}\n    f make() { return new f(); }\n}\n"),
+    (
+        "java",
+        2,
+        "class A {\n    int f = 1;\n    class B {\n        void f() {}\n        int k() { return f; }\n    }\n}\n",
+    ),
+    ("java", 2, "class A {\n    void @f() { @f(); new f(); }\n}\n"),
+    ("typescript", 1, "class f {}\nfunction g(f: f) { let x: f; }\n"),
+    ("rust", 1, "struct @f;\nimpl @f { fn f(&self) -> @f { @f } }\nfn g<f>(a: f) -> f { a }\n"),
+    ("rust", 1, "mod f {}\nfn g() { fn f() {} f(); }\n"),
+    // What only looks like a path.
+    ("rust", 2, "mod m {\n    pub fn @f() {}\n}\nfn k(m: T) { m.f(); m::@f(); o::m::f() }\n"),
+    ("javascript", 2, "function g() {\n  function @f() {}\n  @f();\n}\ng.f();\n"),
 ];
 
 #[test]
