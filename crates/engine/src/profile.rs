@@ -6,6 +6,7 @@ use crate::engine::Engine;
 use crate::reply::Reply;
 use crate::tools::{TOOLS, Tool, tool};
 use emendate_core::formats::hashline;
+use emendate_core::marks::Marks;
 use serde_json::{Map, Value};
 
 /// A tool as a profile offers it.
@@ -20,8 +21,8 @@ pub struct Offer {
     required: Option<&'static [&'static str]>,
     /// The text that teaches it, where the profile words it in its own way.
     prompt: Option<&'static str>,
-    /// Fields that a call has unless it says otherwise.
-    preset: &'static [(&'static str, &'static str)],
+    /// How lines are shown, where a call does not say it.
+    marks: Option<&'static str>,
 }
 
 /// A set of tools for one kind of client. Chosen by a flag at start, never by the connection.
@@ -37,7 +38,7 @@ pub struct Profile {
 }
 
 const fn all(name: &'static str) -> Offer {
-    Offer { name, tool: name, fields: None, required: None, prompt: None, preset: &[] }
+    Offer { name, tool: name, fields: None, required: None, prompt: None, marks: None }
 }
 
 /// [`Profile::instructions`], which differ in how a place is named.
@@ -111,18 +112,13 @@ pub static PROFILES: &[Profile] = &[
             Offer {
                 fields: Some(&["file_path", "offset", "limit"]),
                 prompt: Some(WORDED_READ),
-                preset: &[("format", "anchors")],
+                marks: Some("anchors"),
                 ..all("read")
             },
-            Offer {
-                fields: Some(SEARCH_FIELDS),
-                prompt: Some(WORDED_SEARCH),
-                preset: &[("format", "anchors")],
-                ..all("search")
-            },
+            Offer { fields: Some(SEARCH_FIELDS), prompt: Some(WORDED_SEARCH), marks: Some("anchors"), ..all("search") },
             Offer { name: "edit", fields: Some(&["path", "edits", "files", "dry_run"]), ..all("edit_anchors") },
-            Offer { fields: Some(&["file_path", "content"]), preset: &[("marks", "anchors")], ..all("write") },
-            Offer { fields: Some(&["id", "redo"]), prompt: Some(SHORT_UNDO), ..all("undo") },
+            Offer { fields: Some(&["file_path", "content"]), marks: Some("anchors"), ..all("write") },
+            Offer { fields: Some(&["id", "redo"]), prompt: Some(SHORT_UNDO), marks: Some("anchors"), ..all("undo") },
         ],
     },
     Profile {
@@ -133,13 +129,13 @@ pub static PROFILES: &[Profile] = &[
             Offer {
                 fields: Some(&["file_path", "offset", "limit"]),
                 prompt: Some(TAGGED_READ),
-                preset: &[("format", "hashline")],
+                marks: Some("hashline"),
                 ..all("read")
             },
             Offer {
                 fields: Some(SEARCH_FIELDS),
                 prompt: Some(TAGGED_SEARCH),
-                preset: &[("format", "hashline")],
+                marks: Some("hashline"),
                 ..all("search")
             },
             Offer {
@@ -148,8 +144,8 @@ pub static PROFILES: &[Profile] = &[
                 prompt: Some(hashline::SEED_PROMPT),
                 ..all("apply")
             },
-            Offer { fields: Some(&["file_path", "content"]), preset: &[("marks", "hashline")], ..all("write") },
-            Offer { fields: Some(&["id", "redo"]), prompt: Some(SHORT_UNDO), ..all("undo") },
+            Offer { fields: Some(&["file_path", "content"]), marks: Some("hashline"), ..all("write") },
+            Offer { fields: Some(&["id", "redo"]), prompt: Some(SHORT_UNDO), marks: Some("hashline"), ..all("undo") },
         ],
     },
     Profile {
@@ -249,13 +245,11 @@ impl Offer {
     }
 
     /// Calls the tool behind it. Every field of the tool is taken, whether offered or not: an error may advise one.
-    pub fn call(&self, engine: &Engine, caller: &Caller, mut input: Value) -> Reply {
-        if let Value::Object(input) = &mut input {
-            for (name, value) in self.preset {
-                input.entry(*name).or_insert_with(|| Value::from(*value));
-            }
+    pub fn call(&self, engine: &Engine, caller: &Caller, input: Value) -> Reply {
+        match self.marks.and_then(Marks::named) {
+            Some(marks) => engine.call(&Caller { marks: Some(marks), ..caller.clone() }, self.tool, input),
+            None => engine.call(caller, self.tool, input),
         }
-        engine.call(caller, self.tool, input)
     }
 }
 
@@ -283,7 +277,7 @@ fn lean(schema: &mut Value) {
 
 #[cfg(test)]
 mod tests {
-    use super::PROFILES;
+    use super::{Marks, PROFILES};
     use crate::tools::tool;
 
     #[test]
@@ -292,8 +286,8 @@ mod tests {
             for offer in profile.offers {
                 let row = tool(offer.tool).unwrap();
                 let schema = row.schema();
-                let preset = offer.preset.iter().map(|(field, _)| field);
-                for field in offer.fields.unwrap_or(&[]).iter().chain(preset) {
+                assert!(offer.marks.is_none_or(|name| Marks::named(name).is_some()), "{}", offer.name);
+                for field in offer.fields.unwrap_or(&[]) {
                     assert!(schema["properties"].get(field).is_some(), "{} {field}", offer.name);
                 }
             }

@@ -121,6 +121,9 @@ async fn a_profile_shows_lines_in_the_marks_its_edits_name_them_by() {
     let edits = json!([{ "anchor": word, "text": "2" }]);
     let edited = client.call("edit", json!({ "path": path, "edits": edits })).await;
     assert!(text(&edited).contains(":2\n"), "{edited}");
+    let undone = client.call("undo", json!({})).await;
+    assert!(text(&undone).contains(&format!("{word}:two\n")), "{undone}");
+    client.call("undo", json!({ "redo": true })).await;
     for (tool, input) in
         [("read", json!({ "file_path": path })), ("search", json!({ "pattern": "one|2", "path": path }))]
     {
@@ -137,6 +140,8 @@ async fn a_profile_shows_lines_in_the_marks_its_edits_name_them_by() {
     let edited = client.call("edit", json!({ "input": input })).await;
     let input = format!("{}\ninsert tail:\n+3\n", header(&edited));
     assert_eq!(client.call("edit", json!({ "input": input })).await["isError"], false);
+    assert_ne!(header(&client.call("undo", json!({})).await), header(&made));
+    client.call("undo", json!({ "redo": true })).await;
     let shown = client.call("read", json!({ "file_path": path })).await;
     assert!(text(&shown).ends_with("\n1:one\n2:2\n3:3\n"), "{shown}");
     assert_eq!(header(&client.call("search", json!({ "pattern": "o", "path": path })).await), header(&shown));

@@ -101,7 +101,7 @@ impl Engine {
     pub(crate) fn search(&self, caller: &Caller, mut input: Value) -> Result<Answer> {
         let raw = raw_path::take_beside(&mut input, "path")?;
         let args: Args = formats::from_json(formats::Input::Json(input))?;
-        let marks = args.format.as_deref().map_or(Ok(&MARKS[0]), read::marks)?;
+        let marks = args.format.as_deref().map_or(Ok(caller.marks.unwrap_or(&MARKS[0])), read::marks)?;
         let place = self.store().admit(raw.as_deref().unwrap_or(Path::new(&args.path)))?;
         let mut search = Search {
             engine: self,
