@@ -200,8 +200,7 @@ pub(crate) struct ReadArgs {
 /// `emend search`.
 #[derive(Args)]
 pub(crate) struct SearchArgs {
-    /// Regular expression, or plain text with --literal
-    #[arg(allow_hyphen_values = true)]
+    /// Regular expression, or plain text with --literal; after -- if it begins with -
     pub(crate) pattern: String,
     /// Folder or file to search
     #[arg(default_value = ".")]
@@ -472,7 +471,7 @@ pub(crate) struct CallArgs {
     /// Name of the tool, see `emend tools`
     pub(crate) tool: String,
     /// Its input, a JSON object; `-` or nothing reads standard input
-    #[arg(value_name = "JSON", default_value = "-", hide_default_value = true, allow_hyphen_values = true)]
+    #[arg(value_name = "JSON", default_value = "-", hide_default_value = true)]
     pub(crate) input: String,
 }
 

@@ -82,6 +82,15 @@ pub static MARKS: &[Marks] = &[
     },
 ];
 
+impl PartialEq for Marks {
+    /// Names are unique.
+    fn eq(&self, other: &Marks) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Marks {}
+
 impl Marks {
     /// The row with that name.
     pub fn named(name: &str) -> Option<&'static Marks> {

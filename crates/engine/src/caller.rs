@@ -1,6 +1,7 @@
 //! Who calls, and under which rules: what a front end passes along with every call. There is no per-connection state.
 
 use crate::approval::Approval;
+use emendate_core::marks::Marks;
 use emendate_core::{Code, Error, Matching, Result};
 use std::path::PathBuf;
 
@@ -92,6 +93,8 @@ pub struct Caller {
     pub dry_run: bool,
     /// The caller's working directory, for messages only.
     pub cwd: Option<PathBuf>,
+    /// How lines are shown where a call does not say it; `None`: numbered by reads, as the edits were written by replies.
+    pub marks: Option<&'static Marks>,
     /// What a person agreed to, of what an earlier try of the same call asked.
     pub approval: Option<Approval>,
 }
@@ -105,6 +108,7 @@ impl Default for Caller {
             on_stale: None,
             dry_run: false,
             cwd: None,
+            marks: None,
             approval: None,
         }
     }

@@ -27,6 +27,7 @@ impl Engine {
         dry_run: bool,
         mut plan: impl FnMut() -> Result<Vec<Plan>>,
     ) -> Result<Vec<Receipt>> {
+        let mut plan = || plan().map(|plans| as_asked(caller, plans));
         for attempt in 1.. {
             let mut plans = plan()?;
             if cause.is_an_edit() {
@@ -236,4 +237,15 @@ fn shown(plan: &Plan) -> Lines {
     }
     let hunks = stale::reply_hunks(&plan.before, &plan.changes);
     if receipt::is_cut(&hunks) { lines } else { seen::shown(&hunks) }
+}
+
+/// With the changed lines of every file shown as the caller wants it, where nothing else says how.
+fn as_asked(caller: &Caller, mut plans: Vec<Plan>) -> Vec<Plan> {
+    if let Some(marks) = caller.marks {
+        for plan in plans.iter_mut().filter(|plan| plan.header.is_none() && plan.worded.is_none()) {
+            plan.header = marks.header;
+            plan.worded = Some(marks).filter(|marks| marks.words);
+        }
+    }
+    plans
 }

@@ -72,7 +72,7 @@ impl Options {
         let fields: OptionFields =
             emendate_core::formats::from_json(emendate_core::formats::Input::Json(Value::Object(fields)))?;
         let on_stale = fields.on_stale.as_deref().map(|word| OnStale::parse("on_stale", word)).transpose()?;
-        let marks = fields.marks.as_deref().map(read::marks).transpose()?;
+        let marks = fields.marks.as_deref().map(read::marks).transpose()?.or(caller.marks);
         let asked = on_stale.or(caller.on_stale);
         Ok(Options {
             tag: fields.tag.as_deref().map(tag).transpose()?,

@@ -5,6 +5,8 @@ use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::reply::Reply;
 use crate::tools::{TOOLS, Tool, tool};
+use emendate_core::formats::hashline;
+use emendate_core::marks::Marks;
 use serde_json::{Map, Value};
 
 /// A tool as a profile offers it.
@@ -19,6 +21,8 @@ pub struct Offer {
     required: Option<&'static [&'static str]>,
     /// The text that teaches it, where the profile words it in its own way.
     prompt: Option<&'static str>,
+    /// How lines are shown, where a call does not say it.
+    marks: Option<&'static str>,
 }
 
 /// A set of tools for one kind of client. Chosen by a flag at start, never by the connection.
@@ -27,21 +31,41 @@ pub struct Profile {
     pub name: &'static str,
     /// One line.
     pub summary: &'static str,
+    /// What a model is told once about all of them, in at most 512 characters. The tools' own texts say the rest.
+    pub instructions: &'static str,
     /// The tools.
     pub offers: &'static [Offer],
 }
 
 const fn all(name: &'static str) -> Offer {
-    Offer { name, tool: name, fields: None, required: None, prompt: None }
+    Offer { name, tool: name, fields: None, required: None, prompt: None, marks: None }
 }
+
+/// [`Profile::instructions`], which differ in how a place is named.
+macro_rules! instructions {
+    ($how:literal) => {
+        concat!(
+            "To change a file: read it; then edit it ",
+            $how,
+            " Put several changes of one file into one call: all are made or none. The reply shows the result, so there is \
+             no need to read again before the next edit. If a call fails, nothing was written and the reply says what to \
+             send instead: follow it. A file that others changed meanwhile is merged or refused, never overwritten. Paths \
+             are absolute."
+        )
+    };
+}
+
+const BY_TEXT: &str = instructions!("with text copied exactly from what was read, without line numbers.");
 
 /// Every profile, the default first.
 pub static PROFILES: &[Profile] = &[
     Profile {
         name: "default",
-        summary: "read, edit, write, apply, undo",
+        summary: "read, search, edit, write, apply, undo",
+        instructions: BY_TEXT,
         offers: &[
-            Offer { fields: Some(&["file_path", "offset", "limit", "format", "encoding"]), ..all("read") },
+            Offer { fields: Some(&["file_path", "offset", "limit", "format"]), ..all("read") },
+            Offer { fields: Some(SEARCH_FIELDS), prompt: Some(SHORT_SEARCH), ..all("search") },
             Offer {
                 fields: Some(&[
                     "file_path",
@@ -53,13 +77,12 @@ pub static PROFILES: &[Profile] = &[
                     "edits",
                     "order",
                     "tag",
-                    "encoding",
                     "on_stale",
                     "dry_run",
                 ]),
                 ..all("edit")
             },
-            Offer { fields: Some(&["file_path", "content", "tag", "encoding", "dry_run"]), ..all("write") },
+            Offer { fields: Some(&["file_path", "content", "tag"]), ..all("write") },
             Offer { fields: Some(&["input", "format", "directory", "partial", "dry_run"]), ..all("apply") },
             Offer { fields: Some(&["id", "redo"]), prompt: Some(SHORT_UNDO), ..all("undo") },
         ],
@@ -67,6 +90,7 @@ pub static PROFILES: &[Profile] = &[
     Profile {
         name: "claude",
         summary: "the names and fields of Claude Code's tools: Read, Edit, MultiEdit, Write",
+        instructions: BY_TEXT,
         offers: &[
             Offer { name: "Read", fields: Some(&["file_path", "offset", "limit"]), ..all("read") },
             Offer {
@@ -83,25 +107,51 @@ pub static PROFILES: &[Profile] = &[
     Profile {
         name: "anchors",
         summary: "editing by the words of lines: read, search, edit, write, undo",
+        instructions: instructions!("by the words in front of its lines."),
         offers: &[
             Offer {
-                fields: Some(&["file_path", "offset", "limit", "format"]),
+                fields: Some(&["file_path", "offset", "limit"]),
                 prompt: Some(WORDED_READ),
+                marks: Some("anchors"),
+                ..all("read")
+            },
+            Offer { fields: Some(SEARCH_FIELDS), prompt: Some(WORDED_SEARCH), marks: Some("anchors"), ..all("search") },
+            Offer { name: "edit", fields: Some(&["path", "edits", "files", "dry_run"]), ..all("edit_anchors") },
+            Offer { fields: Some(&["file_path", "content"]), marks: Some("anchors"), ..all("write") },
+            Offer { fields: Some(&["id", "redo"]), prompt: Some(SHORT_UNDO), marks: Some("anchors"), ..all("undo") },
+        ],
+    },
+    Profile {
+        name: "hashline",
+        summary: "editing by line numbers of a tagged version: read, search, edit, write, undo",
+        instructions: instructions!("by line number, under the header that read printed."),
+        offers: &[
+            Offer {
+                fields: Some(&["file_path", "offset", "limit"]),
+                prompt: Some(TAGGED_READ),
+                marks: Some("hashline"),
                 ..all("read")
             },
             Offer {
-                fields: Some(&["pattern", "path", "literal", "glob", "context", "format"]),
-                prompt: Some(WORDED_SEARCH),
+                fields: Some(SEARCH_FIELDS),
+                prompt: Some(TAGGED_SEARCH),
+                marks: Some("hashline"),
                 ..all("search")
             },
-            Offer { name: "edit", fields: Some(&["path", "edits", "files", "dry_run"]), ..all("edit_anchors") },
-            Offer { fields: Some(&["file_path", "content"]), ..all("write") },
-            Offer { fields: Some(&["id", "redo"]), prompt: Some(SHORT_UNDO), ..all("undo") },
+            Offer {
+                name: "edit",
+                fields: Some(&["input", "dry_run"]),
+                prompt: Some(hashline::SEED_PROMPT),
+                ..all("apply")
+            },
+            Offer { fields: Some(&["file_path", "content"]), marks: Some("hashline"), ..all("write") },
+            Offer { fields: Some(&["id", "redo"]), prompt: Some(SHORT_UNDO), marks: Some("hashline"), ..all("undo") },
         ],
     },
     Profile {
         name: "full",
         summary: "every tool with every field",
+        instructions: BY_TEXT,
         offers: &[
             all("read"),
             all("search"),
@@ -124,13 +174,28 @@ const CLAUDE_EDIT: &str = "\
 Replaces text in a file. Read the file with Read first. Copy old_string from what follows the line number and TAB in Read's output, with \
 its exact indentation. It must be unique in the file, or set replace_all.";
 
+/// What most searches need; the others are in the full profile.
+const SEARCH_FIELDS: &[&str] = &["pattern", "path", "literal", "ignore_case", "glob", "context"];
+
+const SHORT_SEARCH: &str = "\
+Searches a folder or file for a regular expression (or plain text with literal). Hits are shown as read shows lines and count as read, so \
+they can be edited at once. Ignored and hidden files are left out; glob picks files (\"*.rs\", \"!tests/**\").";
+
 const WORDED_READ: &str = "\
-Reads a text file. To edit it, read the lines with format anchors: each is shown as Word:text, and edit names lines by these words. Without \
-format, lines are numbered. By default the first 2000 lines.";
+Reads a text file. Each line is shown as Word:text; edit names lines by these words, which stay with their lines. By default the first \
+2000 lines; give offset and limit for others.";
 
 const WORDED_SEARCH: &str = "\
-Searches a folder or file for a regular expression (or plain text with literal). With format anchors, hits are shown as Word:text and can be \
-edited at once. Ignored and hidden files are left out; glob picks files.";
+Searches a folder or file for a regular expression (or plain text with literal). Hits are shown as Word:text and can be edited at once. \
+Ignored and hidden files are left out; glob picks files (\"*.rs\", \"!tests/**\").";
+
+const TAGGED_READ: &str = "\
+Reads a text file. Shows a header ¶PATH#TAG and lines as N:TEXT; edit needs both. By default the first 2000 lines; give offset and limit \
+for others.";
+
+const TAGGED_SEARCH: &str = "\
+Searches a folder or file for a regular expression (or plain text with literal). Hits are shown as N:TEXT under their file's header and can \
+be edited at once. Ignored and hidden files are left out; glob picks files (\"*.rs\", \"!tests/**\").";
 
 const SHORT_UNDO: &str = "\
 Takes back what a call of yours did, with all of its files: the last one, or id (data.operation of its reply). Changes others made since \
@@ -175,18 +240,44 @@ impl Offer {
         if let Some(Value::Object(definitions)) = schema.get_mut("$defs") {
             definitions.retain(|name, _| text.contains(&format!("#/$defs/{name}\"")));
         }
+        schema.values_mut().for_each(lean);
         schema
     }
 
     /// Calls the tool behind it. Every field of the tool is taken, whether offered or not: an error may advise one.
     pub fn call(&self, engine: &Engine, caller: &Caller, input: Value) -> Reply {
-        engine.call(caller, self.tool, input)
+        match self.marks.and_then(Marks::named) {
+            Some(marks) => engine.call(&Caller { marks: Some(marks), ..caller.clone() }, self.tool, input),
+            None => engine.call(caller, self.tool, input),
+        }
+    }
+}
+
+/// Takes out what a model pays for and learns nothing from: values that stand for a field left out, and sizes of integers.
+fn lean(schema: &mut Value) {
+    match schema {
+        Value::Object(schema) => {
+            let nothing = |value: &Value| match value {
+                Value::Null | Value::Bool(false) => true,
+                Value::Number(number) => number.as_u64() == Some(0),
+                Value::Array(list) => list.is_empty(),
+                _ => false,
+            };
+            schema.retain(|name, value| match &**name {
+                "default" | "minimum" => !nothing(value),
+                "format" => value != "uint",
+                _ => true,
+            });
+            schema.values_mut().for_each(lean);
+        }
+        Value::Array(list) => list.iter_mut().for_each(lean),
+        _ => {}
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{PROFILES, profile};
+    use super::{Marks, PROFILES};
     use crate::tools::tool;
 
     #[test]
@@ -195,6 +286,7 @@ mod tests {
             for offer in profile.offers {
                 let row = tool(offer.tool).unwrap();
                 let schema = row.schema();
+                assert!(offer.marks.is_none_or(|name| Marks::named(name).is_some()), "{}", offer.name);
                 for field in offer.fields.unwrap_or(&[]) {
                     assert!(schema["properties"].get(field).is_some(), "{} {field}", offer.name);
                 }
@@ -203,21 +295,9 @@ mod tests {
     }
 
     #[test]
-    fn profiles_for_models_are_short() {
-        ["default", "anchors"].into_iter().for_each(is_short);
-    }
-
-    fn is_short(name: &str) {
-        let profile = profile(name).unwrap();
-        assert!(profile.offers.len() <= 6);
-        let text: usize = profile
-            .offers
-            .iter()
-            .map(|offer| {
-                offer.prompt().len() + serde_json::to_string(&offer.schema()).unwrap().len() + offer.row().title.len()
-            })
-            .sum();
-        // Four characters a token is the usual estimate; 2,000 tokens are the limit.
-        assert!(text < 7000, "{text} characters");
+    fn what_a_model_is_told_once_is_short() {
+        for profile in PROFILES {
+            assert!(profile.instructions.len() <= 512, "{}: {}", profile.name, profile.instructions.len());
+        }
     }
 }

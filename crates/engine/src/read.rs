@@ -64,7 +64,7 @@ impl Engine {
     pub(crate) fn read(&self, caller: &Caller, mut input: Value) -> Result<Answer> {
         let raw = raw_path::take(&mut input)?;
         let mut args: Args = formats::from_json(formats::Input::Json(input))?;
-        let marks = args.format.as_deref().map_or(Ok(&MARKS[0]), marks)?;
+        let marks = args.format.as_deref().map_or(Ok(caller.marks.unwrap_or(&MARKS[0])), marks)?;
         let declared = args.encoding.as_deref().map(encoding::by_call).transpose()?;
         let path = raw.as_deref().unwrap_or(Path::new(&args.file_path));
         let place = self.admit(path, Access::Read)?;

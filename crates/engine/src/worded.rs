@@ -113,7 +113,7 @@ impl Engine {
                 .next("Use write."));
         }
         let words = self.words(&place, &now.snapshot)?;
-        let page = Page::new(&now.snapshot, words.all());
+        let page = Page::new(&now.snapshot, words.all()).with_past(&words);
         let (shown, before) = self.shown_words(caller, options, (&place, &now), (&words, &page))?;
         if before.is_some() && options.on_stale == OnStale::Reject {
             return Err(stale::lost(self, caller, &place, &now));

@@ -15,13 +15,6 @@ use std::io::Write as _;
 use std::sync::{Arc, OnceLock};
 use tokio::sync::Semaphore;
 
-/// What every client is told once, in at most 512 characters. The tools' own texts say the rest.
-pub(crate) const INSTRUCTIONS: &str = "\
-To change a file: read it; then edit it with text copied exactly from what was read, without line numbers. Put several changes \
-of one file into one call: all are made or none. The reply shows the result, so there is no need to read again before the next \
-edit. If a call fails, nothing was written and the reply says what to send instead: follow it. A file that others changed \
-meanwhile is merged or refused, never overwritten. Paths are absolute.";
-
 /// Questions of one call: after each answer the file is looked at again, and may be another one.
 const QUESTIONS: usize = 16;
 
@@ -116,7 +109,7 @@ impl ServerHandler for Server {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_protocol_version(ProtocolVersion::V_2025_11_25)
             .with_server_info(Implementation::new("emendate", env!("CARGO_PKG_VERSION")).with_title("Emendate"))
-            .with_instructions(INSTRUCTIONS)
+            .with_instructions(self.options.profile.instructions)
     }
 
     async fn initialize(

@@ -1,6 +1,6 @@
 //! The server over a pair of in-memory streams, driven by raw lines: what real clients never send can be sent here.
 
-use crate::server::{INSTRUCTIONS, Server};
+use crate::server::Server;
 use crate::wire::Wire;
 use crate::{DATA_KEY, Options, speak};
 use emendate::{Caller, Config, Engine, State, profile};
@@ -97,9 +97,55 @@ fn text(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap()
 }
 
-#[test]
-fn instructions_are_short() {
-    assert!(INSTRUCTIONS.len() <= 512, "{}", INSTRUCTIONS.len());
+/// Bytes of what a model pays for with every request. In the vocabulary of GPT-4o a token of these texts has 4.34 bytes,
+/// so this is 2,000 tokens (`cargo run --release -p bench -- economy` counts them).
+const SENT: usize = 8680;
+
+#[tokio::test]
+async fn what_a_model_is_sent_with_every_request_is_short() {
+    for name in ["default", "claude", "anchors", "hashline"] {
+        let mut client = Client::new(name, false, None);
+        let list = client.ask("tools/list", json!({})).await["result"].clone();
+        let bytes = list.to_string().len() + profile(name).unwrap().instructions.len();
+        assert!(bytes <= SENT, "{name}: {bytes} bytes");
+        assert!(client.end().await.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_profile_shows_lines_in_the_marks_its_edits_name_them_by() {
+    let mut client = Client::new("anchors", false, None);
+    let path = client.path("a.txt");
+    let made = client.call("write", json!({ "file_path": path, "content": "one\ntwo\n" })).await;
+    let word = text(&made).lines().find_map(|line| line.strip_suffix(":two")).unwrap().to_owned();
+    let edits = json!([{ "anchor": word, "text": "2" }]);
+    let edited = client.call("edit", json!({ "path": path, "edits": edits })).await;
+    assert!(text(&edited).contains(":2\n"), "{edited}");
+    let undone = client.call("undo", json!({})).await;
+    assert!(text(&undone).contains(&format!("{word}:two\n")), "{undone}");
+    client.call("undo", json!({ "redo": true })).await;
+    for (tool, input) in
+        [("read", json!({ "file_path": path })), ("search", json!({ "pattern": "one|2", "path": path }))]
+    {
+        let shown = client.call(tool, input).await;
+        assert!(text(&shown).contains(":one\n") && text(&shown).contains(":2\n"), "{shown}");
+    }
+    assert!(client.end().await.is_empty());
+
+    let mut client = Client::new("hashline", false, None);
+    let path = client.path("a.txt");
+    let made = client.call("write", json!({ "file_path": path, "content": "one\ntwo\n" })).await;
+    let header = |result: &Value| text(result).lines().find(|line| line.starts_with('¶')).unwrap().to_owned();
+    let input = format!("{}\nreplace 2..2:\n+2\n", header(&made));
+    let edited = client.call("edit", json!({ "input": input })).await;
+    let input = format!("{}\ninsert tail:\n+3\n", header(&edited));
+    assert_eq!(client.call("edit", json!({ "input": input })).await["isError"], false);
+    assert_ne!(header(&client.call("undo", json!({})).await), header(&made));
+    client.call("undo", json!({ "redo": true })).await;
+    let shown = client.call("read", json!({ "file_path": path })).await;
+    assert!(text(&shown).ends_with("\n1:one\n2:2\n3:3\n"), "{shown}");
+    assert_eq!(header(&client.call("search", json!({ "pattern": "o", "path": path })).await), header(&shown));
+    assert!(client.end().await.is_empty());
 }
 
 #[tokio::test]
@@ -108,7 +154,7 @@ async fn discovers_lists_reads_edits_and_writes() {
     let found = client.ask("server/discover", json!({ "_meta": meta() })).await;
     let versions = found["result"]["supportedVersions"].as_array().unwrap();
     assert!(versions.contains(&json!("2026-07-28")) && versions.contains(&json!("2025-11-25")));
-    assert_eq!(found["result"]["instructions"], INSTRUCTIONS);
+    assert_eq!(found["result"]["instructions"], profile("default").unwrap().instructions);
 
     let list = client.ask("tools/list", json!({ "_meta": meta() })).await["result"].clone();
     let names: Vec<&str> = list["tools"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
@@ -155,7 +201,7 @@ async fn failures_are_results_and_unknown_names_are_protocol_errors() {
 
     let unknown = client.ask("tools/call", json!({ "name": "rm", "arguments": {}, "_meta": meta() })).await;
     assert_eq!(unknown["error"]["code"], -32602);
-    assert!(unknown["error"]["message"].as_str().unwrap().contains("read, edit, write"));
+    assert!(unknown["error"]["message"].as_str().unwrap().contains("read, search, edit, write"));
     for params in [json!({}), json!({ "name": 1 }), json!({ "name": "read", "arguments": [] }), json!(null)] {
         assert_eq!(client.ask("tools/call", params).await["error"]["code"], -32602);
     }

@@ -120,7 +120,7 @@ pub(crate) fn text_of<'a>(node: Node<'_>, text: &'a str) -> &'a str {
 
 /// True for comments of any language.
 pub(crate) fn is_comment(node: Node<'_>) -> bool {
-    node.kind().contains("comment") || node.kind() == "haddock"
+    node.kind().contains("comment") || matches!(node.kind(), "haddock" | "marginalia")
 }
 
 /// True for what stands above a declaration and belongs to it, comments aside.

@@ -14,6 +14,7 @@ mod outline;
 mod parse;
 mod path;
 mod rename;
+mod scope;
 
 pub use block::{Block, NoBlock};
 pub use check::{FirstError, fails_after};

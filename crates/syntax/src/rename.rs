@@ -4,6 +4,7 @@ use crate::edit::Splices;
 use crate::grammar::text_of;
 use crate::outline::Symbol;
 use crate::parse::Parsed;
+use crate::scope::{Meaning, Place, Scopes};
 use emendate_core::{Code, Error, Result, Span};
 use std::collections::{HashMap, HashSet};
 use tree_sitter::{Node, Query, QueryCursor, StreamingIterator};
@@ -12,17 +13,59 @@ use tree_sitter::{Node, Query, QueryCursor, StreamingIterator};
 const SELVES: &[&str] = &["self", "this", "Self", "cls", "super"];
 
 /// What is known of one place where the name stands.
-enum Use {
-    /// A reference, or the symbol itself.
+enum Use<'t> {
+    /// A reference, or a symbol itself.
     Plain,
     /// Behind a receiver, whose text is this; empty where the language leaves it out.
     Member(String),
-    /// Something else is called so.
-    Bound,
+    /// Something else is called so: it is bound directly in this node, or in the whole function around.
+    Binding { around: Node<'t>, hoisted: bool },
+    /// A part of a pattern, which may bind it or not.
+    Pattern,
     /// Never a reference.
     Other,
     /// Cannot be renamed alone.
     Blocked,
+}
+
+/// Kinds in which there is a `self`.
+const TYPES: &[&str] = &["class", "struct", "union", "enum", "trait", "impl", "interface", "record", "annotation"];
+
+/// Kinds of values that a pattern may name without binding them.
+const IN_PATTERNS: &[&str] = &["constant", "static"];
+
+/// Names of one space do not hide those of another; not every language has all three.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Space {
+    Types,
+    Calls,
+    Values,
+}
+
+impl Space {
+    fn of(kind: &str) -> Space {
+        match kind {
+            "type" | "module" | "namespace" => Space::Types,
+            kind if TYPES.contains(&kind) => Space::Types,
+            "function" | "method" | "macro" => Space::Calls,
+            _ => Space::Values,
+        }
+    }
+}
+
+/// Everything that is known of a name.
+struct Known<'t, 'p> {
+    symbol: &'p Symbol,
+    uses: HashMap<usize, Use<'t>>,
+    scopes: Scopes,
+    /// Where it is bound to the symbol.
+    home: Place,
+    /// Where other symbols of that name have it.
+    others: HashSet<usize>,
+    /// It is called on something.
+    member: bool,
+    /// Types inside its own, in which `self` is something else.
+    inner: Vec<Span>,
 }
 
 impl Parsed<'_> {
@@ -51,27 +94,20 @@ impl Parsed<'_> {
                 format!("`{new}` is already used on line {}.", first.start_position().row + 1),
             ));
         }
+        if symbol.kind == "constructor" {
+            return Err(refused(symbol, "It is called as its type is: rename that.".to_owned()));
+        }
         self.only_one(symbol)?;
         let places = self.leaves(old);
-        let uses = self.uses(query, &places)?;
-        let member = matches!(symbol.parent, Some((kind, _)) if !matches!(kind, "function" | "method" | "constructor" | "module" | "namespace"));
+        let known = self.known(symbol, query, &places)?;
         let mut splices = Splices::default();
         let (mut left, mut renamed) = (Vec::new(), HashSet::new());
         for place in &places {
             let line = place.start_position().row + 1;
             let at = Span::from(place.byte_range());
-            let take = at == symbol.name_span
-                || match uses.get(&place.id()).unwrap_or(&Use::Plain) {
-                    Use::Bound | Use::Blocked => {
-                        return Err(refused(
-                            symbol,
-                            format!("`{old}` on line {line} may be another thing of that name."),
-                        ));
-                    }
-                    Use::Other => false,
-                    Use::Member(on) => member && own(symbol, on, at),
-                    Use::Plain => (!member || self.language.0.bare_members) && within(symbol, at),
-                };
+            let Some(take) = self.is_meant(&known, *place) else {
+                return Err(refused(symbol, format!("`{old}` on line {line} may be another thing of that name.")));
+            };
             if take {
                 renamed.insert(at.start());
                 splices.edits.push((at, new.to_owned()));
@@ -81,7 +117,9 @@ impl Parsed<'_> {
         }
         if !left.is_empty() {
             left.dedup();
-            splices.notes.push(format!("Left, because they may mean another `{old}`: lines {}.", left.join(", ")));
+            splices
+                .notes
+                .push(format!("Left, because they mean or may mean another `{old}`: lines {}.", left.join(", ")));
         }
         self.tell_words(old, &places, &mut splices.notes);
         Ok(splices)
@@ -118,14 +156,119 @@ impl Parsed<'_> {
         }
     }
 
-    /// What the places are, by the language's query; plain ones are left out.
-    fn uses(&self, query: &str, places: &[Node<'_>]) -> Result<HashMap<usize, Use>> {
+    /// What is known of the places where the name stands.
+    fn known<'p>(&self, symbol: &'p Symbol, query: &str, places: &'p [Node<'p>]) -> Result<Known<'p, 'p>> {
+        let (uses, mut scopes) = self.uses(query, places)?;
+        if !scopes.nest() {
+            return Err(refused(symbol, "The file is nested too deep.".to_owned()));
+        }
+        // A property of an object is seen by nobody under its bare name.
+        let properties: HashSet<usize> =
+            places.iter().filter(|it| it.kind().contains("property")).map(Node::start_byte).collect();
+        let old = &self.text[symbol.name_span.range()];
+        let mut others = HashSet::new();
+        let home = scopes.of_symbol(symbol);
+        scopes.bind(home, true);
+        let mut inner = Vec::new();
+        for other in self.outline().symbols {
+            let at = other.name_span.start();
+            let inside = |(_, span): (_, Span)| span.covers(other.span) && span != other.span;
+            if TYPES.contains(&other.kind) && symbol.parent.is_some_and(inside) {
+                inner.push(other.span);
+            }
+            // What is shown under another name only mentions this one, as `impl Display for Point` does; a constructor
+            // has its type's.
+            let mentions = other.name != old || other.kind == "constructor";
+            if at == symbol.name_span.start() || mentions || &self.text[other.name_span.range()] != old {
+                continue;
+            }
+            others.insert(at);
+            let bound = scopes.of_symbol(&other);
+            // A member is seen by its bare name only where the language says so.
+            let seen = !is_member(&other) || self.language.0.bare_members || scopes.is_class(bound.0);
+            if seen && !properties.contains(&at) {
+                if Space::of(other.kind) != Space::of(symbol.kind) {
+                    return Err(refused(symbol, format!("A {} of that name is on line {}.", other.kind, other.first)));
+                }
+                scopes.bind(bound, false);
+            }
+        }
+        for place in places.iter().filter(|place| !others.contains(&place.start_byte())) {
+            if let Some(Use::Binding { around, hoisted }) = uses.get(&place.id())
+                && place.start_byte() != symbol.name_span.start()
+                && (place.kind() == "type_identifier") == (Space::of(symbol.kind) == Space::Types)
+            {
+                scopes.bind(scopes.of_name(*around, *hoisted), false);
+            }
+        }
+        Ok(Known { symbol, uses, scopes, home: home.0, others, member: is_member(symbol), inner })
+    }
+
+    /// True when the symbol is meant at a place, `None` when it cannot be told.
+    fn is_meant(&self, known: &Known<'_, '_>, place: Node<'_>) -> Option<bool> {
+        let Known { symbol, member, .. } = *known;
+        let at = Span::from(place.byte_range());
+        if at == symbol.name_span {
+            return Some(true);
+        }
+        if known.others.contains(&at.start()) {
+            return Some(false);
+        }
+        match known.uses.get(&place.id()).unwrap_or(&Use::Plain) {
+            Use::Blocked | Use::Pattern => None,
+            Use::Binding { around, hoisted } => {
+                let same = !member && known.scopes.of_name(*around, *hoisted).0 == known.home;
+                // A variable hides no type in one language, and does in another.
+                let hides = Space::of(symbol.kind) == Space::Types && place.kind() != "type_identifier";
+                (!same && !hides && !IN_PATTERNS.contains(&symbol.kind)).then_some(false)
+            }
+            Use::Other => Some(false),
+            Use::Member(on) if on.is_empty() => {
+                if member {
+                    self.resolved(known, at)
+                } else {
+                    Some(false)
+                }
+            }
+            Use::Member(on) if member => Some(own(known, on, at)),
+            Use::Member(on) => {
+                // `self::f`, not `self.f`.
+                let path = self.text[..at.start()].ends_with("::");
+                Some(match (&**on, symbol.parent) {
+                    ("self", _) if path => known.scopes.leads_to(at, 0, symbol.span),
+                    ("super", _) if path => known.scopes.leads_to(at, 1, symbol.span),
+                    (on, Some((kind, _))) => (kind == "namespace" || kind == "module" && path) && on == symbol.prefix,
+                    _ => false,
+                })
+            }
+            Use::Plain if member && !self.language.0.bare_members => Some(false),
+            Use::Plain if place.kind() == "type_identifier" && Space::of(symbol.kind) != Space::Types => Some(false),
+            Use::Plain => self.resolved(known, at),
+        }
+    }
+
+    /// The same for a bare name.
+    fn resolved(&self, known: &Known<'_, '_>, at: Span) -> Option<bool> {
+        match known.scopes.meaning(at) {
+            Meaning::Unsure => None,
+            Meaning::This => {
+                // A module sees what is around it only if it says so.
+                let mut between = known.scopes.between(at, known.symbol.span);
+                between.all(|it| self.text[it.range()].contains("super::*")).then_some(true)
+            }
+            Meaning::Other => Some(false),
+        }
+    }
+
+    /// What the places are, by the language's query, and where what is bound counts; plain ones are left out.
+    fn uses<'p>(&self, query: &str, places: &[Node<'p>]) -> Result<(HashMap<usize, Use<'p>>, Scopes)> {
         let grammar = (self.language.0.load)();
         let query = Query::new(&grammar, query).map_err(|error| {
             Error::new(Code::InternalBug, format!("The names of {}: {error}", self.language.name()))
         })?;
         let names = query.capture_names();
-        let mut uses: HashMap<usize, Use> = HashMap::new();
+        let mut uses: HashMap<usize, Use<'p>> = HashMap::new();
+        let mut scopes = Scopes::new(names.contains(&"hoisted"));
         let mut cursor = QueryCursor::new();
         let mut matches = cursor.matches(&query, self.tree.root_node(), self.text.as_bytes());
         while let Some(found) = matches.next() {
@@ -133,20 +276,16 @@ impl Parsed<'_> {
             for capture in found.captures() {
                 let node = capture.node;
                 let kind = names.get(capture.index as usize).copied().unwrap_or_default();
+                if kind == "receiver" {
+                    text_of(node, self.text).clone_into(&mut receiver);
+                }
+                if kind == "receiver" || scopes.add(kind, node) {
+                    continue;
+                }
                 let inside = places.partition_point(|it| it.start_byte() < node.start_byte());
                 let inside = places[inside..].iter().take_while(|it| it.end_byte() <= node.end_byte());
                 for place in inside {
-                    let what = match kind {
-                        "receiver" => continue,
-                        "member" => Use::Member(receiver.clone()),
-                        "binding" | "pattern" => Use::Bound,
-                        "other" => Use::Other,
-                        _ => Use::Blocked,
-                    };
-                    uses.entry(place.id()).or_insert(what);
-                }
-                if kind == "receiver" {
-                    text_of(node, self.text).clone_into(&mut receiver);
+                    note(&mut uses, (kind, &receiver), *place);
                 }
             }
         }
@@ -158,7 +297,7 @@ impl Parsed<'_> {
                 uses.entry(place.id()).or_insert(Use::Member("?".to_owned()));
             }
         }
-        Ok(uses)
+        Ok((uses, scopes))
     }
 
     /// Says where the word stands in comments and strings.
@@ -184,14 +323,38 @@ impl Parsed<'_> {
 }
 
 /// True for a member called on its own type or on itself.
-fn own(symbol: &Symbol, on: &str, at: Span) -> bool {
-    let inside = within(symbol, at);
-    on == symbol.prefix || (inside && (on.is_empty() || SELVES.contains(&on)))
+fn own(known: &Known<'_, '_>, on: &str, at: Span) -> bool {
+    let inside = || within(known.symbol, at) && !known.inner.iter().any(|it| it.covers(at));
+    on == known.symbol.prefix || (SELVES.contains(&on) && inside())
+}
+
+/// Remembers what a capture says of a place. What binds it for certain counts more than a pattern around it.
+fn note<'p>(uses: &mut HashMap<usize, Use<'p>>, (kind, receiver): (&str, &str), place: Node<'p>) {
+    let what = match kind {
+        "member" => Use::Member(receiver.to_owned()),
+        "binding" | "hoisted" => match place.parent() {
+            Some(around) => Use::Binding { around, hoisted: kind == "hoisted" },
+            None => Use::Blocked,
+        },
+        "pattern" => Use::Pattern,
+        "other" => Use::Other,
+        _ => Use::Blocked,
+    };
+    let known = uses.get(&place.id());
+    if known.is_none() || matches!((known, &what), (Some(Use::Pattern), Use::Binding { .. })) {
+        uses.insert(place.id(), what);
+    }
+}
+
+/// True for what is called on something: not for what stands in a file, a module or a function.
+fn is_member(symbol: &Symbol) -> bool {
+    let free = |kind| matches!(kind, "function" | "method" | "constructor" | "module" | "namespace");
+    symbol.parent.is_some_and(|(kind, _)| !free(kind))
 }
 
 /// True inside what the symbol is inside of.
 fn within(symbol: &Symbol, at: Span) -> bool {
-    symbol.parent.is_none_or(|(kind, span)| matches!(kind, "module" | "namespace") || span.covers(at))
+    symbol.parent.is_none_or(|(_, span)| span.covers(at))
 }
 
 fn is_word(name: &str) -> bool {

@@ -166,6 +166,11 @@ const TABLE: &[Row] = &[
         "f() {\n  for i in a; do\n    echo $i\n  done\n  if x; then\n    y\n  fi\n}\n",
         &[(1, 8), (2, 4), (3, 3), (5, 7), (4, 0), (8, 0)],
     ),
+    (
+        "sql",
+        "-- about t\nCREATE TABLE t (\n  a int,\n  b text NOT NULL\n);\n\nSELECT\n  a,\n  b\nFROM t\nWHERE\n  a = 1\n  AND b = 'x';\n",
+        &[(1, 1), (2, 5), (3, 3), (4, 4), (7, 13), (8, 8), (9, 9), (10, 13), (11, 13), (12, 13), (13, 0)],
+    ),
 ];
 
 #[test]

@@ -46,12 +46,21 @@ fn one(name: &str, text: &str) -> Outcome {
             time
         }
     };
+    // What other tools find lines again with: Myers, here with a fast comparison and without an end to its work.
+    let myers = |after: String| {
+        let text = &text;
+        move || {
+            let (old, new): (Vec<&str>, Vec<&str>) = (text.lines().collect(), after.lines().collect());
+            timed(|| black_box(similar::capture_diff_slices(similar::Algorithm::Myers, &old, &new))).1
+        }
+    };
     let one_line = text.replacen('\n', " // changed\n", 1);
     let moved = text.split_at(text.len() / 2 + text[text.len() / 2..].find('\n').map_or(0, |at| at + 1));
     let cases = vec![
         Case::new("first read", || timed(|| black_box(words(black_box(text)))).1),
         Case::new("one line changed", follow(one_line)),
-        Case::new("a tenth of the lines changed", follow(scattered)),
+        Case::new("a tenth of the lines changed", follow(scattered.clone())),
+        Case::new("a tenth of the lines changed, by Myers alone", myers(scattered)),
         Case::new("the halves exchanged", follow(format!("{}{}", moved.1, &moved.0))),
         Case::new("to bytes and back", || timed(|| Words::from_bytes(&black_box(&known).to_bytes())).1),
     ];
@@ -60,7 +69,7 @@ fn one(name: &str, text: &str) -> Outcome {
     } else {
         cases
     };
-    race(format!("words of {name}"), 21, cases)
+    race(format!("words of {name}"), 11, cases)
         .within("first read", Duration::from_millis(30))
         .within("a tenth of the lines changed", Duration::from_millis(50))
 }

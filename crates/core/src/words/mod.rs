@@ -13,6 +13,7 @@
 
 mod bytes;
 mod dictionary;
+mod gone;
 mod pair;
 mod place;
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! From words to line numbers: every check that an edit by words has to pass.
 
-use super::Word;
+use super::{Word, Words};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::op::{Locator, Op};
@@ -60,6 +60,8 @@ pub struct Page<'a> {
     of: &'a Snapshot,
     names: &'a [Word],
     lines: HashMap<Word, usize>,
+    /// What is known of words that no line has any more.
+    past: Option<&'a Words>,
 }
 
 /// An edit that cannot be placed.
@@ -74,7 +76,13 @@ pub struct Misplaced {
 impl<'a> Page<'a> {
     /// `words` are those of the lines of `of`.
     pub fn new(of: &'a Snapshot, words: &'a [Word]) -> Page<'a> {
-        Page { of, names: words, lines: words.iter().copied().zip(1..).collect() }
+        Page { of, names: words, lines: words.iter().copied().zip(1..).collect(), past: None }
+    }
+
+    /// With what stands now where a line stood that is gone, for errors.
+    #[must_use]
+    pub fn with_past(self, words: &'a Words) -> Page<'a> {
+        Page { past: Some(words), ..self }
     }
 
     /// The 1-based line of a word.
@@ -153,12 +161,16 @@ impl<'a> Page<'a> {
             } else {
                 Error::new(Code::MatchNotFound, format!("{word} is not the word of a line of this file."))
             };
-            let error = match found {
-                Some(_) => error
-                    .next("A line with that text is shown below under its word: use that if it is the one you mean."),
-                None => error.next("Read the lines again with format anchors, and copy their words."),
-            };
-            return Err(Misplaced { error, show: found.map(|line| (line, line)) });
+            let there = || self.past.and_then(|past| past.where_it_was(word));
+            let show = found.map(|line| (line, line)).or_else(there);
+            let error = error.next(match (found, show) {
+                (Some(_), _) => {
+                    "A line with that text is shown above under its word: use that if it is the one you mean."
+                }
+                (None, Some(_)) => "What stands in its place is shown above: use the words of those lines.",
+                (None, None) => "Read the lines again with format anchors, and copy their words.",
+            });
+            return Err(Misplaced { error, show });
         };
         match &anchor.line {
             Some(said) if *said != self.text(line) => {

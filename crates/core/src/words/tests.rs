@@ -1,6 +1,5 @@
+use super::Words;
 use super::pair::{NONE, pair};
-use super::{SPENT, Word, Words};
-use std::collections::{HashMap, HashSet, VecDeque};
 
 fn letters(text: &str) -> Vec<u64> {
     text.bytes().map(u64::from).collect()
@@ -82,132 +81,23 @@ fn edits_elsewhere_and_coming_back_keep_words() {
     assert_eq!(words.all(), before);
 }
 
-/// A linear congruential generator: the same steps on every machine.
-struct Luck(u64);
-
-impl Luck {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) as usize) % end.max(1)
-    }
-}
-
-/// A line, and who it is.
-#[derive(Clone, PartialEq)]
-struct Line {
-    id: u64,
-    text: String,
-}
-
-/// One random change of some lines.
-fn step(lines: &mut Vec<Line>, luck: &mut Luck, ids: &mut u64) {
-    const POOL: &[&str] = &["}", "", "    }", "end", "    return x;", "});"];
-    let mut line = |luck: &mut Luck, text: Option<String>| {
-        *ids += 1;
-        let chosen = if luck.below(2) == 0 { POOL[luck.below(POOL.len())].to_owned() } else { format!("line {ids}") };
-        Line { id: *ids, text: text.unwrap_or(chosen) }
-    };
-    let from = luck.below(lines.len() + 1);
-    let to = (from + luck.below(6)).min(lines.len());
-    match if lines.len() > 24 { 0 } else { luck.below(5) } {
-        0 => drop(lines.drain(from..to)),
-        1 => {
-            let new: Vec<Line> = (0..=luck.below(3)).map(|_| line(luck, None)).collect();
-            lines.splice(from..from, new);
-        }
-        2 if from < lines.len() => lines[from] = line(luck, None),
-        3 => {
-            let block: Vec<Line> = lines.drain(from..to).collect();
-            let at = luck.below(lines.len() + 1);
-            lines.splice(at..at, block);
-        }
-        _ => {
-            let copy: Vec<Line> = lines[from..to].iter().map(|it| line(luck, Some(it.text.clone()))).collect();
-            let at = luck.below(lines.len() + 1);
-            lines.splice(at..at, copy);
-        }
-    }
-}
-
-fn text_of(lines: &[Line]) -> String {
-    lines.iter().map(|line| format!("{}\n", line.text)).collect()
-}
-
-fn counts(lines: &[Line]) -> HashMap<&str, usize> {
-    let mut counts = HashMap::new();
-    for line in lines {
-        *counts.entry(&*line.text).or_default() += 1;
-    }
-    counts
-}
-
 #[test]
-fn a_hundred_thousand_steps_never_let_a_word_name_another_line() {
-    const STEPS: usize = 100_000;
-    let (mut luck, mut ids) = (Luck(7), 0);
-    let mut lines: Vec<Line> = Vec::new();
-    let mut words = Words::new("").unwrap();
-    // What each word named, and when last: a word may be given away again when many others were retired.
-    let mut named: HashMap<Word, (Line, usize)> = HashMap::new();
-    let mut past: VecDeque<(Vec<Line>, Vec<Word>)> = VecDeque::new();
-    let mut texts = VecDeque::new();
-    let (mut kept, mut twins) = (0, 0);
-    let mut retired = 0;
-    for at in 0..STEPS {
-        let (was, had) = (lines.clone(), words.all().to_vec());
-        let undone = (luck.below(5) == 0 && !past.is_empty()).then(|| past[luck.below(past.len())].clone());
-        match &undone {
-            Some((back, _)) => lines.clone_from(back),
-            None => step(&mut lines, &mut luck, &mut ids),
-        }
-        let text = text_of(&lines);
-        if text == text_of(&was) {
-            // Equal lines changed places: nobody can see that.
-            lines = was;
-            continue;
-        }
-        let again = undone.is_some() || texts.contains(&text);
-        words.follow(&text).unwrap();
-        texts.push_back(text);
-        texts.drain(..texts.len().saturating_sub(40));
-        if at % 1000 == 0 {
-            words = Words::from_bytes(&words.to_bytes()).unwrap();
-        }
-        assert_eq!(words.all().len(), lines.len());
-        if let Some((_, back)) = &undone {
-            assert_eq!(words.all(), back, "step {at}");
-        }
-        let now: HashSet<&Word> = words.all().iter().collect();
-        retired += had.iter().filter(|word| !now.contains(word)).count();
-        let (before, after) = (counts(&was), counts(&lines));
-        let places: HashMap<u64, usize> = lines.iter().map(|line| line.id).zip(0..).collect();
-        for (line, word) in was.iter().zip(&had) {
-            let Some(&now) = places.get(&line.id) else { continue };
-            if !again && before[&*line.text] == 1 && after[&*line.text] == 1 {
-                assert_eq!(words.all()[now], *word, "step {at}: {:?}", line.text);
-            } else {
-                (kept, twins) = (kept + usize::from(words.all()[now] == *word), twins + 1);
-            }
-        }
-        for (line, word) in lines.iter().zip(words.all()) {
-            let known = named.insert(*word, (line.clone(), retired));
-            if let Some((known, last)) = known.filter(|(_, last)| retired - last < SPENT) {
-                assert_eq!(known.text, line.text, "step {at} (last {last}): {word}");
-                // The same text that was gone for a while counts as the same line.
-                let alone = after[&*line.text] == 1;
-                assert!(known.id == line.id || alone || again, "step {at} (last {last}): {word} {line:?}");
-            }
-        }
-        if undone.is_none() {
-            past.push_back((lines.clone(), words.all().to_vec()));
-        }
-        past.drain(..past.len().saturating_sub(12));
+fn where_a_line_stood_is_found_by_its_neighbours() {
+    let words = |lines: &str| lines.chars().map(|line| format!("{line}\n")).collect::<String>();
+    let mut of = Words::new(&words("abcdef")).unwrap();
+    let named = of.all().to_vec();
+    for (after, gone, place) in [
+        ("abxdef", 2, Some((2, 4))),
+        ("abxyef", 3, Some((3, 5))),
+        ("axyef", 1, Some((1, 2))),
+        ("axy", 5, Some((3, 3))),
+        ("axy", 0, None),
+        ("z", 3, Some((1, 1))),
+        ("abcdef", 3, None),
+    ] {
+        of.follow(&words(after)).unwrap();
+        assert_eq!(of.where_it_was(named[gone]).filter(|_| of.is_spent(named[gone])), place, "{after}");
     }
-    assert!(kept * 10 > twins * 8, "of {twins} equal lines that stayed only {kept} kept their word");
-}
-
-impl std::fmt::Debug for Line {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}:{}", self.id, self.text)
-    }
+    of.follow("").unwrap();
+    assert_eq!(of.where_it_was(named[3]), None);
 }

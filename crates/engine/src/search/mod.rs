@@ -42,6 +42,7 @@ pub(crate) struct Args {
     /// A regular expression (ripgrep's syntax), or plain text with literal.
     pattern: String,
     /// The absolute path of the folder or file to search.
+    #[serde(alias = "file_path")]
     path: String,
     /// The pattern is plain text.
     #[serde(default)]
@@ -100,7 +101,7 @@ impl Engine {
     pub(crate) fn search(&self, caller: &Caller, mut input: Value) -> Result<Answer> {
         let raw = raw_path::take_beside(&mut input, "path")?;
         let args: Args = formats::from_json(formats::Input::Json(input))?;
-        let marks = args.format.as_deref().map_or(Ok(&MARKS[0]), read::marks)?;
+        let marks = args.format.as_deref().map_or(Ok(caller.marks.unwrap_or(&MARKS[0])), read::marks)?;
         let place = self.store().admit(raw.as_deref().unwrap_or(Path::new(&args.path)))?;
         let mut search = Search {
             engine: self,
@@ -137,7 +138,7 @@ impl Engine {
             search.version(&place, opened)?;
             Walked::default()
         };
-        Ok(search.answer(&args, &walked))
+        Ok(search.answer(&place.shown(), &walked))
     }
 }
 
@@ -233,7 +234,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    fn answer(self, args: &Args, walked: &Walked) -> Answer {
+    fn answer(self, beneath: &str, walked: &Walked) -> Answer {
         let mut notes = Vec::new();
         let count = |count: usize, what: &str| match count {
             1 => format!("1 {what}"),
@@ -263,7 +264,7 @@ impl Search<'_> {
         notes.extend(self.unkept);
         let mut text = self.text;
         if text.is_empty() {
-            let _ = writeln!(text, "No hits in {} beneath {}.", count(self.searched, "file"), args.path);
+            let _ = writeln!(text, "No hits in {} beneath {beneath}.", count(self.searched, "file"));
             if self.searched == 0 && !walked.cut {
                 notes.push(
                     "No file was searched: check path and glob; hidden and ignored files need hidden and no_ignore."

@@ -82,7 +82,9 @@ fn symbol(
 
 /// Symbols whose name may have been meant, the likeliest first.
 fn alike(parsed: &Parsed<'_>, path: &str) -> Vec<Symbol> {
-    let last = path.rsplit(['.', ':']).next().unwrap_or_default();
+    // `fn name()` is meant for `name`.
+    let path = path.split('(').next().unwrap_or_default().trim();
+    let last = path.rsplit(['.', ':', ' ']).next().unwrap_or_default();
     let score = |it: &Symbol| strsim::normalized_damerau_levenshtein(last, &it.name);
     let mut near: Vec<(f64, Symbol)> = parsed.outline().symbols.into_iter().map(|it| (score(&it), it)).collect();
     near.retain(|(score, _)| *score > 0.6);

@@ -148,3 +148,22 @@ pub(super) static MAKE: Grammar = Grammar {
     ],
     ..Grammar::plain("make", || tree_sitter_make::LANGUAGE.into())
 };
+
+#[cfg(feature = "sql")]
+pub(super) static SQL: Grammar = Grammar {
+    extensions: &["sql", "ddl", "pgsql"],
+    containers: &["select_expression"],
+    symbols: &[
+        named("create_table", "table", Name::Child("object_reference")),
+        named("create_view", "view", Name::Child("object_reference")),
+        named("create_materialized_view", "view", Name::Child("object_reference")),
+        Row { node: "create_function", kind: "function", name: Name::Child("object_reference"), body: true },
+        named("create_type", "type", Name::Child("object_reference")),
+        named("create_trigger", "trigger", Name::Child("object_reference")),
+        named("create_sequence", "sequence", Name::Child("object_reference")),
+        named("create_index", "index", Name::Child("identifier")),
+        named("create_schema", "schema", Name::Child("identifier")),
+        field("column_definition", "column"),
+    ],
+    ..Grammar::plain("sql", || tree_sitter_sequel::LANGUAGE.into())
+};

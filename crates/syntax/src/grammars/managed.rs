@@ -19,7 +19,11 @@ pub(super) static JAVA: Grammar = Grammar {
         named("field_declaration", "field", Name::By(declarator_name)),
     ],
     locals: Some(
-        "(formal_parameter name: (identifier) @binding) (spread_parameter (variable_declarator name: (identifier) @binding))
+        "[(method_declaration) (constructor_declaration) (compact_constructor_declaration) (lambda_expression)] @function
+         [(block) (for_statement) (enhanced_for_statement) (catch_clause) (try_with_resources_statement)
+          (switch_block_statement_group) (switch_rule) (static_initializer) (class_declaration) (interface_declaration)
+          (enum_declaration) (record_declaration) (annotation_type_declaration) (object_creation_expression)] @scope
+         (formal_parameter name: (identifier) @binding) (spread_parameter (variable_declarator name: (identifier) @binding))
          (local_variable_declaration (variable_declarator name: (identifier) @binding))
          (enhanced_for_statement name: (identifier) @binding) (catch_formal_parameter name: (identifier) @binding)
          (resource name: (identifier) @binding) (inferred_parameters (identifier) @binding)
@@ -28,7 +32,8 @@ pub(super) static JAVA: Grammar = Grammar {
          (method_invocation !object name: (identifier) @member)
          (method_reference (_) @receiver (identifier) @member)
          (field_access object: (_) @receiver field: (identifier) @member)
-         (import_declaration (_) @outside)",
+         (instanceof_expression name: (identifier) @blocked) (type_pattern (identifier) @blocked)
+         (record_pattern_component (identifier) @blocked) (import_declaration (_) @outside)",
     ),
     bare_members: true,
     ..Grammar::plain("java", || tree_sitter_java::LANGUAGE.into())

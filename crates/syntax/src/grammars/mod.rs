@@ -57,6 +57,8 @@ pub(crate) static GRAMMARS: &[&Grammar] = &[
     &systems::RUST,
     #[cfg(feature = "scala")]
     &managed::SCALA,
+    #[cfg(feature = "sql")]
+    &data::SQL,
     #[cfg(feature = "swift")]
     &systems::SWIFT,
     #[cfg(feature = "toml")]

@@ -25,13 +25,18 @@ pub(super) static PYTHON: Grammar = Grammar {
         named("assignment", "variable", Name::By(assigned)),
     ],
     locals: Some(
-        "(parameters (_) @pattern) (lambda_parameters (_) @pattern)
+        "[(function_definition) (lambda)] @function (class_definition) @class
+         [(list_comprehension) (set_comprehension) (dictionary_comprehension) (generator_expression)] @scope
+         (parameters (identifier) @binding) (lambda_parameters (identifier) @binding) (assignment left: (identifier) @binding)
+         (parameters (default_parameter name: (identifier) @binding)) (parameters (typed_parameter . (identifier) @binding))
+         (for_statement left: (identifier) @binding) (for_in_clause left: (identifier) @binding)
+         (parameters (_) @pattern) (lambda_parameters (_) @pattern)
          (assignment left: (_) @pattern) (augmented_assignment left: (identifier) @binding)
-         (named_expression name: (identifier) @binding)
+         (named_expression name: (identifier) @blocked)
          (for_statement left: (_) @pattern) (for_in_clause left: (_) @pattern) (as_pattern_target (_) @pattern)
          (function_definition name: (identifier) @binding) (class_definition name: (identifier) @binding)
          (global_statement (identifier) @blocked) (nonlocal_statement (identifier) @blocked)
-         (case_pattern (_) @pattern)
+         (case_pattern (_) @blocked)
          (attribute object: (_) @receiver attribute: (identifier) @member)
          (keyword_argument name: (identifier) @other)
          (import_statement (_) @outside) (import_from_statement (_) @outside)",
@@ -52,10 +57,14 @@ pub(super) static JAVASCRIPT: Grammar = Grammar {
     programs: &["node", "deno", "bun"],
     symbols: JS_SYMBOLS,
     locals: Some(concat!(
+        "[(function_declaration) (generator_function_declaration) (function_expression) (generator_function) (arrow_function)",
+        " (method_definition) (class_static_block)] @function",
+        "[(statement_block) (for_statement) (for_in_statement) (catch_clause) (switch_body) (class)] @scope",
+        "(formal_parameters (identifier) @binding) (lexical_declaration (variable_declarator name: (identifier) @binding))",
+        "(variable_declaration (variable_declarator name: (identifier) @hoisted))",
         "(formal_parameters (_) @pattern) (variable_declarator name: (_) @pattern) (arrow_function parameter: (identifier) @binding)",
         "(for_in_statement left: (_) @pattern) (catch_clause parameter: (_) @pattern)",
         "(class_declaration name: (identifier) @binding) (class name: (identifier) @binding) (shorthand_property_identifier) @blocked",
-        "",
         "(function_declaration name: (identifier) @binding) (generator_function_declaration name: (identifier) @binding)",
         "(function_expression name: (identifier) @binding)",
         "(member_expression object: (_) @receiver property: (property_identifier) @member)",
@@ -114,11 +123,18 @@ fn assigned_function<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
 
 #[cfg(feature = "typescript")]
 const TS_LOCALS: &str = concat!(
+    "[(function_declaration) (generator_function_declaration) (function_expression) (generator_function) (arrow_function)",
+    " (method_definition) (class_static_block) (internal_module)] @function",
+    "[(statement_block) (for_statement) (for_in_statement) (catch_clause) (switch_body) (class) (class_declaration)",
+    " (abstract_class_declaration) (interface_declaration) (type_alias_declaration) (function_signature)",
+    " (function_type) (call_signature) (method_signature)] @scope",
+    "(required_parameter pattern: (identifier) @binding) (optional_parameter pattern: (identifier) @binding)",
+    "(lexical_declaration (variable_declarator name: (identifier) @binding))",
+    "(variable_declaration (variable_declarator name: (identifier) @hoisted))",
     "(required_parameter pattern: (_) @pattern) (optional_parameter pattern: (_) @pattern) (variable_declarator name: (_) @pattern)",
     "(arrow_function parameter: (identifier) @binding) (for_in_statement left: (_) @pattern) (catch_clause parameter: (_) @pattern)",
     "(class_declaration name: (type_identifier) @binding) (type_parameter name: (type_identifier) @binding)",
     "(shorthand_property_identifier) @blocked",
-    "",
     "(function_declaration name: (identifier) @binding) (generator_function_declaration name: (identifier) @binding)",
     "(function_expression name: (identifier) @binding)",
     "(member_expression object: (_) @receiver property: (property_identifier) @member)",

@@ -23,7 +23,12 @@ pub(super) static RUST: Grammar = Grammar {
         field("macro_definition", "macro"),
     ],
     locals: Some(
-        "(parameter pattern: (_) @pattern) (closure_parameters (_) @pattern) (let_declaration pattern: (_) @pattern)
+        "[(function_item) (closure_expression)] @function (mod_item) @module
+         [(block) (match_arm) (for_expression) (impl_item) (trait_item) (struct_item) (enum_item) (union_item) (type_item)
+          (function_signature_item) (macro_definition)] @scope
+         (parameter pattern: (identifier) @binding) (closure_parameters (identifier) @binding)
+         (let_declaration pattern: (identifier) @binding) (for_expression pattern: (identifier) @binding)
+         (parameter pattern: (_) @pattern) (closure_parameters (_) @pattern) (let_declaration pattern: (_) @pattern)
          (match_pattern (_) @pattern) (for_expression pattern: (_) @pattern) (let_condition pattern: (_) @pattern)
          (type_parameter name: (type_identifier) @binding) (const_parameter name: (identifier) @binding)
          (field_expression value: (_) @receiver field: (field_identifier) @member)
@@ -91,7 +96,15 @@ pub(super) static C: Grammar = Grammar {
     extensions: &["c", "h"],
     symbols: C_SYMBOLS,
     locals: Some(
-        "(parameter_declaration declarator: (_) @pattern) (declaration declarator: (_) @pattern)
+        "(function_definition) @function [(compound_statement) (for_statement) (preproc_function_def)] @scope
+         (declaration declarator: (function_declarator) @scope)
+         (parameter_declaration declarator: (identifier) @binding)
+         (parameter_declaration declarator: (pointer_declarator declarator: (identifier) @binding))
+         (declaration declarator: (identifier) @binding)
+         (init_declarator declarator: (identifier) @binding)
+         (init_declarator declarator: (pointer_declarator declarator: (identifier) @binding))
+         (parameter_declaration declarator: (_) @pattern) (init_declarator declarator: (_) @pattern)
+         (declaration declarator: [(pointer_declarator) (array_declarator) (function_declarator)] @pattern)
          (preproc_params (identifier) @binding)
          (field_expression argument: (_) @receiver field: (field_identifier) @member)
          (field_declaration declarator: (_) @other) (preproc_arg) @blocked (field_designator) @other
@@ -121,7 +134,10 @@ pub(super) static GO: Grammar = Grammar {
         field("method_elem", "method"),
     ],
     locals: Some(
-        "(parameter_declaration name: (identifier) @binding) (variadic_parameter_declaration name: (identifier) @binding)
+        "[(function_declaration) (method_declaration) (func_literal)] @function
+         [(block) (for_statement) (if_statement) (expression_switch_statement) (type_switch_statement) (expression_case)
+          (type_case) (default_case) (communication_case) (type_declaration)] @scope
+         (parameter_declaration name: (identifier) @binding) (variadic_parameter_declaration name: (identifier) @binding)
          (type_parameter_declaration name: (identifier) @binding)
          (short_var_declaration left: (expression_list (identifier) @binding)) (range_clause left: (expression_list (identifier) @binding))
          (var_spec name: (identifier) @binding) (const_spec name: (identifier) @binding)

@@ -55,6 +55,7 @@ struct Edit {
 #[serde(deny_unknown_fields)]
 struct OneFile {
     /// The absolute path of the file.
+    #[serde(alias = "file_path")]
     path: String,
     /// All against the file as it is now, all or nothing.
     edits: Vec<Edit>,
@@ -65,6 +66,7 @@ struct OneFile {
 #[serde(deny_unknown_fields, default)]
 struct Args {
     /// The absolute path of the file.
+    #[serde(alias = "file_path")]
     path: Option<String>,
     /// The edits, all against the file as it is now, all or nothing.
     edits: Option<Vec<Edit>>,
@@ -89,11 +91,15 @@ impl Format for WordAnchors {
         let mut value = super::object(input)?;
         let mut notes = Vec::new();
         for name in ["edits", "files"] {
-            // Models put lists into strings.
+            // Models put lists into strings, and leave the brackets of a list of one out.
             let inner = value.get(name).and_then(Value::as_str).and_then(|text| serde_json::from_str(text).ok());
-            if let Some(inner @ Value::Array(_)) = inner {
+            if let Some(inner @ (Value::Array(_) | Value::Object(_))) = inner {
                 value[name] = inner;
                 notes.push(format!("{name} was a string that holds a list; it was read as the list."));
+            }
+            if value.get(name).is_some_and(Value::is_object) {
+                value[name] = Value::Array(vec![value[name].take()]);
+                notes.push(format!("{name} was one item without a list; it was read as a list of one."));
             }
         }
         let args: Args = super::from_json(Input::Json(value))?;
@@ -187,10 +193,21 @@ fn anchor(field: &str, said: &str) -> Result<Anchor> {
     let Ok(word) = word.parse::<Word>() else {
         let shown: String = word.chars().take(60).collect();
         let what = format!("{field} must begin with the word of a line: {shown:?} is none.");
-        return Err(Error::new(Code::CallInvalid, what)
-            .next("Read the lines with format anchors, and copy the word in front of the line as it stands."));
+        return Err(Error::new(Code::CallInvalid, what).next(match meant(word) {
+            Some(meant) => format!("Words are copied as they are shown: {meant}, if that is the one you mean."),
+            None => {
+                "Read the lines with format anchors, and copy the word in front of the line as it stands.".to_owned()
+            }
+        }));
     };
     Ok(Anchor { word, line })
+}
+
+/// The word that was meant by one with other capitals, or with what stands around it.
+fn meant(said: &str) -> Option<Word> {
+    let said = said.trim_matches(|ch: char| !ch.is_ascii_alphabetic());
+    let capital = |word: &str| word[..1].to_ascii_uppercase() + &word[1..].to_ascii_lowercase();
+    (!said.is_empty()).then(|| capital(said).parse().or_else(|()| said.parse()).ok())?
 }
 
 /// The text that teaches it to a model.

@@ -108,8 +108,16 @@ fn one_path_twice_is_one_file_and_lists_may_be_strings() {
         .map(|file| (&*file.path, if let Ask::Edit { ops, .. } = &file.ask { ops.len() } else { 0 }))
         .collect();
     assert_eq!(counts, [("/f", 2), ("/g", 1)]);
-    let text = json!({ "path": "/f", "edits": json!([edit]).to_string() });
-    assert_eq!(WordAnchors.parse(Input::Json(text)).unwrap().notes.len(), 1);
+    let bare = json!({ "anchor": "Table", "text": "x" });
+    for (edits, notes) in [(json!([bare]).to_string().into(), 1), (bare.clone(), 1), (bare.to_string().into(), 2)] {
+        let text = json!({ "file_path": "/f", "edits": Value::clone(&edits) });
+        assert_eq!(WordAnchors.parse(Input::Json(text)).unwrap().notes.len(), notes, "{edits}");
+    }
+    for (said, part) in [("table", ": Table,"), ("TABLE", ": Table,"), ("`Table`", ": Table,"), ("zzqq", "Read")] {
+        let text = json!({ "path": "/f", "edits": [{ "anchor": said, "text": "x" }] });
+        let error = WordAnchors.parse(Input::Json(text)).unwrap_err();
+        assert!(error.to_string().contains(part), "{said}: {error}");
+    }
 }
 
 #[test]

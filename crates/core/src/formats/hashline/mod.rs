@@ -97,7 +97,8 @@ impl Format for Hashline {
     }
 }
 
-const SEED_PROMPT: &str = "\
+/// The text that teaches the seed's dialect to a model.
+pub const SEED_PROMPT: &str = "\
 Edits files by line number. read prints a header ¶PATH#TAG and rows N:TEXT; copy the header, use only the numbers.
 
 ¶src/a.ts#1A2B
