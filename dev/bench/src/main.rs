@@ -1,5 +1,5 @@
 //! Benchmarks. Each measures ours and the alternative in one run and prints medians and ratios:
-//! `cargo run --release -p bench -- anchors|exact|cascade|commit|patches|startup|sessions|all [--quick] [--json]`;
+//! `cargo run --release -p bench -- anchors|exact|cascade|commit|hashline|patches|startup|sessions|all [--quick] [--json]`;
 //! `commit --alone` without the tools of others.
 #![allow(
     clippy::disallowed_methods,
@@ -14,6 +14,7 @@ mod anchors;
 mod cascade;
 mod commit;
 mod exact;
+mod hashline;
 mod patches;
 mod race;
 mod server;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         "exact" => exact::run(quick),
         "cascade" => cascade::run(quick),
         "commit" => commit::run(quick, has("--alone")),
+        "hashline" => hashline::run(quick),
         "patches" => patches::run(quick),
         "startup" => startup::run(),
         "sessions" => sessions::run(),
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
             exact::run(quick),
             cascade::run(quick),
             commit::run(quick, has("--alone")),
+            hashline::run(quick),
             patches::run(quick),
             startup::run(),
             sessions::run(),
@@ -50,7 +53,7 @@ fn main() -> ExitCode {
         .flatten()
         .collect(),
         _ => {
-            eprintln!("bench anchors|exact|cascade|commit|patches|startup|sessions|all [--quick] [--json] [--alone]");
+            eprintln!("bench anchors|exact|cascade|commit|hashline|patches|startup|sessions|all [--quick] [--json] [--alone]");
             return ExitCode::from(2);
         }
     };
