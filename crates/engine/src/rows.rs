@@ -1,6 +1,8 @@
 //! Edits by line number: against the version their header names, carried over to the file as it is, never onto lines
 //! that were not shown.
 
+mod named;
+
 use crate::caller::{Caller, OnStale, Unread};
 use crate::edit::{no_notebook, settings};
 use crate::engine::{Engine, Opened};
@@ -12,6 +14,7 @@ use crate::reply::Answer;
 use crate::seen::{self, Base};
 use crate::stale;
 use crate::syntax;
+use crate::worded;
 use emendate_core::rows::{self, Blocked, Registers};
 use emendate_core::{
     ChangeSet, Code, ContentId, Error, Handle, Header, Op, Order, Result, ShortTag, Snapshot, Tie, explain, resolve,
@@ -57,7 +60,15 @@ impl Engine {
         let subject = Subject { caller, place: &place, now: &now, options, header };
         let mut notes = Vec::new();
         let mut blocks = None;
-        let (ops, lines, merged) = match self.base(caller, options, &place, &now) {
+        let mut base = self.base(caller, options, &place, &now);
+        let (mut numbered, mut moved) = (None, false);
+        if let (Ok(_), true) = (&base, rows::named_by_word(ops)) {
+            let looked = self.by_number(&subject, base?, ops)?;
+            (base, moved) = (Ok(looked.base), looked.moved);
+            numbered = Some(looked.ops);
+        }
+        let ops = numbered.as_deref().unwrap_or(ops);
+        let (ops, lines, merged) = match base {
             Err(error) if error.code() == Code::StaleUnknownTag && rows::anywhere(ops) => {
                 notes.push(ANYWHERE.to_owned());
                 (rows::fill(&now.snapshot, ops, registers, &mut notes)?, Lines::none(), true)
@@ -68,7 +79,7 @@ impl Engine {
                 notes.extend(note);
                 let ops = &*blocks.insert(syntax::with_blocks(&place, &now.snapshot, ops, &mut notes)?);
                 self.all_shown(&subject, &now.snapshot, &lines, ops)?;
-                (rows::fill(&now.snapshot, ops, registers, &mut notes)?, lines, false)
+                (rows::fill(&now.snapshot, ops, registers, &mut notes)?, lines, moved)
             }
             Ok(Base::Stale { seen, lines }) if options.on_stale != OnStale::Reject => {
                 let ops = &*blocks.insert(syntax::with_blocks(&place, &seen, ops, &mut notes)?);
@@ -90,7 +101,11 @@ impl Engine {
         let lines = seen::after_writing(&lines, &now.snapshot, &resolved.changes);
         let replaced = rows::replaced(&now.snapshot, &ops);
         let mut plan = Plan::edit(place, now, resolved, lines);
-        plan.header = Some(header);
+        // Without a tag there were only words.
+        match options.tag {
+            Some(_) => plan.header = Some(header),
+            None => plan.worded = Some(worded::marks(options)),
+        }
         plan.replaced = replaced;
         plan.merged = merged;
         Ok(plan)
@@ -192,7 +207,7 @@ impl Engine {
                 ))
                 .fact("blocking_line", line);
         }
-        let named = ops.iter().filter_map(|op| rows::of(op)?.named());
+        let named = ops.iter().filter_map(|op| rows::of(op)?.named()).filter(|(from, _)| *from > 0);
         let (lines, which): (Vec<(usize, usize)>, _) = match blocked {
             Some((seen, theirs, _)) => {
                 let moved = |(from, to)| now_at(seen, &now.snapshot, theirs, (from, to));
@@ -202,12 +217,12 @@ impl Engine {
         };
         let excerpt = rows::excerpt(&now.snapshot, &lines);
         self.serve_rows(subject, &Lines::none(), &excerpt.whole);
+        if !excerpt.text.is_empty() {
+            error = error.evidence(format!("{which}, as they are now:\n{}", excerpt.text));
+        }
+        let shown = if excerpt.text.is_empty() { "" } else { " with the numbers of the lines shown above" };
         error
-            .evidence(format!("{which}, as they are now:\n{}", excerpt.text))
-            .next(format!(
-                "Use the header {} with the numbers of the lines shown above; read the file for others.",
-                header.line(&path, live)
-            ))
+            .next(format!("Use the header {}{shown}; read the file for others.", header.line(&path, live)))
             .fact("header", header.line(&path, live))
             .fact("tag", now.snapshot.id().tag().to_string())
     }

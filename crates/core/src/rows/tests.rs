@@ -11,7 +11,9 @@ use crate::snapshot::Snapshot;
 use proptest::prelude::*;
 
 fn op(place: RowPlace, text: &str) -> Op {
-    let rows = Rows { place, check: None, old: Vec::new(), keep: None, paste: None, said: "it".to_owned(), said_at: 1 };
+    let words = super::Ends::default();
+    let rows =
+        Rows { place, words, check: None, old: Vec::new(), keep: None, paste: None, said: "it".to_owned(), said_at: 1 };
     Op { at: Locator::Rows(Box::new(rows)), text: text.to_owned() }
 }
 

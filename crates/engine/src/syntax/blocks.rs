@@ -53,7 +53,11 @@ pub(crate) fn with_blocks<'a>(
         rows.place =
             if behind { RowPlace::After(block.last) } else { RowPlace::Lines { from: block.first, to: block.last } };
         let above = if block.above < block.first && !behind {
-            format!("; lines {}-{} above it belong to it and were left", block.above, block.first - 1)
+            let above = match block.first - block.above {
+                1 => format!("line {}", block.above),
+                _ => format!("lines {}-{}", block.above, block.first - 1),
+            };
+            format!("; {above} above it belongs to it and was left")
         } else {
             String::new()
         };

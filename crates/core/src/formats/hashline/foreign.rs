@@ -125,6 +125,6 @@ fn number(scan: &mut Scan<'_>) -> Option<usize> {
 
 fn lines(scan: &mut Scan<'_>) -> Option<RowPlace> {
     let dialect = if scan.rest.contains(SEED.between) { &SEED } else { &CURRENT };
-    let range = scan.range(dialect).filter(|range| range.from <= range.to)?;
+    let range = scan.range(dialect).filter(|range| range.from > 0 && range.from <= range.to)?;
     Some(RowPlace::Lines { from: range.from, to: range.to })
 }
