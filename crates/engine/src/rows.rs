@@ -15,7 +15,7 @@ use crate::seen::{self, Base};
 use crate::stale;
 use crate::syntax;
 use crate::worded;
-use emendate_core::rows::{self, Blocked, Registers};
+use emendate_core::rows::{self, Blocked, Registers, Replaced};
 use emendate_core::{
     ChangeSet, Code, ContentId, Error, Handle, Header, Op, Order, Result, ShortTag, Snapshot, Tie, explain, resolve,
 };
@@ -26,6 +26,9 @@ use std::fmt::Write as _;
 
 /// Bytes of the diff in a reply's data.
 const DIFF: usize = 64 << 10;
+
+/// Replaced ranges that a reply quotes.
+const ECHOES: usize = 4;
 
 const ANYWHERE: &str = "Applied an edit at the head or tail of the file although its tag is not that of the file: such a place does not depend on the text. Read again if the change was unexpected.";
 
@@ -97,6 +100,11 @@ impl Engine {
         let mut resolved = resolve(&now.snapshot, &ops, Order::Together, settings(options, false))
             .map_err(|error| self.without_effect(&subject, &ops, error))
             .map_err(|error| notes.iter().fold(error, |error, note| error.evidence(note.clone())))?;
+        let mut ops = ops;
+        if let Some(mended) = self.mended(&place, &now.snapshot, (&ops, &resolved), options) {
+            (ops, resolved) = (mended.ops.into(), mended.resolved);
+            notes.extend(mended.notes);
+        }
         resolved.notes = notes;
         let lines = seen::after_writing(&lines, &now.snapshot, &resolved.changes);
         let replaced = rows::replaced(&now.snapshot, &ops);
@@ -275,14 +283,7 @@ impl Receipt {
         if self.is_dry() {
             text.push_str("(dry run: nothing was written)\n");
         }
-        if let Some(replaced) = plan.replaced.iter().find(|it| it.to > it.from) {
-            // One pair is enough to notice a miscount; all of them are in the data.
-            let _ = writeln!(
-                text,
-                "Replaced {}..{}, from {:?} to {:?}.",
-                replaced.from, replaced.to, replaced.first, replaced.last
-            );
-        }
+        text.push_str(&echoes(header, &plan.replaced));
         if !warnings.is_empty() {
             text.push_str("\nWarnings:\n");
             for warning in warnings {
@@ -307,6 +308,25 @@ impl Receipt {
         let data = if let Value::Object(data) = data { data } else { Map::new() };
         Answer { text, data }
     }
+}
+
+/// What stood on the lines that were replaced, so that a miscount is seen. With `¶` the rows that went are shown above, so
+/// single lines need no word. All of them are in the data.
+fn echoes(header: Header, replaced: &[Replaced]) -> String {
+    let mut out = String::new();
+    let mut told = 0;
+    for it in replaced.iter().filter(|it| it.to > it.from || header == Header::Brackets) {
+        told += 1;
+        let _ = match (told > ECHOES, it.to > it.from) {
+            (true, _) => continue,
+            (_, true) => writeln!(out, "Replaced {}..{}, from {:?} to {:?}.", it.from, it.to, it.first, it.last),
+            (_, false) => writeln!(out, "Replaced {}, {:?}.", it.from, it.first),
+        };
+    }
+    if told > ECHOES {
+        let _ = writeln!(out, "Replaced {} more.", told - ECHOES);
+    }
+    out
 }
 
 /// The refusal of such an edit on a file that an earlier part of the call changes.

@@ -16,7 +16,7 @@ mod path;
 mod rename;
 
 pub use block::{Block, NoBlock};
-pub use check::{FirstError, fails_after};
+pub use check::{FirstError, Proof};
 pub use edit::{Action, Splices};
 pub use language::Language;
 pub use outline::{Definition, Outline, Symbol};

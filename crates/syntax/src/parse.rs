@@ -20,6 +20,9 @@ impl Limits {
     /// For a check beside an edit, which it must not make slow: a millisecond for most files, 20 ms at the very most. A
     /// parse costs about 0.1 ms per KiB, and there are two.
     pub const CHECK: Limits = Limits { bytes: 32 << 10, steps: 2_000, millis: 20 };
+    /// For a proof that an edit broke a text and that another one would not have: all its parses together. They are made
+    /// only where something is wrong with the edit itself.
+    pub const PROOF: Limits = Limits { bytes: 256 << 10, steps: 10_000, millis: 20 };
     /// For a question about the text itself.
     pub const ASKED: Limits = Limits { bytes: 4 << 20, steps: 100_000, millis: 3_000 };
 }

@@ -7,6 +7,7 @@
 mod carry;
 mod echo;
 mod expected;
+mod meant;
 mod named;
 mod place;
 mod registers;
@@ -24,6 +25,7 @@ use crate::words::Word;
 
 pub use carry::{Blocked, Carried, anywhere, carry};
 pub use echo::{Replaced, replaced};
+pub use meant::{Meant, meant};
 pub use named::{are_by_word, by_number, named_by_word};
 pub(crate) use place::{place_all, place_one};
 pub use registers::{Registers, fill, use_registers};

@@ -3,6 +3,7 @@
 
 mod blocks;
 mod edit;
+mod mend;
 mod outline;
 
 pub(crate) use blocks::with_blocks;
@@ -14,7 +15,7 @@ use crate::plan::{Becomes, Now, Plan};
 use crate::raw_path;
 use emendate_core::{Code, Error, Result};
 use emendate_fs::Place;
-use emendate_syntax::{Definition, Language, Limits, Parsed, Symbol, fails_after, parse};
+use emendate_syntax::{Definition, Language, Limits, Parsed, Proof, Symbol, parse};
 use serde_json::{Value, json};
 
 /// Files of one call that are checked: each may take some milliseconds.
@@ -128,7 +129,8 @@ impl Engine {
             let Some(language) = language(&plan.place, plan.before.text()) else { continue };
             // What cannot be decoded any more is told elsewhere.
             let Ok(after) = plan.after() else { continue };
-            let Some(error) = fails_after(plan.before.text(), after.text(), language, Limits::CHECK) else { continue };
+            let Some(proof) = Proof::of(plan.before.text(), language, Limits::CHECK) else { continue };
+            let Some(error) = proof.fails(after.text()) else { continue };
             let line = after.lines().span_of(after.text(), error.line, error.line);
             let shown: String = after.text()[line.range()].trim().chars().take(80).collect();
             let missing = error.missing.map_or(String::new(), |it| format!(" (`{it}` is missing)"));
@@ -138,6 +140,8 @@ impl Engine {
                 language.name(),
                 error.line,
             ));
+            let rest = mend::inside_a_block(&proof, plan, &after);
+            plan.notes.extend(rest);
         }
     }
 }
