@@ -94,6 +94,9 @@ pub struct Caller {
     pub cwd: Option<PathBuf>,
     /// What a person agreed to, of what an earlier try of the same call asked.
     pub approval: Option<Approval>,
+    /// The directory that relative names in its texts start from, and those in headers shown to it; absolute. `None`: the
+    /// first root.
+    pub names_from: Option<PathBuf>,
 }
 
 impl Default for Caller {
@@ -106,6 +109,7 @@ impl Default for Caller {
             dry_run: false,
             cwd: None,
             approval: None,
+            names_from: None,
         }
     }
 }

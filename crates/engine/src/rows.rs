@@ -228,10 +228,11 @@ impl Engine {
         if !excerpt.text.is_empty() {
             error = error.evidence(format!("{which}, as they are now:\n{}", excerpt.text));
         }
+        let fresh = header.line(&self.name_in_header(subject.caller, place), live);
         let shown = if excerpt.text.is_empty() { "" } else { " with the numbers of the lines shown above" };
         error
-            .next(format!("Use the header {}{shown}; read the file for others.", header.line(&path, live)))
-            .fact("header", header.line(&path, live))
+            .next(format!("Use the header {fresh}{shown}; read the file for others."))
+            .fact("header", fresh)
             .fact("tag", now.snapshot.id().tag().to_string())
     }
 
@@ -276,7 +277,7 @@ impl Receipt {
     pub(crate) fn in_rows(&self, header: Header, warnings: &[String]) -> Answer {
         let (plan, path) = (self.plan(), self.plan().place.shown());
         let after = plan.after().unwrap_or_else(|_| plan.before.clone());
-        let line = header.line(&path, ShortTag::of(after.text()));
+        let line = header.line(&plan.name, ShortTag::of(after.text()));
         let hunks = |context| explain::hunks(&plan.before, &plan.changes, context);
         let shown = hunks(rows::AROUND);
         let mut text = format!("{line}\n{}", rows::preview(header, &shown));

@@ -82,6 +82,7 @@ impl Engine {
         for plan in &mut plans {
             plan.header = plan.header.or(options.header);
             plan.worded = plan.worded.or(options.worded);
+            plan.name = plan.header.map(|_| self.name_in_header(caller, &plan.place)).unwrap_or_default();
         }
         if options.partial && !plans.is_empty() {
             if let Some(plan) = plans.first_mut() {
