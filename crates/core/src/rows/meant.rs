@@ -64,7 +64,7 @@ fn restated(table: &Table<'_>, (from, to): (usize, usize), text: &str, off: Net)
 /// The closing lines at the end of the range that would put the brackets right if they stayed.
 fn swallowed(table: &Table<'_>, (from, to): (usize, usize), off: Net) -> Option<Slip> {
     let mut kept = Net::default();
-    for (line, n) in (from + 1..=to).rev().zip(1..=LONGEST) {
+    for (line, n) in (from..=to).rev().zip(1..=LONGEST) {
         if !expected::is_closer(table.line(line)) {
             return None;
         }
@@ -101,7 +101,8 @@ impl Slip {
             }
             Slip::Swallowed(n) => {
                 if let Locator::Rows(rows) = &mut op.at {
-                    rows.place = RowPlace::Lines { from, to: to - n };
+                    let all = to - n < from;
+                    rows.place = if all { RowPlace::Before(from) } else { RowPlace::Lines { from, to: to - n } };
                 }
                 match n {
                     1 => format!("with line {to} kept, which closes what the body opens"),
