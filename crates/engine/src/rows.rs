@@ -15,6 +15,7 @@ use crate::seen::{self, Base};
 use crate::stale;
 use crate::syntax;
 use crate::worded;
+use emendate_core::explain::Hunk;
 use emendate_core::rows::{self, Blocked, Registers, Replaced};
 use emendate_core::{
     ChangeSet, Code, ContentId, Error, Handle, Header, Op, Order, Result, ShortTag, Snapshot, Tie, explain, resolve,
@@ -285,6 +286,12 @@ impl Receipt {
             text.push_str("(dry run: nothing was written)\n");
         }
         text.push_str(&echoes(header, &plan.replaced));
+        let bare = hunks(0);
+        text.push_str(&shifts(&plan.before, &bare));
+        if let Some(origin) = &plan.origin {
+            let how = if origin.copied { "Copied" } else { "Moved" };
+            let _ = writeln!(text, "{how} from {}.", origin.place.shown());
+        }
         if !warnings.is_empty() {
             text.push_str("\nWarnings:\n");
             for warning in warnings {
@@ -292,7 +299,6 @@ impl Receipt {
                 text.push('\n');
             }
         }
-        let bare = hunks(0);
         let first = bare.first().map(|hunk| hunk.new_start + usize::from(hunk.new_lines == 0));
         let echo = |it: &rows::Replaced| json!({ "start": it.from, "end": it.to, "first": it.first, "last": it.last });
         let moved = |it: rows::Renumbered| json!({ "from": it.from, "delta": it.delta });
@@ -328,6 +334,19 @@ fn echoes(header: Header, replaced: &[Replaced]) -> String {
         let _ = writeln!(out, "Replaced {} more.", told - ECHOES);
     }
     out
+}
+
+/// How the numbers of the lines that stay have changed, in those of the version before.
+fn shifts(before: &Snapshot, hunks: &[Hunk]) -> String {
+    let count = before.lines().count(before.text());
+    let moved: Vec<_> = rows::renumbered(hunks).into_iter().filter(|it| it.from <= count).collect();
+    if moved.is_empty() {
+        return String::new();
+    }
+    let one = |it: &rows::Renumbered| format!("from {} on {:+}", it.from, it.delta);
+    let list: Vec<String> = moved.iter().take(ECHOES).map(one).collect();
+    let more = if moved.len() > ECHOES { ", and so on" } else { "" };
+    format!("Old line numbers: {}{more}.\n", list.join(", "))
 }
 
 /// The refusal of such an edit on a file that an earlier part of the call changes.

@@ -43,6 +43,8 @@ pub(super) fn opens(line: &str) -> bool {
     header::look(line).is_some_and(|(_, inner)| header::is_tagged(inner))
 }
 
+pub(super) use foreign::converted;
+
 /// True for a path that a header of either kind holds without being read as something else.
 pub fn is_name(path: &str) -> bool {
     let tag = crate::content::ShortTag::of("");
