@@ -33,17 +33,18 @@ impl<'t> Proof<'t> {
         Some(Proof { before, limits, end })
     }
 
+    /// With a text that is known to parse.
+    pub fn again(before: Parsed<'t>, limits: Limits) -> Proof<'t> {
+        Proof { before, limits, end: Instant::now() + Duration::from_millis(limits.millis) }
+    }
+
     /// Whether a text that came out of the first by changes parses. `None` when the time is over.
     pub fn parses(&self, after: &str) -> Option<bool> {
         self.after(after).map(|after| after.is_clean())
     }
 
-    /// Where such a text leaves its grammar first; `None` when it does not, or when the time is over.
-    pub fn fails(&self, after: &str) -> Option<FirstError> {
-        self.after(after)?.first_error()
-    }
-
-    fn after<'a>(&self, after: &'a str) -> Option<Parsed<'a>> {
+    /// Such a text, parsed. `None` when the time is over.
+    pub fn after<'a>(&self, after: &'a str) -> Option<Parsed<'a>> {
         let left = self.end.saturating_duration_since(Instant::now()).as_millis();
         let millis = u64::try_from(left).ok().filter(|left| *left > 0)?;
         self.before.again(after, Limits { millis, ..self.limits })

@@ -20,4 +20,4 @@ pub use check::{FirstError, Proof};
 pub use edit::{Action, Splices};
 pub use language::Language;
 pub use outline::{Definition, Outline, Symbol};
-pub use parse::{Limits, Parsed, parse};
+pub use parse::{Kept, Limits, Parsed, parse};

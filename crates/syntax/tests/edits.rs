@@ -6,7 +6,7 @@ use emendate_core::Code;
 use emendate_syntax::{Action, Definition, FirstError, Language, Limits, Proof, parse};
 
 fn fails_after(before: &str, after: &str, language: Language, limits: Limits) -> Option<FirstError> {
-    Proof::of(before, language, limits)?.fails(after)
+    Proof::of(before, language, limits)?.after(after)?.first_error()
 }
 
 /// The text after the edit and the notes, or the code of the refusal.
