@@ -5,7 +5,7 @@ use crate::diff::Layout;
 use crate::show::{BOLD, PLAIN, Paper};
 use crate::{io_error, memory, show};
 use emendate::core::{Code, Error, Result};
-use emendate::{Caller, Approval, Engine, Reply, question};
+use emendate::{Approval, Caller, Engine, Reply, question};
 use serde_json::{Map, Value};
 use std::io::{self, BufRead, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};

@@ -1,14 +1,8 @@
 //! Both dialects of hashline beside the reference, through the engine: the shared cases.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "tests play the outside world"
-)]
+#![allow(clippy::panic, reason = "tests")]
 
+use crate::bench::Bench;
 use emendate::core::{Code, Error, ShortTag, Snapshot};
-use emendate::{Caller, Config, Engine, State};
 use serde::Deserialize;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -53,9 +47,9 @@ struct Difference {
     why: String,
 }
 
-const SEED: &str = include_str!("cases/hashline_seed.jsonl");
-const CURRENT: &str = include_str!("cases/hashline_current.jsonl");
-const DIFFERENCES: &str = include_str!("cases/hashline_differences.json");
+const SEED: &str = include_str!("../cases/hashline_seed.jsonl");
+const CURRENT: &str = include_str!("../cases/hashline_current.jsonl");
+const DIFFERENCES: &str = include_str!("../cases/hashline_differences.json");
 
 fn cases(text: &str) -> impl Iterator<Item = Case> {
     text.lines().map(|line| {
@@ -72,25 +66,20 @@ fn cases(text: &str) -> impl Iterator<Item = Case> {
 
 /// Plays a case through the engine: every file is read in the marks of the format, then changed, then edited.
 fn answer(case: &Case) -> Result<Files, Error> {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().canonicalize().unwrap();
-    let engine = Engine::open(std::slice::from_ref(&root), State::Memory, Config::default()).unwrap();
-    let caller = Caller::default();
+    let bench = Bench::new();
     let mut files = case.files.clone();
     files.insert(case.path.clone(), case.content.clone());
     let mut patch = case.patch.clone();
     for (path, text) in &files {
         let seen = case.base.as_ref().filter(|_| *path == case.path).unwrap_or(text);
-        let place = root.join(path);
-        fs::create_dir_all(place.parent().unwrap()).unwrap();
-        fs::write(&place, seen).unwrap();
+        let place = bench.put(path, seen);
         let tag = ShortTag::of(Snapshot::open(seen.as_bytes().to_vec(), None).unwrap().text()).to_string();
         if case.record != Some(false) {
             let input = json!({ "file_path": place, "format": "hashline" });
-            let read = engine.call(&caller, "read", input).result.unwrap();
+            let read = bench.call("read", input).result.unwrap();
             assert_eq!(read.data["header"], format!("¶{path}#{tag}"));
         }
-        fs::write(&place, text).unwrap();
+        bench.put(path, text);
         patch = patch.replace(&format!("{{{{tag:{path}}}}}"), &tag);
         if *path == case.path {
             patch = patch.replace("#TAG", &format!("#{tag}"));
@@ -100,9 +89,9 @@ fn answer(case: &Case) -> Result<Files, Error> {
     if let Some(file) = &case.fallback {
         input["file"] = file.as_str().into();
     }
-    let before = tree(&root);
-    let result = engine.call(&caller, "apply", input).result;
-    let after = tree(&root);
+    let before = tree(&bench.root);
+    let result = bench.call("apply", input).result;
+    let after = tree(&bench.root);
     if result.is_err() {
         assert_eq!(after, before, "{}: refused, and something was written", case.id);
     }

@@ -1,71 +1,50 @@
 //! The law of marks: every mark that a reply prints names its line, whatever tool printed it.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "tests play the outside world"
-)]
+#![allow(clippy::panic, reason = "tests")]
 
-use emendate::{Answer, Caller, Config, Engine, State};
+use crate::bench::Bench;
+use emendate::Answer;
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, any, proptest};
 use serde_json::{Value, json};
-use std::fs;
-use std::path::PathBuf;
 
 const FORMATS: [&str; 4] = ["hashline", "hashline_put", "anchors", "anchors_tab"];
 
-struct Bench {
-    _dir: tempfile::TempDir,
-    file: PathBuf,
-    engine: Engine,
-    caller: Caller,
-}
+const FILE: &str = "a.txt";
 
 /// A file of these lines, most of which occur several times.
-fn bench(lines: &[u8], open: bool) -> Bench {
-    let dir = tempfile::tempdir().unwrap();
-    let root = dir.path().canonicalize().unwrap();
-    let file = root.join("a.txt");
+fn filled(lines: &[u8], open: bool) -> Bench {
     let kinds: [&str; 7] = ["", "}", "\tx", "line: 1", "é 2", "3:three", "Table:four"];
     let mut text: String = lines.iter().map(|kind| format!("{}\n", kinds[*kind as usize % kinds.len()])).collect();
     if open {
         text.pop();
     }
-    fs::write(&file, text).unwrap();
-    let engine = Engine::open(std::slice::from_ref(&root), State::Memory, Config::default()).unwrap();
-    Bench { _dir: dir, file, engine, caller: Caller::default() }
+    let bench = Bench::new();
+    bench.put(FILE, &text);
+    bench
 }
 
-impl Bench {
-    fn call(&self, tool: &str, input: Value) -> Answer {
-        self.engine.call(&self.caller, tool, input).result.unwrap_or_else(|error| panic!("{tool}: {error}"))
-    }
+fn call(bench: &Bench, tool: &str, input: Value) -> Answer {
+    bench.call(tool, input).result.unwrap_or_else(|error| panic!("{tool}: {error}"))
+}
 
-    fn text(&self) -> String {
-        fs::read_to_string(&self.file).unwrap()
-    }
-
-    /// Replaces the line of a mark, and says which line that was.
-    fn hit(&self, header: Option<&str>, mark: &str) -> usize {
-        let before = self.text();
-        let input = match header {
-            Some(header) if header.starts_with('[') => format!("{header}\nPUT {mark}:\n+HIT\n"),
-            Some(header) => format!("{header}\nreplace {mark}..{mark}:\n+HIT\n"),
-            None => format!("¶a.txt\nreplace {mark}:\n+HIT\n"),
-        };
-        self.call("apply", json!({ "input": input }));
-        let after = self.text();
-        let hits: Vec<usize> = after.lines().enumerate().filter(|(_, line)| *line == "HIT").map(|(at, _)| at).collect();
-        let [at] = hits[..] else { panic!("{hits:?}: {input}") };
-        let lines = |text: &str| text.split('\n').map(str::to_owned).collect::<Vec<_>>();
-        let (mut expected, after) = (lines(&before), lines(&after));
-        "HIT".clone_into(&mut expected[at]);
-        assert_eq!(after, expected, "{input}");
-        fs::write(&self.file, before).unwrap();
-        at + 1
-    }
+/// Replaces the line of a mark, and says which line that was.
+fn hit(bench: &Bench, header: Option<&str>, mark: &str) -> usize {
+    let before = bench.get(FILE);
+    let input = match header {
+        Some(header) if header.starts_with('[') => format!("{header}\nPUT {mark}:\n+HIT\n"),
+        Some(header) => format!("{header}\nreplace {mark}..{mark}:\n+HIT\n"),
+        None => format!("¶a.txt\nreplace {mark}:\n+HIT\n"),
+    };
+    call(bench, "apply", json!({ "input": input }));
+    let after = bench.get(FILE);
+    let hits: Vec<usize> = after.lines().enumerate().filter(|(_, line)| *line == "HIT").map(|(at, _)| at).collect();
+    let [at] = hits[..] else { panic!("{hits:?}: {input}") };
+    let lines = |text: &str| text.split('\n').map(str::to_owned).collect::<Vec<_>>();
+    let (mut expected, after) = (lines(&before), lines(&after));
+    "HIT".clone_into(&mut expected[at]);
+    assert_eq!(after, expected, "{input}");
+    bench.put(FILE, &before);
+    at + 1
 }
 
 /// The rows of a reply: mark and text, in the marks of `format`.
@@ -92,55 +71,55 @@ proptest! {
 
     #[test]
     fn what_read_prints_names_its_line((lines, open, offset, pick, format) in wanted()) {
-        let bench = bench(&lines, open && lines.last().is_some_and(|last| last % 7 > 0));
-        let text = bench.text();
+        let bench = filled(&lines, open && lines.last().is_some_and(|last| last % 7 > 0));
+        let text = bench.get(FILE);
         let count = text.lines().count();
         let (format, offset) = (FORMATS[format], offset % count + 1);
-        let read = bench.call("read", json!({ "file_path": bench.file, "format": format, "offset": offset }));
+        let read = call(&bench, "read", json!({ "file_path": bench.path(FILE), "format": format, "offset": offset }));
         let header = read.data.get("header").and_then(Value::as_str);
         let rows = rows(&read.text, format);
         assert_eq!(rows.len(), count - offset + 1, "{}", read.text);
         let at = pick % rows.len();
         let (mark, shown) = &rows[at];
         assert_eq!(Some(&**shown), text.lines().nth(offset + at - 1));
-        assert_eq!(bench.hit(header, mark), offset + at, "{mark} of {}", read.text);
+        assert_eq!(hit(&bench, header, mark), offset + at, "{mark} of {}", read.text);
     }
 
     #[test]
     fn what_an_edit_prints_names_its_line((lines, open, at, pick, format) in wanted(), grown in 0..4_usize) {
-        let bench = bench(&lines, open && lines.last().is_some_and(|last| last % 7 > 0));
-        let count = bench.text().lines().count();
+        let bench = filled(&lines, open && lines.last().is_some_and(|last| last % 7 > 0));
+        let count = bench.get(FILE).lines().count();
         let (format, at) = (FORMATS[format], at % count + 1);
-        bench.call("read", json!({ "file_path": bench.file, "format": "hashline" }));
-        let tag = bench.call("read", json!({ "file_path": bench.file, "format": "hashline_put" })).data["header"].clone();
+        call(&bench, "read", json!({ "file_path": bench.path(FILE), "format": "hashline" }));
+        let tag = call(&bench, "read", json!({ "file_path": bench.path(FILE), "format": "hashline_put" })).data["header"].clone();
         let body: String = (0..grown).map(|nth| format!("+new {nth}\n")).collect();
         let end = if grown == 0 { format!("CUT {at}\n") } else { format!("PUT {at}:\n{body}") };
         let edit = format!("{}\n{end}", tag.as_str().unwrap());
-        let done = bench.call("apply", json!({ "input": edit, "marks": format }));
-        let text = bench.text();
+        let done = call(&bench, "apply", json!({ "input": edit, "marks": format }));
+        let text = bench.get(FILE);
         let header = done.data["files"][0].get("header").and_then(Value::as_str);
         let rows: Vec<_> = rows(&done.text, format);
         if rows.is_empty() {
             return Ok(());
         }
         let (mark, shown) = &rows[pick % rows.len()];
-        let line = bench.hit(header, mark);
+        let line = hit(&bench, header, mark);
         assert_eq!(text.lines().nth(line - 1), Some(&**shown), "{mark} of {}", done.text);
     }
 
     #[test]
     fn what_search_prints_names_its_line((lines, open, _, pick, format) in wanted()) {
-        let bench = bench(&lines, open && lines.last().is_some_and(|last| last % 7 > 0));
-        let text = bench.text();
+        let bench = filled(&lines, open && lines.last().is_some_and(|last| last % 7 > 0));
+        let text = bench.get(FILE);
         let format = FORMATS[format];
-        let found = bench.call("search", json!({ "pattern": "[0-9]", "path": bench.file.parent(), "format": format }));
+        let found = call(&bench, "search", json!({ "pattern": "[0-9]", "path": bench.root, "format": format }));
         let header = found.data["files"][0].get("header").and_then(Value::as_str);
         let rows: Vec<_> = rows(&found.text, format).into_iter().filter(|(_, text)| text.contains(['1', '2', '3'])).collect();
         if rows.is_empty() || format.starts_with("anchors") && found.text.contains("Table:four\n") {
             return Ok(());
         }
         let (mark, shown) = &rows[pick % rows.len()];
-        let line = bench.hit(header, mark);
+        let line = hit(&bench, header, mark);
         assert_eq!(text.lines().nth(line - 1), Some(&**shown), "{mark} of {}", found.text);
     }
 }
