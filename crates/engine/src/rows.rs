@@ -277,8 +277,9 @@ impl Receipt {
     /// The answer in the marks of a header: the new header, the changed rows, the warnings.
     pub(crate) fn in_rows(&self, header: Header, warnings: &[String]) -> Answer {
         let (plan, path) = (self.plan(), self.plan().place.shown());
-        let after = plan.after().unwrap_or_else(|_| plan.before.clone());
-        let line = header.line(&plan.name, ShortTag::of(after.text()));
+        let after = || ShortTag::of(plan.after().unwrap_or_else(|_| plan.before.clone()).text());
+        let tag = plan.before.short_tag_with(&plan.changes).unwrap_or_else(after);
+        let line = header.line(&plan.name, tag);
         let hunks = |context| explain::hunks(&plan.before, &plan.changes, context);
         let shown = hunks(rows::AROUND);
         let mut text = format!("{line}\n{}", rows::preview(header, &shown));

@@ -129,9 +129,9 @@ impl Engine {
                 continue;
             }
             let Some(language) = language(&plan.place, plan.before.text()) else { continue };
+            let Some(proof) = self.trees().proof(plan.before.id(), plan.before.text(), language) else { continue };
             // What cannot be decoded any more is told elsewhere.
             let Ok(after) = plan.after() else { continue };
-            let Some(proof) = self.trees().proof(plan.before.id(), plan.before.text(), language) else { continue };
             let Some(parsed) = proof.after(after.text()) else { continue };
             let Some(error) = parsed.first_error() else {
                 self.trees().keep(after.id(), parsed);
