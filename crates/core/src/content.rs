@@ -177,7 +177,9 @@ fn trimmed(bytes: &[u8], from: usize, to: usize) -> usize {
 /// True where a blank stands before a line end. Written for the compiler to look at many bytes at once.
 fn has_loose_end(bytes: &[u8]) -> bool {
     let next = bytes.get(1..).unwrap_or_default();
-    bytes.iter().zip(next).fold(false, |found, (&byte, &next)| found | (is_blank(byte) & (next == b'\n')))
+    let is = |byte: u8, what: u8| u8::from(byte == what);
+    let pair = |byte: u8, next: u8| (is(byte, b' ') | is(byte, b'\t') | is(byte, b'\r')) & is(next, b'\n');
+    bytes.iter().zip(next).fold(0, |found, (&byte, &next)| found | pair(byte, next)) > 0
 }
 
 /// How hashline writes the header above lines.

@@ -18,11 +18,13 @@ use crate::worded;
 use emendate_core::explain::Hunk;
 use emendate_core::rows::{self, Blocked, Registers, Replaced};
 use emendate_core::{
-    ChangeSet, Code, ContentId, Error, Handle, Header, Op, Order, Result, ShortTag, Snapshot, Tie, explain, resolve,
+    ChangeSet, Code, ContentId, Error, Handle, Header, Op, Order, Resolved, Result, ShortTag, Snapshot, Tie, explain,
+    resolve,
 };
 use emendate_fs::Place;
 use emendate_history::Lines;
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// Bytes of the diff in a reply's data.
@@ -98,14 +100,7 @@ impl Engine {
             }
             Ok(Base::Stale { .. } | Base::Lost) => return Err(self.mismatch(&subject, ops, None)),
         };
-        let mut resolved = resolve(&now.snapshot, &ops, Order::Together, settings(options, false))
-            .map_err(|error| self.without_effect(&subject, &ops, error))
-            .map_err(|error| notes.iter().fold(error, |error, note| error.evidence(note.clone())))?;
-        let mut ops = ops;
-        if let Some(mended) = self.mended(&place, &now.snapshot, (&ops, &resolved), options) {
-            (ops, resolved) = (mended.ops.into(), mended.resolved);
-            notes.extend(mended.notes);
-        }
+        let (ops, mut resolved) = self.resolved(&subject, ops, &mut notes)?;
         resolved.notes = notes;
         let lines = seen::after_writing(&lines, &now.snapshot, &resolved.changes);
         let replaced = rows::replaced(&now.snapshot, &ops);
@@ -118,6 +113,24 @@ impl Engine {
         plan.replaced = replaced;
         plan.merged = merged;
         Ok(plan)
+    }
+
+    /// The change that edits by number make, or that they make without a slip.
+    fn resolved<'o>(
+        &self,
+        subject: &Subject<'_>,
+        ops: Cow<'o, [Op]>,
+        notes: &mut Vec<String>,
+    ) -> Result<(Cow<'o, [Op]>, Resolved)> {
+        let Subject { place, now, options, .. } = subject;
+        let resolved = resolve(&now.snapshot, &ops, Order::Together, settings(options, false))
+            .map_err(|error| self.without_effect(subject, &ops, error))
+            .map_err(|error| notes.iter().fold(error, |error, note| error.evidence(note.clone())))?;
+        let Some(mended) = self.mended(place, &now.snapshot, (&ops, &resolved), options) else {
+            return Ok((ops, resolved));
+        };
+        notes.extend(mended.notes);
+        Ok((mended.ops.into(), mended.resolved))
     }
 
     /// Refuses to replace lines that were never shown, and shows them.

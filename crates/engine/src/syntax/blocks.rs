@@ -7,6 +7,7 @@ use emendate_core::{Code, Error, Locator, Op, Result, Snapshot};
 use emendate_fs::Place;
 use emendate_syntax::{Block, Limits, NoBlock, Parsed, parse};
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 /// Lines above and below one without a block that are asked for theirs.
 const NEAR: usize = 64;
@@ -79,7 +80,7 @@ fn none(base: &Snapshot, parsed: &Parsed<'_>, rows: &Rows, (line, why): (usize, 
     let mut told = String::new();
     for (which, block) in [("The next block", below), ("The block around the line", around)] {
         let Some(Block { first, last, .. }) = block else { continue };
-        told += &format!(" {which} is that of line {first}, lines {first}-{last}.");
+        let _ = write!(told, " {which} is that of line {first}, lines {first}-{last}.");
     }
     Error::new(Code::SymbolMissing, what)
         .evidence(shown(base, line))
