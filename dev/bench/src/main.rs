@@ -53,7 +53,9 @@ fn main() -> ExitCode {
         .flatten()
         .collect(),
         _ => {
-            eprintln!("bench anchors|exact|cascade|commit|hashline|patches|startup|sessions|all [--quick] [--json] [--alone]");
+            eprintln!(
+                "bench anchors|exact|cascade|commit|hashline|patches|startup|sessions|all [--quick] [--json] [--alone]"
+            );
             return ExitCode::from(2);
         }
     };

@@ -54,7 +54,7 @@ impl Peer {
     /// Makes edits in turn; the time they took, and why the last one was refused if it was.
     pub(super) fn edit(&mut self, name: &str, patches: &[String]) -> (Duration, Option<String>) {
         let answer = self.ask(&json!({ "do": "edit", "name": name, "patches": patches }));
-        let time = Duration::from_nanos(answer["ns"].as_f64().unwrap_or_default() as u64);
+        let time = Duration::from_secs_f64(answer["ns"].as_f64().unwrap_or_default() / 1e9);
         (time, answer["error"].as_str().map(str::to_owned))
     }
 
