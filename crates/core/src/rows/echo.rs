@@ -108,6 +108,7 @@ fn undone(rows: &Rows, from: usize, to: usize) -> String {
     match rows.said.split([' ', '<', '>']).next() {
         Some("PUT") => format!("send under the header above: CUT {from}.={to}"),
         Some("replace") => format!("send under the header above: delete {from}..{to}"),
+        _ if from == to => format!("delete line {from} of the new text."),
         _ => format!("delete lines {from}..{to} of the new text."),
     }
 }
