@@ -95,7 +95,9 @@ pub(super) fn check(table: &Table<'_>, rows: &Rows, text: &str, moved: isize) ->
 /// How many rows of a body restate the lines just above its range, and just below.
 pub(super) fn lengths(table: &Table<'_>, (from, to): (usize, usize), text: &str) -> (usize, usize) {
     let body = Body(text);
-    let above: Vec<&str> = (from.saturating_sub(LONGEST).max(1)..from).map(|line| table.line(line)).collect();
+    // One look into the index, not one for each line.
+    let start = from.saturating_sub(LONGEST).max(1);
+    let above: Vec<&str> = if start < from { table.slice(start, from - 1).lines().collect() } else { Vec::new() };
     let below: Vec<&str> = table.slice(to + 1, to.saturating_add(LONGEST)).lines().collect();
     let (head, tail) = (body.first(LONGEST), body.last(LONGEST));
     let leading = longest(head.len().min(above.len()), |n| head[..n] == above[above.len() - n..]);
