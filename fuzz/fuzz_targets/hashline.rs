@@ -19,6 +19,7 @@ enum Piece {
     Block(u8),
     Cut(u8, u8),
     Put(u8),
+    Named(bool, u8),
     Row(String),
     Raw(String),
 }
@@ -41,6 +42,10 @@ fn text(pieces: &[Piece], current: bool) -> String {
             (Piece::Block(a), false) => writeln!(out, "replace block {a}:"),
             (Piece::Cut(a, b), _) => writeln!(out, "CUT {a}.={b} @r"),
             (Piece::Put(a), _) => writeln!(out, "PUT >{a} @r"),
+            (Piece::Named(true, b), true) => writeln!(out, "PUT Table.={b}:"),
+            (Piece::Named(true, b), false) => writeln!(out, "replace Table..{b}:"),
+            (Piece::Named(false, _), true) => writeln!(out, "PUT >Table:"),
+            (Piece::Named(false, _), false) => writeln!(out, "insert after Table:"),
             (Piece::Row(row), _) => writeln!(out, "+{row}"),
             (Piece::Raw(row), _) => writeln!(out, "{row}"),
         };
@@ -56,6 +61,10 @@ fuzz_target!(|input: (Vec<Piece>, bool, String, String)| {
     for file in request.files {
         let Ask::Edit { ops, order } = file.ask else { continue };
         let mut notes = Vec::new();
+        let word = |_| Ok(seen.text().len() % 7 + 1);
+        assert!(!rows::named_by_word(&ops) || resolve(&seen, &ops, order, Settings::default()).is_err());
+        let Ok(ops) = rows::by_number(&ops, word) else { continue };
+        rows::meant(&seen, &ops);
         let Ok(ops) = rows::fill(&seen, &ops, &mut registers, &mut notes) else { continue };
         if let Ok(resolved) = resolve(&seen, &ops, order, Settings::default()) {
             resolved.changes.apply(&seen);

@@ -5,7 +5,7 @@ use crate::diff::Layout;
 use crate::show::{BOLD, PLAIN, Paper};
 use crate::{io_error, memory, show};
 use emendate::core::{Code, Error, Result};
-use emendate::{Approval, Engine, Reply, question};
+use emendate::{Approval, Caller, Engine, Reply, question};
 use serde_json::{Map, Value};
 use std::io::{self, BufRead, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
@@ -25,7 +25,8 @@ enum Answer {
 
 /// Calls the tool; where the rules ask, asks the person at the terminal and calls again.
 pub(crate) fn call(desk: &Desk<'_>, engine: &Engine, tool: &str, input: &Value) -> Reply {
-    let mut caller = desk.caller();
+    // On a command line every relative name means the same.
+    let mut caller = Caller { names_from: desk.cwd.clone(), ..desk.caller() };
     let mut reply = engine.call(&caller, tool, input.clone());
     if desk.global.json || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         return reply;

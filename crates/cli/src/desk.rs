@@ -56,6 +56,7 @@ impl Desk<'_> {
             cwd: self.cwd.clone(),
             approval: None,
             marks: None,
+            names_from: None,
         }
     }
 

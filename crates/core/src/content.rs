@@ -97,20 +97,17 @@ pub struct ShortTag(u16);
 impl ShortTag {
     /// The handle of a reading: the low half of its XXH32, without the blanks (space, TAB, CR) at line ends. One pass.
     pub fn of(text: &str) -> ShortTag {
-        let bytes = text.as_bytes();
-        let mut hash = Xxh32::new(0);
-        let mut from = 0;
-        // Runs of lines without trailing blanks are hashed in one go.
-        for end in memchr::memchr_iter(b'\n', bytes).chain([bytes.len()]) {
-            let kept =
-                bytes[from..end].iter().rposition(|byte| !b" \t\r".contains(byte)).map_or(from, |at| from + at + 1);
-            if kept < end {
-                hash.update(&bytes[from..kept]);
-                from = end;
-            }
+        ShortTag::of_pieces([text.as_bytes()])
+    }
+
+    /// The same of the concatenation of `pieces`, without joining them. A CR before a line end is a blank, so that raw
+    /// UTF-8 without its byte order mark has the handle of its reading.
+    pub fn of_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> ShortTag {
+        let mut lines = Lines { hash: Xxh32::new(0), held: Vec::new() };
+        for piece in pieces {
+            lines.push(piece);
         }
-        hash.update(&bytes[from..]);
-        ShortTag((hash.digest() & 0xFFFF) as u16)
+        ShortTag((lines.hash.digest() & 0xFFFF) as u16)
     }
 
     /// The four digits, in either case; `None` for anything else.
@@ -124,6 +121,65 @@ impl fmt::Display for ShortTag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:04X}", self.0)
     }
+}
+
+/// Bytes of text looked at together.
+const BLOCK: usize = 4096;
+
+/// The hash of text without the blanks at its line ends, fed piece by piece.
+struct Lines {
+    hash: Xxh32,
+    /// Blanks at the end of what was fed: the next byte tells whether they end a line.
+    held: Vec<u8>,
+}
+
+impl Lines {
+    fn push(&mut self, bytes: &[u8]) {
+        let Some(first) = bytes.iter().position(|byte| !is_blank(*byte)) else {
+            self.held.extend(bytes);
+            return;
+        };
+        let ends = bytes[first] == b'\n';
+        if !ends {
+            self.hash.update(&self.held);
+        }
+        self.held.clear();
+        let mut done = if ends { first } else { 0 };
+        let mut stop = done;
+        while stop < bytes.len() {
+            stop = (stop + BLOCK).min(bytes.len());
+            // With the byte behind the block, which tells whether blanks at its end do end a line.
+            if has_loose_end(&bytes[done..(stop + 1).min(bytes.len())]) {
+                while let Some(at) = memchr::memchr(b'\n', &bytes[done..stop]) {
+                    let end = done + at;
+                    self.hash.update(&bytes[done..trimmed(bytes, done, end)]);
+                    self.hash.update(b"\n");
+                    done = end + 1;
+                }
+            }
+            let kept = trimmed(bytes, done, stop);
+            self.hash.update(&bytes[done..kept]);
+            done = kept;
+        }
+        self.held.extend(&bytes[done..]);
+    }
+}
+
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r')
+}
+
+/// Where `bytes[from..to]` ends without the blanks at its end.
+fn trimmed(bytes: &[u8], from: usize, to: usize) -> usize {
+    bytes[from..to].iter().rposition(|byte| !is_blank(*byte)).map_or(from, |at| from + at + 1)
+}
+
+/// True where a blank stands before a line end. Written for the compiler to look at many bytes at once.
+fn has_loose_end(bytes: &[u8]) -> bool {
+    let next = bytes.get(1..).unwrap_or_default();
+    let is = |byte: u8, what: u8| u8::from(byte == what);
+    let pair = |byte: u8, next: u8| (is(byte, b' ') | is(byte, b'\t') | is(byte, b'\r')) & is(next, b'\n');
+    bytes.iter().zip(next).fold(0, |found, (&byte, &next)| found | pair(byte, next)) > 0
 }
 
 /// How hashline writes the header above lines.
@@ -178,6 +234,26 @@ mod tests {
         }
         for bad in ["", "1A2", "1A2G", "1A2B5", "+1A2", "é1A"] {
             assert_eq!(ShortTag::parse(bad), None, "{bad}");
+        }
+    }
+
+    /// The rule of the format, as it is written down.
+    fn plainly(text: &str) -> ShortTag {
+        let lines: Vec<&str> = text.split('\n').map(|line| line.trim_end_matches([' ', '\t', '\r'])).collect();
+        ShortTag((xxhash_rust::xxh32::xxh32(lines.join("\n").as_bytes(), 0) & 0xFFFF) as u16)
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn short_tags_follow_the_rule_however_the_text_comes(
+            pieces in proptest::collection::vec("[ \t\r\n\naé]{0,9}", 0..40),
+            long in 0..3_usize,
+        ) {
+            // Longer than the blocks it is looked at in, with blanks across their borders.
+            let pieces: Vec<String> = pieces.iter().map(|piece| format!("{piece}{}", " x".repeat(long * 700))).collect();
+            let whole = pieces.concat();
+            assert_eq!(ShortTag::of(&whole), plainly(&whole));
+            assert_eq!(ShortTag::of_pieces(pieces.iter().map(String::as_bytes)), plainly(&whole));
         }
     }
 

@@ -1,7 +1,8 @@
 //! One version of one file: its raw bytes, its reading, and the way between the two.
 
+use crate::change::ChangeSet;
 use crate::charset::{Codec, Declared, Settled};
-use crate::content::ContentId;
+use crate::content::{ContentId, ShortTag};
 use crate::error::Result;
 use crate::lines::{LineIndex, starts_line};
 use crate::reading::{self, Map};
@@ -179,6 +180,19 @@ impl Snapshot {
     /// Identity by content; computed once, when first asked for.
     pub fn id(&self) -> ContentId {
         *self.0.id.get_or_init(|| ContentId::of(self.raw()))
+    }
+
+    /// The short tag of this version with changes made; `None` where only the new reading tells.
+    pub fn short_tag_with(&self, changes: &ChangeSet) -> Option<ShortTag> {
+        if self.0.opaque || self.0.codec.charset != crate::Charset::Utf8 || !matches!(self.0.raw, Raw::Utf8(_)) {
+            return None;
+        }
+        let mut mark = self.0.codec.mark;
+        Some(ShortTag::of_pieces(changes.pieces(self.raw()).map(|piece| {
+            let skipped = mark.min(piece.len());
+            mark -= skipped;
+            &piece[skipped..]
+        })))
     }
 
     /// The line ends in use; counted once, when first asked for.

@@ -60,8 +60,10 @@ impl Engine {
         if let Some(tool) = &args.compat {
             return self.apply_compat(caller, tool, &args, &mut options);
         }
-        let Heard { format, request, options, .. } = self.hear(caller, args, options)?;
-        self.answer_all(caller, request, &options, format)
+        let Heard { format, request, options, directory } = self.hear(caller, args, options)?;
+        // Names in the answer mean what they meant in the text.
+        let caller = Caller { names_from: Some(directory), ..caller.clone() };
+        self.answer_all(&caller, request, &options, format)
     }
 
     /// The input of a call with edits as text.
@@ -78,7 +80,7 @@ impl Engine {
         let manner = Manner { strip: args.strip, file: args.file, reverse: args.reverse };
         let Understood { format, mut request, directory } = recognise::understand(&args.input, named, &manner)?;
         options.cause.format = format.spec().name;
-        let start = self.directory(args.directory.as_deref())?;
+        let start = self.directory(caller, args.directory.as_deref())?;
         let directory = directory.map_or(start.clone(), |said| start.join(said));
         self.name_files(caller, &directory, &mut request)?;
         Ok(Heard { format, request, options, directory })

@@ -97,6 +97,9 @@ pub struct Caller {
     pub marks: Option<&'static Marks>,
     /// What a person agreed to, of what an earlier try of the same call asked.
     pub approval: Option<Approval>,
+    /// The directory that relative names in its texts start from, and those in headers shown to it; absolute. `None`: the
+    /// first root.
+    pub names_from: Option<PathBuf>,
 }
 
 impl Default for Caller {
@@ -110,6 +113,7 @@ impl Default for Caller {
             cwd: None,
             marks: None,
             approval: None,
+            names_from: None,
         }
     }
 }

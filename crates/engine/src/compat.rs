@@ -47,7 +47,7 @@ impl Engine {
         args.only_compat(options)?;
         options.cause.format = "apply_patch";
         let options = &*options;
-        let directory = self.directory(args.directory.as_deref())?;
+        let directory = self.directory(caller, args.directory.as_deref())?;
         let directory = directory.to_str().ok_or_else(|| {
             Error::new(Code::PathInvalid, "directory is not UTF-8.").next("Name the directory by a link to it.")
         })?;

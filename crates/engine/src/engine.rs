@@ -10,6 +10,7 @@ use crate::raw_path;
 use crate::registers::Drawers;
 use crate::shelves::{Shelves, State, key};
 use crate::suggest;
+use crate::syntax::Trees;
 use emendate_core::{Code, ContentId, Declared, Error, Result, Settled, Snapshot};
 use emendate_fs::{Local, Place, Stamp, Store, shown};
 use emendate_history::{History, OperationId, Sessions};
@@ -43,6 +44,7 @@ pub struct Engine {
     turns: [Mutex<()>; TURNS],
     failures: Failures,
     drawers: Drawers,
+    trees: Trees,
     notices: Mutex<Vec<String>>,
     loose: Mutex<Vec<Loose>>,
     /// What the seals of questions are made with.
@@ -153,6 +155,7 @@ impl Engine {
             turns: [const { Mutex::new(()) }; TURNS],
             failures: Failures::default(),
             drawers: Drawers::default(),
+            trees: Trees::default(),
             notices: Mutex::new(notices),
             loose: Mutex::default(),
             secret: OnceLock::new(),
@@ -358,6 +361,10 @@ impl Engine {
 
     pub(crate) fn drawers(&self) -> &Drawers {
         &self.drawers
+    }
+
+    pub(crate) fn trees(&self) -> &Trees {
+        &self.trees
     }
 
     pub(crate) fn failures(&self) -> &Failures {

@@ -2,6 +2,7 @@
 
 use crate::caller::Caller;
 use crate::engine::Engine;
+use emendate_core::formats::hashline;
 use emendate_core::{Ask, Code, Error, FileRequest, Locator, Op, Request, Result};
 use emendate_fs::{Place, shown};
 use std::ffi::OsStr;
@@ -30,9 +31,18 @@ impl Engine {
         Ok(())
     }
 
-    /// The directory that relative names start from; the first root unless told.
-    pub(crate) fn directory(&self, named: Option<&str>) -> Result<PathBuf> {
-        let root = self.roots().first().map(|root| root.to_path_buf()).unwrap_or_default();
+    /// The name of a file in a header: relative to where names in the caller's texts start from, if it reads back as that
+    /// file, else absolute.
+    pub(crate) fn name_in_header(&self, caller: &Caller, place: &Place) -> String {
+        let start = self.directory(caller, None).ok();
+        let short = start.and_then(|start| place.absolute().strip_prefix(start).ok()?.to_str());
+        short.filter(|name| hashline::is_name(name)).map_or_else(|| place.shown(), str::to_owned)
+    }
+
+    /// The directory that relative names start from; the caller's unless told.
+    pub(crate) fn directory(&self, caller: &Caller, named: Option<&str>) -> Result<PathBuf> {
+        let first = || self.roots().first().map(|root| root.to_path_buf()).unwrap_or_default();
+        let root = caller.names_from.clone().unwrap_or_else(first);
         match named.map(Path::new) {
             None => Ok(root),
             Some(directory) if directory.is_absolute() => Ok(directory.to_owned()),

@@ -82,6 +82,8 @@ pub(crate) struct Plan {
     pub(crate) notes: Vec<String>,
     /// The header above the rows of the reply, where changes are shown in rows.
     pub(crate) header: Option<Header>,
+    /// The name in that header.
+    pub(crate) name: String,
     /// How the reply shows changed lines, where it shows them with their words.
     pub(crate) worded: Option<&'static Marks>,
     /// What ranges of lines held that were replaced.
@@ -142,6 +144,7 @@ impl Plan {
             lines,
             notes,
             header: None,
+            name: String::new(),
             worded: None,
             replaced: Vec::new(),
             failed,

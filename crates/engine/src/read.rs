@@ -95,7 +95,8 @@ impl Engine {
         let unkept = self.remember(caller, &place, &record, &log::body(&place, snapshot.raw()));
         let link = place.via_link();
         let link = link.map(|link| format!("{} is a symbolic link; this is {}.", shown(link), place.shown()));
-        let header = marks.header.map(|header| header.line(&place.shown(), ShortTag::of(snapshot.text())));
+        let name = || self.name_in_header(caller, &place);
+        let header = marks.header.map(|header| header.line(&name(), ShortTag::of(snapshot.text())));
         if let Some(header) = &header {
             page.text.insert_str(0, &format!("{header}\n"));
         }

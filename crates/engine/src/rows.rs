@@ -1,6 +1,8 @@
 //! Edits by line number: against the version their header names, carried over to the file as it is, never onto lines
 //! that were not shown.
 
+mod named;
+
 use crate::caller::{Caller, OnStale, Unread};
 use crate::edit::{no_notebook, settings};
 use crate::engine::{Engine, Opened};
@@ -12,17 +14,24 @@ use crate::reply::Answer;
 use crate::seen::{self, Base};
 use crate::stale;
 use crate::syntax;
-use emendate_core::rows::{self, Blocked, Registers};
+use crate::worded;
+use emendate_core::explain::Hunk;
+use emendate_core::rows::{self, Blocked, Registers, Replaced};
 use emendate_core::{
-    ChangeSet, Code, ContentId, Error, Handle, Header, Op, Order, Result, ShortTag, Snapshot, Tie, explain, resolve,
+    ChangeSet, Code, ContentId, Error, Handle, Header, Op, Order, Resolved, Result, ShortTag, Snapshot, Tie, explain,
+    resolve,
 };
 use emendate_fs::Place;
 use emendate_history::Lines;
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// Bytes of the diff in a reply's data.
 const DIFF: usize = 64 << 10;
+
+/// Replaced ranges that a reply quotes.
+const ECHOES: usize = 4;
 
 const ANYWHERE: &str = "Applied an edit at the head or tail of the file although its tag is not that of the file: such a place does not depend on the text. Read again if the change was unexpected.";
 
@@ -57,7 +66,15 @@ impl Engine {
         let subject = Subject { caller, place: &place, now: &now, options, header };
         let mut notes = Vec::new();
         let mut blocks = None;
-        let (ops, lines, merged) = match self.base(caller, options, &place, &now) {
+        let mut base = self.base(caller, options, &place, &now);
+        let (mut numbered, mut moved) = (None, false);
+        if let (Ok(_), true) = (&base, rows::named_by_word(ops)) {
+            let looked = self.by_number(&subject, base?, ops)?;
+            (base, moved) = (Ok(looked.base), looked.moved);
+            numbered = Some(looked.ops);
+        }
+        let ops = numbered.as_deref().unwrap_or(ops);
+        let (ops, lines, merged) = match base {
             Err(error) if error.code() == Code::StaleUnknownTag && rows::anywhere(ops) => {
                 notes.push(ANYWHERE.to_owned());
                 (rows::fill(&now.snapshot, ops, registers, &mut notes)?, Lines::none(), true)
@@ -68,7 +85,7 @@ impl Engine {
                 notes.extend(note);
                 let ops = &*blocks.insert(syntax::with_blocks(&place, &now.snapshot, ops, &mut notes)?);
                 self.all_shown(&subject, &now.snapshot, &lines, ops)?;
-                (rows::fill(&now.snapshot, ops, registers, &mut notes)?, lines, false)
+                (rows::fill(&now.snapshot, ops, registers, &mut notes)?, lines, moved)
             }
             Ok(Base::Stale { seen, lines }) if options.on_stale != OnStale::Reject => {
                 let ops = &*blocks.insert(syntax::with_blocks(&place, &seen, ops, &mut notes)?);
@@ -83,17 +100,37 @@ impl Engine {
             }
             Ok(Base::Stale { .. } | Base::Lost) => return Err(self.mismatch(&subject, ops, None)),
         };
-        let mut resolved = resolve(&now.snapshot, &ops, Order::Together, settings(options, false))
-            .map_err(|error| self.without_effect(&subject, &ops, error))
-            .map_err(|error| notes.iter().fold(error, |error, note| error.evidence(note.clone())))?;
+        let (ops, mut resolved) = self.resolved(&subject, ops, &mut notes)?;
         resolved.notes = notes;
         let lines = seen::after_writing(&lines, &now.snapshot, &resolved.changes);
         let replaced = rows::replaced(&now.snapshot, &ops);
         let mut plan = Plan::edit(place, now, resolved, lines);
-        plan.header = Some(header);
+        // Without a tag there were only words.
+        match options.tag {
+            Some(_) => plan.header = Some(header),
+            None => plan.worded = Some(worded::marks(options)),
+        }
         plan.replaced = replaced;
         plan.merged = merged;
         Ok(plan)
+    }
+
+    /// The change that edits by number make, or that they make without a slip.
+    fn resolved<'o>(
+        &self,
+        subject: &Subject<'_>,
+        ops: Cow<'o, [Op]>,
+        notes: &mut Vec<String>,
+    ) -> Result<(Cow<'o, [Op]>, Resolved)> {
+        let Subject { place, now, options, .. } = subject;
+        let resolved = resolve(&now.snapshot, &ops, Order::Together, settings(options, false))
+            .map_err(|error| self.without_effect(subject, &ops, error))
+            .map_err(|error| notes.iter().fold(error, |error, note| error.evidence(note.clone())))?;
+        let Some(mended) = self.mended(place, &now.snapshot, (&ops, &resolved), options) else {
+            return Ok((ops, resolved));
+        };
+        notes.extend(mended.notes);
+        Ok((mended.ops.into(), mended.resolved))
     }
 
     /// Refuses to replace lines that were never shown, and shows them.
@@ -192,7 +229,7 @@ impl Engine {
                 ))
                 .fact("blocking_line", line);
         }
-        let named = ops.iter().filter_map(|op| rows::of(op)?.named());
+        let named = ops.iter().filter_map(|op| rows::of(op)?.named()).filter(|(from, _)| *from > 0);
         let (lines, which): (Vec<(usize, usize)>, _) = match blocked {
             Some((seen, theirs, _)) => {
                 let moved = |(from, to)| now_at(seen, &now.snapshot, theirs, (from, to));
@@ -202,13 +239,14 @@ impl Engine {
         };
         let excerpt = rows::excerpt(&now.snapshot, &lines);
         self.serve_rows(subject, &Lines::none(), &excerpt.whole);
+        if !excerpt.text.is_empty() {
+            error = error.evidence(format!("{which}, as they are now:\n{}", excerpt.text));
+        }
+        let fresh = header.line(&self.name_in_header(subject.caller, place), live);
+        let shown = if excerpt.text.is_empty() { "" } else { " with the numbers of the lines shown above" };
         error
-            .evidence(format!("{which}, as they are now:\n{}", excerpt.text))
-            .next(format!(
-                "Use the header {} with the numbers of the lines shown above; read the file for others.",
-                header.line(&path, live)
-            ))
-            .fact("header", header.line(&path, live))
+            .next(format!("Use the header {fresh}{shown}; read the file for others."))
+            .fact("header", fresh)
             .fact("tag", now.snapshot.id().tag().to_string())
     }
 
@@ -252,21 +290,21 @@ impl Receipt {
     /// The answer in the marks of a header: the new header, the changed rows, the warnings.
     pub(crate) fn in_rows(&self, header: Header, warnings: &[String]) -> Answer {
         let (plan, path) = (self.plan(), self.plan().place.shown());
-        let after = plan.after().unwrap_or_else(|_| plan.before.clone());
-        let line = header.line(&path, ShortTag::of(after.text()));
+        let after = || ShortTag::of(plan.after().unwrap_or_else(|_| plan.before.clone()).text());
+        let tag = plan.before.short_tag_with(&plan.changes).unwrap_or_else(after);
+        let line = header.line(&plan.name, tag);
         let hunks = |context| explain::hunks(&plan.before, &plan.changes, context);
         let shown = hunks(rows::AROUND);
         let mut text = format!("{line}\n{}", rows::preview(header, &shown));
         if self.is_dry() {
             text.push_str("(dry run: nothing was written)\n");
         }
-        if let Some(replaced) = plan.replaced.iter().find(|it| it.to > it.from) {
-            // One pair is enough to notice a miscount; all of them are in the data.
-            let _ = writeln!(
-                text,
-                "Replaced {}..{}, from {:?} to {:?}.",
-                replaced.from, replaced.to, replaced.first, replaced.last
-            );
+        text.push_str(&echoes(header, &plan.replaced));
+        let bare = hunks(0);
+        text.push_str(&shifts(&plan.before, &bare));
+        if let Some(origin) = &plan.origin {
+            let how = if origin.copied { "Copied" } else { "Moved" };
+            let _ = writeln!(text, "{how} from {}.", origin.place.shown());
         }
         if !warnings.is_empty() {
             text.push_str("\nWarnings:\n");
@@ -275,7 +313,6 @@ impl Receipt {
                 text.push('\n');
             }
         }
-        let bare = hunks(0);
         let first = bare.first().map(|hunk| hunk.new_start + usize::from(hunk.new_lines == 0));
         let echo = |it: &rows::Replaced| json!({ "start": it.from, "end": it.to, "first": it.first, "last": it.last });
         let moved = |it: rows::Renumbered| json!({ "from": it.from, "delta": it.delta });
@@ -292,6 +329,38 @@ impl Receipt {
         let data = if let Value::Object(data) = data { data } else { Map::new() };
         Answer { text, data }
     }
+}
+
+/// What stood on the lines that were replaced, so that a miscount is seen. With `¶` the rows that went are shown above, so
+/// single lines need no word. All of them are in the data.
+fn echoes(header: Header, replaced: &[Replaced]) -> String {
+    let mut out = String::new();
+    let mut told = 0;
+    for it in replaced.iter().filter(|it| it.to > it.from || header == Header::Brackets) {
+        told += 1;
+        let _ = match (told > ECHOES, it.to > it.from) {
+            (true, _) => continue,
+            (_, true) => writeln!(out, "Replaced {}..{}, from {:?} to {:?}.", it.from, it.to, it.first, it.last),
+            (_, false) => writeln!(out, "Replaced {}, {:?}.", it.from, it.first),
+        };
+    }
+    if told > ECHOES {
+        let _ = writeln!(out, "Replaced {} more.", told - ECHOES);
+    }
+    out
+}
+
+/// How the numbers of the lines that stay have changed, in those of the version before.
+fn shifts(before: &Snapshot, hunks: &[Hunk]) -> String {
+    let count = before.lines().count(before.text());
+    let moved: Vec<_> = rows::renumbered(hunks).into_iter().filter(|it| it.from <= count).collect();
+    if moved.is_empty() {
+        return String::new();
+    }
+    let one = |it: &rows::Renumbered| format!("from {} on {:+}", it.from, it.delta);
+    let list: Vec<String> = moved.iter().take(ECHOES).map(one).collect();
+    let more = if moved.len() > ECHOES { ", and so on" } else { "" };
+    format!("Old line numbers: {}{more}.\n", list.join(", "))
 }
 
 /// The refusal of such an edit on a file that an earlier part of the call changes.

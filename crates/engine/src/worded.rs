@@ -118,7 +118,7 @@ impl Engine {
         if before.is_some() && options.on_stale == OnStale::Reject {
             return Err(stale::lost(self, caller, &place, &now));
         }
-        let marks = options.worded.unwrap_or_else(default_marks);
+        let marks = marks(options);
         let subject = Subject { caller, place: &place, now: &now, words: &words, page, marks, shown, before };
         let placed = self.placed(&subject, ops)?;
         let merged = subject.before.is_some();
@@ -198,24 +198,44 @@ impl Engine {
         if failures.is_empty() {
             return Ok(placed);
         }
+        let Subject { caller, place, now, words, marks, ref shown, .. } = *subject;
+        Err(self.misplaced(&Shown { caller, place, now, words: words.all(), marks, lines: shown }, failures, ops.len()))
+    }
+
+    /// The error of edits that cannot be placed, `of` so many; their lines are shown with their words, and served.
+    pub(crate) fn misplaced(&self, file: &Shown<'_>, failures: Vec<Misplaced>, of: usize) -> Error {
         let spans: Vec<(usize, usize)> = failures.iter().filter_map(|it| it.show).collect();
-        let error = Error::all(failures.into_iter().map(|it| it.error).collect(), ops.len());
-        let Some(error) = error else { return Ok(placed) };
+        let error = Error::all(failures.into_iter().map(|it| it.error).collect(), of);
+        let error = error.unwrap_or_else(|| Error::new(Code::InternalBug, "No edit failed."));
         if spans.is_empty() {
-            return Err(error);
+            return error;
         }
-        let words = subject.words.all();
         let look = |out: &mut String, line: usize, text: &str, _: bool| {
-            (subject.marks.line)(out, Mark::of(line, words), text);
+            (file.marks.line)(out, Mark::of(line, file.words), text);
         };
-        let excerpt = rows::excerpt_as(&subject.now.snapshot, &spans, &look);
-        let mut known = subject.shown.clone();
+        let excerpt = rows::excerpt_as(&file.now.snapshot, &spans, &look);
+        let mut known = file.lines.clone();
         for &line in &excerpt.whole {
             known.add(line as u64, line as u64);
         }
-        self.serve(subject.caller, subject.place, subject.now, known);
-        Err(error.evidence(format!("{} as it is now:\n{}", subject.place.shown(), excerpt.text)))
+        self.serve(file.caller, file.place, file.now, known);
+        error.evidence(format!("{} as it is now:\n{}", file.place.shown(), excerpt.text))
     }
+}
+
+/// A file with the words of its lines, and what was shown of it.
+pub(crate) struct Shown<'a> {
+    pub(crate) caller: &'a Caller,
+    pub(crate) place: &'a Place,
+    pub(crate) now: &'a Opened,
+    pub(crate) words: &'a [Word],
+    pub(crate) marks: &'static Marks,
+    pub(crate) lines: &'a Lines,
+}
+
+/// How a reply shows lines with their words.
+pub(crate) fn marks(options: &Options) -> &'static Marks {
+    options.worded.unwrap_or_else(default_marks)
 }
 
 impl Subject<'_> {

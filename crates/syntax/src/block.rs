@@ -21,6 +21,13 @@ pub struct Block {
     pub above: usize,
 }
 
+impl Block {
+    /// True for more than one line.
+    pub fn is_long(&self) -> bool {
+        self.last > self.first
+    }
+}
+
 /// Why no block begins on a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoBlock {

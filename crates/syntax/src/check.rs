@@ -3,6 +3,7 @@
 use crate::language::Language;
 use crate::parse::{Limits, Parsed, parse};
 use crate::path::last_row;
+use std::time::{Duration, Instant};
 use tree_sitter::Node;
 
 /// Where a text leaves its grammar first.
@@ -16,14 +17,43 @@ pub struct FirstError {
     pub missing: Option<String>,
 }
 
-/// Where `after` leaves the grammar first, provided `before` did not. `None` when it does not either, when `before` did
-/// too, and when a limit was reached: a warning is worth only little work.
-pub fn fails_after(before: &str, after: &str, language: Language, limits: Limits) -> Option<FirstError> {
-    let before = parse(before, language, limits)?;
-    if !before.is_clean() {
-        return None;
+/// A text that parses, to which others are compared that came out of it. Everything within one span of time.
+pub struct Proof<'t> {
+    before: Parsed<'t>,
+    limits: Limits,
+    end: Instant,
+}
+
+#[allow(clippy::disallowed_methods, reason = "the clock ends what was not asked for")]
+impl<'t> Proof<'t> {
+    /// `None` when the text does not parse, or not within the limits, of which the time is that of all questions.
+    pub fn of(before: &'t str, language: Language, limits: Limits) -> Option<Proof<'t>> {
+        let end = Instant::now() + Duration::from_millis(limits.millis);
+        let before = parse(before, language, limits).filter(Parsed::is_clean)?;
+        Some(Proof { before, limits, end })
     }
-    before.again(after, limits)?.first_error()
+
+    /// With a text that is known to parse.
+    pub fn again(before: Parsed<'t>, limits: Limits) -> Proof<'t> {
+        Proof { before, limits, end: Instant::now() + Duration::from_millis(limits.millis) }
+    }
+
+    /// Whether a text that came out of the first by changes parses. `None` when the time is over.
+    pub fn parses(&self, after: &str) -> Option<bool> {
+        self.after(after).map(|after| after.is_clean())
+    }
+
+    /// Such a text, parsed. `None` when the time is over.
+    pub fn after<'a>(&self, after: &'a str) -> Option<Parsed<'a>> {
+        let left = self.end.saturating_duration_since(Instant::now()).as_millis();
+        let millis = u64::try_from(left).ok().filter(|left| *left > 0)?;
+        self.before.again(after, Limits { millis, ..self.limits })
+    }
+
+    /// The text that parses.
+    pub fn before(&self) -> &Parsed<'t> {
+        &self.before
+    }
 }
 
 impl Parsed<'_> {

@@ -17,8 +17,8 @@ mod rename;
 mod scope;
 
 pub use block::{Block, NoBlock};
-pub use check::{FirstError, fails_after};
+pub use check::{FirstError, Proof};
 pub use edit::{Action, Splices};
 pub use language::Language;
 pub use outline::{Definition, Outline, Symbol};
-pub use parse::{Limits, Parsed, parse};
+pub use parse::{Kept, Limits, Parsed, parse};

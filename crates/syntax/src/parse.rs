@@ -20,6 +20,9 @@ impl Limits {
     /// For a check beside an edit, which it must not make slow: a millisecond for most files, 20 ms at the very most. A
     /// parse costs about 0.1 ms per KiB, and there are two.
     pub const CHECK: Limits = Limits { bytes: 32 << 10, steps: 2_000, millis: 20 };
+    /// For a proof that an edit broke a text and that another one would not have: all its parses together. They are made
+    /// only where something is wrong with the edit itself.
+    pub const PROOF: Limits = Limits { bytes: 256 << 10, steps: 10_000, millis: 20 };
     /// For a question about the text itself.
     pub const ASKED: Limits = Limits { bytes: 4 << 20, steps: 100_000, millis: 3_000 };
 }
@@ -75,7 +78,32 @@ fn bounded(text: &str, language: Language, limits: Limits, old: Option<&Tree>) -
     parser.parse_with_options(&mut read, old, Some(ParseOptions::new().progress_callback(&mut count)))
 }
 
+/// A tree without its text.
+#[derive(Clone)]
+pub struct Kept {
+    tree: Tree,
+    language: Language,
+    len: usize,
+}
+
+impl Kept {
+    /// True where it may be the tree of this text; that it is the very text is for the caller to know.
+    pub fn is_of(&self, text: &str, language: Language) -> bool {
+        self.len == text.len() && self.language.name() == language.name()
+    }
+
+    /// Together with its text again.
+    pub fn of(self, text: &str) -> Parsed<'_> {
+        Parsed { text, tree: self.tree, language: self.language }
+    }
+}
+
 impl Parsed<'_> {
+    /// The tree alone.
+    pub fn keep(self) -> Kept {
+        Kept { tree: self.tree, language: self.language, len: self.text.len() }
+    }
+
     /// The tree of `after`, which came out of this text by changes: what stayed is not parsed again.
     pub fn again<'a>(&self, after: &'a str, limits: Limits) -> Option<Parsed<'a>> {
         let mut tree = self.tree.clone();

@@ -3,7 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use emendate_core::Code;
-use emendate_syntax::{Action, Definition, Language, Limits, fails_after, parse};
+use emendate_syntax::{Action, Definition, FirstError, Language, Limits, Proof, parse};
+
+fn fails_after(before: &str, after: &str, language: Language, limits: Limits) -> Option<FirstError> {
+    Proof::of(before, language, limits)?.after(after)?.first_error()
+}
 
 /// The text after the edit and the notes, or the code of the refusal.
 fn edit(name: &str, text: &str, (path, action): (&str, Action), new: &str) -> Result<(String, Vec<String>), Code> {

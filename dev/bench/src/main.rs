@@ -1,5 +1,5 @@
 //! Benchmarks. Each measures ours and the alternative in one run and prints medians and ratios:
-//! `cargo run --release -p bench -- anchors|economy|exact|cascade|commit|patches|startup|sessions|all [--quick] [--json]`;
+//! `cargo run --release -p bench -- anchors|economy|exact|cascade|commit|hashline|patches|startup|sessions|all [--quick] [--json]`;
 //! `commit --alone` without the tools of others.
 #![allow(
     clippy::disallowed_methods,
@@ -15,6 +15,7 @@ mod cascade;
 mod commit;
 mod economy;
 mod exact;
+mod hashline;
 mod patches;
 mod race;
 mod server;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         "exact" => exact::run(quick),
         "cascade" => cascade::run(quick),
         "commit" => commit::run(quick, has("--alone")),
+        "hashline" => hashline::run(quick),
         "patches" => patches::run(quick),
         "startup" => startup::run(),
         "sessions" => sessions::run(),
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
             exact::run(quick),
             cascade::run(quick),
             commit::run(quick, has("--alone")),
+            hashline::run(quick),
             patches::run(quick),
             startup::run(),
             sessions::run(),
@@ -56,7 +59,7 @@ fn main() -> ExitCode {
         .collect(),
         _ => {
             eprintln!(
-                "bench anchors|economy|exact|cascade|commit|patches|startup|sessions|all [--quick] [--json] [--alone]"
+                "bench anchors|economy|exact|cascade|commit|hashline|patches|startup|sessions|all [--quick] [--json] [--alone]"
             );
             return ExitCode::from(2);
         }

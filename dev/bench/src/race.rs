@@ -21,6 +21,8 @@ pub(crate) struct Outcome {
     pub(crate) rows: Vec<(String, Duration)>,
     /// What a case must keep, by name.
     goals: Vec<(String, Goal)>,
+    /// Rows are told as so many a second, too.
+    rates: bool,
     /// Rounds that count, and all rounds.
     pub(crate) clean: (usize, usize),
 }
@@ -69,7 +71,7 @@ pub(crate) fn race(title: impl Into<String>, rounds: usize, mut cases: Vec<Case<
         times[times.len() / 2]
     };
     let rows = cases.iter().zip(&samples).map(|(case, all)| (case.name.clone(), median(all))).collect();
-    Outcome { title: title.into(), rows, goals: Vec::new(), clean: (clean, rounds) }
+    Outcome { title: title.into(), rows, goals: Vec::new(), rates: false, clean: (clean, rounds) }
 }
 
 /// Share of the last ten seconds in which something waited for a processor, in percent.
@@ -95,6 +97,12 @@ impl Outcome {
     /// Says how long a case may take at most.
     pub(crate) fn within(mut self, name: &str, limit: Duration) -> Outcome {
         self.goals.push((name.to_owned(), Goal::Time(limit)));
+        self
+    }
+
+    /// Tells rows as so many a second, too.
+    pub(crate) fn rates(mut self) -> Outcome {
+        self.rates = true;
         self
     }
 
@@ -140,7 +148,9 @@ impl Outcome {
                 format!("  goal ≤ {goal}: {}", if met { "met" } else { "MISSED" })
             };
             let goal: String = self.goals_of(at).map(verdict).collect();
-            println!("  {name:<44} {:>12}  {:>8.3}x{goal}", micros(*time), self.ratio(at));
+            let rate = format!("  {:>9.1}/s", time.as_secs_f64().max(1e-12).recip());
+            let rate = if self.rates { &rate } else { "" };
+            println!("  {name:<44} {:>12}{rate}  {:>8.3}x{goal}", micros(*time), self.ratio(at));
         }
     }
 

@@ -222,7 +222,7 @@ fn hashline(text: &str) -> Option<Likeness> {
     looks.map(|()| Likeness {
         what: "It looks like hashline operations, but not all of them.",
         next: "Write the header line with the path and the tag as read shows it, and below it one operation per line, each followed by its lines with + in front.",
-        converted: None,
+        converted: super::hashline::converted(text),
     })
 }
 

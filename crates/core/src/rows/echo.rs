@@ -8,7 +8,7 @@ use crate::op::Op;
 use crate::snapshot::Snapshot;
 
 /// The longest echo looked for.
-const LONGEST: usize = 20;
+pub(super) const LONGEST: usize = 20;
 
 /// First and last line of what a hunk replaced, so that a miscount is seen at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,11 +63,8 @@ pub(super) fn check(table: &Table<'_>, rows: &Rows, text: &str, moved: isize) ->
             .next("Write the lines out in full, or name only those that change.")
             .fact("line", rows.said_at));
     }
-    let above: Vec<&str> = (from.saturating_sub(LONGEST).max(1)..from).map(|line| table.line(line)).collect();
-    let below: Vec<&str> = table.slice(to + 1, to.saturating_add(LONGEST)).lines().collect();
     let (head, tail) = (body.first(LONGEST), body.last(LONGEST));
-    let leading = longest(head.len().min(above.len()), |n| head[..n] == above[above.len() - n..]);
-    let trailing = longest(tail.len().min(below.len()), |n| tail[tail.len() - n..] == below[..n]);
+    let (leading, trailing) = lengths(table, (from, to), text);
     let taken = to - from + 1;
     let count = text.lines().count();
     let mut notes = Vec::new();
@@ -85,14 +82,37 @@ pub(super) fn check(table: &Table<'_>, rows: &Rows, text: &str, moved: isize) ->
             return Err(too_short(table, rows, (from, to), which, n));
         }
         if !stays {
-            let lines = if n == 1 { format!("line {at}") } else { format!("lines {at}..{}", at + n - 1) };
             notes.push(format!(
-                "{}{n} body row(s) restate the lines just {which} the range {from}..{to}; they now stand twice. If that was not meant, delete {lines} of the new text.",
-                rows.told()
+                "{}{n} body row(s) restate the lines just {which} the range {from}..{to}; they now stand twice. If that was not meant, {}",
+                rows.told(),
+                undone(rows, at, at + n - 1)
             ));
         }
     }
     Ok(notes)
+}
+
+/// How many rows of a body restate the lines just above its range, and just below.
+pub(super) fn lengths(table: &Table<'_>, (from, to): (usize, usize), text: &str) -> (usize, usize) {
+    let body = Body(text);
+    // One look into the index, not one for each line.
+    let start = from.saturating_sub(LONGEST).max(1);
+    let above: Vec<&str> = if start < from { table.slice(start, from - 1).lines().collect() } else { Vec::new() };
+    let below: Vec<&str> = table.slice(to + 1, to.saturating_add(LONGEST)).lines().collect();
+    let (head, tail) = (body.first(LONGEST), body.last(LONGEST));
+    let leading = longest(head.len().min(above.len()), |n| head[..n] == above[above.len() - n..]);
+    let trailing = longest(tail.len().min(below.len()), |n| tail[tail.len() - n..] == below[..n]);
+    (leading, trailing)
+}
+
+/// How to delete lines of the new text, in the words of the hunk that wrote them.
+fn undone(rows: &Rows, from: usize, to: usize) -> String {
+    match rows.said.split([' ', '<', '>']).next() {
+        Some("PUT") => format!("send under the header above: CUT {from}.={to}"),
+        Some("replace") => format!("send under the header above: delete {from}..{to}"),
+        _ if from == to => format!("delete line {from} of the new text."),
+        _ => format!("delete lines {from}..{to} of the new text."),
+    }
 }
 
 fn longest(most: usize, holds: impl Fn(usize) -> bool) -> usize {

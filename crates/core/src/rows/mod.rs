@@ -7,6 +7,8 @@
 mod carry;
 mod echo;
 mod expected;
+mod meant;
+mod named;
 mod place;
 mod registers;
 mod show;
@@ -19,9 +21,12 @@ use crate::lines::LineIndex;
 use crate::op::{Locator, Op};
 use crate::snapshot::Snapshot;
 use crate::span::Span;
+use crate::words::Word;
 
 pub use carry::{Blocked, Carried, anywhere, carry};
 pub use echo::{Replaced, replaced};
+pub use meant::{Meant, meant};
+pub use named::{are_by_word, by_number, named_by_word};
 pub(crate) use place::{place_all, place_one};
 pub use registers::{Registers, fill, use_registers};
 pub use show::{AROUND, Excerpt, Renumbered, excerpt, excerpt_as, preview, previewed, renumbered};
@@ -31,6 +36,8 @@ pub use show::{AROUND, Excerpt, Renumbered, excerpt, excerpt_as, preview, previe
 pub struct Rows {
     /// Which lines.
     pub place: RowPlace,
+    /// The words that stand for its numbers; see [`by_number`].
+    pub words: Ends,
     /// Text that the first of them must contain.
     pub check: Option<String>,
     /// Lines that the caller says stand there: each must be in the range, in this order.
@@ -43,6 +50,22 @@ pub struct Rows {
     pub said: String,
     /// 1-based line of the input on which it begins; 0 where [`Rows::said`] says which edit it is.
     pub said_at: usize,
+}
+
+/// Words of lines in place of their numbers, which are 0 until [`by_number`] has looked them up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ends {
+    /// For the only line named, or the first of a range.
+    pub from: Option<Word>,
+    /// For the last line of a range.
+    pub to: Option<Word>,
+}
+
+impl Ends {
+    /// True when there is no word at all.
+    pub fn is_none(self) -> bool {
+        self == Ends::default()
+    }
 }
 
 /// Which lines an edit is about. Numbers are 1-based; they may lie behind the end of the file.

@@ -100,6 +100,9 @@ fn site(table: &Table<'_>, op: usize, rows: &Rows, text: &str) -> Result<Option<
     if rows.paste.is_some() {
         return Err(Error::new(Code::CallInvalid, format!("{}nothing was cut that could be put here.", rows.told())));
     }
+    if !rows.words.is_none() {
+        return Err(unknown_words(rows));
+    }
     let mut notes = Vec::new();
     let last = table.count;
     let (line, class, to) = match rows.place {
@@ -137,6 +140,15 @@ fn site(table: &Table<'_>, op: usize, rows: &Rows, text: &str) -> Result<Option<
     };
     expected::check(table, rows)?;
     Ok(Some(Site { op, line: line.max(1), class, to, notes }))
+}
+
+/// The words of a file's lines are kept by its session; without one, nobody knows them.
+pub(super) fn unknown_words(rows: &Rows) -> Error {
+    Error::new(
+        Code::CallInvalid,
+        format!("{}`{}` names a line by a word, and the words are not known.", rows.told(), rows.said),
+    )
+    .next("Name the lines by their numbers.")
 }
 
 /// The number behind the last line is the end of the file, anything further is nowhere.

@@ -1,5 +1,6 @@
 //! Registers: what one hunk cuts, another puts elsewhere, also in another file and another call.
 
+use super::place::unknown_words;
 use super::{Register, RowPlace, Table, of};
 use crate::code::Code;
 use crate::error::{Error, Result};
@@ -55,6 +56,9 @@ pub fn fill<'a>(
             out.push(op);
             continue;
         };
+        if !rows.words.is_none() {
+            return Err(unknown_words(rows));
+        }
         if let Some(register) = rows.paste.take() {
             let pasted = registers.get(&register, &rows.told())?;
             match pasted {

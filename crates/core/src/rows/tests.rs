@@ -11,7 +11,9 @@ use crate::snapshot::Snapshot;
 use proptest::prelude::*;
 
 fn op(place: RowPlace, text: &str) -> Op {
-    let rows = Rows { place, check: None, old: Vec::new(), keep: None, paste: None, said: "it".to_owned(), said_at: 1 };
+    let words = super::Ends::default();
+    let rows =
+        Rows { place, words, check: None, old: Vec::new(), keep: None, paste: None, said: "it".to_owned(), said_at: 1 };
     Op { at: Locator::Rows(Box::new(rows)), text: text.to_owned() }
 }
 
@@ -371,5 +373,27 @@ proptest! {
         if let Ok(RowPlace::Lines { from: start, to: end }) = carried(&seen, &now.concat(), lines(from, to, "!\n")) {
             prop_assert_eq!(&base[from - 1..to], &now[start - 1..end]);
         }
+    }
+}
+
+#[test]
+fn brackets_that_went_wrong_tell_of_one_slip() {
+    let base = "fn a() {\n    if b {\n        c();\n    }\n}\nfn d() {}\n";
+    for (from, to, body, place, left) in [
+        // The closing line goes away and does not come back.
+        (1, 5, "fn a() {\n    e();\n", RowPlace::Lines { from: 1, to: 4 }, "fn a() {\n    e();\n"),
+        (4, 5, "    e();\n", RowPlace::Before(4), "    e();\n"),
+        (5, 5, "    e();\n", RowPlace::Before(5), "    e();\n"),
+        // A line beside the range is repeated.
+        (3, 3, "        e();\n    }\n", RowPlace::Lines { from: 3, to: 3 }, "        e();\n"),
+        (3, 3, "    if b {\n        e();\n", RowPlace::Lines { from: 3, to: 3 }, "        e();\n"),
+    ] {
+        let found = super::meant(&text(base), &[lines(from, to, body)]);
+        let got = found.first().map(|it| (super::of(&it.op).unwrap().place, it.op.text.as_str()));
+        assert_eq!(got, Some((place, left)), "{from}..{to} {body:?}");
+    }
+    // Brackets that balance, and some that no line beside the range explains.
+    for (from, to, body) in [(2, 4, "fn a() {\n    e();\n}\n"), (3, 3, "        e((;\n"), (6, 6, "")] {
+        assert!(super::meant(&text(base), &[lines(from, to, body)]).is_empty(), "{from}..{to} {body:?}");
     }
 }

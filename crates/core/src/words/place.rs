@@ -4,7 +4,7 @@ use super::{Word, Words};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::op::{Locator, Op};
-use crate::rows::{RowPlace, Rows};
+use crate::rows::{Ends, RowPlace, Rows};
 use crate::snapshot::Snapshot;
 use std::collections::HashMap;
 
@@ -135,7 +135,8 @@ impl<'a> Page<'a> {
                     .next("Write new lines without words.");
             return Err(Misplaced { error, show: None });
         }
-        let rows = Rows { place, check: None, old: Vec::new(), keep: None, paste: None, said, said_at: 0 };
+        let words = Ends::default();
+        let rows = Rows { place, words, check: None, old: Vec::new(), keep: None, paste: None, said, said_at: 0 };
         Ok(Op { at: Locator::Rows(Box::new(rows)), text: op.text.clone() })
     }
 
@@ -146,7 +147,8 @@ impl<'a> Page<'a> {
         line.is_some_and(|line| !text.is_empty() && self.text(line) == text)
     }
 
-    fn line(&self, anchor: &Anchor, is_spent: &impl Fn(Word) -> bool) -> Result<usize, Misplaced> {
+    /// The line that an anchor names.
+    pub fn line(&self, anchor: &Anchor, is_spent: &impl Fn(Word) -> bool) -> Result<usize, Misplaced> {
         let word = anchor.word;
         let Some(line) = self.line_of(word) else {
             // The line may be there under another word.

@@ -200,7 +200,8 @@ impl Search<'_> {
         if !self.text.is_empty() {
             block.push('\n');
         }
-        let header = self.marks.header.map(|header| header.line(&place.shown(), ShortTag::of(snapshot.text())));
+        let name = || self.engine.name_in_header(self.caller, place);
+        let header = self.marks.header.map(|header| header.line(&name(), ShortTag::of(snapshot.text())));
         let plain = || format!("{} (tag {})", place.shown(), snapshot.id().tag());
         let _ = writeln!(block, "{}", header.clone().unwrap_or_else(plain));
         let words = self.marks.words.then(|| self.engine.words(place, snapshot)).transpose()?;

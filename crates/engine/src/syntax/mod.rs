@@ -3,18 +3,21 @@
 
 mod blocks;
 mod edit;
+mod mend;
 mod outline;
+mod trees;
 
 pub(crate) use blocks::with_blocks;
 pub(crate) use edit::Args as EditArgs;
 pub(crate) use outline::Args as OutlineArgs;
+pub(crate) use trees::Trees;
 
 use crate::engine::Engine;
 use crate::plan::{Becomes, Now, Plan};
 use crate::raw_path;
 use emendate_core::{Code, Error, Result};
 use emendate_fs::Place;
-use emendate_syntax::{Definition, Language, Limits, Parsed, Symbol, fails_after, parse};
+use emendate_syntax::{Definition, Language, Limits, Parsed, Symbol, parse};
 use serde_json::{Value, json};
 
 /// Files of one call that are checked: each may take some milliseconds.
@@ -128,9 +131,14 @@ impl Engine {
                 continue;
             }
             let Some(language) = language(&plan.place, plan.before.text()) else { continue };
+            let Some(proof) = self.trees().proof(plan.before.id(), plan.before.text(), language) else { continue };
             // What cannot be decoded any more is told elsewhere.
             let Ok(after) = plan.after() else { continue };
-            let Some(error) = fails_after(plan.before.text(), after.text(), language, Limits::CHECK) else { continue };
+            let Some(parsed) = proof.after(after.text()) else { continue };
+            let Some(error) = parsed.first_error() else {
+                self.trees().keep(after.id(), parsed);
+                continue;
+            };
             let line = after.lines().span_of(after.text(), error.line, error.line);
             let shown: String = after.text()[line.range()].trim().chars().take(80).collect();
             let missing = error.missing.map_or(String::new(), |it| format!(" (`{it}` is missing)"));
@@ -140,6 +148,8 @@ impl Engine {
                 language.name(),
                 error.line,
             ));
+            let rest = mend::inside_a_block(&proof, plan, &after);
+            plan.notes.extend(rest);
         }
     }
 }

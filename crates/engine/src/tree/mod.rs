@@ -80,8 +80,10 @@ impl Engine {
         let mut plans = tree.plans;
         plans.retain(|plan| !(plan.creates() && plan.becomes == Becomes::Nothing));
         for plan in &mut plans {
-            plan.header = plan.header.or(options.header);
-            plan.worded = plan.worded.or(options.worded);
+            // The marks that were asked for, else those of the text.
+            plan.header = options.header.or(plan.header).filter(|_| options.worded.is_none());
+            plan.worded = options.worded.or(plan.worded).filter(|_| options.header.is_none());
+            plan.name = plan.header.map(|_| self.name_in_header(caller, &plan.place)).unwrap_or_default();
         }
         if options.partial && !plans.is_empty() {
             if let Some(plan) = plans.first_mut() {

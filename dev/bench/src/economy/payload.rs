@@ -65,6 +65,9 @@ pub(super) const FORMATS: &[Format] = &[
         input(&put(edit, &shown.header, &numbers))
     }),
     text("hashline PUT/CUT", "hashline_put", |edit, shown| Payload::Text(put(edit, &shown.header, &numbers))),
+    text("words in PUT/CUT", "anchors", |edit, shown| {
+        Payload::Text(put(edit, &format!("[{}]", shown.name), &|line| shown.words[line].clone()))
+    }),
 ];
 
 fn input(text: &str) -> Payload {

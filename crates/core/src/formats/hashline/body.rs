@@ -102,10 +102,7 @@ fn drop_edges(rows: &mut Vec<Row>, notes: &mut Vec<&'static str>) {
 }
 
 fn no_body(dialect: &Dialect, open: &Open, row: &Row) -> Error {
-    let (from, to) = match open.op.place {
-        RowPlace::Lines { from, to } => (from, to),
-        _ => (1, 1),
-    };
+    let (from, to) = open.op.ends();
     let (what, next) = match (&open.op.kind, open.op.place) {
         (Kind::Take, RowPlace::Lines { .. }) => (
             format!("`{}` does not take body rows. Remove the body, or use `{}`.", dialect.delete, dialect.replace),

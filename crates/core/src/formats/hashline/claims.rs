@@ -21,13 +21,16 @@ enum Place {
 pub(super) fn claims(text: &str, dialect: &Dialect) -> Vec<Range<usize>> {
     let mut out: Vec<Range<usize>> = Vec::new();
     let mut place = Place::Before { first: true };
+    // Below the header of a hunk of a unified diff, its rows are ours to refuse.
+    let mut diff = false;
     for (at, line) in text.lines().enumerate() {
         let line = if at == 0 { line.strip_prefix('\u{FEFF}').unwrap_or(line) } else { line };
         if trimmed(line).is_empty() {
             continue;
         }
         let op = (dialect.read)(line).is_some() && !current::is_verbless(line);
-        let row = line.starts_with('+');
+        diff = diff && place == Place::Inside || stray::is_unified(line);
+        let row = line.starts_with('+') || diff && (line.starts_with(['-', ' ']) || stray::is_unified(line));
         let named = header::look(line).filter(|(header, inner)| *header == dialect.header && !inner.is_empty());
         place = match (place, named) {
             (Place::Before { .. } | Place::Waiting { .. }, Some((_, inner))) => {
@@ -57,7 +60,9 @@ pub(super) fn claims(text: &str, dialect: &Dialect) -> Vec<Range<usize>> {
 /// True when a line proves that the one before it was a header, or an operation without one.
 fn proven(line: &str, (op, row): (bool, bool), (tagged, header): (bool, bool)) -> bool {
     match (tagged, header) {
-        (true, _) => op || row || stray::begins_like_an_operation(line) || foreign::is_older(line),
+        (true, _) => {
+            op || row || stray::begins_like_an_operation(line) || foreign::is_older(line) || stray::is_unified(line)
+        }
         (false, true) => op,
         (false, false) => row,
     }

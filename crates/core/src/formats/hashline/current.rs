@@ -1,8 +1,8 @@
 //! Operations of the current dialect: `PUT`, `CUT`, `MV`, `REM`.
 
 use super::dialect::{CURRENT, Fault};
-use super::token::{Kind, OpLine, Range, SEPARATOR, Scan, reversed, trimmed};
-use crate::rows::{Register, RowPlace};
+use super::token::{Kind, OpLine, Range, SEPARATOR, Scan, reversed, trimmed, unknown_word};
+use crate::rows::{Ends, Register, RowPlace};
 
 /// Reads an operation; `None` for a line that is none.
 pub(super) fn read(line: &str) -> Option<Result<OpLine, Fault>> {
@@ -24,7 +24,7 @@ pub(super) fn read(line: &str) -> Option<Result<OpLine, Fault>> {
         return (!path.is_empty()).then(|| Ok(OpLine::new(Kind::Move(path.to_owned()), RowPlace::Head)));
     }
     // A range with a colon, the verb forgotten.
-    let range = scan.range(&CURRENT).filter(|_| line.contains(['.', '=', '…', '-']))?;
+    let range = scan.range(&CURRENT).filter(|it| it.from > 0 && it.to > 0 && line.contains(['.', '=', '…', '-']))?;
     let mut op = OpLine::new(Kind::Body, RowPlace::Lines { from: range.from, to: range.to });
     let whole = scan.tail(&mut op) && op.colon && op.check.is_none();
     op.lenient = Some("A range without a verb was read as `PUT`.");
@@ -42,7 +42,7 @@ fn unquoted(path: &str) -> &str {
 }
 
 /// A block, a gap or lines.
-fn target(scan: &mut Scan<'_>) -> Option<(RowPlace, Option<Range>)> {
+fn target(scan: &mut Scan<'_>) -> Option<(RowPlace, Ends, Option<Range>)> {
     let gap = if scan.eat("<") {
         Some(false)
     } else if scan.eat(">") {
@@ -52,32 +52,32 @@ fn target(scan: &mut Scan<'_>) -> Option<(RowPlace, Option<Range>)> {
     };
     let Some(behind) = gap else {
         let mut block = *scan;
-        if let Some(line) = block.number()
+        if let Some((line, word)) = block.line()
             && block.eat("*")
         {
             *scan = block;
-            return Some((RowPlace::Block(line), None));
+            return Some((RowPlace::Block(line), Ends { from: word, to: None }, None));
         }
         let range = scan.range(&CURRENT)?;
-        return Some((RowPlace::Lines { from: range.from, to: range.to }, Some(range)));
+        return Some((RowPlace::Lines { from: range.from, to: range.to }, range.words, Some(range)));
     };
     scan.blanks();
     if behind && scan.eat("$") {
-        return Some((RowPlace::Tail, None));
+        return Some((RowPlace::Tail, Ends::default(), None));
     }
-    let line = scan.number()?;
+    let (line, word) = scan.line()?;
     let place = match (behind, behind && scan.eat("*")) {
         (true, true) => RowPlace::AfterBlock(line),
         (true, false) => RowPlace::After(line),
         (false, _) if line == 1 => RowPlace::Head,
         (false, _) => RowPlace::Before(line),
     };
-    Some((place, None))
+    Some((place, Ends { from: word, to: None }, None))
 }
 
 fn put(mut scan: Scan<'_>) -> Option<Result<OpLine, Fault>> {
-    let (place, range) = target(&mut scan)?;
-    let mut op = OpLine::new(Kind::Body, place);
+    let (place, words, range) = target(&mut scan)?;
+    let mut op = OpLine::new(Kind::Body, place).named(words);
     let register = scan.register();
     if !scan.tail(&mut op) {
         return None;
@@ -102,11 +102,11 @@ fn put(mut scan: Scan<'_>) -> Option<Result<OpLine, Fault>> {
 }
 
 fn cut(mut scan: Scan<'_>) -> Option<Result<OpLine, Fault>> {
-    let (place, range) = target(&mut scan)?;
+    let (place, words, range) = target(&mut scan)?;
     if !matches!(place, RowPlace::Lines { .. } | RowPlace::Block(_)) {
         return None;
     }
-    let mut op = OpLine::new(Kind::Take, place);
+    let mut op = OpLine::new(Kind::Take, place).named(words);
     match scan.register() {
         Some(Err(())) => return Some(Err(bad_name())),
         Some(Ok(register)) => op.keep = Some(register),
@@ -129,6 +129,9 @@ fn bad_name() -> Fault {
 }
 
 fn checked(mut op: OpLine, range: Option<Range>) -> Result<OpLine, Fault> {
+    if let Some(fault) = unknown_word(&op) {
+        return Err(fault);
+    }
     let Some(range) = range else { return Ok(op) };
     if let Some(mut fault) = reversed(range, &CURRENT) {
         fault.what = format!(

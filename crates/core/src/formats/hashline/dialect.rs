@@ -5,6 +5,8 @@ use super::{current, seed};
 use crate::content::Header;
 use crate::error::Error;
 use crate::rows::{Register, RowPlace};
+use crate::words::Word;
+use core::fmt;
 
 /// One way to write hashline.
 pub(super) struct Dialect {
@@ -26,6 +28,29 @@ pub(super) struct Dialect {
     pub(super) between: &'static str,
     /// Reads an operation; `None` for a line that is none.
     pub(super) read: fn(&str) -> Option<Result<OpLine, Fault>>,
+}
+
+/// A line as it is written: by its word where it has one.
+pub(super) struct Named(usize, Option<Word>);
+
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.1 {
+            Some(word) => word.fmt(f),
+            None => self.0.fmt(f),
+        }
+    }
+}
+
+impl OpLine {
+    /// The first and the last line it names, as they are written; line 1 where it names none.
+    pub(super) fn ends(&self) -> (Named, Named) {
+        let (from, to) = match self.place {
+            RowPlace::Lines { from, to } => (from, to),
+            _ => (1, 1),
+        };
+        (Named(from, self.words.from), Named(to, self.words.to))
+    }
 }
 
 /// An operation that is recognised and wrong.
@@ -89,12 +114,12 @@ impl Dialect {
     }
 
     /// The operation that replaces these lines.
-    pub(super) fn replacing(&self, from: usize, to: usize) -> String {
+    pub(super) fn replacing(&self, from: impl fmt::Display, to: impl fmt::Display) -> String {
         self.replace.replace('N', &from.to_string()).replace('M', &to.to_string())
     }
 
     /// The operation that removes these lines.
-    pub(super) fn deleting(&self, from: usize, to: usize) -> String {
+    pub(super) fn deleting(&self, from: impl fmt::Display, to: impl fmt::Display) -> String {
         self.delete.replace('N', &from.to_string()).replace('M', &to.to_string())
     }
 
@@ -105,24 +130,26 @@ impl Dialect {
             let name = register.as_ref().and_then(|register| register.0.as_deref());
             name.map_or_else(String::new, |name| format!(" @{name}"))
         };
+        let from = |line: usize| Named(line, op.words.from);
+        let (first, last) = op.ends();
         Some(match (&op.kind, op.place, seed) {
-            (Kind::Body, RowPlace::Lines { from, to }, _) => self.replacing(from, to),
-            (Kind::Body, RowPlace::Block(line), true) => format!("replace block {line}:"),
-            (Kind::Body, RowPlace::Block(line), false) => format!("PUT {line}*:"),
-            (Kind::Body, RowPlace::Before(line), true) => format!("insert before {line}:"),
-            (Kind::Body, RowPlace::Before(line), false) => format!("PUT <{line}:"),
-            (Kind::Body, RowPlace::After(line), true) => format!("insert after {line}:"),
-            (Kind::Body, RowPlace::After(line), false) => format!("PUT >{line}:"),
-            (Kind::Body, RowPlace::AfterBlock(line), true) => format!("insert after block {line}:"),
-            (Kind::Body, RowPlace::AfterBlock(line), false) => format!("PUT >{line}*:"),
+            (Kind::Body, RowPlace::Lines { .. }, _) => self.replacing(first, last),
+            (Kind::Body, RowPlace::Block(line), true) => format!("replace block {}:", from(line)),
+            (Kind::Body, RowPlace::Block(line), false) => format!("PUT {}*:", from(line)),
+            (Kind::Body, RowPlace::Before(line), true) => format!("insert before {}:", from(line)),
+            (Kind::Body, RowPlace::Before(line), false) => format!("PUT <{}:", from(line)),
+            (Kind::Body, RowPlace::After(line), true) => format!("insert after {}:", from(line)),
+            (Kind::Body, RowPlace::After(line), false) => format!("PUT >{}:", from(line)),
+            (Kind::Body, RowPlace::AfterBlock(line), true) => format!("insert after block {}:", from(line)),
+            (Kind::Body, RowPlace::AfterBlock(line), false) => format!("PUT >{}*:", from(line)),
             (Kind::Body, RowPlace::Head, true) => "insert head:".to_owned(),
             (Kind::Body, RowPlace::Head, false) => "PUT <1:".to_owned(),
             (Kind::Body, RowPlace::Tail, true) => "insert tail:".to_owned(),
             (Kind::Body, RowPlace::Tail, false) => "PUT >$:".to_owned(),
-            (Kind::Take, RowPlace::Lines { from, to }, true) if op.unnamed() => self.deleting(from, to),
-            (Kind::Take, RowPlace::Lines { from, to }, false) => self.deleting(from, to) + &name(&op.keep),
-            (Kind::Take, RowPlace::Block(line), true) if op.unnamed() => format!("delete block {line}"),
-            (Kind::Take, RowPlace::Block(line), false) => format!("CUT {line}*{}", name(&op.keep)),
+            (Kind::Take, RowPlace::Lines { .. }, true) if op.unnamed() => self.deleting(first, last),
+            (Kind::Take, RowPlace::Lines { .. }, false) => self.deleting(first, last) + &name(&op.keep),
+            (Kind::Take, RowPlace::Block(line), true) if op.unnamed() => format!("delete block {}", from(line)),
+            (Kind::Take, RowPlace::Block(line), false) => format!("CUT {}*{}", from(line), name(&op.keep)),
             _ => return None,
         })
     }

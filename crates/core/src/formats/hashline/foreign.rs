@@ -5,6 +5,7 @@ use super::body::numbered;
 use super::dialect::{CURRENT, Dialect, SEED};
 use super::header;
 use super::machine::Reader;
+use super::stray::is_unified;
 use super::token::{Kind, OpLine, Scan, trimmed};
 use crate::error::Error;
 use crate::formats::stream;
@@ -25,12 +26,20 @@ pub(super) fn taught(text: &str, error: Error) -> Error {
 }
 
 /// The text in the dialect of its headers, if all of it is understood.
-fn converted(text: &str) -> Option<String> {
+pub(in crate::formats) fn converted(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len() + text.len() / 4);
     let mut dialect: Option<&Dialect> = None;
     let mut changed = false;
     let mut pasted = Vec::new();
+    let mut diff: Option<Diff> = None;
     for line in text.lines() {
+        if let (Some(of), Some(it)) = (&mut diff, dialect) {
+            if of.takes(line, it, &mut out) {
+                continue;
+            }
+            of.flush(it, &mut out);
+            diff = None;
+        }
         if let Some((header, inner)) = header::look(line).filter(|(_, inner)| header::is_tagged(inner)) {
             // Older texts in brackets use verbs that read best in the dialect of their header.
             let named = header::read(inner)?;
@@ -38,6 +47,10 @@ fn converted(text: &str) -> Option<String> {
             dialect = Some(it);
             out.push_str(&it.headed(&named.path, &named.tag?.to_string()));
             out.push('\n');
+            continue;
+        }
+        if let Some(begun) = dialect.and_then(|_| Diff::begun(line)) {
+            (diff, changed) = (Some(begun), true);
             continue;
         }
         let it = dialect.filter(|it| !line.starts_with('+') && (it.read)(line).is_none());
@@ -49,15 +62,83 @@ fn converted(text: &str) -> Option<String> {
         out.push_str(said.as_deref().unwrap_or(line));
         out.push('\n');
     }
+    if let (Some(mut diff), Some(it)) = (diff, dialect) {
+        diff.flush(it, &mut out);
+    }
     let parses = || stream::read(Box::new(Reader::trial()), &out).is_ok();
     (changed && parses()).then_some(out)
+}
+
+/// A hunk of a unified diff below a header of ours: its numbers are taken to be those of the version shown.
+struct Diff {
+    /// The next line of the old side.
+    next: usize,
+    /// Lines of the old side that go away right before it.
+    gone: usize,
+    /// Rows that come in their place.
+    rows: String,
+}
+
+impl Diff {
+    /// By its first line, `@@ -a,b +c,d @@`.
+    fn begun(line: &str) -> Option<Diff> {
+        let text = trimmed(line);
+        let old = text.strip_prefix("@@ -").filter(|_| is_unified(text))?;
+        let mut scan = Scan::new(old);
+        // Behind line `a` where the old side is empty.
+        let next = scan.number()? + usize::from(scan.rest.starts_with(",0"));
+        Some(Diff { next, gone: 0, rows: String::new() })
+    }
+
+    /// Takes a row; false for what is none.
+    fn takes(&mut self, line: &str, dialect: &Dialect, out: &mut String) -> bool {
+        match line.as_bytes().first() {
+            Some(b'+') => {
+                self.rows.push_str(line);
+                self.rows.push('\n');
+            }
+            Some(b'-') => {
+                if !self.rows.is_empty() {
+                    self.flush(dialect, out);
+                }
+                (self.next, self.gone) = (self.next + 1, self.gone + 1);
+            }
+            Some(b' ') | None => {
+                self.flush(dialect, out);
+                self.next += 1;
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Writes what was changed so far as one operation.
+    fn flush(&mut self, dialect: &Dialect, out: &mut String) {
+        let rows = std::mem::take(&mut self.rows);
+        let gone = std::mem::take(&mut self.gone);
+        let (from, to) = (self.next.saturating_sub(gone), self.next.saturating_sub(1));
+        let op = match (gone > 0, rows.is_empty()) {
+            (false, true) => return,
+            (true, false) => Some(dialect.replacing(from, to)),
+            (true, true) => Some(dialect.deleting(from, to)),
+            (false, false) if to == 0 => dialect.write(&OpLine::new(Kind::Body, RowPlace::Head)),
+            (false, false) => dialect.write(&OpLine::new(Kind::Body, RowPlace::After(to))),
+        };
+        out.push_str(&op.unwrap_or_default());
+        out.push('\n');
+        out.push_str(&rows);
+    }
 }
 
 /// One line in another spelling, in the words of `dialect`; `None` for a line that is no such.
 ///
 /// Errors: where what is meant is not certain.
 fn translated(dialect: &Dialect, line: &str, pasted: &mut Vec<usize>) -> Result<Option<String>, ()> {
+    let verb_in = |case: fn(&str) -> String| (dialect.read)(&case(line)).and_then(Result::ok);
+    let cased = || verb_in(str::to_ascii_lowercase).or_else(|| verb_in(str::to_ascii_uppercase));
+    let plain = |op: &OpLine| op.check.is_none() && op.inline.is_none() && op.words.is_none() && op.paste.is_none();
     let other = (dialect.other().read)(line).and_then(Result::ok).or_else(|| older(line));
+    let other = other.or_else(|| cased().filter(plain));
     if let Some(op) = other {
         return dialect.write(&op).map(Some).ok_or(());
     }
@@ -125,6 +206,6 @@ fn number(scan: &mut Scan<'_>) -> Option<usize> {
 
 fn lines(scan: &mut Scan<'_>) -> Option<RowPlace> {
     let dialect = if scan.rest.contains(SEED.between) { &SEED } else { &CURRENT };
-    let range = scan.range(dialect).filter(|range| range.from <= range.to)?;
+    let range = scan.range(dialect).filter(|range| range.from > 0 && range.from <= range.to)?;
     Some(RowPlace::Lines { from: range.from, to: range.to })
 }

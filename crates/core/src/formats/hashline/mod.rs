@@ -43,6 +43,18 @@ pub(super) fn opens(line: &str) -> bool {
     header::look(line).is_some_and(|(_, inner)| header::is_tagged(inner))
 }
 
+pub(super) use foreign::converted;
+
+/// True for a path that a header of either kind holds without being read as something else.
+pub fn is_name(path: &str) -> bool {
+    let tag = crate::content::ShortTag::of("");
+    [Header::Pilcrow, Header::Brackets].into_iter().all(|header| {
+        let line = header.line(path, tag);
+        let read = (!path.contains(['\n', '\r'])).then(|| header::look(&line)).flatten();
+        read.is_some_and(|(found, inner)| found == header && header::read(inner).is_some_and(|it| it.path == path))
+    })
+}
+
 /// The error of a line of the input.
 fn broken(at: usize, what: &str, row: &str) -> Error {
     let row = crate::marks::clipped(row);

@@ -8,7 +8,7 @@ use crate::code::Code;
 use crate::content::{Handle, ShortTag};
 use crate::error::{Error, Result};
 use crate::op::{Ask, FileRequest, Locator, Op, Order, Request};
-use crate::rows::Rows;
+use crate::rows::{self, Rows};
 use std::collections::HashMap;
 
 /// What is asked of one file.
@@ -61,6 +61,7 @@ impl Section {
         }
         let rows = Rows {
             place: op.place,
+            words: op.words,
             check: op.check,
             old: settled.old,
             keep: op.keep,
@@ -174,6 +175,10 @@ fn interleaved(section: &Section) -> Error {
 
 fn asked(section: Section) -> Result<FileRequest> {
     let Section { dialect, path, tag, ops, file, .. } = section;
+    // Words name their lines whatever the version.
+    if tag.is_none() && rows::are_by_word(&ops) && file.is_none() {
+        return Ok(FileRequest::new(path, Ask::Edit { ops, order: Order::Together }));
+    }
     let Some(tag) = tag else {
         let what = format!(
             "Missing hashline snapshot tag for anchored edit to {path}; use `{}` from your latest read/search output. To create a new file, use the write tool.",

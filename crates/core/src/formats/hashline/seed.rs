@@ -1,19 +1,19 @@
 //! Operations of the seed dialect: `replace`, `delete`, `insert`.
 
 use super::dialect::{Fault, SEED};
-use super::token::{COLON, Kind, OpLine, Range, SEPARATOR, Scan, reversed};
-use crate::rows::RowPlace;
+use super::token::{COLON, Kind, OpLine, Range, SEPARATOR, Scan, reversed, unknown_word};
+use crate::rows::{Ends, RowPlace};
 
 /// Reads an operation; `None` for a line that is none.
 pub(super) fn read(line: &str) -> Option<Result<OpLine, Fault>> {
     let mut scan = Scan::new(line);
     if scan.word("replace") {
-        let (place, range) = block_or_range(&mut scan)?;
-        return body(scan, OpLine::new(Kind::Body, place), range);
+        let (place, words, range) = block_or_range(&mut scan)?;
+        return body(scan, OpLine::new(Kind::Body, place).named(words), range);
     }
     if scan.word("delete") {
-        let (place, range) = block_or_range(&mut scan)?;
-        let mut op = OpLine::new(Kind::Take, place);
+        let (place, words, range) = block_or_range(&mut scan)?;
+        let mut op = OpLine::new(Kind::Take, place).named(words);
         if !scan.tail(&mut op) || op.inline.is_some() {
             return None;
         }
@@ -30,11 +30,12 @@ pub(super) fn read(line: &str) -> Option<Result<OpLine, Fault>> {
     } else if scan.eat("tail") {
         op.place = RowPlace::Tail;
     } else if scan.word("before") {
-        op.place = RowPlace::Before(scan.number()?);
+        let (line, word) = scan.line()?;
+        (op.place, op.words.from) = (RowPlace::Before(line), word);
     } else if scan.word("after") {
         let block = scan.word("block");
-        let line = scan.number()?;
-        op.place = if block { RowPlace::AfterBlock(line) } else { RowPlace::After(line) };
+        let (line, word) = scan.line()?;
+        (op.place, op.words.from) = (if block { RowPlace::AfterBlock(line) } else { RowPlace::After(line) }, word);
     } else {
         return None;
     }
@@ -43,12 +44,13 @@ pub(super) fn read(line: &str) -> Option<Result<OpLine, Fault>> {
 
 const COLON_ON_DELETE: &str = "A `:` behind `delete` was ignored; it has no body.";
 
-fn block_or_range(scan: &mut Scan<'_>) -> Option<(RowPlace, Option<Range>)> {
+fn block_or_range(scan: &mut Scan<'_>) -> Option<(RowPlace, Ends, Option<Range>)> {
     if scan.word("block") {
-        return Some((RowPlace::Block(scan.number()?), None));
+        let (line, word) = scan.line()?;
+        return Some((RowPlace::Block(line), Ends { from: word, to: None }, None));
     }
     let range = scan.range(&SEED)?;
-    Some((RowPlace::Lines { from: range.from, to: range.to }, Some(range)))
+    Some((RowPlace::Lines { from: range.from, to: range.to }, range.words, Some(range)))
 }
 
 fn body(mut scan: Scan<'_>, mut op: OpLine, range: Option<Range>) -> Option<Result<OpLine, Fault>> {
@@ -62,6 +64,9 @@ fn body(mut scan: Scan<'_>, mut op: OpLine, range: Option<Range>) -> Option<Resu
 }
 
 fn checked(mut op: OpLine, range: Option<Range>) -> Result<OpLine, Fault> {
+    if let Some(fault) = unknown_word(&op) {
+        return Err(fault);
+    }
     let Some(range) = range else { return Ok(op) };
     if let Some(fault) = reversed(range, &SEED) {
         return Err(fault);

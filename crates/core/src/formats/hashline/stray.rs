@@ -24,7 +24,7 @@ pub(super) fn foreign(dialect: &Dialect, row: &str, at: usize) -> Option<Error> 
         );
     }
     let mut scan = Scan::new(text);
-    let range = scan.range(dialect).filter(|_| scan.at_end())?;
+    let range = scan.range(dialect).filter(|range| scan.at_end() && range.from > 0 && range.to > 0)?;
     let single = text.bytes().all(|byte| byte.is_ascii_digit());
     let what = if single {
         format!(

@@ -2,8 +2,8 @@ use super::Hashline;
 use crate::formats::recognise;
 use crate::formats::stream::{self, Event, Manner};
 use crate::formats::{Format, Input};
-use crate::op::{Ask, FileRequest, LineKind, Request};
-use crate::rows::{self, Register, RowPlace};
+use crate::op::{Ask, FileRequest, LineKind, Op, Request};
+use crate::rows::{self, Ends, Register, RowPlace};
 use crate::{Error, Handle, Header, ShortTag};
 use proptest::prelude::*;
 
@@ -11,11 +11,16 @@ fn parse(text: &str) -> Result<Request, Error> {
     Hashline::SEED.parse(Input::Text(text.to_owned()))
 }
 
-/// Places and texts of the only file.
-fn ops(text: &str) -> Vec<(RowPlace, String)> {
+/// Operations on the only file.
+fn read(text: &str) -> Vec<Op> {
     let mut request = parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     let Some(FileRequest { ask: Ask::Edit { ops, .. }, .. }) = request.files.pop() else { panic!("{text}") };
-    ops.into_iter().map(|op| (rows::of(&op).unwrap().place, op.text)).collect()
+    ops
+}
+
+/// Their places and texts.
+fn ops(text: &str) -> Vec<(RowPlace, String)> {
+    read(text).into_iter().map(|op| (rows::of(&op).unwrap().place, op.text)).collect()
 }
 
 fn refused(text: &str) -> Error {
@@ -142,7 +147,6 @@ fn refusals_show_what_to_send() {
         ("¶a#1A2B\nreplace 3..2:\n+x\n", "replace 2..3:"),
         ("¶a#1A2B\nreplace 195..60:\n+x\n", "replace 195..254:"),
         ("¶a#1A2B\nreplace 2,3:\n+x\n", "write 2..3 or 2..4"),
-        ("¶a#1A2B\nREPLACE 2..3:\n+x\n", "replace 2..3:"),
         ("[a#1A2B]\nPUT 2.=3\n+x\n", "PUT 2.=3:"),
         ("¶a#1A2B\ndelete 2..3\n+x\n", "replace 2..3:"),
     ] {
@@ -156,6 +160,13 @@ fn refusals_show_what_to_send() {
         ("¶a#1A2B\n@@ 2..3 @@\n+x\n", "¶a#1A2B\nreplace 2..3:\n+x\n"),
         ("¶a#1A2B\n2:x\n3|y\n", "¶a#1A2B\nreplace 2..2:\n+x\nreplace 3..3:\n+y\n"),
         ("¶a#1A2B\nreplace 2..2: x\n", "¶a#1A2B\nreplace 2..2:\n+x\n"),
+        ("¶a#1A2B\nREPLACE 2..3:\n+x\n", "¶a#1A2B\nreplace 2..3:\n+x\n"),
+        ("[a#1A2B]\nput 2.=3:\n+x\n", "[a#1A2B]\nPUT 2.=3:\n+x\n"),
+        (
+            "¶a#1A2B\n@@ -2,3 +2,4 @@\n two\n-three\n+3\n+3b\n four\n@@ -9,1 +9,0 @@\n-nine\n@@ -20,0 +21,1 @@\n+x\n",
+            "¶a#1A2B\nreplace 3..3:\n+3\n+3b\ndelete 9..9\ninsert after 20:\n+x\n",
+        ),
+        ("[a#1A2B]\n@@ -1,1 +1,2 @@\n+top\n one\n", "[a#1A2B]\nPUT <1:\n+top\n"),
     ] {
         assert_eq!(refused(text).data().get("converted").and_then(|it| it.as_str()), Some(converted), "{text}");
     }
@@ -291,5 +302,62 @@ fn fences_and_what_stands_around_them() {
     assert_eq!(ops("¶a.md#1A2B\nreplace 2..3:\n```\nx\n```\n"), [lines(2, 3, "```\nx\n```\n")]);
     for text in ["Here:\n¶a.rs#1A2B\nreplace 2..3:\n+x\n", "```\n¶a.rs#1A2B\nreplace 2..3:\nx\n```\ny\n```\n"] {
         assert!(understood(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn words_stand_where_numbers_may() {
+    let word = |text: &str| Some(text.parse().unwrap());
+    for (seed, current, place, words) in [
+        ("replace Table:", "PUT Table:", RowPlace::Lines { from: 0, to: 0 }, (word("Table"), word("Table"))),
+        ("replace Table..9:", "PUT Table.=9:", RowPlace::Lines { from: 0, to: 9 }, (word("Table"), None)),
+        (
+            "replace 2..TableFormer:",
+            "PUT 2-TableFormer:",
+            RowPlace::Lines { from: 2, to: 0 },
+            (None, word("TableFormer")),
+        ),
+        ("insert before Table:", "PUT <Table:", RowPlace::Before(0), (word("Table"), None)),
+        ("insert after block Table:", "PUT >Table*:", RowPlace::AfterBlock(0), (word("Table"), None)),
+        ("replace block Table:", "PUT Table*:", RowPlace::Block(0), (word("Table"), None)),
+    ] {
+        for text in [format!("¶a#1A2B\n{seed}\n+x\n"), format!("[a#1A2B]\n{current}\n+x\n")] {
+            let ops = read(&text);
+            let rows = rows::of(&ops[0]).unwrap();
+            assert_eq!((rows.place, rows.words), (place, Ends { from: words.0, to: words.1 }), "{text}");
+        }
+    }
+    // No version is named: words alone are enough, numbers are not.
+    for (text, fine) in [
+        ("¶a\ndelete Table..Former\n", true),
+        ("[a]\nCUT Table\nPUT <1:\n+x\n", true),
+        ("¶a\ndelete Table..9\n", false),
+        ("¶a\ndelete Table\ndelete 3\n", false),
+        ("¶a\ninsert head:\n+x\n", false),
+        // What no dictionary has, and words that only stand beside each other.
+        ("¶a#1A2B\ndelete Qwertyuiop\n", false),
+        ("¶a#1A2B\ndelete Table Former\n", false),
+        ("¶a#1A2B\ndelete table\n", false),
+    ] {
+        let read = Hashline::SEED.parse(Input::Text(text.to_owned()));
+        assert_eq!(read.is_ok(), fine, "{text}: {read:?}");
+    }
+}
+
+#[test]
+fn names_read_back_or_are_not_shown_so() {
+    for (name, fine) in [
+        ("a.rs", true),
+        ("dir with blanks/ä.rs", true),
+        ("a[1].rs", true),
+        ("a#b.rs", true),
+        (" a", false),
+        ("a ", false),
+        ("\"a\"", false),
+        ("Update File: a", false),
+        ("", false),
+        ("a\nb", false),
+    ] {
+        assert_eq!(super::is_name(name), fine, "{name:?}");
     }
 }

@@ -1,7 +1,8 @@
 //! The tokens that both dialects share: white space, numbers, ranges, what may follow them.
 
 use super::dialect::{Dialect, Fault};
-use crate::rows::{Register, RowPlace};
+use crate::rows::{Ends, Register, RowPlace};
+use crate::words::Word;
 
 /// What an operation does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub(super) enum Kind {
 pub(super) struct OpLine {
     pub(super) kind: Kind,
     pub(super) place: RowPlace,
+    /// Words in place of its numbers.
+    pub(super) words: Ends,
     /// Text expected on the first line.
     pub(super) check: Option<String>,
     /// The first row of the body, written on the same line.
@@ -37,7 +40,22 @@ pub(super) struct OpLine {
 
 impl OpLine {
     pub(super) fn new(kind: Kind, place: RowPlace) -> OpLine {
-        OpLine { kind, place, check: None, inline: None, keep: None, paste: None, colon: false, lenient: None }
+        OpLine {
+            kind,
+            place,
+            words: Ends::default(),
+            check: None,
+            inline: None,
+            keep: None,
+            paste: None,
+            colon: false,
+            lenient: None,
+        }
+    }
+
+    /// With words in place of numbers.
+    pub(super) fn named(self, words: Ends) -> OpLine {
+        OpLine { words, ..self }
     }
 
     /// True when it keeps nothing under a name.
@@ -68,6 +86,8 @@ pub(super) struct Scan<'a> {
 pub(super) struct Range {
     pub(super) from: usize,
     pub(super) to: usize,
+    /// Words in place of the numbers.
+    pub(super) words: Ends,
     /// As it was written in the dialect's own way.
     pub(super) strict: bool,
 }
@@ -115,28 +135,46 @@ impl<'a> Scan<'a> {
         Some(number.parse().unwrap_or(usize::MAX))
     }
 
-    /// One line or a range of them, with any separator made of blanks, `-`, `.`, `=` and `…`.
+    /// A line by its number, or by its word; the number is 0 then. What only looks like a word has neither.
+    pub(super) fn line(&mut self) -> Option<(usize, Option<Word>)> {
+        if let Some(number) = self.number() {
+            return Some((number, None));
+        }
+        let letters = self.rest.bytes().take_while(u8::is_ascii_alphabetic).count();
+        let (word, rest) = self.rest.split_at(letters);
+        let capitals = word.bytes().filter(u8::is_ascii_uppercase).count();
+        let shaped = word.starts_with(|first: char| first.is_ascii_uppercase()) && capitals <= 2 && word.len() > 2;
+        if !shaped {
+            return None;
+        }
+        self.rest = rest;
+        Some((0, word.parse().ok()))
+    }
+
+    /// One line or a range of them, with any separator made of blanks, `-`, `.`, `=` and `…`; between words blanks alone
+    /// are none.
     pub(super) fn range(&mut self, dialect: &Dialect) -> Option<Range> {
-        let from = self.number()?;
+        let (from, first) = self.line()?;
+        let alone = |strict| Range { from, to: from, words: Ends { from: first, to: first }, strict };
         let mut next = *self;
         let separator = |ch: char| matches!(ch, '-' | '.' | '=' | '…') || u8::try_from(ch).is_ok_and(is_blank);
         next.rest = next.rest.trim_start_matches(separator);
         let between = &self.rest[..self.rest.len() - next.rest.len()];
         let written = !trimmed(between).is_empty();
         if between.is_empty() {
-            return Some(Range { from, to: from, strict: true });
+            return Some(alone(true));
         }
         let strict = between == dialect.between;
-        if let Some(to) = next.number() {
+        if let Some((to, last)) = next.line().filter(|(to, _)| written || from > 0 && *to > 0) {
             *self = next;
-            return Some(Range { from, to, strict });
+            return Some(Range { from, to, words: Ends { from: first, to: last }, strict });
         }
         if written {
             // A separator with nothing behind it.
             *self = next;
-            return Some(Range { from, to: from, strict: false });
+            return Some(alone(false));
         }
-        Some(Range { from, to: from, strict: true })
+        Some(alone(true))
     }
 
     /// A register's name, with its `@`; `Some(Err)` for one that is none.
@@ -174,9 +212,25 @@ impl<'a> Scan<'a> {
     }
 }
 
+/// A name of a line that no line can have.
+pub(super) fn unknown_word(op: &OpLine) -> Option<Fault> {
+    let wrong = match op.place {
+        RowPlace::Lines { from, to } => from == 0 && op.words.from.is_none() || to == 0 && op.words.to.is_none(),
+        RowPlace::Block(line) | RowPlace::Before(line) | RowPlace::After(line) | RowPlace::AfterBlock(line) => {
+            line == 0 && op.words.from.is_none()
+        }
+        RowPlace::Head | RowPlace::Tail => false,
+    };
+    wrong.then(|| Fault {
+        what: "a line is named by a word that no line of any file has.".to_owned(),
+        next: "Name lines by their numbers, or by the words that read prints with format anchors.".to_owned(),
+    })
+}
+
 /// A range that ends before it starts.
 pub(super) fn reversed(range: Range, dialect: &Dialect) -> Option<Fault> {
-    (range.to < range.from).then(|| Fault {
+    // Where a word names a line, the file says which is the upper one.
+    (range.from > 0 && range.to > 0 && range.to < range.from).then(|| Fault {
         what: format!("range {}..{} ends before it starts.", range.from, range.to),
         next: format!(
             "Both numbers are lines of the file, never a count: `{}`, or `{}` if {} lines were meant.",

@@ -1,0 +1,146 @@
+//! Hunks as they may have been meant: where the brackets of a body do not balance as those of its range did, the one
+//! slip that explains it. A guess, to be proven by a parse before anybody acts on it.
+
+use super::echo::{self, LONGEST};
+use super::{RowPlace, Table, expected, of};
+use crate::op::{Locator, Op};
+use crate::snapshot::Snapshot;
+
+/// A hunk as it may have been meant.
+#[derive(Clone, Debug)]
+pub struct Meant {
+    /// Which operation of the request.
+    pub index: usize,
+    /// That operation without the slip.
+    pub op: Op,
+    /// What was done, for the note that tells of it.
+    pub what: String,
+}
+
+/// One guess for each hunk whose brackets went wrong, where there is one.
+pub fn meant(base: &Snapshot, ops: &[Op]) -> Vec<Meant> {
+    let table = Table::new(base);
+    let one = |(index, op): (usize, &Op)| {
+        let rows = of(op)?;
+        let RowPlace::Lines { from, to } = rows.place else { return None };
+        let to = to.min(table.count);
+        if from > to || op.text.is_empty() {
+            return None;
+        }
+        let off = Net::of(&op.text).less(Net::of(table.slice(from, to)));
+        if off == Net::default() {
+            return None;
+        }
+        let slip = restated(&table, (from, to), &op.text, off).or_else(|| swallowed(&table, (from, to), off))?;
+        Some(slip.applied(index, op, (from, to)))
+    };
+    ops.iter().enumerate().filter_map(one).collect()
+}
+
+/// What went wrong, in numbers of lines.
+enum Slip {
+    /// The body begins with so many lines that stand above the range, and ends with so many that stand below.
+    Restated(usize, usize),
+    /// The range ends with so many closing lines that the body does not bring back.
+    Swallowed(usize),
+}
+
+/// The lines around the range that the body restates and whose brackets are those in excess.
+fn restated(table: &Table<'_>, (from, to): (usize, usize), text: &str, off: Net) -> Option<Slip> {
+    let (leading, trailing) = echo::lengths(table, (from, to), text);
+    let rows: Vec<&str> = text.lines().take(LONGEST).collect();
+    let ends: Vec<&str> = text.lines().rev().take(LONGEST).collect();
+    let net = |rows: &[&str]| rows.iter().fold(Net::default(), |net, row| net.plus(Net::of(row)));
+    let count = text.lines().count();
+    let below = (1..=trailing).rev().map(|n| Slip::Restated(0, n)).find(|it| net(&ends[..it.dropped()]) == off);
+    let above = || (1..=leading).rev().map(|n| Slip::Restated(n, 0)).find(|it| net(&rows[..it.dropped()]) == off);
+    let both = || {
+        let fits = leading > 0 && trailing > 0 && net(&rows[..leading]).plus(net(&ends[..trailing])) == off;
+        fits.then_some(Slip::Restated(leading, trailing))
+    };
+    below.or_else(above).or_else(both).filter(|slip| slip.dropped() < count)
+}
+
+/// The closing lines at the end of the range that would put the brackets right if they stayed.
+fn swallowed(table: &Table<'_>, (from, to): (usize, usize), off: Net) -> Option<Slip> {
+    let mut kept = Net::default();
+    for (line, n) in (from..=to).rev().zip(1..=LONGEST) {
+        if !expected::is_closer(table.line(line)) {
+            return None;
+        }
+        kept = kept.plus(Net::of(table.line(line)));
+        if off == Net::default().less(kept) {
+            return Some(Slip::Swallowed(n));
+        }
+    }
+    None
+}
+
+impl Slip {
+    /// Rows of the body that go away.
+    fn dropped(&self) -> usize {
+        match self {
+            Slip::Restated(above, below) => above + below,
+            Slip::Swallowed(_) => 0,
+        }
+    }
+
+    fn applied(&self, index: usize, op: &Op, (from, to): (usize, usize)) -> Meant {
+        let mut op = op.clone();
+        let what = match *self {
+            Slip::Restated(above, below) => {
+                let count = op.text.lines().count();
+                op.text = op.text.split_inclusive('\n').skip(above).take(count - above - below).collect();
+                match (above, below) {
+                    (0, 1) => "without the last row of the body, which stands below the range".to_owned(),
+                    (1, 0) => "without the first row of the body, which stands above the range".to_owned(),
+                    (0, n) => format!("without the last {n} rows of the body, which stand below the range"),
+                    (n, 0) => format!("without the first {n} rows of the body, which stand above the range"),
+                    _ => "without the first and last rows of the body, which stand around the range".to_owned(),
+                }
+            }
+            Slip::Swallowed(n) => {
+                if let Locator::Rows(rows) = &mut op.at {
+                    let all = to - n < from;
+                    rows.place = if all { RowPlace::Before(from) } else { RowPlace::Lines { from, to: to - n } };
+                }
+                match n {
+                    1 => format!("with line {to} kept, which closes what the body opens"),
+                    _ => format!("with lines {}..{to} kept, which close what the body opens", to - n + 1),
+                }
+            }
+        };
+        Meant { index, op, what }
+    }
+}
+
+/// How many brackets of each kind open more than close. Those in strings and comments count as well: mostly they are the
+/// same on both sides, and nothing depends on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Net([isize; 3]);
+
+impl Net {
+    fn of(text: &str) -> Net {
+        let mut net = Net::default();
+        for byte in text.bytes() {
+            match byte {
+                b'(' => net.0[0] += 1,
+                b')' => net.0[0] -= 1,
+                b'[' => net.0[1] += 1,
+                b']' => net.0[1] -= 1,
+                b'{' => net.0[2] += 1,
+                b'}' => net.0[2] -= 1,
+                _ => {}
+            }
+        }
+        net
+    }
+
+    fn plus(self, other: Net) -> Net {
+        Net(std::array::from_fn(|at| self.0[at] + other.0[at]))
+    }
+
+    fn less(self, other: Net) -> Net {
+        Net(std::array::from_fn(|at| self.0[at] - other.0[at]))
+    }
+}

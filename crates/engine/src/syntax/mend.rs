@@ -1,0 +1,110 @@
+//! Edits by line that break a file by a slip at the edge of a range: written without the slip where a parse proves it,
+//! and told of where it does not.
+
+use super::language;
+use crate::edit::settings;
+use crate::engine::Engine;
+use crate::options::Options;
+use crate::plan::Plan;
+use emendate_core::explain::{self, Hunk};
+use emendate_core::rows::{self, Meant, Replaced};
+use emendate_core::{ChangeSet, Header, Op, Order, Resolved, Result, Snapshot, resolve};
+use emendate_fs::Place;
+use emendate_syntax::{Block, Limits, Proof};
+
+/// Hunks that are proven one by one.
+const HUNKS: usize = 16;
+/// Lines of a range that are asked whether a block begins there.
+const LINES: usize = 20;
+
+/// Edits without their slips.
+pub(crate) struct Mended {
+    pub(crate) ops: Vec<Op>,
+    pub(crate) resolved: Resolved,
+    pub(crate) notes: Vec<String>,
+}
+
+impl Engine {
+    /// The edits without the slips that break the file: it parses as it is, not with them as they were sent, and does
+    /// with the one guess there is for each hunk, which on its own breaks it, too. `None` where that is not so, or cannot
+    /// be proven in time.
+    pub(crate) fn mended(
+        &self,
+        place: &Place,
+        now: &Snapshot,
+        (ops, resolved): (&[Op], &Resolved),
+        options: &Options,
+    ) -> Option<Mended> {
+        if !self.config().syntax_check || !resolved.failed.is_empty() {
+            return None;
+        }
+        let meant = rows::meant(now, ops);
+        if meant.is_empty() {
+            return None;
+        }
+        let proof = Proof::of(now.text(), language(place, now.text())?, Limits::PROOF)?;
+        let parses = |changes: &ChangeSet| proof.parses(now.reopen(changes.apply(now)).ok()?.text());
+        if parses(&resolved.changes)? {
+            return None;
+        }
+        let placed = |ops: &[Op]| -> Result<Resolved> { resolve(now, ops, Order::Together, settings(options, false)) };
+        let (mut better, mut notes) = (ops.to_vec(), Vec::new());
+        for Meant { index, op, what } in meant.into_iter().take(HUNKS) {
+            let alone = |op: &Op| parses(&placed(std::slice::from_ref(op)).ok()?.changes);
+            if alone(&ops[index])? || !alone(&op)? {
+                continue;
+            }
+            let said = rows::of(&op).map_or_else(String::new, |rows| format!("line {}: `{}`", rows.said_at, rows.said));
+            notes.push(format!(
+                "{said} was carried out {what}: as it was sent, the file would not parse any more. Send the final text of exactly the lines of the range; never restate or leave out a bracket beside it."
+            ));
+            better[index] = op;
+        }
+        let resolved = placed(&better).ok().filter(|_| !notes.is_empty())?;
+        parses(&resolved.changes)?.then_some(Mended { ops: better, resolved, notes })
+    }
+}
+
+/// The remark for a range of a plan that ends inside a block which begins in it, where the file would parse without the
+/// rest of that block; `after` is the text with the edit, which does not parse.
+pub(super) fn inside_a_block(proof: &Proof<'_>, plan: &Plan, after: &Snapshot) -> Option<String> {
+    let hunks = explain::hunks(&plan.before, &plan.changes, 0);
+    plan.replaced.iter().take(HUNKS).find_map(|range| {
+        let mut last = range.to;
+        (range.from..=range.to).rev().take(LINES).find_map(|line| {
+            let block = proof.before().block_at(line).ok().filter(|block| block.last > last)?;
+            last = block.last;
+            let rest = rest_of(&block, range, &hunks)?;
+            let gone = after.lines().span_of(after.text(), rest.0, rest.1).range();
+            let without = format!("{}{}", &after.text()[..gone.start], &after.text()[gone.end..]);
+            proof.parses(&without)?.then(|| told(plan.header, range, &block, rest))
+        })
+    })
+}
+
+/// Where the lines of a block behind a range stand after the edit; `None` where other hunks touch them.
+fn rest_of(block: &Block, range: &Replaced, hunks: &[Hunk]) -> Option<(usize, usize)> {
+    let (from, to) = (range.to + 1, block.last);
+    let touches = |hunk: &Hunk| {
+        let start = hunk.old_start + usize::from(hunk.old_lines == 0);
+        start <= to && hunk.old_start + hunk.old_lines > from
+    };
+    if hunks.iter().any(touches) {
+        return None;
+    }
+    let before = hunks.iter().take_while(|hunk| hunk.old_start < from);
+    let moved: isize = before.map(|hunk| hunk.new_lines.cast_signed() - hunk.old_lines.cast_signed()).sum();
+    Some((from.saturating_add_signed(moved), to.saturating_add_signed(moved)))
+}
+
+fn told(header: Option<Header>, range: &Replaced, block: &Block, (from, to): (usize, usize)) -> String {
+    let hunk = match header {
+        Some(Header::Brackets) => format!("send under the header above: CUT {from}.={to}"),
+        Some(Header::Pilcrow) => format!("send under the header above: delete {from}..{to}"),
+        None => format!("delete lines {from}..{to} of the new text."),
+    };
+    format!(
+        "The range {}..{} ends inside the block of lines {}..{}; the rest of that block now stands behind the new text. If the new text is meant to be all of it, {hunk}",
+        range.from, range.to, block.first, block.last
+    )
+}

@@ -1,0 +1,215 @@
+//! `hashline`: edits by line number in memory, beside @oh-my-pi/hashline in a warm process of bun.
+//!
+//! Each edit is made on what the one before left, under the header it answered. The peer's row is reading its file from
+//! memory, parsing, applying and its new tag. Ours is the whole engine over a store in memory: the call as JSON, the
+//! sandbox and the policy, what the session was shown, the check by syntax, the history, the reply.
+
+mod peer;
+
+use crate::race::{Case, Outcome, race, timed};
+use emendate::core::formats::{Input, named};
+use emendate::core::{Ask, Order, Settings, ShortTag, Snapshot, resolve};
+use emendate::fs::Memory;
+use emendate::{Caller, Config, Engine, State, Unread};
+use peer::Peer;
+use serde_json::json;
+use std::cell::RefCell;
+use std::fmt::Write as _;
+use std::hint::black_box;
+use std::path::Path;
+use std::time::Duration;
+
+const ROOT: &str = "/w";
+/// The share of the peer's time that ours may take.
+const GOAL: f64 = 0.1;
+
+pub(crate) fn run(quick: bool) -> Vec<Outcome> {
+    let mut peer = Peer::start().inspect_err(|error| eprintln!("no rows of {}: {error}", peer::PACKAGES[0])).ok();
+    let sizes: &[(usize, usize)] = if quick { &[(100, 100)] } else { &[(100, 200), (10_000, 20), (100_000, 4)] };
+    let rounds = if quick { 3 } else { 11 };
+    let mut out = Vec::new();
+    for kind in ["txt", "ts"] {
+        for &(count, times) in sizes {
+            let (name, lines) = (format!("page{count}.{kind}"), targets(count, 1));
+            let patch = |round| patch(&name, &lines, round);
+            let title = format!("one line of {count}, .{kind}");
+            out.push(chains(&mut peer, (&title, &name, &page(count)), &patch, (times, rounds)));
+        }
+    }
+    let lines = targets(10_000, 1000);
+    let patch = |round| patch("many.txt", &lines, round);
+    let title = "1,000 hunks in one patch, 10,000 lines";
+    out.push(chains(&mut peer, (title, "many.txt", &page(10_000)), &patch, (4, rounds)));
+    out.push(linear(rounds));
+    out.push(worst(&mut peer, quick));
+    out.push(far());
+    out
+}
+
+/// Lines of some forty bytes: functions of ten lines in a language with a grammar.
+fn page(count: usize) -> String {
+    let mut out = String::with_capacity(count * 40);
+    for nth in 0..count / 10 {
+        let _ = write!(
+            out,
+            "export function compute{nth}(input: number): number {{\n  const scaled = input * {nth} + offset({nth});\n  if (scaled > limit) {{\n    report(\"too large\", scaled, {nth});\n    return limit;\n  }}\n  let result = scaled; // of {nth}\n  result += correction(result, {nth});\n  return Math.round(result);\n}}\n"
+        );
+    }
+    out
+}
+
+/// A patch of hunks that replace one line each; `round` makes its text a new one.
+fn patch(name: &str, lines: &[usize], round: usize) -> String {
+    let mut out = format!("[{name}#TAG]\n");
+    for line in lines {
+        let _ = write!(out, "PUT {line}.={line}:\n+  let result = scaled; // edit {round} of line {line}\n");
+    }
+    out
+}
+
+/// Lines that begin `  let result`, so many of them, spread over the text.
+fn targets(count: usize, hunks: usize) -> Vec<usize> {
+    let functions = count / 10;
+    (0..hunks).map(|nth| (nth * functions / hunks + functions / hunks / 2) * 10 + 7).collect()
+}
+
+/// Our engine with one file in memory.
+struct Ours {
+    engine: Engine,
+    caller: Caller,
+    tag: ShortTag,
+}
+
+impl Ours {
+    fn new(name: &str, text: &str) -> Ours {
+        let store = Memory::new(Path::new(ROOT));
+        store.put(Path::new(ROOT).join(name), text);
+        let engine = Engine::over(Box::new(store), State::Memory, Config::default());
+        let engine = engine.unwrap_or_else(|error| panic!("{error}"));
+        Ours { engine, caller: Caller { unread: Unread::Deny, ..Caller::default() }, tag: ShortTag::of(text) }
+    }
+
+    /// Makes edits in turn; the time they took, and why one was refused if it was.
+    fn edit(&mut self, patches: &[String]) -> (Duration, Result<(), String>) {
+        let mut total = Duration::ZERO;
+        for patch in patches {
+            let input = json!({ "input": patch.replace("#TAG", &format!("#{}", self.tag)) });
+            let (reply, time) = timed(|| self.engine.call(&self.caller, "apply", input));
+            total += time;
+            let answer = match reply.result {
+                Ok(answer) => answer,
+                Err(error) => return (total, Err(error.to_string())),
+            };
+            let header = answer.data["files"][0]["header"].as_str().unwrap_or_default();
+            let tag = header.trim_end_matches(']').rsplit('#').next().and_then(ShortTag::parse);
+            self.tag = tag.unwrap_or_else(|| panic!("no header"));
+        }
+        (total, Ok(()))
+    }
+}
+
+/// The core alone: the tag of the text, parsing, placing, the new text and its tag.
+fn core(text: &str, patch: &str) -> Option<Vec<u8>> {
+    let base = Snapshot::from_text(text);
+    black_box(ShortTag::of(base.text()));
+    let request = named("hashline_put")?.parse(Input::Text(patch.replace("#TAG", "#1A2B"))).ok()?;
+    let Ask::Edit { ops, .. } = &request.files[0].ask else { return None };
+    let resolved = resolve(&base, ops, Order::Together, Settings::default()).ok()?;
+    let after = resolved.changes.apply(&base);
+    black_box(ShortTag::of(std::str::from_utf8(&after).ok()?));
+    Some(after)
+}
+
+/// The chain of edits that `patch` writes, by both and by our core alone.
+fn chains(
+    peer: &mut Option<Peer>,
+    (title, name, text): (&str, &str, &str),
+    patch: &dyn Fn(usize) -> String,
+    (times, rounds): (usize, usize),
+) -> Outcome {
+    let ours = RefCell::new(Ours::new(name, text));
+    let each = u32::try_from(times).unwrap_or(1);
+    let patches = |round: usize| -> Vec<String> { (0..times).map(|nth| patch(round * times + nth)).collect() };
+    let (mut first, mut second, mut third) = (0.., 0.., 0..);
+    let mut cases = Vec::new();
+    let theirs = RefCell::new(peer.as_mut());
+    if let Some(peer) = &mut *theirs.borrow_mut() {
+        peer.load(name, text);
+        cases.push(Case::new(peer::PACKAGES[0], || {
+            let mut peer = theirs.borrow_mut();
+            let Some(peer) = &mut *peer else { return Duration::ZERO };
+            let (time, error) = peer.edit(name, &patches(first.next().unwrap_or(0)));
+            assert_eq!(error, None, "{title}");
+            time / each
+        }));
+    }
+    cases.push(Case::new("ours: whole engine", || {
+        let (time, done) = ours.borrow_mut().edit(&patches(second.next().unwrap_or(0)));
+        assert!(done.is_ok(), "{title}: {done:?}");
+        time / each
+    }));
+    cases.push(Case::new("ours: core alone", || {
+        let patch = patch(third.next().unwrap_or(0));
+        timed(|| (0..times).for_each(|_| drop(black_box(core(black_box(text), &patch))))).1 / each
+    }));
+    let outcome = race(title, rounds, cases);
+    let Some(peer) = theirs.into_inner() else { return outcome };
+    assert_eq!(peer.tag(name), ours.borrow().tag.to_string(), "{title}: another text");
+    outcome.goal("ours: whole engine", GOAL).goal("ours: core alone", GOAL).rates()
+}
+
+/// A thousand hunks beside a hundred.
+fn linear(rounds: usize) -> Outcome {
+    let text = page(10_000);
+    let case = |name: &'static str, hunks: usize| {
+        let (mut ours, lines, mut round) = (Ours::new("many.txt", &text), targets(10_000, hunks), 0);
+        Case::new(name, move || {
+            round += 1;
+            let (time, done) = ours.edit(&[patch("many.txt", &lines, round)]);
+            assert!(done.is_ok(), "{done:?}");
+            time
+        })
+    };
+    let cases = vec![case("100 hunks", 100), case("1,000 hunks", 1000)];
+    race("ours: hunks in one patch, 10,000 lines", rounds, cases).goal("1,000 hunks", 10.0)
+}
+
+/// The peer's worst case: twelve hunks that each drop a closing brace, and one that nothing can mend.
+fn worst(peer: &mut Option<Peer>, quick: bool) -> Outcome {
+    let (name, text) = ("worst.ts", page(10_000));
+    let mut patch = format!("[{name}#TAG]\n");
+    for nth in 0..12 {
+        let last = (nth * 80 + 5) * 10;
+        let _ = write!(patch, "PUT {}.={last}:\n+  return Math.floor(result);\n", last - 1);
+    }
+    patch.push_str("PUT 9997.=9997:\n+  )) let = {{;\n");
+    let case = Case::new("ours: whole engine", || Ours::new(name, &text).edit(std::slice::from_ref(&patch)).0);
+    let mut outcome = race("12 lost braces and a broken line, 10,000 lines of .ts", 5, vec![case])
+        .within("ours: whole engine", Duration::from_millis(50));
+    if let Some(peer) = peer.as_mut().filter(|_| !quick) {
+        peer.load(name, &text);
+        // Once: it takes some ten seconds.
+        outcome.rows.push((format!("{}, once", peer::PACKAGES[0]), peer.edit(name, &[patch]).0));
+    }
+    outcome
+}
+
+/// A number that no file has so many lines for.
+fn far() -> Outcome {
+    let text = page(100);
+    let case = |name: &'static str, patch: &str| {
+        let patch = patch.to_owned();
+        let text = &text;
+        Case::new(name, move || {
+            let (time, done) = Ours::new("far.txt", text).edit(std::slice::from_ref(&patch));
+            assert!(done.is_err(), "there is no such line");
+            time
+        })
+    };
+    let seed = "¶far.txt#TAG\nreplace 100000000000000000000..100000000000000000000:\n+x\n";
+    let current = "[far.txt#TAG]\nPUT 1.=2000000000:\n+x\n";
+    let cases = vec![case("line 10^20, seed dialect", seed), case("lines 1 to 2*10^9, current dialect", current)];
+    race("ours: lines that are not there", 21, cases)
+        .within("line 10^20, seed dialect", Duration::from_millis(1))
+        .within("lines 1 to 2*10^9, current dialect", Duration::from_millis(1))
+}

@@ -1,0 +1,91 @@
+//! @oh-my-pi/hashline from npm, in a warm process of npm's bun that does one edit after another in memory.
+
+use crate::exact::scratch;
+use serde_json::{Value, json};
+use std::fs;
+use std::io::{BufRead, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+/// What is measured, and what runs it.
+pub(super) const PACKAGES: &[&str] = &["@oh-my-pi/hashline@18.1.5", "bun@1.4.5"];
+
+/// A running peer.
+pub(super) struct Peer {
+    process: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Peer {
+    /// Installs the packages on first use and starts the process.
+    ///
+    /// Errors: no npm, no network, no disk.
+    pub(super) fn start() -> Result<Peer, String> {
+        let folder = installed()?;
+        let script = folder.join("hashline.ts");
+        let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/hashline.ts");
+        // Modules are looked for from where the script lies.
+        fs::copy(here, &script).map_err(|error| error.to_string())?;
+        let mut bun = Command::new(folder.join("node_modules/.bin/bun"));
+        let bun = bun.arg(script).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        let mut process = bun.spawn().map_err(|error| format!("bun: {error}"))?;
+        let (Some(input), Some(output)) = (process.stdin.take(), process.stdout.take()) else {
+            return Err("no pipes".to_owned());
+        };
+        Ok(Peer { process, input, output: BufReader::new(output) })
+    }
+
+    fn ask(&mut self, what: &Value) -> Value {
+        let mut line = String::new();
+        let done = writeln!(self.input, "{what}").and_then(|()| self.output.read_line(&mut line));
+        assert!(done.is_ok_and(|read| read > 0), "the peer died");
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
+    }
+
+    /// A file of its own.
+    pub(super) fn load(&mut self, name: &str, text: &str) {
+        let file = scratch().join("hashline.txt");
+        fs::write(&file, text).unwrap_or_else(|error| panic!("{error}"));
+        self.ask(&json!({ "do": "load", "name": name, "file": file }));
+    }
+
+    /// Makes edits in turn; the time they took, and why the last one was refused if it was.
+    pub(super) fn edit(&mut self, name: &str, patches: &[String]) -> (Duration, Option<String>) {
+        let answer = self.ask(&json!({ "do": "edit", "name": name, "patches": patches }));
+        let time = Duration::from_secs_f64(answer["ns"].as_f64().unwrap_or_default() / 1e9);
+        (time, answer["error"].as_str().map(str::to_owned))
+    }
+
+    /// The tag of the file as it is now.
+    pub(super) fn tag(&mut self, name: &str) -> String {
+        self.ask(&json!({ "do": "tag", "name": name }))["tag"].as_str().unwrap_or_default().to_owned()
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn installed() -> Result<PathBuf, String> {
+    let folder = scratch().with_file_name("peers").join("hashline");
+    // Written last: a folder without it was left half made.
+    let made = folder.join("made");
+    let holds = PACKAGES.join("\n");
+    if fs::read_to_string(&made).is_ok_and(|text| text == holds) {
+        return Ok(folder);
+    }
+    fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let mut npm = Command::new("npm");
+    npm.args(["install", "--no-audit", "--no-fund", "--no-save", "--prefix"]).arg(&folder).args(PACKAGES);
+    let done = npm.stdin(Stdio::null()).output().map_err(|error| format!("npm: {error}"))?;
+    if !done.status.success() {
+        return Err(String::from_utf8_lossy(&done.stderr).into_owned());
+    }
+    fs::write(&made, holds).map_err(|error| error.to_string())?;
+    Ok(folder)
+}
