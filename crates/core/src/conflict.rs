@@ -5,11 +5,11 @@ use crate::change::{Overlap, Splice};
 use crate::code::Code;
 use crate::diff;
 use crate::error::{Error, Result};
+use crate::needles::{Needles, Seen};
 use crate::op::{Find, Hunk, Locator, Op};
 use crate::resolve::Placed;
 use crate::snapshot::Snapshot;
 use crate::span::Span;
-use aho_corasick::{AhoCorasick, MatchKind};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 
@@ -240,9 +240,9 @@ fn created(base: &Snapshot, ops: &[Op], placed: &[Result<Placed>], repeated: &[O
     }
     let longest = targets.iter().map(|target| target.len()).max().unwrap_or(0).min(CONTEXT);
     let patterns: Vec<&str> = targets.iter().map(|target| if target.len() <= CONTEXT { *target } else { "" }).collect();
-    let Ok(search) = AhoCorasick::builder().match_kind(MatchKind::Standard).build(&patterns) else { return Vec::new() };
-    let mut out = HashSet::new();
     let text = base.text();
+    let Some(mut search) = Watch::new(&patterns, text, 2 * longest * placed.len()) else { return Vec::new() };
+    let mut out = HashSet::new();
     let whole = |at: usize| (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
     for (op, placed) in placed.iter().enumerate().filter(|(op, _)| repeated[*op].is_none()) {
         let Ok(placed) = placed else { continue };
@@ -253,14 +253,40 @@ fn created(base: &Snapshot, ops: &[Op], placed: &[Result<Placed>], repeated: &[O
             let from = whole(start.saturating_sub(longest));
             let window = [&text[from..start], fresh, &text[end..whole(end + longest)]].concat();
             let written = Span::new(start - from, start - from + fresh.len());
-            for hit in search.find_overlapping_iter(&window) {
-                let later = hit.pattern().as_usize();
-                let touches = Span::new(hit.start(), hit.end()).clashes(written);
-                if later > op && !hit.is_empty() && touches && out.len() < LISTED {
-                    out.insert((Kind::Dependency, op, later));
+            for seen in search.seen(&window) {
+                let place = Span::new(seen.at, seen.at + patterns[seen.needle].len());
+                if seen.needle > op && place.clashes(written) && out.len() < LISTED {
+                    out.insert((Kind::Dependency, op, seen.needle));
                 }
             }
         }
     }
     out.into_iter().collect()
+}
+
+/// A search for the targets of all edits, in many small texts.
+struct Watch<'p> {
+    patterns: &'p [&'p str],
+    needles: Needles<'p>,
+    /// What the texts may cost, until the search is made the slower and steadier way.
+    budget: usize,
+}
+
+impl<'p> Watch<'p> {
+    /// `total` is about the length of all texts.
+    fn new(patterns: &'p [&'p str], sample: &str, total: usize) -> Option<Watch<'p>> {
+        let needles = Needles::new(patterns, sample, total)?;
+        Some(Watch { patterns, needles, budget: 2 * total + sample.len() / 4 })
+    }
+
+    fn seen(&mut self, text: &str) -> Vec<Seen> {
+        if let Some(seen) = self.needles.seen(text, &mut self.budget) {
+            return seen;
+        }
+        if let Some(plain) = Needles::plain(self.patterns) {
+            self.needles = plain;
+        }
+        self.budget = usize::MAX;
+        self.needles.seen(text, &mut self.budget).unwrap_or_default()
+    }
 }

@@ -113,6 +113,7 @@ fn together(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved>
 /// Finds the places of all operations; stops after [`FAILURES`], because each one costs a search for what is near.
 fn place_all(base: &Snapshot, ops: &[Op], settings: Settings) -> Vec<Result<Placed>> {
     let shared = Index::new(base);
+    let literal = find::of_all(base.text(), ops);
     let mut hunks = hunks_placed(&shared, ops, settings);
     let mut failures = 0;
     let mut placed = Vec::with_capacity(ops.len());
@@ -122,7 +123,7 @@ fn place_all(base: &Snapshot, ops: &[Op], settings: Settings) -> Vec<Result<Plac
                 .next()
                 .unwrap_or_else(|| Err(Error::new(Code::InternalBug, "A hunk was lost.")))
                 .and_then(|found| lowered(base, found, number(nth))),
-            _ => place(&shared, op, number(nth), settings),
+            _ => place(&shared, (op, literal[nth].as_deref()), number(nth), settings),
         };
         failures += usize::from(one.is_err());
         placed.push(one);
@@ -168,7 +169,7 @@ fn in_turn(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved> 
     let mut middle = base.clone();
     let (mut failed, mut outcomes) = (Vec::new(), Vec::with_capacity(ops.len()));
     for (index, op) in ops.iter().enumerate() {
-        let step = place(&Index::new(&middle), op, number(index), settings).and_then(|placed| {
+        let step = place(&Index::new(&middle), (op, None), number(index), settings).and_then(|placed| {
             let step = ChangeSet::new(&middle, placed.splices.clone()).map_err(|it| conflict::overlaps(&it))?;
             Ok((placed, step))
         });
@@ -240,20 +241,26 @@ fn outcome(base: &Snapshot, (index, op): (usize, &Op), placed: Placed) -> Outcom
     }
 }
 
-fn place(index: &Index<'_>, op: &Op, nth: u32, settings: Settings) -> Result<Placed> {
+/// `literal`: the literal places of an operation that looks for text, where they are known.
+fn place(
+    index: &Index<'_>,
+    (op, literal): (&Op, Option<&[Span]>),
+    nth: u32,
+    settings: Settings,
+) -> Result<Placed> {
     let base = index.base();
     let whole = Span::new(0, base.text().len());
-    let literal = |span: Span| Found {
+    let exactly = |span: Span| Found {
         tier: Tier::Exact,
         hits: vec![Hit { span, edits: difference(base.text(), span, &op.text) }],
         notes: Vec::new(),
     };
     let found = match &op.at {
-        Locator::Whole => literal(whole),
-        Locator::Exactly(span) => literal(*span),
-        Locator::Blank if base.text().trim().is_empty() => literal(whole),
+        Locator::Whole => exactly(whole),
+        Locator::Exactly(span) => exactly(*span),
+        Locator::Blank if base.text().trim().is_empty() => exactly(whole),
         Locator::Blank => return Err(not_blank(base)),
-        Locator::Find(find) => find::found(index, find, &op.text, settings)?,
+        Locator::Find(find) => find::found(index, find, &op.text, settings, literal)?,
         Locator::Anchors(anchors) => find::between(index, anchors, &op.text, settings)?,
         Locator::Hunk(hunk) => find::hunk::place_one(index, hunk, settings)?,
         Locator::Rows(_) => return rows::place_one(base, op),

@@ -1,5 +1,5 @@
 //! Benchmarks. Each measures ours and the alternative in one run and prints medians and ratios:
-//! `cargo run --release -p bench -- anchors|exact|cascade|commit|patches|startup|sessions|all [--quick] [--json]`;
+//! `cargo run --release -p bench -- anchors|exact|diff|many|cascade|commit|patches|startup|sessions|all [--quick] [--json]`;
 //! `commit --alone` without the tools of others.
 #![allow(
     clippy::disallowed_methods,
@@ -13,7 +13,9 @@
 mod anchors;
 mod cascade;
 mod commit;
+mod diff;
 mod exact;
+mod many;
 mod patches;
 mod race;
 mod server;
@@ -32,6 +34,8 @@ fn main() -> ExitCode {
     let outcomes: Vec<Outcome> = match name {
         "anchors" => anchors::run(),
         "exact" => exact::run(quick),
+        "diff" => diff::run(quick),
+        "many" => many::run(quick),
         "cascade" => cascade::run(quick),
         "commit" => commit::run(quick, has("--alone")),
         "patches" => patches::run(quick),
@@ -40,6 +44,8 @@ fn main() -> ExitCode {
         "all" => [
             anchors::run(),
             exact::run(quick),
+            diff::run(quick),
+            many::run(quick),
             cascade::run(quick),
             commit::run(quick, has("--alone")),
             patches::run(quick),
@@ -50,7 +56,7 @@ fn main() -> ExitCode {
         .flatten()
         .collect(),
         _ => {
-            eprintln!("bench anchors|exact|cascade|commit|patches|startup|sessions|all [--quick] [--json] [--alone]");
+            eprintln!("bench anchors|exact|diff|many|cascade|commit|patches|startup|sessions|all [--quick] [--json] [--alone]");
             return ExitCode::from(2);
         }
     };
