@@ -113,7 +113,7 @@ fn together(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved>
 /// Finds the places of all operations; stops after [`FAILURES`], because each one costs a search for what is near.
 fn place_all(base: &Snapshot, ops: &[Op], settings: Settings) -> Vec<Result<Placed>> {
     let shared = Index::new(base);
-    let literal = find::of_all(base.text(), ops);
+    let literal = find::of_ops(base.text(), ops);
     let mut hunks = hunks_placed(&shared, ops, settings);
     let mut failures = 0;
     let mut placed = Vec::with_capacity(ops.len());

@@ -15,9 +15,15 @@ const AUTOMATON: usize = 1 << 20;
 
 /// The literal places of the operations that look for text, as [`exact::run`] would find them. `None` for an operation
 /// that shall look for itself.
-pub(crate) fn of_all(text: &str, ops: &[Op]) -> Vec<Option<Vec<Span>>> {
-    let mut out = vec![None; ops.len()];
-    let mut sought: Vec<(usize, &Find)> = ops.iter().enumerate().filter_map(|(nth, op)| Some((nth, find(op)?))).collect();
+pub(crate) fn of_ops(text: &str, ops: &[Op]) -> Vec<Option<Vec<Span>>> {
+    of_all(text, &ops.iter().map(find).collect::<Vec<Option<&Find>>>())
+}
+
+/// The same for searches; places in the list that hold none are skipped.
+pub(super) fn of_all(text: &str, finds: &[Option<&Find>]) -> Vec<Option<Vec<Span>>> {
+    let mut out = vec![None; finds.len()];
+    let present = finds.iter().enumerate().filter_map(|(nth, find)| Some((nth, (*find)?)));
+    let mut sought: Vec<(usize, &Find)> = present.filter(|(_, find)| !find.old.is_empty()).collect();
     if sought.iter().filter(|(_, find)| find.old.len() < SHORT).count() <= FEW {
         sought.retain(|(_, find)| find.old.len() >= SHORT);
     }
@@ -39,7 +45,7 @@ pub(crate) fn of_all(text: &str, ops: &[Op]) -> Vec<Option<Vec<Span>>> {
 
 fn find(op: &Op) -> Option<&Find> {
     match &op.at {
-        Locator::Find(find) if !find.old.is_empty() => Some(find),
+        Locator::Find(find) => Some(find),
         _ => None,
     }
 }
@@ -74,7 +80,7 @@ fn chosen(text: &str, find: &Find, places: &[Seen]) -> Vec<Span> {
 
 #[cfg(test)]
 mod tests {
-    use super::of_all;
+    use super::of_ops;
     use crate::find::search::{Index, Search};
     use crate::find::tier::exact;
     use crate::op::{Find, Locator, Op, Pick, Settings};
@@ -93,7 +99,7 @@ mod tests {
     fn both(text: &str, ops: &[Op]) -> Vec<[String; 2]> {
         let base = Snapshot::from_text(text);
         let index = Index::new(&base);
-        let known = of_all(text, ops);
+        let known = of_ops(text, ops);
         let one = |(op, known): (&Op, &Option<Vec<_>>)| {
             let find = super::find(op)?;
             let found = |places| format!("{:?}", crate::find::found(&index, find, &op.text, Settings::default(), places));
@@ -144,7 +150,7 @@ mod tests {
         for count in [2, 40] {
             let olds: Vec<_> = olds[..count].iter().map(|old| (*old, Pick::Unique, false)).collect();
             let ops = ops(&olds);
-            assert_eq!(of_all(&text, &ops).iter().flatten().count(), if count == 40 { 40 } else { 0 });
+            assert_eq!(of_ops(&text, &ops).iter().flatten().count(), if count == 40 { 40 } else { 0 });
             for [alone, together] in both(&text, &ops) {
                 assert_eq!(alone, together);
             }

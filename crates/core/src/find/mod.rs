@@ -29,7 +29,7 @@ use crate::op::{Find, Matching, Pick, Settings};
 use crate::snapshot::Snapshot;
 use crate::span::Span;
 pub(crate) use anchors::between;
-pub(crate) use literal::of_all;
+pub(crate) use literal::of_ops;
 use place::Place;
 use refusal::Refusal;
 pub(crate) use search::Index;
