@@ -55,6 +55,7 @@ impl Desk<'_> {
             dry_run: self.global.dry_run,
             cwd: self.cwd.clone(),
             approval: None,
+            watch: None,
         }
     }
 

@@ -1,6 +1,7 @@
 //! Who calls, and under which rules: what a front end passes along with every call. There is no per-connection state.
 
 use crate::approval::Approval;
+use crate::watch::Watch;
 use emendate_core::{Code, Error, Matching, Result};
 use std::path::PathBuf;
 
@@ -94,6 +95,8 @@ pub struct Caller {
     pub cwd: Option<PathBuf>,
     /// What a person agreed to, of what an earlier try of the same call asked.
     pub approval: Option<Approval>,
+    /// What follows the call from outside, and may stop it.
+    pub watch: Option<Watch>,
 }
 
 impl Default for Caller {
@@ -106,6 +109,7 @@ impl Default for Caller {
             dry_run: false,
             cwd: None,
             approval: None,
+            watch: None,
         }
     }
 }

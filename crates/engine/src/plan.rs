@@ -86,6 +86,8 @@ pub(crate) struct Plan {
     pub(crate) worded: Option<&'static Marks>,
     /// What ranges of lines held that were replaced.
     pub(crate) replaced: Vec<Replaced>,
+    /// The caller was not shown the file, and is not shown it by the reply: it is not known to the session afterwards.
+    pub(crate) unseen: bool,
     /// What was left out, where the call accepts that.
     pub(crate) failed: Vec<Error>,
     /// The same as text.
@@ -144,6 +146,7 @@ impl Plan {
             header: None,
             worded: None,
             replaced: Vec::new(),
+            unseen: false,
             failed,
             rejected: String::new(),
         }
