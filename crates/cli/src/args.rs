@@ -90,6 +90,9 @@ pub(crate) enum Command {
     /// Apply edits written as text, as models write them into a reply, all or nothing
     #[command(after_help = help::APPLY)]
     Apply(ApplyArgs),
+    /// Replace a text in every file beneath a folder, all or nothing
+    #[command(after_help = help::REPLACE)]
+    Replace(ReplaceArgs),
     /// Take back what an operation did, with all of its files
     #[command(after_help = help::UNDO)]
     Undo(UndoArgs),
@@ -275,6 +278,44 @@ pub(crate) struct EditArgs {
     pub(crate) matching: Matching,
     #[command(flatten)]
     pub(crate) extras: Extras,
+}
+
+/// `emend replace`.
+#[derive(Args)]
+pub(crate) struct ReplaceArgs {
+    /// Text to replace, or with --regex a regular expression
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) old: String,
+    /// Text to put there; with --regex, $1 or ${name} is what a group matched
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) new: String,
+    /// Folder or file
+    #[arg(default_value = ".")]
+    pub(crate) path: PathBuf,
+    /// OLD is a regular expression
+    #[arg(short = 'e', long)]
+    pub(crate) regex: bool,
+    /// With --regex: capital and small letters count as the same
+    #[arg(short, long, requires = "regex")]
+    pub(crate) ignore_case: bool,
+    /// With --regex: the pattern may reach over line ends
+    #[arg(short = 'U', long, requires = "regex")]
+    pub(crate) multiline: bool,
+    /// Files to look at (repeatable), e.g. '*.rs' or '!tests/**'
+    #[arg(short, long, value_name = "GLOB")]
+    pub(crate) glob: Vec<String>,
+    /// Also names that begin with a dot
+    #[arg(long)]
+    pub(crate) hidden: bool,
+    /// Also what .gitignore and .ignore leave out
+    #[arg(long)]
+    pub(crate) no_ignore: bool,
+    /// Write only if there are exactly N replacements in all files together
+    #[arg(long, value_name = "N")]
+    pub(crate) expect: Option<u64>,
+    /// Write only if exactly N files change
+    #[arg(long, value_name = "N")]
+    pub(crate) expect_files: Option<u64>,
 }
 
 /// `emend multi-edit`.

@@ -242,12 +242,7 @@ fn outcome(base: &Snapshot, (index, op): (usize, &Op), placed: Placed) -> Outcom
 }
 
 /// `literal`: the literal places of an operation that looks for text, where they are known.
-fn place(
-    index: &Index<'_>,
-    (op, literal): (&Op, Option<&[Span]>),
-    nth: u32,
-    settings: Settings,
-) -> Result<Placed> {
+fn place(index: &Index<'_>, (op, literal): (&Op, Option<&[Span]>), nth: u32, settings: Settings) -> Result<Placed> {
     let base = index.base();
     let whole = Span::new(0, base.text().len());
     let exactly = |span: Span| Found {

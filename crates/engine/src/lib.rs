@@ -73,5 +73,5 @@ pub use raw_path::{FIELD as RAW_PATH, of as raw_path};
 pub use read::{DEFAULT_LIMIT, MAX_REPLY};
 pub use reply::{Answer, Reply, SeedCodes};
 pub use shelves::State;
-pub use watch::{Progress, Step, Watch};
 pub use tools::{Annotations, MAX_INPUT, TOOLS, Tool, describe, format_specs, tool};
+pub use watch::{Progress, Step, Watch};

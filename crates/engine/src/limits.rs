@@ -2,8 +2,8 @@
 //! `tests/limits.rs` has a test at each number and one above.
 
 use crate::config::MAX_FILE;
-use crate::replace::MOST_REPLACED;
 use crate::read::{DEFAULT_LIMIT, LINE_WIDTH, MAX_REPLY};
+use crate::replace::MOST_REPLACED;
 use crate::tools::MAX_INPUT;
 use emendate_core::formats::multi_edit::MOST_EDITS;
 use emendate_core::{Ask, Code, Error, MOST_FRESH, MOST_PLACES, Request, Result};

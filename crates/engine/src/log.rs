@@ -196,9 +196,10 @@ impl Engine {
         let new: Vec<_> = done.iter().map(|done| || done.plan.changes.apply(&done.plan.before)).collect();
         // A person sees what is there; a model may have to be told what changed since its last edit.
         let wanted = caller.unread == Unread::Deny;
-        let new = new.iter().zip(&done).map(|(new, done)| {
-            (wanted && !done.plan.unseen).then_some(new as &dyn Fn() -> Vec<u8>)
-        });
+        let new = new
+            .iter()
+            .zip(&done)
+            .map(|(new, done)| (wanted && !done.plan.unseen).then_some(new as &dyn Fn() -> Vec<u8>));
         let changes: Vec<Change<'_>> = done.iter().zip(new).map(|(done, new)| done.change(new)).collect();
         // What a session knows of a file belongs to that file's root; the operation is told in one of them.
         let here = done.iter().filter(|done| done.plan.place.root() == root && !done.plan.unseen);

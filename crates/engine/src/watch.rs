@@ -29,7 +29,7 @@ pub struct Progress {
 
 #[derive(Debug, Default)]
 struct State {
-    stop: AtomicBool,
+    stop: Arc<AtomicBool>,
     step: AtomicU8,
     done: AtomicUsize,
     of: AtomicUsize,
@@ -51,6 +51,11 @@ impl Watch {
     /// Asks the call to stop. It does so before anything is written, or not at all.
     pub fn stop(&self) {
         self.0.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// What [`Watch::stop`] sets: for those who cannot call it, as handlers of signals.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0.stop)
     }
 
     /// True when it was asked to stop.

@@ -102,7 +102,8 @@ mod tests {
         let known = of_ops(text, ops);
         let one = |(op, known): (&Op, &Option<Vec<_>>)| {
             let find = super::find(op)?;
-            let found = |places| format!("{:?}", crate::find::found(&index, find, &op.text, Settings::default(), places));
+            let found =
+                |places| format!("{:?}", crate::find::found(&index, find, &op.text, Settings::default(), places));
             let mut search = Search::new(&index, find, &op.text);
             let tier = |search: &Search<'_>| {
                 let trial = exact::run(search).ok().map(|it| it.places);

@@ -4,7 +4,7 @@ use super::{Args, Found, Left};
 use crate::plan::Plan;
 use crate::receipt::{Receipt, noted};
 use crate::reply::Answer;
-use emendate_core::explain;
+use emendate_core::explain::{self, Hunk};
 use emendate_core::{Code, Error};
 use serde_json::{Map, Value, json};
 
@@ -22,17 +22,25 @@ fn count(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
+fn were(files: usize) -> String {
+    format!("{} {}", count(files, "file"), if files == 1 { "was" } else { "were" })
+}
+
 /// One line for each file, the first of them.
 fn listed<'p>(plans: impl ExactSizeIterator<Item = &'p Plan>, places: &[usize]) -> String {
     let all = plans.len();
     let mut out = String::new();
     for (plan, places) in plans.zip(places).take(LISTED) {
         let hunks = explain::hunks(&plan.before, &plan.changes, 0);
-        let mut lines: Vec<String> = hunks.iter().take(LINES).map(|hunk| hunk.old_start.max(1).to_string()).collect();
+        let range = |hunk: &Hunk| match hunk.old_lines {
+            0 | 1 => hunk.old_start.max(1).to_string(),
+            lines => format!("{}-{}", hunk.old_start, hunk.old_start + lines - 1),
+        };
+        let mut lines: Vec<String> = hunks.iter().take(LINES).map(range).collect();
         if hunks.len() > LINES {
             lines.push("…".to_owned());
         }
-        let line = if lines.len() == 1 { "line" } else { "lines" };
+        let line = if hunks.iter().map(|hunk| hunk.old_lines).sum::<usize>() < 2 { "line" } else { "lines" };
         out += &format!("{}: {} ({line} {})\n", plan.place.shown(), count(*places, "place"), lines.join(", "));
     }
     if all > LISTED {
@@ -123,7 +131,7 @@ fn diffs(receipts: &[Receipt]) -> String {
 pub(super) fn nowhere(path: &str, found: &Found) -> Error {
     let mut error = Error::new(
         Code::MatchNotFound,
-        format!("The text is in none of the {} beneath {path} that may be edited.", count(found.searched, "file")),
+        format!("The text is in no file of {path} that may be edited; {} looked at.", were(found.searched)),
     )
     .fact("reason", "not_found")
     .fact("filesSearched", found.searched);

@@ -3,8 +3,8 @@
 use super::Args;
 use crate::search::{Look, matcher};
 use emendate_core::formats::replace::Replacement;
-use emendate_core::{Code, Error, Locator, Matching, Op, Order, Resolved, Result, Settings, Snapshot, Span, resolve};
 use emendate_core::reading_of;
+use emendate_core::{Code, Error, Locator, Matching, Op, Order, Resolved, Result, Settings, Snapshot, Span, resolve};
 use grep_matcher::{Captures as _, Matcher as _};
 use grep_regex::{RegexCaptures, RegexMatcher};
 use memchr::memmem::Finder;
@@ -132,8 +132,8 @@ fn filled(template: &[Part], captures: &RegexCaptures, text: &str) -> String {
 fn template(new: &str, matcher: &RegexMatcher) -> Result<Vec<Part>> {
     let groups = matcher.capture_count();
     let missing = |name: &str| {
-        let has = format!("It has {} (0 is the whole match).", groups - 1);
-        Err(invalid(&format!("new_string names a group `{name}` that pattern does not have. {has}"), "Correct the number or name; write $$ for a dollar sign."))
+        let what = format!("new_string names a group `{name}`, and pattern has {} of them.", groups - 1);
+        Err(invalid(&what, "Correct the number or name ($0 is the whole match); write $$ for a dollar sign."))
     };
     let (mut out, mut text, mut rest) = (Vec::new(), String::new(), new);
     while let Some((before, behind)) = rest.split_once('$') {
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(parts("$1_x${word}$$2$").unwrap(), [Part::Group(1), text("_x"), Part::Group(2), text("$2$")]);
         assert_eq!(parts("$0${2}").unwrap(), [Part::Group(0), Part::Group(2)]);
         assert_eq!(parts("$word {").unwrap(), [text("$word {")]);
-        assert!(parts("$3").unwrap_err().contains("It has 2"));
+        assert!(parts("$3").unwrap_err().contains("has 2 of them"));
         assert!(parts("${else}").unwrap_err().contains("`else`"));
     }
 }

@@ -15,3 +15,4 @@ mod hooks;
 mod limits;
 mod many_hands;
 mod patches;
+mod replace;
