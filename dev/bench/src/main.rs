@@ -1,5 +1,5 @@
 //! Benchmarks. Each measures ours and the alternative in one run and prints medians and ratios:
-//! `cargo run --release -p bench -- anchors|exact|diff|many|cascade|commit|patches|startup|sessions|all [--quick] [--json]`;
+//! `cargo run --release -p bench -- anchors|exact|diff|many|files|cascade|commit|patches|startup|sessions|all [--quick] [--json]`;
 //! `commit --alone` without the tools of others.
 #![allow(
     clippy::disallowed_methods,
@@ -15,6 +15,7 @@ mod cascade;
 mod commit;
 mod diff;
 mod exact;
+mod files;
 mod many;
 mod patches;
 mod race;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         "exact" => exact::run(quick),
         "diff" => diff::run(quick),
         "many" => many::run(quick),
+        "files" => files::run(quick),
         "cascade" => cascade::run(quick),
         "commit" => commit::run(quick, has("--alone")),
         "patches" => patches::run(quick),
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
             exact::run(quick),
             diff::run(quick),
             many::run(quick),
+            files::run(quick),
             cascade::run(quick),
             commit::run(quick, has("--alone")),
             patches::run(quick),
@@ -56,7 +59,7 @@ fn main() -> ExitCode {
         .flatten()
         .collect(),
         _ => {
-            eprintln!("bench anchors|exact|diff|many|cascade|commit|patches|startup|sessions|all [--quick] [--json] [--alone]");
+            eprintln!("bench anchors|exact|diff|many|files|cascade|commit|patches|startup|sessions|all [--quick] [--json] [--alone]");
             return ExitCode::from(2);
         }
     };
