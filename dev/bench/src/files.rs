@@ -33,7 +33,9 @@ pub(crate) fn run(quick: bool) -> Vec<Outcome> {
         Case::new(LOOP, || bed.time(&mut swapped, |paths, old, new| two_threads(paths, old, new))),
         Case::new(OURS, || none.time()),
         Case::new(POWER, || power.time()),
-        Case::new(EACH, || bed.time(&mut synced, |paths, old, new| paths.iter().for_each(|it| synced_each(it, old, new)))),
+        Case::new(EACH, || {
+            bed.time(&mut synced, |paths, old, new| paths.iter().for_each(|it| synced_each(it, old, new)))
+        }),
     ];
     let outcome = race(format!("one replacement in {files} files of {SIZE} bytes"), rounds, cases);
     let quarter = outcome.time(EACH) / 4;
@@ -146,7 +148,15 @@ fn call(engine: &Engine, root: &Path, old: &str, new: &str, dry_run: bool) -> Re
 fn lookup(files: usize, rounds: usize) -> Outcome {
     let ours = Ours::new(files, Durability::None);
     let find = || {
-        timed(|| ours.bed.paths.iter().filter_map(|path| replaced(path, NAMES[0], NAMES[1])).map(|it| it.len()).sum::<usize>()).1
+        timed(|| {
+            ours.bed
+                .paths
+                .iter()
+                .filter_map(|path| replaced(path, NAMES[0], NAMES[1]))
+                .map(|it| it.len())
+                .sum::<usize>()
+        })
+        .1
     };
     let cases = vec![
         Case::new("read + replace in memory, 1 thread", find),
