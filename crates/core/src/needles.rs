@@ -117,8 +117,8 @@ impl<'p> Grams<'p> {
         for needle in 0..all.len() {
             if grams.all[needle].len() >= SHORT {
                 common.rarest(grams.all[needle], &mut best);
-                for at in 0..stride {
-                    grams.keep(needle, best[at].1);
+                for &(_, offset) in &best {
+                    grams.keep(needle, offset);
                 }
             }
         }
@@ -137,7 +137,7 @@ impl<'p> Grams<'p> {
     }
 
     fn seen(&self, text: &[u8], budget: &mut usize, out: &mut Vec<Seen>) -> Option<()> {
-        let last = (text.len() + 1).checked_sub(GRAM).unwrap_or(0);
+        let last = (text.len() + 1).saturating_sub(GRAM);
         for at in (0..last).step_by(self.stride) {
             let gram = gram(text, at);
             let hash = hash(gram);
@@ -188,7 +188,7 @@ struct Sample {
 impl Sample {
     fn new(text: &[u8]) -> Sample {
         let mut slots = vec![0u16; SLOTS];
-        let last = (text.len() + 1).checked_sub(GRAM).unwrap_or(0);
+        let last = (text.len() + 1).saturating_sub(GRAM);
         // An odd step does not keep time with what repeats.
         for at in (0..last).step_by((last / SAMPLED) | 1) {
             let slot = &mut slots[slot(hash(gram(text, at)), 64 - SLOTS.trailing_zeros())];

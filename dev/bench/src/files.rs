@@ -30,7 +30,7 @@ pub(crate) fn run(quick: bool) -> Vec<Outcome> {
     let (mut none, mut power) = (Ours::new(files, Durability::None), Ours::new(files, Durability::Power));
     let (mut swapped, mut synced) = (0, 0);
     let cases = vec![
-        Case::new(LOOP, || bed.time(&mut swapped, |paths, old, new| two_threads(paths, old, new))),
+        Case::new(LOOP, || bed.time(&mut swapped, two_threads)),
         Case::new(OURS, || none.time()),
         Case::new(POWER, || power.time()),
         Case::new(EACH, || {

@@ -68,9 +68,8 @@ pub(super) fn look_at_all(engine: &Engine, places: &[Place], what: &What, watch:
 fn look_at(engine: &Engine, place: &Place, what: &What) -> Looked {
     let now = match engine.snapshot(place, None, "") {
         Ok(Some(now)) => now,
-        Ok(None) => return Looked::Unread,
         Err(error) if matches!(error.code(), Code::ContentBinary | Code::ContentUndecodable) => return Looked::Binary,
-        Err(_) => return Looked::Unread,
+        Ok(None) | Err(_) => return Looked::Unread,
     };
     match what.change(&now.snapshot) {
         Ok(Some((resolved, places))) => Looked::With(Box::new(now), resolved, places),

@@ -43,7 +43,7 @@ pub(crate) struct Args {
     /// The text to replace everywhere, exactly as in the files.
     #[serde(default)]
     old_string: Option<String>,
-    /// Instead of old_string, with regex: a regular expression, in the syntax of search.
+    /// Instead of `old_string`, with regex: a regular expression, in the syntax of search.
     #[serde(default)]
     pattern: Option<String>,
     /// The text to put there; empty deletes. With regex, $1 or ${name} is what that group matched, $$ a dollar sign.

@@ -7,6 +7,7 @@ use crate::reply::Answer;
 use emendate_core::explain::{self, Hunk};
 use emendate_core::{Code, Error};
 use serde_json::{Map, Value, json};
+use std::fmt::Write as _;
 
 /// Files listed in the text of a reply.
 const LISTED: usize = 50;
@@ -41,10 +42,10 @@ fn listed<'p>(plans: impl ExactSizeIterator<Item = &'p Plan>, places: &[usize]) 
             lines.push("…".to_owned());
         }
         let line = if hunks.iter().map(|hunk| hunk.old_lines).sum::<usize>() < 2 { "line" } else { "lines" };
-        out += &format!("{}: {} ({line} {})\n", plan.place.shown(), count(*places, "place"), lines.join(", "));
+        let _ = writeln!(out, "{}: {} ({line} {})", plan.place.shown(), count(*places, "place"), lines.join(", "));
     }
     if all > LISTED {
-        out += &format!("… and {} more\n", count(all - LISTED, "file"));
+        let _ = writeln!(out, "… and {} more", count(all - LISTED, "file"));
     }
     out
 }
@@ -119,7 +120,7 @@ fn diffs(receipts: &[Receipt]) -> String {
     for (nth, plan) in receipts.iter().map(Receipt::plan).enumerate() {
         let one = explain::unified(&plan.place.shown(), &explain::hunks(&plan.before, &plan.changes, 1), DIFFS);
         if out.len() + one.len() > DIFFS && nth > 0 {
-            out += &format!("… {} more not shown\n", count(receipts.len() - nth, "diff"));
+            let _ = writeln!(out, "… {} more not shown", count(receipts.len() - nth, "diff"));
             break;
         }
         out += &one;
