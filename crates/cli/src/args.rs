@@ -1,7 +1,7 @@
 //! What can be typed.
 #![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows as it stands")]
 
-mod replace;
+pub(crate) mod replace;
 
 use crate::config::ConfigCommand;
 use crate::global::{Global, names};
@@ -14,8 +14,6 @@ use emendate::core::print::TARGETS;
 use emendate::{PROFILES, Profile, profile};
 use std::ffi::OsString;
 use std::path::PathBuf;
-
-pub(crate) use replace::ReplaceArgs;
 
 /// Edit files the way AI agents do: exactly, checked, all or nothing.
 #[derive(Parser)]
@@ -96,7 +94,7 @@ pub(crate) enum Command {
     Apply(ApplyArgs),
     /// Replace a text in every file beneath a folder, all or nothing
     #[command(after_help = help::REPLACE)]
-    Replace(ReplaceArgs),
+    Replace(replace::ReplaceArgs),
     /// Take back what an operation did, with all of its files
     #[command(after_help = help::UNDO)]
     Undo(UndoArgs),

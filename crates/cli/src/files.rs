@@ -1,8 +1,6 @@
 //! `read`, `edit`, `multi-edit`, `write` and `apply`: arguments become the input of the tool of that name.
 
-use crate::args::{
-    ApplyArgs, ConvertArgs, EditArgs, Extras, MultiEditArgs, ReadArgs, ReplaceArgs, SearchArgs, TextArgs, WriteArgs,
-};
+use crate::args::{ApplyArgs, ConvertArgs, EditArgs, Extras, MultiEditArgs, ReadArgs, SearchArgs, TextArgs, WriteArgs};
 use crate::desk::Desk;
 use crate::{approval, input, progress, show};
 use emendate::core::formats::malformed;
@@ -147,7 +145,7 @@ pub(crate) fn search(args: &SearchArgs) -> Ask {
 }
 
 /// The input of `replace_in_files`.
-pub(crate) fn replace(args: &ReplaceArgs) -> Ask {
+pub(crate) fn replace(args: &crate::args::replace::ReplaceArgs) -> Ask {
     let set = |flag: bool| flag.then_some(true);
     let fields = Fields(Map::new())
         .put(if args.regex { "pattern" } else { "old_string" }, Some(args.old.clone()))
