@@ -251,9 +251,8 @@ fn created(base: &Snapshot, ops: &[Op], placed: &[Result<Placed>], repeated: &[O
             let (start, end) = (edit.span.start() + head, edit.span.end() - tail);
             let fresh = &edit.text[head..edit.text.len() - tail];
             let from = whole(start.saturating_sub(longest));
-            let window = [&text[from..start], fresh, &text[end..whole(end + longest)]].concat();
             let written = Span::new(start - from, start - from + fresh.len());
-            for seen in search.seen(&window) {
+            for seen in search.seen([&text[from..start], fresh, &text[end..whole(end + longest)]]) {
                 let place = Span::new(seen.at, seen.at + patterns[seen.needle].len());
                 if seen.needle > op && place.clashes(written) && out.len() < LISTED {
                     out.insert((Kind::Dependency, op, seen.needle));
@@ -270,23 +269,27 @@ struct Watch<'p> {
     needles: Needles<'p>,
     /// What the texts may cost, until the search is made the slower and steadier way.
     budget: usize,
+    window: String,
 }
 
 impl<'p> Watch<'p> {
     /// `total` is about the length of all texts.
     fn new(patterns: &'p [&'p str], sample: &str, total: usize) -> Option<Watch<'p>> {
         let needles = Needles::new(patterns, sample, total)?;
-        Some(Watch { patterns, needles, budget: 2 * total + sample.len() / 4 })
+        Some(Watch { patterns, needles, budget: 2 * total + sample.len() / 4, window: String::new() })
     }
 
-    fn seen(&mut self, text: &str) -> Vec<Seen> {
-        if let Some(seen) = self.needles.seen(text, &mut self.budget) {
+    /// The places in a text of these parts.
+    fn seen(&mut self, parts: [&str; 3]) -> Vec<Seen> {
+        self.window.clear();
+        parts.iter().for_each(|part| self.window.push_str(part));
+        if let Some(seen) = self.needles.seen(&self.window, &mut self.budget) {
             return seen;
         }
         if let Some(plain) = Needles::plain(self.patterns) {
             self.needles = plain;
         }
         self.budget = usize::MAX;
-        self.needles.seen(text, &mut self.budget).unwrap_or_default()
+        self.needles.seen(&self.window, &mut self.budget).unwrap_or_default()
     }
 }
