@@ -16,8 +16,8 @@ const STRIDE: usize = 128;
 /// What a look at one candidate costs, in bytes compared.
 const LOOK: usize = 16;
 /// Places of the searched text in the sample, and slots of the table that counts their pieces (a power of two).
-const SAMPLED: usize = 2048;
-const SLOTS: usize = 4096;
+const SAMPLED: usize = 1024;
+const SLOTS: usize = 2048;
 
 /// Where something was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -7,6 +7,7 @@ use crate::diff;
 use crate::error::{Error, Result};
 use crate::find::{self, Found, Hit, Index, TextEdit, Tier};
 use crate::marks;
+use crate::needles::Needles;
 use crate::op::{Hunk, Locator, Op, Order, Settings};
 use crate::rows;
 use crate::snapshot::Snapshot;
@@ -75,12 +76,12 @@ pub(crate) struct Placed {
 
 fn together(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved> {
     let rows = rows::are(ops);
-    let placed = if rows { rows::place_all(base, ops) } else { place_all(base, ops, settings) };
+    let (placed, needles) = if rows { (rows::place_all(base, ops), None) } else { place_all(base, ops, settings) };
     // Where so many failed that the rest was not tried, the tried ones are all there is to talk about.
     let tried = &ops[..placed.len()];
     let repeated = conflict::repetitions(tried);
     // Rows are placed all together, which settles their conflicts.
-    if !rows && let Some(error) = conflict::check(base, tried, &placed, &repeated) {
+    if !rows && let Some(error) = conflict::check(base, tried, &placed, &repeated, needles) {
         return Err(error);
     }
     let mut failed = Vec::new();
@@ -111,7 +112,9 @@ fn together(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved>
 }
 
 /// Finds the places of all operations; stops after [`FAILURES`], because each one costs a search for what is near.
-fn place_all(base: &Snapshot, ops: &[Op], settings: Settings) -> Vec<Result<Placed>> {
+///
+/// Also what their texts were found with, for whoever looks for them again.
+fn place_all<'o>(base: &Snapshot, ops: &'o [Op], settings: Settings) -> (Vec<Result<Placed>>, Option<Needles<'o>>) {
     let shared = Index::new(base);
     let literal = find::of_ops(base.text(), ops);
     let mut hunks = hunks_placed(&shared, ops, settings);
@@ -123,7 +126,7 @@ fn place_all(base: &Snapshot, ops: &[Op], settings: Settings) -> Vec<Result<Plac
                 .next()
                 .unwrap_or_else(|| Err(Error::new(Code::InternalBug, "A hunk was lost.")))
                 .and_then(|found| lowered(base, found, number(nth))),
-            _ => place(&shared, (op, literal[nth].as_deref()), number(nth), settings),
+            _ => place(&shared, (op, literal.places[nth].as_deref()), number(nth), settings),
         };
         failures += usize::from(one.is_err());
         placed.push(one);
@@ -131,7 +134,7 @@ fn place_all(base: &Snapshot, ops: &[Op], settings: Settings) -> Vec<Result<Plac
             break;
         }
     }
-    placed
+    (placed, literal.needles)
 }
 
 /// The places of all hunks, which are looked for together.

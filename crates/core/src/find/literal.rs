@@ -13,15 +13,22 @@ const MANY: usize = 24;
 /// Bytes of texts that an automaton is made of; it takes some hundred times their memory.
 const AUTOMATON: usize = 1 << 20;
 
-/// The literal places of the operations that look for text, as [`exact::run`] would find them. `None` for an operation
-/// that shall look for itself.
-pub(crate) fn of_ops(text: &str, ops: &[Op]) -> Vec<Option<Vec<Span>>> {
+/// What is known of several searches at once.
+pub(crate) struct Literal<'o> {
+    /// The literal places of each, as [`exact::run`] would find them; `None` for one that shall look for itself.
+    pub(crate) places: Vec<Option<Vec<Span>>>,
+    /// What they were found with, if that is all of the searches, each by its number.
+    pub(crate) needles: Option<Needles<'o>>,
+}
+
+/// The literal places of the operations that look for text.
+pub(crate) fn of_ops<'o>(text: &str, ops: &'o [Op]) -> Literal<'o> {
     of_all(text, &ops.iter().map(find).collect::<Vec<Option<&Find>>>())
 }
 
 /// The same for searches; places in the list that hold none are skipped.
-pub(super) fn of_all(text: &str, finds: &[Option<&Find>]) -> Vec<Option<Vec<Span>>> {
-    let mut out = vec![None; finds.len()];
+pub(super) fn of_all<'o>(text: &str, finds: &[Option<&'o Find>]) -> Literal<'o> {
+    let mut out = Literal { places: vec![None; finds.len()], needles: None };
     let present = finds.iter().enumerate().filter_map(|(nth, find)| Some((nth, (*find)?)));
     let mut sought: Vec<(usize, &Find)> = present.filter(|(_, find)| !find.old.is_empty()).collect();
     if sought.iter().filter(|(_, find)| find.old.len() < SHORT).count() <= FEW {
@@ -31,14 +38,15 @@ pub(super) fn of_all(text: &str, finds: &[Option<&Find>]) -> Vec<Option<Vec<Span
         return out;
     }
     let all: Vec<&str> = sought.iter().map(|(_, find)| &*find.old).collect();
-    let Some(mut seen) = seen(text, &all) else { return out };
+    let Some((needles, mut seen)) = seen(text, &all) else { return out };
+    out.needles = Some(needles).filter(|_| sought.len() == finds.len());
     seen.sort_unstable();
     for (nth, _) in &sought {
-        out[*nth] = Some(Vec::new());
+        out.places[*nth] = Some(Vec::new());
     }
     for places in seen.chunk_by(|a, b| a.needle == b.needle) {
         let (nth, find) = sought[places[0].needle];
-        out[nth] = Some(chosen(text, find, places));
+        out.places[nth] = Some(chosen(text, find, places));
     }
     out
 }
@@ -51,17 +59,20 @@ fn find(op: &Op) -> Option<&Find> {
 }
 
 /// All places of all texts; `None` where searching for each by itself is as good.
-fn seen(text: &str, all: &[&str]) -> Option<Vec<Seen>> {
+fn seen<'o>(text: &str, all: &[&'o str]) -> Option<(Needles<'o>, Vec<Seen>)> {
     let bytes: usize = all.iter().map(|old| old.len()).sum();
     // What every text costs that stands twice in the file, and a part of what one pass costs.
     let mut budget = 2 * bytes + text.len() / 4;
-    if let Some(seen) = Needles::new(all, text, text.len()).and_then(|needles| needles.seen(text, &mut budget)) {
-        return Some(seen);
+    let needles = Needles::new(all, text, text.len())?;
+    if let Some(seen) = needles.seen(text, &mut budget) {
+        return Some((needles, seen));
     }
     if all.len() < MANY || bytes > AUTOMATON {
         return None;
     }
-    Needles::plain(all)?.seen(text, &mut (2 * bytes + text.len() / 4))
+    let needles = Needles::plain(all)?;
+    let seen = needles.seen(text, &mut (2 * bytes + text.len() / 4))?;
+    Some((needles, seen))
 }
 
 /// Those of the places that tier 0 counts.
@@ -99,7 +110,7 @@ mod tests {
     fn both(text: &str, ops: &[Op]) -> Vec<[String; 2]> {
         let base = Snapshot::from_text(text);
         let index = Index::new(&base);
-        let known = of_ops(text, ops);
+        let known = of_ops(text, ops).places;
         let one = |(op, known): (&Op, &Option<Vec<_>>)| {
             let find = super::find(op)?;
             let found =
@@ -151,7 +162,7 @@ mod tests {
         for count in [2, 40] {
             let olds: Vec<_> = olds[..count].iter().map(|old| (*old, Pick::Unique, false)).collect();
             let ops = ops(&olds);
-            assert_eq!(of_ops(&text, &ops).iter().flatten().count(), if count == 40 { 40 } else { 0 });
+            assert_eq!(of_ops(&text, &ops).places.iter().flatten().count(), if count == 40 { 40 } else { 0 });
             for [alone, together] in both(&text, &ops) {
                 assert_eq!(alone, together);
             }

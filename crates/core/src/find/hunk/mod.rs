@@ -52,7 +52,7 @@ pub(crate) fn place_all(index: &Index<'_>, hunks: &[&Hunk], settings: Settings) 
     let one = |((hunk, find), literal): ((&&Hunk, &Find), &Option<Vec<Span>>)| {
         seek::seek(index, hunk, (find, literal.as_deref()), settings, many)
     };
-    let mut sought: Vec<Result<Sought>> = hunks.iter().zip(&sides).zip(&literal).map(one).collect();
+    let mut sought: Vec<Result<Sought>> = hunks.iter().zip(&sides).zip(&literal.places).map(one).collect();
     choose::choose(index, hunks, &mut sought);
     hunks.iter().zip(sought).map(|(hunk, sought)| settle(index, hunk, sought?)).collect()
 }
