@@ -310,11 +310,13 @@ struct Watch<'p> {
     window: String,
 }
 
-impl<'p> Watch<'p> {
+impl Watch<'_> {
     /// The places in a text of these parts.
     fn seen(&mut self, parts: [&str; 3]) -> Vec<Seen> {
         self.window.clear();
-        parts.iter().for_each(|part| self.window.push_str(part));
+        for part in parts {
+            self.window.push_str(part);
+        }
         if let Some(seen) = self.needles.seen(&self.window, &mut self.budget) {
             return seen;
         }
