@@ -272,7 +272,9 @@ async fn parallel_calls_are_all_done_and_answered_even_after_the_end_of_input() 
 async fn a_cancelled_call_has_changed_all_files_or_none() {
     let mut client = Client::new("full", false, None);
     let names: Vec<PathBuf> = (0..300).map(|nth| client.path(&format!("f{nth}"))).collect();
-    names.iter().for_each(|name| std::fs::write(name, "old\n").unwrap());
+    for name in &names {
+        std::fs::write(name, "old\n").unwrap();
+    }
     for (nth, (old, new)) in [("old", "new"), ("new", "old")].into_iter().enumerate() {
         let arguments = json!({ "path": client.base, "old_string": old, "new_string": new, "expected": 300 });
         let params = json!({ "name": "replace_in_files", "arguments": arguments, "_meta": meta() });
