@@ -160,7 +160,8 @@ changes to part of a file.",
         summary: "apply patches, diffs or SEARCH/REPLACE blocks, for any number of files, all or nothing",
         prompt: "\
 Applies edits written as text to any number of files that were read before, all or nothing; the format is recognised. SEARCH/REPLACE \
-blocks: the file's path alone on a line, Patches: *** Begin Patch … *** End Patch with *** Update File, Add File, Delete File, Move to; or a unified diff (numbers may be \
+blocks: the file's path alone on a line, <<<<<<< SEARCH, lines of the file as they are, =======, the new lines, >>>>>>> REPLACE. \
+Patches: *** Begin Patch … *** End Patch with *** Update File, Add File, Delete File, Move to; or a unified diff (numbers may be \
 wrong). Context must make each place unique. Relative paths start from directory.",
         annotations: EDITS,
         seed: SeedCodes::Edit,
@@ -269,7 +270,6 @@ impl Tool {
     pub fn schema(&self) -> Map<String, Value> {
         let parts: Vec<schemars::Schema> = match self.input {
             ToolInput::Read => vec![schemars::schema_for!(read::Args), schemars::schema_for!(RawPath)],
-<<<<<<< HEAD
             ToolInput::Search => vec![schemars::schema_for!(search::Args), schemars::schema_for!(RawPath)],
             ToolInput::Replace => vec![schemars::schema_for!(replace_in::Args)],
             ToolInput::Undo => vec![schemars::schema_for!(undo::Args), schemars::schema_for!(RawPath)],
@@ -292,7 +292,7 @@ impl Tool {
 
     /// True when a path may be given as bytes in base64.
     pub fn takes_raw_paths(&self) -> bool {
-        !matches!(self.input, ToolInput::Text | ToolInput::Convert)
+        !matches!(self.input, ToolInput::Text | ToolInput::Convert | ToolInput::Replace)
     }
 
     /// Does what the input asks for.

@@ -59,7 +59,9 @@ fn main() -> ExitCode {
         .flatten()
         .collect(),
         _ => {
-            eprintln!("bench anchors|exact|diff|many|files|cascade|commit|patches|startup|sessions|all [--quick] [--json] [--alone]");
+            eprintln!(
+                "bench anchors|exact|diff|many|files|cascade|commit|patches|startup|sessions|all [--quick] [--json] [--alone]"
+            );
             return ExitCode::from(2);
         }
     };

@@ -118,7 +118,7 @@ impl Engine {
         let watch = caller.watch.clone().unwrap_or_default();
         let (mut places, mut searched, mut left) = (Vec::new(), 0, Left::default());
         let plan = || {
-            let mut found = self.found(caller, &args, &what, &watch)?;
+            let mut found = self.found_in_files(caller, &args, &what, &watch)?;
             check_counts(caller, &args, &found, dry_run)?;
             self.warn_of_syntax(&mut found.plans);
             (places, searched, left) = (found.places, found.searched, found.left);
@@ -136,7 +136,7 @@ impl Engine {
     ///
     /// Errors: `match.not_found` when no file has the text; `call.too_large`; every file that has the text and cannot take
     /// the new one; `call.cancelled`.
-    fn found(&self, caller: &Caller, args: &Args, what: &What, watch: &Watch) -> Result<Found> {
+    fn found_in_files(&self, caller: &Caller, args: &Args, what: &What, watch: &Watch) -> Result<Found> {
         let (places, walked) = self.files(args, watch)?;
         watch.begin(Step::Reading, places.len());
         let looked = look_at_all(self, &places, what, watch)?;
