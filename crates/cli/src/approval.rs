@@ -5,7 +5,7 @@ use crate::diff::Layout;
 use crate::show::{BOLD, PLAIN, Paper};
 use crate::{io_error, memory, show};
 use emendate::core::{Code, Error, Result};
-use emendate::{Approval, Caller, Engine, Reply, question};
+use emendate::{Approval, Caller, Reply, question};
 use serde_json::{Map, Value};
 use std::io::{self, BufRead, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
@@ -23,11 +23,11 @@ enum Answer {
     Always,
 }
 
-/// Calls the tool; where the rules ask, asks the person at the terminal and calls again.
-pub(crate) fn call(desk: &Desk<'_>, engine: &Engine, tool: &str, input: &Value) -> Reply {
+/// Makes a call; where the rules ask, asks the person at the terminal and makes it again.
+pub(crate) fn call(desk: &Desk<'_>, make: impl Fn(&Caller) -> Reply) -> Reply {
     // On a command line every relative name means the same.
     let mut caller = Caller { names_from: desk.cwd.clone(), ..desk.caller() };
-    let mut reply = engine.call(&caller, tool, input.clone());
+    let mut reply = make(&caller);
     if desk.global.json || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         return reply;
     }
@@ -42,7 +42,7 @@ pub(crate) fn call(desk: &Desk<'_>, engine: &Engine, tool: &str, input: &Value) 
                 break;
             }
         }
-        reply = engine.call(&caller, tool, input.clone());
+        reply = make(&caller);
     }
     reply
 }

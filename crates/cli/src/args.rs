@@ -1,6 +1,8 @@
 //! What can be typed.
 #![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows as it stands")]
 
+pub(crate) mod replace;
+
 use crate::config::ConfigCommand;
 use crate::global::{Global, names};
 use crate::help;
@@ -91,6 +93,9 @@ pub(crate) enum Command {
     /// Apply edits written as text, as models write them into a reply, all or nothing
     #[command(after_help = help::APPLY)]
     Apply(ApplyArgs),
+    /// Replace a text in every file beneath a folder, all or nothing
+    #[command(after_help = help::REPLACE)]
+    Replace(replace::ReplaceArgs),
     /// Take back what an operation did, with all of its files
     #[command(after_help = help::UNDO)]
     Undo(UndoArgs),

@@ -57,6 +57,7 @@ impl Desk<'_> {
             approval: None,
             marks: None,
             names_from: None,
+            watch: None,
         }
     }
 

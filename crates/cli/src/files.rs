@@ -2,11 +2,11 @@
 
 use crate::args::{ApplyArgs, ConvertArgs, EditArgs, Extras, MultiEditArgs, ReadArgs, SearchArgs, TextArgs, WriteArgs};
 use crate::desk::Desk;
-use crate::{approval, input, show};
+use crate::{approval, input, progress, show};
 use emendate::core::formats::malformed;
 use emendate::core::{Code, Error, Result};
 use emendate::fs::shown;
-use emendate::{RAW_PATH, Reply, SeedCodes, raw_path, tool};
+use emendate::{Caller, RAW_PATH, Reply, SeedCodes, raw_path, tool};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
@@ -18,6 +18,8 @@ pub(crate) struct Ask {
     fields: Map<String, Value>,
     /// Show what becomes of each file, without its diff.
     brief: bool,
+    /// It may take long: a bar shows how far it is, and Ctrl-C stops it before anything is written.
+    long: bool,
     /// Where edits go that could not be applied.
     reject_file: Option<PathBuf>,
 }
@@ -29,7 +31,7 @@ impl Ask {
 
     /// The same where a path may be left out.
     pub(crate) fn of(tool: &'static str, path: Option<(&'static str, PathBuf)>, fields: Fields) -> Ask {
-        Ask { tool, path, fields: fields.0, brief: false, reject_file: None }
+        Ask { tool, path, fields: fields.0, brief: false, long: false, reject_file: None }
     }
 }
 
@@ -46,7 +48,10 @@ pub(crate) fn run(desk: &Desk<'_>, ask: Result<Ask>) -> u8 {
         Err(error) => return show::reply(desk, &failed(error), false),
     };
     ask.fields.extend(path.map(|(key, path)| (key.to_owned(), Value::from(path))));
-    let reply = approval::call(desk, &engine, ask.tool, &Value::Object(ask.fields));
+    let input = Value::Object(ask.fields);
+    let call = |caller: &Caller| engine.call(caller, ask.tool, input.clone());
+    let watched = |caller: &Caller| if ask.long { progress::watched(caller.clone(), call) } else { call(caller) };
+    let reply = approval::call(desk, watched);
     let rejected = ask.reject_file.map_or(Ok(()), |file| keep_rejected(&file, &reply));
     let mut status = show::reply(desk, &reply, ask.brief);
     show::notices(&engine);
@@ -137,6 +142,23 @@ pub(crate) fn search(args: &SearchArgs) -> Ask {
         .put("limit", args.limit)
         .put("format", args.format.clone());
     Ask::new("search", "path", args.path.clone(), fields)
+}
+
+/// The input of `replace_in_files`.
+pub(crate) fn replace(args: &crate::args::replace::ReplaceArgs) -> Ask {
+    let set = |flag: bool| flag.then_some(true);
+    let fields = Fields(Map::new())
+        .put(if args.regex { "pattern" } else { "old_string" }, Some(args.old.clone()))
+        .put("new_string", Some(args.new.clone()))
+        .put("regex", set(args.regex))
+        .put("ignore_case", set(args.ignore_case))
+        .put("multiline", set(args.multiline))
+        .put("glob", (!args.glob.is_empty()).then(|| args.glob.clone()))
+        .put("hidden", set(args.hidden))
+        .put("no_ignore", set(args.no_ignore))
+        .put("expected", args.expect)
+        .put("expected_files", args.expect_files);
+    Ask { long: true, ..Ask::new("replace_in_files", "path", args.path.clone(), fields) }
 }
 
 /// Lines that follow a path: the first, and how many.

@@ -56,6 +56,15 @@ Examples:
   emend apply --compat codex < patch.txt          as the apply_patch of Codex: its output, its exit status
   printf 'a.txt\\n<<<<<<< SEARCH\\nold\\n=======\\nnew\\n>>>>>>> REPLACE\\n' | emend apply";
 
+pub(crate) const REPLACE: &str = "\
+One operation: all files change, or none, and `emend undo` takes it back whole. Guarded files and secrets
+are left alone and named. Ctrl-C before the writing begins leaves everything as it is.
+
+Examples:
+  emend replace old_name new_name src --dry-run   the files, the counts and the first diffs
+  emend replace old_name new_name src -g '*.rs' --expect 12
+  emend replace -e 'log\\((\\w+)\\)' 'trace($1)' . -g '!tests/**'";
+
 pub(crate) const CONVERT: &str = "\
 Examples:
   emend convert --to unified reply.md             what git apply understands

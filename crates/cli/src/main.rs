@@ -26,6 +26,7 @@ mod machine;
 mod memory;
 mod past;
 mod preview;
+mod progress;
 mod show;
 mod sources;
 mod tools;
@@ -76,6 +77,7 @@ fn run() -> u8 {
         Command::MultiEdit(args) => return files::run(&desk(Unread::Allow), files::multi_edit(args)),
         Command::Write(args) => return files::run(&desk(Unread::Allow), files::write(args)),
         Command::Apply(args) => return files::run(&desk(Unread::Allow), files::apply(args)),
+        Command::Replace(args) => return files::run(&desk(Unread::Allow), Ok(files::replace(args))),
         Command::Undo(args) => return files::run(&desk(Unread::Allow), Ok(past::undo(args, false))),
         Command::Redo(args) => return files::run(&desk(Unread::Allow), Ok(past::undo(args, true))),
         Command::History(args) => return files::run(&desk(Unread::Allow), Ok(past::history(args))),

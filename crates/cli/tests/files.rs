@@ -370,3 +370,44 @@ fn names_that_are_no_utf8_are_edited_too() {
     let said = String::from_utf8_lossy(&unseen.stderr).into_owned();
     assert!(!unseen.status.success() && said.contains(&format!("path_b64\":\"{expected}")), "{said}");
 }
+
+#[test]
+fn replace_changes_every_file_or_says_why_not() {
+    let bed = Bed::with("old old\n");
+    bed.put("src/b.rs", "fn old() {}\n");
+    bed.put("src/c.md", "old\n");
+    let trial = bed.run(&["replace", "old", "new", "src", "--dry-run"]).exits(0).out;
+    assert!(trial.starts_with("Would replace 2 places in 2 files.") && trial.contains("+fn new() {}"), "{trial}");
+    let counted = bed.run(&["replace", "old", "new", "src", "--expect", "3"]).exits(17).err;
+    assert!(counted.contains("2 places of 2 files"), "{counted}");
+    bed.run(&["replace", "old", "new", "src", "-g", "*.rs", "--expect", "1", "--expect-files", "1"]).exits(0);
+    assert_eq!((bed.get("src/b.rs"), bed.get("src/c.md")), ("fn new() {}\n".into(), "old\n".into()));
+    let told = bed.run(&["replace", "-e", "(o)(ld)", "$2$1", "--json"]).exits(0).json();
+    assert_eq!((&told["data"]["replacements"], bed.get("a.txt")), (&json!(3), "ldo ldo\n".to_owned()));
+    bed.run(&["replace", "absent", "x"]).exits(10);
+    bed.run(&["replace", "-i", "a", "b"]).exits(2);
+}
+
+#[test]
+fn ctrl_c_leaves_all_files_old_or_all_new() {
+    let bed = Bed::new();
+    const FILES: usize = 400;
+    let name = |nth: usize| format!("d{}/f{nth}.txt", nth % 20);
+    (0..FILES).for_each(|nth| bed.put(&name(nth), format!("{nth} one\n")));
+    let (mut old, mut new) = ("one", "two");
+    for round in 0..8u64 {
+        let mut command = bed.command(&["replace", old, new]);
+        let mut child =
+            command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(20 * round));
+        let _ = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        let done = child.wait().unwrap().code() == Some(0);
+        if done {
+            (old, new) = (new, old);
+        }
+        let wrong = (0..FILES).find(|&nth| bed.get(&name(nth)) != format!("{nth} {old}\n"));
+        assert_eq!(wrong, None, "round {round}, {done}");
+    }
+    let left = std::fs::read_dir(bed.work().join("d0")).unwrap().count();
+    assert_eq!(left, FILES / 20, "no temporary file is left");
+}

@@ -5,13 +5,14 @@ use crate::change::{Overlap, Splice};
 use crate::code::Code;
 use crate::diff;
 use crate::error::{Error, Result};
+use crate::needles::{Needles, Seen};
 use crate::op::{Find, Hunk, Locator, Op};
 use crate::resolve::Placed;
 use crate::snapshot::Snapshot;
 use crate::span::Span;
-use aho_corasick::{AhoCorasick, MatchKind};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Conflicts listed in one reply.
 const LISTED: usize = 50;
@@ -75,15 +76,38 @@ fn target(find: &Find) -> Target<'_> {
 
 /// For each operation the earlier one that says the very same, if any.
 pub(crate) fn repetitions(ops: &[Op]) -> Vec<Option<usize>> {
-    let mut first: HashMap<(Target<'_>, &str), usize> = HashMap::new();
+    let mut first = Firsts::default();
     let mut repeated = vec![None; ops.len()];
     for (index, op) in ops.iter().enumerate() {
         if let Locator::Find(find) = &op.at {
-            let known = *first.entry((target(find), &op.text)).or_insert(index);
+            let key = xxh3_64(find.old.as_bytes()) ^ xxh3_64(op.text.as_bytes()).rotate_left(32);
+            let same = |other: usize| {
+                let other = &ops[other];
+                matches!(&other.at, Locator::Find(it) if target(it) == target(find)) && other.text == op.text
+            };
+            let known = first.of(key, index, same);
             repeated[index] = Some(known).filter(|&known| known < index);
         }
     }
     repeated
+}
+
+/// The first of several things that are the same, by a hash: texts of all sizes are hashed much faster than the standard
+/// map does it, and only texts of one hash are compared.
+#[derive(Default)]
+struct Firsts(HashMap<u64, usize>);
+
+impl Firsts {
+    fn of(&mut self, key: u64, index: usize, same: impl Fn(usize) -> bool) -> usize {
+        let mut key = key;
+        loop {
+            match *self.0.entry(key).or_insert(index) {
+                first if first == index || same(first) => return first,
+                // Two things of one hash.
+                _ => key = key.wrapping_add(1),
+            }
+        }
+    }
 }
 
 /// All conflicts between edits that are to be applied together.
@@ -92,6 +116,7 @@ pub(crate) fn check(
     ops: &[Op],
     placed: &[Result<Placed>],
     repeated: &[Option<usize>],
+    needles: Option<Needles<'_>>,
 ) -> Option<Error> {
     if ops.len() < 2 {
         return None;
@@ -101,7 +126,7 @@ pub(crate) fn check(
     clashes.extend(overlapping(placed, repeated).into_iter().filter(|&(_, a, b)| !contradicting.contains(&(a, b))));
     clashes.extend(unmet(ops, placed));
     let taken: HashSet<(usize, usize)> = clashes.iter().map(|&(_, a, b)| (a, b)).collect();
-    let made = created(base, ops, placed, repeated);
+    let made = created(base, ops, placed, repeated, needles);
     clashes.extend(made.into_iter().filter(|&(_, a, b)| !taken.contains(&(a, b)) && !taken.contains(&(b, a))));
     let mut clashes: Vec<Clash> = clashes.into_iter().collect();
     clashes.sort_unstable();
@@ -164,15 +189,14 @@ fn listed(clashes: &[Clash]) -> Vec<Value> {
 
 /// The same target, different text.
 fn contradictions(ops: &[Op], repeated: &[Option<usize>]) -> Vec<Clash> {
-    let mut first: HashMap<Target<'_>, usize> = HashMap::new();
+    let mut first = Firsts::default();
     let mut out = Vec::new();
     for (index, op) in ops.iter().enumerate().filter(|(index, _)| repeated[*index].is_none()) {
         let Locator::Find(find) = &op.at else { continue };
-        match first.get(&target(find)) {
-            Some(&earlier) => out.push((Kind::Contradiction, earlier, index)),
-            None => {
-                first.insert(target(find), index);
-            }
+        let same = |other: usize| matches!(&ops[other].at, Locator::Find(it) if target(it) == target(find));
+        let earlier = first.of(xxh3_64(find.old.as_bytes()), index, same);
+        if earlier < index {
+            out.push((Kind::Contradiction, earlier, index));
         }
     }
     out
@@ -231,7 +255,15 @@ fn unmet(ops: &[Op], placed: &[Result<Placed>]) -> Vec<Clash> {
 }
 
 /// Edits whose target also comes into being where an earlier edit writes: in turn they would do something else.
-fn created(base: &Snapshot, ops: &[Op], placed: &[Result<Placed>], repeated: &[Option<usize>]) -> Vec<Clash> {
+///
+/// `needles`: what all targets were found with, if they were found together.
+fn created(
+    base: &Snapshot,
+    ops: &[Op],
+    placed: &[Result<Placed>],
+    repeated: &[Option<usize>],
+    needles: Option<Needles<'_>>,
+) -> Vec<Clash> {
     let targets: Vec<&str> =
         ops.iter().map(|op| if let Locator::Find(find) = &op.at { &*find.old } else { "" }).collect();
     // Hunks say what is around them; nothing else of theirs could come into being elsewhere.
@@ -240,9 +272,13 @@ fn created(base: &Snapshot, ops: &[Op], placed: &[Result<Placed>], repeated: &[O
     }
     let longest = targets.iter().map(|target| target.len()).max().unwrap_or(0).min(CONTEXT);
     let patterns: Vec<&str> = targets.iter().map(|target| if target.len() <= CONTEXT { *target } else { "" }).collect();
-    let Ok(search) = AhoCorasick::builder().match_kind(MatchKind::Standard).build(&patterns) else { return Vec::new() };
-    let mut out = HashSet::new();
     let text = base.text();
+    let needles = needles.filter(|_| targets.iter().all(|target| target.len() <= CONTEXT));
+    let total = 2 * longest * placed.len();
+    let Some(needles) = needles.or_else(|| Needles::new(&patterns, text, total)) else { return Vec::new() };
+    let budget = 2 * total + text.len() / 4;
+    let mut search = Watch { patterns: &patterns, needles, budget, window: String::new() };
+    let mut out = HashSet::new();
     let whole = |at: usize| (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
     for (op, placed) in placed.iter().enumerate().filter(|(op, _)| repeated[*op].is_none()) {
         let Ok(placed) = placed else { continue };
@@ -251,16 +287,43 @@ fn created(base: &Snapshot, ops: &[Op], placed: &[Result<Placed>], repeated: &[O
             let (start, end) = (edit.span.start() + head, edit.span.end() - tail);
             let fresh = &edit.text[head..edit.text.len() - tail];
             let from = whole(start.saturating_sub(longest));
-            let window = [&text[from..start], fresh, &text[end..whole(end + longest)]].concat();
             let written = Span::new(start - from, start - from + fresh.len());
-            for hit in search.find_overlapping_iter(&window) {
-                let later = hit.pattern().as_usize();
-                let touches = Span::new(hit.start(), hit.end()).clashes(written);
-                if later > op && !hit.is_empty() && touches && out.len() < LISTED {
-                    out.insert((Kind::Dependency, op, later));
+            for seen in search.seen([&text[from..start], fresh, &text[end..whole(end + longest)]]) {
+                // Those that were not tried are no matter.
+                let Some(pattern) = patterns.get(seen.needle) else { continue };
+                let place = Span::new(seen.at, seen.at + pattern.len());
+                if seen.needle > op && place.clashes(written) && out.len() < LISTED {
+                    out.insert((Kind::Dependency, op, seen.needle));
                 }
             }
         }
     }
     out.into_iter().collect()
+}
+
+/// A search for the targets of all edits, in many small texts.
+struct Watch<'p> {
+    patterns: &'p [&'p str],
+    needles: Needles<'p>,
+    /// What the texts may cost, until the search is made the slower and steadier way.
+    budget: usize,
+    window: String,
+}
+
+impl Watch<'_> {
+    /// The places in a text of these parts.
+    fn seen(&mut self, parts: [&str; 3]) -> Vec<Seen> {
+        self.window.clear();
+        for part in parts {
+            self.window.push_str(part);
+        }
+        if let Some(seen) = self.needles.seen(&self.window, &mut self.budget) {
+            return seen;
+        }
+        if let Some(plain) = Needles::plain(self.patterns) {
+            self.needles = plain;
+        }
+        self.budget = usize::MAX;
+        self.needles.seen(&self.window, &mut self.budget).unwrap_or_default()
+    }
 }

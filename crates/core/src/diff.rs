@@ -1,5 +1,6 @@
-//! The difference of two versions by lines, bounded on any input: equal ends are skipped by comparing bytes, lines that
-//! are unique on both sides anchor the rest, and what lies between two anchors is compared while the budget lasts.
+//! The difference of two versions by lines, bounded on any input: equal ends are skipped by comparing bytes, the rarest lines
+//! that stand equally often on both sides anchor the rest, and what lies between two anchors is compared in the same way, at
+//! last line by line, while the budget lasts.
 
 use crate::lines::{line_start, line_stop, starts_line};
 use crate::snapshot::Snapshot;
@@ -12,6 +13,10 @@ use std::collections::HashMap;
 const BUDGET: usize = 40_000_000;
 /// A gap larger than this is not compared line by line.
 const GAP: usize = 4_000_000;
+/// Anchors are lines that stand at most so often in either text.
+const OFTEN: u32 = 64;
+/// Levels of anchors between anchors. Each is one pass over what it is about.
+const DEPTH: usize = 8;
 
 /// Length of the common prefix.
 pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
@@ -154,38 +159,132 @@ pub(crate) fn line_hunks<T: AsRef<[u8]> + Eq + core::hash::Hash + Ord>(
     if let Some(hunks) = line_by_line(a, b) {
         return hunks;
     }
-    let mut budget = BUDGET;
-    let mut out: Vec<(Range<usize>, Range<usize>)> = Vec::new();
-    let mut push = |old: Range<usize>, new: Range<usize>| {
+    let mut hunks = Hunks::default();
+    if a.len().saturating_mul(b.len()) <= GAP / 4 {
+        hunks.compare(a, b, (0, 0));
+        return hunks.0;
+    }
+    let (a, b, count) = numbered(a, b);
+    let mut work = Work { budget: BUDGET, counts: vec![(0, 0); count], hunks };
+    work.compare(&a, &b, (0, 0), 0);
+    work.hunks.0
+}
+
+/// Lines as numbers, equal ones alike, and how many numbers there are.
+fn numbered<T: AsRef<[u8]>>(a: &[T], b: &[T]) -> (Vec<u32>, Vec<u32>, usize) {
+    let mut known: HashMap<&[u8], u32> = HashMap::with_capacity(a.len());
+    let mut out = [Vec::with_capacity(a.len()), Vec::with_capacity(b.len())];
+    for (lines, out) in [a, b].into_iter().zip(&mut out) {
+        for line in lines {
+            let next = u32::try_from(known.len()).unwrap_or(u32::MAX);
+            out.push(*known.entry(line.as_ref()).or_insert(next));
+        }
+    }
+    let [a, b] = out;
+    (a, b, known.len())
+}
+
+/// Ranges that differ, found from left to right; those that touch are one.
+#[derive(Default)]
+struct Hunks(Vec<(Range<usize>, Range<usize>)>);
+
+impl Hunks {
+    fn push(&mut self, old: Range<usize>, new: Range<usize>) {
         if old.is_empty() && new.is_empty() {
             return;
         }
-        match out.last_mut() {
+        match self.0.last_mut() {
             Some((last_old, last_new)) if last_old.end == old.start && last_new.end == new.start => {
                 (last_old.end, last_new.end) = (old.end, new.end);
             }
-            _ => out.push((old, new)),
+            _ => self.0.push((old, new)),
         }
-    };
-    let end = (a.len(), b.len());
-    let mut from = (0, 0);
-    for anchor in anchors(a, b).into_iter().chain([end]) {
-        let (old, new) = (from.0..anchor.0, from.1..anchor.1);
-        let cells = old.len().saturating_mul(new.len());
-        if old.is_empty() || new.is_empty() || cells > GAP || cells > budget {
-            push(old, new);
-        } else {
-            budget -= cells;
-            for op in capture_diff_slices(Algorithm::Myers, &a[old.clone()], &b[new.clone()]) {
-                if !matches!(op, DiffOp::Equal { .. }) {
-                    let (o, n) = (op.old_range(), op.new_range());
-                    push(old.start + o.start..old.start + o.end, new.start + n.start..new.start + n.end);
-                }
+    }
+
+    /// Compares every line with every line; `at` is where the two pieces begin.
+    fn compare<T: Eq + core::hash::Hash + Ord>(&mut self, a: &[T], b: &[T], at: (usize, usize)) {
+        for op in capture_diff_slices(Algorithm::Myers, a, b) {
+            if !matches!(op, DiffOp::Equal { .. }) {
+                let (old, new) = (op.old_range(), op.new_range());
+                self.push(at.0 + old.start..at.0 + old.end, at.1 + new.start..at.1 + new.end);
             }
         }
-        from = (anchor.0 + 1, anchor.1 + 1);
     }
-    out
+}
+
+/// A comparison of two long texts, as numbers of their lines.
+struct Work {
+    /// Cells that may still be compared.
+    budget: usize,
+    /// How often each line stands in the two pieces at hand; zero between two of them.
+    counts: Vec<(u32, u32)>,
+    hunks: Hunks,
+}
+
+impl Work {
+    /// Compares two pieces, which begin at `at`: between anchors, again and again, until they are small enough to be compared
+    /// line by line, or have no anchors.
+    fn compare(&mut self, a: &[u32], b: &[u32], at: (usize, usize), depth: usize) {
+        let head = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+        let (a, b, at) = (&a[head..], &b[head..], (at.0 + head, at.1 + head));
+        let tail = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
+        let (a, b) = (&a[..a.len() - tail], &b[..b.len() - tail]);
+        let whole = (at.0..at.0 + a.len(), at.1..at.1 + b.len());
+        let cells = a.len().saturating_mul(b.len());
+        if cells == 0 {
+            return self.hunks.push(whole.0, whole.1);
+        }
+        if cells <= GAP / 4 && cells <= self.budget {
+            self.budget -= cells;
+            return self.hunks.compare(a, b, at);
+        }
+        let anchors = if depth < DEPTH { self.anchors(a, b) } else { Vec::new() };
+        if anchors.is_empty() {
+            if cells > GAP || cells > self.budget {
+                return self.hunks.push(whole.0, whole.1);
+            }
+            self.budget -= cells;
+            return self.hunks.compare(a, b, at);
+        }
+        let mut from = (0, 0);
+        for anchor in anchors.into_iter().chain([(a.len(), b.len())]) {
+            let gap = (&a[from.0..anchor.0], &b[from.1..anchor.1]);
+            self.compare(gap.0, gap.1, (at.0 + from.0, at.1 + from.1), depth + 1);
+            from = (anchor.0 + 1, anchor.1 + 1);
+        }
+    }
+
+    /// Pairs of equal lines in an order common to both pieces, the longest such chain: of the lines that stand equally
+    /// often in both, those that do so least often, the first with the first and so on.
+    fn anchors(&mut self, a: &[u32], b: &[u32]) -> Vec<(usize, usize)> {
+        for &line in a {
+            self.counts[line as usize].0 += 1;
+        }
+        for &line in b {
+            self.counts[line as usize].1 += 1;
+        }
+        let alike = |&line: &u32| {
+            let (old, new) = self.counts[line as usize];
+            (old == new).then_some(old)
+        };
+        let rarest = a.iter().filter_map(alike).min().filter(|&often| often <= OFTEN);
+        let places = |lines: &[u32]| -> Vec<(u32, usize)> {
+            let rare = lines.iter().enumerate().filter(|(_, line)| alike(line) == rarest);
+            let mut places: Vec<(u32, usize)> = rare.map(|(at, &line)| (line, at)).collect();
+            places.sort_unstable();
+            places
+        };
+        let pairs = rarest.map(|_| {
+            let pairs = places(a).into_iter().zip(places(b)).map(|((_, old), (_, new))| (old, new));
+            let mut pairs: Vec<(usize, usize)> = pairs.collect();
+            pairs.sort_unstable();
+            pairs
+        });
+        for &line in a.iter().chain(b) {
+            self.counts[line as usize] = (0, 0);
+        }
+        pairs.map_or_else(Vec::new, |pairs| longest_rise(&pairs))
+    }
 }
 
 /// The hunks of a few lines that were changed where they stand, which is what most edits are: as many lines as before,
@@ -201,27 +300,6 @@ fn line_by_line<T: Eq>(a: &[T], b: &[T]) -> Option<Vec<(Range<usize>, Range<usiz
     }
     let runs = changed.chunk_by(|a, b| a + 1 == *b);
     Some(runs.filter_map(|run| Some((*run.first()?..run.last()? + 1, *run.first()?..run.last()? + 1))).collect())
-}
-
-/// Pairs of equal lines, unique on both sides, in an order common to both: the longest such chain.
-fn anchors<T: Eq + core::hash::Hash>(a: &[T], b: &[T]) -> Vec<(usize, usize)> {
-    if a.len().saturating_mul(b.len()) <= GAP / 4 {
-        // Small enough to be compared as it is.
-        return Vec::new();
-    }
-    const MANY: usize = usize::MAX;
-    let mut places: HashMap<&T, (usize, usize)> = HashMap::with_capacity(a.len());
-    for (at, line) in a.iter().enumerate() {
-        places.entry(line).and_modify(|place| place.0 = MANY).or_insert((at, MANY - 1));
-    }
-    for (at, line) in b.iter().enumerate() {
-        if let Some(place) = places.get_mut(line) {
-            place.1 = if place.1 == MANY - 1 { at } else { MANY };
-        }
-    }
-    let mut pairs: Vec<(usize, usize)> = places.into_values().filter(|&(a, b)| a < MANY - 1 && b < MANY - 1).collect();
-    pairs.sort_unstable();
-    longest_rise(&pairs)
 }
 
 /// The longest subsequence whose second members rise, by patience sorting. Sorted by the first members.
@@ -241,4 +319,80 @@ pub(crate) fn longest_rise<T: Copy + Ord>(pairs: &[(T, T)]) -> Vec<(T, T)> {
     }
     out.reverse();
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Range, line_hunks};
+    use proptest::prelude::*;
+
+    /// Writes the hunks of `b` over those of `a`, and says how many lines that were.
+    fn patched(a: &[String], b: &[String], hunks: &[(Range<usize>, Range<usize>)]) -> (Vec<String>, usize) {
+        let (mut out, mut from, mut lines) = (Vec::new(), 0, 0);
+        for (old, new) in hunks {
+            assert!(old.start >= from, "in order: {hunks:?}");
+            out.extend_from_slice(&a[from..old.start]);
+            out.extend_from_slice(&b[new.clone()]);
+            from = old.end;
+            lines += old.len().max(new.len());
+        }
+        out.extend_from_slice(&a[from..]);
+        (out, lines)
+    }
+
+    fn lines(count: usize, of: impl Fn(usize) -> String) -> Vec<String> {
+        (0..count).map(of).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+
+        /// Long enough to be compared by anchors.
+        #[test]
+        fn hunks_lead_from_one_text_to_the_other(
+            seeds in prop::collection::vec((0u32..100_000, 0u32..8, 1u32..60), 10..60),
+            kinds in prop_oneof![Just(2u32), Just(40), Just(3_000)],
+            edits in prop::collection::vec((0usize..3_000, 0u32..4, 0usize..30), 0..40),
+        ) {
+            let block = |&(from, step, count): &(u32, u32, u32)| (0..count).map(move |nth| (from + nth * step) % kinds);
+            let a: Vec<String> = seeds.iter().flat_map(block).chain((0..1100).map(|nth| nth % kinds)).map(|it| it.to_string()).collect();
+            let mut b = a.clone();
+            for (at, what, count) in &edits {
+                let at = at % b.len();
+                match what {
+                    0 => b.insert(at, "new".to_owned()),
+                    1 => drop(b.drain(at..b.len().min(at + count))),
+                    2 => b.rotate_left(at),
+                    _ => b[at] = "changed".to_owned(),
+                }
+                if b.is_empty() {
+                    b.push("only".to_owned());
+                }
+            }
+            let (made, _) = patched(&a, &b, &line_hunks(&a, &b));
+            prop_assert_eq!(made, b);
+        }
+    }
+
+    #[test]
+    fn a_text_that_repeats_itself_is_told_apart() {
+        // Three times the same thousand lines, and one of ten is another one then.
+        let a = lines(9_000, |nth| format!("line {}", nth % 3_000));
+        let b = lines(9_000, |nth| if nth % 10 == 3 { format!("other {nth}") } else { a[nth].clone() });
+        let (made, changed) = patched(&a, &b, &line_hunks(&a, &b));
+        assert_eq!((made, changed), (b, 900));
+        // One block is gone, another one is new.
+        let b: Vec<String> =
+            a[..2_000].iter().chain(&a[2_050..]).cloned().chain(lines(20, |nth| format!("end {nth}"))).collect();
+        assert_eq!(patched(&a, &b, &line_hunks(&a, &b)).1, 70);
+    }
+
+    #[test]
+    fn what_cannot_be_told_apart_is_one_hunk() {
+        let (a, b) = (lines(30_000, |nth| format!("old {nth}")), lines(30_000, |nth| format!("new {nth}")));
+        assert_eq!(line_hunks(&a, &b), [(0..30_000, 0..30_000)]);
+        let two = |seed: u64| lines(30_000, |nth| ((nth as u64 + 1).wrapping_mul(seed) >> 40 & 1).to_string());
+        let (a, b) = (two(6_364_136_223_846_793_005), two(2_862_933_555_777_941_757));
+        assert_eq!(patched(&a, &b, &line_hunks(&a, &b)).0, b);
+    }
 }

@@ -7,6 +7,7 @@ use crate::diff;
 use crate::error::{Error, Result};
 use crate::find::{self, Found, Hit, Index, TextEdit, Tier};
 use crate::marks;
+use crate::needles::Needles;
 use crate::op::{Hunk, Locator, Op, Order, Settings};
 use crate::rows;
 use crate::snapshot::Snapshot;
@@ -75,12 +76,12 @@ pub(crate) struct Placed {
 
 fn together(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved> {
     let rows = rows::are(ops);
-    let placed = if rows { rows::place_all(base, ops) } else { place_all(base, ops, settings) };
+    let (placed, needles) = if rows { (rows::place_all(base, ops), None) } else { place_all(base, ops, settings) };
     // Where so many failed that the rest was not tried, the tried ones are all there is to talk about.
     let tried = &ops[..placed.len()];
     let repeated = conflict::repetitions(tried);
     // Rows are placed all together, which settles their conflicts.
-    if !rows && let Some(error) = conflict::check(base, tried, &placed, &repeated) {
+    if !rows && let Some(error) = conflict::check(base, tried, &placed, &repeated, needles) {
         return Err(error);
     }
     let mut failed = Vec::new();
@@ -111,8 +112,11 @@ fn together(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved>
 }
 
 /// Finds the places of all operations; stops after [`FAILURES`], because each one costs a search for what is near.
-fn place_all(base: &Snapshot, ops: &[Op], settings: Settings) -> Vec<Result<Placed>> {
+///
+/// Also what their texts were found with, for whoever looks for them again.
+fn place_all<'o>(base: &Snapshot, ops: &'o [Op], settings: Settings) -> (Vec<Result<Placed>>, Option<Needles<'o>>) {
     let shared = Index::new(base);
+    let literal = find::of_ops(base.text(), ops);
     let mut hunks = hunks_placed(&shared, ops, settings);
     let mut failures = 0;
     let mut placed = Vec::with_capacity(ops.len());
@@ -122,7 +126,7 @@ fn place_all(base: &Snapshot, ops: &[Op], settings: Settings) -> Vec<Result<Plac
                 .next()
                 .unwrap_or_else(|| Err(Error::new(Code::InternalBug, "A hunk was lost.")))
                 .and_then(|found| lowered(base, found, number(nth))),
-            _ => place(&shared, op, number(nth), settings),
+            _ => place(&shared, (op, literal.places[nth].as_deref()), number(nth), settings),
         };
         failures += usize::from(one.is_err());
         placed.push(one);
@@ -130,7 +134,7 @@ fn place_all(base: &Snapshot, ops: &[Op], settings: Settings) -> Vec<Result<Plac
             break;
         }
     }
-    placed
+    (placed, literal.needles)
 }
 
 /// The places of all hunks, which are looked for together.
@@ -168,7 +172,7 @@ fn in_turn(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved> 
     let mut middle = base.clone();
     let (mut failed, mut outcomes) = (Vec::new(), Vec::with_capacity(ops.len()));
     for (index, op) in ops.iter().enumerate() {
-        let step = place(&Index::new(&middle), op, number(index), settings).and_then(|placed| {
+        let step = place(&Index::new(&middle), (op, None), number(index), settings).and_then(|placed| {
             let step = ChangeSet::new(&middle, placed.splices.clone()).map_err(|it| conflict::overlaps(&it))?;
             Ok((placed, step))
         });
@@ -240,20 +244,21 @@ fn outcome(base: &Snapshot, (index, op): (usize, &Op), placed: Placed) -> Outcom
     }
 }
 
-fn place(index: &Index<'_>, op: &Op, nth: u32, settings: Settings) -> Result<Placed> {
+/// `literal`: the literal places of an operation that looks for text, where they are known.
+fn place(index: &Index<'_>, (op, literal): (&Op, Option<&[Span]>), nth: u32, settings: Settings) -> Result<Placed> {
     let base = index.base();
     let whole = Span::new(0, base.text().len());
-    let literal = |span: Span| Found {
+    let exactly = |span: Span| Found {
         tier: Tier::Exact,
         hits: vec![Hit { span, edits: difference(base.text(), span, &op.text) }],
         notes: Vec::new(),
     };
     let found = match &op.at {
-        Locator::Whole => literal(whole),
-        Locator::Exactly(span) => literal(*span),
-        Locator::Blank if base.text().trim().is_empty() => literal(whole),
+        Locator::Whole => exactly(whole),
+        Locator::Exactly(span) => exactly(*span),
+        Locator::Blank if base.text().trim().is_empty() => exactly(whole),
         Locator::Blank => return Err(not_blank(base)),
-        Locator::Find(find) => find::found(index, find, &op.text, settings)?,
+        Locator::Find(find) => find::found(index, find, &op.text, settings, literal)?,
         Locator::Anchors(anchors) => find::between(index, anchors, &op.text, settings)?,
         Locator::Hunk(hunk) => find::hunk::place_one(index, hunk, settings)?,
         Locator::Rows(_) => return rows::place_one(base, op),

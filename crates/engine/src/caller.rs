@@ -1,6 +1,7 @@
 //! Who calls, and under which rules: what a front end passes along with every call. There is no per-connection state.
 
 use crate::approval::Approval;
+use crate::watch::Watch;
 use emendate_core::marks::Marks;
 use emendate_core::{Code, Error, Matching, Result};
 use std::path::PathBuf;
@@ -100,6 +101,8 @@ pub struct Caller {
     /// The directory that relative names in its texts start from, and those in headers shown to it; absolute. `None`: the
     /// first root.
     pub names_from: Option<PathBuf>,
+    /// What follows the call from outside, and may stop it.
+    pub watch: Option<Watch>,
 }
 
 impl Default for Caller {
@@ -114,6 +117,7 @@ impl Default for Caller {
             marks: None,
             approval: None,
             names_from: None,
+            watch: None,
         }
     }
 }

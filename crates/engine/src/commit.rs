@@ -8,6 +8,7 @@ use crate::receipt::{self, Receipt};
 use crate::reply::Answer;
 use crate::seen;
 use crate::stale;
+use crate::watch::Step;
 use emendate_core::words::Words;
 use emendate_core::{Code, ContentId, Error, Result, explain, rows};
 use emendate_fs::{Draft, Stamp, Written};
@@ -38,6 +39,10 @@ impl Engine {
                 return Ok(plans.into_iter().map(|plan| Receipt::new(plan, None, true)).collect());
             }
             let mut plans = self.approved(caller, plans)?;
+            if let Some(watch) = &caller.watch {
+                watch.check()?;
+                watch.begin(Step::Writing, plans.len());
+            }
             match self.commit(caller, cause, &mut plans) {
                 // Look again, and merge or refuse as for any other change.
                 Err(error) if error.code() == Code::ConflictRaced && attempt < ATTEMPTS => {

@@ -3,6 +3,7 @@
 
 use crate::config::MAX_FILE;
 use crate::read::{DEFAULT_LIMIT, LINE_WIDTH, MAX_REPLY};
+use crate::replace::MOST_REPLACED;
 use crate::tools::MAX_INPUT;
 use emendate_core::formats::multi_edit::MOST_EDITS;
 use emendate_core::{Ask, Code, Error, MOST_FRESH, MOST_PLACES, Request, Result};
@@ -79,6 +80,13 @@ pub static LIMITS: &[Limit] = &[
         unit: "files, or parts of a patch about one, in a call",
         code: Some(Code::CallTooLarge),
         next: "Several calls.",
+    },
+    Limit {
+        name: "replaced files",
+        most: MOST_REPLACED as u64,
+        unit: "files that one `replace_in_files` changes, with at most 512 MiB together",
+        code: Some(Code::CallTooLarge),
+        next: "A narrower `path` or `glob`.",
     },
     Limit {
         name: "edits",

@@ -196,10 +196,13 @@ impl Engine {
         let new: Vec<_> = done.iter().map(|done| || done.plan.changes.apply(&done.plan.before)).collect();
         // A person sees what is there; a model may have to be told what changed since its last edit.
         let wanted = caller.unread == Unread::Deny;
-        let new = new.iter().map(|new| wanted.then_some(new as &dyn Fn() -> Vec<u8>));
+        let new = new
+            .iter()
+            .zip(&done)
+            .map(|(new, done)| (wanted && !done.plan.unseen).then_some(new as &dyn Fn() -> Vec<u8>));
         let changes: Vec<Change<'_>> = done.iter().zip(new).map(|(done, new)| done.change(new)).collect();
         // What a session knows of a file belongs to that file's root; the operation is told in one of them.
-        let here = done.iter().filter(|done| done.plan.place.root() == root);
+        let here = done.iter().filter(|done| done.plan.place.root() == root && !done.plan.unseen);
         let here: Vec<Known<'_>> =
             here.filter_map(|done| Some(Known { path: key(&done.plan.place), record: done.record? })).collect();
         let entered = self.history(root).log(&operation, &changes, &here);
@@ -210,7 +213,7 @@ impl Engine {
     /// note.
     pub(crate) fn confirm(&self, caller: &Caller, announced: Announced<'_>) -> (Option<OperationId>, Option<String>) {
         let Announced { root, done, entered } = announced;
-        let others = done.iter().filter(|done| done.plan.place.root() != root);
+        let others = done.iter().filter(|done| done.plan.place.root() != root && !done.plan.unseen);
         let elsewhere = others
             .filter_map(|done| Some((&done.plan.place, done.record?)))
             .try_for_each(|(place, it)| self.sessions(place).record(&caller.session, key(place), it, &Body::None));

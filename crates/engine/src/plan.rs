@@ -88,6 +88,8 @@ pub(crate) struct Plan {
     pub(crate) worded: Option<&'static Marks>,
     /// What ranges of lines held that were replaced.
     pub(crate) replaced: Vec<Replaced>,
+    /// The caller was not shown the file, and is not shown it by the reply: it is not known to the session afterwards.
+    pub(crate) unseen: bool,
     /// What was left out, where the call accepts that.
     pub(crate) failed: Vec<Error>,
     /// The same as text.
@@ -147,6 +149,7 @@ impl Plan {
             name: String::new(),
             worded: None,
             replaced: Vec::new(),
+            unseen: false,
             failed,
             rejected: String::new(),
         }

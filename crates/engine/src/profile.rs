@@ -160,6 +160,7 @@ pub static PROFILES: &[Profile] = &[
             all("multi_edit"),
             all("write"),
             all("apply"),
+            all("replace_in_files"),
             all("convert"),
             all("undo"),
             all("restore"),

@@ -159,6 +159,11 @@ impl Receipt {
         self.plan.moved_on
     }
 
+    /// What stands in the file now.
+    pub(crate) fn content(&self) -> Option<ContentId> {
+        self.written.as_ref().map(|(content, _)| *content)
+    }
+
     /// What was planned.
     pub(crate) fn plan(&self) -> &Plan {
         &self.plan

@@ -9,6 +9,7 @@ use crate::past;
 use crate::raw_path::{self, RawPath};
 use crate::read;
 use crate::receipt::{Receipt, noted};
+use crate::replace as replace_in;
 use crate::reply::{Answer, Reply, SeedCodes};
 use crate::search;
 use crate::syntax;
@@ -61,6 +62,8 @@ enum ToolInput {
     Text,
     /// The same, to be written in another format.
     Convert,
+    /// One replacement in many files.
+    Replace,
     /// Something to take back.
     Undo,
     /// A file to be as it was.
@@ -166,6 +169,20 @@ wrong). Context must make each place unique. Relative paths start from directory
         input: ToolInput::Text,
     },
     Tool {
+        name: "replace_in_files",
+        title: "Replace in many files",
+        summary: "replace a text, or a regular expression, in every file beneath a folder, all or nothing",
+        prompt: "\
+Replaces a text in every file beneath a folder, in one operation: all files or none. old_string is plain text, taken exactly; or pattern with \
+regex: true, where $1 in new_string is what the first group matched. glob picks files (\"*.rs\", \"!tests/**\"); ignored and hidden files are \
+left out as in search. expected is the number of replacements in all files together; without it the reply counts and lists them and writes \
+nothing. dry_run shows the diffs.",
+        annotations: Annotations { read_only: false, destructive: true, idempotent: false },
+        seed: SeedCodes::None,
+        example: r#"{"path": "/work/src", "old_string": "old_name(", "new_string": "new_name(", "glob": ["*.rs"], "expected": 12}"#,
+        input: ToolInput::Replace,
+    },
+    Tool {
         name: "convert",
         title: "Rewrite edits in another format",
         summary: "work edits out against the files and write them as a unified diff, a patch or blocks",
@@ -254,6 +271,7 @@ impl Tool {
         let parts: Vec<schemars::Schema> = match self.input {
             ToolInput::Read => vec![schemars::schema_for!(read::Args), schemars::schema_for!(RawPath)],
             ToolInput::Search => vec![schemars::schema_for!(search::Args), schemars::schema_for!(RawPath)],
+            ToolInput::Replace => vec![schemars::schema_for!(replace_in::Args)],
             ToolInput::Undo => vec![schemars::schema_for!(undo::Args), schemars::schema_for!(RawPath)],
             ToolInput::History => vec![schemars::schema_for!(past::Args), schemars::schema_for!(RawPath)],
             ToolInput::Outline => vec![schemars::schema_for!(syntax::OutlineArgs), schemars::schema_for!(RawPath)],
@@ -274,7 +292,7 @@ impl Tool {
 
     /// True when a path may be given as bytes in base64.
     pub fn takes_raw_paths(&self) -> bool {
-        !matches!(self.input, ToolInput::Text | ToolInput::Convert)
+        !matches!(self.input, ToolInput::Text | ToolInput::Convert | ToolInput::Replace)
     }
 
     /// Does what the input asks for.
@@ -282,6 +300,7 @@ impl Tool {
         match self.input {
             ToolInput::Read => engine.read(caller, input),
             ToolInput::Search => engine.search(caller, input),
+            ToolInput::Replace => engine.replace_in_files(caller, self.name, input),
             ToolInput::Undo => engine.undo(caller, self.name, input),
             ToolInput::History => engine.past(input),
             ToolInput::Outline => engine.outline(caller, input),

@@ -2,7 +2,7 @@
 
 use crate::approval::{self, Question};
 use crate::{CHANGES, Options, list, result};
-use emendate::{Caller, Engine, Offer, Reply};
+use emendate::{Caller, Engine, Offer, Reply, Watch};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
     ErrorData, Implementation, InitializeRequestParams, InitializeResult, ListToolsResult, PaginatedRequestParams,
@@ -84,18 +84,28 @@ impl Server {
             Some(Arc::clone(&self.changes).acquire_owned().await.map_err(|error| internal(&error))?)
         };
         if context.ct.is_cancelled() {
-            // Nobody waits for it and it has not begun. What has begun is finished, whether anybody waits or not.
+            // Nobody waits for it and it has not begun.
             return Err(internal(&"The call was cancelled before it began."));
         }
+        let watch = Watch::default();
+        let caller = Caller { watch: Some(watch.clone()), ..caller };
         let engine = Arc::clone(&self.engine);
         let settling = turn.is_some().then(|| Arc::clone(&self.engine));
-        let work = tokio::task::spawn_blocking(move || {
+        let mut work = tokio::task::spawn_blocking(move || {
             let reply = offer.call(&engine, &caller, Value::Object(input));
             tell(&engine);
             drop(turn);
             reply
         });
-        let work = work.await;
+        let work = tokio::select! {
+            biased;
+            done = &mut work => done,
+            () = context.ct.cancelled() => {
+                // It stops before it writes. What it has begun to write is finished, whether anybody waits or not.
+                watch.stop();
+                work.await
+            }
+        };
         if let Some(engine) = settling {
             // Beside the answer, which does not wait for it.
             drop(tokio::task::spawn_blocking(move || engine.settle_history()));

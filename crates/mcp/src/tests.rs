@@ -1,4 +1,5 @@
 //! The server over a pair of in-memory streams, driven by raw lines: what real clients never send can be sent here.
+#![allow(clippy::disallowed_methods, reason = "tests play the outside world")]
 
 use crate::server::Server;
 use crate::wire::Wire;
@@ -310,5 +311,34 @@ async fn parallel_calls_are_all_done_and_answered_even_after_the_end_of_input() 
     let engine = Engine::open(&[root], State::Memory, Config::default()).unwrap();
     let now = engine.call(&Caller::default(), "read", json!({ "file_path": checked })).text();
     assert_eq!(now.matches("LINE ").count(), 50, "{now}");
+    drop(kept);
+}
+
+#[tokio::test]
+async fn a_cancelled_call_has_changed_all_files_or_none() {
+    let mut client = Client::new("full", false, None);
+    let names: Vec<PathBuf> = (0..300).map(|nth| client.path(&format!("f{nth}"))).collect();
+    for name in &names {
+        std::fs::write(name, "old\n").unwrap();
+    }
+    for (nth, (old, new)) in [("old", "new"), ("new", "old")].into_iter().enumerate() {
+        let arguments = json!({ "path": client.base, "old_string": old, "new_string": new, "expected": 300 });
+        let params = json!({ "name": "replace_in_files", "arguments": arguments, "_meta": meta() });
+        let request = json!({ "jsonrpc": "2.0", "id": 500 + nth, "method": "tools/call", "params": params });
+        client.send(request.to_string().as_bytes()).await;
+        if nth == 0 {
+            let wait = || std::thread::sleep(std::time::Duration::from_millis(20));
+            tokio::task::spawn_blocking(wait).await.unwrap();
+        }
+        let cancel =
+            json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 500 + nth } });
+        client.send(cancel.to_string().as_bytes()).await;
+    }
+    client.ask("ping", json!({})).await;
+    let kept = std::mem::replace(&mut client.root, tempfile::tempdir().unwrap());
+    client.end().await;
+    let first = std::fs::read_to_string(&names[0]).unwrap();
+    assert!(["old\n", "new\n"].contains(&&*first));
+    assert!(names.iter().all(|name| std::fs::read_to_string(name).unwrap() == first));
     drop(kept);
 }

@@ -1,9 +1,9 @@
-//! `exact`: one exact edit, in memory and on disk, and the diff that explains it.
+//! `exact`: one exact edit, in memory and on disk.
 
 use crate::race::{Case, Outcome, race, settle, timed};
 use crate::text::{Edits, NEW, OLD, source};
 use emendate::core::formats::replace::Replacement;
-use emendate::core::{ChangeSet, Order, Settings, Snapshot, explain, resolve};
+use emendate::core::{ChangeSet, Order, Settings, Snapshot, resolve};
 use emendate::fs::Durability;
 use emendate::{Caller, Config, Engine, State, Unread};
 use serde_json::json;
@@ -20,7 +20,6 @@ pub(crate) fn run(quick: bool) -> Vec<Outcome> {
     let mut out = Vec::new();
     for &size in sizes {
         out.push(memory(size));
-        out.push(diff(size));
     }
     for &size in sizes {
         out.push(disk(size));
@@ -32,7 +31,8 @@ fn label(size: usize) -> String {
     if size < 1 << 20 { format!("{} KB", size >> 10) } else { format!("{} MB", size >> 20) }
 }
 
-fn change(base: &Snapshot) -> ChangeSet {
+/// The edit of the block in the middle.
+pub(crate) fn change(base: &Snapshot) -> ChangeSet {
     let edit = Replacement { old_string: OLD.to_owned(), new_string: NEW.to_owned(), ..Replacement::default() };
     let resolved = edit.to_op().and_then(|op| resolve(base, &[op], Order::Together, Settings::default()));
     resolved.map_or_else(|error| panic!("{error}"), |resolved| resolved.changes)
@@ -82,28 +82,8 @@ fn memory(size: usize) -> Outcome {
 }
 
 /// The mean time of one of many runs, for what is too short to be timed alone.
-fn each(times: u32, mut what: impl FnMut()) -> std::time::Duration {
+pub(crate) fn each(times: u32, mut what: impl FnMut()) -> std::time::Duration {
     timed(|| (0..times).for_each(|_| what())).1 / times
-}
-
-/// The unified diff of a known edit; against diffing the two texts.
-fn diff(size: usize) -> Outcome {
-    let text = source(size);
-    let base = Snapshot::from_text(&text);
-    let changes = change(&base);
-    let after = text.replace(OLD, NEW);
-    let rounds = if size > 1 << 20 { 9 } else { 31 };
-    let cases = vec![
-        Case::new("similar: diff of the texts", || {
-            timed(|| black_box(similar::TextDiff::from_lines(&*text, &*after).unified_diff().to_string())).1
-        }),
-        Case::new("ours: from the spans", || {
-            let fresh = Snapshot::from_text(&text);
-            timed(|| black_box(explain::unified("f", &explain::hunks(&fresh, &changes, 3), usize::MAX))).1
-        }),
-    ];
-    let outcome = race(format!("unified diff of a known edit, {}", label(size)), rounds, cases);
-    if size >= 100 << 10 { outcome.goal("ours: from the spans", 0.05) } else { outcome }
 }
 
 /// One edit on disk without syncs; against writing the same bytes aside and renaming.

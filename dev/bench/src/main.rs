@@ -1,5 +1,5 @@
 //! Benchmarks. Each measures ours and the alternative in one run and prints medians and ratios:
-//! `cargo run --release -p bench -- anchors|economy|exact|cascade|commit|hashline|patches|startup|sessions|all [--quick] [--json]`;
+//! `cargo run --release -p bench -- anchors|economy|exact|diff|many|files|cascade|commit|hashline|patches|startup|sessions|all [--quick] [--json]`;
 //! `commit --alone` without the tools of others.
 #![allow(
     clippy::disallowed_methods,
@@ -13,9 +13,12 @@
 mod anchors;
 mod cascade;
 mod commit;
+mod diff;
 mod economy;
 mod exact;
+mod files;
 mod hashline;
+mod many;
 mod patches;
 mod race;
 mod server;
@@ -38,6 +41,9 @@ fn main() -> ExitCode {
     let outcomes: Vec<Outcome> = match name {
         "anchors" => anchors::run(),
         "exact" => exact::run(quick),
+        "diff" => diff::run(quick),
+        "many" => many::run(quick),
+        "files" => files::run(quick),
         "cascade" => cascade::run(quick),
         "commit" => commit::run(quick, has("--alone")),
         "hashline" => hashline::run(quick),
@@ -47,6 +53,9 @@ fn main() -> ExitCode {
         "all" => [
             anchors::run(),
             exact::run(quick),
+            diff::run(quick),
+            many::run(quick),
+            files::run(quick),
             cascade::run(quick),
             commit::run(quick, has("--alone")),
             hashline::run(quick),
@@ -59,7 +68,7 @@ fn main() -> ExitCode {
         .collect(),
         _ => {
             eprintln!(
-                "bench anchors|economy|exact|cascade|commit|hashline|patches|startup|sessions|all [--quick] [--json] [--alone]"
+                "bench anchors|economy|exact|diff|many|files|cascade|commit|hashline|patches|startup|sessions|all [--quick] [--json] [--alone]"
             );
             return ExitCode::from(2);
         }

@@ -20,12 +20,12 @@ use std::time::Duration;
 const MANY: usize = 200;
 
 /// A file, a patch for it in both formats, and what comes of it; `None` where the patch does not fit.
-struct Task {
+pub(crate) struct Task {
     name: &'static str,
-    text: String,
-    unified: String,
+    pub(crate) text: String,
+    pub(crate) unified: String,
     codex: String,
-    want: Option<String>,
+    pub(crate) want: Option<String>,
 }
 
 pub(crate) fn run(quick: bool) -> Vec<Outcome> {
@@ -33,8 +33,8 @@ pub(crate) fn run(quick: bool) -> Vec<Outcome> {
     let sizes: &[(usize, Duration)] = &[(10_000, Duration::from_micros(300)), (100_000, Duration::from_millis(3))];
     let mut out = Vec::new();
     for &(count, limit) in sizes {
-        let text = numbered(count);
-        let tasks = [one(&text), miss(&text), many(&text)];
+        let text = numbered(count, MANY);
+        let tasks = [one(&text), miss(&text), every("200 hunks", &text)];
         for task in &tasks {
             out.push(beside(task, count, rounds, limit));
         }
@@ -46,10 +46,10 @@ pub(crate) fn run(quick: bool) -> Vec<Outcome> {
     out
 }
 
-/// Source text in which each line that is changed is unlike any other.
-fn numbered(count: usize) -> String {
+/// Source text in which each line that is changed, of so many, is unlike any other.
+pub(crate) fn numbered(count: usize, marks: usize) -> String {
     let text = lines(count, "");
-    let step = (count / MANY).max(1);
+    let step = (count / marks).max(1);
     let line = |(nth, line): (usize, &str)| {
         if nth % step == step / 2 {
             format!("    let value_{nth} = measure({nth}); // {line}\n")
@@ -111,12 +111,13 @@ fn miss(text: &str) -> Task {
     task("a miss", text, &[marked(text)[MANY - 3]], false)
 }
 
-fn many(text: &str) -> Task {
-    task("200 hunks", text, &marked(text), true)
+/// A hunk for each of the marked lines.
+pub(crate) fn every(name: &'static str, text: &str) -> Task {
+    task(name, text, &marked(text), true)
 }
 
 /// Our whole way in process; the new text where the patch fits.
-fn apply(task: &Task) -> Option<Vec<u8>> {
+pub(crate) fn apply(task: &Task) -> Option<Vec<u8>> {
     let format = named("unified_diff")?;
     let request = format.parse(Input::Text(task.unified.clone())).ok()?;
     let Ask::Edit { ops, .. } = &request.files[0].ask else { return None };

@@ -116,6 +116,11 @@ impl Outcome {
         })
     }
 
+    /// The median of a case.
+    pub(crate) fn time(&self, name: &str) -> Duration {
+        self.rows.iter().find(|(of, _)| of == name).map_or(Duration::ZERO, |(_, time)| *time)
+    }
+
     /// Ratio of a row to the first one.
     pub(crate) fn ratio(&self, row: usize) -> f64 {
         self.rows[row].1.as_secs_f64() / self.rows[0].1.as_secs_f64().max(1e-12)

@@ -12,6 +12,7 @@ mod failure;
 mod fold;
 pub(crate) mod hunk;
 mod indent;
+mod literal;
 mod place;
 mod refusal;
 mod search;
@@ -28,6 +29,7 @@ use crate::op::{Find, Matching, Pick, Settings};
 use crate::snapshot::Snapshot;
 use crate::span::Span;
 pub(crate) use anchors::between;
+pub(crate) use literal::of_ops;
 use place::Place;
 use refusal::Refusal;
 pub(crate) use search::Index;
@@ -224,13 +226,20 @@ impl Row {
 ///
 /// Errors: `match.not_found`, `match.ambiguous`, `match.count`, `edit.omission`, `edit.would_misindent`.
 pub fn find(base: &Snapshot, find: &Find, new: &str, settings: Settings) -> Result<Found> {
-    found(&Index::new(base), find, new, settings)
+    found(&Index::new(base), find, new, settings, None)
 }
 
-/// [`find`] with what it shares with other searches in the same text.
-pub(crate) fn found(index: &Index<'_>, find: &Find, new: &str, settings: Settings) -> Result<Found> {
+/// [`find`] with what it shares with other searches in the same text. `literal`: the places of tier 0, where they are known.
+pub(crate) fn found(
+    index: &Index<'_>,
+    find: &Find,
+    new: &str,
+    settings: Settings,
+    literal: Option<&[Span]>,
+) -> Result<Found> {
     omission::check(find, new)?;
-    let search = Search::new(index, find, new);
+    let mut search = Search::new(index, find, new);
+    search.literal = literal;
     let mut reached = Tier::Exact;
     for row in ROWS.iter().filter(|row| row.is_open(&search, settings)) {
         reached = row.tier;

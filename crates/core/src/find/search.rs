@@ -69,6 +69,8 @@ pub(super) struct Search<'a> {
     pub(super) text: &'a str,
     pub(super) find: &'a Find,
     pub(super) new: &'a str,
+    /// The places of tier 0, where they are known already.
+    pub(super) literal: Option<&'a [Span]>,
     /// Old and new as lines.
     pub(super) wanted: Rc<Wanted<'a>>,
     windows: OnceCell<Vec<usize>>,
@@ -83,7 +85,7 @@ impl<'a> Search<'a> {
     /// A search for lines of which it is known what changes.
     pub(super) fn wanting(index: &'a Index<'a>, find: &'a Find, new: &'a str, wanted: Wanted<'a>) -> Search<'a> {
         let (base, text) = (index.base, index.text);
-        Search { index, base, text, find, new, wanted: Rc::new(wanted), windows: OnceCell::new() }
+        Search { index, base, text, find, new, literal: None, wanted: Rc::new(wanted), windows: OnceCell::new() }
     }
 
     /// The lines of the file.

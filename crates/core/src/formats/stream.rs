@@ -65,6 +65,10 @@ pub struct Manner {
 
 /// A format's parser: a state machine that is fed line by line.
 pub trait Machine {
+    /// Nobody listens to the lines of hunks and files, so they need not be told: a copy of each line costs more than its
+    /// parsing.
+    fn quiet(&mut self) {}
+
     /// The next line, without `\n` and without one `\r` before it. `out` gets what it tells.
     fn line(&mut self, line: &str, out: &mut Vec<Event>);
 
@@ -91,6 +95,7 @@ impl Manner {
 pub fn read(mut machine: Box<dyn Machine>, text: &str) -> Result<Request> {
     let mut events = Vec::new();
     let text = without_mark(text);
+    machine.quiet();
     for line in text.split_inclusive('\n') {
         machine.line(bare(line), &mut events);
         events.clear();

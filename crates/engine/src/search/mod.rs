@@ -23,7 +23,7 @@ use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::Path;
-use walk::{Scope, Walked};
+pub(crate) use walk::{Scope, Walked};
 
 /// Hits shown when the call names no limit, and the most it can name.
 const HITS: usize = 100;
@@ -103,11 +103,12 @@ impl Engine {
         let args: Args = formats::from_json(formats::Input::Json(input))?;
         let marks = args.format.as_deref().map_or(Ok(caller.marks.unwrap_or(&MARKS[0])), read::marks)?;
         let place = self.store().admit(raw.as_deref().unwrap_or(Path::new(&args.path)))?;
+        let look = Look { literal: args.literal, ignore_case: args.ignore_case, multiline: args.multiline };
         let mut search = Search {
             engine: self,
             caller,
             marks,
-            matcher: matcher(&args)?,
+            matcher: matcher(&args.pattern, look)?,
             searcher: SearcherBuilder::new()
                 .line_number(true)
                 .multi_line(args.multiline)
@@ -142,15 +143,23 @@ impl Engine {
     }
 }
 
+/// How a pattern is to be taken.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Look {
+    pub(crate) literal: bool,
+    pub(crate) ignore_case: bool,
+    pub(crate) multiline: bool,
+}
+
 /// Errors: `call.invalid` for what is no regular expression.
-fn matcher(args: &Args) -> Result<RegexMatcher> {
+pub(crate) fn matcher(pattern: &str, look: Look) -> Result<RegexMatcher> {
     let mut builder = RegexMatcherBuilder::new();
-    builder.case_insensitive(args.ignore_case).fixed_strings(args.literal).multi_line(true);
-    builder.dot_matches_new_line(args.multiline);
-    if !args.multiline {
+    builder.case_insensitive(look.ignore_case).fixed_strings(look.literal).multi_line(true);
+    builder.dot_matches_new_line(look.multiline);
+    if !look.multiline {
         builder.line_terminator(Some(b'\n'));
     }
-    builder.build(&args.pattern).map_err(|error| {
+    builder.build(pattern).map_err(|error| {
         Error::new(Code::CallInvalid, "pattern is not a regular expression that can be searched for.")
             .evidence(error.to_string())
             .next("Correct it, or set literal to search for plain text, or multiline if it holds a line end.")

@@ -17,31 +17,31 @@ const ENTRIES: usize = 500_000;
 const IGNORE_FILE: u64 = 1 << 20;
 
 /// What is left out.
-pub(super) struct Scope {
-    pub(super) globs: Override,
+pub(crate) struct Scope {
+    pub(crate) globs: Override,
     /// Names that begin with a dot are searched too.
-    pub(super) hidden: bool,
+    pub(crate) hidden: bool,
     /// Ignore files do not count.
-    pub(super) all: bool,
+    pub(crate) all: bool,
 }
 
 /// What a walk came across.
 #[derive(Default)]
-pub(super) struct Walked {
+pub(crate) struct Walked {
     entries: usize,
     /// Files that the policy does not let anybody read.
-    pub(super) denied: usize,
+    pub(crate) denied: usize,
     /// Folders that could not be listed.
-    pub(super) closed: usize,
+    pub(crate) closed: usize,
     /// It ended early: there was too much.
-    pub(super) cut: bool,
+    pub(crate) cut: bool,
 }
 
 impl Scope {
     /// The globs of a call, as ripgrep takes them: a file must match one, and none of those that begin with `!`.
     ///
     /// Errors: `call.invalid` for a glob that is none.
-    pub(super) fn globs(folder: &Path, globs: &[String]) -> Result<Override> {
+    pub(crate) fn globs(folder: &Path, globs: &[String]) -> Result<Override> {
         let mut builder = OverrideBuilder::new(folder);
         let wrong = |error: ignore::Error| {
             Error::new(Code::CallInvalid, format!("glob is wrong: {error}."))
@@ -56,7 +56,7 @@ impl Scope {
 
 impl Engine {
     /// Visits every file beneath a folder until told to stop.
-    pub(super) fn walk(
+    pub(crate) fn walk(
         &self,
         folder: &Place,
         scope: &Scope,

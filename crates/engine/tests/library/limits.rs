@@ -20,6 +20,7 @@ const ROWS: &[Row] = &[
     Row { name: "links", try_with: links },
     Row { name: "file", try_with: file },
     Row { name: "files", try_with: files },
+    Row { name: "replaced files", try_with: replaced_files },
     Row { name: "edits", try_with: edits },
     Row { name: "places", try_with: places },
     Row { name: "reply", try_with: reply },
@@ -100,6 +101,17 @@ fn files(bench: &Bench, count: usize) -> Reply {
     }
     patch.push_str("*** End Patch\n");
     bench.call("apply", json!({ "input": patch, "directory": bench.root, "dry_run": true }))
+}
+
+fn replaced_files(bench: &Bench, count: usize) -> Reply {
+    // What an earlier round left is there already.
+    for nth in (0..count).filter(|nth| !bench.path(format!("d{}/r{nth}", nth % 100)).exists()) {
+        bench.put(format!("d{}/r{nth}", nth % 100), "old\n");
+    }
+    bench.call(
+        "replace_in_files",
+        json!({ "path": bench.root, "old_string": "old", "new_string": "new", "dry_run": true }),
+    )
 }
 
 fn edits(bench: &Bench, count: usize) -> Reply {

@@ -17,3 +17,4 @@ mod limits;
 mod many_hands;
 mod marks;
 mod patches;
+mod replace;

@@ -20,7 +20,7 @@ pub(super) fn run(quick: bool) -> Vec<Outcome> {
 }
 
 fn beside(emend: &Path, codex: Option<&Codex>, count: usize, rounds: usize) -> Outcome {
-    let text = numbered(count);
+    let text = numbered(count, super::MANY);
     let lines = marked(&text);
     let task = task("one hunk", &text, &[lines[lines.len() * 9 / 10]], true);
     let Ok(dir) = tempfile::tempdir_in(scratch()) else { panic!("no scratch directory") };

@@ -7,6 +7,7 @@ use emendate::core::formats::{FORMATS, Format, Input};
 
 /// Codes that no scene can show, and why.
 pub(crate) static NOT_SHOWN: &[(&str, &str)] = &[
+    ("call.cancelled", "needs a caller who changes its mind while the call runs; shown by the tests of crates/engine"),
     ("conflict.raced", "needs another writer between the check and the write; shown by the tests of crates/fs"),
     ("schema.violation", "schemas are a later issue"),
     ("io.no_space", "needs a full disk; shown by the tests of crates/fs"),

@@ -13,15 +13,17 @@ mod respace;
 mod scope;
 mod seek;
 
+use super::literal;
 use super::refusal::Refusal;
 use super::search::{Index, Wanted};
 use super::{Found, Hit, TextEdit, Tier};
 use crate::error::Result;
-use crate::op::{Hunk, LineKind, Settings};
+use crate::op::{Find, Hunk, LineKind, Settings};
 use crate::span::Span;
 use core::ops::Range;
 
-/// From so many hunks on, lines are looked up in a table instead of searching the text once for each hunk.
+/// From so many hunks on, lines that are not found together are looked up in a table instead of searching the text once for
+/// each hunk.
 const MANY: usize = 6;
 
 /// One place where a hunk fits.
@@ -45,7 +47,12 @@ struct Sought {
 /// Places the hunks of one file, in the order of the patch.
 pub(crate) fn place_all(index: &Index<'_>, hunks: &[&Hunk], settings: Settings) -> Vec<Result<Found>> {
     let many = hunks.len() >= MANY;
-    let mut sought: Vec<Result<Sought>> = hunks.iter().map(|hunk| seek::seek(index, hunk, settings, many)).collect();
+    let sides: Vec<Find> = hunks.iter().map(|hunk| seek::old_side(hunk)).collect();
+    let literal = literal::of_all(index.base().text(), &sides.iter().map(Some).collect::<Vec<Option<&Find>>>());
+    let one = |((hunk, find), literal): ((&&Hunk, &Find), &Option<Vec<Span>>)| {
+        seek::seek(index, hunk, (find, literal.as_deref()), settings, many)
+    };
+    let mut sought: Vec<Result<Sought>> = hunks.iter().zip(&sides).zip(&literal.places).map(one).collect();
     choose::choose(index, hunks, &mut sought);
     hunks.iter().zip(sought).map(|(hunk, sought)| settle(index, hunk, sought?)).collect()
 }

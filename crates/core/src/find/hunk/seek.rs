@@ -10,6 +10,7 @@ use crate::find::{ROWS, Row, Tier, fold, omission, tier};
 use crate::lines::{line_start, line_stop};
 use crate::omission::is_elision;
 use crate::op::{Find, Hunk, HunkLine, LineKind, Pick, Settings};
+use crate::span::Span;
 use memchr::memmem;
 
 /// Places that are looked at; more are too many to choose from.
@@ -39,12 +40,23 @@ pub(super) struct Seeker<'s> {
     pub(super) search: Search<'s>,
 }
 
-pub(super) fn seek(index: &Index<'_>, hunk: &Hunk, settings: Settings, many: bool) -> Result<Sought> {
-    let Some(bare) = without_bare_edges(hunk) else { return seek_as_it_is(index, hunk, settings, many) };
-    let find = Find { lines: true, ..Find::new(&hunk.old_text(), Pick::Unique) };
-    let whole = Search::wanting(index, &find, "", wanted(hunk));
-    let hunk = if literal(&whole, many).is_empty() { &bare } else { hunk };
-    seek_as_it_is(index, hunk, settings, many)
+/// The old side of a hunk and its literal places, where they are known.
+type Old<'o> = (&'o Find, Option<&'o [Span]>);
+
+/// The lines that a hunk expects.
+pub(super) fn old_side(hunk: &Hunk) -> Find {
+    Find { lines: true, ..Find::new(&hunk.old_text(), Pick::Unique) }
+}
+
+pub(super) fn seek(index: &Index<'_>, hunk: &Hunk, old: Old<'_>, settings: Settings, many: bool) -> Result<Sought> {
+    let Some(bare) = without_bare_edges(hunk) else { return seek_as_it_is(index, hunk, old, settings, many) };
+    let mut whole = Search::wanting(index, old.0, "", wanted(hunk));
+    whole.literal = old.1;
+    if literal(&whole, many).is_empty() {
+        seek_as_it_is(index, &bare, (&old_side(&bare), None), settings, many)
+    } else {
+        seek_as_it_is(index, hunk, old, settings, many)
+    }
 }
 
 /// The hunk without lines at its edges that may be the patch's own layout: empty ones that have no mark, and `...`.
@@ -62,17 +74,24 @@ fn without_bare_edges(hunk: &Hunk) -> Option<Hunk> {
     })
 }
 
-fn seek_as_it_is(index: &Index<'_>, hunk: &Hunk, settings: Settings, many: bool) -> Result<Sought> {
+fn seek_as_it_is(
+    index: &Index<'_>,
+    hunk: &Hunk,
+    (find, literal): Old<'_>,
+    settings: Settings,
+    many: bool,
+) -> Result<Sought> {
     let anchors = scope::anchors(index, &hunk.scopes).map_err(|nth| failure::no_anchor(index, hunk, nth))?;
     let (anchored, at_end) = (!hunk.scopes.is_empty(), hunk.at_end);
     let mut limits = Limits { anchors, anchored, at_end, outside: Vec::new(), chosen: None };
-    let find = Find { lines: true, ..Find::new(&hunk.old_text(), Pick::Unique) };
     let new = hunk.new_text();
-    omission::check(&find, &new)?;
+    omission::check(find, &new)?;
     if find.old.is_empty() {
         return insert::seek(index, hunk, &limits.anchors);
     }
-    let seeker = Seeker { index, hunk, settings, search: Search::wanting(index, &find, &new, wanted(hunk)) };
+    let mut search = Search::wanting(index, find, &new, wanted(hunk));
+    search.literal = literal;
+    let seeker = Seeker { index, hunk, settings, search };
     let found = match seeker.exact(&mut limits, many) {
         None if seeker.is_possible() => seeker.tiers(&mut limits)?,
         found => found,
@@ -240,7 +259,7 @@ pub(super) fn candidate(search: &Search<'_>, place: &Place<'_>) -> Candidate {
 
 /// Where the lines stand as they are.
 pub(super) fn literal<'a>(search: &Search<'a>, many: bool) -> Vec<Place<'a>> {
-    let firsts = if many { looked_up(search) } else { None };
+    let firsts = if many && search.literal.is_none() { looked_up(search) } else { None };
     let firsts = firsts.unwrap_or_else(|| {
         let places = tier::exact::run(search).map(|trial| trial.places).unwrap_or_default();
         // Blank lines are found at the very end too, where the file has fewer of them.

@@ -18,10 +18,11 @@ pub(in crate::find) const MANY: usize = 1000;
 pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
     let (text, old, new) = (search.text, &*search.find.old, Cow::Borrowed(search.new));
     let most = most(search.find.pick);
+    let known = || search.literal.map(<[Span]>::to_vec);
     if !search.find.lines {
-        return Ok(literal(places(text, old, most), &new));
+        return Ok(literal(known().unwrap_or_else(|| places(text, old, most)), &new));
     }
-    let mut trial = literal(whole_lines(text, old, most), &new);
+    let mut trial = literal(known().unwrap_or_else(|| whole_lines(text, old, most)), &new);
     if let Some(span) = last_line(text, old) {
         let new = Cow::Borrowed(search.new.strip_suffix('\n').unwrap_or(search.new));
         trial.places.push(Place { span, plan: Plan::Literal(new) });
@@ -45,7 +46,7 @@ fn whole_lines(text: &str, old: &str, most: Option<usize>) -> Vec<Span> {
     let mut from = 0;
     while let Some(at) = finder.find(&text.as_bytes()[from..]).map(|at| from + at).filter(|_| !old.is_empty()) {
         let span = Span::new(at, at + old.len());
-        if starts_line(text, at) && ends_line(text, span.end()) {
+        if is_whole_lines(text, span) {
             out.push(span);
         }
         if out.len() >= most.unwrap_or(usize::MAX).min(MOST_PLACES + 1) {
@@ -55,6 +56,11 @@ fn whole_lines(text: &str, old: &str, most: Option<usize>) -> Vec<Span> {
         from = memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |end| at + end + 1);
     }
     out
+}
+
+/// True when a place begins and ends with a line.
+pub(in crate::find) fn is_whole_lines(text: &str, span: Span) -> bool {
+    starts_line(text, span.start()) && ends_line(text, span.end())
 }
 
 /// True when a line ends at, or just before, `at`.

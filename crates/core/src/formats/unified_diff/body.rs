@@ -42,14 +42,16 @@ pub(super) struct Body {
     changed: bool,
     /// 1-based line of the request that was taken last.
     last: usize,
+    /// Nobody listens to its lines.
+    quiet: bool,
 }
 
 impl Body {
     /// Begins at a hunk header, or at the first line of a hunk without one.
-    pub(super) fn new(header: Header, at: usize) -> Body {
+    pub(super) fn new(header: Header, at: usize, quiet: bool) -> Body {
         let hunk = Hunk { section: header.section.clone(), said_at: at, ..Hunk::default() };
         let (left, waiting, naked) = (header.counts, (0, 0), (false, false));
-        Body { header, hunk, left, over: false, tail: Vec::new(), waiting, naked, changed: false, last: at }
+        Body { header, hunk, left, over: false, tail: Vec::new(), waiting, naked, changed: false, last: at, quiet }
     }
 
     /// The counts announced lines, and all of them have come.
@@ -137,7 +139,9 @@ impl Body {
         self.hunk.open.1 &= !new;
         self.changed |= old != new;
         self.last = at;
-        out.push(Event::Line { kind: line.kind, text: line.text.clone() });
+        if !self.quiet {
+            out.push(Event::Line { kind: line.kind, text: line.text.clone() });
+        }
         self.hunk.lines.push(line);
     }
 

@@ -47,6 +47,8 @@ pub(super) struct Reader {
     pub(super) slips: Slips,
     failed: Option<Error>,
     claimed: Option<Vec<Range<usize>>>,
+    /// Nobody listens to the lines of hunks.
+    quiet: bool,
     /// Within `apply_patch` headers, whose lines are none of ours whatever they look like.
     pub(super) foreign: bool,
 }
@@ -69,13 +71,14 @@ impl Reader {
             slips: Slips::default(),
             failed: None,
             claimed: None,
+            quiet: false,
             foreign: false,
         }
     }
 
     /// The stretches of lines that are surely unified diff; what is wrong in them is not asked.
     pub(super) fn claims(text: &str) -> Vec<Range<usize>> {
-        let mut reader = Reader { claimed: Some(Vec::new()), ..Reader::new(&Manner::default()) };
+        let mut reader = Reader { claimed: Some(Vec::new()), quiet: true, ..Reader::new(&Manner::default()) };
         let mut events = Vec::new();
         for line in text.strip_prefix('\u{FEFF}').unwrap_or(text).lines() {
             reader.line(line, &mut events);
@@ -256,7 +259,7 @@ impl Reader {
         self.file = Some(file);
         if self.failed.is_none() {
             out.push(Event::Hunk { line: self.at });
-            self.state = State::Hunk(Box::new(Body::new(header, self.at)));
+            self.state = State::Hunk(Box::new(Body::new(header, self.at, self.quiet)));
         }
     }
 }
@@ -272,6 +275,10 @@ fn too_many(what: &str) -> Error {
 }
 
 impl Machine for Reader {
+    fn quiet(&mut self) {
+        self.quiet = true;
+    }
+
     fn line(&mut self, line: &str, out: &mut Vec<Event>) {
         if self.failed.is_some() {
             return;

@@ -1,0 +1,43 @@
+//! What can be typed behind `emend replace`.
+#![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows as it stands")]
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// `emend replace`.
+#[derive(Args)]
+pub(crate) struct ReplaceArgs {
+    /// Text to replace, or with --regex a regular expression
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) old: String,
+    /// Text to put there; with --regex, $1 or ${name} is what a group matched
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) new: String,
+    /// Folder or file
+    #[arg(default_value = ".")]
+    pub(crate) path: PathBuf,
+    /// OLD is a regular expression
+    #[arg(short = 'e', long)]
+    pub(crate) regex: bool,
+    /// With --regex: capital and small letters count as the same
+    #[arg(short, long, requires = "regex")]
+    pub(crate) ignore_case: bool,
+    /// With --regex: the pattern may reach over line ends
+    #[arg(short = 'U', long, requires = "regex")]
+    pub(crate) multiline: bool,
+    /// Files to look at (repeatable), e.g. '*.rs' or '!tests/**'
+    #[arg(short, long, value_name = "GLOB")]
+    pub(crate) glob: Vec<String>,
+    /// Also names that begin with a dot
+    #[arg(long)]
+    pub(crate) hidden: bool,
+    /// Also what .gitignore and .ignore leave out
+    #[arg(long)]
+    pub(crate) no_ignore: bool,
+    /// Write only if there are exactly N replacements in all files together
+    #[arg(long, value_name = "N")]
+    pub(crate) expect: Option<u64>,
+    /// Write only if exactly N files change
+    #[arg(long, value_name = "N")]
+    pub(crate) expect_files: Option<u64>,
+}

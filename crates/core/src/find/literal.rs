@@ -1,0 +1,176 @@
+//! Tier 0 for all edits of a call at once: one pass over the text instead of one for each edit.
+
+use super::MOST_PLACES;
+use super::tier::exact;
+use crate::needles::{Needles, SHORT, Seen};
+use crate::op::{Find, Locator, Op, Pick};
+use crate::span::Span;
+
+/// So many short texts are searched for one by one; more make an automaton.
+const FEW: usize = 8;
+/// From so many texts on an automaton is faster than a search for each, where the pieces of the texts do not help.
+const MANY: usize = 24;
+/// Bytes of texts that an automaton is made of; it takes some hundred times their memory.
+const AUTOMATON: usize = 1 << 20;
+
+/// What is known of several searches at once.
+pub(crate) struct Literal<'o> {
+    /// The literal places of each, as [`exact::run`] would find them; `None` for one that shall look for itself.
+    pub(crate) places: Vec<Option<Vec<Span>>>,
+    /// What they were found with, if that is all of the searches, each by its number.
+    pub(crate) needles: Option<Needles<'o>>,
+}
+
+/// The literal places of the operations that look for text.
+pub(crate) fn of_ops<'o>(text: &str, ops: &'o [Op]) -> Literal<'o> {
+    of_all(text, &ops.iter().map(find).collect::<Vec<Option<&Find>>>())
+}
+
+/// The same for searches; places in the list that hold none are skipped.
+pub(super) fn of_all<'o>(text: &str, finds: &[Option<&'o Find>]) -> Literal<'o> {
+    let mut out = Literal { places: vec![None; finds.len()], needles: None };
+    let present = finds.iter().enumerate().filter_map(|(nth, find)| Some((nth, (*find)?)));
+    let mut sought: Vec<(usize, &Find)> = present.filter(|(_, find)| !find.old.is_empty()).collect();
+    if sought.iter().filter(|(_, find)| find.old.len() < SHORT).count() <= FEW {
+        sought.retain(|(_, find)| find.old.len() >= SHORT);
+    }
+    if sought.len() < 2 {
+        return out;
+    }
+    let all: Vec<&str> = sought.iter().map(|(_, find)| &*find.old).collect();
+    let Some((needles, mut seen)) = seen(text, &all) else { return out };
+    out.needles = Some(needles).filter(|_| sought.len() == finds.len());
+    seen.sort_unstable();
+    for (nth, _) in &sought {
+        out.places[*nth] = Some(Vec::new());
+    }
+    for places in seen.chunk_by(|a, b| a.needle == b.needle) {
+        let (nth, find) = sought[places[0].needle];
+        out.places[nth] = Some(chosen(text, find, places));
+    }
+    out
+}
+
+fn find(op: &Op) -> Option<&Find> {
+    match &op.at {
+        Locator::Find(find) => Some(find),
+        _ => None,
+    }
+}
+
+/// All places of all texts; `None` where searching for each by itself is as good.
+fn seen<'o>(text: &str, all: &[&'o str]) -> Option<(Needles<'o>, Vec<Seen>)> {
+    let bytes: usize = all.iter().map(|old| old.len()).sum();
+    // What every text costs that stands twice in the file, and a part of what one pass costs.
+    let mut budget = 2 * bytes + text.len() / 4;
+    let needles = Needles::new(all, text, text.len())?;
+    if let Some(seen) = needles.seen(text, &mut budget) {
+        return Some((needles, seen));
+    }
+    if all.len() < MANY || bytes > AUTOMATON {
+        return None;
+    }
+    let needles = Needles::plain(all)?;
+    let seen = needles.seen(text, &mut (2 * bytes + text.len() / 4))?;
+    Some((needles, seen))
+}
+
+/// Those of the places that tier 0 counts.
+fn chosen(text: &str, find: &Find, places: &[Seen]) -> Vec<Span> {
+    let most = exact::most(find.pick).unwrap_or(usize::MAX).min(MOST_PLACES + 1);
+    let spans = places.iter().map(|seen| Span::new(seen.at, seen.at + find.old.len()));
+    let mut from = 0;
+    let apart = |span: &Span| {
+        // For all places only those that stand apart matter.
+        let clear = find.lines || find.pick != Pick::All || span.start() >= from;
+        from = if clear { span.end() } else { from };
+        clear
+    };
+    spans.filter(|span| !find.lines || exact::is_whole_lines(text, *span)).filter(apart).take(most).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_ops;
+    use crate::find::search::{Index, Search};
+    use crate::find::tier::exact;
+    use crate::op::{Find, Locator, Op, Pick, Settings};
+    use crate::snapshot::Snapshot;
+    use proptest::prelude::*;
+
+    fn ops(olds: &[(&str, Pick, bool)]) -> Vec<Op> {
+        let op = |(old, pick, lines): &(&str, Pick, bool)| {
+            let find = Find { lines: *lines, ..Find::new(old, *pick) };
+            Op { at: Locator::Find(find), text: "new".to_owned() }
+        };
+        olds.iter().map(op).collect()
+    }
+
+    /// What each operation finds by itself, and what it finds with the places of all.
+    fn both(text: &str, ops: &[Op]) -> Vec<[String; 2]> {
+        let base = Snapshot::from_text(text);
+        let index = Index::new(&base);
+        let known = of_ops(text, ops).places;
+        let one = |(op, known): (&Op, &Option<Vec<_>>)| {
+            let find = super::find(op)?;
+            let found =
+                |places| format!("{:?}", crate::find::found(&index, find, &op.text, Settings::default(), places));
+            let mut search = Search::new(&index, find, &op.text);
+            let tier = |search: &Search<'_>| {
+                let trial = exact::run(search).ok().map(|it| it.places);
+                format!("{:?}", trial.unwrap_or_default().iter().map(|it| it.span).collect::<Vec<_>>())
+            };
+            let alone = tier(&search) + &found(None);
+            search.literal = known.as_deref();
+            Some([alone, tier(&search) + &found(known.as_deref())])
+        };
+        ops.iter().zip(&known).filter_map(one).collect()
+    }
+
+    fn picks() -> impl Strategy<Value = Pick> {
+        prop_oneof![Just(Pick::Unique), Just(Pick::All), (1usize..4).prop_map(Pick::Exactly)]
+    }
+
+    proptest! {
+        #[test]
+        fn together_and_alone_find_the_same(
+            text in prop_oneof![
+                "[ab]{0,300}",
+                "(    |\\}\n|x = \"é\";\n|fn f\\(\\) \\{\n|// a line of its own\n){0,60}",
+                "([a-d]{1,9}\n|call\\(me\\);\n){0,60}",
+            ],
+            cuts in prop::collection::vec((0usize..500, 0usize..90, picks(), any::<bool>()), 2..20),
+        ) {
+            let whole = |at: usize| (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+            let line = |at: usize| text[..whole(at)].rfind('\n').map_or(0, |at| at + 1);
+            let cut = |&(from, len, pick, lines): &(usize, usize, Pick, bool)| {
+                // Every other one is whole lines.
+                let part = if len % 2 == 0 { whole(from)..whole(from + len) } else { line(from)..line(from + len) };
+                (&text[part], pick, lines)
+            };
+            let cuts: Vec<_> = cuts.iter().map(cut).collect();
+            for [alone, together] in both(&text, &ops(&cuts)) {
+                prop_assert_eq!(alone, together);
+            }
+        }
+    }
+
+    #[test]
+    fn text_that_repeats_itself_is_searched_another_way() {
+        let text = "ab".repeat(20_000) + "c";
+        let olds: Vec<&str> = (0..40).map(|nth| &text[text.len() - 2000 - nth..]).collect();
+        for count in [2, 40] {
+            let olds: Vec<_> = olds[..count].iter().map(|old| (*old, Pick::Unique, false)).collect();
+            let ops = ops(&olds);
+            assert_eq!(of_ops(&text, &ops).places.iter().flatten().count(), if count == 40 { 40 } else { 0 });
+            for [alone, together] in both(&text, &ops) {
+                assert_eq!(alone, together);
+            }
+        }
+        let many = "abababababababababababab";
+        let ops = ops(&[(many, Pick::All, false), (many, Pick::Unique, false), (&many[1..], Pick::Exactly(3), true)]);
+        for [alone, together] in both(&text[..1000], &ops) {
+            assert_eq!(alone, together);
+        }
+    }
+}

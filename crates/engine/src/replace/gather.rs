@@ -1,0 +1,82 @@
+//! Looking at many files at once, by a few threads: what limits is the file system, which more of them do not make faster.
+
+use super::what::What;
+use crate::engine::{Engine, Opened};
+use crate::watch::Watch;
+use emendate_core::{Code, Error, Resolved, Result};
+use emendate_fs::Place;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// Threads that read.
+const THREADS: usize = 4;
+/// Files that a thread takes at a time, and from which on there is more than one thread.
+const BATCH: usize = 32;
+
+/// What a file is, with regard to what is looked for.
+pub(super) enum Looked {
+    /// It does not have the text.
+    Without,
+    /// It is no text.
+    Binary,
+    /// It went away, is too large or cannot be opened.
+    Unread,
+    /// It has the text in so many places.
+    With(Box<Opened>, Resolved, usize),
+    /// It has the text, and cannot take the new one.
+    Failed(Error),
+}
+
+/// Looks at every file; one answer each, in their order.
+///
+/// Errors: `call.cancelled`.
+pub(super) fn look_at_all(engine: &Engine, places: &[Place], what: &What, watch: &Watch) -> Result<Vec<Looked>> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let from = next.fetch_add(BATCH, Ordering::Relaxed);
+            let Some(batch) = places.get(from..places.len().min(from + BATCH)).filter(|batch| !batch.is_empty()) else {
+                return done;
+            };
+            for (at, place) in (from..).zip(batch) {
+                if watch.is_stopped() {
+                    return done;
+                }
+                done.push((at, look_at(engine, place, what)));
+                watch.advance();
+            }
+        }
+    };
+    let wanted = thread::available_parallelism().map_or(1, |count| count.get().clamp(2, THREADS));
+    let threads = wanted.min(places.len().div_ceil(BATCH)).max(1);
+    let mut all: Vec<(usize, Looked)> = thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut all = work();
+        // A thread that panicked leaves files out, which is noticed below.
+        others.into_iter().filter_map(|other| other.join().ok()).for_each(|done| all.extend(done));
+        all
+    });
+    watch.check()?;
+    all.sort_unstable_by_key(|(at, _)| *at);
+    if all.len() != places.len() {
+        return Err(Error::new(Code::InternalBug, "A part of the files was not looked at; nothing was written."));
+    }
+    Ok(all.into_iter().map(|(_, looked)| looked).collect())
+}
+
+fn look_at(engine: &Engine, place: &Place, what: &What) -> Looked {
+    let now = match engine.snapshot(place, None, "") {
+        Ok(Some(now)) => now,
+        Err(error) if matches!(error.code(), Code::ContentBinary | Code::ContentUndecodable) => return Looked::Binary,
+        Ok(None) | Err(_) => return Looked::Unread,
+    };
+    match what.change(&now.snapshot) {
+        Ok(Some((resolved, places))) => Looked::With(Box::new(now), resolved, places),
+        Ok(None) => {
+            engine.recycle(now.snapshot);
+            Looked::Without
+        }
+        Err(error) => Looked::Failed(error),
+    }
+}

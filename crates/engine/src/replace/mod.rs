@@ -1,0 +1,239 @@
+//! The tool `replace_in_files`: one replacement in every file beneath a folder that has the text, in one operation: all
+//! files or none.
+
+mod gather;
+mod told;
+mod what;
+
+use crate::caller::{Caller, Unread};
+use crate::edit::no_notebook;
+use crate::engine::{Engine, Opened};
+use crate::log::Cause;
+use crate::plan::Plan;
+use crate::policy::Access;
+use crate::reply::Answer;
+use crate::search::{Scope, Walked};
+use crate::shelves::key;
+use crate::watch::{Step, Watch};
+use emendate_core::{Code, Error, Resolved, Result, formats};
+use emendate_fs::Place;
+use emendate_history::Lines;
+use gather::{Looked, look_at_all};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::path::Path;
+use what::What;
+
+/// Files that one call may change.
+pub(crate) const MOST_REPLACED: usize = 10_000;
+/// Bytes of all files that one call may change: they are in memory together.
+const BYTES: usize = 512 << 20;
+/// Files whose failures are told.
+const FAILURES: usize = 20;
+
+/// The input of `replace_in_files`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Args {
+    /// The absolute path of the folder or file.
+    path: String,
+    /// The text to replace everywhere, exactly as in the files.
+    #[serde(default)]
+    old_string: Option<String>,
+    /// Instead of `old_string`, with regex: a regular expression, in the syntax of search.
+    #[serde(default)]
+    pattern: Option<String>,
+    /// The text to put there; empty deletes. With regex, $1 or ${name} is what that group matched, $$ a dollar sign.
+    new_string: String,
+    /// pattern is a regular expression.
+    #[serde(default)]
+    regex: bool,
+    /// With regex: capital and small letters count as the same.
+    #[serde(default)]
+    ignore_case: bool,
+    /// With regex: the pattern may reach over line ends, and `.` matches them.
+    #[serde(default)]
+    multiline: bool,
+    /// Which files: `*.rs`, `src/**`; with `!` in front, which not.
+    #[serde(default, alias = "globs")]
+    glob: Vec<String>,
+    /// Also files and folders whose names begin with a dot.
+    #[serde(default)]
+    hidden: bool,
+    /// Also what .gitignore and .ignore files leave out.
+    #[serde(default)]
+    no_ignore: bool,
+    /// How many replacements there must be in all files together; nothing is written if there are more or fewer.
+    #[serde(default)]
+    expected: Option<usize>,
+    /// How many files must change.
+    #[serde(default)]
+    expected_files: Option<usize>,
+    /// Work everything out and show it, write nothing.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// What was found beneath the folder.
+#[derive(Default)]
+pub(crate) struct Found {
+    pub(crate) plans: Vec<Plan>,
+    /// Replacements in each of them.
+    pub(crate) places: Vec<usize>,
+    pub(crate) searched: usize,
+    pub(crate) left: Left,
+}
+
+impl Found {
+    fn total(&self) -> usize {
+        self.places.iter().sum()
+    }
+}
+
+/// Files that were left alone.
+#[derive(Clone, Default)]
+pub(crate) struct Left {
+    /// They have the text and may not be edited.
+    pub(crate) guarded: Vec<String>,
+    /// They have the text and are notebooks.
+    pub(crate) notebooks: Vec<String>,
+    /// They may not even be read.
+    pub(crate) denied: usize,
+    pub(crate) binary: usize,
+    pub(crate) unread: usize,
+    /// Folders that could not be listed.
+    pub(crate) closed: usize,
+}
+
+impl Engine {
+    /// The tool `replace_in_files`.
+    pub(crate) fn replace_in_files(&self, caller: &Caller, tool: &'static str, input: Value) -> Result<Answer> {
+        let cause = Cause::new(tool, &input);
+        let args: Args = formats::from_json(formats::Input::Json(input))?;
+        let what = What::new(&args)?;
+        let dry_run = args.dry_run || caller.dry_run;
+        let watch = caller.watch.clone().unwrap_or_default();
+        let (mut places, mut searched, mut left) = (Vec::new(), 0, Left::default());
+        let plan = || {
+            let mut found = self.found_in_files(caller, &args, &what, &watch)?;
+            check_counts(caller, &args, &found, dry_run)?;
+            self.warn_of_syntax(&mut found.plans);
+            (places, searched, left) = (found.places, found.searched, found.left);
+            Ok(found.plans)
+        };
+        let receipts = self.carry_out(caller, cause, dry_run, plan)?;
+        let answer = told::answer(&receipts, &places, searched, &left, dry_run);
+        for receipt in receipts {
+            self.finish(receipt.into_plan());
+        }
+        Ok(answer)
+    }
+
+    /// Looks at every file, and works out what changes.
+    ///
+    /// Errors: `match.not_found` when no file has the text; `call.too_large`; every file that has the text and cannot take
+    /// the new one; `call.cancelled`.
+    fn found_in_files(&self, caller: &Caller, args: &Args, what: &What, watch: &Watch) -> Result<Found> {
+        let (places, walked) = self.files(args, watch)?;
+        watch.begin(Step::Reading, places.len());
+        let looked = look_at_all(self, &places, what, watch)?;
+        let mut found = Found { searched: places.len(), ..Found::default() };
+        (found.left.denied, found.left.closed) = (walked.denied, walked.closed);
+        let (mut failed, mut bytes, mut names) = (Vec::new(), 0, HashSet::new());
+        for (place, looked) in places.into_iter().zip(looked) {
+            match looked {
+                Looked::Without => {}
+                Looked::Binary => found.left.binary += 1,
+                Looked::Unread => found.left.unread += 1,
+                Looked::Failed(error) => failed.push(error.prefixed(&format!("{}: ", place.shown()))),
+                Looked::With(now, resolved, count) => {
+                    let now = *now;
+                    bytes += now.snapshot.raw().len();
+                    if no_notebook(&place).is_err() {
+                        found.left.notebooks.push(place.shown());
+                    } else if self.may(&place, Access::Write).is_err() {
+                        found.left.guarded.push(place.shown());
+                    } else if now.stamp.links < 2 || names.insert((now.stamp.dev, now.stamp.ino)) {
+                        // Two names of one file are one file.
+                        found.places.push(count);
+                        found.plans.push(self.plan_of(caller, place, now, resolved)?);
+                    }
+                }
+            }
+            if found.plans.len() > MOST_REPLACED || bytes > BYTES {
+                return Err(too_many(&found, bytes));
+            }
+        }
+        let of = found.plans.len() + failed.len();
+        failed.truncate(FAILURES);
+        match Error::all(failed, of) {
+            Some(error) => Err(error),
+            None if found.plans.is_empty() => Err(told::nowhere(&args.path, &found)),
+            None => Ok(found),
+        }
+    }
+
+    /// The files to look at.
+    fn files(&self, args: &Args, watch: &Watch) -> Result<(Vec<Place>, Walked)> {
+        let place = self.store().admit(Path::new(&args.path))?;
+        if self.store().list(&place)?.is_none() {
+            return Ok((vec![self.admit(&args.path, Access::Write)?], Walked::default()));
+        }
+        let globs = Scope::globs(place.absolute(), &args.glob)?;
+        let scope = Scope { globs, hidden: args.hidden, all: args.no_ignore };
+        let mut places = Vec::new();
+        watch.begin(Step::Listing, 0);
+        let walked = self.walk(&place, &scope, &mut |place| {
+            watch.advance();
+            places.push(place.clone());
+            Ok(if watch.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })?;
+        watch.check()?;
+        if walked.cut {
+            return Err(Error::new(Code::CallTooLarge, format!("There are too many files beneath {}.", args.path))
+                .next("Name a folder further down, and send one call for each."));
+        }
+        Ok((places, walked))
+    }
+
+    /// What is written over was not shown, so it is not known afterwards either, unless the session had read it.
+    fn plan_of(&self, caller: &Caller, place: Place, now: Opened, resolved: Resolved) -> Result<Plan> {
+        let known = self.sessions(&place).latest(&caller.session, key(&place))?;
+        let known = known.filter(|record| record.content == now.snapshot.id());
+        let unseen = known.is_none();
+        let lines = known.map_or_else(Lines::all, |record| {
+            crate::seen::after_writing(&record.lines, &now.snapshot, &resolved.changes)
+        });
+        let mut plan = Plan::edit(place, now, resolved, lines);
+        plan.unseen = unseen;
+        Ok(plan)
+    }
+}
+
+fn too_many(found: &Found, bytes: usize) -> Error {
+    let what = if found.plans.len() > MOST_REPLACED {
+        format!("More than {MOST_REPLACED} files would change.")
+    } else {
+        format!("The files to be changed have more than {BYTES} bytes together ({bytes} and more).")
+    };
+    Error::new(Code::CallTooLarge, what).next("Narrow path or glob, and send several calls. Nothing was written.")
+}
+
+/// Checks the counts that the call expects, before anything is written. A model was shown none of the files, so the counts
+/// are how it says that it knows what it is doing.
+///
+/// Errors: `match.count`; `read.required` where a model names no count.
+fn check_counts(caller: &Caller, args: &Args, found: &Found, dry_run: bool) -> Result<()> {
+    let (places, files) = (found.total(), found.plans.len());
+    let differs = |expected: Option<usize>, count: usize| expected.is_some_and(|expected| expected != count);
+    if differs(args.expected, places) || differs(args.expected_files, files) {
+        return Err(told::miscounted(args, found));
+    }
+    if !dry_run && caller.unread == Unread::Deny && args.expected.is_none() {
+        return Err(told::uncounted(found));
+    }
+    Ok(())
+}

@@ -1,0 +1,171 @@
+//! The words about a replacement in many files.
+
+use super::{Args, Found, Left};
+use crate::plan::Plan;
+use crate::receipt::{Receipt, noted};
+use crate::reply::Answer;
+use emendate_core::explain::{self, Hunk};
+use emendate_core::{Code, Error};
+use serde_json::{Map, Value, json};
+use std::fmt::Write as _;
+
+/// Files listed in the text of a reply.
+const LISTED: usize = 50;
+/// Lines listed of one file.
+const LINES: usize = 8;
+/// Characters of diffs that a trial shows.
+const DIFFS: usize = 6_000;
+/// Names listed of files that were left alone.
+const NAMED: usize = 5;
+
+/// `1 file`, `2 files`
+fn count(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+fn were(files: usize) -> String {
+    format!("{} {}", count(files, "file"), if files == 1 { "was" } else { "were" })
+}
+
+/// One line for each file, the first of them.
+fn listed<'p>(plans: impl ExactSizeIterator<Item = &'p Plan>, places: &[usize]) -> String {
+    let all = plans.len();
+    let mut out = String::new();
+    for (plan, places) in plans.zip(places).take(LISTED) {
+        let hunks = explain::hunks(&plan.before, &plan.changes, 0);
+        let range = |hunk: &Hunk| match hunk.old_lines {
+            0 | 1 => hunk.old_start.max(1).to_string(),
+            lines => format!("{}-{}", hunk.old_start, hunk.old_start + lines - 1),
+        };
+        let mut lines: Vec<String> = hunks.iter().take(LINES).map(range).collect();
+        if hunks.len() > LINES {
+            lines.push("…".to_owned());
+        }
+        let line = if hunks.iter().map(|hunk| hunk.old_lines).sum::<usize>() < 2 { "line" } else { "lines" };
+        let _ = writeln!(out, "{}: {} ({line} {})", plan.place.shown(), count(*places, "place"), lines.join(", "));
+    }
+    if all > LISTED {
+        let _ = writeln!(out, "… and {} more", count(all - LISTED, "file"));
+    }
+    out
+}
+
+/// Files that were left alone, as notes.
+fn left(left: &Left) -> Vec<String> {
+    let named = |names: &[String], why: &str| {
+        let more = if names.len() > NAMED { format!(", and {} more", names.len() - NAMED) } else { String::new() };
+        let shown = names.iter().take(NAMED).map(String::as_str).collect::<Vec<&str>>().join(", ");
+        (!names.is_empty()).then(|| format!("Left as they are, though they have the text, {why}: {shown}{more}."))
+    };
+    let counted: Vec<String> = [
+        (left.denied, "file", "that may not be read"),
+        (left.binary, "file", "that is no text"),
+        (left.unread, "file", "that could not be read"),
+        (left.closed, "folder", "that could not be listed"),
+    ]
+    .into_iter()
+    .filter(|(files, ..)| *files > 0)
+    .map(|(files, what, why)| format!("{} {why}", count(files, what)))
+    .collect();
+    let counted = (!counted.is_empty()).then(|| format!("Not looked at: {}.", counted.join(", ")));
+    [
+        named(&left.guarded, "because they may not be edited"),
+        named(&left.notebooks, "because notebooks are edited by cells"),
+        counted,
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+pub(super) fn answer(receipts: &[Receipt], places: &[usize], searched: usize, skipped: &Left, dry_run: bool) -> Answer {
+    let total: usize = places.iter().sum();
+    let verb = if dry_run { "Would replace" } else { "Replaced" };
+    let headline = format!("{verb} {} in {}.", count(total, "place"), count(receipts.len(), "file"));
+    let mut notes = left(skipped);
+    for receipt in receipts {
+        let of_file = receipt.plan().notes.iter();
+        notes.extend(of_file.map(|note| format!("{}: {note}", receipt.plan().place.shown())).take(NAMED));
+    }
+    notes.truncate(LISTED);
+    let mut text = format!("{headline}\n{}", noted(&notes));
+    text += &listed(receipts.iter().map(Receipt::plan), places);
+    if dry_run {
+        text += &diffs(receipts);
+    }
+    let file = |(receipt, places): (&Receipt, &usize)| {
+        let mut file = json!({ "filePath": receipt.plan().place.shown(), "replacements": places });
+        if let Some(content) = receipt.content() {
+            file["tag"] = content.tag().to_string().into();
+        }
+        file
+    };
+    let mut data = Map::new();
+    data.insert("headline".to_owned(), headline.into());
+    data.insert("replacements".to_owned(), total.into());
+    data.insert("files".to_owned(), receipts.iter().zip(places).map(file).collect());
+    data.insert("filesSearched".to_owned(), searched.into());
+    data.insert("guarded".to_owned(), skipped.guarded.clone().into());
+    data.insert("dryRun".to_owned(), dry_run.into());
+    data.insert("notes".to_owned(), notes.into());
+    if let Some(operation) = receipts.iter().find_map(Receipt::operation) {
+        data.insert("operation".to_owned(), Value::from(operation.to_string()));
+    }
+    Answer { text, data }
+}
+
+/// The changes of the first files, as diffs.
+fn diffs(receipts: &[Receipt]) -> String {
+    let mut out = String::new();
+    for (nth, plan) in receipts.iter().map(Receipt::plan).enumerate() {
+        let one = explain::unified(&plan.place.shown(), &explain::hunks(&plan.before, &plan.changes, 1), DIFFS);
+        if out.len() + one.len() > DIFFS && nth > 0 {
+            let _ = writeln!(out, "… {} more not shown", count(receipts.len() - nth, "diff"));
+            break;
+        }
+        out += &one;
+    }
+    out
+}
+
+/// No file has the text.
+pub(super) fn nowhere(path: &str, found: &Found) -> Error {
+    let mut error = Error::new(
+        Code::MatchNotFound,
+        format!("The text is in no file of {path} that may be edited; {} looked at.", were(found.searched)),
+    )
+    .fact("reason", "not_found")
+    .fact("filesSearched", found.searched);
+    for note in left(&found.left) {
+        error = error.evidence(note);
+    }
+    error.next("Check path, glob and the text with search; hidden and ignored files need hidden and no_ignore.")
+}
+
+fn with_counts(error: Error, found: &Found) -> Error {
+    let (places, files) = (found.total(), found.plans.len());
+    error
+        .evidence(format!("It is in {} of {}:", count(places, "place"), count(files, "file")))
+        .evidence(listed(found.plans.iter(), &found.places).trim_end())
+        .fact("replacements", places)
+        .fact("filesChanged", files)
+}
+
+/// Another number than the call expects.
+pub(super) fn miscounted(args: &Args, found: &Found) -> Error {
+    let mut wanted = Vec::new();
+    wanted.extend(args.expected.map(|expected| count(expected, "replacement")));
+    wanted.extend(args.expected_files.map(|expected| count(expected, "file")));
+    let what = format!("The call expects {}; nothing was written.", wanted.join(" in "));
+    with_counts(Error::new(Code::MatchCount, what), found)
+        .next("Narrow path, glob or the text, or correct the expected counts.")
+}
+
+/// A model has to say how many.
+pub(super) fn uncounted(found: &Found) -> Error {
+    let what = "These files have not been shown, so say how many replacements you expect; nothing was written.";
+    with_counts(Error::new(Code::ReadRequired, what), found).next(format!(
+        "If all of these are meant, send this call again with \"expected\": {}; \"dry_run\": true shows the diffs.",
+        found.total()
+    ))
+}

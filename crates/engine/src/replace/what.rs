@@ -1,0 +1,184 @@
+//! What is replaced by what, and the change that makes of one file.
+
+use super::Args;
+use crate::search::{Look, matcher};
+use emendate_core::formats::replace::Replacement;
+use emendate_core::reading_of;
+use emendate_core::{Code, Error, Locator, Matching, Op, Order, Resolved, Result, Settings, Snapshot, Span, resolve};
+use grep_matcher::{Captures as _, Matcher as _};
+use grep_regex::{RegexCaptures, RegexMatcher};
+use memchr::memmem::Finder;
+
+const EXACT: Settings = Settings { matching: Matching::Exact, stale: false, partial: false };
+
+/// What is looked for, and what takes its place.
+pub(super) enum What {
+    Text { finder: Box<Finder<'static>>, op: Op },
+    Pattern { matcher: Box<RegexMatcher>, template: Vec<Part> },
+}
+
+/// A part of the new text.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Text(String),
+    Group(usize),
+}
+
+impl What {
+    /// Errors: `call.invalid`, `edit.no_change`.
+    pub(super) fn new(args: &Args) -> Result<What> {
+        match (&args.old_string, &args.pattern) {
+            (Some(old), None) if !args.regex && !args.ignore_case && !args.multiline => {
+                if old.is_empty() {
+                    return Err(invalid("old_string is empty.", "Give the text to replace."));
+                }
+                let edit = Replacement {
+                    old_string: old.clone(),
+                    new_string: args.new_string.clone(),
+                    replace_all: Some(true),
+                    ..Replacement::default()
+                };
+                let finder = Finder::new(&reading_of(old)).into_owned();
+                Ok(What::Text { finder: Box::new(finder), op: edit.to_op()? })
+            }
+            (Some(_), None) => {
+                let next = "For a regular expression give pattern instead, with regex: true; leave the flags out for plain text.";
+                Err(invalid("old_string is plain text; regex, ignore_case and multiline are for pattern.", next))
+            }
+            (None, Some(pattern)) if args.regex => {
+                let look = Look { literal: false, ignore_case: args.ignore_case, multiline: args.multiline };
+                let matcher = matcher(pattern, look)?;
+                let template = template(&reading_of(&args.new_string), &matcher)?;
+                Ok(What::Pattern { matcher: Box::new(matcher), template })
+            }
+            (None, Some(_)) => Err(invalid(
+                "pattern needs regex: true.",
+                "Set regex to true if it is a regular expression; give plain text as old_string.",
+            )),
+            (Some(_), Some(_)) => Err(invalid("old_string and pattern are both given.", "Give one of them.")),
+            (None, None) => Err(invalid(
+                "Nothing says what to replace.",
+                "Give old_string for plain text, or pattern with regex: true.",
+            )),
+        }
+    }
+
+    /// The change of a file, and the number of its replacements; `None` when there is nothing to replace in it.
+    ///
+    /// Errors: what cannot be written in the file's encoding; a match inside a character.
+    pub(super) fn change(&self, file: &Snapshot) -> Result<Option<(Resolved, usize)>> {
+        let ops = match self {
+            What::Text { finder, op } => match finder.find(file.text().as_bytes()) {
+                Some(_) => vec![op.clone()],
+                None => return Ok(None),
+            },
+            What::Pattern { matcher, template } => ops(matcher, template, file.text())?,
+        };
+        if ops.is_empty() {
+            return Ok(None);
+        }
+        let mut resolved = resolve(file, &ops, Order::Together, EXACT)?;
+        let places = resolved.ops.iter().map(|op| op.places).sum();
+        // What became of each place would be told of one file; of ten thousand it only takes memory.
+        resolved.ops.clear();
+        Ok(Some((resolved, places)))
+    }
+}
+
+fn invalid(what: &str, next: &str) -> Error {
+    Error::new(Code::CallInvalid, what).next(next)
+}
+
+/// One operation for each match that changes something.
+fn ops(matcher: &RegexMatcher, template: &[Part], text: &str) -> Result<Vec<Op>> {
+    let failed = |error: grep_matcher::NoError| Error::new(Code::InternalBug, error.to_string());
+    let mut captures = matcher.new_captures().map_err(failed)?;
+    let (mut ops, mut cut) = (Vec::new(), false);
+    let found = matcher.captures_iter(text.as_bytes(), &mut captures, |captures| {
+        let Some(whole) = captures.get(0) else { return true };
+        let Some(old) = text.get(whole.start()..whole.end()) else {
+            cut = true;
+            return false;
+        };
+        let new = filled(template, captures, text);
+        if old != new {
+            ops.push(Op { at: Locator::Exactly(Span::new(whole.start(), whole.end())), text: new });
+        }
+        true
+    });
+    found.map_err(failed)?;
+    if cut {
+        return Err(invalid("A match begins or ends inside a character.", "Correct the pattern: leave (?-u) out."));
+    }
+    Ok(ops)
+}
+
+fn filled(template: &[Part], captures: &RegexCaptures, text: &str) -> String {
+    let mut out = String::new();
+    for part in template {
+        match part {
+            Part::Text(part) => out.push_str(part),
+            Part::Group(nth) => {
+                out.push_str(captures.get(*nth).and_then(|it| text.get(it.start()..it.end())).unwrap_or_default());
+            }
+        }
+    }
+    out
+}
+
+/// The parts of the new text: `$1`, `${1}`, `${name}`, `$$`. Digits end a number, so `$1_x` is group 1 and `_x`.
+///
+/// Errors: `call.invalid` for a group that the pattern does not have: it would silently be nothing.
+fn template(new: &str, matcher: &RegexMatcher) -> Result<Vec<Part>> {
+    let groups = matcher.capture_count();
+    let missing = |name: &str| {
+        let what = format!("new_string names a group `{name}`, and pattern has {} of them.", groups - 1);
+        Err(invalid(&what, "Correct the number or name ($0 is the whole match); write $$ for a dollar sign."))
+    };
+    let (mut out, mut text, mut rest) = (Vec::new(), String::new(), new);
+    while let Some((before, behind)) = rest.split_once('$') {
+        text.push_str(before);
+        let digits = behind.len() - behind.trim_start_matches(|ch: char| ch.is_ascii_digit()).len();
+        let (name, after) = match behind.strip_prefix('{').and_then(|it| it.split_once('}')) {
+            _ if behind.starts_with('$') => {
+                text.push('$');
+                rest = &behind[1..];
+                continue;
+            }
+            Some(named) => named,
+            None if digits > 0 => behind.split_at(digits),
+            None => {
+                text.push('$');
+                rest = behind;
+                continue;
+            }
+        };
+        let group = name.parse().ok().or_else(|| matcher.capture_index(name)).filter(|&nth| nth < groups);
+        let Some(group) = group else { return missing(name) };
+        out.extend((!text.is_empty()).then(|| Part::Text(std::mem::take(&mut text))));
+        out.push(Part::Group(group));
+        rest = after;
+    }
+    text.push_str(rest);
+    out.extend((!text.is_empty()).then_some(Part::Text(text)));
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Part, template};
+    use crate::search::{Look, matcher};
+
+    #[test]
+    fn groups_are_named_and_numbered() {
+        let matcher = matcher("(a)(?P<word>b)", Look::default()).unwrap();
+        let parts = |new: &str| template(new, &matcher).map_err(|error| error.to_string());
+        let text = |text: &str| Part::Text(text.to_owned());
+        assert_eq!(parts("x").unwrap(), [text("x")]);
+        assert_eq!(parts("$1_x${word}$$2$").unwrap(), [Part::Group(1), text("_x"), Part::Group(2), text("$2$")]);
+        assert_eq!(parts("$0${2}").unwrap(), [Part::Group(0), Part::Group(2)]);
+        assert_eq!(parts("$word {").unwrap(), [text("$word {")]);
+        assert!(parts("$3").unwrap_err().contains("has 2 of them"));
+        assert!(parts("${else}").unwrap_err().contains("`else`"));
+    }
+}

@@ -1,0 +1,97 @@
+//! A call from outside while it runs: how far it is, and that it shall stop.
+
+use emendate_core::{Code, Error, Result};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+
+/// What a long call is at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Step {
+    /// Listing folders; [`Progress::done`] counts the files found.
+    #[default]
+    Listing,
+    /// Reading files and working out what changes.
+    Reading,
+    /// Writing; it is too late to stop.
+    Writing,
+}
+
+/// How far a call is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// What it is at.
+    pub step: Step,
+    /// Files done in this step.
+    pub done: usize,
+    /// Of so many; 0 where that is not known.
+    pub of: usize,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    stop: Arc<AtomicBool>,
+    step: AtomicU8,
+    done: AtomicUsize,
+    of: AtomicUsize,
+}
+
+/// A handle on a call, to be put into its [`Caller`](crate::Caller). Clones are the same handle.
+#[derive(Clone, Debug, Default)]
+pub struct Watch(Arc<State>);
+
+impl PartialEq for Watch {
+    fn eq(&self, other: &Watch) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Watch {}
+
+impl Watch {
+    /// Asks the call to stop. It does so before anything is written, or not at all.
+    pub fn stop(&self) {
+        self.0.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// What [`Watch::stop`] sets: for those who cannot call it, as handlers of signals.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0.stop)
+    }
+
+    /// True when it was asked to stop.
+    pub fn is_stopped(&self) -> bool {
+        self.0.stop.load(Ordering::Relaxed)
+    }
+
+    /// How far the call is.
+    pub fn progress(&self) -> Progress {
+        let step = match self.0.step.load(Ordering::Relaxed) {
+            0 => Step::Listing,
+            1 => Step::Reading,
+            _ => Step::Writing,
+        };
+        Progress { step, done: self.0.done.load(Ordering::Relaxed), of: self.0.of.load(Ordering::Relaxed) }
+    }
+
+    /// A step begins.
+    pub(crate) fn begin(&self, step: Step, of: usize) {
+        self.0.done.store(0, Ordering::Relaxed);
+        self.0.of.store(of, Ordering::Relaxed);
+        self.0.step.store(step as u8, Ordering::Relaxed);
+    }
+
+    /// One file more.
+    pub(crate) fn advance(&self) {
+        self.0.done.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Errors: `call.cancelled`, when the call was asked to stop.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.is_stopped() { Err(cancelled()) } else { Ok(()) }
+    }
+}
+
+fn cancelled() -> Error {
+    Error::new(Code::CallCancelled, "The call was cancelled; nothing was written.")
+        .next("Send it again if it is wanted after all.")
+}

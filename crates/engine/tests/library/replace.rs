@@ -1,0 +1,119 @@
+//! One replacement in many files: all of them or none, whoever stops it or comes in between.
+
+use crate::bench::{Bench, code, ok};
+use emendate::{Config, Progress, Step, Unread, Watch};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+fn replace(bench: &Bench, mut input: Value) -> emendate::Reply {
+    if input.get("path").is_none() {
+        input["path"] = json!(bench.root);
+    }
+    bench.call("replace_in_files", input)
+}
+
+fn words(bench: &Bench) -> emendate::Reply {
+    replace(bench, json!({ "old_string": "old", "new_string": "new" }))
+}
+
+#[test]
+fn a_call_that_is_stopped_writes_nothing() {
+    let mut bench = Bench::trusted(Config::default());
+    (0..100).for_each(|nth| drop(bench.put(format!("f{nth}"), "old\n")));
+    let watch = Watch::default();
+    bench.caller.watch = Some(watch.clone());
+    watch.stop();
+    let reply = words(&bench);
+    assert_eq!(code(&reply), "call.cancelled", "{}", reply.text());
+    assert!((0..100).all(|nth| bench.get(format!("f{nth}")) == "old\n"));
+    // Any other call stops before it writes, too.
+    assert_eq!(code(&bench.edit("f1", "old", "new")), "call.cancelled");
+    assert_eq!(bench.get("f1"), "old\n");
+    let watch = Watch::default();
+    bench.caller.watch = Some(watch.clone());
+    ok(&words(&bench));
+    assert_eq!(watch.progress(), Progress { step: Step::Writing, done: 0, of: 100 });
+    assert!((0..100).all(|nth| bench.get(format!("f{nth}")) == "new\n"));
+}
+
+#[test]
+fn a_file_that_cannot_be_written_keeps_all_from_being_written() {
+    let bench = Bench::trusted(Config::default());
+    (0..40).for_each(|nth| drop(bench.put(format!("f{nth:02}"), "old\n")));
+    // Latin-1 cannot hold the new text.
+    fs::write(bench.path("f20"), b"old caf\xe9\n").unwrap();
+    let reply = replace(&bench, json!({ "old_string": "old", "new_string": "→" }));
+    assert_eq!(code(&reply), "content.unencodable", "{}", reply.text());
+    assert!(reply.text().contains("f20"), "{}", reply.text());
+    assert!((0..40).filter(|nth| *nth != 20).all(|nth| bench.get(format!("f{nth:02}")) == "old\n"));
+}
+
+#[test]
+fn modes_and_second_names_are_kept() {
+    let bench = Bench::trusted(Config::default());
+    let file = bench.put("a", "old\n");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::hard_link(&file, bench.path("b")).unwrap();
+    let reply = words(&bench);
+    assert!(ok(&reply).starts_with("Replaced 1 place in 1 file."), "{}", reply.text());
+    assert_eq!((bench.get("a"), bench.get("b")), ("new\n".to_owned(), "new\n".to_owned()));
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o755);
+}
+
+#[test]
+fn what_a_session_has_read_stays_known_and_nothing_else_becomes_known() {
+    let mut bench = Bench::new();
+    bench.put("read", "old\nend\n");
+    bench.put("unread", "old\nend\n");
+    bench.put("stale", "old\nend\n");
+    ok(&bench.read("read"));
+    ok(&bench.read("stale"));
+    bench.put("stale", "old\nend of it\n");
+    ok(&replace(&bench, json!({ "old_string": "old", "new_string": "new", "expected": 3 })));
+    ok(&bench.edit("read", "end", "END"));
+    assert_eq!(code(&bench.edit("unread", "end", "END")), "read.required");
+    assert_ne!(code(&bench.edit("stale", "end\n", "END\n")), "ok", "that line was changed by somebody else");
+    bench.caller.unread = Unread::Allow;
+    ok(&bench.call("undo", json!({ "any_session": true })));
+}
+
+#[test]
+fn one_undo_takes_many_files_back() {
+    let bench = Bench::trusted(Config::default());
+    let text = |nth: usize| format!("a\nold {nth} old\nb\n").repeat(nth % 7 + 1);
+    (0..300).for_each(|nth| drop(bench.put(format!("d{}/f{nth}", nth % 9), &text(nth))));
+    ok(&words(&bench));
+    assert!((0..300).all(|nth| bench.get(format!("d{}/f{nth}", nth % 9)) == text(nth).replace("old", "new")));
+    ok(&bench.call("undo", json!({})));
+    assert!((0..300).all(|nth| bench.get(format!("d{}/f{nth}", nth % 9)) == text(nth)));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// A pattern changes what `str::replace` would, in every file, and a trial says the same numbers.
+    #[test]
+    fn files_become_what_plain_replacement_makes_of_them(
+        texts in prop::collection::vec("(old|ol|d|é|\n|\r\n| ){0,12}", 1..8),
+        regex: bool,
+    ) {
+        let bench = Bench::trusted(Config::default());
+        for (nth, text) in texts.iter().enumerate() {
+            bench.put(format!("f{nth}"), text);
+        }
+        let key = if regex { "pattern" } else { "old_string" };
+        let input = |dry_run: bool| json!({ key: "old", "new_string": "né", "regex": regex, "dry_run": dry_run });
+        let (trial, reply) = (replace(&bench, input(true)), replace(&bench, input(false)));
+        let count: usize = texts.iter().map(|text| text.matches("old").count()).sum();
+        prop_assert_eq!(code(&reply), if count == 0 { "match.not_found" } else { "ok" });
+        if let (Ok(trial), Ok(reply)) = (&trial.result, &reply.result) {
+            prop_assert_eq!(&trial.data["replacements"], &json!(count));
+            prop_assert_eq!(&reply.data["replacements"], &json!(count));
+        }
+        for (nth, text) in texts.iter().enumerate() {
+            prop_assert_eq!(bench.get(format!("f{nth}")), text.replace("old", "né"));
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! `diff`: explaining a known edit, finding out what a whole-file write changed, and texts made to be slow, beside similar,
+//! imara-diff and diffy.
+
+use crate::exact::{change, each};
+use crate::race::{Case, Outcome, race, timed};
+use crate::text::{NEW, OLD, lines};
+use emendate::core::{ChangeSet, Snapshot, explain};
+use imara_diff::{Algorithm, BasicLineDiffPrinter, Diff, InternedInput, UnifiedDiffConfig};
+use std::hint::black_box;
+use std::time::Duration;
+
+/// No comparison may take longer.
+const MOST: Duration = Duration::from_millis(100);
+
+pub(crate) fn run(quick: bool) -> Vec<Outcome> {
+    let sizes: &[usize] = if quick { &[10_000, 100_000] } else { &[1_000, 10_000, 100_000, 1_000_000] };
+    let mut out = Vec::new();
+    for &count in sizes {
+        let text = lines(count, OLD);
+        let rounds = if count > 100_000 || quick { 5 } else { 21 };
+        out.push(known(&text, rounds));
+        out.push(rewrite(&text, rounds));
+    }
+    let rounds = if quick { 3 } else { 7 };
+    out.extend(hostile().iter().map(|(name, old, new)| made_to_be_slow(name, old, new, rounds)));
+    out
+}
+
+fn similar(old: &str, new: &str) -> String {
+    similar::TextDiff::from_lines(old, new).unified_diff().to_string()
+}
+
+fn imara(old: &str, new: &str) -> String {
+    let input = InternedInput::new(old, new);
+    let mut diff = Diff::compute(Algorithm::Histogram, &input);
+    diff.postprocess_lines(&input);
+    diff.unified_diff(&BasicLineDiffPrinter(&input.interner), UnifiedDiffConfig::default(), &input).to_string()
+}
+
+fn diffy(old: &str, new: &str) -> String {
+    diffy::create_patch(old, new).to_string()
+}
+
+fn unified(before: &Snapshot, changes: &ChangeSet) -> String {
+    explain::unified("f", &explain::hunks(before, changes, 3), usize::MAX)
+}
+
+/// The rows of the peers.
+fn peers<'a>(old: &'a str, new: &'a str) -> Vec<Case<'a>> {
+    vec![
+        Case::new("similar", || timed(|| black_box(similar(old, new))).1),
+        Case::new("imara-diff, histogram", || timed(|| black_box(imara(old, new))).1),
+        Case::new("diffy", || timed(|| black_box(diffy(old, new))).1),
+    ]
+}
+
+fn count(text: &str) -> usize {
+    text.lines().count()
+}
+
+/// The unified diff of an edit whose place is known.
+fn known(text: &str, rounds: usize) -> Outcome {
+    let base = Snapshot::from_text(text);
+    let changes = change(&base);
+    let after = text.replace(OLD, NEW);
+    let prefix = text.find(OLD).map_or("", |at| &text[..at]);
+    let mut cases = peers(text, &after);
+    cases.push(Case::new("counting the lines above", || {
+        each(20, || {
+            black_box(memchr::memchr_iter(b'\n', black_box(prefix.as_bytes())).count());
+        })
+    }));
+    cases.push(Case::new("ours: from the spans", || {
+        let fresh: Vec<Snapshot> = (0..20).map(|_| Snapshot::from_text(text)).collect();
+        timed(|| fresh.iter().for_each(|fresh| drop(black_box(unified(fresh, &changes))))).1 / 20
+    }));
+    let outcome = race(format!("unified diff of a known edit, {} lines", count(text)), rounds, cases);
+    let least = outcome.time("similar").min(outcome.time("imara-diff, histogram"));
+    let pass = outcome.time("counting the lines above") * 2 + Duration::from_micros(1);
+    let outcome = outcome.within("ours: from the spans", pass);
+    if count(text) >= 10_000 { outcome.within("ours: from the spans", least / 20) } else { outcome }
+}
+
+/// A whole-file write with a small change: what changed, as a unified diff.
+fn rewrite(text: &str, rounds: usize) -> Outcome {
+    let after = text.replace(OLD, NEW);
+    let base = Snapshot::from_text(text);
+    base.id();
+    let fresh = Snapshot::from_text(&after);
+    let mut cases = peers(text, &after);
+    cases.push(Case::new("ours: from the two texts", || {
+        timed(|| black_box(unified(&base, &ChangeSet::between(&base, black_box(&fresh))))).1
+    }));
+    race(format!("whole-file write with a small change, {} lines", count(text)), rounds, cases)
+        .goal("ours: from the two texts", 0.2)
+}
+
+/// The same for texts that a comparison can get lost in.
+fn made_to_be_slow(name: &str, old: &str, new: &str, rounds: usize) -> Outcome {
+    let (base, fresh) = (Snapshot::from_text(old), Snapshot::from_text(new));
+    base.id();
+    let made = ChangeSet::between(&base, &fresh);
+    assert_eq!(made.apply(&base), new.as_bytes(), "{name}: wrong result");
+    let mut cases = vec![
+        Case::new("similar", || timed(|| black_box(similar(old, new))).1),
+        Case::new("ours: what changed", || timed(|| black_box(ChangeSet::between(&base, &fresh))).1),
+        Case::new("ours: as a unified diff", || timed(|| black_box(unified(&base, &made))).1),
+    ];
+    // One run tells enough of what takes seconds.
+    let (_, once) = timed(|| black_box(imara(old, new)));
+    if once < Duration::from_secs(1) {
+        cases.push(Case::new("imara-diff, histogram", || timed(|| black_box(imara(old, new))).1));
+    }
+    let splices = made.splices().len();
+    let mut outcome = race(format!("{name}, {} lines ({splices} splices)", count(old)), rounds, cases);
+    if once >= Duration::from_secs(1) {
+        outcome.rows.push(("imara-diff, histogram (once)".to_owned(), once));
+    }
+    outcome.within("ours: what changed", MOST).within("ours: as a unified diff", MOST)
+}
+
+/// The inputs of section 4 of the design, and one that has no line twice.
+fn hostile() -> Vec<(&'static str, String, String)> {
+    const COUNT: usize = 100_000;
+    let text = lines(COUNT, "");
+    let touched = |tenths: usize| -> String {
+        let line = |(nth, line): (usize, &str)| {
+            if (nth.wrapping_mul(2_654_435_761) >> 7) % 10 < tenths {
+                format!("{line} // {nth}\n")
+            } else {
+                format!("{line}\n")
+            }
+        };
+        text.lines().enumerate().map(line).collect()
+    };
+    let own = |nth: usize, what: &str| format!("{what} {nth}\n");
+    let mut order: Vec<usize> = (0..COUNT).collect();
+    let mut state = 7u64;
+    let mut random = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state >> 33
+    };
+    for at in (1..COUNT).rev() {
+        order.swap(at, usize::try_from(random()).unwrap_or(0) % (at + 1));
+    }
+    let mut two = || -> String { (0..COUNT).map(|_| if random() % 2 == 0 { "}\n" } else { "{\n" }).collect() };
+    let (left, right) = (two(), two());
+    let all = |what: &str| (0..COUNT).map(|nth| own(nth, what)).collect::<String>();
+    vec![
+        ("30 % rewritten", text.clone(), touched(3)),
+        ("90 % rewritten", text.clone(), touched(9)),
+        ("nothing in common", all("old"), all("new")),
+        ("every line elsewhere", all("line"), order.iter().map(|&nth| own(nth, "line")).collect()),
+        ("two lines at random", left, right),
+        (
+            "functions all alike, exchanged",
+            "fn a() {\n    b();\n}\n\n".repeat(COUNT / 4),
+            "fn a() {\n    c();\n}\n\n".repeat(COUNT / 4),
+        ),
+    ]
+}

@@ -1,0 +1,166 @@
+//! `files`: one replacement in ten thousand files, beside two threads that write aside and exchange the names.
+//!
+//! The texts are of the same length and change to and fro, so every round does the same work.
+
+use crate::exact::scratch;
+use crate::race::{Case, Outcome, race, settle, timed};
+use emendate::fs::Durability;
+use emendate::{Caller, Config, Engine, State, Unread};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use serde_json::json;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+/// Bytes of a file.
+const SIZE: usize = 6 << 10;
+const NAMES: [&str; 2] = ["first_name(", "other_name("];
+
+const LOOP: &str = "temp + exchange, 2 threads, no sync";
+const EACH: &str = "temp + fdatasync + rename, 1 thread";
+const OURS: &str = "ours: no sync";
+const POWER: &str = "ours: safe against power cuts";
+
+pub(crate) fn run(quick: bool) -> Vec<Outcome> {
+    let (files, rounds) = if quick { (1_000, 3) } else { (10_000, 7) };
+    let reading = lookup(files, rounds);
+    let bed = Bed::new(files);
+    let (mut none, mut power) = (Ours::new(files, Durability::None), Ours::new(files, Durability::Power));
+    let (mut swapped, mut synced) = (0, 0);
+    let cases = vec![
+        Case::new(LOOP, || bed.time(&mut swapped, two_threads)),
+        Case::new(OURS, || none.time()),
+        Case::new(POWER, || power.time()),
+        Case::new(EACH, || {
+            bed.time(&mut synced, |paths, old, new| paths.iter().for_each(|it| synced_each(it, old, new)))
+        }),
+    ];
+    let outcome = race(format!("one replacement in {files} files of {SIZE} bytes"), rounds, cases);
+    let quarter = outcome.time(EACH) / 4;
+    vec![reading, outcome.goal(OURS, 1.2).goal(POWER, 1.3).within(POWER, quarter)]
+}
+
+/// A folder with many files.
+struct Bed {
+    _dir: tempfile::TempDir,
+    root: PathBuf,
+    paths: Vec<PathBuf>,
+}
+
+impl Bed {
+    fn new(files: usize) -> Bed {
+        let dir = tempfile::tempdir_in(scratch()).unwrap_or_else(|error| panic!("{error}"));
+        let root = dir.path().canonicalize().unwrap_or_else(|_| dir.path().to_owned()).join("work");
+        let line = "    let value = self.measure(\"before the edit\");\n";
+        let half = line.repeat(SIZE / 2 / line.len());
+        let mut paths = Vec::with_capacity(files);
+        for nth in 0..files {
+            let folder = root.join(format!("d{:03}", nth / 100));
+            let _ = fs::create_dir_all(&folder);
+            let path = folder.join(format!("f{nth:05}.rs"));
+            let _ = fs::write(&path, format!("// {nth}\n{half}    {}value);\n{half}", NAMES[0]));
+            paths.push(path);
+        }
+        Bed { _dir: dir, root, paths }
+    }
+
+    /// Times one way to replace, and sees that it was done.
+    fn time(&self, round: &mut usize, what: impl FnOnce(&[PathBuf], &str, &str)) -> Duration {
+        // Whoever had the files before left them as they are.
+        let text = fs::read_to_string(&self.paths[0]).unwrap_or_default();
+        let now = usize::from(text.contains(NAMES[1]));
+        *round += 1;
+        settle();
+        let ((), time) = timed(|| what(&self.paths, NAMES[now], NAMES[1 - now]));
+        let last = fs::read_to_string(&self.paths[self.paths.len() - 1]).unwrap_or_default();
+        assert!(last.contains(NAMES[1 - now]), "not replaced");
+        time
+    }
+}
+
+fn replaced(path: &Path, old: &str, new: &str) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    let at = text.find(old)?;
+    Some(format!("{}{new}{}", &text[..at], &text[at + old.len()..]))
+}
+
+fn two_threads(paths: &[PathBuf], old: &str, new: &str) {
+    let one = |path: &PathBuf| {
+        let aside = path.with_extension("tmp");
+        let Some(text) = replaced(path, old, new) else { return };
+        let _ = fs::write(&aside, text);
+        let _ = renameat_with(CWD, &aside, CWD, path, RenameFlags::EXCHANGE);
+        let _ = fs::remove_file(&aside);
+    };
+    let (left, right) = paths.split_at(paths.len() / 2);
+    thread::scope(|scope| {
+        scope.spawn(|| left.iter().for_each(one));
+        right.iter().for_each(one);
+    });
+}
+
+fn synced_each(path: &Path, old: &str, new: &str) {
+    let aside = path.with_extension("tmp");
+    let Some(text) = replaced(path, old, new) else { return };
+    let Ok(mut file) = fs::File::create(&aside) else { return };
+    let _ = file.write_all(text.as_bytes());
+    let _ = file.sync_data();
+    let _ = fs::rename(&aside, path);
+}
+
+/// Our way, with a folder and a state of its own.
+struct Ours {
+    bed: Bed,
+    engine: Engine,
+    round: usize,
+}
+
+impl Ours {
+    fn new(files: usize, durability: Durability) -> Ours {
+        let bed = Bed::new(files);
+        let state = State::Directory(bed.root.with_file_name("state"));
+        let config = Config::default().with_durability(durability);
+        let engine = Engine::open(std::slice::from_ref(&bed.root), state, config);
+        Ours { bed, engine: engine.unwrap_or_else(|error| panic!("{error}")), round: 0 }
+    }
+
+    fn time(&mut self) -> Duration {
+        let (engine, root) = (&self.engine, &self.bed.root);
+        let time = self.bed.time(&mut self.round, |_, old, new| {
+            let reply = call(engine, root, old, new, false);
+            assert!(reply.is_ok(), "{reply:?}");
+        });
+        // What a server does beside the answer.
+        engine.settle_history();
+        time
+    }
+}
+
+fn call(engine: &Engine, root: &Path, old: &str, new: &str, dry_run: bool) -> Result<(), String> {
+    let caller = Caller { unread: Unread::Allow, ..Caller::default() };
+    let input = json!({ "path": root, "old_string": old, "new_string": new, "dry_run": dry_run });
+    engine.call(&caller, "replace_in_files", input).result.map(drop).map_err(|error| error.to_string())
+}
+
+/// Finding out what would change, beside reading the files one after another.
+fn lookup(files: usize, rounds: usize) -> Outcome {
+    let ours = Ours::new(files, Durability::None);
+    let find = || {
+        timed(|| {
+            ours.bed
+                .paths
+                .iter()
+                .filter_map(|path| replaced(path, NAMES[0], NAMES[1]))
+                .map(|it| it.len())
+                .sum::<usize>()
+        })
+        .1
+    };
+    let cases = vec![
+        Case::new("read + replace in memory, 1 thread", find),
+        Case::new("ours: a trial", || timed(|| call(&ours.engine, &ours.bed.root, NAMES[0], NAMES[1], true)).1),
+    ];
+    race(format!("what would change in {files} files"), rounds, cases)
+}
