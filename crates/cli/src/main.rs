@@ -24,6 +24,7 @@ mod hook;
 mod input;
 mod machine;
 mod memory;
+mod notebook;
 mod past;
 mod preview;
 mod show;
@@ -74,6 +75,7 @@ fn run() -> u8 {
         Command::Read(args) => return files::run(&desk(Unread::Allow), files::read(args)),
         Command::Edit(args) => return files::run(&desk(Unread::Allow), files::edit(args)),
         Command::MultiEdit(args) => return files::run(&desk(Unread::Allow), files::multi_edit(args)),
+        Command::NotebookEdit(args) => return files::run(&desk(Unread::Allow), notebook::edit(args)),
         Command::Write(args) => return files::run(&desk(Unread::Allow), files::write(args)),
         Command::Apply(args) => return files::run(&desk(Unread::Allow), files::apply(args)),
         Command::Undo(args) => return files::run(&desk(Unread::Allow), Ok(past::undo(args, false))),

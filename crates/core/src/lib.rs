@@ -15,6 +15,7 @@ mod generated;
 mod lines;
 pub mod marks;
 mod merge;
+pub mod notebook;
 pub mod omission;
 mod op;
 pub mod print;
