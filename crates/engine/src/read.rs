@@ -89,7 +89,7 @@ impl Engine {
             let answer = media::shown(&place, kind, &version.bytes, &args)?;
             let record = record(ContentId::of(&version.bytes), (version.stamp, version.racy), Lines::all(), &args);
             let unkept = self.remember(caller, &place, &record, &Body::None);
-            return Ok(with_names(with_notes(answer, unkept), &place));
+            return Ok(with_names(with_notes(answer, link(&place).into_iter().chain(unkept)), &place));
         }
         let opened = self.decoded(&place, version, declared, "")?;
         let not_a_notebook = match self.cells(caller, &place, &opened, &args)? {
@@ -111,13 +111,11 @@ impl Engine {
         let Opened { snapshot, stamp, racy } = opened;
         let record = record(snapshot.id(), (stamp, racy), page.lines.clone(), &args);
         let unkept = self.remember(caller, &place, &record, &log::body(&place, snapshot.raw()));
-        let link = place.via_link();
-        let link = link.map(|link| format!("{} is a symbolic link; this is {}.", shown(link), place.shown()));
         let header = marks.header.map(|header| header.line(&place.shown(), ShortTag::of(snapshot.text())));
         if let Some(header) = &header {
             page.text.insert_str(0, &format!("{header}\n"));
         }
-        let more = not_a_notebook.into_iter().chain(link).chain(unkept);
+        let more = not_a_notebook.into_iter().chain(link(&place)).chain(unkept);
         let mut answer = answer(&snapshot, &mut page, &args, more);
         answer.data.extend(header.map(|header| ("header".to_owned(), header.into())));
         let answer = with_names(answer, &place);
@@ -144,10 +142,15 @@ impl Engine {
                 let record = record(opened.snapshot.id(), (opened.stamp, opened.racy), page.lines, args);
                 let body = log::body(place, opened.snapshot.raw());
                 let unkept = self.remember(caller, place, &record, &body);
-                Ok(Cells::Shown(with_names(with_notes(page.answer, unkept), place)))
+                Ok(Cells::Shown(with_names(with_notes(page.answer, link(place).into_iter().chain(unkept)), place)))
             }
         }
     }
+}
+
+/// What to say of a file that was named by a link.
+fn link(place: &Place) -> Option<String> {
+    place.via_link().map(|link| format!("{} is a symbolic link; this is {}.", shown(link), place.shown()))
 }
 
 /// The answer with remarks at its end.

@@ -87,8 +87,7 @@ pub static TOOLS: &[Tool] = &[
         summary: "show lines of a text file, cells of a notebook, an image or pages of a PDF, and remember what was shown",
         prompt: "\
 Reads a text file. Lines are shown as number, TAB, text; never copy the number and TAB into an edit. By default the first 2000 \
-lines; give offset and limit for others. A file must be read before it is edited. A notebook is shown by its cells, a PDF by its \
-pages, an image as it is.",
+lines; give offset and limit for others. A file must be read before it is edited. Images, PDFs and notebooks are shown, too.",
         annotations: Annotations { read_only: true, destructive: false, idempotent: true },
         seed: SeedCodes::None,
         example: r#"{"file_path": "/work/src/main.rs", "offset": 1, "limit": 200}"#,

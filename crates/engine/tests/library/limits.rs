@@ -26,11 +26,19 @@ const ROWS: &[Row] = &[
     Row { name: "cells", try_with: cells },
     Row { name: "image", try_with: image },
     Row { name: "PDF", try_with: pdf },
+    #[cfg(feature = "pdf")]
     Row { name: "pages", try_with: pages },
 ];
 
 /// Those that leave something out, and the one that has its test in `core`, beside the memory it is about.
-const ELSEWHERE: &[&str] = &["lines", "line", "new text", "output"];
+const ELSEWHERE: &[&str] = &[
+    "lines",
+    "line",
+    "new text",
+    "output",
+    #[cfg(not(feature = "pdf"))]
+    "pages",
+];
 
 fn cells(bench: &Bench, count: usize) -> Reply {
     let cells = vec!["{}"; count].join(",");
@@ -60,6 +68,7 @@ fn pdf(bench: &Bench, bytes: usize) -> Reply {
     bench.call("read", json!({ "file_path": path, "base64": true }))
 }
 
+#[cfg(feature = "pdf")]
 fn pages(bench: &Bench, count: usize) -> Reply {
     let mut text = "%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n".to_owned();
     let kids: String = (3..3 + count).map(|id| format!("{id} 0 R ")).collect();

@@ -15,3 +15,5 @@ mod hooks;
 mod limits;
 mod many_hands;
 mod patches;
+#[cfg(feature = "pdf")]
+mod pdf;
