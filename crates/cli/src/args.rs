@@ -7,6 +7,7 @@ use crate::config::ConfigCommand;
 use crate::global::{Global, names};
 use crate::help;
 use crate::hook::Moment;
+use crate::notebook::{NotebookEditArgs, Part};
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{ArgGroup, Args, FromArgMatches as _, Parser, Subcommand};
 use emendate::core::formats::{FORMATS, textual};
@@ -87,6 +88,9 @@ pub(crate) enum Command {
     /// Make several replacements in one file, all or nothing
     #[command(after_help = help::MULTI_EDIT)]
     MultiEdit(MultiEditArgs),
+    /// Replace, insert or delete cells of a Jupyter notebook
+    #[command(after_help = help::NOTEBOOK_EDIT)]
+    NotebookEdit(NotebookEditArgs),
     /// Create a file, or replace its whole text
     #[command(after_help = help::WRITE)]
     Write(WriteArgs),
@@ -200,6 +204,8 @@ pub(crate) struct ReadArgs {
     /// Show only what has this name, as `emend outline` lists it, e.g. Parser.next
     #[arg(long, value_name = "NAME", conflicts_with_all = ["offset", "limit"])]
     pub(crate) symbol: Option<String>,
+    #[command(flatten)]
+    pub(crate) part: Part,
 }
 
 /// `emend search`.

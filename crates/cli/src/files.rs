@@ -25,7 +25,7 @@ pub(crate) struct Ask {
 }
 
 impl Ask {
-    fn new(tool: &'static str, key: &'static str, path: PathBuf, fields: Fields) -> Ask {
+    pub(crate) fn new(tool: &'static str, key: &'static str, path: PathBuf, fields: Fields) -> Ask {
         Ask::of(tool, Some((key, path)), fields)
     }
 
@@ -98,7 +98,7 @@ impl Fields {
         self
     }
 
-    fn extras(self, extras: &Extras) -> Fields {
+    pub(crate) fn extras(self, extras: &Extras) -> Fields {
         self.put("tag", extras.tag.clone()).put("encoding", extras.encoding.clone())
     }
 }
@@ -118,7 +118,11 @@ pub(crate) fn read(args: &ReadArgs) -> Result<Ask> {
         .put("limit", limit)
         .put("format", args.format.clone())
         .put("encoding", args.encoding.clone())
-        .put("symbol", args.symbol.clone());
+        .put("symbol", args.symbol.clone())
+        .put("cells", args.part.cells.clone())
+        .put("pages", args.part.pages.clone())
+        .put("base64", args.part.base64.then_some(true))
+        .put("max_side", args.part.max_side);
     Ok(Ask::new("read", "file_path", path, fields))
 }
 
@@ -212,7 +216,7 @@ fn new(args: &EditArgs) -> Result<Option<String>> {
     given(args.new.as_ref(), args.new_file.as_deref(), "the new text")
 }
 
-fn given(argument: Option<&String>, file: Option<&Path>, what: &str) -> Result<Option<String>> {
+pub(crate) fn given(argument: Option<&String>, file: Option<&Path>, what: &str) -> Result<Option<String>> {
     match (argument, file) {
         (Some(text), _) => Ok(Some(text.clone())),
         (None, Some(file)) => input::text(file, what).map(Some),
@@ -237,17 +241,23 @@ fn object(text: &str) -> Result<Map<String, Value>> {
 
 /// The input of `multi_edit`.
 pub(crate) fn multi_edit(args: &MultiEditArgs) -> Result<Ask> {
-    let text = input::text(&args.edits, "a JSON array of edits")?;
-    let edits: Value = serde_json::from_str(&text).map_err(|error| malformed(&error))?;
-    if !edits.is_array() {
-        return Err(usage("The edits must be a JSON array.", "Send [{\"old_string\": …, \"new_string\": …}, …]."));
-    }
+    let edits = edits_of(&args.edits)?;
     let fields = Fields(Map::new())
         .put("edits", Some(edits))
         .put("order", args.in_turn.then_some("in_turn"))
         .put("match", args.matching.r#match.clone())
         .extras(&args.extras);
     Ok(Ask::new("multi_edit", "file_path", args.path.clone(), fields))
+}
+
+/// A JSON array of edits.
+pub(crate) fn edits_of(file: &Path) -> Result<Value> {
+    let text = input::text(file, "a JSON array of edits")?;
+    let edits: Value = serde_json::from_str(&text).map_err(|error| malformed(&error))?;
+    if edits.is_array() {
+        return Ok(edits);
+    }
+    Err(usage("The edits must be a JSON array.", "Send [{…}, …], one object for each edit."))
 }
 
 /// The input of `write`.

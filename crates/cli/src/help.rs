@@ -10,6 +10,8 @@ Examples:
   emend read src/main.rs                  the first 2000 lines, numbered
   emend read src/main.rs:40-80            lines 40 to 80
   emend read notes.txt --format plain     the text alone
+  emend read model.ipynb --cells 3-7      cells of a notebook with their outputs
+  emend read paper.pdf --pages 1-3        the text of pages
   emend read old.txt --encoding latin1 --json";
 
 pub(crate) const SEARCH: &str = "\
@@ -37,6 +39,12 @@ pub(crate) const MULTI_EDIT: &str = "\
 Examples:
   echo '[{\"old_string\": \"a\", \"new_string\": \"b\"}]' | emend multi-edit a.txt
   emend multi-edit a.txt --edits edits.json --in-turn";
+
+pub(crate) const NOTEBOOK_EDIT: &str = "\
+Examples:
+  emend notebook-edit model.ipynb --number 3 --source 'x = 1'
+  emend notebook-edit model.ipynb --cell a1b2c3d4 --mode insert --type markdown --source-file text.md
+  echo '[{\"cell_number\": 0, \"edit_mode\": \"delete\"}]' | emend notebook-edit model.ipynb --edits -";
 
 pub(crate) const WRITE: &str = "\
 Examples:

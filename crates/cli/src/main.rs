@@ -24,6 +24,7 @@ mod hook;
 mod input;
 mod machine;
 mod memory;
+mod notebook;
 mod past;
 mod preview;
 mod progress;
@@ -75,6 +76,7 @@ fn run() -> u8 {
         Command::Read(args) => return files::run(&desk(Unread::Allow), files::read(args)),
         Command::Edit(args) => return files::run(&desk(Unread::Allow), files::edit(args)),
         Command::MultiEdit(args) => return files::run(&desk(Unread::Allow), files::multi_edit(args)),
+        Command::NotebookEdit(args) => return files::run(&desk(Unread::Allow), notebook::edit(args)),
         Command::Write(args) => return files::run(&desk(Unread::Allow), files::write(args)),
         Command::Apply(args) => return files::run(&desk(Unread::Allow), files::apply(args)),
         Command::Replace(args) => return files::run(&desk(Unread::Allow), Ok(files::replace(args))),

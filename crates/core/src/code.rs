@@ -116,6 +116,16 @@ codes! {
     FileMissing = "file.not_found", 10, Some(4), None, FixCall;
     /// A Jupyter notebook is edited by cells, not by text.
     FileNotebook = "file.notebook", 15, Some(5), None, FixCall;
+    /// The file is no notebook that can be edited by cells: broken JSON, no cells, a format other than 4.
+    NotebookInvalid = "notebook.invalid", 15, None, None, FixCall;
+    /// The notebook has no such cell.
+    CellMissing = "cell.not_found", 10, None, None, FixCall;
+    /// Several cells of the notebook have that id.
+    CellAmbiguous = "cell.ambiguous", 11, None, None, FixCall;
+    /// The image or PDF is damaged, encrypted, or asks for more work than the limit.
+    MediaUnreadable = "media.unreadable", 15, None, None, GiveUp;
+    /// This build cannot do that with the image or PDF.
+    MediaUnsupported = "media.unsupported", 15, None, None, FixCall;
     /// The file is larger than the limit.
     FileTooLarge = "file.too_large", 15, None, None, Narrow;
     /// The file is binary: it has a NUL byte near its start or a known signature.

@@ -16,6 +16,7 @@ mod lines;
 pub mod marks;
 mod merge;
 mod needles;
+pub mod notebook;
 pub mod omission;
 mod op;
 pub mod print;

@@ -1,6 +1,7 @@
 //! Operations: what a caller said, as plain data about places. Parsed without a file, resolved against one snapshot.
 
 use crate::content::Handle;
+use crate::notebook::CellEdit;
 use crate::rows::Rows;
 use crate::span::Span;
 use crate::words::Worded;
@@ -74,6 +75,8 @@ pub enum Locator {
     Rows(Box<Rows>),
     /// Whole lines by their words. They become [`Locator::Rows`] before they are placed, see [`crate::words::Page`].
     Words(Box<Worded>),
+    /// A cell of a notebook. All of a file's act together, against one version.
+    Cell(Box<CellEdit>),
     /// Bytes of the reading, for callers that already know.
     Exactly(Span),
 }

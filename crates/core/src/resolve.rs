@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::find::{self, Found, Hit, Index, TextEdit, Tier};
 use crate::marks;
 use crate::needles::Needles;
+use crate::notebook;
 use crate::op::{Hunk, Locator, Op, Order, Settings};
 use crate::rows;
 use crate::snapshot::Snapshot;
@@ -75,13 +76,17 @@ pub(crate) struct Placed {
 }
 
 fn together(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved> {
-    let rows = rows::are(ops);
-    let (placed, needles) = if rows { (rows::place_all(base, ops), None) } else { place_all(base, ops, settings) };
+    // Rows and cells are placed all together, which settles their conflicts.
+    let settled = rows::are(ops) || notebook::are(ops);
+    let (placed, needles) = match ops {
+        ops if rows::are(ops) => (rows::place_all(base, ops), None),
+        ops if notebook::are(ops) => (notebook::place_all(base, ops), None),
+        ops => place_all(base, ops, settings),
+    };
     // Where so many failed that the rest was not tried, the tried ones are all there is to talk about.
     let tried = &ops[..placed.len()];
     let repeated = conflict::repetitions(tried);
-    // Rows are placed all together, which settles their conflicts.
-    if !rows && let Some(error) = conflict::check(base, tried, &placed, &repeated, needles) {
+    if !settled && let Some(error) = conflict::check(base, tried, &placed, &repeated, needles) {
         return Err(error);
     }
     let mut failed = Vec::new();
@@ -231,7 +236,12 @@ fn named(error: Error, (index, op): (usize, &Op), of: usize) -> Error {
 }
 
 fn outcome(base: &Snapshot, (index, op): (usize, &Op), placed: Placed) -> Outcome {
-    let old = placed.found.hits.first().map_or("", |hit| &base.text()[hit.span.range()]).to_owned();
+    let hit = placed.found.hits.first().map(|hit| hit.span);
+    let old = match &op.at {
+        // The source as it is meant, not as JSON writes it.
+        Locator::Cell(_) => hit.and_then(|span| notebook::source_at(base.text(), span)).unwrap_or_default(),
+        _ => hit.map_or("", |span| &base.text()[span.range()]).to_owned(),
+    };
     Outcome {
         op: index,
         new: op.text.clone(),
@@ -262,6 +272,10 @@ fn place(index: &Index<'_>, (op, literal): (&Op, Option<&[Span]>), nth: u32, set
         Locator::Anchors(anchors) => find::between(index, anchors, &op.text, settings)?,
         Locator::Hunk(hunk) => find::hunk::place_one(index, hunk, settings)?,
         Locator::Rows(_) => return rows::place_one(base, op),
+        Locator::Cell(_) => {
+            let one = notebook::place_all(base, std::slice::from_ref(op)).pop();
+            return one.unwrap_or_else(|| Err(Error::new(Code::InternalBug, "An edit of a cell was lost.")));
+        }
         Locator::Words(_) => {
             return Err(Error::new(Code::InternalBug, "Words of lines are known only where they were given out."));
         }

@@ -3,6 +3,7 @@
 use crate::caller::{Caller, OnStale, Unread};
 use crate::encoding;
 use crate::engine::{Engine, Opened};
+use crate::notebook;
 use crate::options::Options;
 use crate::plan::{Plan, written_over};
 use crate::receipt::Receipt;
@@ -12,8 +13,8 @@ use crate::target::Target;
 use emendate_core::omission::{Verdict, shrunk};
 use emendate_core::rows::Registers;
 use emendate_core::{
-    ChangeSet, Charset, Code, Error, Locator, Op, Order, Request, Resolved, Result, Settings, Snapshot, Span, Splice,
-    Tie, not_blank, reading_of, resolve,
+    ChangeSet, Charset, Code, Locator, Op, Order, Request, Resolved, Result, Settings, Snapshot, Span, Splice, Tie,
+    not_blank, reading_of, resolve,
 };
 use emendate_fs::Place;
 use emendate_history::Lines;
@@ -80,7 +81,11 @@ impl Engine {
         (ops, order): (OpsIn<'_, '_>, Order),
         options: &Options,
     ) -> Result<Plan> {
-        no_notebook(&place)?;
+        // Only a notebook is looked at before it is known what was read.
+        if notebook::is_named(&place) {
+            let meant = ops(&now.snapshot).unwrap_or_default();
+            self.no_notebook(caller, &place, &now.snapshot, &meant)?;
+        }
         match self.base(caller, options, &place, &now)? {
             Base::Fresh { lines, note } => {
                 let mut resolved = resolve(&now.snapshot, &ops(&now.snapshot)?, order, settings(options, false))?;
@@ -212,14 +217,4 @@ pub(crate) fn whole(now: &Snapshot, content: &str) -> Result<ChangeSet> {
         Err(error) if error.code() == Code::EditNoChange => Ok(ChangeSet::none(now)),
         Err(error) => Err(error),
     }
-}
-
-/// Refuses text edits of a notebook.
-pub(crate) fn no_notebook(place: &Place) -> Result<()> {
-    if !place.absolute().extension().is_some_and(|it| it.eq_ignore_ascii_case("ipynb")) {
-        return Ok(());
-    }
-    Err(Error::new(Code::FileNotebook, "File is a Jupyter Notebook. Use the NotebookEdit to edit this file.")
-        .evidence(place.shown())
-        .next("Edit the notebook by cells with notebook_edit; text edits would break its JSON."))
 }

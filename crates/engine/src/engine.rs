@@ -12,7 +12,7 @@ use crate::shelves::{Shelves, State, key};
 use crate::suggest;
 use crate::syntax::Trees;
 use emendate_core::{Code, ContentId, Declared, Error, Result, Settled, Snapshot};
-use emendate_fs::{Local, Place, Stamp, Store, shown};
+use emendate_fs::{Local, Place, Stamp, Store, Version, shown};
 use emendate_history::{History, OperationId, Sessions};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -274,6 +274,23 @@ impl Engine {
         Ok(version.map(|it| Opened { snapshot: Snapshot::opaque(it.bytes), stamp: it.stamp, racy: it.racy }))
     }
 
+    /// The bytes of the file as it is now; `None` when there is none.
+    pub(crate) fn version(&self, place: &Place) -> Result<Option<Version>> {
+        self.store.read(place, self.config.max_file, self.buffer())
+    }
+
+    /// The same, decoded.
+    pub(crate) fn decoded(
+        &self,
+        place: &Place,
+        version: Version,
+        declared: Option<Declared>,
+        fresh_text: &str,
+    ) -> Result<Opened> {
+        let (stamp, racy) = (version.stamp, version.racy);
+        Ok(Opened { snapshot: self.decode(place, version.bytes, declared, fresh_text)?, stamp, racy })
+    }
+
     /// The file as it is now, decoded; `None` when there is none. `fresh_text` is text that may be put into it.
     pub(crate) fn snapshot(
         &self,
@@ -281,10 +298,8 @@ impl Engine {
         declared: Option<Declared>,
         fresh_text: &str,
     ) -> Result<Option<Opened>> {
-        let Some(version) = self.store.read(place, self.config.max_file, self.buffer())? else { return Ok(None) };
-        let (stamp, racy) = (version.stamp, version.racy);
-        let snapshot = self.decode(place, version.bytes, declared, fresh_text)?;
-        Ok(Some(Opened { snapshot, stamp, racy }))
+        let Some(version) = self.version(place)? else { return Ok(None) };
+        self.decoded(place, version, declared, fresh_text).map(Some)
     }
 
     /// Decodes a version of a file. Configuration files are asked for the encoding only where it could matter: bytes

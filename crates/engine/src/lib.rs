@@ -18,6 +18,7 @@
 
 mod apply;
 mod approval;
+mod attachment;
 mod caller;
 mod commit;
 mod compat;
@@ -31,7 +32,9 @@ mod hooks;
 mod lesson;
 mod limits;
 mod log;
+mod media;
 mod names;
+mod notebook;
 mod options;
 mod past;
 mod pending;
@@ -61,6 +64,7 @@ mod watch;
 mod worded;
 
 pub use approval::{Approval, question};
+pub use attachment::ATTACHMENTS;
 pub use caller::{Caller, OnStale, Shows, Unread, Word};
 pub use config::{Config, FORMATTERS, MAX_FILE, Mode};
 pub use emendate_core as core;

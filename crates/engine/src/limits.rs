@@ -1,13 +1,18 @@
 //! What one call may cost: every limit that a caller can meet, in one table. `docs/limits.md` is written from it, and
 //! `tests/limits.rs` has a test at each number and one above.
 
+use crate::attachment::MOST_IMAGE;
 use crate::config::MAX_FILE;
+use crate::media::MOST_PAGES;
+use crate::notebook::OUTPUT;
 use crate::read::{DEFAULT_LIMIT, LINE_WIDTH, MAX_REPLY};
 use crate::replace::MOST_REPLACED;
 use crate::tools::MAX_INPUT;
 use emendate_core::formats::multi_edit::MOST_EDITS;
+use emendate_core::notebook::MOST_CELLS;
 use emendate_core::{Ask, Code, Error, MOST_FRESH, MOST_PLACES, Request, Result};
 use emendate_fs::{MAX_LINKS, MAX_NAME, MAX_PATH};
+use emendate_media::MOST_PDF;
 
 /// Files that one call may name.
 const MOST_FILES: usize = 1_000;
@@ -115,6 +120,41 @@ pub static LIMITS: &[Limit] = &[
         unit: "characters of a read",
         code: Some(Code::ReadTooLarge),
         next: "The reply lists the parts that fit.",
+    },
+    Limit {
+        name: "cells",
+        most: MOST_CELLS as u64,
+        unit: "cells of a notebook",
+        code: Some(Code::NotebookInvalid),
+        next: "Split it.",
+    },
+    Limit {
+        name: "image",
+        most: MOST_IMAGE as u64,
+        unit: "bytes of an image that is read",
+        code: Some(Code::ReadTooLarge),
+        next: "`max_side`, in a build that can make images smaller. It also holds for all images in a notebook's outputs together; those beyond it are left out.",
+    },
+    Limit {
+        name: "PDF",
+        most: MOST_PDF as u64,
+        unit: "bytes of a PDF whose text or base64 is read",
+        code: Some(Code::ReadTooLarge),
+        next: "Another program. What it unpacks is bounded, too.",
+    },
+    Limit {
+        name: "pages",
+        most: MOST_PAGES as u64,
+        unit: "pages of a PDF in one read",
+        code: Some(Code::ReadTooLarge),
+        next: "`pages`.",
+    },
+    Limit {
+        name: "output",
+        most: OUTPUT as u64,
+        unit: "characters of a cell's output that are shown",
+        code: None,
+        next: "The JSON itself: `offset` and `limit`.",
     },
     Limit {
         name: "lines",

@@ -89,10 +89,10 @@ pub static PROFILES: &[Profile] = &[
     },
     Profile {
         name: "claude",
-        summary: "the names and fields of Claude Code's tools: Read, Edit, MultiEdit, Write",
+        summary: "the names and fields of Claude Code's tools: Read, Edit, MultiEdit, Write, NotebookEdit",
         instructions: BY_TEXT,
         offers: &[
-            Offer { name: "Read", fields: Some(&["file_path", "offset", "limit"]), ..all("read") },
+            Offer { name: "Read", fields: Some(&["file_path", "offset", "limit", "cells", "pages"]), ..all("read") },
             Offer {
                 name: "Edit",
                 fields: Some(&["file_path", "old_string", "new_string", "replace_all", "expected_replacements"]),
@@ -102,6 +102,19 @@ pub static PROFILES: &[Profile] = &[
             },
             Offer { name: "MultiEdit", fields: Some(&["file_path", "edits"]), ..all("multi_edit") },
             Offer { name: "Write", fields: Some(&["file_path", "content"]), ..all("write") },
+            Offer {
+                name: "NotebookEdit",
+                fields: Some(&[
+                    "notebook_path",
+                    "cell_id",
+                    "cell_number",
+                    "new_source",
+                    "cell_type",
+                    "edit_mode",
+                    "edits",
+                ]),
+                ..all("notebook_edit")
+            },
         ],
     },
     Profile {
@@ -159,6 +172,7 @@ pub static PROFILES: &[Profile] = &[
             all("edit_anchors"),
             all("multi_edit"),
             all("write"),
+            all("notebook_edit"),
             all("apply"),
             all("replace_in_files"),
             all("convert"),

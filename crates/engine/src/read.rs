@@ -4,15 +4,18 @@ use crate::caller::Caller;
 use crate::encoding;
 use crate::engine::{Engine, Opened};
 use crate::log;
+use crate::media;
+use crate::notebook;
 use crate::policy::Access;
 use crate::raw_path;
 use crate::reply::Answer;
 use crate::syntax;
 use emendate_core::marks::{MARKS, Mark, Marks};
 use emendate_core::words::{Word, Words};
-use emendate_core::{Code, Error, Result, Settled, ShortTag, Snapshot, formats};
-use emendate_fs::shown;
-use emendate_history::{How, Lines, Record};
+use emendate_core::{Code, ContentId, Error, Result, Settled, ShortTag, Snapshot, formats};
+use emendate_fs::{Place, Stamp, shown};
+use emendate_history::{Body, How, Lines, Record};
+use emendate_media::Kind;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -46,6 +49,18 @@ pub(crate) struct Args {
     /// Only this symbol, as outline lists it, e.g. `Parser.next`, instead of offset and limit.
     #[serde(default)]
     symbol: Option<String>,
+    /// Of a notebook, only these cells: `3`, `3-7`, `3-` (0 for the first), or an id.
+    #[serde(default)]
+    cells: Option<String>,
+    /// Of a PDF, only these pages: `3`, `1-3`, `5-`.
+    #[serde(default)]
+    pub(crate) pages: Option<String>,
+    /// Of a PDF, the file itself in base64, instead of its text or beside the pages asked for.
+    #[serde(default)]
+    pub(crate) base64: Option<bool>,
+    /// Make an image smaller, to at most so many pixels on its longer side.
+    #[serde(default)]
+    pub(crate) max_side: Option<u32>,
 }
 
 /// What a page of a file looks like.
@@ -68,8 +83,19 @@ impl Engine {
         let declared = args.encoding.as_deref().map(encoding::by_call).transpose()?;
         let path = raw.as_deref().unwrap_or(Path::new(&args.file_path));
         let place = self.admit(path, Access::Read)?;
-        let Some(opened) = self.snapshot(&place, declared, "")? else {
-            return Err(self.missing(&place, caller));
+        let Some(version) = self.version(&place)? else { return Err(self.missing(&place, caller)) };
+        // Who names an encoding means text.
+        if let Some(kind) = Kind::of(&version.bytes).filter(|_| declared.is_none()) {
+            let answer = media::shown(&place, kind, &version.bytes, &args)?;
+            let record = record(ContentId::of(&version.bytes), (version.stamp, version.racy), Lines::all(), &args);
+            let unkept = self.remember(caller, &place, &record, &Body::None);
+            return Ok(with_names(with_notes(answer, link(&place).into_iter().chain(unkept)), &place));
+        }
+        let opened = self.decoded(&place, version, declared, "")?;
+        let not_a_notebook = match self.cells(caller, &place, &opened, &args)? {
+            Cells::Shown(answer) => return Ok(answer),
+            Cells::Unreadable(why) => Some(why),
+            Cells::NotAsked => None,
         };
         if let Some(symbol) = &args.symbol {
             if args.offset.is_some() || args.limit.is_some() {
@@ -83,37 +109,85 @@ impl Engine {
         let words = words.as_ref().map_or(&[][..], Words::all);
         let mut page = page(&opened.snapshot, &args, (marks, words))?;
         let Opened { snapshot, stamp, racy } = opened;
-        let record = Record {
-            content: snapshot.id(),
-            stamp,
-            racy,
-            lines: page.lines.clone(),
-            how: How::Read,
-            offset: args.offset.map(|it| it as u64),
-            limit: args.limit.map(|it| it as u64),
-        };
+        let record = record(snapshot.id(), (stamp, racy), page.lines.clone(), &args);
         let unkept = self.remember(caller, &place, &record, &log::body(&place, snapshot.raw()));
-        let link = place.via_link();
-        let link = link.map(|link| format!("{} is a symbolic link; this is {}.", shown(link), place.shown()));
         let name = || self.name_in_header(caller, &place);
         let header = marks.header.map(|header| header.line(&name(), ShortTag::of(snapshot.text())));
         if let Some(header) = &header {
             page.text.insert_str(0, &format!("{header}\n"));
         }
-        let mut answer = answer(&snapshot, &mut page, &args, link.into_iter().chain(unkept));
-        if let Some(bytes) = raw_path::of(place.absolute()) {
-            if !answer.text.ends_with('\n') {
-                answer.text.push('\n');
-            }
-            answer.text.push_str(&raw_path::told(&bytes));
-            answer.text.push('\n');
-            answer.data.insert(raw_path::FIELD.to_owned(), bytes.into());
-        }
+        let more = not_a_notebook.into_iter().chain(link(&place)).chain(unkept);
+        let mut answer = answer(&snapshot, &mut page, &args, more);
         answer.data.extend(header.map(|header| ("header".to_owned(), header.into())));
-        answer.data.insert("filePath".to_owned(), place.shown().into());
+        let answer = with_names(answer, &place);
         self.recycle(snapshot);
         Ok(answer)
     }
+
+    /// Shows a notebook by its cells, unless the call is about lines.
+    fn cells(&self, caller: &Caller, place: &Place, opened: &Opened, args: &Args) -> Result<Cells> {
+        let by_lines = args.offset.is_some() || args.limit.is_some() || args.symbol.is_some() || args.format.is_some();
+        if by_lines && args.cells.is_some() {
+            return Err(Error::new(Code::CallInvalid, "Give either cells, or what is about lines.")
+                .next("Leave offset, limit, symbol and format out to see cells."));
+        }
+        if by_lines || !(notebook::is_named(place) || args.cells.is_some()) {
+            return Ok(Cells::NotAsked);
+        }
+        match notebook::page(opened, args.cells.as_deref()) {
+            Err(error) if error.code() == Code::NotebookInvalid && args.cells.is_none() => {
+                Ok(Cells::Unreadable(error.message().to_owned()))
+            }
+            Err(error) => Err(error.evidence(place.shown())),
+            Ok(page) => {
+                let record = record(opened.snapshot.id(), (opened.stamp, opened.racy), page.lines, args);
+                let body = log::body(place, opened.snapshot.raw());
+                let unkept = self.remember(caller, place, &record, &body);
+                Ok(Cells::Shown(with_names(with_notes(page.answer, link(place).into_iter().chain(unkept)), place)))
+            }
+        }
+    }
+}
+
+/// What to say of a file that was named by a link.
+fn link(place: &Place) -> Option<String> {
+    place.via_link().map(|link| format!("{} is a symbolic link; this is {}.", shown(link), place.shown()))
+}
+
+/// The answer with remarks at its end.
+fn with_notes(mut answer: Answer, notes: impl IntoIterator<Item = String>) -> Answer {
+    for note in notes {
+        remind(&mut answer.text, &note);
+    }
+    answer
+}
+
+/// The answer with what the file is called.
+fn with_names(mut answer: Answer, place: &Place) -> Answer {
+    if let Some(bytes) = raw_path::of(place.absolute()) {
+        if !answer.text.ends_with('\n') {
+            answer.text.push('\n');
+        }
+        answer.text.push_str(&raw_path::told(&bytes));
+        answer.text.push('\n');
+        answer.data.insert(raw_path::FIELD.to_owned(), bytes.into());
+    }
+    answer.data.insert("filePath".to_owned(), place.shown().into());
+    answer
+}
+
+/// A notebook as cells.
+enum Cells {
+    Shown(Answer),
+    /// It has the name of one, but is shown as text, for this reason.
+    Unreadable(String),
+    NotAsked,
+}
+
+/// What a session remembers of a read.
+fn record(content: ContentId, (stamp, racy): (Stamp, bool), lines: Lines, args: &Args) -> Record {
+    let (offset, limit) = (args.offset.map(|it| it as u64), args.limit.map(|it| it as u64));
+    Record { content, stamp, racy, lines, how: How::Read, offset, limit }
 }
 
 /// The way to show lines of that name.

@@ -4,7 +4,7 @@
 mod named;
 
 use crate::caller::{Caller, OnStale, Unread};
-use crate::edit::{no_notebook, settings};
+use crate::edit::settings;
 use crate::engine::{Engine, Opened};
 use crate::options::Options;
 use crate::plan::Plan;
@@ -58,7 +58,7 @@ impl Engine {
         let Some(now) = self.snapshot(&place, options.declared, &fresh)? else {
             return Err(self.missing(&place, caller));
         };
-        no_notebook(&place)?;
+        self.no_notebook(caller, &place, &now.snapshot, ops)?;
         let header = match options.tag {
             Some(Handle::Lines(header, _)) => header,
             _ => Header::Pilcrow,

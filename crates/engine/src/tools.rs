@@ -14,7 +14,9 @@ use crate::reply::{Answer, Reply, SeedCodes};
 use crate::search;
 use crate::syntax;
 use crate::undo;
-use emendate_core::formats::{self, Format, Input, Spec, anchors, line_anchors, multi_edit, replace, write};
+use emendate_core::formats::{
+    self, Format, Input, Spec, anchors, line_anchors, multi_edit, notebook_edit, replace, write,
+};
 use emendate_core::{Code, Error, Result};
 use serde_json::{Map, Value, json};
 use std::os::unix::ffi::OsStringExt as _;
@@ -85,10 +87,10 @@ pub static TOOLS: &[Tool] = &[
     Tool {
         name: "read",
         title: "Read a file",
-        summary: "show lines of a text file with their numbers, and remember what was shown",
+        summary: "show lines of a text file, cells of a notebook, an image or pages of a PDF, and remember what was shown",
         prompt: "\
 Reads a text file. Lines are shown as number, TAB, text; never copy the number and TAB into an edit. By default the first 2000 \
-lines; give offset and limit for others. A file must be read before it is edited.",
+lines; give offset and limit for others. A file must be read before it is edited. Images, PDFs and notebooks are shown, too.",
         annotations: Annotations { read_only: true, destructive: false, idempotent: true },
         seed: SeedCodes::None,
         example: r#"{"file_path": "/work/src/main.rs", "offset": 1, "limit": 200}"#,
@@ -153,6 +155,16 @@ changes to part of a file.",
         seed: SeedCodes::Write,
         example: r#"{"file_path": "/work/notes.txt", "content": "Hello\n"}"#,
         input: ToolInput::Formats(&[&write::Write]),
+    },
+    Tool {
+        name: "notebook_edit",
+        title: "Edit a notebook",
+        summary: "replace, insert or delete cells of a Jupyter notebook",
+        prompt: notebook_edit::PROMPT,
+        annotations: EDITS,
+        seed: SeedCodes::Edit,
+        example: r#"{"notebook_path": "/work/model.ipynb", "cell_id": "a1b2c3d4", "new_source": "x = 1\nx"}"#,
+        input: ToolInput::Formats(&[&notebook_edit::NotebookEdit]),
     },
     Tool {
         name: "apply",

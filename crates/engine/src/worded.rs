@@ -2,7 +2,7 @@
 //! else changes, so such an edit is placed in the file as it is now; what is checked is that its lines were shown.
 
 use crate::caller::{Caller, OnStale, Unread};
-use crate::edit::{no_notebook, settings};
+use crate::edit::settings;
 use crate::engine::{Engine, Opened};
 use crate::options::Options;
 use crate::plan::Plan;
@@ -106,7 +106,7 @@ impl Engine {
         let Some(now) = self.snapshot(&place, options.declared, &fresh)? else {
             return Err(self.missing(&place, caller));
         };
-        no_notebook(&place)?;
+        self.no_notebook(caller, &place, &now.snapshot, ops)?;
         if now.snapshot.text().is_empty() {
             return Err(Error::new(Code::MatchNotFound, "The file is empty, so it has no lines that could be named.")
                 .evidence(place.shown())

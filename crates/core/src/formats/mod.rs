@@ -8,6 +8,7 @@ pub mod line_anchors;
 pub mod multi_edit;
 mod name;
 mod nearly;
+pub mod notebook_edit;
 pub mod recognise;
 pub mod replace;
 pub mod search_replace;
@@ -80,6 +81,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &replace::Replace,
     &multi_edit::MultiEdit,
     &write::Write,
+    &notebook_edit::NotebookEdit,
     &search_replace::SearchReplace,
     &whole_file::WholeFile,
     &line_anchors::LineAnchors,

@@ -13,6 +13,7 @@ pub(super) struct File {
     pub(super) edit: Edit,
     pub(super) reply: Reply,
     pub(super) write: Write,
+    pub(super) notebook: Notebook,
     pub(super) syntax: Syntax,
     pub(super) history: History,
     /// Programs that put files into shape when they are edited; the first whose pattern covers the file (user's file only).
@@ -67,6 +68,14 @@ pub(super) struct Reply {
 pub(super) struct Write {
     /// What a success still means after a power cut: none, process or power (user's file only).
     pub(super) durability: Option<String>,
+}
+
+/// How notebooks are edited.
+#[derive(Deserialize, Default, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Notebook {
+    /// A replaced code cell loses its outputs.
+    pub(super) clear_outputs: Option<bool>,
 }
 
 /// What grammars say.

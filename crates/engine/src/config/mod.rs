@@ -74,6 +74,8 @@ pub struct Config {
     pub(crate) on_stale: OnStale,
     /// What replies show of a change.
     pub(crate) shows: Shows,
+    /// Whether a replaced code cell of a notebook loses its outputs.
+    pub(crate) clear_outputs: bool,
     /// Whether edits warn of a file that does not parse any more.
     pub(crate) syntax_check: bool,
     /// What a success means after a power cut.
@@ -107,6 +109,7 @@ impl Default for Config {
             matching: Matching::default(),
             on_stale: OnStale::default(),
             shows: Shows::default(),
+            clear_outputs: true,
             syntax_check: true,
             durability: Durability::default(),
             history: Limits::default(),
@@ -151,6 +154,10 @@ impl Config {
         if let Some(text) = &file.reply.shows {
             self.shows = word(source, "reply.shows", text)?;
             self.came_from("reply.shows", source);
+        }
+        if let Some(clear) = file.notebook.clear_outputs {
+            self.clear_outputs = clear;
+            self.came_from("notebook.clear_outputs", source);
         }
         if let Some(check) = file.syntax.check {
             self.syntax_check = check;
@@ -334,6 +341,7 @@ impl Config {
         put("edit.on_stale", self.on_stale.name().into());
         put("reply.shows", self.shows.name().into());
         put("write.durability", self.durability.as_str().into());
+        put("notebook.clear_outputs", self.clear_outputs.into());
         put("syntax.check", self.syntax_check.into());
         put("history.days", self.history.history_days.into());
         put("history.megabytes", (self.history.total >> 20).into());

@@ -6,9 +6,9 @@ mod told;
 mod what;
 
 use crate::caller::{Caller, Unread};
-use crate::edit::no_notebook;
 use crate::engine::{Engine, Opened};
 use crate::log::Cause;
+use crate::notebook;
 use crate::plan::Plan;
 use crate::policy::Access;
 use crate::reply::Answer;
@@ -152,7 +152,7 @@ impl Engine {
                 Looked::With(now, resolved, count) => {
                     let now = *now;
                     bytes += now.snapshot.raw().len();
-                    if no_notebook(&place).is_err() {
+                    if notebook::is_named(&place) {
                         found.left.notebooks.push(place.shown());
                     } else if self.may(&place, Access::Write).is_err() {
                         found.left.guarded.push(place.shown());

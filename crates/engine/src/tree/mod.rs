@@ -5,6 +5,7 @@ mod carry;
 use crate::caller::Caller;
 use crate::edit::whole;
 use crate::engine::{Engine, Opened};
+use crate::notebook;
 use crate::options::Options;
 use crate::plan::{Becomes, Now, Plan, all_bytes, edit_more};
 use crate::reject;
@@ -13,6 +14,7 @@ use crate::shelves::key;
 use crate::stale;
 use crate::standing::{exists, gone, holds, other_link};
 use crate::target::Target;
+use emendate_core::notebook as core_notebook;
 use emendate_core::rows::{self, Registers};
 use emendate_core::words;
 use emendate_core::{Ask, BinaryChange, Code, Error, FileMode, Handle, NewFile, Op, Order, Result, Snapshot};
@@ -84,6 +86,7 @@ impl Engine {
             plan.header = options.header.or(plan.header).filter(|_| options.worded.is_none());
             plan.worded = options.worded.or(plan.worded).filter(|_| options.header.is_none());
             plan.name = plan.header.map(|_| self.name_in_header(caller, &plan.place)).unwrap_or_default();
+            plan.notes.extend(notebook::as_text(&plan.place, &plan.before, &plan.ops));
         }
         if options.partial && !plans.is_empty() {
             if let Some(plan) = plans.first_mut() {
@@ -188,6 +191,8 @@ impl Tree<'_> {
                     self.engine.plan_rows(self.caller, place.clone(), ops, &options, &mut self.registers)?
                 } else if words::are(ops) {
                     self.engine.plan_words(self.caller, place.clone(), ops, &options)?
+                } else if core_notebook::are(ops) {
+                    self.engine.plan_cells(self.caller, place.clone(), ops, &options)?
                 } else {
                     self.engine.plan_edit(self.caller, place.clone(), ops, order, &options)?
                 }

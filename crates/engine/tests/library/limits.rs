@@ -24,10 +24,63 @@ const ROWS: &[Row] = &[
     Row { name: "edits", try_with: edits },
     Row { name: "places", try_with: places },
     Row { name: "reply", try_with: reply },
+    Row { name: "cells", try_with: cells },
+    Row { name: "image", try_with: image },
+    Row { name: "PDF", try_with: pdf },
+    #[cfg(feature = "pdf")]
+    Row { name: "pages", try_with: pages },
 ];
 
 /// Those that leave something out, and the one that has its test in `core`, beside the memory it is about.
-const ELSEWHERE: &[&str] = &["lines", "line", "new text"];
+const ELSEWHERE: &[&str] = &[
+    "lines",
+    "line",
+    "new text",
+    "output",
+    #[cfg(not(feature = "pdf"))]
+    "pages",
+];
+
+fn cells(bench: &Bench, count: usize) -> Reply {
+    let cells = vec!["{}"; count].join(",");
+    let path = bench.put("a.ipynb", &format!("{{\"nbformat\": 4, \"cells\": [{cells}]}}"));
+    bench.call("read", json!({ "file_path": path, "cells": "0" }))
+}
+
+fn image(bench: &Bench, bytes: usize) -> Reply {
+    let chunk = |name: &[u8], length: usize| {
+        let mut chunk = u32::try_from(length).unwrap().to_be_bytes().to_vec();
+        chunk.extend(name);
+        chunk.resize(12 + length, 1);
+        chunk
+    };
+    let mut png = b"\x89PNG\r\n\x1a\n".to_vec();
+    png.extend(chunk(b"IHDR", 13));
+    png.extend(chunk(b"IDAT", bytes - png.len() - 24));
+    png.extend(chunk(b"IEND", 0));
+    assert_eq!(png.len(), bytes);
+    let path = bench.root.join("a.png");
+    fs::write(&path, png).unwrap();
+    bench.call("read", json!({ "file_path": path }))
+}
+
+fn pdf(bench: &Bench, bytes: usize) -> Reply {
+    let path = bench.put("a.pdf", &format!("%PDF-{}", "x".repeat(bytes - 5)));
+    bench.call("read", json!({ "file_path": path, "base64": true }))
+}
+
+#[cfg(feature = "pdf")]
+fn pages(bench: &Bench, count: usize) -> Reply {
+    let mut text = "%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n".to_owned();
+    let kids: String = (3..3 + count).map(|id| format!("{id} 0 R ")).collect();
+    let _ = write!(text, "2 0 obj\n<< /Type /Pages /Kids [{kids}] /Count {count} >>\nendobj\n");
+    for id in 3..3 + count {
+        let _ = write!(text, "{id} 0 obj\n<< /Type /Page /Parent 2 0 R >>\nendobj\n");
+    }
+    text.push_str("trailer\n<< /Root 1 0 R >>\nstartxref\n0\n%%EOF\n");
+    let path = bench.put("a.pdf", &text);
+    bench.call("read", json!({ "file_path": path, "pages": format!("1-{count}") }))
+}
 
 fn input(bench: &Bench, size: usize) -> Reply {
     bench.put("a", "x\n");

@@ -17,4 +17,6 @@ mod limits;
 mod many_hands;
 mod marks;
 mod patches;
+#[cfg(feature = "pdf")]
+mod pdf;
 mod replace;

@@ -46,17 +46,40 @@ impl Mcp {
     }
 }
 
+/// Puts the bytes of images and documents back where the other ways have them.
+fn attach(data: &mut Value, content: &[Value]) -> Result<(), String> {
+    let mut list: Vec<&mut Value> =
+        data.get_mut("attachments").and_then(Value::as_array_mut).into_iter().flatten().collect();
+    if list.len() != content.len() {
+        return Err(format!("{} attachments are told, {} are there", list.len(), content.len()));
+    }
+    for (told, block) in list.iter_mut().zip(content) {
+        let (bytes, media_type) = match block["type"].as_str() {
+            Some("image") => (&block["data"], &block["mimeType"]),
+            _ => (&block["resource"]["blob"], &block["resource"]["mimeType"]),
+        };
+        if told["mediaType"] != *media_type || told.get("data").is_some() {
+            return Err(format!("an attachment is told as {told}, but is {block}"));
+        }
+        told["data"] = bytes.clone();
+    }
+    Ok(())
+}
+
 impl Driver for Mcp {
     fn call(&mut self, tool: &str, input: &str) -> Result<Reply, String> {
         let input: Value = serde_json::from_str(input).map_err(|_| "the input is not JSON; skip this driver")?;
         let result = self.ask("tools/call", &json!({ "name": tool, "arguments": input }))?;
         let text = result["content"][0]["text"].as_str().ok_or_else(|| format!("no text in {result}"))?;
-        if result["content"].as_array().map(Vec::len) != Some(1) || result.get("structuredContent").is_some() {
+        let beside = result["content"].as_array().map_or(&[][..], |content| &content[1..]);
+        if beside.iter().any(|block| block["type"] == "text") || result.get("structuredContent").is_some() {
             return Err(format!("more than one text in {result}"));
         }
         let told = result["_meta"].get(DATA).ok_or_else(|| format!("no _meta {DATA} in {result}"))?;
         if result["isError"] != true {
-            return Ok(Reply { error: None, text: text.to_owned(), data: super::data(told) });
+            let mut data = super::data(told);
+            attach(&mut data, beside)?;
+            return Ok(Reply { error: None, text: text.to_owned(), data });
         }
         let next = super::part(told, "next")?;
         if !next.is_empty() && !text.ends_with(&format!("\nNext: {next}")) {

@@ -7,9 +7,10 @@ const MAY: &[(&str, &[&str])] = &[
     ("core", &[]),
     ("fs", &["core"]),
     ("history", &["core", "fs"]),
+    ("media", &["core"]),
     ("run", &["core"]),
     ("syntax", &["core"]),
-    ("engine", &["core", "fs", "history", "run", "syntax"]),
+    ("engine", &["core", "fs", "history", "media", "run", "syntax"]),
     ("mcp", &["engine"]),
     ("cli", &["engine", "mcp"]),
 ];

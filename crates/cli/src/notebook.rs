@@ -1,0 +1,80 @@
+//! Notebooks, images and PDFs: what of them is read, and `notebook-edit`, whose arguments become the input of its tool.
+#![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows as it stands")]
+
+use crate::args::Extras;
+use crate::files::{Ask, Fields, edits_of, given, usage};
+use clap::{ArgGroup, Args};
+use emendate::core::Result;
+use emendate::core::notebook::CellType;
+use std::path::PathBuf;
+
+/// What is to be shown of a file that is no plain text.
+#[derive(Args)]
+pub(crate) struct Part {
+    /// Of a notebook, only these cells: 3, 3-7, 3- (0 for the first), or an id
+    #[arg(long, value_name = "CELLS", conflicts_with_all = ["offset", "limit", "symbol", "format"])]
+    pub(crate) cells: Option<String>,
+    /// Of a PDF, only these pages: 3, 1-3, 5-
+    #[arg(long, value_name = "PAGES")]
+    pub(crate) pages: Option<String>,
+    /// Of a PDF, the file itself in base64, for --json
+    #[arg(long)]
+    pub(crate) base64: bool,
+    /// Make an image smaller, to at most N pixels on its longer side
+    #[arg(long, value_name = "N")]
+    pub(crate) max_side: Option<u32>,
+}
+
+/// `emend notebook-edit`.
+#[derive(Args)]
+#[command(group = ArgGroup::new("cell_name"), group = ArgGroup::new("cell_text"))]
+pub(crate) struct NotebookEditArgs {
+    /// Notebook to edit
+    pub(crate) path: PathBuf,
+    /// The cell by its id, as `emend read` shows it
+    #[arg(long, value_name = "ID", group = "cell_name")]
+    pub(crate) cell: Option<String>,
+    /// The cell by its number, 0 for the first
+    #[arg(long, value_name = "N", group = "cell_name")]
+    pub(crate) number: Option<u64>,
+    /// What to do with it; a new cell goes behind --cell, or becomes number --number
+    #[arg(long, value_name = "MODE", value_parser = ["replace", "insert", "delete"])]
+    pub(crate) mode: Option<String>,
+    /// The type of a new cell, or the one that the cell shall have
+    #[arg(long = "type", value_name = "TYPE", value_parser = CellType::ALL.map(|(name, _)| name))]
+    pub(crate) kind: Option<String>,
+    /// The new source
+    #[arg(long, value_name = "TEXT", group = "cell_text", allow_hyphen_values = true)]
+    pub(crate) source: Option<String>,
+    /// The same from a file, or `-` for standard input
+    #[arg(long, value_name = "FILE", group = "cell_text")]
+    pub(crate) source_file: Option<PathBuf>,
+    /// JSON array of {"cell_id", "new_source", …}, all or nothing; `-` is standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cell_name", "cell_text", "mode", "kind"])]
+    pub(crate) edits: Option<PathBuf>,
+    /// Leave the outputs of a code cell as they are
+    #[arg(long)]
+    pub(crate) keep_outputs: bool,
+    #[command(flatten)]
+    pub(crate) extras: Extras,
+}
+
+/// The input of `notebook_edit`.
+pub(crate) fn edit(args: &NotebookEditArgs) -> Result<Ask> {
+    let edits = args.edits.as_deref().map(edits_of).transpose()?;
+    let deletes = args.mode.as_deref() == Some("delete");
+    let source = given(args.source.as_ref(), args.source_file.as_deref(), "the new source")?;
+    if edits.is_none() && source.is_none() && !deletes {
+        return Err(usage("Nothing says what the cell shall hold.", "Give --source, --source-file or --edits."));
+    }
+    let fields = Fields::default()
+        .put("cell_id", args.cell.clone())
+        .put("cell_number", args.number)
+        .put("edit_mode", args.mode.clone())
+        .put("cell_type", args.kind.clone())
+        .put("new_source", source)
+        .put("edits", edits)
+        .put("clear_outputs", args.keep_outputs.then_some(false))
+        .extras(&args.extras);
+    Ok(Ask::new("notebook_edit", "notebook_path", args.path.clone(), fields))
+}

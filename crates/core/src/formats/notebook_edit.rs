@@ -1,0 +1,208 @@
+//! `notebook_edit`: edits of a Jupyter notebook by cells, the `NotebookEdit` tool of the seed documents.
+
+use super::multi_edit::MOST_EDITS;
+use super::{Format, Input, Spec};
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::notebook::{CellAct, CellEdit, CellName, CellType};
+use crate::op::{Ask, FileRequest, Locator, Op, Order, Request, reading_of};
+use schemars::{JsonSchema, Schema};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// The format.
+pub struct NotebookEdit;
+
+/// What an edit does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Mode {
+    /// The source of the cell becomes `new_source`.
+    #[default]
+    Replace,
+    /// A new cell goes behind the cell of `cell_id`, or becomes number `cell_number`; without either it becomes the first.
+    Insert,
+    /// The cell goes away.
+    Delete,
+}
+
+/// The type of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    Code,
+    Markdown,
+    Raw,
+}
+
+/// One edit.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct OneCell {
+    /// The cell by its id, as read shows it.
+    cell_id: Option<String>,
+    /// The cell by its number, 0 for the first, instead of `cell_id`.
+    cell_number: Option<usize>,
+    /// The whole new source of the cell; for delete nothing.
+    new_source: Option<String>,
+    /// The type of the cell; needed for insert, else the cell keeps the one it has.
+    cell_type: Option<Kind>,
+    /// What to do (default: replace).
+    edit_mode: Option<Mode>,
+    /// Whether a code cell loses its outputs with its source (default true).
+    clear_outputs: Option<bool>,
+}
+
+/// What stands beside the fields of one edit.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Around {
+    /// The absolute path of the notebook.
+    #[serde(alias = "file_path")]
+    notebook_path: String,
+    /// Several edits instead, all of the notebook as it was read, all or nothing.
+    #[serde(default)]
+    edits: Option<Vec<OneCell>>,
+}
+
+/// The fields of one edit and those around them, in one object.
+fn schema() -> Schema {
+    let (mut whole, one) = (schemars::schema_for!(Around), schemars::schema_for!(OneCell));
+    if let (Some(Value::Object(fields)), Some(Value::Object(more))) =
+        (whole.get_mut("properties"), one.get("properties"))
+    {
+        fields.extend(more.clone());
+    }
+    whole
+}
+
+impl Format for NotebookEdit {
+    fn spec(&self) -> &'static Spec {
+        &Spec {
+            name: "notebook_edit",
+            summary: "cells of a Jupyter notebook, by id or number (the NotebookEdit tool)",
+            prompt: PROMPT,
+            schema: Some(schema),
+            key: "notebook_path",
+            example: r#"{"notebook_path": "/src/model.ipynb", "cell_id": "a1b2c3d4", "new_source": "x = 1\nx"}"#,
+            grammar: None,
+        }
+    }
+
+    fn parse(&self, input: Input) -> Result<Request> {
+        let mut one = super::object(input)?;
+        let mut around = Map::new();
+        if let Value::Object(fields) = &mut one {
+            for name in ["notebook_path", "file_path", "edits"] {
+                around.extend(fields.shift_remove(name).map(|value| (name.to_owned(), value)));
+            }
+        }
+        let Around { notebook_path, edits } = super::from_json(Input::Json(Value::Object(around)))?;
+        let one: OneCell = super::from_json(Input::Json(one))?;
+        let edits = together(one, edits)?;
+        let (of, mut ops, mut errors) = (edits.len(), Vec::new(), Vec::new());
+        for (index, edit) in edits.into_iter().enumerate() {
+            match op(edit) {
+                Ok(op) => ops.push(op),
+                Err(error) if of == 1 => errors.push(error),
+                Err(error) => errors.push(error.prefixed(&format!("edits[{index}]: "))),
+            }
+        }
+        let ask = Ask::Edit { ops, order: Order::Together };
+        let request = Request { files: vec![FileRequest::new(notebook_path, ask)], notes: Vec::new() };
+        Error::all(errors, of).map_or(Ok(request), Err)
+    }
+}
+
+/// The edits of a call: the one whose fields it has, or the list.
+fn together(one: OneCell, edits: Option<Vec<OneCell>>) -> Result<Vec<OneCell>> {
+    let Some(edits) = edits else { return Ok(vec![one]) };
+    let OneCell { cell_id, cell_number, new_source, cell_type, edit_mode, clear_outputs } = one;
+    let named = cell_id.is_some() || cell_number.is_some();
+    if named || new_source.is_some() || cell_type.is_some() || edit_mode.is_some() {
+        return Err(wrong("edits stands beside the fields of one edit.").next("Put all of them into edits."));
+    }
+    if edits.is_empty() {
+        return Err(wrong("there are no edits.").next("Put at least one edit into edits."));
+    }
+    if edits.len() > MOST_EDITS {
+        let what = format!("{} edits are more than the {MOST_EDITS} that one call may have.", edits.len());
+        return Err(Error::new(Code::CallTooLarge, what).next("Send them in several calls."));
+    }
+    // Said once for all of them.
+    let settled = |edit: OneCell| OneCell { clear_outputs: edit.clear_outputs.or(clear_outputs), ..edit };
+    Ok(edits.into_iter().map(settled).collect())
+}
+
+fn wrong(what: &str) -> Error {
+    Error::new(Code::CallInvalid, format!("The input does not fit the tool: {what}"))
+}
+
+fn op(edit: OneCell) -> Result<Op> {
+    let act = match edit.edit_mode.unwrap_or_default() {
+        Mode::Replace => CellAct::Replace,
+        Mode::Insert => CellAct::Insert,
+        Mode::Delete => CellAct::Delete,
+    };
+    let cell = match (edit.cell_id, edit.cell_number) {
+        (Some(id), None) => Some(CellName::Id(id)),
+        (None, Some(number)) => Some(CellName::Number(number)),
+        (None, None) if act == CellAct::Insert => None,
+        (None, None) => return Err(wrong("it names no cell.").next("Give cell_id or cell_number, as read shows them.")),
+        (Some(_), Some(_)) => {
+            return Err(wrong("it names a cell both by cell_id and by cell_number.").next("Give one of the two."));
+        }
+    };
+    let kind = edit.cell_type.map(|kind| match kind {
+        Kind::Code => CellType::Code,
+        Kind::Markdown => CellType::Markdown,
+        Kind::Raw => CellType::Raw,
+    });
+    let text = match (act, edit.new_source) {
+        (CellAct::Delete, Some(text)) if !text.is_empty() => {
+            return Err(wrong("delete takes no new_source.")
+                .next("Leave new_source out to delete the cell; to change it, leave edit_mode out."));
+        }
+        (CellAct::Delete, _) => String::new(),
+        (_, Some(text)) => reading_of(&text),
+        (_, None) => return Err(wrong("new_source is missing.").next("Give the whole source of the cell.")),
+    };
+    if act == CellAct::Insert && kind.is_none() {
+        return Err(wrong("a new cell needs a type.").next("Give cell_type: code, markdown or raw."));
+    }
+    Ok(Op { at: Locator::Cell(Box::new(CellEdit { cell, act, kind, clear: edit.clear_outputs })), text })
+}
+
+/// The text that teaches it to a model.
+pub const PROMPT: &str = "\
+Edits the cells of a Jupyter notebook that was read before. A cell is named by cell_id, or by cell_number (0 for the first), as read shows \
+them. new_source becomes the whole source of the cell; its outputs are cleared. edit_mode insert puts a new cell of cell_type behind the cell \
+of cell_id (or makes it number cell_number; without either, the first); delete removes the cell. Several edits go into edits[], all or \
+nothing; ids and numbers mean the notebook as it was read.";
+
+#[cfg(test)]
+mod tests {
+    use super::NotebookEdit;
+    use crate::formats::{Format as _, Input};
+    use serde_json::json;
+
+    #[test]
+    fn what_contradicts_itself_is_refused() {
+        for (edit, part) in [
+            (json!({"new_source": "a"}), "names no cell"),
+            (json!({"cell_id": "a", "cell_number": 1, "new_source": "a"}), "both"),
+            (json!({"cell_id": "a"}), "new_source is missing"),
+            (json!({"cell_id": "a", "edit_mode": "delete", "new_source": "a"}), "delete takes no"),
+            (json!({"cell_id": "a", "edit_mode": "insert", "new_source": "a"}), "needs a type"),
+            (json!({"cell_id": "a", "new_source": "a", "edits": []}), "beside"),
+            (json!({"edits": []}), "no edits"),
+            (json!({"cell_id": "a", "new_source": "a", "cell_type": "heading"}), "heading"),
+            (json!({"edits": [{"cell_number": -1, "new_source": "a"}]}), "edits[0].cell_number"),
+        ] {
+            let mut input = edit.clone();
+            input["notebook_path"] = "/a.ipynb".into();
+            let error = NotebookEdit.parse(Input::Json(input)).unwrap_err();
+            assert!(error.to_string().contains(part), "{edit}: {error}");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Edits of cells carried over to a notebook that changed since it was shown: a cell is known again by its id, or by being
+//! the only one with just that text. What cannot be proven is refused.
+
+use super::{Cell, CellAct, CellEdit, CellName, Notebook, of};
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::op::{Locator, Op};
+use std::collections::HashMap;
+
+/// Why an edit cannot be carried over.
+#[derive(Clone, Debug)]
+pub struct Blocked {
+    /// Its number in the call.
+    pub op: usize,
+    /// What to tell.
+    pub error: Error,
+    /// The cell as it is now, where it is known which one it is.
+    pub now: Option<usize>,
+}
+
+/// Where the cells of an earlier version are now.
+struct Ways<'a, 't> {
+    seen: &'a Notebook<'t>,
+    now: &'a Notebook<'t>,
+    /// The one cell of an id, or nothing where several have it.
+    ids: [HashMap<String, Option<usize>>; 2],
+    /// The same by the whole text of cells without an id.
+    texts: [HashMap<&'t str, Option<usize>>; 2],
+}
+
+fn once<K: std::hash::Hash + Eq>(keys: impl Iterator<Item = (K, usize)>) -> HashMap<K, Option<usize>> {
+    let mut out = HashMap::new();
+    for (key, at) in keys {
+        out.entry(key).and_modify(|known| *known = None).or_insert(Some(at));
+    }
+    out
+}
+
+impl<'a, 't> Ways<'a, 't> {
+    fn new(seen: &'a Notebook<'t>, now: &'a Notebook<'t>) -> Ways<'a, 't> {
+        let ids =
+            |of: &Notebook<'t>| once(of.cells().iter().enumerate().filter_map(|(at, cell)| Some((of.id(cell)?, at))));
+        let texts = |of: &Notebook<'t>| {
+            let bare = of.cells().iter().enumerate().filter(|(_, cell)| cell.id.is_none());
+            once(bare.map(|(at, cell)| (&of.text[cell.span.range()], at)))
+        };
+        Ways { seen, now, ids: [ids(seen), ids(now)], texts: [texts(seen), texts(now)] }
+    }
+
+    /// The number that a cell has now.
+    fn to(&self, at: usize) -> Option<usize> {
+        let cell = self.seen.cells().get(at)?;
+        let [seen, now] = &self.ids;
+        if let Some(id) = self.seen.id(cell) {
+            return seen.get(&id).and_then(|only| *only).and_then(|_| *now.get(&id)?);
+        }
+        let text = &self.seen.text[cell.span.range()];
+        let [seen, now] = &self.texts;
+        seen.get(text).and_then(|only| *only).and_then(|_| *now.get(text)?)
+    }
+}
+
+fn changed(what: String) -> Error {
+    Error::new(
+        Code::StaleChanged,
+        "File has been modified since read, either by the user or by a linter. Read it again before attempting to write it.",
+    )
+    .evidence(what)
+}
+
+/// The same edits for the notebook as it is now. A cell may have been run, moved, and have other neighbours; its source
+/// and its type must be what they were.
+///
+/// Errors: the first edit that cannot be carried over.
+pub fn carry(seen: &Notebook<'_>, now: &Notebook<'_>, ops: &[Op]) -> Result<Vec<Op>, Blocked> {
+    let ways = Ways::new(seen, now);
+    let mut out = Vec::with_capacity(ops.len());
+    for (nth, op) in ops.iter().enumerate() {
+        let block = |error: Error, now: Option<usize>| Blocked { op: nth, error, now };
+        let Some(edit) = of(op) else { continue };
+        let cell = moved(&ways, edit, &op.text).map_err(|(error, now)| block(error, now))?;
+        let at = Locator::Cell(Box::new(CellEdit { cell, ..edit.clone() }));
+        out.push(Op { at, text: op.text.clone() });
+    }
+    Ok(out)
+}
+
+type Refused = (Error, Option<usize>);
+
+fn moved(ways: &Ways<'_, '_>, edit: &CellEdit, text: &str) -> Result<Option<CellName>, Refused> {
+    let (seen, now) = (ways.seen, ways.now);
+    let Some(name) = &edit.cell else { return Ok(None) };
+    let bare = |error| (error, None);
+    if edit.act == CellAct::Insert {
+        // A number names the place behind the cell before it.
+        let behind = match name {
+            CellName::Number(0) => return Ok(Some(CellName::Number(0))),
+            CellName::Number(number) => seen.find(&CellName::Number(number - 1)).map_err(bare)?,
+            CellName::Id(_) => seen.find(name).map_err(bare)?,
+        };
+        let to = ways.to(behind).ok_or_else(|| lost(seen, behind))?;
+        return Ok(Some(CellName::Number(to + 1)));
+    }
+    let at = seen.find(name).map_err(bare)?;
+    let to = ways.to(at).ok_or_else(|| lost(seen, at))?;
+    let (then, is) = (&seen.cells()[at], &now.cells()[to]);
+    let done = edit.act == CellAct::Replace
+        && now.source(is) == text
+        && edit.kind.is_none_or(|kind| now.kind(is) == Some(kind));
+    if !done && (seen.source(then) != now.source(is) || seen.kind_name(then) != now.kind_name(is)) {
+        let told = format!("Cell {at} was changed since; it is {} now:\n{}", told(now, is, to), now.source(is));
+        return Err((changed(told), Some(to)));
+    }
+    Ok(Some(CellName::Number(to)))
+}
+
+fn told(of: &Notebook<'_>, cell: &Cell, at: usize) -> String {
+    let id = of.id(cell).map_or(String::new(), |id| format!(" (`{id}`)"));
+    format!("cell {at}{id}")
+}
+
+fn lost(seen: &Notebook<'_>, at: usize) -> Refused {
+    let cell = seen.cells().get(at).map_or_else(|| format!("cell {at}"), |cell| told(seen, cell, at));
+    (changed(format!("What was {cell} is not there any more, or cannot be told from others.")), None)
+}

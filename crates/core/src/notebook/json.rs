@@ -1,0 +1,370 @@
+//! JSON as tokens with their places: checked once, then walked without building anything. No recursion, memory for the
+//! nesting only, every walk linear in the part it looks at.
+
+use crate::span::Span;
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// Levels of lists and objects.
+pub(super) const DEEPEST: usize = 512;
+
+/// Why a text is not JSON, and at which byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    pub(super) at: usize,
+    pub(super) what: &'static str,
+}
+
+/// What may stand next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    Value,
+    ValueOrEnd,
+    Key,
+    KeyOrEnd,
+    CommaOrEnd,
+    Nothing,
+}
+
+/// Checks that a text is one JSON value. `NaN` and `Infinity` pass, because Python writes them into outputs.
+pub(super) fn check(text: &str) -> Result<(), Fault> {
+    let bytes = text.as_bytes();
+    let fault = |at, what| Err(Fault { at, what });
+    let (mut open, mut next, mut at) = (Vec::new(), Next::Value, 0);
+    loop {
+        at = past_blanks(bytes, at);
+        let Some(&byte) = bytes.get(at) else {
+            return if next == Next::Nothing { Ok(()) } else { fault(at, "the text ends in the middle of a value") };
+        };
+        let inside = open.last().copied();
+        at = match (next, byte) {
+            (Next::Nothing, _) => return fault(at, "something follows the end of the value"),
+            (Next::ValueOrEnd | Next::CommaOrEnd, b']') if inside == Some(b'[') => {
+                open.pop();
+                at + 1
+            }
+            (Next::KeyOrEnd | Next::CommaOrEnd, b'}') if inside == Some(b'{') => {
+                open.pop();
+                at + 1
+            }
+            (Next::CommaOrEnd, b',') => {
+                next = if inside == Some(b'{') { Next::Key } else { Next::Value };
+                at += 1;
+                continue;
+            }
+            (Next::CommaOrEnd, _) => return fault(at, "a comma or the end of the list or object is missing"),
+            (Next::Key | Next::KeyOrEnd, b'"') => {
+                let colon = past_blanks(bytes, string(bytes, at)?);
+                if bytes.get(colon) != Some(&b':') {
+                    return fault(colon, "a colon is missing");
+                }
+                next = Next::Value;
+                at = colon + 1;
+                continue;
+            }
+            (Next::Key | Next::KeyOrEnd, _) => return fault(at, "the name of a member is missing"),
+            (Next::Value | Next::ValueOrEnd, b'{' | b'[') => {
+                if open.len() == DEEPEST {
+                    return fault(at, "lists and objects are nested too deep");
+                }
+                open.push(byte);
+                next = if byte == b'{' { Next::KeyOrEnd } else { Next::ValueOrEnd };
+                at += 1;
+                continue;
+            }
+            (Next::Value | Next::ValueOrEnd, b'"') => string(bytes, at)?,
+            (Next::Value | Next::ValueOrEnd, _) => plain(bytes, at)?,
+        };
+        next = if open.is_empty() { Next::Nothing } else { Next::CommaOrEnd };
+    }
+}
+
+pub(super) fn past_blanks(bytes: &[u8], mut at: usize) -> usize {
+    while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+        at += 1;
+    }
+    at
+}
+
+/// The end of the string that begins at `at`.
+fn string(bytes: &[u8], at: usize) -> Result<usize, Fault> {
+    let mut end = at + 1;
+    loop {
+        match bytes.get(end) {
+            Some(b'"') => return Ok(end + 1),
+            Some(b'\\') => {
+                let digits = bytes.get(end + 2..end + 6);
+                end += match bytes.get(end + 1) {
+                    Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 2,
+                    Some(b'u') if digits.is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)) => 6,
+                    _ => return Err(Fault { at: end, what: "this is no escape of JSON" }),
+                };
+            }
+            Some(0..0x20) => return Err(Fault { at: end, what: "a string holds a control character or never ends" }),
+            Some(_) => end += 1,
+            None => return Err(Fault { at, what: "a string never ends" }),
+        }
+    }
+}
+
+/// The end of the number or word that begins at `at`.
+fn plain(bytes: &[u8], at: usize) -> Result<usize, Fault> {
+    for word in ["true", "false", "null", "NaN", "Infinity", "-Infinity"] {
+        if bytes[at..].starts_with(word.as_bytes()) {
+            return Ok(at + word.len());
+        }
+    }
+    let fault = Err(Fault { at, what: "this is no value of JSON" });
+    let digits = |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let mut end = at + usize::from(bytes.get(at) == Some(&b'-'));
+    match digits(end) {
+        0 => return fault,
+        several if several > 1 && bytes.get(end) == Some(&b'0') => return fault,
+        several => end += several,
+    }
+    if bytes.get(end) == Some(&b'.') {
+        match digits(end + 1) {
+            0 => return fault,
+            several => end += 1 + several,
+        }
+    }
+    if matches!(bytes.get(end), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
+        match digits(end + 1 + sign) {
+            0 => return fault,
+            several => end += 1 + sign + several,
+        }
+    }
+    Ok(end)
+}
+
+/// The end of the value that begins at `at` of a checked text.
+fn value_end(bytes: &[u8], at: usize) -> usize {
+    let (mut depth, mut end) = (0usize, at);
+    loop {
+        match bytes.get(end) {
+            None => return bytes.len(),
+            Some(b'"') => end = string(bytes, end).unwrap_or(bytes.len()),
+            Some(b'{' | b'[') => {
+                depth += 1;
+                end += 1;
+            }
+            Some(b'}' | b']') => {
+                depth = depth.saturating_sub(1);
+                end += 1;
+            }
+            Some(b' ' | b'\t' | b'\n' | b'\r' | b',' | b':') => end += 1,
+            Some(_) => {
+                let blank = |byte: &u8| matches!(byte, b',' | b':' | b']' | b'}' | b' ' | b'\t' | b'\n' | b'\r');
+                end += bytes[end..].iter().position(blank).unwrap_or(bytes.len() - end);
+            }
+        }
+        if depth == 0 {
+            return end;
+        }
+    }
+}
+
+/// A member of an object.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Member {
+    pub(super) key: Span,
+    pub(super) value: Span,
+}
+
+/// The members of the object at `span` of a checked text; none when it is no object.
+pub(super) fn members(text: &str, span: Span) -> impl Iterator<Item = Member> {
+    let bytes = &text.as_bytes()[..span.end()];
+    let mut at = if bytes.get(span.start()) == Some(&b'{') { span.start() + 1 } else { span.end() };
+    core::iter::from_fn(move || {
+        let start = past_blanks(bytes, at);
+        (bytes.get(start) == Some(&b'"')).then_some(())?;
+        let key = Span::new(start, value_end(bytes, start));
+        let start = past_blanks(bytes, past_blanks(bytes, key.end()) + 1);
+        let value = Span::new(start.min(bytes.len()), value_end(bytes, start));
+        at = past_blanks(bytes, value.end()) + 1;
+        Some(Member { key, value })
+    })
+}
+
+/// The items of the list at `span` of a checked text; none when it is no list.
+pub(super) fn items(text: &str, span: Span) -> impl Iterator<Item = Span> {
+    let bytes = &text.as_bytes()[..span.end()];
+    let mut at = if bytes.get(span.start()) == Some(&b'[') { span.start() + 1 } else { span.end() };
+    core::iter::from_fn(move || {
+        let start = past_blanks(bytes, at);
+        bytes.get(start).filter(|&&byte| byte != b']')?;
+        let item = Span::new(start, value_end(bytes, start));
+        at = past_blanks(bytes, item.end()) + 1;
+        Some(item)
+    })
+}
+
+/// What the string at `span` says; halves of surrogate pairs become U+FFFD. `None` when it is no string.
+pub(super) fn said(text: &str, span: Span) -> Option<Cow<'_, str>> {
+    let inner = text[span.range()].strip_prefix('"')?.strip_suffix('"')?;
+    if !inner.contains('\\') {
+        return Some(Cow::Borrowed(inner));
+    }
+    let mut out = String::with_capacity(inner.len());
+    let mut rest = inner;
+    while let Some((plain, escaped)) = rest.split_once('\\') {
+        out.push_str(plain);
+        let Some(sign) = escaped.chars().next() else { break };
+        rest = &escaped[sign.len_utf8()..];
+        match sign {
+            'b' => out.push('\u{8}'),
+            'f' => out.push('\u{c}'),
+            'n' => out.push('\n'),
+            'r' => out.push('\r'),
+            't' => out.push('\t'),
+            'u' => {
+                let (char, length) = escaped_char(rest);
+                out.push(char);
+                rest = rest.get(length..).unwrap_or_default();
+            }
+            other => out.push(other),
+        }
+    }
+    out.push_str(rest);
+    Some(Cow::Owned(out))
+}
+
+/// The character whose hexadecimal digits a text begins with, and how many bytes say it.
+fn escaped_char(text: &str) -> (char, usize) {
+    let unit = |at: usize| text.get(at..at + 4).and_then(|hex| u16::from_str_radix(hex, 16).ok());
+    let high = unit(0).unwrap_or(0xFFFD);
+    if let Some(char) = char::from_u32(u32::from(high)) {
+        return (char, 4);
+    }
+    let low = text.get(4..6).filter(|sign| *sign == "\\u").and_then(|_| unit(6));
+    let pair = low.and_then(|low| char::decode_utf16([high, low]).next()?.ok());
+    pair.map_or((char::REPLACEMENT_CHARACTER, 4), |char| (char, 10))
+}
+
+/// What a string, or a list of strings one behind the other, says; at most `most` bytes of it are looked at. `None` for
+/// anything else.
+pub(super) fn joined(text: &str, span: Span, most: usize) -> Option<String> {
+    if let Some(one) = said(text, span) {
+        return Some(one.into_owned());
+    }
+    (text.as_bytes().get(span.start()) == Some(&b'[')).then_some(())?;
+    let mut out = String::new();
+    for item in items(text, span) {
+        out.push_str(&said(text, item)?);
+        if out.len() > most {
+            break;
+        }
+    }
+    Some(out)
+}
+
+/// Appends a string as JSON: what must be escaped as Python's and JavaScript's writers do it, and with `ascii` every
+/// other character beyond ASCII as well.
+pub(super) fn quote(out: &mut String, text: &str, ascii: bool) {
+    out.push('"');
+    for char in text.chars() {
+        match char {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            char if u32::from(char) < 0x20 || (ascii && !char.is_ascii()) => {
+                for unit in char.encode_utf16(&mut [0; 2]) {
+                    // Writing to a String cannot fail.
+                    let _ = write!(out, "\\u{unit:04x}");
+                }
+            }
+            char => out.push(char),
+        }
+    }
+    out.push('"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DEEPEST, check, items, joined, members, quote, said};
+    use crate::span::Span;
+    use proptest::prelude::*;
+
+    fn all(text: &str) -> Span {
+        let start = text.len() - text.trim_start().len();
+        Span::new(start, text.trim_end().len())
+    }
+
+    #[test]
+    fn what_is_json_passes_and_what_is_not_is_placed() {
+        for good in
+            ["{}", " [1, -0.5e+3, {\"a\": [null, true]}, \"\\u00e9\\n\"]\n", "\"x\"", "NaN", "[Infinity,-Infinity]"]
+        {
+            assert_eq!(check(good), Ok(()), "{good}");
+        }
+        for (bad, at) in [
+            ("", 0),
+            ("{", 1),
+            ("[1,]", 3),
+            ("{\"a\" 1}", 5),
+            ("[01]", 1),
+            ("\"a\nb\"", 2),
+            ("[1] x", 4),
+            ("{\"a\":1,}", 7),
+            ("[1}", 2),
+            ("\"\\x\"", 1),
+            ("\"\\u12g4\"", 1),
+            ("[1.]", 1),
+            ("[nul]", 1),
+            ("{1:2}", 1),
+            ("[1 2]", 3),
+            ("[}", 1),
+        ] {
+            assert_eq!(check(bad).unwrap_err().at, at, "{bad}");
+        }
+        let deep = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
+        assert!(check(&deep(DEEPEST)).is_ok() && check(&deep(DEEPEST + 1)).is_err());
+    }
+
+    #[test]
+    fn walks_find_their_way() {
+        let text = " {\"a\" : [1 , {\"b\":2}, \"],\"] ,\n\"\\u0062\":-1e5}\n";
+        let found: Vec<_> = members(text, all(text)).collect();
+        let told: Vec<_> = found.iter().map(|it| (said(text, it.key).unwrap(), &text[it.value.range()])).collect();
+        assert_eq!(told, [("a".into(), "[1 , {\"b\":2}, \"],\"]"), ("b".into(), "-1e5")]);
+        let list: Vec<_> = items(text, found[0].value).map(|it| &text[it.range()]).collect();
+        assert_eq!(list, ["1", "{\"b\":2}", "\"],\""]);
+        assert_eq!(members("[]", Span::new(0, 2)).count() + items("[ ]", Span::new(0, 3)).count(), 0);
+        assert_eq!(joined("[\"a\\n\", \"b\"]", Span::new(0, 12), 99).unwrap(), "a\nb");
+        assert_eq!(joined("[\"a\", 1]", Span::new(0, 8), 99), None);
+    }
+
+    #[test]
+    fn surrogates() {
+        let of = |text: &str| said(text, Span::new(0, text.len())).unwrap().into_owned();
+        assert_eq!(of(r#""\ud83d\ude00 \ud83d \ude00""#), "😀 \u{FFFD} \u{FFFD}");
+        let mut out = String::new();
+        quote(&mut out, "é😀\u{1b}\u{7f}", true);
+        assert_eq!(out, "\"\\u00e9\\ud83d\\ude00\\u001b\u{7f}\"");
+    }
+
+    proptest! {
+        #[test]
+        fn a_string_comes_back(text in any::<String>(), ascii: bool) {
+            let mut out = String::new();
+            quote(&mut out, &text, ascii);
+            prop_assert_eq!(check(&out), Ok(()));
+            prop_assert_eq!(said(&out, Span::new(0, out.len())).unwrap(), text);
+            prop_assert!(!ascii || out.is_ascii());
+        }
+
+        /// What serde_json takes is taken here, and nothing else but what Python writes beside.
+        #[test]
+        fn agrees_with_serde(text in r#"([\[\]{},:"0-9a-z .\\-]|"a"|null|true|\n|"b":|\[1\]){0,12}"#) {
+            let ours = check(&text).is_ok();
+            let theirs = serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
+            prop_assert_eq!(ours, theirs, "{}", text);
+            let _ = members(&text, Span::new(0, text.len())).count() + items(&text, Span::new(0, text.len())).count();
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! How a notebook writes its JSON: blanks, separators, escapes. Taken from what is there; from the indentation of the
+//! whole where there is nothing of the kind yet.
+
+use super::json::{self, Member};
+use super::{Cell, CellType, Notebook};
+use crate::span::Span;
+use std::collections::HashMap;
+
+/// The members of a cell in the order of Jupyter.
+const ORDER: [&str; 6] = ["cell_type", "execution_count", "id", "metadata", "outputs", "source"];
+
+/// What stands around and between the parts of a list or an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Blanks {
+    /// Behind the opening bracket.
+    pub(super) open: String,
+    /// Between two parts, the comma included.
+    pub(super) between: String,
+    /// Before the closing bracket.
+    pub(super) close: String,
+}
+
+/// How a notebook writes what is new in it.
+pub(super) struct Layout {
+    /// Of the list of cells.
+    pub(super) cells: Blanks,
+    /// Of one cell.
+    pub(super) members: Blanks,
+    /// Between the name of a member and its value.
+    pub(super) colon: String,
+    /// Of a source that is a list of lines.
+    lines: Blanks,
+    /// Sources are lists of lines.
+    listed: bool,
+    /// Characters beyond ASCII are escaped.
+    pub(super) ascii: bool,
+}
+
+impl Blanks {
+    /// Those of a list or object whose parts are at these places. `lone` separates on one line where nothing shows it.
+    fn seen(text: &str, whole: Span, parts: impl Iterator<Item = Span>, lone: &str) -> Option<Blanks> {
+        let mut parts = parts.peekable();
+        let first = *parts.peek()?;
+        let second = parts.by_ref().nth(1);
+        let last = second.map_or(first, |second| parts.last().unwrap_or(second));
+        let open = text[whole.start() + 1..first.start()].to_owned();
+        // One part alone: the next one would stand like it.
+        let between = second.map_or_else(
+            || if open.is_empty() { lone.to_owned() } else { format!(",{open}") },
+            |second| text[first.end()..second.start()].to_owned(),
+        );
+        Some(Blanks { open, between, close: text[last.end()..whole.end() - 1].to_owned() })
+    }
+
+    fn of_list(text: &str, list: Span, lone: &str) -> Option<Blanks> {
+        Blanks::seen(text, list, json::items(text, list), lone)
+    }
+
+    fn of_object(text: &str, object: Span, lone: &str) -> Option<Blanks> {
+        Blanks::seen(text, object, json::members(text, object).map(|it| it.key.hull(it.value)), lone)
+    }
+
+    /// Those at this depth of a text whose outermost object is written like this.
+    fn at_depth(outer: &Blanks, depth: usize) -> Blanks {
+        let Some((_, unit)) = outer.open.rsplit_once('\n') else { return outer.clone() };
+        let line = |depth: usize| format!("\n{}", unit.repeat(depth));
+        Blanks { open: line(depth), between: format!(",{}", line(depth)), close: line(depth - 1) }
+    }
+}
+
+/// The blanks between name and value.
+fn colon(text: &str, object: Span) -> Option<String> {
+    let Member { key, value } = json::members(text, object).next()?;
+    Some(text[key.end()..value.start()].to_owned())
+}
+
+impl Layout {
+    /// Reads how a notebook is written. `unicode` tells that its encoding holds every character.
+    pub(super) fn of(notebook: &Notebook<'_>, unicode: bool) -> Layout {
+        let text = notebook.text;
+        let plain = Blanks { open: String::new(), between: ", ".to_owned(), close: String::new() };
+        let outer = Blanks::of_object(text, notebook.root, ", ").unwrap_or(plain);
+        let lone = if outer.between.contains('\n') { ", " } else { &*outer.between };
+        let model =
+            notebook.cells.iter().map(|cell| cell.span).find(|&span| json::members(text, span).nth(1).is_some());
+        let sources = || notebook.cells.iter().filter_map(|cell| cell.source);
+        let lists = || sources().filter(|span| text[span.range()].starts_with('['));
+        // Two lines say more than one.
+        let two = || lists().find(|&span| json::items(text, span).nth(1).is_some());
+        let full = two().or_else(|| lists().find(|&span| json::items(text, span).next().is_some()));
+        Layout {
+            cells: Blanks::of_list(text, notebook.list, lone).unwrap_or_else(|| Blanks::at_depth(&outer, 2)),
+            members: model
+                .and_then(|span| Blanks::of_object(text, span, lone))
+                .unwrap_or_else(|| Blanks::at_depth(&outer, 3)),
+            colon: model
+                .and_then(|span| colon(text, span))
+                .or_else(|| colon(text, notebook.root))
+                .unwrap_or_else(|| ": ".to_owned()),
+            lines: full
+                .and_then(|span| Blanks::of_list(text, span, lone))
+                .unwrap_or_else(|| Blanks::at_depth(&outer, 4)),
+            listed: lists().next().is_some() || sources().next().is_none(),
+            ascii: if text.is_ascii() { !unicode || escapes(text) } else { false },
+        }
+    }
+
+    /// A source as the value that takes the place of the one at `old`, in its form; lines that stay are taken over as they
+    /// are written.
+    pub(super) fn replaced(&self, text: &str, old: Span, source: &str) -> String {
+        let was = &text[old.range()];
+        let ascii = self.ascii || (was.is_ascii() && escapes(was));
+        if !was.starts_with('[') {
+            return Layout::source(source, false, &HashMap::new(), &self.lines, ascii);
+        }
+        let known: HashMap<_, _> =
+            json::items(text, old).filter_map(|span| Some((json::said(text, span)?, &text[span.range()]))).collect();
+        let known = known.iter().map(|(line, token)| (&**line, *token)).collect();
+        let own = Blanks::of_list(text, old, ", ");
+        // A list of one line does not show how two are kept apart on one line of the file.
+        let own = own.filter(|own| own.open.contains('\n') || json::items(text, old).nth(1).is_some());
+        Layout::source(source, true, &known, own.as_ref().unwrap_or(&self.lines), ascii)
+    }
+
+    fn source(source: &str, listed: bool, known: &HashMap<&str, &str>, blanks: &Blanks, ascii: bool) -> String {
+        let mut out = String::with_capacity(source.len() + source.len() / 8 + 16);
+        if !listed {
+            json::quote(&mut out, source, ascii);
+            return out;
+        }
+        out.push('[');
+        for (nth, line) in source.split_inclusive('\n').enumerate() {
+            out.push_str(if nth == 0 { &blanks.open } else { &blanks.between });
+            match known.get(line) {
+                Some(token) => out.push_str(token),
+                None => json::quote(&mut out, line, ascii),
+            }
+        }
+        if !source.is_empty() {
+            out.push_str(&blanks.close);
+        }
+        out.push(']');
+        out
+    }
+
+    /// A member with a separator before it.
+    pub(super) fn member(&self, between: &str, name: &str, value: &str) -> String {
+        format!("{between}\"{name}\"{}{value}", self.colon)
+    }
+
+    /// A new cell. Its members stand in the order of `like`.
+    pub(super) fn cell(
+        &self,
+        notebook: &Notebook<'_>,
+        like: Option<&Cell>,
+        (kind, id): (CellType, Option<&str>),
+        source: &str,
+    ) -> String {
+        let quoted = |text: &str| format!("\"{text}\"");
+        let code = kind == CellType::Code;
+        let form = like.and_then(|cell| cell.source).map(|span| notebook.text[span.range()].starts_with('['));
+        let value = |name: &str| match name {
+            "cell_type" => Some(quoted(kind.name())),
+            "execution_count" => code.then(|| "null".to_owned()),
+            "id" => id.map(quoted),
+            "metadata" => Some("{}".to_owned()),
+            "outputs" => code.then(|| "[]".to_owned()),
+            "source" => {
+                Some(Layout::source(source, form.unwrap_or(self.listed), &HashMap::new(), &self.lines, self.ascii))
+            }
+            _ => None,
+        };
+        let mut out = "{".to_owned();
+        let mut between = &self.members.open;
+        for name in order(notebook.text, like) {
+            if let Some(value) = value(name) {
+                out.push_str(&self.member(between, name, &value));
+                between = &self.members.between;
+            }
+        }
+        out.push_str(&self.members.close);
+        out.push('}');
+        out
+    }
+}
+
+/// The names of members in the order of a cell; those it has not stand behind the one before them in Jupyter's order.
+fn order(text: &str, like: Option<&Cell>) -> Vec<&'static str> {
+    let mut names: Vec<&'static str> = Vec::with_capacity(ORDER.len());
+    for member in like.into_iter().flat_map(|cell| json::members(text, cell.span)) {
+        let said = json::said(text, member.key).unwrap_or_default();
+        if let Some(name) = ORDER.iter().copied().find(|name| *name == said && !names.contains(name)) {
+            names.push(name);
+        }
+    }
+    for (nth, name) in ORDER.iter().copied().enumerate() {
+        if names.contains(&name) {
+            continue;
+        }
+        let before = ORDER[..nth].iter().rev().find_map(|before| names.iter().position(|known| known == before));
+        names.insert(before.map_or(0, |at| at + 1), name);
+    }
+    names
+}
+
+/// True when a character beyond ASCII is written as an escape.
+fn escapes(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(found) = memchr::memchr(b'\\', &bytes[at..]) {
+        let escape = &bytes[at + found + 1..];
+        let low = escape.starts_with(b"u00") && escape.get(3).is_some_and(|digit| (b'0'..b'8').contains(digit));
+        if escape.starts_with(b"u") && !low {
+            return true;
+        }
+        at += found + 2;
+        if at >= bytes.len() {
+            break;
+        }
+    }
+    false
+}

@@ -1,0 +1,343 @@
+//! Jupyter notebooks (nbformat 4): their cells with places in the text, and edits of cells as splices of that text.
+//!
+//! Nothing is ever written by building the JSON anew: an edit replaces the tokens it is about, in the way the notebook
+//! writes such tokens, and every other byte stays.
+
+mod carry;
+mod json;
+mod layout;
+mod outputs;
+mod place;
+#[cfg(test)]
+mod tests;
+
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::lines::LineIndex;
+use crate::op::{Locator, Op};
+use crate::span::Span;
+use json::Member;
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+pub use carry::{Blocked, carry};
+pub use outputs::{Output, Shown};
+pub(crate) use place::place_all;
+
+/// Cells of one notebook.
+pub const MOST_CELLS: usize = 100_000;
+/// Cells that an error lists.
+const LISTED: usize = 60;
+
+/// What a cell is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CellType {
+    /// Source to be run, with outputs.
+    Code,
+    /// Markdown.
+    Markdown,
+    /// Text that is passed on as it is.
+    Raw,
+}
+
+impl CellType {
+    /// Every type with its name in the file.
+    pub const ALL: [(&'static str, CellType); 3] =
+        [("code", CellType::Code), ("markdown", CellType::Markdown), ("raw", CellType::Raw)];
+
+    /// The type of that name.
+    pub fn named(name: &str) -> Option<CellType> {
+        CellType::ALL.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
+    }
+
+    /// Its name in the file.
+    pub fn name(self) -> &'static str {
+        CellType::ALL.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// How a caller names a cell.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum CellName {
+    /// By its id, or `cell-N` for cell N where no cell has that id.
+    Id(String),
+    /// By its number, 0 for the first.
+    Number(usize),
+}
+
+impl std::fmt::Display for CellName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            CellName::Id(id) => write!(f, "cell `{id}`"),
+            CellName::Number(number) => write!(f, "cell {number}"),
+        }
+    }
+}
+
+/// What is done to a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CellAct {
+    /// Its source becomes [`Op::text`].
+    Replace,
+    /// A new cell with [`Op::text`] goes behind the cell of that id, or becomes the cell of that number; without a name it
+    /// becomes the first.
+    Insert,
+    /// It goes away.
+    Delete,
+}
+
+/// One edit of a notebook.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CellEdit {
+    /// Which cell; only an insertion may name none.
+    pub cell: Option<CellName>,
+    /// What is done.
+    pub act: CellAct,
+    /// The type the cell shall have; `None`: the one it has.
+    pub kind: Option<CellType>,
+    /// Whether a replaced code cell loses its outputs and its execution count; `None` means yes.
+    pub clear: Option<bool>,
+}
+
+/// The edit of a cell that an operation is.
+pub fn of(op: &Op) -> Option<&CellEdit> {
+    match &op.at {
+        Locator::Cell(edit) => Some(edit),
+        _ => None,
+    }
+}
+
+/// True when the operations are edits of cells.
+pub fn are(ops: &[Op]) -> bool {
+    !ops.is_empty() && ops.iter().all(|op| of(op).is_some())
+}
+
+/// One cell, with the places of its parts in the reading.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    span: Span,
+    id: Option<Span>,
+    kind: Option<Span>,
+    source: Option<Span>,
+    outputs: Option<Span>,
+    count: Option<Span>,
+    attachments: Option<Span>,
+    /// It is no object, or a member that matters is there twice: nobody can tell what an edit of it would mean.
+    odd: bool,
+}
+
+/// A notebook with its cells in order.
+#[derive(Debug)]
+pub struct Notebook<'t> {
+    text: &'t str,
+    root: Span,
+    /// The list of cells, brackets included.
+    list: Span,
+    cells: Vec<Cell>,
+    /// The number behind the dot of its format: 4.*minor*.
+    pub minor: u64,
+    /// The language of its code, where it says so.
+    pub language: String,
+}
+
+/// True for a text that is one JSON value.
+pub fn is_json(text: &str) -> bool {
+    json::check(text).is_ok()
+}
+
+fn wrong(what: impl Into<String>) -> Error {
+    Error::new(Code::NotebookInvalid, what)
+}
+
+impl<'t> Notebook<'t> {
+    /// Reads a text. Linear.
+    ///
+    /// Errors: `notebook.invalid` for what is no JSON, no notebook, of a format other than 4, or has more than
+    /// [`MOST_CELLS`] cells.
+    pub fn read(text: &'t str) -> Result<Notebook<'t>> {
+        if let Err(fault) = json::check(text) {
+            let index = LineIndex::new(text);
+            let line = index.line_of(text, fault.at);
+            let shown: String = text[index.span_of(text, line, line).range()].trim().chars().take(80).collect();
+            return Err(wrong(format!("The notebook is not valid JSON: {}.", fault.what))
+                .evidence(format!("Line {line}: {shown}"))
+                .next("Repair the text: while it is not valid JSON, edit takes it as any other text.")
+                .fact("line", line));
+        }
+        let root = Span::new(json::past_blanks(text.as_bytes(), 0), text.trim_end().len());
+        let mut found: HashMap<&'static str, Span> = HashMap::new();
+        for Member { key, value } in json::members(text, root) {
+            let Some(key) = json::said(text, key) else { continue };
+            for name in ["cells", "nbformat", "nbformat_minor", "metadata"] {
+                if key == name && found.insert(name, value).is_some() {
+                    return Err(wrong(format!("The notebook has two members called `{name}`."))
+                        .next("Ask a person which of them is meant; Jupyter uses the last."));
+                }
+            }
+        }
+        let number = |name: &str| found.get(name).and_then(|span| text[span.range()].parse::<u64>().ok());
+        let version = number("nbformat").ok_or_else(|| {
+            wrong("The file is JSON, but no notebook: it has no nbformat.")
+                .next("Replace the file with write if it is to become a notebook; {\"cells\": [], \"metadata\": {}, \"nbformat\": 4, \"nbformat_minor\": 5} is an empty one.")
+        })?;
+        if version != 4 {
+            return Err(wrong(format!("The notebook has format {version}; only format 4 can be edited by cells."))
+                .next("Have a person convert it: jupyter nbconvert --to notebook --nbformat 4 FILE."));
+        }
+        let list = found.get("cells").copied().filter(|span| text[span.range()].starts_with('['));
+        let Some(list) = list else {
+            return Err(wrong("The notebook has no list of cells.")
+                .next("Replace the file with write; {\"cells\": [], \"metadata\": {}, \"nbformat\": 4, \"nbformat_minor\": 5} is an empty one."));
+        };
+        let cells: Vec<Cell> = json::items(text, list).take(MOST_CELLS + 1).map(|span| cell(text, span)).collect();
+        if cells.len() > MOST_CELLS {
+            return Err(wrong(format!("The notebook has more than {MOST_CELLS} cells.")).next("Split it."));
+        }
+        let language = found.get("metadata").and_then(|&metadata| language(text, metadata)).unwrap_or_default();
+        let minor = number("nbformat_minor").unwrap_or(0);
+        Ok(Notebook { text, root, list, cells, minor, language })
+    }
+
+    /// Its cells.
+    pub fn cells(&self) -> &[Cell] {
+        &self.cells
+    }
+
+    /// The id of a cell, where it has one.
+    pub fn id(&self, cell: &Cell) -> Option<String> {
+        json::said(self.text, cell.id?).map(std::borrow::Cow::into_owned)
+    }
+
+    /// What a cell calls its type.
+    pub fn kind_name(&self, cell: &Cell) -> String {
+        cell.kind.and_then(|span| json::said(self.text, span)).unwrap_or_default().into_owned()
+    }
+
+    /// The type of a cell; `None` for one that nbformat does not know.
+    pub fn kind(&self, cell: &Cell) -> Option<CellType> {
+        CellType::named(&self.kind_name(cell))
+    }
+
+    /// The source of a cell.
+    pub fn source(&self, cell: &Cell) -> String {
+        cell.source.and_then(|span| json::joined(self.text, span, usize::MAX)).unwrap_or_default()
+    }
+
+    /// The number in brackets beside a code cell that was run.
+    pub fn execution_count(&self, cell: &Cell) -> Option<u64> {
+        self.text[cell.count?.range()].parse().ok()
+    }
+
+    /// First and last line of a cell in the reading, 1-based.
+    pub fn lines(&self, cell: &Cell, index: &LineIndex) -> (usize, usize) {
+        let last = cell.span.end().saturating_sub(1).max(cell.span.start());
+        (index.line_of(self.text, cell.span.start()), index.line_of(self.text, last))
+    }
+
+    /// The number of the cell in which an offset of the reading lies.
+    pub fn cell_at(&self, offset: usize) -> Option<usize> {
+        let at = self.cells.partition_point(|cell| cell.span.end() <= offset);
+        self.cells.get(at).filter(|cell| cell.span.start() <= offset).map(|_| at)
+    }
+
+    /// The number of the cell that a name means.
+    ///
+    /// Errors: `cell.not_found` with the cells there are, `cell.ambiguous`.
+    pub fn find(&self, name: &CellName) -> Result<usize> {
+        let number = match name {
+            CellName::Number(number) => Some(*number),
+            CellName::Id(id) => {
+                let has =
+                    |cell: &Cell| cell.id.and_then(|span| json::said(self.text, span)).is_some_and(|it| it == *id);
+                let hits: Vec<usize> = (0..self.cells.len()).filter(|&at| has(&self.cells[at])).take(20).collect();
+                if let [_, _, ..] = &*hits {
+                    let list: Vec<String> = hits.iter().map(usize::to_string).collect();
+                    return Err(Error::new(Code::CellAmbiguous, format!("Several cells have the id `{id}`."))
+                        .evidence(self.listed(&hits))
+                        .next(format!("Name the one that is meant by cell_number ({}) instead.", list.join(", "))));
+                }
+                hits.first().copied().or_else(|| id.strip_prefix("cell-")?.parse().ok())
+            }
+        };
+        number.filter(|&at| at < self.cells.len()).ok_or_else(|| {
+            let all: Vec<usize> = (0..self.cells.len()).collect();
+            let error = Error::new(Code::CellMissing, format!("The notebook has no {name}."))
+                .next("Name one of these cells by cell_id or cell_number; the first has number 0.");
+            match &*all {
+                [] => error.evidence("It has no cells at all.").next("Insert one: edit_mode insert, without cell_id."),
+                all => error.evidence(format!("Its cells:\n{}", self.listed(all))),
+            }
+        })
+    }
+
+    /// Cells with number, id, type and first line, one a line.
+    pub fn listed(&self, numbers: &[usize]) -> String {
+        let mut out = String::new();
+        for &at in numbers.iter().take(LISTED) {
+            let Some(cell) = self.cells.get(at) else { continue };
+            let source = cell.source.and_then(|span| json::joined(self.text, span, 400)).unwrap_or_default();
+            let line: String = source.lines().next().unwrap_or_default().chars().take(60).collect();
+            let id = self.id(cell).map_or(String::new(), |id| format!(" {id}"));
+            // Writing to a String cannot fail.
+            let _ = writeln!(out, "{at}{id} ({}): {line}", self.kind_name(cell));
+        }
+        if numbers.len() > LISTED {
+            let _ = writeln!(out, "… and {} more", numbers.len() - LISTED);
+        }
+        out
+    }
+
+    /// The cell and its new source where `old` stands in the source of one cell, once.
+    pub fn holding(&self, old: &str, new: &str) -> Option<(usize, String)> {
+        let mut hits = self.cells.iter().enumerate().filter_map(|(at, cell)| {
+            let source = self.source(cell);
+            source.contains(old).then_some((at, source))
+        });
+        let (at, source) = hits.next().filter(|_| !old.is_empty() && hits.next().is_none())?;
+        (source.matches(old).count() == 1).then(|| (at, source.replacen(old, new, 1)))
+    }
+}
+
+/// What a source at this place says.
+pub(crate) fn source_at(text: &str, span: Span) -> Option<String> {
+    json::joined(text, span, usize::MAX)
+}
+
+/// The parts of the cell at `span`.
+fn cell(text: &str, span: Span) -> Cell {
+    let mut cell = Cell {
+        span,
+        id: None,
+        kind: None,
+        source: None,
+        outputs: None,
+        count: None,
+        attachments: None,
+        odd: !text[span.range()].starts_with('{'),
+    };
+    for Member { key, value } in json::members(text, span) {
+        let part = match json::said(text, key).as_deref() {
+            Some("id") => &mut cell.id,
+            Some("cell_type") => &mut cell.kind,
+            Some("source") => &mut cell.source,
+            Some("outputs") => &mut cell.outputs,
+            Some("execution_count") => &mut cell.count,
+            Some("attachments") => &mut cell.attachments,
+            _ => continue,
+        };
+        cell.odd |= part.replace(value).is_some();
+    }
+    cell
+}
+
+/// What `metadata.language_info.name` or `metadata.kernelspec.language` says.
+fn language(text: &str, metadata: Span) -> Option<String> {
+    let member = |object: Span, name: &str| {
+        json::members(text, object).find(|it| json::said(text, it.key).is_some_and(|key| key == name))
+    };
+    let said = |object: &str, name: &str| {
+        let inner = member(metadata, object)?;
+        json::said(text, member(inner.value, name)?.value).map(std::borrow::Cow::into_owned)
+    };
+    said("language_info", "name").or_else(|| said("kernelspec", "language"))
+}

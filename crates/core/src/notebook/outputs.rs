@@ -1,0 +1,129 @@
+//! What running a cell left behind, as far as it can be shown.
+
+use super::json::{self, Member};
+use super::{Cell, Notebook};
+use crate::span::Span;
+use std::borrow::Cow;
+
+/// Kinds of text in the order in which they are shown.
+const TEXTS: [&str; 4] = ["text/plain", "text/markdown", "text/latex", "text/html"];
+/// Kinds of images that are shown.
+const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/// One output of a cell.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Output {
+    /// `stream`, `display_data`, `execute_result`, `error`, or whatever the file says.
+    pub kind: String,
+    /// Its parts.
+    pub shown: Vec<Shown>,
+}
+
+/// A part of an output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// Text without colours, and how many characters of it were left out.
+    Text(String, usize),
+    /// An image: its media type, and where its base64 stands, for [`Notebook::base64`].
+    Image(&'static str, Span),
+    /// Something else, by its media type.
+    Other(String),
+}
+
+impl<'t> Notebook<'t> {
+    /// How many outputs a cell has.
+    pub fn output_count(&self, cell: &Cell) -> usize {
+        cell.outputs.map_or(0, |span| json::items(self.text, span).count())
+    }
+
+    /// The first outputs of a cell, `most` at most, with `chars` characters of each text.
+    pub fn outputs(&self, cell: &Cell, most: usize, chars: usize) -> Vec<Output> {
+        let list = cell.outputs.into_iter().flat_map(|span| json::items(self.text, span));
+        list.take(most).map(|span| self.output(span, chars)).collect()
+    }
+
+    /// The base64 of an image, without blanks and line ends.
+    pub fn base64(&self, span: Span) -> Option<String> {
+        let mut text = json::joined(self.text, span, usize::MAX)?;
+        text.retain(|char| !char.is_ascii_whitespace());
+        Some(text)
+    }
+
+    fn output(&self, span: Span, chars: usize) -> Output {
+        let member =
+            |name: &str| json::members(self.text, span).find(|it| self.said(it.key) == name).map(|it| it.value);
+        let word = |name: &str| member(name).map(|value| self.said(value)).unwrap_or_default();
+        let kind = word("output_type").into_owned();
+        let shown = match &*kind {
+            "stream" => member("text").and_then(|text| self.shown(text, chars)).into_iter().collect(),
+            "error" => {
+                let head = format!("{}: {}", word("ename"), word("evalue"));
+                let lines = member("traceback").into_iter().flat_map(|list| json::items(self.text, list));
+                let mut text = String::new();
+                for line in lines {
+                    text.push_str(&self.said(line));
+                    text.push('\n');
+                    if text.len() > chars.saturating_mul(8) {
+                        break;
+                    }
+                }
+                vec![cut(&plain(if text.is_empty() { &head } else { &text }), chars)]
+            }
+            _ => member("data").map(|data| self.bundle(data, chars)).unwrap_or_default(),
+        };
+        Output { kind, shown }
+    }
+
+    /// A result in several media types: the best text, every image, the names of the rest.
+    fn bundle(&self, data: Span, chars: usize) -> Vec<Shown> {
+        let mut best: Option<(usize, Span)> = None;
+        let (mut images, mut others) = (Vec::new(), Vec::new());
+        for Member { key, value } in json::members(self.text, data).take(50) {
+            let key = self.said(key);
+            let text = TEXTS.iter().position(|name| *name == key);
+            if let Some(image) = IMAGES.iter().copied().find(|name| *name == key) {
+                images.push(Shown::Image(image, value));
+            } else if text.is_some_and(|rank| best.is_none_or(|(best, _)| rank < best)) {
+                let worse = text.and_then(|rank| best.replace((rank, value)));
+                others.extend(worse.map(|(rank, _)| Shown::Other(TEXTS[rank].to_owned())));
+            } else {
+                others.push(Shown::Other(key.into_owned()));
+            }
+        }
+        let text = best.and_then(|(_, value)| self.shown(value, chars));
+        text.into_iter().chain(images).chain(others).collect()
+    }
+
+    fn shown(&self, value: Span, chars: usize) -> Option<Shown> {
+        Some(cut(&plain(&json::joined(self.text, value, usize::MAX)?), chars))
+    }
+
+    fn said(&self, span: Span) -> Cow<'t, str> {
+        json::said(self.text, span).unwrap_or_default()
+    }
+}
+
+fn cut(text: &str, chars: usize) -> Shown {
+    match text.char_indices().nth(chars) {
+        None => Shown::Text(text.to_owned(), 0),
+        Some((at, _)) => Shown::Text(text[..at].to_owned(), text[at..].chars().count()),
+    }
+}
+
+/// Text without the escape sequences that colour it on a terminal.
+fn plain(text: &str) -> Cow<'_, str> {
+    if !text.contains('\u{1b}') {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut parts = text.split('\u{1b}');
+    out.push_str(parts.next().unwrap_or_default());
+    for part in parts {
+        let rest = part.strip_prefix('[').and_then(|rest| {
+            let end = rest.find(|char: char| ('@'..='~').contains(&char))?;
+            Some(&rest[end + 1..])
+        });
+        out.push_str(rest.unwrap_or(part));
+    }
+    Cow::Owned(out)
+}

@@ -1,0 +1,404 @@
+//! From edits of cells to splices: all edits of a call together, against one version.
+
+use super::json::{self, Member};
+use super::layout::Layout;
+use super::{Cell, CellAct, CellEdit, CellType, Notebook, of, wrong};
+use crate::change::{ChangeSet, Splice};
+use crate::charset::Charset;
+use crate::code::Code;
+use crate::conflict;
+use crate::content::ContentId;
+use crate::error::{Error, Result};
+use crate::find::{Found, Hit, TextEdit, Tier};
+use crate::op::Op;
+use crate::resolve::{Placed, difference, splice};
+use crate::snapshot::Snapshot;
+use crate::span::Span;
+use std::collections::{HashMap, HashSet};
+
+/// What an edit is about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Aim {
+    Cell(usize),
+    /// A new cell before this one; the number of cells: behind the last.
+    Gap(usize),
+    /// What an earlier edit of the call says as well.
+    Again(usize),
+}
+
+/// The edits of a call with all that is needed to write them.
+struct Site<'a> {
+    base: &'a Snapshot,
+    notebook: Notebook<'a>,
+    layout: Layout,
+    /// For every place before, between and behind the cells the last cell before it that stays.
+    stays: Vec<Option<usize>>,
+    first_stays: Option<usize>,
+    /// For the same places, how many cells before it stay.
+    left: Vec<usize>,
+    gone: Vec<bool>,
+    /// New cells: the place, and which operation it is, in the order in which they will stand.
+    fresh: Vec<(usize, usize)>,
+    ids: HashSet<String>,
+}
+
+/// Where an operation writes, and what it has to say.
+#[derive(Default)]
+struct Written {
+    edits: Vec<TextEdit>,
+    /// The part of the text that was looked at.
+    claim: Span,
+    /// The source that is replaced.
+    old: Span,
+    notes: Vec<String>,
+}
+
+/// Places edits of cells. An edit that fails alone has its own error.
+pub(crate) fn place_all(base: &Snapshot, ops: &[Op]) -> Vec<Result<Placed>> {
+    placed(base, ops).unwrap_or_else(|error| ops.iter().map(|_| Err(error.clone())).collect())
+}
+
+fn placed(base: &Snapshot, ops: &[Op]) -> Result<Vec<Result<Placed>>> {
+    let notebook = Notebook::read(base.text())?;
+    let aims = aims(&notebook, ops);
+    let mut site = Site::new(base, notebook, ops, &aims);
+    let cells: Vec<Option<usize>> =
+        aims.iter().map(|aim| if let Ok(Aim::Cell(at)) = aim { Some(*at) } else { None }).collect();
+    let mut out = Vec::with_capacity(ops.len());
+    for (nth, (op, aim)) in ops.iter().zip(aims).enumerate() {
+        out.push(match (aim, of(op)) {
+            (Ok(aim), Some(edit)) => Ok(site.write((nth, op, edit), aim)?),
+            (Err(error), _) => Err(error),
+            (_, None) => Err(Error::new(Code::InternalBug, "An edit of a cell is about something else.")),
+        });
+    }
+    site.proven(ops, &cells, &out)?;
+    Ok(out)
+}
+
+/// What each operation is about; two that say different things about one cell are refused.
+fn aims(notebook: &Notebook<'_>, ops: &[Op]) -> Vec<Result<Aim>> {
+    let mut taken: HashMap<usize, usize> = HashMap::new();
+    let mut out = Vec::with_capacity(ops.len());
+    for (nth, op) in ops.iter().enumerate() {
+        let aim =
+            of(op).ok_or_else(|| Error::new(Code::InternalBug, "No edit of a cell.")).and_then(|it| aim(notebook, it));
+        out.push(match aim {
+            Ok(Aim::Cell(at)) => match taken.insert(at, nth) {
+                None => Ok(Aim::Cell(at)),
+                Some(earlier) if ops[earlier] == *op || same(&ops[earlier], op) => {
+                    taken.insert(at, earlier);
+                    Ok(Aim::Again(earlier))
+                }
+                Some(earlier) => Err(Error::new(
+                    Code::EditContradiction,
+                    format!("edits[{earlier}] says something else about cell {at}."),
+                )
+                .next("Keep one of the two edits.")),
+            },
+            aim => aim,
+        });
+    }
+    out
+}
+
+/// True when two edits do the same to the same cell, however they name it.
+fn same(a: &Op, b: &Op) -> bool {
+    let said = |op: &Op| of(op).map(|edit| (edit.act, edit.kind, edit.clear));
+    a.text == b.text && said(a) == said(b)
+}
+
+fn aim(notebook: &Notebook<'_>, edit: &CellEdit) -> Result<Aim> {
+    let count = notebook.cells.len();
+    let nameless = || Error::new(Code::CallInvalid, "The edit names no cell.").next("Give cell_id or cell_number.");
+    if edit.act == CellAct::Insert {
+        return Ok(Aim::Gap(match &edit.cell {
+            None => 0,
+            Some(super::CellName::Number(number)) if *number == count => count,
+            Some(name @ super::CellName::Number(_)) => notebook.find(name)?,
+            Some(name) => notebook.find(name)? + 1,
+        }));
+    }
+    let at = notebook.find(edit.cell.as_ref().ok_or_else(nameless)?)?;
+    if edit.act == CellAct::Replace && notebook.cells[at].odd {
+        return Err(wrong(format!(
+            "Cell {at} is no object, or has two members of one name; it cannot be edited safely."
+        ))
+        .next("Have a person repair it, or delete it with edit_mode delete."));
+    }
+    Ok(Aim::Cell(at))
+}
+
+impl<'a> Site<'a> {
+    fn new(base: &'a Snapshot, notebook: Notebook<'a>, ops: &[Op], aims: &[Result<Aim>]) -> Site<'a> {
+        let mut gone = vec![false; notebook.cells.len()];
+        let mut fresh = Vec::new();
+        for (nth, (aim, op)) in aims.iter().zip(ops).enumerate() {
+            match aim {
+                Ok(Aim::Cell(at)) if of(op).is_some_and(|edit| edit.act == CellAct::Delete) => gone[*at] = true,
+                Ok(Aim::Gap(at)) => fresh.push((*at, nth)),
+                _ => {}
+            }
+        }
+        fresh.sort_unstable();
+        let (mut stays, mut left) = (vec![None], vec![0]);
+        for (at, gone) in gone.iter().enumerate() {
+            stays.push(if *gone { stays[at] } else { Some(at) });
+            left.push(left[at] + usize::from(!gone));
+        }
+        let unicode = matches!(base.codec().charset, Charset::Utf8 | Charset::Utf16Le | Charset::Utf16Be);
+        let with_ids = !fresh.is_empty() && notebook.minor >= 5;
+        let ids = notebook.cells.iter().filter(|_| with_ids).filter_map(|cell| notebook.id(cell)).collect();
+        let layout = Layout::of(&notebook, unicode);
+        let first_stays = gone.iter().position(|gone| !gone);
+        Site { base, notebook, layout, stays, first_stays, left, gone, fresh, ids }
+    }
+
+    fn write(&mut self, (nth, op, edit): (usize, &Op, &CellEdit), aim: Aim) -> Result<Placed> {
+        let written = match (aim, edit.act) {
+            (Aim::Again(earlier), _) => {
+                let notes = vec![format!("says the same as edits[{earlier}], which was applied once.")];
+                return Ok(Placed { found: Found { tier: Tier::Exact, hits: Vec::new(), notes }, splices: Vec::new() });
+            }
+            (Aim::Cell(at), CellAct::Delete) => self.deleted(at),
+            (Aim::Cell(at), _) => self.replaced(at, &op.text, edit)?,
+            (Aim::Gap(at), _) => self.inserted(at, nth, (&op.text, edit))?,
+        };
+        let number = u32::try_from(nth).unwrap_or(u32::MAX);
+        let claim = self.base.raw_span(written.claim);
+        let splices: Result<Vec<Splice>> =
+            written.edits.iter().map(|edit| Ok(splice(self.base, edit, number)?.claiming(claim))).collect();
+        let hits = vec![Hit { span: written.old, edits: written.edits }];
+        Ok(Placed { found: Found { tier: Tier::Exact, hits, notes: written.notes }, splices: splices? })
+    }
+
+    fn start(&self, at: usize) -> usize {
+        self.notebook.cells.get(at).map_or(self.notebook.list.end() - 1, |cell| cell.span.start())
+    }
+
+    fn end(&self, at: usize) -> usize {
+        self.notebook.cells.get(at).map_or(self.notebook.list.start() + 1, |cell| cell.span.end())
+    }
+
+    /// A cell that goes away takes the separator before it with it; the first ones that of the next.
+    fn deleted(&self, at: usize) -> Written {
+        let last = self.notebook.cells.len() - 1;
+        let (start, end) = match self.first_stays {
+            Some(first) if at < first => (self.start(at), self.start(at + 1)),
+            Some(_) => (self.end(at - 1), self.end(at)),
+            None => {
+                // With nothing left, the list is empty, not a bracket on either line.
+                let bare = self.fresh.is_empty();
+                let start = if at == 0 && bare { self.notebook.list.start() + 1 } else { self.start(at) };
+                let end = match (at == last, bare) {
+                    (true, true) => self.notebook.list.end() - 1,
+                    (true, false) => self.end(at),
+                    _ => self.start(at + 1),
+                };
+                (start, end)
+            }
+        };
+        let cell = &self.notebook.cells[at];
+        let edits = vec![TextEdit { span: Span::new(start, end), text: String::new() }];
+        Written { edits, claim: cell.span, old: source_of(cell), notes: Vec::new() }
+    }
+
+    fn inserted(&mut self, gap: usize, nth: usize, (source, edit): (&str, &CellEdit)) -> Result<Written> {
+        let kind = edit.kind.ok_or_else(|| {
+            Error::new(Code::CallInvalid, "A new cell needs a type.").next("Give cell_type: code, markdown or raw.")
+        })?;
+        let id = self.new_id(nth);
+        let cells = &self.notebook.cells;
+        let near = cells[..gap].iter().rev().chain(&cells[gap..]).filter(|cell| !cell.odd);
+        let like = near.clone().find(|cell| self.notebook.kind(cell) == Some(kind)).or_else(|| near.clone().next());
+        let text = self.layout.cell(&self.notebook, like, (kind, id.as_deref()), source);
+        let between = &self.layout.cells.between;
+        let (span, text) = match (self.stays[gap], self.first_stays) {
+            (Some(before), _) => (Span::at(self.end(before)), format!("{between}{text}")),
+            (None, Some(first)) => (Span::at(self.start(first)), format!("{text}{between}")),
+            (None, None) => self.among_none(nth, &text),
+        };
+        // Several at one point stand in the order of the places they were meant for.
+        let claim = span.hull(Span::at(self.start(gap)));
+        let rank = self.fresh.partition_point(|&other| other < (gap, nth));
+        let number = rank + self.left[gap];
+        let id = id.map_or(String::new(), |id| format!(", with the id `{id}`"));
+        let notes = vec![format!("the new {} cell is number {number}{id}.", kind.name())];
+        Ok(Written { edits: vec![TextEdit { span, text }], claim, old: span, notes })
+    }
+
+    /// A new cell where no other stays.
+    fn among_none(&self, nth: usize, text: &str) -> (Span, String) {
+        let first = self.fresh.first().is_some_and(|&(_, first)| first == nth);
+        let last = self.fresh.last().is_some_and(|&(_, last)| last == nth);
+        let blanks = &self.layout.cells;
+        let lead = if first { "" } else { &*blanks.between };
+        if !self.notebook.cells.is_empty() {
+            return (Span::at(self.start(0)), format!("{lead}{text}"));
+        }
+        let inside = Span::new(self.notebook.list.start() + 1, self.notebook.list.end() - 1);
+        let span = if first { inside } else { Span::at(inside.end()) };
+        let lead = if first { &*blanks.open } else { lead };
+        let tail = if last { &*blanks.close } else { "" };
+        (span, format!("{lead}{text}{tail}"))
+    }
+
+    /// An id that no cell has, made of the version and the edit: the same call on the same text gives the same one.
+    fn new_id(&mut self, nth: usize) -> Option<String> {
+        if self.notebook.minor < 5 {
+            return None;
+        }
+        let version = self.base.id().to_bytes();
+        for trial in 0u64.. {
+            let made = ContentId::of_pieces([&version[..], &(nth as u64).to_be_bytes(), &trial.to_be_bytes()]);
+            let id = made.tag().to_string();
+            if self.ids.insert(id.clone()) {
+                return Some(id);
+            }
+        }
+        None
+    }
+
+    fn replaced(&self, at: usize, source: &str, edit: &CellEdit) -> Result<Written> {
+        let (notebook, text) = (&self.notebook, self.notebook.text);
+        let cell = &notebook.cells[at];
+        let was = notebook.source(cell);
+        // Line ends inside a source are kept as those of a file are.
+        let crlf = was.contains("\r\n") && was.matches('\n').count() == was.matches("\r\n").count();
+        let source = if crlf { source.replace('\n', "\r\n") } else { source.to_owned() };
+        let kind = edit.kind.filter(|kind| notebook.kind(cell) != Some(*kind));
+        let mut written = Written { claim: cell.span, old: source_of(cell), ..Written::default() };
+        let between = Between::of(self, cell);
+        if was != source || cell.source.is_none() {
+            match cell.source {
+                Some(old) => {
+                    written.edits.extend(difference(text, old, &self.layout.replaced(text, old, &source)));
+                }
+                None => {
+                    return Err(wrong(format!("Cell {at} has no source."))
+                        .next("Delete it, and insert a new one in its place."));
+                }
+            }
+        }
+        if written.edits.is_empty() && kind.is_none() {
+            return Ok(written);
+        }
+        if let Some(kind) = kind {
+            self.turn(at, cell, (kind, &between), &mut written)?;
+        }
+        if kind.is_none() && edit.clear != Some(false) && notebook.kind(cell) == Some(CellType::Code) {
+            written.notes.extend(self.clear(cell, &mut written.edits));
+        }
+        Ok(written)
+    }
+
+    /// Takes the traces of an earlier run away.
+    fn clear(&self, cell: &Cell, edits: &mut Vec<TextEdit>) -> Option<String> {
+        let text = self.notebook.text;
+        let outputs = cell.outputs.filter(|&span| json::items(text, span).next().is_some());
+        let count = cell.count.filter(|span| text[span.range()] != *"null");
+        edits.extend(outputs.map(|span| TextEdit { span, text: "[]".to_owned() }));
+        edits.extend(count.map(|span| TextEdit { span, text: "null".to_owned() }));
+        let several = outputs.map_or(0, |span| json::items(text, span).count());
+        match (several, count) {
+            (0, None) => None,
+            (0, Some(_)) => Some("its execution count was cleared.".to_owned()),
+            (1, _) => Some("its output was cleared.".to_owned()),
+            (several, _) => Some(format!("its {several} outputs were cleared.")),
+        }
+    }
+
+    /// Makes a cell one of another type: what only the old one has goes, what the new one must have comes.
+    fn turn(&self, at: usize, cell: &Cell, (kind, between): (CellType, &Between), written: &mut Written) -> Result<()> {
+        let text = self.notebook.text;
+        let Some(named) = cell.kind else {
+            return Err(
+                wrong(format!("Cell {at} has no cell_type.")).next("Delete it, and insert a new one in its place.")
+            );
+        };
+        written.edits.push(TextEdit { span: named, text: format!("\"{}\"", kind.name()) });
+        written.notes.push(format!("it is a {} cell now.", kind.name()));
+        let (mut going, mut coming) = (Vec::new(), Vec::new());
+        if kind == CellType::Code {
+            going.extend(cell.attachments);
+            if cell.attachments.is_some() {
+                written.notes.push("its attachments were removed, because code cells have none.".to_owned());
+            }
+            coming.extend([(cell.count, "execution_count", "null"), (cell.outputs, "outputs", "[]")]);
+        } else {
+            going.extend(cell.outputs.into_iter().chain(cell.count));
+            if cell.outputs.is_some_and(|span| json::items(text, span).next().is_some()) {
+                written.notes.push("its outputs were removed.".to_owned());
+            }
+        }
+        written.edits.extend(between.without(&going));
+        for (has, name, value) in coming {
+            if has.is_none() {
+                let text = self.layout.member(&between.blanks, name, value);
+                written.edits.push(TextEdit { span: Span::at(named.end()), text });
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes sure that what is about to be written is a notebook with just the cells that were asked for.
+    fn proven(&self, ops: &[Op], about: &[Option<usize>], placed: &[Result<Placed>]) -> Result<()> {
+        let splices = placed.iter().flatten().flat_map(|placed| placed.splices.iter().cloned());
+        let changes = ChangeSet::new(self.base, splices).map_err(|overlaps| conflict::overlaps(&overlaps))?;
+        let after = self.base.reopen(changes.apply(self.base))?;
+        let bug = |what: &str| Error::new(Code::InternalBug, format!("The edited notebook would be wrong: {what}."));
+        let result = Notebook::read(after.text()).map_err(|error| bug(error.message()))?;
+        if result.cells.len() != self.left[self.gone.len()] + self.fresh.len() {
+            return Err(bug("it has another number of cells"));
+        }
+        let reads = |at: usize, nth: usize| {
+            result.cells.get(at).is_some_and(|cell| result.source(cell).replace("\r\n", "\n") == ops[nth].text)
+        };
+        for (rank, &(gap, nth)) in self.fresh.iter().enumerate() {
+            if !reads(rank + self.left[gap], nth) {
+                return Err(bug("a new cell has another source"));
+            }
+        }
+        for (nth, at) in about.iter().enumerate().filter_map(|(nth, at)| Some((nth, (*at)?))) {
+            let fresh = self.fresh.partition_point(|&(gap, _)| gap <= at);
+            if !self.gone[at] && !reads(fresh + self.left[at], nth) {
+                return Err(bug("a replaced cell has another source"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn source_of(cell: &Cell) -> Span {
+    cell.source.unwrap_or_else(|| Span::at(cell.span.start()))
+}
+
+/// The members of one cell, and what stands between them.
+struct Between {
+    members: Vec<Member>,
+    blanks: String,
+}
+
+impl Between {
+    fn of(site: &Site<'_>, cell: &Cell) -> Between {
+        let text = site.notebook.text;
+        let members: Vec<Member> = json::members(text, cell.span).collect();
+        let blanks = match &*members {
+            [first, second, ..] => text[first.value.end()..second.key.start()].to_owned(),
+            _ => site.layout.members.between.clone(),
+        };
+        Between { members, blanks }
+    }
+
+    /// Takes members out by the places of their values, each with one separator. One member at least stays.
+    fn without(&self, values: &[Span]) -> Vec<TextEdit> {
+        let going = |member: &Member| values.contains(&member.value);
+        let first = self.members.iter().position(|member| !going(member)).unwrap_or(0);
+        let span = |at: usize| match at {
+            at if at < first => Span::new(self.members[at].key.start(), self.members[at + 1].key.start()),
+            at => Span::new(self.members[at.saturating_sub(1)].value.end(), self.members[at].value.end()),
+        };
+        let gone = (0..self.members.len()).filter(|&at| going(&self.members[at]));
+        gone.map(|at| TextEdit { span: span(at), text: String::new() }).collect()
+    }
+}

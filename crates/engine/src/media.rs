@@ -1,0 +1,157 @@
+//! Images and PDFs as `read` shows them.
+
+use crate::attachment::{ATTACHMENTS, Attachment, MOST_IMAGE, listed};
+use crate::read::{Args, MAX_REPLY, remind};
+use crate::reply::Answer;
+use emendate_core::{Code, ContentId, Error, Result};
+use emendate_fs::Place;
+use emendate_media::{Kind, Pdf, downscaled, fits, has_downscale, image};
+use serde_json::{Map, Value, json};
+use std::fmt::Write as _;
+use std::ops::RangeInclusive;
+
+/// Pages of a PDF in one reply.
+pub(crate) const MOST_PAGES: usize = 20;
+
+/// Shows an image or a PDF.
+///
+/// Errors: `media.unreadable`, `media.unsupported`, `read.range`, `read.too_large`.
+pub(crate) fn shown(place: &Place, kind: Kind, bytes: &[u8], args: &Args) -> Result<Answer> {
+    let tag = ContentId::of(bytes).tag().to_string();
+    let mut answer = if kind == Kind::Pdf { pdf(place, bytes, args)? } else { picture(place, bytes, args)? };
+    answer.data.insert("tag".to_owned(), tag.into());
+    answer.data.insert("size".to_owned(), bytes.len().into());
+    answer.data.insert("mediaType".to_owned(), kind.media_type().into());
+    Ok(answer)
+}
+
+fn picture(place: &Place, bytes: &[u8], args: &Args) -> Result<Answer> {
+    let whole = image(bytes).map_err(|error| error.evidence(place.shown()))?;
+    let side = whole.width.max(whole.height);
+    let smaller = args.max_side.filter(|&most| most < side);
+    if args.max_side == Some(0) {
+        return Err(Error::new(Code::CallInvalid, "max_side must be at least 1.").next("Leave max_side out."));
+    }
+    let made = smaller.map(|most| downscaled(bytes, whole, most)).transpose()?;
+    let sent = made.as_deref().unwrap_or(bytes);
+    if sent.len() > MOST_IMAGE {
+        let next = if has_downscale() {
+            format!("Call read with {} for a smaller one.", json!({ "file_path": place.shown(), "max_side": 1568 }))
+        } else {
+            "Have a program make the image smaller first.".to_owned()
+        };
+        return Err(Error::new(
+            Code::ReadTooLarge,
+            format!("The image has {} bytes; a reply carries at most {MOST_IMAGE}.", sent.len()),
+        )
+        .evidence(format!("{}: {}×{} pixels.", place.shown(), whole.width, whole.height))
+        .next(next));
+    }
+    let attachment = Attachment::image(sent)?;
+    let (name, width, height) = (whole.kind.name(), whole.width, whole.height);
+    let mut text = format!("{name} image, {width}×{height} pixels, {} bytes.\n", bytes.len());
+    if made.is_some() {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "Shown smaller, as {}.", attachment.told());
+    }
+    let data = Map::from_iter([
+        ("type".to_owned(), "image".into()),
+        ("width".to_owned(), width.into()),
+        ("height".to_owned(), height.into()),
+        ("downscaled".to_owned(), made.is_some().into()),
+        (ATTACHMENTS.to_owned(), listed(&[attachment])),
+    ]);
+    Ok(Answer { text, data })
+}
+
+fn pdf(place: &Place, bytes: &[u8], args: &Args) -> Result<Answer> {
+    let mut data = Map::from_iter([("type".to_owned(), Value::from("pdf"))]);
+    let whole = args.base64 == Some(true);
+    let mut text = String::new();
+    if whole {
+        fits(bytes).map_err(|error| error.evidence(place.shown()))?;
+        let uri = format!("file://{}", place.shown());
+        let attachment = Attachment::document(Kind::Pdf.media_type(), bytes, uri);
+        let _ = writeln!(text, "PDF, {} bytes, attached as a whole.", bytes.len());
+        data.insert(ATTACHMENTS.to_owned(), listed(&[attachment]));
+    }
+    if !whole || args.pages.is_some() {
+        pages(place, bytes, args, (&mut text, &mut data)).map_err(|error| error.evidence(place.shown()))?;
+    }
+    Ok(Answer { text, data })
+}
+
+fn pages(place: &Place, bytes: &[u8], args: &Args, (text, data): (&mut String, &mut Map<String, Value>)) -> Result<()> {
+    let pdf = Pdf::open(bytes)?;
+    let total = pdf.pages();
+    let asked = range(args.pages.as_deref(), total)?;
+    let (mut shown, mut chars, mut failed) = (0, 0, None);
+    let mut told: Vec<Value> = Vec::new();
+    for page in asked.clone() {
+        let (body, why) = match pdf.text(page) {
+            Ok(body) if body.trim().is_empty() => ("(no text on this page; it may be a picture)\n".to_owned(), None),
+            Ok(body) => (body, None),
+            Err(error) => (format!("(the text of this page cannot be read: {})\n", error.message()), Some(error)),
+        };
+        let mut entry = format!("--- page {page} of {total} ---\n{body}");
+        let room = MAX_REPLY.saturating_sub(chars);
+        let size = entry.chars().count();
+        if size > room {
+            if shown > 0 {
+                break;
+            }
+            let at = entry.char_indices().nth(room).map_or(entry.len(), |(at, _)| at);
+            let left = entry[at..].chars().count();
+            entry.truncate(at);
+            let _ = writeln!(entry, "⟪{left} more characters of this page are not shown⟫");
+        }
+        text.push_str(&entry);
+        chars += size;
+        told.push(json!({ "page": page, "characters": body.chars().count(), "readable": why.is_none() }));
+        failed = failed.or(why);
+        shown += 1;
+    }
+    if let Some(error) = failed.filter(|_| told.iter().all(|page| page["readable"] == false)) {
+        return Err(error);
+    }
+    let next = asked.start() + shown;
+    let mut notes = Vec::new();
+    if next <= total && (next <= *asked.end() || args.pages.is_none()) {
+        let call =
+            json!({ "file_path": place.shown(), "pages": format!("{next}-{}", total.min(next + MOST_PAGES - 1)) });
+        notes.push(format!("Pages {} to {} of {total} are shown. Read on with {call}.", asked.start(), next - 1));
+    }
+    for note in &notes {
+        remind(text, note);
+    }
+    data.insert("totalPages".to_owned(), total.into());
+    data.insert("pages".to_owned(), told.into());
+    data.insert("notes".to_owned(), notes.into());
+    Ok(())
+}
+
+/// The pages asked for: `3`, `1-3`, `5-`; without a word the first ones.
+fn range(said: Option<&str>, total: usize) -> Result<RangeInclusive<usize>> {
+    let Some(said) = said.map(str::trim) else { return Ok(1..=total.min(MOST_PAGES)) };
+    let number = |text: &str| text.trim().parse::<usize>().ok();
+    let (from, to) = match said.split_once('-') {
+        None => (number(said), number(said)),
+        Some((from, to)) if to.trim().is_empty() => (number(from), Some(total)),
+        Some((from, to)) => (number(from), number(to)),
+    };
+    let example = format!("Give pages from 1 to {total}, such as \"1-{}\".", total.min(3));
+    let (Some(from), Some(to)) = (from, to) else {
+        return Err(Error::new(Code::CallInvalid, format!("`{said}` names no pages.")).next(example));
+    };
+    if from == 0 || from > total || to < from {
+        let what = format!("The PDF has {total} pages; there are no pages {said}.");
+        return Err(Error::new(Code::ReadRange, what).next(example).fact("total_pages", total));
+    }
+    let to = to.min(total);
+    if to - from >= MOST_PAGES {
+        let what = format!("{} pages are more than the {MOST_PAGES} that one read shows.", to - from + 1);
+        return Err(Error::new(Code::ReadTooLarge, what)
+            .next(format!("Begin with \"pages\": \"{from}-{}\".", from + MOST_PAGES - 1)));
+    }
+    Ok(from..=to)
+}

@@ -1,0 +1,131 @@
+//! Hops 4 and 5 for edits of cells: only what was shown is replaced, and a cell is found again in a notebook that changed.
+
+use crate::caller::{Caller, OnStale, Unread};
+use crate::edit::settings;
+use crate::engine::{Engine, Opened};
+use crate::options::Options;
+use crate::plan::Plan;
+use crate::seen::{self, Base};
+use crate::stale;
+use emendate_core::notebook::{self, CellAct, CellEdit, Notebook};
+use emendate_core::{ChangeSet, Code, Error, Locator, Op, Order, Result, Snapshot, resolve};
+use emendate_fs::Place;
+use emendate_history::Lines;
+use serde_json::json;
+
+const CARRIED: &str =
+    "The notebook changed since it was read; the cells you named did not, and the edit was made where they are now.";
+
+impl Engine {
+    /// Plans edits of cells.
+    pub(crate) fn plan_cells(&self, caller: &Caller, place: Place, ops: &[Op], options: &Options) -> Result<Plan> {
+        let fresh: String = ops.iter().map(|op| &*op.text).collect();
+        let Some(now) = self.snapshot(&place, options.declared, &fresh)? else {
+            return Err(self.missing(&place, caller));
+        };
+        let count = Notebook::read(now.snapshot.text()).map_err(|error| error.evidence(place.shown()))?.cells().len();
+        let ops = self.with_clearing(ops);
+        let (ops, lines, note) = match self.base(caller, options, &place, &now)? {
+            Base::Fresh { lines, note } => {
+                cells_shown(caller, &place, &now.snapshot, &lines, &ops)?;
+                (ops, lines, note)
+            }
+            Base::Stale { seen, lines } if options.on_stale != OnStale::Reject => {
+                cells_shown(caller, &place, &seen, &lines, &ops)?;
+                let ops = self.carried(caller, (&place, &now), (&seen, &lines), &ops)?;
+                let theirs = ChangeSet::between(&seen, &now.snapshot);
+                (ops, seen::carried(&lines, &seen, &theirs), Some(CARRIED.to_owned()))
+            }
+            Base::Stale { .. } | Base::Lost => return Err(stale::lost(self, caller, &place, &now)),
+        };
+        let merged = note.as_deref() == Some(CARRIED);
+        let resolved = resolve(&now.snapshot, &ops, Order::Together, settings(options, false))?;
+        let lines = seen::after_writing(&lines, &now.snapshot, &resolved.changes);
+        let done = resolved.ops.iter().filter_map(|it| Some((it, notebook::of(ops.get(it.op)?)?.act)));
+        let (mut more, mut less) = (0, 0);
+        for (_, act) in done.filter(|(it, _)| it.places > 0) {
+            more += usize::from(act == CellAct::Insert);
+            less += usize::from(act == CellAct::Delete);
+        }
+        let mut plan = Plan::edit(place, now, resolved, lines);
+        plan.merged = merged;
+        plan.notes.extend(note);
+        if more + less > 0 {
+            let cells = count + more - less;
+            plan.notes.push(format!("The notebook has {cells} cells now; those behind the change have new numbers."));
+        }
+        Ok(plan)
+    }
+
+    /// The edits with what the configuration says where they say nothing.
+    fn with_clearing(&self, ops: &[Op]) -> Vec<Op> {
+        let settled = |op: &Op| match &op.at {
+            Locator::Cell(edit) => {
+                let clear = Some(edit.clear.unwrap_or(self.config().clear_outputs));
+                Op { at: Locator::Cell(Box::new(CellEdit { clear, ..(**edit).clone() })), text: op.text.clone() }
+            }
+            _ => op.clone(),
+        };
+        ops.iter().map(settled).collect()
+    }
+
+    /// The edits for the notebook as it is now. A cell that changed is shown with the refusal.
+    fn carried(
+        &self,
+        caller: &Caller,
+        (place, now): (&Place, &Opened),
+        (seen, lines): (&Snapshot, &Lines),
+        ops: &[Op],
+    ) -> Result<Vec<Op>> {
+        let lost = || stale::lost(self, caller, place, now);
+        let then = Notebook::read(seen.text()).map_err(|_| lost())?;
+        let present = Notebook::read(now.snapshot.text())?;
+        notebook::carry(&then, &present, ops).map_err(|blocked| {
+            let cell = blocked.now.and_then(|at| Some((at, present.cells().get(at)?)));
+            let error = blocked.error.evidence(place.shown());
+            let error = if ops.len() > 1 { error.prefixed(&format!("edits[{}]: ", blocked.op)) } else { error };
+            let Some((_, cell)) = cell else {
+                return error.next(format!(
+                    "Call read with {}, then send the edit again.",
+                    json!({ "file_path": place.shown() })
+                ));
+            };
+            let theirs = ChangeSet::between(seen, &now.snapshot);
+            let mut known = seen::carried(lines, seen, &theirs);
+            let (from, to) = present.lines(cell, now.snapshot.lines());
+            known.add(from as u64, to as u64);
+            self.serve(caller, place, now, known);
+            error.next("Send the edit again, based on the cell as it is now (shown above); no new read is needed.")
+        })
+    }
+}
+
+/// Refuses to replace or delete cells that were never shown.
+fn cells_shown(caller: &Caller, place: &Place, base: &Snapshot, lines: &Lines, ops: &[Op]) -> Result<()> {
+    if lines.is_all() || caller.unread == Unread::Allow {
+        return Ok(());
+    }
+    let notebook = Notebook::read(base.text())?;
+    let named = ops.iter().filter_map(notebook::of).filter(|edit| edit.act != CellAct::Insert);
+    let named = named.filter_map(|edit| notebook.find(edit.cell.as_ref()?).ok());
+    let unseen: Vec<usize> = named
+        .filter(|&at| {
+            let (from, to) = notebook.lines(&notebook.cells()[at], base.lines());
+            !lines.covers(from as u64, to as u64)
+        })
+        .collect();
+    let (Some(&first), Some(&last)) = (unseen.iter().min(), unseen.iter().max()) else { return Ok(()) };
+    // Cells on the same lines have to be shown with them.
+    let lines_of = |at: usize| notebook.lines(&notebook.cells()[at], base.lines());
+    let (top, bottom) = (lines_of(first).0, lines_of(last).1);
+    let first = (0..first).rev().take_while(|&at| lines_of(at).1 >= top).last().unwrap_or(first);
+    let last = (last + 1..notebook.cells().len()).take_while(|&at| lines_of(at).0 <= bottom).last().unwrap_or(last);
+    let cells = if first == last { first.to_string() } else { format!("{first}-{last}") };
+    Err(Error::new(Code::ReadPartial, "Cells that were never shown cannot be replaced or deleted.")
+        .evidence(notebook.listed(&unseen))
+        .next(format!(
+            "Call read with {}, then send this call again.",
+            json!({ "file_path": place.shown(), "cells": cells })
+        ))
+        .fact("missing", unseen))
+}

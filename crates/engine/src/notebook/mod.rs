@@ -1,0 +1,153 @@
+//! Notebooks: shown and edited by cells; text edits of one are refused with the call that edits the cell.
+
+mod edit;
+mod read;
+
+use crate::caller::{Caller, Unread};
+use crate::engine::Engine;
+use crate::shelves::key;
+use emendate_core::notebook::Notebook;
+use emendate_core::{Code, Error, Locator, Op, Result, Snapshot, notebook, rows};
+use emendate_fs::Place;
+pub(crate) use read::{OUTPUT, page};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Characters of the call that a refusal spells out.
+const SPELLED: usize = 4_000;
+/// Edits of one call that are looked for in the cells.
+const LOOKED_FOR: usize = 20;
+
+const AS_TEXT: &str = "The notebook is not valid JSON, so it was edited as text.";
+
+/// True for a file with the name of a notebook.
+pub(crate) fn is_named(place: &Place) -> bool {
+    place.absolute().extension().is_some_and(|it| it.eq_ignore_ascii_case("ipynb"))
+}
+
+/// What to say of a notebook that was edited as text.
+pub(crate) fn as_text(place: &Place, before: &Snapshot, ops: &[emendate_core::Outcome]) -> Option<String> {
+    let broken = !ops.is_empty() && is_named(place) && !before.is_opaque() && !notebook::is_json(before.text());
+    (broken && !before.text().trim().is_empty()).then(|| AS_TEXT.to_owned())
+}
+
+impl Engine {
+    /// Refuses text edits of a notebook, and works out the call that does the same to its cells. One that is broken JSON is
+    /// text like any other: nothing else could mend it.
+    pub(crate) fn no_notebook(&self, caller: &Caller, place: &Place, now: &Snapshot, ops: &[Op]) -> Result<()> {
+        if !is_named(place) || now.is_opaque() || !notebook::is_json(now.text()) {
+            return Ok(());
+        }
+        let error =
+            Error::new(Code::FileNotebook, "File is a Jupyter Notebook. Use the NotebookEdit to edit this file.")
+                .evidence(place.shown());
+        let notebook = match Notebook::read(now.text()) {
+            Ok(notebook) => notebook,
+            Err(why) => return Err(error.evidence(why.message()).next(why.next_step())),
+        };
+        let known = self.sessions(place).latest(&caller.session, key(place)).ok().flatten();
+        let first = match (known, caller.unread) {
+            (None, Unread::Deny) => format!("Call read with {}, then", json!({ "file_path": place.shown() })),
+            _ => "Call".to_owned(),
+        };
+        match meant(&notebook, place, now, ops) {
+            Meant::Call(call) if call.to_string().len() <= SPELLED => {
+                Err(error.next(format!("{first} notebook_edit with {call}.")).fact("call", call))
+            }
+            Meant::Call(mut call) => {
+                if let Some(fields) = call.as_object_mut() {
+                    fields.shift_remove("new_source");
+                    fields.shift_remove("edits");
+                }
+                Err(error.next(format!(
+                    "{first} notebook_edit with {call} and in new_source the whole new source of the cell (several: in edits)."
+                )))
+            }
+            Meant::Cells(cells) if !cells.is_empty() => {
+                let next = format!("{first} notebook_edit; new_source is the whole new source of the cell.");
+                Err(error.evidence(format!("The edit is about:\n{}", notebook.listed(&cells))).next(next))
+            }
+            Meant::Cells(_) if notebook.cells().is_empty() => {
+                let call = json!({ "notebook_path": place.shown(), "edit_mode": "insert", "cell_type": "code", "new_source": "" });
+                Err(error.evidence("It has no cells.").next(format!("{first} notebook_edit, for example with {call}.")))
+            }
+            Meant::Cells(_) => {
+                let all: Vec<usize> = (0..notebook.cells().len()).collect();
+                let next =
+                    format!("{first} notebook_edit with the id or number of the cell, and its whole new source.");
+                Err(error.evidence(format!("Its cells:\n{}", notebook.listed(&all))).next(next))
+            }
+        }
+    }
+}
+
+/// What a text edit of a notebook is about.
+enum Meant {
+    /// The call that does the same.
+    Call(Value),
+    /// These cells, as far as can be told.
+    Cells(Vec<usize>),
+}
+
+fn meant(notebook: &Notebook<'_>, place: &Place, now: &Snapshot, ops: &[Op]) -> Meant {
+    let mut sources: BTreeMap<usize, String> = BTreeMap::new();
+    let (mut cells, mut whole) = (Vec::new(), !ops.is_empty() && ops.len() <= LOOKED_FOR);
+    for op in ops.iter().take(LOOKED_FOR) {
+        let (old, new) = match &op.at {
+            Locator::Find(find) => (find.old.clone(), op.text.clone()),
+            Locator::Hunk(hunk) => (hunk.old_text(), hunk.new_text()),
+            _ => (String::new(), String::new()),
+        };
+        // The last line of a cell has no line end.
+        let bare = |text: &str| text.strip_suffix('\n').unwrap_or(text).to_owned();
+        let held = notebook.holding(&old, &new).or_else(|| notebook.holding(&bare(&old), &bare(&new)));
+        match held {
+            Some((at, source)) if !sources.contains_key(&at) => {
+                sources.insert(at, source);
+                cells.push(at);
+            }
+            Some((at, _)) => {
+                whole = false;
+                cells.push(at);
+            }
+            None => {
+                whole = false;
+                let offset = rows::of(op).and_then(rows::Rows::named).map_or_else(
+                    || (!old.is_empty()).then(|| now.text().find(&old)).flatten(),
+                    |(line, _)| Some(now.lines().span_of(now.text(), line, line).start()),
+                );
+                cells.extend(offset.and_then(|at| notebook.cell_at(at)));
+            }
+        }
+    }
+    cells.sort_unstable();
+    cells.dedup();
+    if !whole {
+        return Meant::Cells(cells);
+    }
+    let one = |(at, source): (&usize, &String)| {
+        let mut edit = name(notebook, *at);
+        edit["new_source"] = source.clone().into();
+        edit
+    };
+    let mut edits: Vec<Value> = sources.iter().map(one).collect();
+    let path = place.shown();
+    Meant::Call(match &mut *edits {
+        [only] => {
+            let mut call = json!({ "notebook_path": path });
+            if let (Some(call), Some(edit)) = (call.as_object_mut(), only.as_object_mut()) {
+                call.append(edit);
+            }
+            call
+        }
+        _ => json!({ "notebook_path": path, "edits": edits }),
+    })
+}
+
+/// The fields that name a cell.
+fn name(notebook: &Notebook<'_>, at: usize) -> Value {
+    match notebook.cells().get(at).and_then(|cell| notebook.id(cell)) {
+        Some(id) if notebook.find(&notebook::CellName::Id(id.clone())).is_ok() => json!({ "cell_id": id }),
+        _ => json!({ "cell_number": at }),
+    }
+}

@@ -1,0 +1,89 @@
+//! Images made smaller, for readers with little room. Only here is an image decoded.
+
+use crate::Image;
+use emendate_core::{Code, Error, Result};
+
+/// True when this build can make images smaller.
+pub const fn has_downscale() -> bool {
+    cfg!(feature = "downscale")
+}
+
+/// The image with its longer side at most `side` pixels, as PNG, or as JPEG where it was one.
+///
+/// Errors: `media.unsupported` in a build without the feature `downscale`; `media.unreadable` for a damaged image or one
+/// that is too large to be decoded.
+#[cfg(not(feature = "downscale"))]
+pub fn downscaled(_bytes: &[u8], _image: Image, _side: u32) -> Result<Vec<u8>> {
+    Err(Error::new(Code::MediaUnsupported, "This build cannot make images smaller (feature `downscale`).")
+        .next("Leave max_side out, or have a program make the image smaller first."))
+}
+
+#[cfg(feature = "downscale")]
+pub use here::downscaled;
+
+#[cfg(feature = "downscale")]
+mod here {
+    use super::{Code, Error, Image, Result};
+    use crate::{Kind, unreadable};
+    use image::{DynamicImage, ImageFormat, ImageReader, Limits};
+    use std::io::Cursor;
+
+    /// Bytes that decoding may take.
+    const MOST: u64 = 256 << 20;
+
+    /// The image with its longer side at most `side` pixels, as PNG, or as JPEG where it was one.
+    ///
+    /// Errors: `media.unreadable` for a damaged image or one that is too large to be decoded.
+    pub fn downscaled(bytes: &[u8], image: Image, side: u32) -> Result<Vec<u8>> {
+        let (from, to) = match image.kind {
+            Kind::Png => (ImageFormat::Png, ImageFormat::Png),
+            Kind::Jpeg => (ImageFormat::Jpeg, ImageFormat::Jpeg),
+            Kind::Gif => (ImageFormat::Gif, ImageFormat::Png),
+            Kind::WebP => (ImageFormat::WebP, ImageFormat::Png),
+            Kind::Pdf => return Err(unreadable("A PDF is no image.".to_owned())),
+        };
+        if u64::from(image.width) * u64::from(image.height) * 4 > MOST {
+            return Err(Error::new(
+                Code::MediaUnreadable,
+                format!("The image has {}×{} pixels, too many to be decoded.", image.width, image.height),
+            )
+            .next("Have a program make it smaller first."));
+        }
+        let damaged = |error: image::ImageError| unreadable(format!("The image cannot be decoded: {error}."));
+        let mut reader = ImageReader::with_format(Cursor::new(bytes), from);
+        let mut limits = Limits::default();
+        limits.max_alloc = Some(MOST);
+        reader.limits(limits);
+        let small = reader.decode().map_err(damaged)?.thumbnail(side, side);
+        let small = if to == ImageFormat::Jpeg { DynamicImage::ImageRgb8(small.to_rgb8()) } else { small };
+        let mut out = Cursor::new(Vec::new());
+        small.write_to(&mut out, to).map_err(damaged)?;
+        Ok(out.into_inner())
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::downscaled;
+        use crate::{Kind, image};
+        use ::image::{DynamicImage, ImageFormat};
+        use std::io::Cursor;
+
+        #[test]
+        fn every_format_gets_smaller_and_a_bomb_is_not_opened() {
+            for format in [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Gif, ImageFormat::WebP] {
+                let mut out = Cursor::new(Vec::new());
+                let picture = DynamicImage::new_rgb8(300, 200);
+                picture.write_to(&mut out, format).unwrap();
+                let bytes = out.into_inner();
+                let small = image(&downscaled(&bytes, image(&bytes).unwrap(), 30).unwrap()).unwrap();
+                assert_eq!((small.width, small.height), (30, 20), "{format:?}");
+                assert!(matches!(small.kind, Kind::Png | Kind::Jpeg));
+                assert!(downscaled(&bytes[..20], image(&bytes).unwrap(), 30).is_err());
+                let mut huge = image(&bytes).unwrap();
+                huge.width = 60_000;
+                huge.height = 60_000;
+                assert!(downscaled(&bytes, huge, 30).is_err());
+            }
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! From pieces of text with places on a page to lines.
+
+/// An affine map of the page: a, b, c, d, e, f of the specification.
+type Matrix = [f64; 6];
+
+const ONE: Matrix = [1.0, 0.0, 0.0, 1.0, 0.0, 0.0];
+/// Nested states that are kept.
+const DEEPEST: usize = 200;
+/// Bytes of text of a page.
+const MOST: usize = 4 << 20;
+
+/// First `a`, then `b`.
+fn both(a: Matrix, b: Matrix) -> Matrix {
+    [
+        a[0] * b[0] + a[1] * b[2],
+        a[0] * b[1] + a[1] * b[3],
+        a[2] * b[0] + a[3] * b[2],
+        a[2] * b[1] + a[3] * b[3],
+        a[4] * b[0] + a[5] * b[2] + b[4],
+        a[4] * b[1] + a[5] * b[3] + b[5],
+    ]
+}
+
+/// The text of a page as it comes, with line ends and blanks where the place jumps.
+pub(super) struct Lines {
+    out: String,
+    page: Matrix,
+    saved: Vec<Matrix>,
+    line: Matrix,
+    size: f64,
+    leading: f64,
+    /// The place moved since the last text.
+    moved: bool,
+    /// Where the last text began, and about how far it reached.
+    last: Option<(f64, f64)>,
+    reach: f64,
+}
+
+impl Default for Lines {
+    fn default() -> Lines {
+        Lines {
+            out: String::new(),
+            page: ONE,
+            saved: Vec::new(),
+            line: ONE,
+            size: 1.0,
+            leading: 0.0,
+            moved: true,
+            last: None,
+            reach: 0.0,
+        }
+    }
+}
+
+impl Lines {
+    pub(super) fn save(&mut self) {
+        if self.saved.len() < DEEPEST {
+            self.saved.push(self.page);
+        }
+    }
+
+    pub(super) fn restore(&mut self) {
+        self.page = self.saved.pop().unwrap_or(self.page);
+    }
+
+    pub(super) fn transform(&mut self, by: Matrix) {
+        self.page = both(by, self.page);
+    }
+
+    pub(super) fn begin(&mut self) {
+        self.set(ONE);
+    }
+
+    pub(super) fn set(&mut self, to: Matrix) {
+        self.line = to;
+        self.moved = true;
+    }
+
+    pub(super) fn size(&mut self, size: f64) {
+        self.size = size;
+    }
+
+    pub(super) fn leading(&mut self, leading: f64) {
+        self.leading = leading;
+    }
+
+    pub(super) fn step(&mut self, x: f64, y: f64) {
+        self.set(both([1.0, 0.0, 0.0, 1.0, x, y], self.line));
+    }
+
+    pub(super) fn next(&mut self) {
+        self.step(0.0, -self.leading);
+        // Without a leading it is a new line all the same.
+        self.last = None;
+        self.end();
+    }
+
+    /// A jump within a text, in thousandths of its size: a wide one is a blank.
+    pub(super) fn kern(&mut self, by: f64) {
+        if by < -200.0 {
+            self.blank();
+        }
+    }
+
+    pub(super) fn show(&mut self, text: &str) {
+        if text.is_empty() || self.out.len() + text.len() > MOST {
+            return;
+        }
+        let place = both(self.line, self.page);
+        let (x, y) = (place[4], place[5]);
+        let size = (place[2].hypot(place[3]) * self.size).abs().max(0.001);
+        if self.moved {
+            match self.last {
+                Some((_, before)) if (y - before).abs() > size * 0.5 => self.end(),
+                Some((before, _)) if x < before || x - self.reach > size * 0.2 => self.blank(),
+                _ => {}
+            }
+            self.last = Some((x, y));
+            self.reach = x;
+            self.moved = false;
+        }
+        self.out.extend(text.chars().filter(|char| !char.is_control() || matches!(char, '\n' | '\t')));
+        // Half its size is about what a character takes.
+        self.reach += size * 0.5 * f64::from(u32::try_from(text.chars().count()).unwrap_or(u32::MAX));
+    }
+
+    fn end(&mut self) {
+        if !(self.out.is_empty() || self.out.ends_with('\n')) {
+            let length = self.out.trim_end_matches(' ').len();
+            self.out.truncate(length);
+            self.out.push('\n');
+        }
+    }
+
+    fn blank(&mut self) {
+        if !(self.out.is_empty() || self.out.ends_with([' ', '\n'])) {
+            self.out.push(' ');
+        }
+    }
+
+    pub(super) fn text(mut self) -> String {
+        self.end();
+        self.out
+    }
+}
