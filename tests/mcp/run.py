@@ -31,7 +31,7 @@ async def lists_the_tools(mode):
             assert client.server_info.name == "emendate" and len(client.instructions) <= 512
         listed = (await client.list_tools()).tools
         tools = {tool.name: tool for tool in listed}
-        assert list(tools)[:3] == ["read", "edit", "write"] and len(tools) <= 6, list(tools)
+        assert list(tools)[:4] == ["read", "search", "edit", "write"] and len(tools) <= 6, list(tools)
         hints = {name: tool.annotations for name, tool in tools.items()}
         assert all(hint.open_world_hint is False for hint in hints.values())
         told = {name: (it.read_only_hint, it.destructive_hint, it.idempotent_hint) for name, it in hints.items()}
@@ -41,7 +41,7 @@ async def lists_the_tools(mode):
             schema = tool.input_schema
             assert schema["type"] == "object" and schema["additionalProperties"] is False, schema
             # An undo without arguments takes the last call back.
-            assert tool.name == "undo" or {"file_path", "input"} & set(schema["required"]), schema
+            assert tool.name == "undo" or {"file_path", "input", "pattern"} & set(schema["required"]), schema
             assert tool.title and tool.output_schema is None
             assert 0 < len(tool.description) <= 2048
         assert {"old_string", "new_string", "replace_all", "edits"} <= set(tools["edit"].input_schema["properties"])
@@ -99,7 +99,7 @@ async def an_unknown_tool_is_a_protocol_error(mode):
         try:
             await client.call_tool("no_such_tool", {})
         except MCPError as error:
-            assert error.code == -32602 and "read, edit, write" in str(error), error
+            assert error.code == -32602 and "read, search, edit" in str(error), error
         else:
             raise AssertionError("answered")
 

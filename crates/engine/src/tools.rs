@@ -14,11 +14,9 @@ use crate::reply::{Answer, Reply, SeedCodes};
 use crate::search;
 use crate::syntax;
 use crate::undo;
-use emendate_core::formats::{
-    self, Format, Input, Spec, anchors, line_anchors, multi_edit, notebook_edit, replace, write,
-};
+use emendate_core::formats::{self, Format, Input, anchors, line_anchors, multi_edit, notebook_edit, replace, write};
 use emendate_core::{Code, Error, Result};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::os::unix::ffi::OsStringExt as _;
 
 /// Bytes of one call's input.
@@ -433,30 +431,6 @@ impl Engine {
             Err(error) => Reply { result: Err(formats::malformed(&error)), seed },
         }
     }
-}
-
-/// What is known of every format, for documentation.
-pub fn format_specs() -> Vec<&'static Spec> {
-    formats::FORMATS.iter().map(|format| format.spec()).collect()
-}
-
-/// Everything programs can know about the tools, as `emend tools --json` prints it.
-pub fn describe() -> Value {
-    let one = |tool: &Tool| {
-        json!({
-            "name": tool.name,
-            "title": tool.title,
-            "description": tool.prompt,
-            "inputSchema": tool.schema(),
-            "annotations": {
-                "readOnlyHint": tool.annotations.read_only,
-                "destructiveHint": tool.annotations.destructive,
-                "idempotentHint": tool.annotations.idempotent,
-                "openWorldHint": false,
-            },
-        })
-    };
-    TOOLS.iter().map(one).collect()
 }
 
 #[cfg(test)]

@@ -1,0 +1,29 @@
+//! What programs can know of tools and formats.
+
+use crate::tools::{TOOLS, Tool};
+use emendate_core::formats::{self, Spec};
+use serde_json::{Value, json};
+
+/// What is known of every format, for documentation.
+pub fn format_specs() -> Vec<&'static Spec> {
+    formats::FORMATS.iter().map(|format| format.spec()).collect()
+}
+
+/// Everything programs can know about the tools, as `emend tools --json` prints it.
+pub fn describe() -> Value {
+    let one = |tool: &Tool| {
+        json!({
+            "name": tool.name,
+            "title": tool.title,
+            "description": tool.prompt,
+            "inputSchema": tool.schema(),
+            "annotations": {
+                "readOnlyHint": tool.annotations.read_only,
+                "destructiveHint": tool.annotations.destructive,
+                "idempotentHint": tool.annotations.idempotent,
+                "openWorldHint": false,
+            },
+        })
+    };
+    TOOLS.iter().map(one).collect()
+}
