@@ -1,9 +1,10 @@
 //! A text that parsed before an edit and does not after.
 
 use crate::language::Language;
-use crate::parse::{Limits, Parsed, parse};
+use crate::parse::{Limits, Parsed, timed};
 use crate::path::last_row;
-use std::time::{Duration, Instant};
+use std::cell::Cell;
+use std::time::Duration;
 use tree_sitter::Node;
 
 /// Where a text leaves its grammar first.
@@ -21,21 +22,20 @@ pub struct FirstError {
 pub struct Proof<'t> {
     before: Parsed<'t>,
     limits: Limits,
-    end: Instant,
+    left: Cell<Duration>,
 }
 
-#[allow(clippy::disallowed_methods, reason = "the clock ends what was not asked for")]
 impl<'t> Proof<'t> {
     /// `None` when the text does not parse, or not within the limits, of which the time is that of all questions.
     pub fn of(before: &'t str, language: Language, limits: Limits) -> Option<Proof<'t>> {
-        let end = Instant::now() + Duration::from_millis(limits.millis);
-        let before = parse(before, language, limits).filter(Parsed::is_clean)?;
-        Some(Proof { before, limits, end })
+        let (before, spent) = timed(before, language, limits);
+        let left = Cell::new(Duration::from_millis(limits.millis).saturating_sub(spent));
+        Some(Proof { before: before.filter(Parsed::is_clean)?, limits, left })
     }
 
     /// With a text that is known to parse.
     pub fn again(before: Parsed<'t>, limits: Limits) -> Proof<'t> {
-        Proof { before, limits, end: Instant::now() + Duration::from_millis(limits.millis) }
+        Proof { before, limits, left: Cell::new(Duration::from_millis(limits.millis)) }
     }
 
     /// Whether a text that came out of the first by changes parses. `None` when the time is over.
@@ -45,9 +45,10 @@ impl<'t> Proof<'t> {
 
     /// Such a text, parsed. `None` when the time is over.
     pub fn after<'a>(&self, after: &'a str) -> Option<Parsed<'a>> {
-        let left = self.end.saturating_duration_since(Instant::now()).as_millis();
-        let millis = u64::try_from(left).ok().filter(|left| *left > 0)?;
-        self.before.again(after, Limits { millis, ..self.limits })
+        let millis = u64::try_from(self.left.get().as_millis()).ok().filter(|left| *left > 0)?;
+        let (after, spent) = self.before.timed(after, Limits { millis, ..self.limits });
+        self.left.set(self.left.get().saturating_sub(spent));
+        after
     }
 
     /// The text that parses.

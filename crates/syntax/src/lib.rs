@@ -6,6 +6,7 @@
 mod above;
 mod block;
 mod check;
+mod clock;
 mod edit;
 mod grammar;
 mod grammars;

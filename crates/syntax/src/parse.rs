@@ -1,8 +1,9 @@
 //! Parsing, bounded in size and in steps, and parsing again after a change.
 
+use crate::clock::Clock;
 use crate::language::Language;
 use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tree_sitter::{InputEdit, ParseOptions, Parser, Point, Tree};
 
 /// How much work a parse may be.
@@ -12,7 +13,7 @@ pub struct Limits {
     pub bytes: usize,
     /// Times the parser reports progress: every hundred of its operations. What bounds a usual text, the same everywhere.
     pub steps: usize,
-    /// Milliseconds, looked at with every step: some texts make single operations dear.
+    /// Milliseconds that the parsing thread works, looked at with every step: some texts make single operations dear.
     pub millis: u64,
 }
 
@@ -41,33 +42,42 @@ pub struct Parsed<'t> {
 
 /// Parses `text`. `None` when a limit was reached.
 pub fn parse(text: &str, language: Language, limits: Limits) -> Option<Parsed<'_>> {
-    let tree = run(text, language, limits, None)?;
-    Some(Parsed { text, tree, language })
+    timed(text, language, limits).0
 }
 
-fn run(text: &str, language: Language, limits: Limits, old: Option<&Tree>) -> Option<Tree> {
+/// The same with the time that it took.
+pub(crate) fn timed(text: &str, language: Language, limits: Limits) -> (Option<Parsed<'_>>, Duration) {
+    let (tree, spent) = run(text, language, limits, None);
+    (tree.map(|tree| Parsed { text, tree, language }), spent)
+}
+
+/// The tree, and the time that it took.
+fn run(text: &str, language: Language, limits: Limits, old: Option<&Tree>) -> (Option<Tree>, Duration) {
     if text.len() > limits.bytes || language.0.beyond.is_some_and(|beyond| beyond(text)) {
-        return None;
+        return (None, Duration::ZERO);
     }
+    let timed = || {
+        let clock = Clock::start();
+        (bounded(text, language, limits, old, clock), clock.spent())
+    };
     if text.len() <= SHALLOW {
-        return bounded(text, language, limits, old);
+        return timed();
     }
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size((1 << 20) + FRAME * text.len());
-        let parse = thread.spawn_scoped(scope, || bounded(text, language, limits, old)).ok()?;
-        parse.join().ok()?
+        let parse = thread.spawn_scoped(scope, timed).ok().and_then(|parse| parse.join().ok());
+        parse.unwrap_or((None, Duration::ZERO))
     })
 }
 
-#[allow(clippy::disallowed_methods, reason = "the clock only ends what counting does not bound")]
-fn bounded(text: &str, language: Language, limits: Limits, old: Option<&Tree>) -> Option<Tree> {
+fn bounded(text: &str, language: Language, limits: Limits, old: Option<&Tree>, clock: Clock) -> Option<Tree> {
     let mut parser = Parser::new();
     // Fails only for a grammar of another generation, which a test excludes.
     parser.set_language(&(language.0.load)()).ok()?;
-    let end = Instant::now() + Duration::from_millis(limits.millis);
+    let end = Duration::from_millis(limits.millis);
     let mut left = limits.steps;
     let mut count = |_: &tree_sitter::ParseState| match left.checked_sub(1) {
-        Some(rest) if Instant::now() < end => {
+        Some(rest) if clock.spent() < end => {
             left = rest;
             ControlFlow::Continue(())
         }
@@ -106,6 +116,11 @@ impl Parsed<'_> {
 
     /// The tree of `after`, which came out of this text by changes: what stayed is not parsed again.
     pub fn again<'a>(&self, after: &'a str, limits: Limits) -> Option<Parsed<'a>> {
+        self.timed(after, limits).0
+    }
+
+    /// The same with the time that it took.
+    pub(crate) fn timed<'a>(&self, after: &'a str, limits: Limits) -> (Option<Parsed<'a>>, Duration) {
         let mut tree = self.tree.clone();
         let (head, tail) = common_ends(self.text, after);
         let (old_end, new_end) = (self.text.len() - tail, after.len() - tail);
@@ -117,8 +132,8 @@ impl Parsed<'_> {
             old_end_position: point(self.text, old_end),
             new_end_position: point(after, new_end),
         });
-        let tree = run(after, self.language, limits, Some(&tree))?;
-        Some(Parsed { text: after, tree, language: self.language })
+        let (tree, spent) = run(after, self.language, limits, Some(&tree));
+        (tree.map(|tree| Parsed { text: after, tree, language: self.language }), spent)
     }
 
     /// The language it was parsed in.
