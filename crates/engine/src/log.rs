@@ -280,6 +280,9 @@ impl Engine {
     pub fn settle_history(&self) {
         self.settle_own();
         for Loose { root, place, content } in std::mem::take(&mut *self.loose()) {
+            if !self.history(root).lacks(content).unwrap_or(false) {
+                continue;
+            }
             // A file that changed since, or cannot be read, leaves its past where it is: in the changes of the log.
             let Ok(Some(version)) = self.store().read(&place, WHOLE, Vec::new()) else { continue };
             if ContentId::of(&version.bytes) == content {

@@ -244,7 +244,8 @@ pub struct Known<'a> {
 pub struct Entered {
     /// The name of the operation.
     pub id: OperationId,
-    /// Contents that can only be had from the file as it is now: [`Operations::keep`] them when there is time.
+    /// Contents that can perhaps only be had from the file as it is now: [`Operations::keep`] what the store
+    /// [lacks](Operations::lacks) when there is time.
     pub loose: Vec<ContentId>,
     /// Files, by their place in the operation, whose content before is lost: it was larger than what is kept.
     pub lost: Vec<usize>,
@@ -313,6 +314,9 @@ pub trait Operations: Send + Sync {
 
     /// True when [`Operations::content`] would find that version, apart from damage.
     fn reaches(&self, content: ContentId, at_hand: &[ContentId]) -> Result<bool>;
+
+    /// True when the version is not kept itself, though something may lead to it.
+    fn lacks(&self, content: ContentId) -> Result<bool>;
 
     /// Keeps a version whole: what [`Entered::loose`] asks for. Bytes that are not those of `content`, and versions that no
     /// operation speaks of, are not kept.

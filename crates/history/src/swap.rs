@@ -33,6 +33,22 @@ pub(crate) fn encode(swaps: &[Swap<'_>]) -> Option<Vec<u8>> {
     Some(out)
 }
 
+/// The change that [`encode`] made; `None` when it is damaged.
+pub(crate) fn decode(mut data: &[u8]) -> Option<Vec<Swap<'_>>> {
+    let (mut swaps, mut at) = (Vec::new(), 0_usize);
+    while !data.is_empty() {
+        let mut number = || usize::try_from(varint::take(&mut data)?).ok();
+        let (gap, old, new) = (number()?, number()?, number()?);
+        let (old, after) = data.split_at_checked(old)?;
+        let (new, following) = after.split_at_checked(new)?;
+        at = at.checked_add(gap)?;
+        swaps.push(Swap { at, old, new });
+        at = at.checked_add(old.len())?;
+        data = following;
+    }
+    Some(swaps)
+}
+
 /// The other side of `from`: the version after, or the one before where `back`. `None` when `from` does not hold what the
 /// change says, or the data are damaged.
 pub(crate) fn apply(from: &[u8], mut data: &[u8], back: bool) -> Option<Vec<u8>> {
@@ -56,7 +72,7 @@ pub(crate) fn apply(from: &[u8], mut data: &[u8], back: bool) -> Option<Vec<u8>>
 
 #[cfg(test)]
 mod tests {
-    use super::{Swap, apply, encode};
+    use super::{Swap, apply, decode, encode};
     use proptest::collection::vec;
     use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
 
@@ -74,6 +90,7 @@ mod tests {
                 after.splice(swap.at..swap.at + swap.old.len(), swap.new.iter().copied());
             }
             let data = encode(&swaps).unwrap();
+            prop_assert_eq!(decode(&data).unwrap(), swaps.clone());
             prop_assert_eq!(apply(&base, &data, false), Some(after.clone()));
             prop_assert_eq!(apply(&after, &data, true), Some(base.clone()));
             // Another text than the one that was changed is noticed.
@@ -86,7 +103,7 @@ mod tests {
 
         #[test]
         fn damage_is_refused_or_harmless(base in vec(any::<u8>(), 0..40), junk in vec(any::<u8>(), 0..40), back in any::<bool>()) {
-            let _ = apply(&base, &junk, back);
+            let _ = (apply(&base, &junk, back), decode(&junk));
         }
     }
 

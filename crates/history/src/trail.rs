@@ -30,6 +30,8 @@ pub(crate) struct Kept {
     pub(crate) loose: Option<ContentId>,
     /// What stood there before cannot be kept.
     pub(crate) lost: bool,
+    /// The version that stands there now is on the shelf for certain.
+    pub(crate) held: bool,
 }
 
 /// A change between two versions.
@@ -59,6 +61,7 @@ pub(crate) fn keep_sides<S: Shelf>(
             let whole: Vec<u8> = change.swaps.iter().flat_map(|swap| swap.new).copied().collect();
             kept.added += added(keep(shelf, after, &Body::Bytes(&whole), limits)?);
         }
+        kept.held = holds(shelf, after)?;
         return Ok(kept);
     };
     let known = holds(shelf, base)?;
@@ -70,6 +73,7 @@ pub(crate) fn keep_sides<S: Shelf>(
         kept.added += added(keep(shelf, after, &Body::Bytes(&new()), limits)?);
     }
     let found = holds(shelf, after)?;
+    kept.held = found;
     if known && found {
         return Ok(kept);
     }

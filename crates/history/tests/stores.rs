@@ -99,6 +99,9 @@ impl Operations for Fleeting {
     fn reaches(&self, content: ContentId, at_hand: &[ContentId]) -> Result<bool> {
         self.now().reaches(content, at_hand)
     }
+    fn lacks(&self, content: ContentId) -> Result<bool> {
+        self.now().lacks(content)
+    }
     fn keep(&self, content: ContentId, bytes: &[u8]) -> Result<()> {
         self.now().keep(content, bytes)
     }

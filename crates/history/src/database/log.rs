@@ -5,12 +5,14 @@ use rusqlite::types::{FromSqlError, FromSqlResult};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::attributes;
+use super::entry::{self, Entry};
+use super::memo::Learned;
 use super::rows::{self, fixed};
 use super::shelves::Shelves;
 use crate::trail::{Link, keep_sides};
 use crate::{
-    Change, Entered, Filter, Kind, Known, Limits, Logged, Operation, OperationId, OperationName, Outcome, Role, Side,
-    Touched, varint,
+    Change, Entered, Filter, Kind, Known, Limits, Logged, Operation, OperationId, OperationName, Outcome, Record, Role,
+    Side, Touched, varint,
 };
 
 const COLUMNS: &str = "number, at, session, tool, format, digest, note, outcome, kept, role, taken, taken_at, undone,
@@ -18,46 +20,92 @@ const COLUMNS: &str = "number, at, session, tool, format, digest, note, outcome,
 /// `pending` of what was withdrawn.
 const WITHDRAWN: i64 = -1;
 
-/// Writes an operation and what its session knows then; with the bytes that were added to the shelf.
+/// Who logs an operation, and when.
+#[derive(Clone, Copy)]
+pub(super) struct Signed {
+    pub(super) number: i64,
+    pub(super) at: i64,
+    /// The process that is about to do it.
+    pub(super) owner: u32,
+}
+
+/// The number of an operation that has at least the number `least`.
+pub(super) fn number(all: &Connection, least: u64) -> rusqlite::Result<i64> {
+    let newest = "SELECT coalesce(max(number), 0) FROM operations";
+    let newest: i64 = all.prepare_cached(newest)?.query_row([], |row| row.get(0))?;
+    Ok(least.cast_signed().max(newest.saturating_add(1)))
+}
+
+/// Brings what stands in the spool into the database. What is there already, because somebody ended before the spool was
+/// cleared, is left as it is. Returns how many entries could not be read.
+pub(super) fn fold(
+    all: &Connection,
+    entries: &[Vec<u8>],
+    limits: &Limits,
+    learned: &mut Learned,
+) -> rusqlite::Result<usize> {
+    let mut unread = 0;
+    for bytes in entries {
+        let Some(Entry { number: given, at, owner, operation, changes, known }) = entry::unpack(bytes) else {
+            unread += 1;
+            continue;
+        };
+        let mut signed = Signed { number: given.cast_signed(), at, owner };
+        match moment(all, given)? {
+            Some(same) if same == at => continue,
+            // Somebody who does not know of spools took it.
+            Some(_) => signed.number = number(all, given)?,
+            None => {}
+        }
+        let changes: Vec<Change<'_>> =
+            changes.iter().map(|(base, swaps)| Change { base: *base, swaps, ..Change::default() }).collect();
+        let known: Vec<Known<'_>> = known.iter().map(|(path, record)| Known { path, record }).collect();
+        log(all, &operation, &changes, &known, (signed, limits), learned)?;
+    }
+    Ok(unread)
+}
+
+/// Writes an operation and what its session knows then.
 pub(super) fn log(
     all: &Connection,
     operation: &Operation,
     changes: &[Change<'_>],
     known: &[Known<'_>],
-    (now, limits): (i64, &Limits),
-) -> rusqlite::Result<(Entered, u64)> {
+    (Signed { number, at: now, owner }, limits): (Signed, &Limits),
+    learned: &mut Learned,
+) -> rusqlite::Result<Entered> {
     let taken = operation.role.takes_back();
     let taken_at = match taken {
         Some(id) => moment(all, id.number)?,
         None => None,
     };
     let also = also(all, &operation.also)?;
-    let number = all
-        .prepare_cached(
-            "INSERT INTO operations(
-               at, session, tool, format, digest, note, outcome, kept, role, taken, taken_at, also, pending)
-             VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-        )?
-        .insert(params![
-            now,
-            operation.session,
-            operation.tool,
-            operation.format,
-            operation.digest,
-            operation.note,
-            outcome_number(operation.outcome),
-            operation.kept,
-            role_number(operation.role),
-            taken.map(|id| id.number.cast_signed()),
-            taken_at,
-            also,
-            std::process::id(),
-        ])?;
+    all.prepare_cached(
+        "INSERT INTO operations(
+           number, at, session, tool, format, digest, note, outcome, kept, role, taken, taken_at, also, pending)
+         VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+    )?
+    .execute(params![
+        number,
+        now,
+        operation.session,
+        operation.tool,
+        operation.format,
+        operation.digest,
+        operation.note,
+        outcome_number(operation.outcome),
+        operation.kept,
+        role_number(operation.role),
+        taken.map(|id| id.number.cast_signed()),
+        taken_at,
+        also,
+        owner,
+    ])?;
     for taken in operation.taken() {
         mark_undone(all, taken, (number, now))?;
     }
     let id = OperationId::new(number.cast_unsigned(), now);
-    let (mut total, mut loose, mut lost) = (0, Vec::new(), Vec::new());
+    let (mut loose, mut lost) = (Vec::new(), Vec::new());
     for (nth, (touched, change)) in operation.files.iter().zip(changes).enumerate() {
         touch(all, (number, nth), touched, operation.kept)?;
         if !operation.kept {
@@ -66,9 +114,10 @@ pub(super) fn log(
         let kept = keep_sides(&mut Shelves(all), touched, change, limits)?;
         loose.extend(kept.loose);
         lost.extend(kept.lost.then_some(nth));
-        total += kept.added;
+        learned.added += kept.added;
+        learned.held.extend(touched.after.filter(|_| kept.held).map(|side| side.content));
         if let Some(Link { base, result, data }) = kept.link {
-            total += data.data.len() as u64;
+            learned.added += data.data.len() as u64;
             all.prepare_cached("INSERT INTO changes(operation, base, result, data, zstd) VALUES(?1, ?2, ?3, ?4, ?5)")?
                 .execute(params![number, base.to_bytes(), result.to_bytes(), &data.data[..], data.zstd])?;
         }
@@ -78,9 +127,10 @@ pub(super) fn log(
     }
     for Known { path, record } in known {
         let contested = crate::shelf::Shelf::version(&Shelves(all), record.content)?.is_some_and(|it| it.contested);
-        rows::record(all, (&operation.session, path), record, contested, (now, limits.versions))?;
+        let lines = rows::record(all, (&operation.session, path), record, contested, (now, limits.versions))?;
+        learned.records.push((operation.session.clone(), path.to_vec(), Record { lines, ..(*record).clone() }));
     }
-    Ok((Entered { id, loose, lost }, total))
+    Ok(Entered { id, loose, lost })
 }
 
 fn touch(all: &Connection, (number, nth): (i64, usize), touched: &Touched, kept: bool) -> rusqlite::Result<()> {
@@ -305,7 +355,7 @@ fn side(row: &Row<'_>, first: usize) -> rusqlite::Result<Option<Side>> {
     Ok(Some(Side { content: ContentId::from_bytes(fixed(content)?), mode: row.get(first + 1)?, kind }))
 }
 
-fn outcome_number(outcome: Outcome) -> i64 {
+pub(super) fn outcome_number(outcome: Outcome) -> i64 {
     match outcome {
         Outcome::Done => 0,
         Outcome::Partial => 1,
@@ -313,7 +363,7 @@ fn outcome_number(outcome: Outcome) -> i64 {
     }
 }
 
-fn outcome_of(number: i64) -> FromSqlResult<Outcome> {
+pub(super) fn outcome_of(number: i64) -> FromSqlResult<Outcome> {
     match number {
         0 => Ok(Outcome::Done),
         1 => Ok(Outcome::Partial),

@@ -1,12 +1,15 @@
 //! The store in one SQLite file that all processes of the user share.
 
 mod attributes;
+mod entry;
 mod failure;
 mod log;
+mod memo;
 mod network;
 mod open;
 mod rows;
 mod shelves;
+mod spool;
 mod upkeep;
 
 use std::path::{Path, PathBuf};
@@ -20,7 +23,10 @@ use crate::{
     Body, Change, Entered, Filter, Freed, Known, Leave, Limits, Logged, OnDisk, Operation, OperationId, OperationName,
     Operations, Record, Sessions, clock, operation, pack, prune, trail,
 };
+use log::Signed;
+use memo::{Learned, Memo};
 use shelves::Shelves;
+use spool::{Locked, Spool};
 
 /// The sessions of every process, in a file that outlives them. A file that is damaged, foreign or newer than this
 /// program is set aside, and [`Sessions::notices`] says so. Damage found while working costs that one call: the next
@@ -30,6 +36,8 @@ use shelves::Shelves;
 pub struct Database {
     path: PathBuf,
     limits: Limits,
+    /// Other machines reach the file too.
+    distant: bool,
     state: Mutex<State>,
 }
 
@@ -43,6 +51,10 @@ struct State {
     until_upkeep: u32,
     /// Bytes of contents added since the last one.
     added: u64,
+    spool: Spool,
+    /// The spool takes operations: it knows the number of the next one from this process, and can be locked.
+    spools: bool,
+    memo: Memo,
 }
 
 impl Database {
@@ -56,8 +68,9 @@ impl Database {
         let file = open::identity(&path);
         // Most processes make one record and end, so which of them looks at the limits is left to the clock.
         let until_upkeep = u32::try_from(clock::now_us().rem_euclid(prune::EVERY.into())).unwrap_or(0);
-        let state = Mutex::new(State { connection, file, notices, until_upkeep, added: 0 });
-        Ok(Database { path, limits, state })
+        let (spool, memo) = (Spool::open(&path)?, Memo::default());
+        let state = State { connection, file, notices, until_upkeep, added: 0, spool, spools: false, memo };
+        Ok(Database { distant: network::is_distant(dir), path, limits, state: Mutex::new(state) })
     }
 
     /// The file.
@@ -89,13 +102,118 @@ impl Database {
         })
     }
 
-    /// Runs `work` in one transaction.
-    fn change(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<()>) -> Result<()> {
-        self.with(&mut self.state(), |connection| {
+    /// Runs `work` on the connection once everything is in the database.
+    fn ask<T>(&self, work: impl FnOnce(&mut Connection) -> rusqlite::Result<T>) -> Result<T> {
+        let state = &mut *self.state();
+        if state.spool.look().is_none_or(|head| !head.is_empty()) {
+            self.change(state, |_, _| Ok(()))?;
+        }
+        self.with(state, work)
+    }
+
+    /// Brings everything into the database and runs `work`, in one transaction.
+    fn change<T>(
+        &self,
+        state: &mut State,
+        work: impl FnOnce(&Connection, &mut Learned) -> rusqlite::Result<T>,
+    ) -> Result<T> {
+        let mut spool = self.lock(state)?;
+        self.write(state, &mut spool, work)
+    }
+
+    /// The same for what changes what sessions know.
+    fn teach<T>(
+        &self,
+        state: &mut State,
+        work: impl FnOnce(&Connection, &mut Learned) -> rusqlite::Result<T>,
+    ) -> Result<T> {
+        let mut spool = self.lock(state)?;
+        let before = spool.head().turn;
+        spool.turn().map_err(|error| failure::of_io(&error, "write beside", &self.path))?;
+        // What is not so after all is asked for again.
+        state.memo.go_on(before, spool.head().turn);
+        let done = self.write(state, &mut spool, work);
+        if done.is_err() {
+            state.memo.clear();
+        }
+        done
+    }
+
+    fn lock(&self, state: &mut State) -> Result<Locked> {
+        let (spool, whole) = state.spool.lock()?;
+        if !whole {
+            state.spools = false;
+            self.tell_spoilt(state);
+        }
+        Ok(spool)
+    }
+
+    fn tell_spoilt(&self, state: &mut State) {
+        let path = self.path.with_extension("spool");
+        let path = path.display();
+        state.notices.push(format!("{path} was damaged: what was done last may be missing from the history."));
+    }
+
+    fn write<T>(
+        &self,
+        state: &mut State,
+        spool: &mut Locked,
+        work: impl FnOnce(&Connection, &mut Learned) -> rusqlite::Result<T>,
+    ) -> Result<T> {
+        let (entries, whole) = spool.entries();
+        // What others wrote must not go into a file that was set aside.
+        if !entries.is_empty() && open::identity(&self.path) != state.file {
+            state.connection = None;
+        }
+        let turn = spool.head().turn;
+        state.memo.go_on(turn, turn);
+        let mut learned = Learned::default();
+        let (done, unread) = self.with(state, |connection| {
             let all = Transaction::new(connection, TransactionBehavior::Immediate)?;
-            work(&all)?;
-            all.commit()
-        })
+            let unread = log::fold(&all, &entries, &self.limits, &mut learned)?;
+            let done = work(&all, &mut learned)?;
+            all.commit()?;
+            Ok((done, unread))
+        })?;
+        if !spool.head().is_empty() {
+            // Where that fails, what is left there is known again.
+            let _ = spool.clear();
+        }
+        if !whole || unread > 0 {
+            self.tell_spoilt(state);
+        }
+        state.added = state.added.saturating_add(learned.added);
+        state.memo.learn(learned);
+        Ok(done)
+    }
+
+    /// Writes an operation into the spool; `None` where it has to go into the database.
+    fn spool(
+        &self,
+        state: &mut State,
+        spool: &mut Locked,
+        (operation, changes, known): (&Operation, &[Change<'_>], &[Known<'_>]),
+        now: i64,
+    ) -> Option<Entered> {
+        // Who wants a version whole when its base is not kept gets it now.
+        let settled = |change: &Change<'_>| change.new.is_none() || change.base.is_none_or(|it| state.memo.holds(it));
+        if !state.spools || !changes.iter().all(settled) {
+            return None;
+        }
+        let head = spool.head();
+        let most = spool::ENTRY.min(usize::try_from(self.limits.blob).unwrap_or(spool::ENTRY));
+        let entry = entry::pack((head.next, now, std::process::id()), operation, changes, known, most)?;
+        // Where it fails, the database says why, or takes it.
+        if !spool.append(&entry).ok()? {
+            return None;
+        }
+        state.memo.go_on(head.turn, spool.head().turn);
+        for known in known {
+            state.memo.forget(&operation.session, known.path);
+        }
+        let after = operation.files.iter().filter_map(|file| file.after);
+        let loose = after.map(|side| side.content).collect();
+        Some(Entered { id: OperationId::new(head.next, now), loose, lost: Vec::new() })
     }
 
     /// Cleans up when it is time.
@@ -127,39 +245,45 @@ impl Sessions for Database {
     fn record(&self, session: &str, path: &[u8], record: &Record, body: &Body<'_>) -> Result<()> {
         let state = &mut *self.state();
         let now = clock::now_us();
-        let added = self.with(state, |connection| {
-            let change = Transaction::new(connection, TransactionBehavior::Immediate)?;
-            let kept = keep(&mut Shelves(&change), record.content, body, &self.limits)?;
+        self.teach(state, |all, learned| {
+            let kept = keep(&mut Shelves(all), record.content, body, &self.limits)?;
             let alone = kept == Kept::Contested;
-            rows::record(&change, (session, path), record, alone, (now, self.limits.versions))?;
-            change.commit()?;
-            Ok(match kept {
-                Kept::Agreed(added) => added,
-                Kept::Contested => 0,
-            })
+            let lines = rows::record(all, (session, path), record, alone, (now, self.limits.versions))?;
+            learned.records.push((session.to_owned(), path.to_vec(), Record { lines, ..record.clone() }));
+            learned.held.extend(trail::holds(&Shelves(all), record.content)?.then_some(record.content));
+            if let Kept::Agreed(added) = kept {
+                learned.added += added;
+            }
+            Ok(())
         })?;
-        state.added = state.added.saturating_add(added);
         self.upkeep(state, now)
     }
 
     fn latest(&self, session: &str, path: &[u8]) -> Result<Option<Record>> {
-        self.with(&mut self.state(), |connection| rows::latest(connection, session, path))
+        let state = self.state();
+        if let Some(head) = state.spool.look()
+            && let Some(known) = state.memo.latest(head.turn, session, path)
+        {
+            return Ok(Some(known.clone()));
+        }
+        drop(state);
+        self.ask(|connection| rows::latest(connection, session, path))
     }
 
     fn versions(&self, session: &str, path: &[u8]) -> Result<Vec<Record>> {
-        self.with(&mut self.state(), |connection| rows::versions(connection, session, path))
+        self.ask(|connection| rows::versions(connection, session, path))
     }
 
     fn by_tag(&self, path: &[u8], tag: Tag) -> Result<Option<Record>> {
-        self.with(&mut self.state(), |connection| rows::by_tag(connection, path, tag))
+        self.ask(|connection| rows::by_tag(connection, path, tag))
     }
 
     fn paths(&self, session: &str) -> Result<Vec<Vec<u8>>> {
-        self.with(&mut self.state(), |connection| rows::paths(connection, session))
+        self.ask(|connection| rows::paths(connection, session))
     }
 
     fn bytes(&self, content: ContentId) -> Result<Option<Vec<u8>>> {
-        self.with(&mut self.state(), |connection| {
+        self.ask(|connection| {
             // One snapshot for all the links of a chain.
             let reading = connection.transaction()?;
             trail::content(&Shelves(&reading), content, &[], &self.limits)
@@ -167,12 +291,14 @@ impl Sessions for Database {
     }
 
     fn forget(&self, session: &str, path: &[u8]) -> Result<()> {
-        self.with(&mut self.state(), |connection| {
-            connection
-                .prepare_cached("DELETE FROM seen WHERE session=?1 AND path=?2")?
+        let state = &mut *self.state();
+        self.teach(state, |all, _| {
+            all.prepare_cached("DELETE FROM seen WHERE session=?1 AND path=?2")?
                 .execute(rusqlite::params![session, path])
                 .map(drop)
-        })
+        })?;
+        state.memo.forget(session, path);
+        Ok(())
     }
 
     fn words(&self, path: &[u8]) -> Result<Option<Vec<u8>>> {
@@ -218,65 +344,86 @@ impl Operations for Database {
         operation::check(operation, changes)?;
         let state = &mut *self.state();
         let now = clock::now_us();
-        let (entered, added) = self.with(state, |connection| {
-            let all = Transaction::new(connection, TransactionBehavior::Immediate)?;
-            let written = log::log(&all, operation, changes, known, (now, &self.limits))?;
-            all.commit()?;
-            Ok(written)
-        })?;
-        state.added = state.added.saturating_add(added);
+        let mut spool = self.lock(state)?;
+        if let Some(entered) = self.spool(state, &mut spool, (operation, changes, known), now) {
+            return Ok(entered);
+        }
+        let io = |error| failure::of_io(&error, "write beside", &self.path);
+        let before = spool.head();
+        spool.turn().map_err(io)?;
+        state.memo.go_on(before.turn, spool.head().turn);
+        let entered = self.write(state, &mut spool, |all, learned| {
+            let number = log::number(all, before.next)?;
+            let signed = Signed { number, at: now, owner: std::process::id() };
+            log::log(all, operation, changes, known, (signed, &self.limits), learned)
+        });
+        let Ok(entered) = entered else {
+            state.memo.clear();
+            return entered;
+        };
+        // From here on it knows the next number, whatever it knew before.
+        state.spools = spool.number(entered.id.number + 1).is_ok() && !self.distant;
+        drop(spool);
         self.upkeep(state, now)?;
         Ok(entered)
     }
 
     fn settle(&self, ids: &[OperationId]) -> Result<()> {
-        self.change(|all| log::settle(all, ids))
+        let state = &mut *self.state();
+        self.change(state, |all, _| log::settle(all, ids))?;
+        self.upkeep(state, clock::now_us())
     }
 
     fn judge(&self, id: OperationId, certain: bool) -> Result<()> {
-        self.change(|all| log::judge(all, id, certain))
+        self.change(&mut self.state(), |all, _| log::judge(all, id, certain))
     }
 
     fn withdraw(&self, id: OperationId) -> Result<()> {
-        self.change(|all| log::withdraw(all, id))
+        let state = &mut *self.state();
+        self.teach(state, |all, _| log::withdraw(all, id))?;
+        state.memo.clear();
+        Ok(())
     }
 
     fn pending(&self) -> Result<Vec<Logged>> {
-        self.with(&mut self.state(), |connection| log::pending(&*connection.transaction()?))
+        self.ask(|connection| log::pending(&*connection.transaction()?))
     }
 
     fn operations(&self, filter: &Filter<'_>) -> Result<Vec<Logged>> {
-        self.with(&mut self.state(), |connection| log::operations(&*connection.transaction()?, filter))
+        self.ask(|connection| log::operations(&*connection.transaction()?, filter))
     }
 
     fn operation(&self, name: OperationName) -> Result<Option<Logged>> {
-        self.with(&mut self.state(), |connection| log::operation(&*connection.transaction()?, name))
+        self.ask(|connection| log::operation(&*connection.transaction()?, name))
     }
 
     fn content(&self, content: ContentId, at_hand: &[(ContentId, &[u8])]) -> Result<Option<Vec<u8>>> {
-        self.with(&mut self.state(), |connection| {
+        self.ask(|connection| {
             let reading = connection.transaction()?;
             trail::content(&Shelves(&reading), content, at_hand, &self.limits)
         })
     }
 
     fn reaches(&self, content: ContentId, at_hand: &[ContentId]) -> Result<bool> {
-        self.with(&mut self.state(), |connection| {
+        self.ask(|connection| {
             let reading = connection.transaction()?;
             trail::reaches(&Shelves(&reading), content, at_hand)
         })
     }
 
+    fn lacks(&self, content: ContentId) -> Result<bool> {
+        self.ask(|connection| Ok(!trail::holds(&Shelves(connection), content)?))
+    }
+
     fn keep(&self, content: ContentId, bytes: &[u8]) -> Result<()> {
         let state = &mut *self.state();
-        let added = self.with(state, |connection| {
-            let change = Transaction::new(connection, TransactionBehavior::Immediate)?;
-            let kept = keep(&mut Shelves(&change), content, &Body::Bytes(bytes), &self.limits)?;
-            change.commit()?;
-            Ok(if let Kept::Agreed(added) = kept { added } else { 0 })
-        })?;
-        state.added = state.added.saturating_add(added);
-        Ok(())
+        self.change(state, |all, learned| {
+            if let Kept::Agreed(added) = keep(&mut Shelves(all), content, &Body::Bytes(bytes), &self.limits)? {
+                learned.added += added;
+            }
+            learned.held.extend(trail::holds(&Shelves(all), content)?.then_some(content));
+            Ok(())
+        })
     }
 
     fn on_disk(&self) -> Option<OnDisk> {
@@ -286,8 +433,17 @@ impl Operations for Database {
 
     fn free(&self, leave: Leave) -> Result<Freed> {
         let before = open::size(&self.path);
+        let state = &mut *self.state();
+        self.teach(state, |_, _| Ok(()))?;
         let (operations, contents) =
-            self.with(&mut self.state(), |connection| upkeep::free(connection, &self.limits, leave, clock::now_us()))?;
+            self.with(state, |connection| upkeep::free(connection, &self.limits, leave, clock::now_us()))?;
+        state.memo.clear();
+        let mut spool = self.lock(state)?;
+        if spool.head().is_empty() {
+            // What cannot be given back is used again.
+            let _ = spool.shrink();
+        }
+        drop(spool);
         Ok(Freed { operations, contents, bytes: before.saturating_sub(open::size(&self.path)) })
     }
 }

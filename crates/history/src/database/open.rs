@@ -27,7 +27,7 @@ const LOG_AT_CLOSE: u64 = 256 << 10;
 /// Only processes that ended without closing leave a log of so many bytes, and it would grow with each.
 const LOG_AT_OPEN: u64 = 6 << 20;
 /// How long one waits for another.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The data lie apart from what is known of them, so that choosing what to drop reads no data.
 /// `seen.at` is in microseconds and rises with every record of one session and path: its order is the order of records.

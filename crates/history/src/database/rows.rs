@@ -9,14 +9,14 @@ use crate::pack::Packed;
 use crate::{How, Lines, Record, varint};
 
 /// Remembers `record` as the latest of the session and path, with the lines of an earlier record of the same content
-/// unless `alone`, and forgets all but the newest `keep`.
+/// unless `alone`, and forgets all but the newest `keep`. Returns the lines that are known now.
 pub(super) fn record(
     connection: &Connection,
     (session, path): (&str, &[u8]),
     record: &Record,
     alone: bool,
     (now, keep): (i64, u32),
-) -> rusqlite::Result<()> {
+) -> rusqlite::Result<Lines> {
     let id = record.content.to_bytes();
     let mut others: Vec<(i64, [u8; 16])> = Vec::new();
     let mut lines = record.lines.clone();
@@ -55,7 +55,7 @@ pub(super) fn record(
             drop.execute(params![session, path, content])?;
         }
     }
-    Ok(())
+    Ok(lines)
 }
 
 /// The latest record of the session and path.
@@ -119,7 +119,7 @@ pub(super) fn size(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, number))
 }
 
-fn how_number(how: How) -> i64 {
+pub(super) fn how_number(how: How) -> i64 {
     match how {
         How::Read => 0,
         How::Wrote => 1,
@@ -127,7 +127,7 @@ fn how_number(how: How) -> i64 {
     }
 }
 
-fn how_of(number: i64) -> FromSqlResult<How> {
+pub(super) fn how_of(number: i64) -> FromSqlResult<How> {
     match number {
         0 => Ok(How::Read),
         1 => Ok(How::Wrote),
@@ -136,7 +136,7 @@ fn how_of(number: i64) -> FromSqlResult<How> {
     }
 }
 
-fn pack_stamp(stamp: &Stamp) -> Vec<u8> {
+pub(super) fn pack_stamp(stamp: &Stamp) -> Vec<u8> {
     let mut out = Vec::with_capacity(40);
     // Every field is named, so that a new one cannot be forgotten here.
     let Stamp { dev, ino, size, mtime_ns, ctime_ns, mode, links, uid, gid } = *stamp;
@@ -147,7 +147,7 @@ fn pack_stamp(stamp: &Stamp) -> Vec<u8> {
     out
 }
 
-fn unpack_stamp(mut blob: &[u8]) -> FromSqlResult<Stamp> {
+pub(super) fn unpack_stamp(mut blob: &[u8]) -> FromSqlResult<Stamp> {
     let mut next = || varint::take(&mut blob).ok_or(FromSqlError::InvalidType);
     let short = |number: u64| u32::try_from(number).map_err(|_| FromSqlError::InvalidType);
     Ok(Stamp {
@@ -164,7 +164,7 @@ fn unpack_stamp(mut blob: &[u8]) -> FromSqlResult<Stamp> {
 }
 
 /// Each range as its first line and how many follow it.
-fn pack_lines(lines: &Lines) -> Vec<u8> {
+pub(super) fn pack_lines(lines: &Lines) -> Vec<u8> {
     let mut out = Vec::new();
     for &(from, to) in lines.ranges() {
         varint::put(&mut out, from);
@@ -173,7 +173,7 @@ fn pack_lines(lines: &Lines) -> Vec<u8> {
     out
 }
 
-fn unpack_lines(mut blob: &[u8]) -> FromSqlResult<Lines> {
+pub(super) fn unpack_lines(mut blob: &[u8]) -> FromSqlResult<Lines> {
     let mut lines = Lines::none();
     while !blob.is_empty() {
         let mut next = || varint::take(&mut blob).ok_or(FromSqlError::InvalidType);

@@ -149,6 +149,11 @@ impl Operations for Memory {
         Ok(found)
     }
 
+    fn lacks(&self, content: ContentId) -> Result<bool> {
+        let Ok(found) = trail::holds(&self.inner().shelves, content);
+        Ok(!found)
+    }
+
     fn keep(&self, content: ContentId, bytes: &[u8]) -> Result<()> {
         let Ok(_) = keep(&mut self.inner().shelves, content, &Body::Bytes(bytes), &self.limits);
         Ok(())
