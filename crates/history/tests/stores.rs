@@ -3,6 +3,9 @@
 
 mod suite;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use emendate_core::{ContentId, Result, Tag};
 use emendate_history::{
     Body, Change, Database, Entered, Filter, Freed, History, Known, Leave, Limits, Logged, Memory, OnDisk, Operation,
@@ -24,14 +27,14 @@ fn database() {
     });
 }
 
-/// A database that is opened for every call.
-struct Fleeting(std::path::PathBuf, Limits);
-impl Fleeting {
-    fn now(&self) -> Database {
-        Database::open(&self.0, self.1).unwrap()
+/// A database that is chosen for every call.
+struct Chosen(Box<dyn Fn() -> Arc<Database> + Send + Sync>);
+impl Chosen {
+    fn now(&self) -> Arc<Database> {
+        self.0()
     }
 }
-impl Sessions for Fleeting {
+impl Sessions for Chosen {
     fn record(&self, session: &str, path: &[u8], record: &Record, body: &Body<'_>) -> Result<()> {
         self.now().record(session, path, record, body)
     }
@@ -71,7 +74,7 @@ impl Sessions for Fleeting {
         self.now().notices()
     }
 }
-impl Operations for Fleeting {
+impl Operations for Chosen {
     fn log(&self, operation: &Operation, changes: &[Change<'_>], known: &[Known<'_>]) -> Result<Entered> {
         self.now().log(operation, changes, known)
     }
@@ -120,6 +123,22 @@ fn database_of_short_processes() {
     let number = std::cell::Cell::new(0);
     suite::without_limits(&|limits| {
         number.set(number.get() + 1);
-        Box::new(Fleeting(dir.path().join(number.get().to_string()), limits))
+        let path = dir.path().join(number.get().to_string());
+        Box::new(Chosen(Box::new(move || Arc::new(Database::open(&path, limits).unwrap()))))
+    });
+}
+
+/// Three processes that have one database open, each call by the next of them: what one wrote and nobody brought into the
+/// database yet, the others know.
+#[test]
+fn database_of_several_processes() {
+    let dir = tempfile::tempdir().unwrap();
+    let number = std::cell::Cell::new(0);
+    suite::without_limits(&|limits| {
+        number.set(number.get() + 1);
+        let path = dir.path().join(number.get().to_string());
+        let all = [(); 3].map(|()| Arc::new(Database::open(&path, limits).unwrap()));
+        let turn = AtomicUsize::new(0);
+        Box::new(Chosen(Box::new(move || Arc::clone(&all[turn.fetch_add(1, Ordering::Relaxed) % all.len()]))))
     });
 }

@@ -24,11 +24,11 @@ pub(crate) fn all(open: Open<'_>) {
 }
 
 #[allow(clippy::unnecessary_wraps, reason = "every use wants an option")]
-fn side(bytes: &[u8], mode: u32) -> Option<Side> {
+pub(crate) fn side(bytes: &[u8], mode: u32) -> Option<Side> {
     Some(Side { content: ContentId::of(bytes), mode, kind: Kind::Regular })
 }
 
-fn operation(session: &str, files: Vec<Touched>) -> Operation {
+pub(crate) fn operation(session: &str, files: Vec<Touched>) -> Operation {
     Operation {
         session: session.to_owned(),
         tool: "edit".to_owned(),
@@ -44,7 +44,7 @@ fn operation(session: &str, files: Vec<Touched>) -> Operation {
     }
 }
 
-fn touched(path: &[u8], before: Option<Side>, after: Option<Side>) -> Touched {
+pub(crate) fn touched(path: &[u8], before: Option<Side>, after: Option<Side>) -> Touched {
     Touched { path: path.to_vec(), moved_from: None, before, after, attributes: None, added: 1, removed: 2 }
 }
 

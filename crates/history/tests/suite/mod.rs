@@ -66,7 +66,7 @@ pub(crate) fn without_limits(open: Open<'_>) {
     log::all(open);
 }
 
-const PATH: &[u8] = b"/tmp/\xff\xfe not utf-8";
+pub(crate) const PATH: &[u8] = b"/tmp/\xff\xfe not utf-8";
 
 fn latest_and_lines(open: Open<'_>) {
     let store = open(Limits::default());

@@ -1,0 +1,266 @@
+//! What is logged and not in the database yet: it is there for everybody, once, whatever ends a process.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may stop at the first fault")]
+
+mod suite;
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use emendate_core::ContentId;
+use emendate_history::{Change, Database, Entered, Filter, Known, Limits, Logged, Operations, Role, Sessions, Swap};
+use suite::log::{operation, side, touched};
+use suite::{PATH, noise, record};
+use tempfile::tempdir;
+
+fn open(dir: &Path) -> Database {
+    Database::open(dir, Limits::default()).unwrap()
+}
+
+fn spool(dir: &Path) -> PathBuf {
+    dir.join("sessions.spool")
+}
+
+/// True while something is in the spool and not in the database.
+fn waits(dir: &Path) -> bool {
+    let head = fs::read(spool(dir)).unwrap();
+    head[16..24] != 40_u64.to_le_bytes()
+}
+
+/// Logs that the session replaced all of a file, and knows it then.
+fn replace(store: &Database, session: &str, before: &[u8], after: &[u8]) -> Entered {
+    let operation = operation(session, vec![touched(PATH, side(before, 0o644), side(after, 0o644))]);
+    let swaps = [Swap { at: 0, old: before, new: after }];
+    let change = Change { base: Some(ContentId::of(before)), swaps: &swaps, ..Change::default() };
+    let record = record(after, &[(2, 3)]);
+    store.log(&operation, &[change], &[Known { path: PATH, record: &record }]).unwrap()
+}
+
+fn all(store: &Database) -> Vec<Logged> {
+    let mut all = store.operations(&Filter { limit: 10_000, ..Filter::default() }).unwrap();
+    all.reverse();
+    all
+}
+
+/// Logs so many operations on one file, each on what the one before leaves; all but the first are in the spool then.
+fn some(store: &Database, count: u64) -> Vec<Entered> {
+    (0..count).map(|number| replace(store, "s", &noise(300, number), &noise(300, number + 1))).collect()
+}
+
+#[test]
+fn others_find_what_is_in_the_spool() {
+    let temp = tempdir().unwrap();
+    let (one, other) = (open(temp.path()), open(temp.path()));
+    let entered = some(&one, 5);
+    assert!(waits(temp.path()));
+    let found = other.pending().unwrap();
+    assert!(!waits(temp.path()));
+    let ids: Vec<_> = found.iter().rev().map(|logged| logged.id).collect();
+    assert_eq!(ids, entered.iter().map(|entered| entered.id).collect::<Vec<_>>());
+    assert!(found.iter().all(|logged| logged.owner == Some(std::process::id()) && logged.in_flight()));
+    assert_eq!(found[0].operation.files[0].after, side(&noise(300, 5), 0o644));
+    // The way back leads through all of them.
+    let last = noise(300, 5);
+    let first = one.content(ContentId::of(&noise(300, 0)), &[(ContentId::of(&last), &last)]).unwrap();
+    assert_eq!(first, Some(noise(300, 0)));
+    let known = other.latest("s", PATH).unwrap().unwrap();
+    assert_eq!(known, record(&last, &[(2, 3)]));
+    one.settle(&ids).unwrap();
+    assert!(other.pending().unwrap().is_empty());
+}
+
+#[test]
+fn numbers_rise_whoever_logs_and_wherever() {
+    let temp = tempdir().unwrap();
+    let (one, other) = (open(temp.path()), open(temp.path()));
+    let mut ids = Vec::new();
+    for number in 0..20_u64 {
+        let store = if number % 3 == 0 { &other } else { &one };
+        let (before, after) = (noise(300, number), noise(if number % 5 == 0 { 40_000 } else { 300 }, number + 1));
+        ids.push(replace(store, "s", &before, &after).id);
+        if number % 7 == 0 {
+            assert_eq!(store.operation(ids[0].to_string().parse().unwrap()).unwrap().unwrap().id, ids[0]);
+        }
+    }
+    assert_eq!(ids.iter().map(|id| id.number).collect::<Vec<_>>(), (1..=20).collect::<Vec<_>>());
+    assert_eq!(all(&open(temp.path())).iter().map(|logged| logged.id).collect::<Vec<_>>(), ids);
+}
+
+/// What one process has at hand of a session is not older than what another one changed.
+#[test]
+fn what_is_at_hand_is_what_the_database_says() {
+    let temp = tempdir().unwrap();
+    let (one, other) = (open(temp.path()), open(temp.path()));
+    let content = |store: &Database| store.latest("s", PATH).unwrap().map(|record| record.content);
+    let at = |number: u64| Some(ContentId::of(&noise(300, number)));
+    let ids: Vec<_> = some(&one, 3).iter().map(|entered| entered.id).collect();
+    one.settle(&ids).unwrap();
+    assert_eq!(content(&one), at(3));
+    replace(&other, "s", &noise(300, 3), &noise(300, 4));
+    replace(&other, "s", &noise(300, 4), &noise(300, 5));
+    assert!(waits(temp.path()));
+    assert_eq!(content(&one), at(5));
+    other.record("s", PATH, &record(&noise(300, 3), &[(9, 9)]), &emendate_history::Body::None).unwrap();
+    // Known twice under one content: both times count.
+    assert_eq!(one.latest("s", PATH).unwrap(), other.latest("s", PATH).unwrap());
+    assert_eq!(one.latest("s", PATH).unwrap().unwrap().lines.ranges(), [(2, 3), (9, 9)]);
+    other.forget("s", PATH).unwrap();
+    assert_eq!(content(&one), None);
+    let entered = replace(&one, "s", &noise(300, 5), &noise(300, 6));
+    assert!(waits(temp.path()));
+    assert_eq!(content(&other), at(6));
+    other.withdraw(entered.id).unwrap();
+    assert_eq!((content(&one), content(&other)), (None, None));
+    // Lines that were known of a content before are known of it again, in the spool too.
+    one.record("s", PATH, &record(&noise(300, 8), &[(20, 30)]), &emendate_history::Body::None).unwrap();
+    replace(&one, "s", &noise(300, 7), &noise(300, 8));
+    assert_eq!(one.latest("s", PATH).unwrap().unwrap().lines.ranges(), [(2, 3), (20, 30)]);
+}
+
+/// The process ended when all was in the database, and the spool did not say so yet.
+#[test]
+fn what_is_brought_in_twice_is_there_once() {
+    let temp = tempdir().unwrap();
+    let store = open(temp.path());
+    let entered = some(&store, 6);
+    let before = fs::read(spool(temp.path())).unwrap();
+    store.withdraw(entered[5].id).unwrap();
+    store.settle(&[entered[1].id]).unwrap();
+    let told = all(&store);
+    let known = store.versions("s", PATH).unwrap();
+    drop(store);
+    fs::write(spool(temp.path()), before).unwrap();
+    let store = open(temp.path());
+    assert!(waits(temp.path()));
+    assert_eq!(all(&store), told);
+    assert_eq!((store.versions("s", PATH).unwrap(), told.len()), (known, 5));
+    assert!(!waits(temp.path()) && store.notices().is_empty());
+    assert_eq!(replace(&store, "s", b"x", b"y").id.number, 7);
+}
+
+#[test]
+fn an_entry_that_was_cut_short_costs_only_itself() {
+    let temp = tempdir().unwrap();
+    let store = open(temp.path());
+    let entered = some(&store, 4);
+    let whole = fs::read(spool(temp.path())).unwrap();
+    fs::write(spool(temp.path()), &whole[..whole.len() - 1]).unwrap();
+    drop(store);
+    let store = open(temp.path());
+    let told = all(&store);
+    assert_eq!(store.notices().len(), 1);
+    // The first is in the database already; of those in a spool that ends too early nobody can say what they were.
+    assert!(told.iter().zip(&entered).all(|(logged, entered)| logged.id == entered.id) && !told.is_empty());
+    let next = replace(&store, "s", b"x", b"y").id;
+    assert_eq!((next.number, all(&store).last().unwrap().id), (5, next));
+}
+
+#[test]
+fn a_database_that_is_set_aside_takes_nothing_along_that_is_not_in_it() {
+    let temp = tempdir().unwrap();
+    let store = open(temp.path());
+    let entered = some(&store, 4);
+    fs::write(temp.path().join("sessions.db.damaged"), b"").unwrap();
+    let other = open(temp.path());
+    assert_eq!(other.notices().len(), 1);
+    // Whose database was taken away under it still logs where others find it.
+    let late = replace(&store, "s", &noise(300, 4), &noise(300, 5)).id;
+    let ids: Vec<_> = entered[1..].iter().map(|entered| entered.id).chain([late]).collect();
+    assert_eq!(all(&store).iter().map(|logged| logged.id).collect::<Vec<_>>(), ids);
+    assert_eq!(all(&other).iter().map(|logged| logged.id).collect::<Vec<_>>(), ids);
+}
+
+/// A program that knows nothing of spools took the number meanwhile: nothing is lost.
+#[test]
+fn a_number_that_is_taken_is_given_anew() {
+    let temp = tempdir().unwrap();
+    let store = open(temp.path());
+    some(&store, 3);
+    let connection = rusqlite::Connection::open(temp.path().join("sessions.db")).unwrap();
+    let sql = "INSERT INTO operations(at, session, tool, format, digest, note, outcome, kept, role)
+               SELECT at+1, 'other', tool, format, digest, note, outcome, kept, role FROM operations WHERE number=1";
+    connection.execute(sql, []).unwrap();
+    let sessions: Vec<_> = all(&store).into_iter().map(|logged| logged.operation.session).collect();
+    assert_eq!(sessions.iter().filter(|session| *session == "s").count(), 3);
+    assert_eq!(sessions.len(), 4);
+}
+
+#[test]
+fn what_takes_back_or_must_not_be_kept_goes_into_the_database_at_once() {
+    let temp = tempdir().unwrap();
+    let store = open(temp.path());
+    let first = some(&store, 2)[1].id;
+    let plain = operation("s", vec![touched(PATH, side(b"a", 0o644), side(b"hush", 0o644))]);
+    let swaps = [Swap { at: 0, old: b"a", new: b"hush" }];
+    let change = Change { base: Some(ContentId::of(b"a")), swaps: &swaps, ..Change::default() };
+    let mut secret = plain.clone();
+    secret.kept = false;
+    let mut undo = plain.clone();
+    undo.role = Role::Undo(first);
+    let mut folders = plain.clone();
+    folders.folders = vec![b"/made".to_vec()];
+    for operation in [&secret, &undo, &folders] {
+        store.log(operation, &[change], &[]).unwrap();
+        assert!(!waits(temp.path()));
+        let bytes = fs::read(spool(temp.path())).unwrap();
+        assert!(!bytes.windows(4).any(|bytes| bytes == b"hush"));
+    }
+    store.log(&plain, &[Change { old: Some(b"a"), ..change }], &[]).unwrap();
+    assert!(!waits(temp.path()));
+    store.log(&plain, &[change], &[]).unwrap();
+    assert!(waits(temp.path()));
+    // Asked to free space, it leaves no text behind either.
+    store.free(emendate_history::Leave { bytes: Some(0), days: None }).unwrap();
+    assert_eq!(fs::metadata(spool(temp.path())).unwrap().len(), 40);
+}
+
+/// Not a test of its own: a process that logs until it is killed, and says what it has logged.
+#[test]
+fn one_that_logs_until_it_is_killed() {
+    let Some(dir) = std::env::var_os("HISTORY_TEST_SPOOL") else { return };
+    let store = open(Path::new(&dir));
+    let session = std::process::id().to_string();
+    for number in 0.. {
+        let id = replace(&store, &session, &noise(300, number), &noise(300, number + 1)).id;
+        println!("\nlogged {id}");
+        if number % 11 == 0 {
+            store.settle(&[id]).unwrap();
+        }
+    }
+}
+
+#[test]
+fn what_was_logged_is_there_whoever_is_killed() {
+    let temp = tempdir().unwrap();
+    let mut said = Vec::new();
+    for round in 0..4 {
+        let mut killed: Vec<_> = (0..3)
+            .map(|_| {
+                std::process::Command::new(std::env::current_exe().unwrap())
+                    .args(["--exact", "--nocapture", "one_that_logs_until_it_is_killed"])
+                    .env("HISTORY_TEST_SPOOL", temp.path())
+                    .stdout(std::process::Stdio::piped())
+                    .spawn()
+                    .unwrap()
+            })
+            .collect();
+        for child in &mut killed {
+            let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+            let mut own = || lines.by_ref().find_map(|line| line.unwrap().strip_prefix("logged ").map(str::to_owned));
+            // Somewhere in the middle, not always at the same place.
+            for _ in 0..30 + 7 * round {
+                said.push(own().unwrap());
+            }
+            child.kill().unwrap();
+            child.wait().unwrap();
+            said.extend(std::iter::from_fn(own));
+        }
+    }
+    let store = open(temp.path());
+    let all = all(&store);
+    let names: std::collections::HashSet<String> = all.iter().map(|logged| logged.id.to_string()).collect();
+    let lost: Vec<_> = said.iter().filter(|name| !names.contains(*name)).collect();
+    assert!(lost.is_empty(), "{lost:?} of {}", said.len());
+    assert!(all.iter().zip(1..).all(|(logged, number)| logged.id.number == number));
+    assert_eq!(store.notices(), Vec::<String>::new());
+}
