@@ -148,6 +148,7 @@ impl<'a> Rest<'a> {
         }
     }
 
+    #[allow(clippy::option_option, reason = "damage, nothing, something")]
     fn maybe<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<Option<T>> {
         if self.flag()? { read(self).map(Some) } else { Some(None) }
     }
@@ -174,5 +175,67 @@ impl<'a> Rest<'a> {
         let how = rows::how_of(self.number()?.cast_signed()).ok()?;
         let (offset, limit) = (self.maybe(Rest::number)?, self.maybe(Rest::number)?);
         Some(Record { content, stamp, racy, lines, how, offset, limit })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{pack, unpack};
+    use crate::{Change, How, Kind, Known, Lines, Operation, Outcome, Record, Role, Side, Swap, Touched};
+    use emendate_core::ContentId;
+    use emendate_fs::Stamp;
+
+    #[test]
+    fn they_come_back_and_damage_is_told() {
+        let [old, new] = [b"old", b"new"].map(|bytes| ContentId::of(bytes));
+        let side = |content, kind| Some(Side { content, mode: 0o4755, kind });
+        let touched = |path: &[u8], before, after| Touched {
+            path: path.to_vec(),
+            moved_from: (path == b"/b\xff").then(|| b"/a".to_vec()),
+            before,
+            after,
+            attributes: None,
+            added: 300,
+            removed: u64::MAX,
+        };
+        let operation = Operation {
+            session: "s\u{e9}".to_owned(),
+            tool: "edit".to_owned(),
+            format: String::new(),
+            digest: [9; 16],
+            note: "merged".to_owned(),
+            role: Role::Edit,
+            also: Vec::new(),
+            outcome: Outcome::Partial,
+            kept: true,
+            files: vec![
+                touched(b"/a", side(old, Kind::Regular), None),
+                touched(b"/b\xff", None, side(new, Kind::Link)),
+            ],
+            folders: Vec::new(),
+        };
+        let swaps = [Swap { at: 3, old: b"", new: b"x\0y" }, Swap { at: 900, old: b"gone", new: b"" }];
+        let changes = [Change::default(), Change { base: Some(old), swaps: &swaps, ..Change::default() }];
+        let stamp =
+            Stamp { dev: 1, ino: u64::MAX, size: 0, mtime_ns: -5, ctime_ns: 7, mode: 1, links: 2, uid: 3, gid: 4 };
+        let mut lines = Lines::none();
+        lines.add(4, 9);
+        let record = Record { content: new, stamp, racy: true, lines, how: How::Served, offset: Some(0), limit: None };
+        let known = [Known { path: b"/b\xff", record: &record }];
+        let packed = pack((17, -1, 42), &operation, &changes, &known, 4096).unwrap();
+        let entry = unpack(&packed).unwrap();
+        assert_eq!((entry.number, entry.at, entry.owner), (17, -1, 42));
+        assert_eq!(entry.operation, operation);
+        assert_eq!(entry.changes, [(None, vec![]), (Some(old), swaps.to_vec())]);
+        assert_eq!(entry.known, [(b"/b\xff".to_vec(), record.clone())]);
+        for end in 0..packed.len() {
+            assert!(unpack(&packed[..end]).is_none(), "{end}");
+        }
+        for at in 0..packed.len() {
+            let mut harmed = packed.clone();
+            harmed[at] ^= 0xff;
+            let _ = unpack(&harmed);
+        }
+        assert!(pack((17, -1, 42), &operation, &changes, &known, packed.len() - 1).is_none());
     }
 }

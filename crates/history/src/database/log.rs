@@ -5,7 +5,6 @@ use rusqlite::types::{FromSqlError, FromSqlResult};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::attributes;
-use super::entry::{self, Entry};
 use super::memo::Learned;
 use super::rows::{self, fixed};
 use super::shelves::Shelves;
@@ -34,35 +33,6 @@ pub(super) fn number(all: &Connection, least: u64) -> rusqlite::Result<i64> {
     let newest = "SELECT coalesce(max(number), 0) FROM operations";
     let newest: i64 = all.prepare_cached(newest)?.query_row([], |row| row.get(0))?;
     Ok(least.cast_signed().max(newest.saturating_add(1)))
-}
-
-/// Brings what stands in the spool into the database. What is there already, because somebody ended before the spool was
-/// cleared, is left as it is. Returns how many entries could not be read.
-pub(super) fn fold(
-    all: &Connection,
-    entries: &[Vec<u8>],
-    limits: &Limits,
-    learned: &mut Learned,
-) -> rusqlite::Result<usize> {
-    let mut unread = 0;
-    for bytes in entries {
-        let Some(Entry { number: given, at, owner, operation, changes, known }) = entry::unpack(bytes) else {
-            unread += 1;
-            continue;
-        };
-        let mut signed = Signed { number: given.cast_signed(), at, owner };
-        match moment(all, given)? {
-            Some(same) if same == at => continue,
-            // Somebody who does not know of spools took it.
-            Some(_) => signed.number = number(all, given)?,
-            None => {}
-        }
-        let changes: Vec<Change<'_>> =
-            changes.iter().map(|(base, swaps)| Change { base: *base, swaps, ..Change::default() }).collect();
-        let known: Vec<Known<'_>> = known.iter().map(|(path, record)| Known { path, record }).collect();
-        log(all, &operation, &changes, &known, (signed, limits), learned)?;
-    }
-    Ok(unread)
 }
 
 /// Writes an operation and what its session knows then.
@@ -258,7 +228,7 @@ fn whole(all: &Connection, id: OperationId) -> rusqlite::Result<Option<(Logged, 
     Ok(found.filter(|(logged, _): &(Logged, i64)| logged.id == id))
 }
 
-fn moment(all: &Connection, number: u64) -> rusqlite::Result<Option<i64>> {
+pub(super) fn moment(all: &Connection, number: u64) -> rusqlite::Result<Option<i64>> {
     all.prepare_cached("SELECT at FROM operations WHERE number=?1")?
         .query_row([number.cast_signed()], |row| row.get(0))
         .optional()

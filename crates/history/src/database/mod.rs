@@ -3,6 +3,7 @@
 mod attributes;
 mod entry;
 mod failure;
+mod fold;
 mod log;
 mod memo;
 mod network;
@@ -23,10 +24,9 @@ use crate::{
     Body, Change, Entered, Filter, Freed, Known, Leave, Limits, Logged, OnDisk, Operation, OperationId, OperationName,
     Operations, Record, Sessions, clock, operation, pack, prune, trail,
 };
-use log::Signed;
-use memo::{Learned, Memo};
+use memo::Memo;
 use shelves::Shelves;
-use spool::{Locked, Spool};
+use spool::Spool;
 
 /// The sessions of every process, in a file that outlives them. A file that is damaged, foreign or newer than this
 /// program is set aside, and [`Sessions::notices`] says so. Damage found while working costs that one call: the next
@@ -100,120 +100,6 @@ impl Database {
             }
             failure::of_sql(&error, &self.path)
         })
-    }
-
-    /// Runs `work` on the connection once everything is in the database.
-    fn ask<T>(&self, work: impl FnOnce(&mut Connection) -> rusqlite::Result<T>) -> Result<T> {
-        let state = &mut *self.state();
-        if state.spool.look().is_none_or(|head| !head.is_empty()) {
-            self.change(state, |_, _| Ok(()))?;
-        }
-        self.with(state, work)
-    }
-
-    /// Brings everything into the database and runs `work`, in one transaction.
-    fn change<T>(
-        &self,
-        state: &mut State,
-        work: impl FnOnce(&Connection, &mut Learned) -> rusqlite::Result<T>,
-    ) -> Result<T> {
-        let mut spool = self.lock(state)?;
-        self.write(state, &mut spool, work)
-    }
-
-    /// The same for what changes what sessions know.
-    fn teach<T>(
-        &self,
-        state: &mut State,
-        work: impl FnOnce(&Connection, &mut Learned) -> rusqlite::Result<T>,
-    ) -> Result<T> {
-        let mut spool = self.lock(state)?;
-        let before = spool.head().turn;
-        spool.turn().map_err(|error| failure::of_io(&error, "write beside", &self.path))?;
-        // What is not so after all is asked for again.
-        state.memo.go_on(before, spool.head().turn);
-        let done = self.write(state, &mut spool, work);
-        if done.is_err() {
-            state.memo.clear();
-        }
-        done
-    }
-
-    fn lock(&self, state: &mut State) -> Result<Locked> {
-        let (spool, whole) = state.spool.lock()?;
-        if !whole {
-            state.spools = false;
-            self.tell_spoilt(state);
-        }
-        Ok(spool)
-    }
-
-    fn tell_spoilt(&self, state: &mut State) {
-        let path = self.path.with_extension("spool");
-        let path = path.display();
-        state.notices.push(format!("{path} was damaged: what was done last may be missing from the history."));
-    }
-
-    fn write<T>(
-        &self,
-        state: &mut State,
-        spool: &mut Locked,
-        work: impl FnOnce(&Connection, &mut Learned) -> rusqlite::Result<T>,
-    ) -> Result<T> {
-        let (entries, whole) = spool.entries();
-        // What others wrote must not go into a file that was set aside.
-        if !entries.is_empty() && open::identity(&self.path) != state.file {
-            state.connection = None;
-        }
-        let turn = spool.head().turn;
-        state.memo.go_on(turn, turn);
-        let mut learned = Learned::default();
-        let (done, unread) = self.with(state, |connection| {
-            let all = Transaction::new(connection, TransactionBehavior::Immediate)?;
-            let unread = log::fold(&all, &entries, &self.limits, &mut learned)?;
-            let done = work(&all, &mut learned)?;
-            all.commit()?;
-            Ok((done, unread))
-        })?;
-        if !spool.head().is_empty() {
-            // Where that fails, what is left there is known again.
-            let _ = spool.clear();
-        }
-        if !whole || unread > 0 {
-            self.tell_spoilt(state);
-        }
-        state.added = state.added.saturating_add(learned.added);
-        state.memo.learn(learned);
-        Ok(done)
-    }
-
-    /// Writes an operation into the spool; `None` where it has to go into the database.
-    fn spool(
-        &self,
-        state: &mut State,
-        spool: &mut Locked,
-        (operation, changes, known): (&Operation, &[Change<'_>], &[Known<'_>]),
-        now: i64,
-    ) -> Option<Entered> {
-        // Who wants a version whole when its base is not kept gets it now.
-        let settled = |change: &Change<'_>| change.new.is_none() || change.base.is_none_or(|it| state.memo.holds(it));
-        if !state.spools || !changes.iter().all(settled) {
-            return None;
-        }
-        let head = spool.head();
-        let most = spool::ENTRY.min(usize::try_from(self.limits.blob).unwrap_or(spool::ENTRY));
-        let entry = entry::pack((head.next, now, std::process::id()), operation, changes, known, most)?;
-        // Where it fails, the database says why, or takes it.
-        if !spool.append(&entry).ok()? {
-            return None;
-        }
-        state.memo.go_on(head.turn, spool.head().turn);
-        for known in known {
-            state.memo.forget(&operation.session, known.path);
-        }
-        let after = operation.files.iter().filter_map(|file| file.after);
-        let loose = after.map(|side| side.content).collect();
-        Some(Entered { id: OperationId::new(head.next, now), loose, lost: Vec::new() })
     }
 
     /// Cleans up when it is time.
@@ -344,26 +230,7 @@ impl Operations for Database {
         operation::check(operation, changes)?;
         let state = &mut *self.state();
         let now = clock::now_us();
-        let mut spool = self.lock(state)?;
-        if let Some(entered) = self.spool(state, &mut spool, (operation, changes, known), now) {
-            return Ok(entered);
-        }
-        let io = |error| failure::of_io(&error, "write beside", &self.path);
-        let before = spool.head();
-        spool.turn().map_err(io)?;
-        state.memo.go_on(before.turn, spool.head().turn);
-        let entered = self.write(state, &mut spool, |all, learned| {
-            let number = log::number(all, before.next)?;
-            let signed = Signed { number, at: now, owner: std::process::id() };
-            log::log(all, operation, changes, known, (signed, &self.limits), learned)
-        });
-        let Ok(entered) = entered else {
-            state.memo.clear();
-            return entered;
-        };
-        // From here on it knows the next number, whatever it knew before.
-        state.spools = spool.number(entered.id.number + 1).is_ok() && !self.distant;
-        drop(spool);
+        let entered = self.enter(state, (operation, changes, known), now)?;
         self.upkeep(state, now)?;
         Ok(entered)
     }

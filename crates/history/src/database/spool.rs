@@ -17,7 +17,9 @@ use crate::clock;
 /// Begins the head; another layout gets another number.
 const MAGIC: [u8; 8] = *b"EmndSpl1";
 /// Bytes of the head: the mark, three numbers and their check.
-const HEAD: u64 = 40;
+const HEAD: usize = 40;
+/// Where the entries begin.
+const BODY: u64 = HEAD as u64;
 /// Length and check before each entry.
 const FRAME: usize = 12;
 /// The most bytes of an entry: beyond, compressing is worth its time.
@@ -42,34 +44,33 @@ pub(super) struct Head {
 impl Head {
     fn fresh() -> Head {
         // No turn comes twice, not even where the file was lost.
-        Head { next: 0, end: HEAD, turn: clock::now_us().cast_unsigned() }
+        Head { next: 0, end: BODY, turn: clock::now_us().cast_unsigned() }
     }
 
     /// True when everything is in the database.
     pub(super) fn is_empty(self) -> bool {
-        self.end == HEAD
+        self.end == BODY
     }
 
-    fn pack(self) -> [u8; HEAD as usize] {
-        let mut out = [0; HEAD as usize];
+    fn pack(self) -> [u8; HEAD] {
+        let mut out = [0; HEAD];
         let parts = [MAGIC, self.next.to_le_bytes(), self.end.to_le_bytes(), self.turn.to_le_bytes()].concat();
         let check = check(&parts);
         out.iter_mut().zip(parts.iter().chain(&check)).for_each(|(to, from)| *to = *from);
         out
     }
 
-    fn unpack(bytes: &[u8; HEAD as usize]) -> Option<Head> {
+    fn unpack(bytes: &[u8; HEAD]) -> Option<Head> {
         let (parts, sum) = bytes.split_at_checked(32)?;
         let number = |at: usize| Some(u64::from_le_bytes(*parts.get(at..)?.first_chunk()?));
         let head = Head { next: number(8)?, end: number(16)?, turn: number(24)? };
         let whole = parts.starts_with(&MAGIC) && sum == check(parts);
-        (whole && (HEAD..=MOST).contains(&head.end)).then_some(head)
+        (whole && (BODY..=MOST).contains(&head.end)).then_some(head)
     }
 }
 
 fn check(bytes: &[u8]) -> [u8; 8] {
-    let [a, b, c, d, e, f, g, h, ..] = ContentId::of(bytes).to_bytes();
-    [a, b, c, d, e, f, g, h]
+    ContentId::of(bytes).to_bytes().first_chunk().copied().unwrap_or_default()
 }
 
 /// The file, open.
@@ -119,7 +120,7 @@ fn open(path: &Path) -> Result<File> {
 
 /// A file without anything in it is a new one.
 fn read_head(file: &File) -> io::Result<Option<Head>> {
-    let mut bytes = [0; HEAD as usize];
+    let mut bytes = [0; HEAD];
     match file.read_at(&mut bytes, 0)? {
         0 => Ok(Some(Head::fresh())),
         read if read == bytes.len() => Ok(Head::unpack(&bytes)),
@@ -163,8 +164,8 @@ impl Locked {
 
     /// The entries, the oldest first; what follows a damaged one is lost, and the second answer false.
     pub(super) fn entries(&self) -> (Vec<Vec<u8>>, bool) {
-        let mut body = vec![0; usize::try_from(self.head.end - HEAD).unwrap_or(0)];
-        if self.file.read_exact_at(&mut body, HEAD).is_err() {
+        let mut body = vec![0; usize::try_from(self.head.end - BODY).unwrap_or(0)];
+        if self.file.read_exact_at(&mut body, BODY).is_err() {
             return (Vec::new(), false);
         }
         let (mut entries, mut rest) = (Vec::new(), &body[..]);
@@ -196,7 +197,7 @@ impl Locked {
 
     /// Everything is in the database.
     pub(super) fn clear(&mut self) -> io::Result<()> {
-        self.set(Head { end: HEAD, ..self.head })
+        self.set(Head { end: BODY, ..self.head })
     }
 
     /// The next operation has at least that number.
@@ -207,7 +208,7 @@ impl Locked {
     /// Gives the space back, and with it what stood in entries that are in the database.
     pub(super) fn shrink(&mut self) -> io::Result<()> {
         self.clear()?;
-        self.file.set_len(HEAD)
+        self.file.set_len(BODY)
     }
 
     fn set(&mut self, head: Head) -> io::Result<()> {
@@ -234,7 +235,7 @@ fn take(body: &[u8]) -> Option<(&[u8], &[u8])> {
 
 #[cfg(test)]
 mod tests {
-    use super::{HEAD, Spool};
+    use super::{BODY, Spool};
     use std::os::unix::fs::FileExt as _;
 
     fn filled(entries: &[&[u8]]) -> (tempfile::TempDir, Spool) {
@@ -276,7 +277,7 @@ mod tests {
             let (locked, whole) = spool.lock().unwrap();
             let (entries, all) = locked.entries();
             assert!(!whole || !all, "{at}");
-            assert_eq!(entries.len(), usize::from(at >= HEAD + 15), "{at}");
+            assert_eq!(entries.len(), usize::from(at >= BODY + 15), "{at}");
             drop(locked);
             spool.file.write_all_at(&byte, at).unwrap();
         }
@@ -301,8 +302,8 @@ mod tests {
     fn it_is_bounded_and_a_file_that_was_removed_is_not_written_to() {
         let (temp, mut spool) = filled(&[]);
         let (mut locked, _) = spool.lock().unwrap();
-        let entry = [0; super::ENTRY];
-        assert!(!locked.append(&[0; super::ENTRY + 1]).unwrap());
+        let entry = vec![0; super::ENTRY];
+        assert!(!locked.append(&[&entry[..], b"1"].concat()).unwrap());
         while locked.append(&entry).unwrap() {}
         assert_eq!(locked.entries().0.len(), 7);
         drop(locked);
