@@ -105,6 +105,10 @@ fn what_is_at_hand_is_what_the_database_says() {
     replace(&other, "s", &noise(300, 4), &noise(300, 5));
     assert!(waits(temp.path()));
     assert_eq!(content(&one), at(5));
+    assert!(!waits(temp.path()));
+    replace(&other, "s", &noise(300, 5), &noise(300, 6));
+    assert!(waits(temp.path()));
+    assert_eq!(content(&one), at(6));
     other.record("s", PATH, &record(&noise(300, 3), &[(9, 9)]), &emendate_history::Body::None).unwrap();
     // Known twice under one content: both times count.
     assert_eq!(one.latest("s", PATH).unwrap(), other.latest("s", PATH).unwrap());
@@ -177,6 +181,9 @@ fn a_database_that_is_set_aside_takes_nothing_along_that_is_not_in_it() {
     let ids: Vec<_> = entered[1..].iter().map(|entered| entered.id).chain([late]).collect();
     assert_eq!(all(&store).iter().map(|logged| logged.id).collect::<Vec<_>>(), ids);
     assert_eq!(all(&other).iter().map(|logged| logged.id).collect::<Vec<_>>(), ids);
+    // A number is not given again, though nothing in the new database speaks of it.
+    fs::write(temp.path().join("sessions.db.damaged"), b"").unwrap();
+    assert_eq!(replace(&open(temp.path()), "s", b"x", b"y").id.number, 6);
 }
 
 /// A program that knows nothing of spools took the number meanwhile: nothing is lost.
