@@ -37,6 +37,8 @@ fn one(tool: &'static str, size: usize) -> Outcome {
             settle();
             let (reply, time) = timed(|| engine.call(&caller, tool, input));
             assert!(reply.result.is_ok(), "{}", reply.text());
+            // As every front end does once the answer is out.
+            engine.settle_history();
             time
         })
     });
