@@ -424,11 +424,13 @@ fn is(found: State, state: State, other: State) -> bool {
     if state.same_content(other) { found == state } else { found.same_content(state) }
 }
 
-/// True when every byte of `found` is that of one of the two at its place, or was not written yet; a crash in the middle of
-/// a write leaves this, and hardly any editor.
+/// True when every byte of `found` is that of one of the two at its place, or zero behind the end of the shorter one; a
+/// crash in the middle of a write leaves this, and hardly any editor. A file that grows has zeros where nothing is written
+/// yet. One that shrinks has them on XFS: it clears what lies behind the new end before the new length is on the disk.
 fn is_torn(found: &[u8], from: &[u8], want: &[u8]) -> bool {
+    let shorter = from.len().min(want.len());
     let either = |(at, byte): (usize, &u8)| {
-        from.get(at) == Some(byte) || want.get(at) == Some(byte) || (*byte == 0 && at >= from.len())
+        from.get(at) == Some(byte) || want.get(at) == Some(byte) || (*byte == 0 && at >= shorter)
     };
     found.len() <= from.len().max(want.len())
         && found.len() >= from.len().min(want.len())
@@ -470,5 +472,30 @@ fn whole(file: &OwnedFd) -> rustix::io::Result<Vec<u8>> {
             }
         };
         out.truncate(at + read);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_torn;
+
+    #[test]
+    fn what_a_crash_leaves_of_a_file_that_is_overwritten() {
+        let (long, short) = (&b"old text"[..], &b"new"[..]);
+        for found in [
+            &b"old text"[..],
+            b"new",
+            b"new text",
+            b"ned text",
+            b"new\0\0\0\0\0",
+            b"new\0",
+            b"new t\0\0\0",
+            b"old\0\0\0\0\0",
+        ] {
+            assert!(is_torn(found, long, short) && is_torn(found, short, long), "{found:?}");
+        }
+        for found in [&b"n\0w text"[..], b"new!text", b"ne", b"old texts"] {
+            assert!(!is_torn(found, long, short), "{found:?}");
+        }
     }
 }
