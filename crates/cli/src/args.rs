@@ -2,6 +2,9 @@
 #![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows as it stands")]
 
 pub(crate) mod replace;
+mod scope;
+
+pub(crate) use scope::ScopeArgs;
 
 use crate::config::ConfigCommand;
 use crate::global::{Global, names};
@@ -225,15 +228,8 @@ pub(crate) struct SearchArgs {
     /// The pattern may reach over line ends
     #[arg(short = 'U', long)]
     pub(crate) multiline: bool,
-    /// Files to search (repeatable), e.g. '*.rs' or '!tests/**'
-    #[arg(short, long, value_name = "GLOB")]
-    pub(crate) glob: Vec<String>,
-    /// Also names that begin with a dot
-    #[arg(long)]
-    pub(crate) hidden: bool,
-    /// Also what .gitignore and .ignore leave out
-    #[arg(long)]
-    pub(crate) no_ignore: bool,
+    #[command(flatten)]
+    pub(crate) scope: ScopeArgs,
     /// Lines to show before and after each hit
     #[arg(short = 'C', long, value_name = "N")]
     pub(crate) context: Option<u64>,

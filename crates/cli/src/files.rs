@@ -1,6 +1,8 @@
 //! `read`, `edit`, `multi-edit`, `write` and `apply`: arguments become the input of the tool of that name.
 
-use crate::args::{ApplyArgs, ConvertArgs, EditArgs, Extras, MultiEditArgs, ReadArgs, SearchArgs, TextArgs, WriteArgs};
+use crate::args::{
+    ApplyArgs, ConvertArgs, EditArgs, Extras, MultiEditArgs, ReadArgs, ScopeArgs, SearchArgs, TextArgs, WriteArgs,
+};
 use crate::desk::Desk;
 use crate::{approval, input, progress, show};
 use emendate::core::formats::malformed;
@@ -91,6 +93,13 @@ fn spelled(tool: &str, key: &'static str, path: PathBuf) -> Result<(&'static str
 pub(crate) struct Fields(Map<String, Value>);
 
 impl Fields {
+    /// Which files of a folder.
+    fn scope(self, scope: &ScopeArgs) -> Fields {
+        self.put("glob", (!scope.glob.is_empty()).then(|| scope.glob.clone()))
+            .put("hidden", scope.hidden.then_some(true))
+            .put("no_ignore", scope.no_ignore.then_some(true))
+    }
+
     pub(crate) fn put(mut self, name: &str, value: Option<impl Into<Value>>) -> Fields {
         if let Some(value) = value {
             self.0.insert(name.to_owned(), value.into());
@@ -139,9 +148,7 @@ pub(crate) fn search(args: &SearchArgs) -> Ask {
         .put("literal", set(args.literal))
         .put("ignore_case", set(args.ignore_case))
         .put("multiline", set(args.multiline))
-        .put("glob", (!args.glob.is_empty()).then(|| args.glob.clone()))
-        .put("hidden", set(args.hidden))
-        .put("no_ignore", set(args.no_ignore))
+        .scope(&args.scope)
         .put("context", args.context)
         .put("limit", args.limit)
         .put("format", args.format.clone());
@@ -157,9 +164,7 @@ pub(crate) fn replace(args: &crate::args::replace::ReplaceArgs) -> Ask {
         .put("regex", set(args.regex))
         .put("ignore_case", set(args.ignore_case))
         .put("multiline", set(args.multiline))
-        .put("glob", (!args.glob.is_empty()).then(|| args.glob.clone()))
-        .put("hidden", set(args.hidden))
-        .put("no_ignore", set(args.no_ignore))
+        .scope(&args.scope)
         .put("expected", args.expect)
         .put("expected_files", args.expect_files);
     Ask { long: true, ..Ask::new("replace_in_files", "path", args.path.clone(), fields) }

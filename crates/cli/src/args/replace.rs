@@ -1,6 +1,7 @@
 //! What can be typed behind `emend replace`.
 #![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows as it stands")]
 
+use super::scope::ScopeArgs;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -25,15 +26,8 @@ pub(crate) struct ReplaceArgs {
     /// With --regex: the pattern may reach over line ends
     #[arg(short = 'U', long, requires = "regex")]
     pub(crate) multiline: bool,
-    /// Files to look at (repeatable), e.g. '*.rs' or '!tests/**'
-    #[arg(short, long, value_name = "GLOB")]
-    pub(crate) glob: Vec<String>,
-    /// Also names that begin with a dot
-    #[arg(long)]
-    pub(crate) hidden: bool,
-    /// Also what .gitignore and .ignore leave out
-    #[arg(long)]
-    pub(crate) no_ignore: bool,
+    #[command(flatten)]
+    pub(crate) scope: ScopeArgs,
     /// Write only if there are exactly N replacements in all files together
     #[arg(long, value_name = "N")]
     pub(crate) expect: Option<u64>,
