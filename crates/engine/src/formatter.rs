@@ -2,11 +2,8 @@
 //! the edit, so it is seen in a dry run, asked about and undone with it; what the program changed beyond the edit is told.
 
 use crate::config::{Formatter, When};
-use crate::edit::whole;
 use crate::engine::Engine;
 use crate::plan::{Becomes, Now, Plan};
-use crate::seen;
-use emendate_core::explain;
 use emendate_run::{Job, run};
 use std::path::Path;
 
@@ -47,20 +44,11 @@ fn shape(plan: &mut Plan, formatter: &Formatter, folder: &Path) {
         ));
         return;
     }
-    let text = match formatted(after.text()) {
-        Ok(text) if text == after.text() => return,
-        Ok(text) => text,
-        Err(why) => {
-            plan.notes.push(format!("Not formatted: {why} The edit stands as it was sent."));
-            return;
-        }
-    };
-    let Ok(changes) = whole(&after, &text) else { return };
-    let stat = explain::stat(&explain::hunks(&after, &changes, 0));
-    plan.notes
-        .push(format!("{name} changed the new text: +{} -{} lines beside what was sent.", stat.added, stat.removed));
-    plan.lines = seen::after_writing(&plan.lines, &after, &changes);
-    plan.changes = plan.changes.then(&plan.before, &changes);
+    let shaped = formatted(after.text())
+        .and_then(|text| plan.becomes_text(&name, &text).map_err(|error| error.message().to_owned()));
+    if let Err(why) = shaped {
+        plan.notes.push(format!("Not formatted: {why} The edit stands as it was sent."));
+    }
 }
 
 /// What the program makes of a text.

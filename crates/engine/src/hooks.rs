@@ -4,14 +4,12 @@
 
 use crate::caller::Caller;
 use crate::config::{Event, Hook};
-use crate::edit::whole;
 use crate::engine::Engine;
 use crate::log::Cause;
 use crate::plan::{Becomes, Plan};
 use crate::policy::Hit;
 use crate::receipt::Receipt;
-use crate::seen;
-use emendate_core::{Code, Error, Result, explain};
+use emendate_core::{Code, Error, Result};
 use emendate_fs::Place;
 use emendate_run::{Job, Said, run};
 use serde::Deserialize;
@@ -87,7 +85,7 @@ impl Engine {
                     Some(Decision::Allow) | None => {}
                 }
                 if let Some(text) = answer.content.filter(|_| cause.is_an_edit()) {
-                    rewrite(plan, hook, &text)?;
+                    plan.becomes_text(&format!("The hook {}", hook.name()), &text)?;
                 }
             }
         }
@@ -169,24 +167,6 @@ fn edit_event(event: &str, caller: &Caller, cause: &Cause, plan: &Plan, dry_run:
         out["new_text"] = after.text().into();
     }
     out
-}
-
-/// The hook's text in place of the new one; its own step in the reply.
-fn rewrite(plan: &mut Plan, hook: &Hook, text: &str) -> Result<()> {
-    if plan.becomes != Becomes::File || plan.before.is_opaque() {
-        return Ok(());
-    }
-    let after = plan.after()?;
-    let changes = whole(&after, text)?;
-    if changes.is_empty() {
-        return Ok(());
-    }
-    let stat = explain::stat(&explain::hunks(&after, &changes, 0));
-    let (name, added, removed) = (hook.name(), stat.added, stat.removed);
-    plan.notes.push(format!("The hook {name} changed the new text: +{added} -{removed} lines beside what was sent."));
-    plan.lines = seen::after_writing(&plan.lines, &after, &changes);
-    plan.changes = plan.changes.then(&plan.before, &changes);
-    Ok(())
 }
 
 fn said(hook: &Hook, message: Option<&str>) -> Option<String> {

@@ -1,12 +1,13 @@
 //! What will be done to one file. Nothing is written yet.
 
-use crate::edit::settings;
+use crate::edit::{settings, whole};
 use crate::engine::Opened;
 use crate::options::Options;
 use crate::policy::Hit;
 use crate::rows::twice;
 use crate::seen;
 use crate::worded::named_twice;
+use emendate_core::explain;
 use emendate_core::marks::Marks;
 use emendate_core::rows::{self, Replaced};
 use emendate_core::words;
@@ -164,6 +165,27 @@ impl Plan {
         }
         let bytes = self.changes.apply(&self.before);
         if self.before.is_opaque() { Ok(Snapshot::opaque(bytes)) } else { self.before.reopen(bytes) }
+    }
+
+    /// Another text in place of the new one, from somebody else than the caller: its own step in the reply. What is no text
+    /// stays.
+    ///
+    /// Errors: a text that the encoding cannot hold.
+    pub(crate) fn becomes_text(&mut self, by: &str, text: &str) -> Result<()> {
+        if self.becomes != Becomes::File || self.before.is_opaque() {
+            return Ok(());
+        }
+        let after = self.after()?;
+        let changes = whole(&after, text)?;
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let stat = explain::stat(&explain::hunks(&after, &changes, 0));
+        let (added, removed) = (stat.added, stat.removed);
+        self.notes.push(format!("{by} changed the new text: +{added} -{removed} lines beside what was sent."));
+        self.lines = seen::after_writing(&self.lines, &after, &changes);
+        self.changes = self.changes.then(&self.before, &changes);
+        Ok(())
     }
 
     /// True when there is nothing at the place now.

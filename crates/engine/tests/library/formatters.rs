@@ -91,3 +91,12 @@ fn a_project_cannot_name_programs() {
         assert!(Config::default().with_file(&text, "user", true).is_err(), "{wrong}");
     }
 }
+
+#[test]
+fn what_the_encoding_cannot_hold_is_told_and_not_written() {
+    let bench = with("sed 's/2/→/'", "when = 'always'\n[encoding]\n'*.txt' = 'latin1'");
+    std::fs::write(bench.path("a.txt"), b"gr\xfc\xdfe\ntwo\n").unwrap();
+    let reply = bench.edit("a.txt", "two", "2");
+    assert!(notes(&reply).contains("Not formatted"), "{}", reply.text());
+    assert_eq!(std::fs::read(bench.path("a.txt")).unwrap(), b"gr\xfc\xdfe\n2\n");
+}
