@@ -124,11 +124,18 @@ struct Block {
 fn blocks(base: &Snapshot, changes: &ChangeSet) -> Vec<Block> {
     let text = base.text();
     let mut groups: Vec<(Span, Vec<&Splice>)> = Vec::new();
+    // Where the last splice ends, if it leaves no line end behind there.
+    let mut open = None;
     for splice in changes.splices() {
-        let lines = whole_lines(base, splice);
+        let span = base.text_span(splice.span);
+        let joins = open == Some(span.start());
+        let begun = joins || !starts_line(text, span.start());
+        let ended = if splice.text.is_empty() { !begun } else { ends_line(&splice.text) };
+        open = (!ended).then_some(span.end());
+        let lines = whole_lines(text, span, ended);
         match groups.last_mut() {
-            Some((span, splices)) if lines.start() < span.end() => {
-                *span = span.hull(lines);
+            Some((group, splices)) if joins || lines.start() < group.end() => {
+                *group = group.hull(lines);
                 splices.push(splice);
             }
             _ => groups.push((lines, vec![splice])),
@@ -150,15 +157,16 @@ fn blocks(base: &Snapshot, changes: &ChangeSet) -> Vec<Block> {
     groups.into_iter().map(block).collect()
 }
 
-/// The lines of the reading that a splice touches; none for whole lines put between two others.
-fn whole_lines(base: &Snapshot, splice: &Splice) -> Span {
-    let text = base.text();
-    let span = base.text_span(splice.span);
-    let lf_last = |bytes: &[u8]| bytes.ends_with(b"\n") || bytes.ends_with(b"\n\0");
-    let ended = splice.text.is_empty() || lf_last(&splice.text);
+/// The lines that a change of `span` touches; none for whole lines put between two others. `ended`: no open line is left.
+fn whole_lines(text: &str, span: Span, ended: bool) -> Span {
     let (start, stop) = (line_start(text, span.start()), line_stop(text, span.end()));
     let whole = starts_line(text, span.start()) && starts_line(text, span.end()) && ended;
     Span::new(start, if whole { span.end() } else { stop })
+}
+
+/// True when these bytes of the file end with a line feed, in whatever encoding.
+fn ends_line(bytes: &[u8]) -> bool {
+    bytes.ends_with(b"\n") || bytes.ends_with(b"\n\0")
 }
 
 fn without_equal_ends(text: &str, lines: Span, new: String) -> Block {
@@ -287,6 +295,11 @@ mod tests {
         assert_eq!(diff("a\n", vec![(0, 2, "")]), "--- f\n+++ f\n@@ -1 +0,0 @@\n-a\n");
         let gone = "--- f\n+++ f\n@@ -1,2 +1,2 @@\n a\n-b\n+b\n\\ No newline at end of file\n";
         assert_eq!(diff("a\nb\n", vec![(3, 4, "")]), gone);
+        // Two splices that meet, of which the first leaves its line open.
+        let met = "--- f\n+++ f\n@@ -1,3 +1 @@\n-a\n-b\n-\n+xy\n\\ No newline at end of file\n";
+        assert_eq!(diff("a\nb\n\n", vec![(0, 4, "x"), (4, 5, ""), (5, 5, "y")]), met);
+        let glued = "--- f\n+++ f\n@@ -1,3 +1 @@\n-ab\n-c\n-d\n+ad\n";
+        assert_eq!(diff("ab\nc\nd\n", vec![(1, 3, ""), (3, 5, "")]), glued);
         assert_eq!(diff("a\nb\nc\n", vec![(1, 2, " ")]), "--- f\n+++ f\n@@ -1,3 +1,2 @@\n-a\n-b\n+a b\n c\n");
     }
 
