@@ -1,5 +1,5 @@
-//! The MCP server, driven by the real Python client in modern, legacy and auto mode (`tests/mcp/run.py`). Sets up what it
-//! needs in a virtual environment under `target/`.
+//! The MCP server, driven by the real Python client in modern, legacy and auto mode (`tests/mcp/run.py`), and the
+//! grammars, read by Lark (`tests/mcp/grammars.py`). Sets up what it needs in a virtual environment under `target/`.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -9,6 +9,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 fn run(command: &mut Command) {
     let status = command.status().unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
@@ -16,7 +17,7 @@ fn run(command: &mut Command) {
 }
 
 /// The interpreter of an environment that has the packages of `requirements`; made when there is none for this list.
-fn python(target: &Path, requirements: &Path) -> PathBuf {
+fn install(target: &Path, requirements: &Path) -> PathBuf {
     let environment = target.join("python");
     let (python, mark) = (environment.join("bin/python"), environment.join("installed.txt"));
     let wanted = std::fs::read_to_string(requirements).unwrap_or_else(|error| panic!("{error}"));
@@ -29,11 +30,22 @@ fn python(target: &Path, requirements: &Path) -> PathBuf {
     python
 }
 
+/// Runs a script of `tests/mcp` against the built program; the tests of this file share one environment.
+fn script(name: &str) {
+    static PYTHON: OnceLock<PathBuf> = OnceLock::new();
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/mcp");
+    let emend = Path::new(env!("CARGO_BIN_EXE_emend"));
+    let target = emend.ancestors().nth(2).unwrap_or(&tests);
+    let python = PYTHON.get_or_init(|| install(target, &tests.join("requirements.txt")));
+    run(Command::new(python).arg(tests.join(name)).arg(emend).env("PYTHONDONTWRITEBYTECODE", "1"));
+}
+
 #[test]
 fn the_real_client_is_content() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let emend = Path::new(env!("CARGO_BIN_EXE_emend"));
-    let target = emend.ancestors().nth(2).unwrap_or(&root).to_owned();
-    let python = python(&target, &root.join("tests/mcp/requirements.txt"));
-    run(Command::new(python).arg(root.join("tests/mcp/run.py")).arg(emend).env("PYTHONDONTWRITEBYTECODE", "1"));
+    script("run.py");
+}
+
+#[test]
+fn the_grammars_take_what_the_prompts_teach() {
+    script("grammars.py");
 }

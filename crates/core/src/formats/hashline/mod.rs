@@ -145,35 +145,45 @@ text: CUT N.=M @name, then PUT >K @name without a colon, also under another head
 mean the file as it was shown, whatever other hunks do; the number behind .= is a line, not a count; no line may be in two ranges. Never \
 repeat the lines around a range in its body. Several sections, one per file, are applied all or not at all. The reply gives the new header.";
 
-const SEED_GRAMMAR: &str = r##"start: begin? section+ end?
+/// A grammar: the rules of a dialect, and what both have in common. A line is named by its number or its word.
+macro_rules! grammar {
+    ($rules:literal) => {
+        concat!(
+            $rules,
+            r##"row: "+" TEXT? LF
+line: NUMBER | WORD
 begin: "*** Begin Patch" LF
 end: "*** End Patch" LF?
-section: "¶" PATH "#" TAG LF op+
-op: replace | delete | insert
-replace: "replace " range ":" LF row+ | "replace block " NUMBER ":" LF row+
-delete: "delete " range LF | "delete block " NUMBER LF
-insert: "insert " place ":" LF row+
-place: "before " NUMBER | "after " NUMBER | "after block " NUMBER | "head" | "tail"
-range: NUMBER ".." NUMBER
-row: "+" /[^\n]*/ LF
-PATH: /[^#\n]+/
+TEXT: /[^\n]+/
+PATH: /[^#\]\n]+/
 TAG: /[0-9A-F]{4}/
 NUMBER: /[1-9][0-9]*/
+WORD: /[A-Z][a-z]+([A-Z][a-z]+)?/
 LF: "\n"
-"##;
+"##
+        )
+    };
+}
 
-const CURRENT_GRAMMAR: &str = r##"start: begin? section+ end?
-begin: "*** Begin Patch" LF
-end: "*** End Patch" LF?
-section: "[" PATH "#" TAG "]" LF (op+ move? | move | "REM" LF)
+const SEED_GRAMMAR: &str = grammar!(
+    r##"start: begin? section+ end?
+section: "¶" PATH ("#" TAG)? LF op+
+op: replace | delete | insert
+replace: "replace " range ":" LF row+ | "replace block " line ":" LF row+
+delete: "delete " range LF | "delete block " line LF
+insert: "insert " place ":" LF row+
+place: "before " line | "after " line | "after block " line | "head" | "tail"
+range: line (".." line)?
+"##
+);
+
+const CURRENT_GRAMMAR: &str = grammar!(
+    r##"start: begin? section+ end?
+section: "[" PATH ("#" TAG)? "]" LF (op+ move? | move | "REM" LF)
 op: "PUT " target ":" LF row+ | "PUT " target register? LF | "CUT " lines register? LF
-target: lines | "<" NUMBER | ">" NUMBER | ">" NUMBER "*" | ">$"
-lines: NUMBER ".=" NUMBER | NUMBER "*"
+target: lines | "<" line | ">" line | ">" line "*" | ">$"
+lines: line (".=" line)? | line "*"
 register: " @" /[A-Za-z0-9_-]{1,64}/
-move: "MV " /[^\n]+/ LF
-row: "+" /[^\n]*/ LF
-PATH: /[^#\n]+/
-TAG: /[0-9A-F]{4}/
-NUMBER: /[1-9][0-9]*/
-LF: "\n"
-"##;
+move: "MV " TEXT LF
+"##
+);
