@@ -78,6 +78,15 @@ impl Charset {
         }
     }
 
+    /// True when `bytes`, whole characters of this encoding, end with a line feed.
+    pub fn ends_line(self, bytes: &[u8]) -> bool {
+        match self {
+            Charset::Utf16Le => bytes.ends_with(b"\n\0"),
+            Charset::Utf16Be => bytes.ends_with(b"\0\n"),
+            _ => bytes.ends_with(b"\n"),
+        }
+    }
+
     /// Bytes of one code unit: two for UTF-16, else one.
     pub const fn unit(self) -> usize {
         match self {

@@ -130,7 +130,7 @@ fn blocks(base: &Snapshot, changes: &ChangeSet) -> Vec<Block> {
         let span = base.text_span(splice.span);
         let joins = open == Some(span.start());
         let begun = joins || !starts_line(text, span.start());
-        let ended = if splice.text.is_empty() { !begun } else { ends_line(&splice.text) };
+        let ended = if splice.text.is_empty() { !begun } else { base.codec().charset.ends_line(&splice.text) };
         open = (!ended).then_some(span.end());
         let lines = whole_lines(text, span, ended);
         match groups.last_mut() {
@@ -162,11 +162,6 @@ fn whole_lines(text: &str, span: Span, ended: bool) -> Span {
     let (start, stop) = (line_start(text, span.start()), line_stop(text, span.end()));
     let whole = starts_line(text, span.start()) && starts_line(text, span.end()) && ended;
     Span::new(start, if whole { span.end() } else { stop })
-}
-
-/// True when these bytes of the file end with a line feed, in whatever encoding.
-fn ends_line(bytes: &[u8]) -> bool {
-    bytes.ends_with(b"\n") || bytes.ends_with(b"\n\0")
 }
 
 fn without_equal_ends(text: &str, lines: Span, new: String) -> Block {
@@ -298,6 +293,9 @@ mod tests {
         // Two splices that meet, of which the first leaves its line open.
         let met = "--- f\n+++ f\n@@ -1,3 +1 @@\n-a\n-b\n-\n+xy\n\\ No newline at end of file\n";
         assert_eq!(diff("a\nb\n\n", vec![(0, 4, "x"), (4, 5, ""), (5, 5, "y")]), met);
+        // A NUL behind a line feed is text in UTF-8.
+        let nul = "--- f\n+++ f\n@@ -1 +1,2 @@\n-a\n+x\n+\0a\n";
+        assert_eq!(diff("a\n", vec![(0, 0, "x\n\0")]), nul);
         let glued = "--- f\n+++ f\n@@ -1,3 +1 @@\n-ab\n-c\n-d\n+ad\n";
         assert_eq!(diff("ab\nc\nd\n", vec![(1, 3, ""), (3, 5, "")]), glued);
         assert_eq!(diff("a\nb\nc\n", vec![(1, 2, " ")]), "--- f\n+++ f\n@@ -1,3 +1,2 @@\n-a\n-b\n+a b\n c\n");
@@ -352,7 +350,7 @@ mod tests {
     proptest! {
         #[test]
         fn hunks_say_what_the_change_does(
-            base in "[ab\n]{0,40}", seeds in prop::collection::vec((0usize..41, 0usize..41, "[xa\n]{0,4}"), 0..4), context in 0usize..3
+            base in "[ab\n]{0,40}", seeds in prop::collection::vec((0usize..41, 0usize..41, "[xa\0\n]{0,4}"), 0..4), context in 0usize..3
         ) {
             let base = Snapshot::from_text(&base);
             let len = base.raw().len();
