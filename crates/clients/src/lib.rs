@@ -110,12 +110,7 @@ impl Client {
         for (inner, value) in plain.chain(env.map(|(name, value)| (vec!["env", &**name], value))) {
             out = Json::parse(&out, name)?.set(&[&place[..], &inner].concat(), value)?;
         }
-        // A marker of an earlier installation is none of this one's.
-        if fields.contains_key("env") {
-            Ok(out)
-        } else {
-            Json::parse(&out, name)?.remove(&[place[0], SERVER, "env", REPLACES])
-        }
+        Ok(out)
     }
 
     /// The file without our server. What holds servers goes too where it is left empty.

@@ -178,7 +178,7 @@ fn an_entry_keeps_what_its_owner_added() {
     let with = of("cursor").install(text, &marked, "f").unwrap();
     assert!(with.contains("\"env\": {\"A\": \"1\", \"EMEND_REPLACES\": \"Edit,Write\"}"), "{with}");
     assert_eq!(of("cursor").entry(&with, "f").unwrap().unwrap().marker().unwrap(), ["Edit", "Write"]);
-    assert!(!of("cursor").install(&with, &entry(), "f").unwrap().contains(REPLACES));
+    assert_eq!(of("cursor").install(&with, &entry(), "f").unwrap(), with, "who installs again takes nothing back");
 
     let text = "# mine\n[mcp_servers.emend]\ncommand = \"/old\" # old\nargs = []\nenv = { A = \"1\" }\nenabled = true\n\n# next\n[tui]\n";
     let with = of("codex").install(text, &entry(), "f").unwrap();

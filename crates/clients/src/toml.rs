@@ -55,8 +55,7 @@ fn table<'i>(item: &'i Item, what: &str, text: &str, name: &str) -> Result<&'i d
 ///
 /// Errors: as [`get`].
 pub(crate) fn set(text: &str, key: &str, fields: &Map<String, Value>, name: &str) -> Result<String> {
-    let known = get(text, key, name)?;
-    if known.is_none() && parse(text, name)?.get(key).is_none_or(Item::is_table) {
+    if get(text, key, name)?.is_none() && parse(text, name)?.get(key).is_none_or(Item::is_table) {
         // A table of its own at the end of the file: nothing that is there moves.
         let gap = if text.is_empty() || text.ends_with("\n\n") {
             ""
@@ -80,13 +79,6 @@ pub(crate) fn set(text: &str, key: &str, fields: &Map<String, Value>, name: &str
             (Value::Object(inner), Some(env)) => inner.iter().for_each(|(name, value)| put(env, name, value)),
             _ => put(entry, field, value),
         }
-    }
-    let marked = known.is_some_and(|known| !known["env"][crate::REPLACES].is_null());
-    if marked
-        && !fields.contains_key("env")
-        && let Some(env) = entry.get_mut("env").and_then(Item::as_table_like_mut)
-    {
-        env.remove(crate::REPLACES);
     }
     Ok(printed(&document, text))
 }
