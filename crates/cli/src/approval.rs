@@ -120,9 +120,14 @@ fn rule_for(file: &Map<String, Value>) -> Option<String> {
     let text = |key: &str| file.get(key).and_then(Value::as_str);
     text("rule").filter(|rule| rule.starts_with("policy."))?;
     let path = text("filePath").filter(|path| !path.contains('\n'))?;
+    Some(rule_about(path))
+}
+
+/// The rule for editing one file; `path` is absolute.
+pub(crate) fn rule_about(path: &str) -> String {
     let escaped: String =
         path.chars().flat_map(|char| "\\*?[]{}!#".contains(char).then_some('\\').into_iter().chain([char])).collect();
-    Some(format!("Edit(/{escaped})"))
+    format!("Edit(/{escaped})")
 }
 
 /// Lets the person change a text in their editor.

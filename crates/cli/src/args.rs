@@ -10,6 +10,7 @@ use crate::config::ConfigCommand;
 use crate::global::{Global, names};
 use crate::help;
 use crate::hook::Moment;
+use crate::install::McpCommand;
 use crate::notebook::{NotebookEditArgs, Part};
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{ArgGroup, Args, FromArgMatches as _, Parser, Subcommand};
@@ -130,7 +131,7 @@ pub(crate) enum Command {
     /// Answer tool calls from standard input, one JSON object per line
     #[command(after_help = help::SERVE)]
     Serve(ServeArgs),
-    /// Serve the Model Context Protocol on standard input and output
+    /// Serve the Model Context Protocol on standard input and output, or put this server into a client
     #[command(after_help = help::MCP)]
     Mcp(McpArgs),
     /// List the tools, or show one as a model is taught it
@@ -491,14 +492,17 @@ pub(crate) struct ServeArgs {
 }
 
 /// A profile by its name.
-fn profile_parser() -> impl clap::builder::TypedValueParser<Value = &'static Profile> {
+pub(crate) fn profile_parser() -> impl clap::builder::TypedValueParser<Value = &'static Profile> {
     PossibleValuesParser::new(PROFILES.iter().map(|profile| profile.name))
         .try_map(|name| profile(&name).ok_or("there is no such profile"))
 }
 
 /// `emend mcp`.
 #[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct McpArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<McpCommand>,
     /// Which tools are offered, under which names
     #[arg(long, value_name = "P", env = "EMEND_PROFILE", default_value = PROFILES[0].name, hide_env_values = true, value_parser = profile_parser())]
     pub(crate) profile: &'static Profile,

@@ -1,5 +1,6 @@
 //! `emend doctor`: what this machine offers, and what is wrong.
 
+use crate::clients::{Registered, registered};
 use crate::desk::Desk;
 use crate::show;
 use emendate::core::Result;
@@ -17,6 +18,8 @@ struct Findings {
     config: Vec<(PathBuf, &'static str)>,
     /// Databases, and whether they open.
     databases: Vec<(PathBuf, bool)>,
+    /// Clients that start this server.
+    clients: Vec<Registered>,
     notices: Vec<String>,
     problems: Vec<String>,
 }
@@ -59,6 +62,9 @@ fn look(desk: &Desk<'_>) -> Findings {
             found.database(&directory.join(root_key(root)));
         }
     }
+    found.clients = registered(desk);
+    found.problems.extend(found.clients.iter().filter_map(Registered::problem));
+    found.notices.extend(found.clients.iter().flat_map(Registered::remarks));
     match desk.open() {
         Ok(engine) => found.notices.extend(engine.notices()),
         // A root that cannot be opened has been told already.
@@ -137,6 +143,7 @@ fn as_json(desk: &Desk<'_>, found: &Findings) -> Value {
         "config": config,
         "session": desk.global.session,
         "state": { "directory": state_name(desk).map(|path| text(&path)), "databases": databases },
+        "clients": found.clients.iter().map(Registered::json).collect::<Vec<Value>>(),
         "notices": found.notices,
         "problems": found.problems,
         "telemetry": false,
@@ -177,6 +184,9 @@ fn print<W: std::io::Write>(out: &mut show::Paper<W>, desk: &Desk<'_>, found: &F
     }
     for (path, opens) in &found.databases {
         out.plain(&format!("          {} {}", if *opens { "opens" } else { "does not open:" }, path.display()))?;
+    }
+    for client in &found.clients {
+        out.plain(&format!("client    {}", client.line()))?;
     }
     out.plain("telemetry none: emend opens no network connection")?;
     for notice in &found.notices {

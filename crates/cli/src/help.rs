@@ -168,8 +168,25 @@ Example:
 
 pub(crate) const MCP: &str = "\
 Examples:
-  claude mcp add emend -- emend mcp --root /work
+  emend mcp install claude-code           have Claude Code start this server
+  emend mcp --root /work                  what a client starts
   emend mcp --profile claude              the names and fields of Claude Code's own tools";
+
+pub(crate) const INSTALL: &str = "\
+The entry names this program by its path. Comments, order and layout of the file stay; a copy of what it was
+is kept beside it, and the change is an operation of the history like any edit. Which file that is, for each
+client: docs/clients.md. With --root, the server is told which folders may be reached.
+
+--replace-builtins (Claude Code) adds Edit, MultiEdit, Write and NotebookEdit to permissions.deny, so that
+edits are made with these tools; uninstall takes out what it added.
+
+Examples:
+  emend mcp install claude-code --dry-run          the change, nothing is written
+  emend mcp install claude-code --replace-builtins
+  emend mcp install cursor --scope project         .cursor/mcp.json of this project
+  emend mcp install claude-desktop --root ~/work
+  emend mcp uninstall claude-code
+  emend doctor                                     starts what is installed, and talks to it";
 
 pub(crate) const TOOLS: &str = "\
 Examples:

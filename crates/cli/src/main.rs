@@ -12,6 +12,7 @@
 
 mod approval;
 mod args;
+mod clients;
 mod config;
 mod desk;
 mod diff;
@@ -22,6 +23,7 @@ mod global;
 mod help;
 mod hook;
 mod input;
+mod install;
 mod machine;
 mod memory;
 mod notebook;
@@ -32,6 +34,7 @@ mod show;
 mod sources;
 mod tools;
 mod tour;
+mod tryout;
 
 use args::{Cli, Command};
 use clap::CommandFactory as _;
@@ -89,7 +92,10 @@ fn run() -> u8 {
         Command::Gc(args) => past::gc(&desk(Unread::Allow), args),
         Command::Call(args) => return machine::call(&desk(Unread::Deny), args),
         Command::Serve(_) => machine::serve(&desk(Unread::Deny)),
-        Command::Mcp(args) => machine::mcp(&desk(Unread::Deny), args),
+        Command::Mcp(args) => match &args.command {
+            Some(command) => install::run(&desk(Unread::Allow), command),
+            None => machine::mcp(&desk(Unread::Deny), args),
+        },
         Command::Tools(args) => tools::run(args, cli.global.json),
         Command::Convert(args) => return files::run(&desk(Unread::Allow), files::convert(args)),
         Command::Preview(args) => preview::run(args, cli.global.json),
@@ -105,7 +111,7 @@ fn run() -> u8 {
     };
     outcome.unwrap_or_else(|error| {
         // What serve and mcp print are answers to their clients, and this is none.
-        let machine = matches!(cli.command, Command::Serve(_) | Command::Mcp(_));
+        let machine = matches!(&cli.command, Command::Serve(_) | Command::Mcp(args::McpArgs { command: None, .. }));
         if cli.global.json && !machine {
             return show::json(&Reply { result: Err(error), seed: SeedCodes::None });
         }

@@ -7,6 +7,10 @@ use serde_json::Value;
 /// The name for `policy.import`.
 pub(super) const NAME: &str = "claude-code";
 
+/// The tools for changing files. A user who denies all of them by bare name has taken the tools away, as
+/// `emend mcp install --replace-builtins` does; one of them alone is a rule about files.
+const TOOLS: [&str; 3] = ["Edit", "Write", "NotebookEdit"];
+
 /// Rules with their lists. Those that are not about files are left out.
 ///
 /// Errors: what is wrong with the file.
@@ -17,8 +21,13 @@ pub(super) fn rules(text: &str) -> Result<Vec<(List, String)>, String> {
     for (list, key) in [(List::Deny, "deny"), (List::Ask, "ask"), (List::Allow, "allow")] {
         let Some(rules) = settings.get("permissions").and_then(|it| it.get(key)) else { continue };
         let wrong = || format!("permissions.{key} is no list of texts");
-        for rule in rules.as_array().ok_or_else(wrong)? {
+        let rules = rules.as_array().ok_or_else(wrong)?;
+        let replaced = list == List::Deny && TOOLS.iter().all(|tool| rules.iter().any(|rule| rule == tool));
+        for rule in rules {
             let rule = rule.as_str().ok_or_else(wrong)?;
+            if replaced && rule == TOOLS[0] {
+                continue;
+            }
             let name = rule.split_once('(').map_or(rule, |(name, _)| name);
             if ACTIONS.iter().any(|(action, _)| *action == name) {
                 out.push((list, rule.to_owned()));

@@ -41,7 +41,7 @@ impl Word for Mode {
 }
 
 /// Which list a rule belongs to.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum List {
     /// Lifts the built-in guard, and [`Mode`] for what no rule is about.
     Allow,
@@ -432,6 +432,12 @@ mod tests {
             (config.deny.len(), config.ask.len(), config.allow.len())
         };
         assert_eq!((read(true), read(false)), ((2, 1, 1), (2, 1, 0)));
+        let denied = |rules: &str| {
+            let text = format!(r#"{{"permissions": {{"deny": {rules}}}}}"#);
+            Config::default().with_claude_settings(&text, "s", Path::new("/r"), true).unwrap().deny.len()
+        };
+        assert_eq!(denied(r#"["Edit", "Write"]"#), 1, "no file is to be edited");
+        assert_eq!(denied(r#"["Edit", "Write", "NotebookEdit", "Edit(.env)"]"#), 1, "other tools are to do it");
         for broken in ["{", "[]", r#"{"permissions": {"deny": "x"}}"#] {
             let error = Config::default().with_claude_settings(broken, "s", Path::new("/"), true).unwrap_err();
             assert!(error.message().starts_with("s: "), "{error}");

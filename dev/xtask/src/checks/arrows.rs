@@ -5,6 +5,7 @@ use crate::repo::Repo;
 /// What each crate may depend on, of this workspace. A crate that is not listed may not depend on any.
 const MAY: &[(&str, &[&str])] = &[
     ("core", &[]),
+    ("clients", &["core"]),
     ("fs", &["core"]),
     ("history", &["core", "fs"]),
     ("media", &["core"]),
@@ -12,7 +13,7 @@ const MAY: &[(&str, &[&str])] = &[
     ("syntax", &["core"]),
     ("engine", &["core", "fs", "history", "media", "run", "syntax"]),
     ("mcp", &["engine"]),
-    ("cli", &["engine", "mcp"]),
+    ("cli", &["clients", "engine", "mcp"]),
 ];
 
 /// Folder of a crate by its package name.

@@ -1,0 +1,358 @@
+//! `emend mcp install` and `uninstall`: our server in the files of clients, written through the engine like any edit.
+#![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows as it stands")]
+
+use crate::args::profile_parser;
+use crate::clients::{self, Spot, of, places, project, variable};
+use crate::desk::Desk;
+use crate::{approval, help, show};
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use clap::{Args, Subcommand, ValueEnum};
+use emendate::core::{Code, Error, Result, Snapshot};
+use emendate::fs::{Draft, Durability, Expect, Goal, Local, Store as _, shown};
+use emendate::{Answer, Engine, Profile, Reply, SeedCodes};
+use emendate_clients::{BUILTINS, CLIENTS, Client, Entry, REPLACES, Roots, Scope, allow_again, client, deny};
+use serde_json::{Map, Value, json};
+use std::path::{Path, PathBuf};
+
+/// What is added to the name of a file for the copy of what it was.
+const BACKUP: &str = ".emend-backup";
+
+/// What else `emend mcp` can do.
+#[derive(Subcommand)]
+pub(crate) enum McpCommand {
+    /// Put this server into the configuration of a client
+    #[command(after_help = help::INSTALL)]
+    Install(InstallArgs),
+    /// Take this server out of the configuration of a client
+    #[command(after_help = help::INSTALL)]
+    Uninstall(ClientArgs),
+}
+
+/// A client and which of its files.
+#[derive(Args)]
+pub(crate) struct ClientArgs {
+    /// The client
+    #[arg(value_name = "CLIENT", value_parser = client_parser())]
+    pub(crate) client: &'static Client,
+    /// The file for all your sessions, or the one in the project
+    #[arg(long, value_name = "SCOPE", value_enum, default_value = "user")]
+    pub(crate) scope: ScopeWord,
+}
+
+/// `emend mcp install`.
+#[derive(Args)]
+pub(crate) struct InstallArgs {
+    #[command(flatten)]
+    pub(crate) at: ClientArgs,
+    /// Which tools are offered, under which names [default: default; claude with --replace-builtins]
+    #[arg(long, value_name = "P", value_parser = profile_parser())]
+    pub(crate) profile: Option<&'static Profile>,
+    /// Deny the client's own tools for editing, so that it uses these (Claude Code)
+    #[arg(long)]
+    pub(crate) replace_builtins: bool,
+    /// Make the file even where the client does not seem to be installed
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+/// Whose sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ScopeWord {
+    /// All of yours
+    User,
+    /// Those in this project, for all who work on it
+    Project,
+}
+
+fn client_parser() -> impl clap::builder::TypedValueParser<Value = &'static Client> {
+    PossibleValuesParser::new(CLIENTS.iter().map(|client| client.name))
+        .try_map(|name| client(&name).ok_or("there is no such client"))
+}
+
+/// Does it; the exit status.
+///
+/// Errors: what is refused.
+pub(crate) fn run(desk: &Desk<'_>, command: &McpCommand) -> Result<u8> {
+    match command {
+        McpCommand::Install(args) => install(desk, args),
+        McpCommand::Uninstall(args) => uninstall(desk, args),
+    }
+}
+
+/// The files of one client in one scope.
+struct Files {
+    client: &'static Client,
+    scope: Scope,
+    /// Where its servers are.
+    servers: Spot,
+    /// Where its own tools are denied.
+    settings: Option<Spot>,
+    project: PathBuf,
+    /// It is there, by the look of it.
+    installed: bool,
+}
+
+impl Files {
+    fn of(desk: &Desk<'_>, args: &ClientArgs) -> Result<Files> {
+        let (client, places, project) = (args.client, places()?, project(desk)?);
+        let scope = if args.scope == ScopeWord::User { Scope::User } else { Scope::Project };
+        let file = client.file(scope, &places, &project, variable).ok_or_else(|| {
+            Error::new(Code::CallInvalid, format!("{} has no configuration of a project.", client.title))
+                .next("Leave --scope out, and name the folders with --root.")
+        })?;
+        let within = (scope == Scope::Project).then_some(&*project);
+        let settings = client.settings(scope, &places, &project, variable);
+        let settings = settings.map(|file| Spot::of(&file, within)).transpose()?;
+        let installed = file.exists() || client.sign(&places, variable).exists();
+        Ok(Files { client, scope, servers: Spot::of(&file, within)?, settings, project, installed })
+    }
+}
+
+fn install(desk: &Desk<'_>, args: &InstallArgs) -> Result<u8> {
+    let files = Files::of(desk, &args.at)?;
+    let client = files.client;
+    if files.scope == Scope::User && !files.installed && !args.force {
+        let what =
+            format!("{} does not seem to be installed: {} is not there.", client.title, shown(&files.servers.path));
+        return Err(Error::new(Code::FileMissing, what).next("Start it once, or repeat the command with --force."));
+    }
+    if args.replace_builtins && files.settings.is_none() {
+        let what = format!("{} cannot be told to leave its own tools alone.", client.title);
+        return Err(Error::new(Code::CallInvalid, what).next("Leave --replace-builtins out."));
+    }
+    let before = Before::read(files.servers)?;
+    let known = client.entry(before.text(), &before.name())?;
+    let mut marker = known.and_then(|known| known.marker()).unwrap_or_default();
+    let mut changes = Vec::new();
+    let mut taken = Vec::new();
+    if let Some(spot) = files.settings.filter(|_| args.replace_builtins) {
+        let before = Before::read(spot)?;
+        let (text, fresh) = deny(before.text(), BUILTINS, &before.name())?;
+        taken.clone_from(&fresh);
+        marker.extend(fresh);
+        changes.push(before.to(text));
+    }
+    let mut entry = Entry { command: program()?, args: arguments(desk, client, files.scope, args)?, env: Vec::new() };
+    if !marker.is_empty() {
+        entry.env.push((REPLACES.to_owned(), marker.join(",")));
+    }
+    let text = client.install(before.text(), &entry, &before.name())?;
+    // Servers first: an entry that names tools that are not denied does no harm, the other way round would.
+    changes.insert(0, before.to(text));
+    let mut told = vec![format!("{} starts: {} {}", client.title, entry.command, entry.args.join(" "))];
+    if !taken.is_empty() {
+        told.push(format!(
+            "{} is not offered its own {} any more (permissions.deny), so it edits with the tools of emend. Its Read stays: it shows \
+             images too. What was denied before stays denied.",
+            client.title,
+            taken.join(", ")
+        ));
+    }
+    told.push(format!("To take it out again: emend mcp uninstall {}{}", client.name, of(files.scope)));
+    finish(desk, client, files.scope, &files.project, changes, told)
+}
+
+fn uninstall(desk: &Desk<'_>, args: &ClientArgs) -> Result<u8> {
+    let files = Files::of(desk, args)?;
+    let client = files.client;
+    let before = Before::read(files.servers)?;
+    let entry = client.entry(before.text(), &before.name())?;
+    let text = if before.snapshot.is_some() { client.uninstall(before.text(), &before.name())? } else { String::new() };
+    let mut changes = Vec::new();
+    let marker = entry.and_then(|entry| entry.marker());
+    let mut told = Vec::new();
+    if let (Some(marker), Some(spot)) = (marker, files.settings) {
+        let settings = Before::read(spot)?;
+        if settings.snapshot.is_some() {
+            let text = allow_again(settings.text(), &marker, &settings.name())?;
+            changes.push(settings.to(text));
+            told.push(format!("{} has its own {} again.", client.title, marker.join(", ")));
+        }
+    }
+    changes.push(before.to(text));
+    finish(desk, client, files.scope, &files.project, changes, told)
+}
+
+/// The path of this program.
+///
+/// Errors: it cannot be told, or be written into such a file.
+fn program() -> Result<String> {
+    let wrong = |what: String| Error::new(Code::PathInvalid, what).next("Start emend by the path it is installed at.");
+    let path =
+        std::env::current_exe().map_err(|error| wrong(format!("The path of this program cannot be told: {error}.")))?;
+    if !path.exists() {
+        return Err(wrong(format!("This program is not at {} any more.", shown(&path))));
+    }
+    path.into_os_string().into_string().map_err(|path| wrong(format!("{} is no text.", shown(Path::new(&path)))))
+}
+
+/// The arguments of the server.
+///
+/// Errors: a client that must be told the folders; folders that are not there.
+fn arguments(desk: &Desk<'_>, client: &Client, scope: Scope, args: &InstallArgs) -> Result<Vec<String>> {
+    let mut words = vec!["mcp".to_owned()];
+    let replaced = args.replace_builtins.then(|| emendate::profile("claude")).flatten();
+    if let Some(profile) = args.profile.or(replaced) {
+        words.extend(["--profile".to_owned(), profile.name.to_owned()]);
+    }
+    let mut roots = Vec::new();
+    // In a project's file the folder is the project, wherever it is on the machine that reads it.
+    if scope == Scope::User {
+        for root in &desk.global.root {
+            let root = desk.absolute(root)?;
+            let real = root.canonicalize().map_err(|error| crate::io_error(&shown(&root), &error))?;
+            let text = real.into_os_string().into_string();
+            roots.push(text.map_err(|_| Error::new(Code::PathInvalid, format!("{} is no text.", shown(&root))))?);
+        }
+    }
+    match client.roots {
+        Roots::Variable(variable) if roots.is_empty() => roots.push(variable.to_owned()),
+        Roots::Named if roots.is_empty() => {
+            let what = format!(
+                "{} starts its servers in no folder of yours: it must be told which ones may be reached.",
+                client.title
+            );
+            return Err(Error::new(Code::CallInvalid, what)
+                .next(format!("emend mcp install {} --root DIR, once or several times.", client.name)));
+        }
+        _ => {}
+    }
+    words.extend(roots.into_iter().flat_map(|root| ["--root".to_owned(), root]));
+    Ok(words)
+}
+
+/// A file as it is before the change.
+struct Before {
+    spot: Spot,
+    snapshot: Option<Snapshot>,
+}
+
+impl Before {
+    fn read(spot: Spot) -> Result<Before> {
+        let snapshot = spot.read()?;
+        Ok(Before { spot, snapshot })
+    }
+
+    fn text(&self) -> &str {
+        self.snapshot.as_ref().map_or("", Snapshot::text)
+    }
+
+    fn name(&self) -> String {
+        shown(&self.spot.path)
+    }
+
+    fn to(self, text: String) -> Change {
+        Change { before: self, text }
+    }
+}
+
+/// A file and what it shall be.
+struct Change {
+    before: Before,
+    text: String,
+}
+
+impl Change {
+    fn is_one(&self) -> bool {
+        self.before.text() != self.text
+    }
+
+    /// The engine that may edit this file and no other guarded one. What the user denies stays denied.
+    fn engine(&self, desk: &Desk<'_>) -> Result<Engine> {
+        // The person's own command about this very file: the guard is for models.
+        let rule = approval::rule_about(&self.before.name());
+        let config = desk.config()?.allowing(&rule, "emend mcp")?;
+        Engine::open(std::slice::from_ref(&self.before.spot.root), desk.state(), config)
+    }
+
+    fn call(&self, desk: &Desk<'_>, engine: &Engine, dry_run: bool) -> Reply {
+        let mut input =
+            json!({ "file_path": self.before.name(), "content": self.text, "on_stale": "reject", "dry_run": dry_run });
+        if let Some(snapshot) = &self.before.snapshot {
+            input["tag"] = snapshot.id().tag().to_string().into();
+        }
+        approval::call(desk, |caller| engine.call(caller, "write", input.clone()))
+    }
+
+    /// Copies the file as it is beside itself, byte for byte, with the same mode.
+    fn back_up(&self, durability: Durability) -> Result<Option<PathBuf>> {
+        let Some(snapshot) = &self.before.snapshot else { return Ok(None) };
+        let path = PathBuf::from(format!("{}{BACKUP}", self.before.name()));
+        let store = Local::open(std::slice::from_ref(&self.before.spot.root))?;
+        let (original, place) = (store.admit(&self.before.spot.path)?, store.admit(&path)?);
+        let old = store.read(&place, u64::MAX - 1, Vec::new())?;
+        let expect =
+            old.as_ref().map_or(Expect::Missing, |old| Expect::Version { bytes: &old.bytes, stamp: &old.stamp });
+        let pieces = [snapshot.raw()];
+        let goal =
+            Goal::File { pieces: &pieces, executable: None, mode: None, like: Some(&original), attributes: None };
+        store.stage(&[Draft { place: &place, expect, goal }], durability)?.commit()?;
+        Ok(Some(path))
+    }
+}
+
+/// Makes the changes, all of which are tried first, and says what was done.
+fn finish(
+    desk: &Desk<'_>,
+    client: &Client,
+    scope: Scope,
+    project: &Path,
+    changes: Vec<Change>,
+    told: Vec<String>,
+) -> Result<u8> {
+    let dry_run = desk.global.dry_run;
+    let changes: Vec<Change> = changes.into_iter().filter(Change::is_one).collect();
+    let mut done = Vec::new();
+    for change in &changes {
+        let engine = change.engine(desk)?;
+        if !dry_run {
+            change.call(desk, &engine, true).result?;
+        }
+    }
+    for change in &changes {
+        let engine = change.engine(desk)?;
+        let backup = if dry_run { None } else { change.back_up(desk.global.durability.unwrap_or_default())? };
+        let reply = change.call(desk, &engine, dry_run);
+        show::notices(&engine);
+        let Answer { text, data } = reply.result?;
+        done.push((Answer { text, data }, backup, engine.roots()[0].to_owned()));
+    }
+    let head = match (changes.is_empty(), dry_run) {
+        (true, _) => format!("{}: nothing to do; the configuration is as it should be.", client.title),
+        (false, true) => format!("{}: nothing was written.", client.title),
+        (false, false) => format!("{}: done. It takes effect when {0} is started anew.", client.title),
+    };
+    if desk.global.json {
+        let file = |(answer, backup, root): &(Answer, Option<PathBuf>, PathBuf)| {
+            let mut data = answer.data.clone();
+            data.insert("backup".to_owned(), backup.as_ref().map(|path| shown(path)).into());
+            data.insert("root".to_owned(), shown(root).into());
+            Value::Object(data)
+        };
+        let mut data = Map::new();
+        data.insert("client".to_owned(), client.name.into());
+        data.insert("scope".to_owned(), clients::word(scope).into());
+        data.insert("project".to_owned(), shown(project).into());
+        data.insert("files".to_owned(), done.iter().map(file).collect());
+        data.insert("notes".to_owned(), told.into());
+        return Ok(show::json(&Reply { result: Ok(Answer { text: head, data }), seed: SeedCodes::None }));
+    }
+    let mut out = show::stdout();
+    let listed = done.iter().try_for_each(|(answer, backup, root)| {
+        out.answer(answer)?;
+        if let Some(backup) = backup {
+            out.plain(&format!("backup: {}", shown(backup)))?;
+        }
+        match answer.data.get("operation").and_then(Value::as_str) {
+            Some(id) => {
+                let file = answer.data["filePath"].as_str().unwrap_or_default();
+                let allow = approval::rule_about(file);
+                out.plain(&format!("undo: emend undo {id} --root '{}' --allow '{allow}'", root.display()))
+            }
+            None => Ok(()),
+        }
+    });
+    let rest = listed.and_then(|()| told.iter().try_for_each(|line| out.plain(line)));
+    show::quiet_pipe(rest.and_then(|()| out.heading(&head)).and_then(|()| out.flush()))?;
+    Ok(0)
+}

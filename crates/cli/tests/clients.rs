@@ -1,0 +1,335 @@
+//! `emend mcp install` and `uninstall` in a home of their own, and what doctor says of it.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests look at the disk and start processes")]
+
+mod bed;
+
+use bed::{Bed, Ran};
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::Path;
+
+/// A home in which every client is installed, with a file of one's own here and there.
+fn home() -> Bed {
+    let bed = Bed::new();
+    for folder in [
+        ".claude",
+        ".codex",
+        ".cursor",
+        ".gemini",
+        ".config/Code/User/globalStorage/saoudrizwan.claude-dev",
+        ".config/zed",
+        ".config/Claude",
+    ] {
+        fs::create_dir_all(bed.beside("home").join(folder)).unwrap();
+    }
+    fs::create_dir(bed.work().join(".git")).unwrap();
+    bed
+}
+
+fn own(bed: &Bed, name: &str, text: &str) -> std::path::PathBuf {
+    let path = bed.beside("home").join(name);
+    fs::write(&path, text).unwrap();
+    path
+}
+
+fn program() -> String {
+    Path::new(env!("CARGO_BIN_EXE_emend")).canonicalize().unwrap().display().to_string()
+}
+
+fn doctor(bed: &Bed, exit: i32) -> Value {
+    bed.run(&["doctor", "--json"]).exits(exit).json()
+}
+
+/// Client, its file in the home, a text of its owner, what the entry begins with, and what must be told.
+const FILES: [(&str, &str, &str, &str); 8] = [
+    (
+        "claude-code",
+        ".claude.json",
+        "{\n  \"numStartups\": 3\n}",
+        "\"mcpServers\": {\n    \"emend\": {\n      \"type\": \"stdio\",\n",
+    ),
+    ("codex", ".codex/config.toml", "model = \"x\" # mine\n", "[mcp_servers.emend]\ncommand = "),
+    (
+        "cursor",
+        ".cursor/mcp.json",
+        "{\r\n\t// mine\r\n\t\"mcpServers\": {}\r\n}\r\n",
+        "\t\"mcpServers\": {\r\n\t\t\"emend\": {\r\n",
+    ),
+    (
+        "vscode",
+        ".config/Code/User/mcp.json",
+        "{\n    // mine\n    \"inputs\": [],\n}\n",
+        "    \"servers\": {\n        \"emend\": {\n",
+    ),
+    (
+        "zed",
+        ".config/zed/settings.json",
+        "// Zed\n{\n  \"theme\": \"One\", // mine\n}\n",
+        "  \"context_servers\": {\n    \"emend\": {\n      \"source\": \"custom\"",
+    ),
+    (
+        "cline",
+        ".config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+        "",
+        "\"mcpServers\": {\n    \"emend\": {\n      \"command\"",
+    ),
+    (
+        "claude-desktop",
+        ".config/Claude/claude_desktop_config.json",
+        "\u{feff}{}",
+        "\"mcpServers\": {\n    \"emend\": {\n",
+    ),
+    (
+        "gemini-cli",
+        ".gemini/settings.json",
+        "{\"theme\":\"x\"}",
+        "{\"theme\":\"x\",\"mcpServers\":{\"emend\":{\"command\":",
+    ),
+];
+
+#[test]
+fn every_client_is_served_and_left_as_it_was() {
+    let bed = home();
+    for (client, file, text, part) in FILES {
+        let path = bed.beside("home").join(file);
+        if !text.is_empty() {
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        }
+        let work = bed.path("");
+        let root = if matches!(client, "cline" | "claude-desktop") { vec!["--root", &*work] } else { vec![] };
+        let install = [&["mcp", "install", client], &root[..]].concat();
+        let dry = bed.run(&[&install[..], &["--dry-run"]].concat()).exits(0).out;
+        assert!(dry.contains("+") && dry.contains("nothing was written"), "{dry}");
+        assert_eq!(fs::read_to_string(&path).unwrap_or_default(), text, "{client}: a dry run");
+        let told = bed.run(&install).exits(0).out;
+        let with = fs::read_to_string(&path).unwrap();
+        assert!(with.contains(part) && with.contains(&program()), "{client}\n{with}");
+        assert!(
+            told.contains(&format!("emend mcp uninstall {client}")) && told.contains("undo: emend undo 1-"),
+            "{told}"
+        );
+        let backup = path.with_file_name(format!("{}.emend-backup", path.file_name().unwrap().to_str().unwrap()));
+        if text.is_empty() {
+            assert!(!backup.exists(), "there was nothing to keep");
+        } else {
+            assert_eq!(fs::read_to_string(&backup).unwrap(), text);
+            for file in [&backup, &path] {
+                assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600, "it may hold secrets");
+            }
+        }
+        assert!(bed.run(&install).exits(0).out.contains("nothing to do"), "{client}: twice is once");
+        assert_eq!(fs::read_to_string(&path).unwrap(), with);
+        let found = doctor(&bed, 0)["clients"].clone();
+        let row = found.as_array().unwrap().iter().find(|row| row["client"] == client).unwrap();
+        assert!(
+            row["works"] == true && row["tools"].as_u64() > Some(3) && row["version"] == env!("CARGO_PKG_VERSION"),
+            "{row}"
+        );
+        bed.run(&["mcp", "uninstall", client]).exits(0);
+        let without = fs::read_to_string(&path).unwrap();
+        let squeezed =
+            |text: &str| text.replace([' ', '\n', '\r', '\t', '\u{feff}'], "").replace("\"mcpServers\":{}", "");
+        assert_eq!(squeezed(&without), squeezed(if text.is_empty() { "{}" } else { text }), "{client}\n{without}");
+        assert_eq!(without.starts_with('\u{feff}'), text.starts_with('\u{feff}'));
+        assert!(bed.run(&["mcp", "uninstall", client]).exits(0).out.contains("nothing to do"));
+    }
+    assert_eq!(doctor(&bed, 0)["clients"], Value::Array(vec![]));
+}
+
+#[test]
+fn arguments_are_those_that_were_asked_for() {
+    let bed = home();
+    let args = |words: &[&str], file: &str| {
+        bed.run(&[&["mcp", "install"], words].concat()).exits(0);
+        let text = fs::read_to_string(bed.beside(file)).unwrap();
+        let json: Value = serde_json::from_str(&text).unwrap();
+        json["mcpServers"]["emend"]["args"].to_string()
+    };
+    assert_eq!(args(&["claude-code"], "home/.claude.json"), r#"["mcp"]"#);
+    let work = bed.work().display().to_string();
+    let two = ["claude-code", "--profile", "hashline", "--root", ".", "--root", "/usr"];
+    assert_eq!(
+        args(&two, "home/.claude.json"),
+        format!(r#"["mcp","--profile","hashline","--root","{work}","--root","/usr"]"#)
+    );
+    assert_eq!(args(&["cursor"], "home/.cursor/mcp.json"), r#"["mcp","--root","${workspaceFolder}"]"#);
+    assert_eq!(args(&["claude-code", "--scope", "project"], "work/.mcp.json"), r#"["mcp"]"#);
+    for (words, exit, part) in [
+        (&["claude-desktop"][..], 2, "--root DIR"),
+        (&["cline", "--scope", "project"], 2, "no configuration of a project"),
+        (&["cursor", "--replace-builtins"], 2, "Leave --replace-builtins out"),
+        (&["cursor", "--root", "gone"], 2, "gone"),
+        (&["emacs"], 2, "claude-desktop"),
+        (&["cursor", "--profile", "x"], 2, "hashline"),
+    ] {
+        let Ran { err, .. } = bed.run(&[&["mcp", "install"], words].concat()).exits(exit);
+        assert!(err.contains(part), "{words:?} {err}");
+    }
+    bed.run(&["mcp", "--profile", "claude", "install", "cursor"]).exits(2);
+}
+
+#[test]
+fn built_in_tools_are_replaced_and_given_back() {
+    let bed = home();
+    let text =
+        "{\n  \"permissions\": {\n    \"deny\": [\n      \"Read(.env)\", // secret\n      \"Write\"\n    ]\n  }\n}\n";
+    let settings = own(&bed, ".claude/settings.json", text);
+    let told = bed.run(&["mcp", "install", "claude-code", "--replace-builtins"]).exits(0).out;
+    assert!(told.contains("its own Edit, MultiEdit, NotebookEdit any more"), "{told}");
+    let servers = fs::read_to_string(bed.beside("home/.claude.json")).unwrap();
+    assert!(servers.contains("\"args\": [\"mcp\", \"--profile\", \"claude\"]"), "{servers}");
+    assert!(fs::read_to_string(&settings).unwrap().contains("\"Write\",\n      \"Edit\",\n"));
+    // Installed anew without the flag, nothing is taken back; what it denied is known until it is taken out.
+    bed.run(&["mcp", "install", "claude-code"]).exits(0);
+    assert!(fs::read_to_string(&settings).unwrap().contains("\"NotebookEdit\""));
+    let told = bed.run(&["mcp", "uninstall", "claude-code"]).exits(0).out;
+    assert!(told.contains("has its own Edit, MultiEdit, NotebookEdit again"), "{told}");
+    assert_eq!(fs::read_to_string(&settings).unwrap(), text, "Write was denied by its owner");
+    // A broken file of settings leaves the servers alone, too.
+    fs::write(&settings, "{,}").unwrap();
+    let before = fs::read_to_string(bed.beside("home/.claude.json")).unwrap();
+    let error = bed.run(&["mcp", "install", "claude-code", "--replace-builtins"]).exits(2).err;
+    assert!(error.contains("settings.json:1:2"), "{error}");
+    assert_eq!(fs::read_to_string(bed.beside("home/.claude.json")).unwrap(), before);
+}
+
+#[test]
+fn what_claude_code_may_not_edit_stays_denied_when_its_tools_are_replaced() {
+    let bed = home();
+    bed.put("a.txt", "a\n");
+    bed.put("gen/b.txt", "b\n");
+    fs::create_dir_all(bed.beside("home/.config/emendate")).unwrap();
+    own(&bed, ".config/emendate/config.toml", "[policy]\nimport = ['claude-code']\n");
+    own(&bed, ".claude/settings.json", "{\"permissions\": {\"deny\": [\"Edit(gen/**)\"]}}");
+    bed.run(&["mcp", "install", "claude-code", "--replace-builtins"]).exits(0);
+    bed.run(&["edit", "a.txt", "--old", "a", "--new", "A"]).exits(0);
+    bed.run(&["edit", "gen/b.txt", "--old", "b", "--new", "B"]).exits(14);
+}
+
+#[test]
+fn files_that_are_not_to_be_touched_are_not() {
+    let bed = home();
+    let broken = own(&bed, ".cursor/mcp.json", "{\n  \"mcpServers\": {\n    \"a\": {},,\n  }\n}\n");
+    for command in [&["mcp", "install", "cursor"][..], &["mcp", "uninstall", "cursor"]] {
+        let error = bed.run(command).exits(2).err;
+        assert!(error.contains("mcp.json:3:13: ") && error.contains("\"a\": {},,"), "{error}");
+    }
+    assert!(!broken.with_file_name("mcp.json.emend-backup").exists());
+    let found = doctor(&bed, 1);
+    assert!(found["problems"][0].as_str().unwrap().contains("mcp.json:3:13"), "{found}");
+    // The user's own rules count for this command as well.
+    fs::write(&broken, "{}").unwrap();
+    bed.run(&["mcp", "install", "cursor", "--deny", "~/.cursor/**"]).exits(14);
+    assert_eq!(fs::read_to_string(&broken).unwrap(), "{}");
+    assert!(!broken.with_file_name("mcp.json.emend-backup").exists(), "nothing is copied for what is refused");
+    // A project's file may not lead elsewhere; a user's own may.
+    fs::write(bed.beside("elsewhere.json"), "{}").unwrap();
+    symlink(bed.beside("elsewhere.json"), bed.work().join(".mcp.json")).unwrap();
+    bed.run(&["mcp", "install", "claude-code", "--scope", "project"]).exits(14);
+    assert_eq!(fs::read_to_string(bed.beside("elsewhere.json")).unwrap(), "{}");
+    fs::remove_file(&broken).unwrap();
+    symlink(bed.beside("elsewhere.json"), &broken).unwrap();
+    bed.run(&["mcp", "install", "cursor"]).exits(0);
+    assert!(broken.is_symlink() && fs::read_to_string(bed.beside("elsewhere.json")).unwrap().contains("emend"));
+    fs::remove_file(bed.beside("elsewhere.json")).unwrap();
+    assert!(bed.run(&["mcp", "install", "cursor"]).exits(14).err.contains("not there"));
+}
+
+#[test]
+fn clients_that_are_not_there_need_force() {
+    let bed = Bed::new();
+    let error = bed.run(&["mcp", "install", "zed"]).exits(10).err;
+    assert!(error.contains("does not seem to be installed") && error.contains("--force"), "{error}");
+    assert!(!bed.beside("home").exists());
+    bed.run(&["mcp", "install", "zed", "--scope", "project"]).exits(0);
+    assert!(bed.get(".zed/settings.json").contains("context_servers"));
+    bed.run(&["mcp", "install", "zed", "--force"]).exits(0);
+    assert!(bed.beside("home/.config/zed/settings.json").is_file());
+    // Variables move what belongs to a client.
+    let mut command = bed.command(&["mcp", "install", "codex"]);
+    fs::create_dir(bed.beside("codex")).unwrap();
+    command.env("CODEX_HOME", bed.beside("codex"));
+    bed::feed(command, b"").exits(0);
+    assert!(bed.beside("codex/config.toml").is_file());
+}
+
+#[test]
+fn the_change_is_an_operation_of_the_history() {
+    let bed = home();
+    let path = own(&bed, ".cursor/mcp.json", "{ /* mine */ }\n");
+    let told = bed.run(&["mcp", "install", "cursor"]).exits(0).out;
+    let undo = told.lines().find_map(|line| line.strip_prefix("undo: emend ")).unwrap().replace('\'', "");
+    let words: Vec<&str> = undo.split(' ').collect();
+    bed.run(&words).exits(0);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "{ /* mine */ }\n");
+    let data = bed.run(&["mcp", "install", "cursor", "--json"]).exits(0).json();
+    assert!(data["data"]["files"][0]["operation"].is_string() && data["data"]["client"] == "cursor", "{data}");
+    let error = bed.run(&["mcp", "install", "claude-desktop", "--json"]).exits(2).json();
+    assert_eq!(error["code"], "call.invalid");
+}
+
+#[test]
+fn doctor_says_what_does_not_work() {
+    let bed = home();
+    let entry = |command: &str, args: &str, env: &str| {
+        let entry = format!(
+            "{{\"mcpServers\": {{\"emend\": {{\"command\": \"{command}\", \"args\": {args}, \"env\": {env}}}}}}}"
+        );
+        own(&bed, ".cursor/mcp.json", &entry);
+        let found = doctor(&bed, 1);
+        let (what, row) = (found["problems"][0].as_str().unwrap().to_owned(), &found["clients"][0]);
+        assert!(row["works"] == false && what.contains("emend mcp install cursor"), "{found}");
+        what
+    };
+    assert!(entry("/gone/emend", "[]", "{}").contains("/gone/emend cannot be started"));
+    assert!(entry("/bin/sh", "[\"-c\", \"echo wrong >&2; exit 3\"]", "{}").contains("it says: wrong"));
+    assert!(entry("/bin/sh", "[\"-c\", \"echo hello; cat\"]", "{}").contains("no message of the protocol: hello"));
+    assert!(entry("/bin/sh", "[\"-c\", \"$X\"]", "{\"X\": \"echo from-env\"}").contains("from-env"));
+    let empty = r#"while read line; do case $line in *initialize\\\"*) echo '{\"id\":1,\"result\":{\"serverInfo\":{\"version\":\"0.0.1\"}}}';; *tools*) echo '{\"id\":2,\"result\":{\"tools\":[]}}';; esac; done"#;
+    assert!(entry("/bin/sh", &format!("[\"-c\", \"{empty}\"]"), "{}").contains("offers no tools"));
+    // Another program, and an old one, work and are told.
+    let other = empty.replace("[]", "[{}]");
+    own(
+        &bed,
+        ".cursor/mcp.json",
+        &format!("{{\"mcpServers\": {{\"emend\": {{\"command\": \"/bin/sh\", \"args\": [\"-c\", \"{other}\"]}}}}}}"),
+    );
+    let found = doctor(&bed, 0);
+    let told = found["notices"].to_string();
+    assert!(told.contains("Cursor starts /bin/sh; this program is") && told.contains("version 0.0.1"), "{found}");
+    assert!(bed.run(&["doctor"]).exits(0).out.contains("client    Cursor: answers in"));
+}
+
+#[test]
+fn what_a_repository_brings_along_is_not_started() {
+    let bed = home();
+    let mark = bed.beside("mark").display().to_string();
+    let program = program();
+    for (command, args, env) in [
+        ("/bin/sh", format!("[\"-c\", \"touch {mark}\"]"), "{}".to_owned()),
+        (&*program, "[\"write\", \"x.txt\"]".to_owned(), "{}".to_owned()),
+        (&*program, "[\"mcp\", \"install\", \"codex\"]".to_owned(), "{}".to_owned()),
+    ] {
+        bed.put(
+            ".mcp.json",
+            format!(
+                "{{\"mcpServers\": {{\"emend\": {{\"command\": \"{command}\", \"args\": {args}, \"env\": {env}}}}}}}"
+            ),
+        );
+        let found = doctor(&bed, 0);
+        assert!(found["clients"][0]["skipped"].is_string(), "{found}");
+        assert!(!Path::new(&mark).exists() && !bed.beside("home/.codex/config.toml").exists());
+    }
+    // This program as a server is, without what could change how it runs.
+    let env = "{\"LD_PRELOAD\": \"/gone.so\", \"EMEND_PROFILE\": \"claude\"}";
+    bed.put(
+        ".mcp.json",
+        format!(
+            "{{\"mcpServers\": {{\"emend\": {{\"command\": \"{program}\", \"args\": [\"mcp\"], \"env\": {env}}}}}}}"
+        ),
+    );
+    let found = doctor(&bed, 0);
+    assert_eq!((&found["clients"][0]["works"], &found["clients"][0]["tools"]), (&true.into(), &5.into()), "{found}");
+}

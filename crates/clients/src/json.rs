@@ -1,0 +1,262 @@
+//! JSON with comments, edited by splices: what is there is never printed anew.
+
+use crate::broken;
+use crate::layout::{Layout, indent, rest_of_line, skip};
+use emendate_core::Result;
+use jsonc_parser::ast;
+use jsonc_parser::common::Ranged as _;
+use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+use serde_json::{Map, Value};
+
+/// What clients read: comments and trailing commas, and nothing else beside JSON.
+const READS: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_trailing_commas: true,
+    allow_loose_object_property_names: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
+/// A file that was read.
+pub(crate) struct Json<'t> {
+    text: &'t str,
+    name: &'t str,
+    /// `None` for a file of blanks and comments.
+    root: Option<ast::Value<'t>>,
+}
+
+/// A value in it.
+pub(crate) struct Found<'j, 't>(&'j ast::Value<'t>);
+
+impl Found<'_, '_> {
+    /// As data.
+    pub(crate) fn value(&self) -> Value {
+        data(self.0)
+    }
+}
+
+/// A list or an object, as the places of what it holds.
+struct Held {
+    /// Behind the opening bracket.
+    open: usize,
+    /// At the closing one.
+    close: usize,
+    /// Begin and end of each member or item.
+    items: Vec<(usize, usize)>,
+}
+
+impl<'t> Json<'t> {
+    /// Errors: `call.invalid` with line and column.
+    pub(crate) fn parse(text: &'t str, name: &'t str) -> Result<Json<'t>> {
+        let parsed = parse_to_ast(text, &CollectOptions::default(), &READS);
+        let root = parsed.map_err(|error| broken(name, text, error.range().start, &error.kind().to_string()))?.value;
+        let json = Json { text, name, root };
+        match &json.root {
+            Some(ast::Value::Object(_)) | None => Ok(json),
+            Some(other) => Err(json.wrong(other.range().start, "the file is no JSON object")),
+        }
+    }
+
+    fn wrong(&self, at: usize, what: &str) -> emendate_core::Error {
+        broken(self.name, self.text, at, what)
+    }
+
+    /// The value at a path of keys.
+    ///
+    /// Errors: `call.invalid` where something else is on the way, or a key stands there twice.
+    pub(crate) fn get(&self, path: &[&str]) -> Result<Option<Found<'_, 't>>> {
+        let Some(mut at) = self.root.as_ref() else { return Ok(None) };
+        for (depth, key) in path.iter().enumerate() {
+            let ast::Value::Object(object) = at else {
+                let what = format!("`{}` is no object", path[..depth].join("."));
+                return Err(self.wrong(at.range().start, &what));
+            };
+            match self.member(object, key)? {
+                Some(member) => at = &member.value,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(Found(at)))
+    }
+
+    /// The member of that name.
+    fn member<'j>(&self, object: &'j ast::Object<'t>, key: &str) -> Result<Option<&'j ast::ObjectProp<'t>>> {
+        let mut named = object.properties.iter().filter(|member| member.name.as_str() == key);
+        let first = named.next();
+        match named.next() {
+            None => Ok(first),
+            Some(second) => Err(self.wrong(second.range.start, &format!("`{key}` stands here for the second time"))),
+        }
+    }
+
+    /// The text with this value at the path; objects on the way are made.
+    ///
+    /// Errors: as [`Json::get`].
+    pub(crate) fn set(&self, path: &[&str], value: &Value) -> Result<String> {
+        if let Some(found) = self.get(path)? {
+            if found.value() == *value {
+                return Ok(self.text.to_owned());
+            }
+            let range = found.0.range();
+            let value = self.layout().value(value, indent(self.text, range.start), false);
+            return Ok(spliced(self.text, range.start..range.end, &value));
+        }
+        let Some((last, above)) = path.split_last() else {
+            // Nothing but blanks and comments.
+            let gap = if self.text.is_empty() || self.text.ends_with('\n') { "" } else { "\n" };
+            return Ok(format!("{}{gap}{}\n", self.text, self.layout().value(value, "", true)));
+        };
+        match self.get(above)? {
+            Some(Found(ast::Value::Object(object))) => Ok(self.insert(&members(object), Some(last), value)),
+            Some(other) => Err(self.wrong(other.0.range().start, &format!("`{}` is no object", above.join(".")))),
+            None => self.set(above, &Value::Object(Map::from_iter([((*last).to_owned(), value.clone())]))),
+        }
+    }
+
+    /// The text with this value at the end of the list at the path, which is made if it is not there.
+    pub(crate) fn push(&self, path: &[&str], value: &Value) -> Result<String> {
+        match self.get(path)? {
+            Some(Found(ast::Value::Array(list))) => Ok(self.insert(&items(list), None, value)),
+            Some(other) => Err(self.wrong(other.0.range().start, &format!("`{}` is no list", path.join(".")))),
+            None => self.set(path, &Value::Array(vec![value.clone()])),
+        }
+    }
+
+    /// The text without this value in the list at the path.
+    pub(crate) fn pull(&self, path: &[&str], value: &Value) -> Result<String> {
+        let Some(Found(ast::Value::Array(list))) = self.get(path)? else { return Ok(self.text.to_owned()) };
+        let Some(nth) = list.elements.iter().position(|item| data(item) == *value) else {
+            return Ok(self.text.to_owned());
+        };
+        if list.elements.len() == 1 {
+            return self.remove(path);
+        }
+        Ok(self.take_out(&items(list), nth))
+    }
+
+    /// The text without what is at the path, and without what is empty then.
+    pub(crate) fn remove(&self, path: &[&str]) -> Result<String> {
+        let Some((last, above)) = path.split_last() else { return Ok(self.text.to_owned()) };
+        let Some(Found(ast::Value::Object(object))) = self.get(above)? else { return Ok(self.text.to_owned()) };
+        let Some(member) = self.member(object, last)? else { return Ok(self.text.to_owned()) };
+        // A comment is a reason to keep what it stands in.
+        let inside = &self.text[object.range.start..object.range.end];
+        let bare = !inside.contains("//") && !inside.contains("/*");
+        if object.properties.len() == 1 && bare && !above.is_empty() {
+            return self.remove(above);
+        }
+        let nth = object.properties.iter().position(|it| it.range == member.range).unwrap_or(0);
+        Ok(self.take_out(&members(object), nth))
+    }
+
+    fn layout(&self) -> Layout<'t> {
+        let first = match &self.root {
+            Some(ast::Value::Object(object)) => object.properties.first().map(|member| member.range.start),
+            _ => None,
+        };
+        Layout::of(self.text, first)
+    }
+
+    /// Puts a member (with a key) or an item behind the others.
+    fn insert(&self, held: &Held, key: Option<&str>, value: &Value) -> String {
+        let (text, layout) = (self.text, self.layout());
+        let shown = |indent: &str, lines: bool| match key {
+            Some(key) => layout.member(key, value, indent, lines),
+            None => layout.value(value, indent, false),
+        };
+        let outer = indent(text, held.open.saturating_sub(1));
+        let Some(&(first, _)) = held.items.first() else {
+            let end = text[..held.close].trim_end().len().max(held.open);
+            // A list that is new to the file stays on its line.
+            if !layout.lines() || key.is_none() {
+                return spliced(text, end..end, &shown(outer, false));
+            }
+            let inner = layout.deeper(outer);
+            let close = if text[end..held.close].contains('\n') { String::new() } else { format!("\n{outer}") };
+            return spliced(text, end..end, &format!("\n{inner}{}{close}", shown(&inner, true)));
+        };
+        let last = held.items.last().map_or(held.open, |(_, end)| *end);
+        let comma = skip(text, last);
+        let trails = text[comma..].starts_with(',');
+        let behind = rest_of_line(text, if trails { comma + 1 } else { last });
+        let lines = text[held.open..first].contains('\n');
+        let fresh = if lines {
+            let inner = indent(text, first);
+            format!("\n{inner}{}{}", shown(inner, layout.lines()), if trails { "," } else { "" })
+        } else {
+            let apart = if trails { layout.comma().trim_start_matches(',') } else { layout.comma() };
+            return spliced(text, behind..behind, &format!("{apart}{}", shown(outer, false)));
+        };
+        let with = spliced(text, behind..behind, &fresh);
+        if trails { with } else { spliced(&with, last..last, ",") }
+    }
+
+    /// Takes out the member or item `nth`, with its comma and what follows it on its line.
+    fn take_out(&self, held: &Held, nth: usize) -> String {
+        let text = self.text;
+        let (start, end) = held.items[nth];
+        let comma = skip(text, end);
+        let trails = text[comma..].starts_with(',');
+        let past = rest_of_line(text, if trails { comma + 1 } else { end });
+        let before = text[..start].trim_end_matches([' ', '\t']).len();
+        let own_line = text[..before].ends_with('\n')
+            && text[past..].trim_start_matches([' ', '\t']).starts_with(['\n', '}', ']']);
+        let mut cut = if own_line {
+            // The line end before it goes, the one behind it stays.
+            before - 1..past
+        } else {
+            let blanks = text[past..].len() - text[past..].trim_start_matches([' ', '\t']).len();
+            start..past + if nth + 1 < held.items.len() { blanks } else { 0 }
+        };
+        let only = held.items.len() == 1;
+        if only && text[held.open..start].trim().is_empty() && text[cut.end..held.close].trim().is_empty() {
+            return spliced(text, held.open..held.close, "");
+        }
+        let last = nth + 1 == held.items.len();
+        if !last || trails || only {
+            return spliced(text, cut, "");
+        }
+        // It was the last and had no comma behind it; so is the one before now.
+        let previous = held.items[nth - 1].1;
+        let comma = skip(text, previous);
+        if !own_line {
+            cut.start = comma + 1;
+        }
+        let without = spliced(text, cut, "");
+        spliced(&without, comma..comma + 1, "")
+    }
+}
+
+fn members(object: &ast::Object<'_>) -> Held {
+    let items = object.properties.iter().map(|member| (member.range.start, member.range.end)).collect();
+    Held { open: object.range.start + 1, close: object.range.end - 1, items }
+}
+
+fn items(list: &ast::Array<'_>) -> Held {
+    let items = list.elements.iter().map(|item| (item.range().start, item.range().end)).collect();
+    Held { open: list.range.start + 1, close: list.range.end - 1, items }
+}
+
+fn spliced(text: &str, span: std::ops::Range<usize>, with: &str) -> String {
+    format!("{}{with}{}", &text[..span.start], &text[span.end..])
+}
+
+/// A value as data. Numbers are their own text: nothing here counts with them.
+fn data(value: &ast::Value<'_>) -> Value {
+    match value {
+        ast::Value::StringLit(it) => Value::from(it.value.as_ref()),
+        ast::Value::NumberLit(it) => Value::from(it.value),
+        ast::Value::BooleanLit(it) => Value::Bool(it.value),
+        ast::Value::NullKeyword(_) => Value::Null,
+        ast::Value::Array(list) => list.elements.iter().map(data).collect(),
+        ast::Value::Object(object) => {
+            let member = |it: &ast::ObjectProp<'_>| (it.name.as_str().to_owned(), data(&it.value));
+            Value::Object(object.properties.iter().map(member).collect())
+        }
+    }
+}

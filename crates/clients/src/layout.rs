@@ -1,0 +1,106 @@
+//! How a JSON file is laid out, so that what is put into it looks as if its owner had written it.
+
+use serde_json::Value;
+
+/// The file's own hand.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout<'t> {
+    /// One step of indentation.
+    unit: &'t str,
+    /// Members stand on lines of their own.
+    lines: bool,
+    /// No blank behind a colon and a comma.
+    tight: bool,
+}
+
+impl<'t> Layout<'t> {
+    /// As the text has it. `first` is where the first member of the whole file begins, if it has one.
+    pub(crate) fn of(text: &'t str, first: Option<usize>) -> Layout<'t> {
+        let Some(first) = first else { return Layout { unit: "  ", lines: true, tight: false } };
+        let lines = text[..first].contains('\n');
+        let unit = indent(text, first);
+        let tight = !lines && !text[first..].contains(": ");
+        Layout { unit: if lines && !unit.is_empty() { unit } else { "  " }, lines, tight }
+    }
+
+    pub(crate) fn lines(self) -> bool {
+        self.lines
+    }
+
+    /// The indentation one step further in.
+    pub(crate) fn deeper(self, indent: &str) -> String {
+        format!("{indent}{}", self.unit)
+    }
+
+    /// What separates two things on one line.
+    pub(crate) fn comma(self) -> &'static str {
+        if self.tight { "," } else { ", " }
+    }
+
+    /// A member of an object.
+    pub(crate) fn member(self, key: &str, value: &Value, indent: &str, lines: bool) -> String {
+        let colon = if self.tight { ":" } else { ": " };
+        format!("{}{colon}{}", Value::from(key), self.value(value, indent, lines))
+    }
+
+    /// A value, objects with each member on its line if `lines`; lists stay on one, as people write short ones.
+    pub(crate) fn value(self, value: &Value, indent: &str, lines: bool) -> String {
+        match value {
+            Value::Object(fields) if fields.is_empty() => "{}".to_owned(),
+            Value::Object(fields) => {
+                let inner = self.deeper(indent);
+                let members = fields.iter().map(|(key, value)| self.member(key, value, &inner, lines));
+                let members: Vec<String> = members.collect();
+                if lines {
+                    format!("{{\n{inner}{}\n{indent}}}", members.join(&format!(",\n{inner}")))
+                } else {
+                    format!("{{{}}}", members.join(self.comma()))
+                }
+            }
+            Value::Array(items) => {
+                let items: Vec<String> = items.iter().map(|item| self.value(item, indent, false)).collect();
+                format!("[{}]", items.join(self.comma()))
+            }
+            plain => plain.to_string(),
+        }
+    }
+}
+
+/// The blanks that the line of a place begins with.
+pub(crate) fn indent(text: &str, at: usize) -> &str {
+    let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+    let line = &text[start..];
+    &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
+}
+
+/// What follows a place: blanks, line ends and comments are passed over. The text has been read, so comments are closed.
+pub(crate) fn skip(text: &str, mut at: usize) -> usize {
+    loop {
+        at += text[at..].len() - text[at..].trim_start().len();
+        match comment(text, at) {
+            Some(end) => at = end,
+            None => return at,
+        }
+    }
+}
+
+/// The end of what belongs to a place on its line: blanks and comments that end there, as far as the last comment.
+pub(crate) fn rest_of_line(text: &str, from: usize) -> usize {
+    let (mut at, mut end) = (from, from);
+    loop {
+        at += text[at..].len() - text[at..].trim_start_matches([' ', '\t']).len();
+        match comment(text, at) {
+            Some(past) if !text[at..past].contains('\n') => (at, end) = (past, past),
+            _ => return end,
+        }
+    }
+}
+
+/// The end of the comment that begins here; its line end is not part of it.
+fn comment(text: &str, at: usize) -> Option<usize> {
+    let rest = &text[at..];
+    if rest.starts_with("//") {
+        return Some(at + rest.find('\n').unwrap_or(rest.len()));
+    }
+    rest.starts_with("/*").then(|| at + rest.find("*/").map_or(rest.len(), |end| end + 2))
+}

@@ -1,0 +1,180 @@
+//! Clients of the Model Context Protocol: where each keeps its servers, and how ours is put there and taken out again.
+//!
+//! Texts in, texts out: no file is touched here. What an edit does not mean to change stays byte for byte: comments, order,
+//! indentation, trailing commas.
+//!
+//! ```
+//! use emendate_clients::{Entry, client};
+//!
+//! let cursor = client("cursor").unwrap();
+//! let entry = Entry { command: "/opt/emend".into(), args: vec!["mcp".into()], env: vec![] };
+//! let text = "{\n  // mine\n  \"mcpServers\": {}\n}\n";
+//! let with = cursor.install(text, &entry, "mcp.json").unwrap();
+//! assert!(with.contains("// mine") && cursor.entry(&with, "mcp.json").unwrap() == Some(entry));
+//! assert_eq!(cursor.uninstall(&with, "mcp.json").unwrap(), "{\n  // mine\n}\n");
+//! ```
+
+mod json;
+mod layout;
+mod table;
+mod toml;
+
+pub use table::{BUILTINS, CLIENTS, Client, Format, Places, Roots, Scope, client};
+
+use emendate_core::{Code, Error, Result};
+use json::Json;
+use serde_json::{Map, Value};
+
+/// The name that our server has in every client.
+pub const SERVER: &str = "emend";
+
+/// The variable of an entry's environment that names the built-in tools that were denied along with it.
+pub const REPLACES: &str = "EMEND_REPLACES";
+
+/// How a client starts a server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Entry {
+    /// The program.
+    pub command: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// What is added to its environment.
+    pub env: Vec<(String, String)>,
+}
+
+impl Entry {
+    /// What an entry of a client's file says; `None` when it names no program, as one for a server elsewhere.
+    pub(crate) fn read(fields: &Value) -> Option<Entry> {
+        // Some versions of Zed nested the program.
+        let fields = if fields["command"].is_object() { &fields["command"] } else { fields };
+        let command = fields["command"].as_str().or_else(|| fields["path"].as_str())?.to_owned();
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let args = fields["args"].as_array().into_iter().flatten().filter_map(text).collect();
+        let env = fields["env"].as_object().into_iter().flatten();
+        let env = env.filter_map(|(name, value)| Some((name.clone(), text(value)?))).collect();
+        Some(Entry { command, args, env })
+    }
+
+    /// The fields of the entry, in the order in which they are written; an empty environment is left out.
+    fn fields(&self, shape: &[(&'static str, &'static str)]) -> Map<String, Value> {
+        let fixed = shape.iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value)));
+        let mut out: Map<String, Value> = fixed.collect();
+        out.insert("command".to_owned(), self.command.clone().into());
+        out.insert("args".to_owned(), self.args.clone().into());
+        if !self.env.is_empty() {
+            let env = self.env.iter().map(|(name, value)| (name.clone(), Value::from(value.clone())));
+            out.insert("env".to_owned(), Value::Object(env.collect()));
+        }
+        out
+    }
+}
+
+impl Client {
+    /// The entry of our server, if the file has one that starts a program. `name` is that of the file, for messages.
+    ///
+    /// Errors: `call.invalid` with line and column for a file that cannot be read.
+    pub fn entry(&self, text: &str, name: &str) -> Result<Option<Entry>> {
+        let found = match self.format {
+            Format::Json => Json::parse(text, name)?.get(&[self.key, SERVER])?.map(|found| found.value()),
+            Format::Toml => toml::get(text, self.key, name)?,
+        };
+        Ok(found.as_ref().and_then(Entry::read))
+    }
+
+    /// The file with our server in it. An entry that is there keeps its other fields. An empty text stands for no file.
+    ///
+    /// Errors: `call.invalid` with line and column for a file that cannot be read, or holds something else at that place.
+    pub fn install(&self, text: &str, entry: &Entry, name: &str) -> Result<String> {
+        let fields = entry.fields(self.shape);
+        let out = match self.format {
+            Format::Json => self.install_json(text, &fields, name)?,
+            Format::Toml => toml::set(text, self.key, &fields, name)?,
+        };
+        // Read back before it is given out.
+        let same = |kept: Entry| kept.command == entry.command && kept.args == entry.args;
+        if self.entry(&out, name)?.is_some_and(same) {
+            return Ok(out);
+        }
+        Err(Error::new(Code::InternalBug, format!("{name}: the entry does not read back as it was written."))
+            .next("Please report this. Nothing was written."))
+    }
+
+    fn install_json(&self, text: &str, fields: &Map<String, Value>, name: &str) -> Result<String> {
+        let place = [self.key, SERVER];
+        if Json::parse(text, name)?.get(&place)?.is_none() {
+            return Json::parse(text, name)?.set(&place, &Value::Object(fields.clone()));
+        }
+        let mut out = text.to_owned();
+        let plain = fields.iter().filter(|(field, _)| *field != "env").map(|(field, value)| (vec![&**field], value));
+        let env = fields.get("env").and_then(Value::as_object).into_iter().flatten();
+        for (inner, value) in plain.chain(env.map(|(name, value)| (vec!["env", &**name], value))) {
+            out = Json::parse(&out, name)?.set(&[&place[..], &inner].concat(), value)?;
+        }
+        Ok(out)
+    }
+
+    /// The file without our server. What holds servers goes too where it is left empty.
+    ///
+    /// Errors: as [`Client::install`].
+    pub fn uninstall(&self, text: &str, name: &str) -> Result<String> {
+        match self.format {
+            Format::Json => Json::parse(text, name)?.remove(&[self.key, SERVER]),
+            Format::Toml => toml::remove(text, self.key, name),
+        }
+    }
+}
+
+impl Entry {
+    /// The built-in tools that were denied along with this entry.
+    pub fn marker(&self) -> Option<Vec<String>> {
+        let (_, names) = self.env.iter().find(|(name, _)| name == REPLACES)?;
+        Some(names.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect())
+    }
+}
+
+/// The settings of Claude Code with these tools denied; those that were not denied before are told.
+///
+/// Errors: as [`Client::install`].
+pub fn deny(text: &str, tools: &[&str], name: &str) -> Result<(String, Vec<String>)> {
+    let (mut out, mut fresh) = (text.to_owned(), Vec::new());
+    for tool in tools {
+        let json = Json::parse(&out, name)?;
+        let known = json.get(&DENIED)?.map(|found| found.value());
+        if known.as_ref().and_then(Value::as_array).is_some_and(|known| known.iter().any(|it| it == tool)) {
+            continue;
+        }
+        out = json.push(&DENIED, &Value::from(*tool))?;
+        fresh.push((*tool).to_owned());
+    }
+    Ok((out, fresh))
+}
+
+/// The settings of Claude Code without these denials.
+///
+/// Errors: as [`Client::install`].
+pub fn allow_again(text: &str, tools: &[String], name: &str) -> Result<String> {
+    let mut out = text.to_owned();
+    for tool in tools {
+        out = Json::parse(&out, name)?.pull(&DENIED, &Value::from(tool.clone()))?;
+    }
+    Ok(out)
+}
+
+/// Where the settings of Claude Code list what it may not do.
+const DENIED: [&str; 2] = ["permissions", "deny"];
+
+/// The error for a file that is not what it should be.
+pub(crate) fn broken(name: &str, text: &str, at: usize, what: &str) -> Error {
+    let at = (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let above = &text[..at];
+    let line = above.matches('\n').count();
+    let start = above.rfind('\n').map_or(0, |newline| newline + 1);
+    let column = above[start..].chars().count() + 1;
+    let shown: String = text[start..].lines().next().unwrap_or_default().chars().take(120).collect();
+    Error::new(Code::CallInvalid, format!("{name}:{}:{column}: {what}.", line + 1))
+        .evidence(format!("{}\t{shown}", line + 1))
+        .next("Correct the file, then repeat the command; nothing was changed.")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,189 @@
+//! TOML, edited in place: `toml_edit` keeps what it read, and that is proven for each file before it is changed.
+
+use crate::{SERVER, broken};
+use emendate_core::{Code, Error, Result};
+use serde_json::{Map, Value};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike};
+
+/// Errors: `call.invalid` with line and column; a text that would not be kept as it is.
+fn parse(text: &str, name: &str) -> Result<DocumentMut> {
+    let document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
+        let at = error.span().map_or(0, |span| span.start);
+        broken(name, text, at, error.message().lines().next().unwrap_or("it is no TOML"))
+    })?;
+    Ok(document)
+}
+
+/// The same, to be printed again.
+///
+/// Errors: as [`parse`]; a text that would not come out as it is.
+fn parse_to_print(text: &str, name: &str) -> Result<DocumentMut> {
+    let document = parse(text, name)?;
+    if printed(&document, text) == text {
+        return Ok(document);
+    }
+    Err(Error::new(
+        Code::CallInvalid,
+        format!("{name}: this file cannot be edited without changing other parts of it."),
+    )
+    .next("Change the server by hand; nothing was changed."))
+}
+
+/// A document as text, with a line end at its end where `like` has one.
+fn printed(document: &DocumentMut, like: &str) -> String {
+    let text = document.to_string();
+    if like.ends_with('\n') { text } else { text.strip_suffix('\n').map_or(text.clone(), str::to_owned) }
+}
+
+/// What stands at `key.SERVER`.
+///
+/// Errors: as [`parse`]; something else at that place.
+pub(crate) fn get(text: &str, key: &str, name: &str) -> Result<Option<Value>> {
+    let document = parse(text, name)?;
+    let Some(servers) = document.get(key) else { return Ok(None) };
+    let servers = table(servers, key, text, name)?;
+    let Some(entry) = servers.get(SERVER) else { return Ok(None) };
+    Ok(Some(data(table(entry, &format!("{key}.{SERVER}"), text, name)?)))
+}
+
+fn table<'i>(item: &'i Item, what: &str, text: &str, name: &str) -> Result<&'i dyn TableLike> {
+    let at = item.span().map_or(0, |span| span.start);
+    item.as_table_like().ok_or_else(|| broken(name, text, at, &format!("`{what}` is no table")))
+}
+
+/// The text with these fields of the entry.
+///
+/// Errors: as [`get`].
+pub(crate) fn set(text: &str, key: &str, fields: &Map<String, Value>, name: &str) -> Result<String> {
+    if get(text, key, name)?.is_none() && parse(text, name)?.get(key).is_none_or(Item::is_table) {
+        // A table of its own at the end of the file: nothing that is there moves.
+        let gap = if text.is_empty() || text.ends_with("\n\n") {
+            ""
+        } else if text.ends_with('\n') {
+            "\n"
+        } else {
+            "\n\n"
+        };
+        let lines = fields.iter().map(|(field, value)| format!("{field} = {}\n", item(value)));
+        return Ok(format!("{text}{gap}[{key}.{SERVER}]\n{}", lines.collect::<String>()));
+    }
+    let mut document = parse_to_print(text, name)?;
+    let servers = document.get_mut(key).and_then(Item::as_table_like_mut);
+    let Some(servers) = servers else { return Ok(text.to_owned()) };
+    if servers.get(SERVER).is_none() {
+        servers.insert(SERVER, Item::Value(InlineTable::new().into()));
+    }
+    let Some(entry) = servers.get_mut(SERVER).and_then(Item::as_table_like_mut) else { return Ok(text.to_owned()) };
+    for (field, value) in fields {
+        match (value, entry.get_mut(field).and_then(Item::as_table_like_mut)) {
+            (Value::Object(inner), Some(env)) => inner.iter().for_each(|(name, value)| put(env, name, value)),
+            _ => put(entry, field, value),
+        }
+    }
+    Ok(printed(&document, text))
+}
+
+/// Sets a value; what stands around the old one (blanks, a comment behind it) stays.
+fn put(entry: &mut dyn TableLike, field: &str, value: &Value) {
+    if entry.get(field).is_some_and(|old| of_item(old) == *value) {
+        return;
+    }
+    let mut fresh = item(value);
+    match entry.get_mut(field).and_then(Item::as_value_mut) {
+        Some(old) => {
+            *fresh.decor_mut() = old.decor().clone();
+            *old = fresh;
+        }
+        None => drop(entry.insert(field, Item::Value(fresh))),
+    }
+}
+
+/// The text without our entry, and without the table of servers where nothing else was in it.
+///
+/// Errors: as [`get`].
+pub(crate) fn remove(text: &str, key: &str, name: &str) -> Result<String> {
+    if get(text, key, name)?.is_none() {
+        return Ok(text.to_owned());
+    }
+    let document = parse(text, name)?;
+    let own = format!("[{key}.{SERVER}]");
+    if let Some(start) = lines(text).find(|(_, line)| line.trim_end() == own).map(|(start, _)| start) {
+        // Its lines, to the next header; its own tables (`env`) go with it. Comments above the next header are that one's.
+        let inner = format!("[{key}.{SERVER}.");
+        let next = lines(&text[start + own.len()..]).map(|(at, line)| (at + start + own.len(), line));
+        let mut next = next.filter(|(_, line)| line.starts_with('[') && !line.starts_with(&inner));
+        let end = next.next().map_or(text.len(), |(at, _)| start + above(&text[start..at]));
+        let cut = format!("{}{}", &text[..start], &text[end..]);
+        let cut = if end == text.len() { format!("{}\n", cut.trim_end_matches('\n')) } else { cut };
+        let cut = if cut == "\n" { String::new() } else { cut };
+        // Lines of a text in quotes may look like headers: what is read says whether they were.
+        let mut wanted = document.clone();
+        forget(&mut wanted, key);
+        if cut.parse::<DocumentMut>().is_ok_and(|cut| data(cut.as_table()) == data(wanted.as_table())) {
+            return Ok(cut);
+        }
+    }
+    let mut document = parse_to_print(text, name)?;
+    forget(&mut document, key);
+    Ok(printed(&document, text))
+}
+
+/// Where the comments and blank lines at the end of a text begin.
+fn above(text: &str) -> usize {
+    let all: Vec<(usize, &str)> = lines(text).collect();
+    let loose = all.iter().rev().take_while(|(_, line)| line.trim().is_empty() || line.trim_start().starts_with('#'));
+    loose.last().map_or(text.len(), |(start, _)| *start)
+}
+
+/// Lines with where they begin.
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut at = 0;
+    text.split_inclusive('\n').map(move |line| {
+        at += line.len();
+        (at - line.len(), line)
+    })
+}
+
+fn forget(document: &mut DocumentMut, key: &str) {
+    let Some(servers) = document.get_mut(key).and_then(Item::as_table_like_mut) else { return };
+    servers.remove(SERVER);
+    if servers.is_empty() {
+        document.remove(key);
+    }
+}
+
+fn item(value: &Value) -> toml_edit::Value {
+    match value {
+        Value::Array(items) => toml_edit::Value::Array(items.iter().map(item).collect::<Array>()),
+        Value::Object(fields) => {
+            let fields = fields.iter().map(|(field, value)| (field.as_str(), item(value)));
+            toml_edit::Value::InlineTable(fields.collect::<InlineTable>())
+        }
+        Value::String(text) => text.as_str().into(),
+        other => other.to_string().into(),
+    }
+}
+
+/// A table as data; what no entry of a server holds is left out.
+fn data(table: &dyn TableLike) -> Value {
+    let fields = table.iter().map(|(field, item)| (field.to_owned(), of_item(item)));
+    Value::Object(fields.collect())
+}
+
+fn of_item(item: &Item) -> Value {
+    match item {
+        Item::Value(value) => of_value(value),
+        Item::Table(table) => data(table),
+        Item::ArrayOfTables(tables) => tables.iter().map(|table: &Table| data(table)).collect(),
+        Item::None => Value::Null,
+    }
+}
+
+fn of_value(value: &toml_edit::Value) -> Value {
+    match value {
+        toml_edit::Value::String(text) => text.value().as_str().into(),
+        toml_edit::Value::Array(items) => items.iter().map(of_value).collect(),
+        toml_edit::Value::InlineTable(table) => data(table),
+        other => other.to_string().trim().into(),
+    }
+}
