@@ -2,6 +2,7 @@
 //! is dropped, or when the whole process is told to end.
 
 use emendate_core::{Code, Error, Result};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::collections::BTreeSet;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
@@ -25,8 +26,8 @@ pub fn end_all() {
 }
 
 fn kill(group: i32) {
-    if let Some(group) = rustix::process::Pid::from_raw(group) {
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    if let Some(group) = Pid::from_raw(group) {
+        let _ = kill_process_group(group, Signal::KILL);
     }
 }
 
@@ -105,6 +106,22 @@ impl Process {
             self.ended = self.child.wait().ok();
         }
         self.ended
+    }
+
+    /// Lets it end by itself for so long; then ends it. What it started is ended in either case. How it ended.
+    pub fn end_within(&mut self, time: Duration) -> Option<ExitStatus> {
+        let begun = Instant::now();
+        while self.ended.is_none() && !self.has_left() && begun.elapsed() < time {
+            thread::sleep(LOOK);
+        }
+        self.end()
+    }
+
+    /// True once it ended, without taking notice: its number stays its own.
+    fn has_left(&self) -> bool {
+        let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) else { return true };
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        waitid(WaitId::Pid(pid), look).map_or(true, |status| status.is_some())
     }
 
     /// Takes the group off the list, if it is there.

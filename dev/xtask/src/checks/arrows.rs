@@ -7,10 +7,11 @@ const MAY: &[(&str, &[&str])] = &[
     ("core", &[]),
     ("fs", &["core"]),
     ("history", &["core", "fs"]),
+    ("lsp", &["core", "run"]),
     ("media", &["core"]),
     ("run", &["core"]),
     ("syntax", &["core"]),
-    ("engine", &["core", "fs", "history", "media", "run", "syntax"]),
+    ("engine", &["core", "fs", "history", "lsp", "media", "run", "syntax"]),
     ("mcp", &["engine"]),
     ("cli", &["engine", "mcp"]),
 ];
