@@ -1,25 +1,27 @@
 //! Runs a command that a configuration names: text in, text out, nothing else. It has a deadline and a limit on what it may
-//! say, no shell takes its words apart, and when its time is over it ends with everything it started.
+//! say, no shell takes its words apart, and when its time is over it ends with everything it started. [`Process`] is a
+//! program that stays.
 #![allow(
     clippy::disallowed_types,
     clippy::disallowed_methods,
     reason = "the one crate below the command line that starts processes"
 )]
 
+mod process;
+
+pub use process::{Process, end_all};
+
 use emendate_core::{Code, Error, Result};
+use process::LOOK;
 use std::io::{Read, Write};
-use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// Bytes of what a command says against itself that are kept.
 const COMPLAINT: usize = 4 << 10;
-
-/// How often a command is asked whether it has ended, once it has closed its output.
-const LOOK: Duration = Duration::from_millis(2);
 
 /// What to run.
 #[derive(Clone, Copy, Debug)]
@@ -52,39 +54,20 @@ pub struct Said {
 /// Errors: `io.failed` where it cannot be started or takes too long,
 /// `call.too_large` where it says too much. In each case it and what it started are ended.
 pub fn run(job: Job<'_>) -> Result<Said> {
-    let Some((program, arguments)) = job.words.split_first() else {
-        return Err(Error::new(Code::CallInvalid, "A command needs at least the name of a program."));
-    };
-    let mut command = Command::new(program);
-    command.args(arguments).current_dir(job.folder);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // A group of its own: what it starts can be ended with it, and Ctrl-C at our terminal is not meant for it.
-    command.process_group(0);
-    let child = command.spawn().map_err(|error| {
-        Error::new(Code::IoFailed, format!("The command `{program}` cannot be started: {error}."))
-            .next("Install it, or correct the configuration.")
-    })?;
-    Running { child, begun: Instant::now(), job, program }.finish()
+    let process = Process::start(job.words, job.folder)?;
+    Running { process, begun: Instant::now(), job }.listen()
 }
 
 struct Running<'a> {
-    child: Child,
+    /// Ends when this goes, however that comes about.
+    process: Process,
     begun: Instant,
     job: Job<'a>,
-    program: &'a str,
 }
 
 impl Running<'_> {
-    fn finish(mut self) -> Result<Said> {
-        let outcome = self.listen();
-        if outcome.is_err() {
-            self.end();
-        }
-        outcome
-    }
-
-    fn listen(&mut self) -> Result<Said> {
-        let (stdin, stdout, stderr) = (self.child.stdin.take(), self.child.stdout.take(), self.child.stderr.take());
+    fn listen(mut self) -> Result<Said> {
+        let (stdin, stdout, stderr) = self.process.streams();
         let most = self.job.most;
         let output = collected(stdout, most + 1);
         let complaint = collected(stderr, COMPLAINT);
@@ -95,7 +78,7 @@ impl Running<'_> {
         if output.len() > most {
             return Err(Error::new(
                 Code::CallTooLarge,
-                format!("The command `{}` wrote more than {most} bytes.", self.program),
+                format!("The command `{}` wrote more than {most} bytes.", self.program()),
             ));
         }
         let status = self.status()?;
@@ -105,13 +88,17 @@ impl Running<'_> {
         Ok(Said { status: status.code(), output, complaint: String::from_utf8_lossy(&complaint).trim().to_owned() })
     }
 
+    fn program(&self) -> &str {
+        self.job.words.first().map_or("", |word| word)
+    }
+
     fn left(&self) -> Duration {
         self.job.time.saturating_sub(self.begun.elapsed())
     }
 
     fn late(&self) -> Error {
         let seconds = self.job.time.as_secs_f32();
-        Error::new(Code::IoFailed, format!("The command `{}` did not end within {seconds} seconds.", self.program))
+        Error::new(Code::IoFailed, format!("The command `{}` did not end within {seconds} seconds.", self.program()))
     }
 
     fn wait(&self, pipe: &Receiver<Vec<u8>>) -> Result<Vec<u8>> {
@@ -119,23 +106,8 @@ impl Running<'_> {
     }
 
     fn status(&mut self) -> Result<ExitStatus> {
-        loop {
-            match self.child.try_wait() {
-                Ok(Some(status)) => return Ok(status),
-                Ok(None) if self.left().is_zero() => return Err(self.late()),
-                Ok(None) => thread::sleep(LOOK),
-                Err(error) => return Err(Error::new(Code::IoFailed, format!("`{}`: {error}.", self.program))),
-            }
-        }
-    }
-
-    /// Ends it and what it started.
-    fn end(&mut self) {
-        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw) {
-            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-        }
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let left = self.left();
+        self.process.wait(left)?.ok_or_else(|| self.late())
     }
 }
 

@@ -8,10 +8,11 @@ const MAY: &[(&str, &[&str])] = &[
     ("clients", &["core"]),
     ("fs", &["core"]),
     ("history", &["core", "fs"]),
+    ("lsp", &["core", "run"]),
     ("media", &["core"]),
     ("run", &["core"]),
     ("syntax", &["core"]),
-    ("engine", &["core", "fs", "history", "media", "run", "syntax"]),
+    ("engine", &["core", "fs", "history", "lsp", "media", "run", "syntax"]),
     ("mcp", &["engine"]),
     ("cli", &["clients", "engine", "mcp"]),
 ];

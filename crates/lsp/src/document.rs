@@ -1,0 +1,143 @@
+//! The texts that a server was shown.
+
+use crate::live::{Live, Stage, State};
+use crate::message::{Sync, uri};
+use crate::position::{Encoding, Lines, common_ends};
+use crate::servers::{Unknown, Why};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Texts that a server holds at once.
+const OPEN: usize = 64;
+
+/// What a server published about a text.
+pub(crate) struct Published {
+    /// The version it says it is about.
+    pub(crate) version: Option<i64>,
+    pub(crate) items: Vec<Value>,
+    pub(crate) when: Instant,
+}
+
+/// A text as the server was last shown it.
+pub(crate) struct Document {
+    pub(crate) version: i64,
+    pub(crate) text: Arc<str>,
+    used: u64,
+    /// What was published since this version was shown.
+    pub(crate) published: Option<Published>,
+}
+
+/// All of them. Versions are never used twice, so that what is late for one opening of a file cannot fit the next.
+#[derive(Default)]
+pub(crate) struct Documents {
+    pub(crate) open: HashMap<PathBuf, Document>,
+    last_version: i64,
+    uses: u64,
+}
+
+impl Documents {
+    /// Puts a text in place; its version.
+    fn put(&mut self, path: &Path, text: &str) -> i64 {
+        self.last_version += 1;
+        self.uses += 1;
+        let document = Document { version: self.last_version, text: text.into(), used: self.uses, published: None };
+        self.open.insert(path.to_owned(), document);
+        self.last_version
+    }
+
+    /// The one that has not been shown for the longest time.
+    fn oldest(&self) -> Option<PathBuf> {
+        self.open.iter().min_by_key(|(_, document)| document.used).map(|(path, _)| path.clone())
+    }
+}
+
+impl Live {
+    /// Shows a text to the server; the version it is known by.
+    ///
+    /// Errors: a server that is gone or takes no texts; one that must be asked first and does not answer.
+    pub(crate) fn show(&self, path: &Path, language: &str, text: &str, until: Instant) -> Result<i64, Unknown> {
+        let mut state = self.state();
+        if let Stage::Gone(why) = &state.stage {
+            return Err(Unknown::new(Why::Crashed, why.clone()));
+        }
+        if !state.abilities.opens {
+            return Err(Unknown::new(Why::Failed, "it takes no texts".to_owned()));
+        }
+        if let Some(document) = state.documents.open.get_mut(path) {
+            if *document.text == *text {
+                return Ok(document.version);
+            }
+            if self.reopens(&state) || state.abilities.sync == Sync::None {
+                drop(state);
+                self.close_for_good(path, until)?;
+                state = self.state();
+            }
+        }
+        let uri = uri(path);
+        let Some(old) = state.documents.open.get(path).map(|document| Arc::clone(&document.text)) else {
+            while state.documents.open.len() >= OPEN
+                && let Some(oldest) = state.documents.oldest()
+            {
+                self.close(&mut state, &oldest);
+            }
+            let version = state.documents.put(path, text);
+            let document = json!({ "uri": uri, "languageId": language, "version": version, "text": text });
+            self.tell("textDocument/didOpen", &json!({ "textDocument": document }));
+            return Ok(version);
+        };
+        let version = state.documents.put(path, text);
+        let change = match state.abilities.sync {
+            Sync::Incremental => difference(&old, text, state.abilities.encoding),
+            Sync::Full | Sync::None => json!({ "text": text }),
+        };
+        let document = json!({ "uri": uri, "version": version });
+        self.tell("textDocument/didChange", &json!({ "textDocument": document, "contentChanges": [change] }));
+        Ok(version)
+    }
+
+    /// True for a server that gets a changed text by closing and opening it: one that does not say which text it speaks of.
+    fn reopens(&self, state: &State) -> bool {
+        self.spec.settle.is_some() && !state.abilities.pull && !state.abilities.tsserver
+    }
+
+    /// Closes a text, and waits until the server has seen that: what it publishes from then on is about the next.
+    fn close_for_good(&self, path: &Path, until: Instant) -> Result<(), Unknown> {
+        let question = {
+            let mut state = self.state();
+            self.close(&mut state, path);
+            self.ask(&mut state, "workspace/symbol", &json!({ "query": "emend-was-here" }))
+        };
+        self.answer(question, until).map(drop)
+    }
+
+    /// Closes a text, if it is open.
+    pub(crate) fn close(&self, state: &mut State, path: &Path) {
+        if state.documents.open.remove(path).is_some() {
+            self.tell("textDocument/didClose", &json!({ "textDocument": { "uri": uri(path) } }));
+        }
+    }
+
+    /// Tells that a text was written to the disk as it was shown.
+    pub(crate) fn saved(&self, path: &Path) {
+        let state = self.state();
+        let Some(document) = state.documents.open.get(path).filter(|_| state.abilities.saves) else { return };
+        let mut params = json!({ "textDocument": { "uri": uri(path) } });
+        if state.abilities.saves_text {
+            params["text"] = (*document.text).into();
+        }
+        self.tell("textDocument/didSave", &params);
+    }
+}
+
+/// A change as the protocol wants it: the one place where two texts differ.
+fn difference(old: &str, new: &str, encoding: Encoding) -> Value {
+    let (head, tail) = common_ends(old, new);
+    let lines = Lines::new(old);
+    let range = json!({
+        "start": lines.position(head, encoding), "end": lines.position(old.len() - tail, encoding),
+    });
+    json!({ "range": range, "text": new.get(head..new.len() - tail).unwrap_or_default() })
+}

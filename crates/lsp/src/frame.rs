@@ -1,0 +1,116 @@
+//! Messages on the wire: a header that names a length, an empty line, so many bytes. Nothing that a server writes makes
+//! more memory than it really sends, and never more than the limits here.
+
+use serde_json::Value;
+use std::io::{self, BufRead, Read as _};
+
+/// Bytes of a header line.
+const LINE: u64 = 1 << 10;
+/// Lines of a header.
+const LINES: usize = 16;
+/// Bytes of a message.
+const BODY: u64 = 32 << 20;
+
+/// The next message, as bytes; `None` at the end.
+///
+/// Errors: why this is no message, as words that follow "it".
+pub(crate) fn read(pipe: &mut impl BufRead) -> Result<Option<Vec<u8>>, String> {
+    let Some(length) = header(pipe)? else { return Ok(None) };
+    let mut body = Vec::new();
+    // Grows with what comes, whatever the header promises.
+    pipe.take(length).read_to_end(&mut body).map_err(|error| lost(&error))?;
+    if body.len() as u64 == length { Ok(Some(body)) } else { Ok(None) }
+}
+
+/// The length that a header names; `None` where there is nothing any more.
+fn header(pipe: &mut impl BufRead) -> Result<Option<u64>, String> {
+    let mut length = None;
+    for _ in 0..LINES {
+        let mut line = Vec::new();
+        pipe.take(LINE).read_until(b'\n', &mut line).map_err(|error| lost(&error))?;
+        if line.last() != Some(&b'\n') {
+            return if line.len() as u64 == LINE { Err(strange(&line)) } else { Ok(None) };
+        }
+        let text = line.trim_ascii();
+        if text.is_empty() {
+            return length.map(Some).ok_or_else(|| "sent a header without a length".to_owned());
+        }
+        let Some((name, value)) = std::str::from_utf8(text).ok().and_then(|text| text.split_once(':')) else {
+            return Err(strange(text));
+        };
+        if name.trim().eq_ignore_ascii_case("content-length") {
+            let value: u64 = value.trim().parse().map_err(|_| strange(text))?;
+            if value > BODY {
+                return Err(format!("announced a message of {value} bytes; the limit is {BODY}"));
+            }
+            length = Some(value);
+        }
+    }
+    Err(format!("sent a header of more than {LINES} lines"))
+}
+
+fn lost(error: &io::Error) -> String {
+    format!("could not be heard: {error}")
+}
+
+fn strange(line: &[u8]) -> String {
+    let shown: String = String::from_utf8_lossy(line).chars().filter(|char| !char.is_control()).take(60).collect();
+    format!("wrote `{shown}` where a header was expected")
+}
+
+/// A message with its header.
+pub(crate) fn framed(message: &Value) -> Vec<u8> {
+    let body = message.to_string();
+    let mut out = format!("Content-Length: {}\r\n\r\n", body.len()).into_bytes();
+    out.extend_from_slice(body.as_bytes());
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BODY, framed, read};
+    use proptest::prelude::*;
+    use serde_json::json;
+    use std::io::BufReader;
+
+    #[test]
+    fn what_is_framed_is_read() {
+        let message = json!({ "text": "grüße\r\n\r\n" });
+        let bytes = [framed(&message), framed(&json!(1))].concat();
+        let mut pipe = BufReader::with_capacity(3, &*bytes);
+        assert_eq!(read(&mut pipe).unwrap().unwrap(), message.to_string().as_bytes());
+        assert_eq!(read(&mut pipe).unwrap().unwrap(), b"1");
+        assert_eq!(read(&mut pipe).unwrap(), None);
+        let mut other = &b"content-type: x\ncontent-length:2\n\n{}"[..];
+        assert_eq!(read(&mut other).unwrap().unwrap(), b"{}");
+    }
+
+    #[test]
+    fn what_is_no_message_is_told() {
+        let long = "x".repeat(5000);
+        let many = "a: b\n".repeat(50);
+        for (bytes, part) in [
+            ("npm notice\n", "npm notice"),
+            ("a: b\r\n\r\n", "without a length"),
+            (&*format!("Content-Length: {}\r\n\r\n", BODY + 1), "limit"),
+            ("Content-Length: 18446744073709551616\r\n\r\n", "Content-Length"),
+            ("Content-Length: -1\r\n\r\n", "Content-Length"),
+            (&*long, "xxx"),
+            (&*many, "16 lines"),
+        ] {
+            let error = read(&mut bytes.as_bytes()).unwrap_err();
+            assert!(error.contains(part), "{error}");
+        }
+        for cut in ["", "Content-Le", "Content-Length: 5\r\n", "Content-Length: 5\r\n\r\n{}"] {
+            assert_eq!(read(&mut cut.as_bytes()), Ok(None), "{cut}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_come_to_an_end(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let mut pipe = &*bytes;
+            while let Ok(Some(_)) = read(&mut pipe) {}
+        }
+    }
+}

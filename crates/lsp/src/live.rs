@@ -1,0 +1,360 @@
+//! A running server: the process, a thread for each of its streams, and what has been heard.
+
+use crate::document::{Documents, Published};
+use crate::frame;
+use crate::message::{self, Abilities, Fault, Message, NO_METHOD};
+use crate::problem::line_of;
+use crate::servers::{Unknown, Why};
+use crate::spec::Spec;
+use emendate_core::Result;
+use emendate_run::Process;
+use serde_json::{Value, json};
+use std::collections::{HashMap, HashSet};
+use std::io::{BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{ChildStderr, ChildStdin, ChildStdout};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Bytes on their way to a server. One that does not read is given up.
+const UNREAD: usize = 64 << 20;
+/// Bytes of what it last wrote to its standard error.
+const LAST_WORDS: usize = 2 << 10;
+/// Messages that could not be read, before it is given up.
+const UNREADABLE: usize = 100;
+/// Pieces of work that it may be at.
+const WORKS: usize = 1000;
+/// How often what depends on the time alone is looked at again.
+const LOOK: Duration = Duration::from_millis(10);
+/// How long a server that closed its output may take to end.
+const LEAVING: Duration = Duration::from_millis(200);
+
+/// How far it is.
+pub(crate) enum Stage {
+    /// It has not answered to `initialize`.
+    Starting,
+    Ready,
+    /// Why.
+    Gone(String),
+}
+
+/// What is known of a server.
+pub(crate) struct State {
+    pub(crate) stage: Stage,
+    pub(crate) abilities: Abilities,
+    pub(crate) documents: Documents,
+    /// Questions, with what came back.
+    answers: HashMap<i64, Option<Result<Value, Fault>>>,
+    last_question: i64,
+    /// What it works at, by its own names.
+    pub(crate) working: HashSet<String>,
+    /// It said that it has loaded everything, or that it has not.
+    pub(crate) quiescent: Option<bool>,
+    unreadable: usize,
+    /// Since when it owes an answer without having said anything at all.
+    silent: Option<Instant>,
+}
+
+impl State {
+    /// Takes in what a server tells by itself.
+    fn told(&mut self, method: &str, mut params: Value) {
+        match method {
+            "textDocument/publishDiagnostics" => {
+                let version = params["version"].as_i64();
+                let Value::Array(items) = params["diagnostics"].take() else { return };
+                let path = params["uri"].as_str().and_then(message::path);
+                if let Some(document) = path.and_then(|path| self.documents.open.get_mut(&path)) {
+                    document.published = Some(Published { version, items, when: Instant::now() });
+                }
+            }
+            "$/progress" => {
+                let token = params["token"].to_string();
+                match params["value"]["kind"].as_str() {
+                    Some("begin") if self.working.len() < WORKS => drop(self.working.insert(token)),
+                    Some("end") => drop(self.working.remove(&token)),
+                    _ => {}
+                }
+            }
+            "experimental/serverStatus" => self.quiescent = params["quiescent"].as_bool().or(self.quiescent),
+            _ => {}
+        }
+    }
+
+    /// The text of a version, while it is the last one that was shown.
+    pub(crate) fn text_of(&self, (path, version): (&Path, i64)) -> Result<Arc<str>, Unknown> {
+        let document = self.documents.open.get(path).filter(|document| document.version == version);
+        let text = document.map(|document| Arc::clone(&document.text));
+        text.ok_or_else(|| Unknown::new(Why::Version, "the file was changed again meanwhile".to_owned()))
+    }
+}
+
+/// A running server.
+pub(crate) struct Live {
+    pub(crate) spec: Arc<Spec>,
+    root: PathBuf,
+    pub(crate) born: Instant,
+    state: Mutex<State>,
+    changed: Condvar,
+    /// Goes when the server is to see the end of its input.
+    outbox: Mutex<Option<Sender<Vec<u8>>>>,
+    unread: AtomicUsize,
+    process: Mutex<Process>,
+    last_words: Mutex<Vec<u8>>,
+}
+
+impl Live {
+    /// Starts a server for the project in that folder. It is not ready when this returns.
+    ///
+    /// Errors: `io.failed` where the program cannot be started.
+    pub(crate) fn start(spec: &Arc<Spec>, root: &Path) -> Result<Arc<Live>> {
+        let mut process = Process::start(&spec.words, root)?;
+        let (stdin, stdout, stderr) = process.streams();
+        let (sender, receiver) = channel();
+        let state = State {
+            stage: Stage::Starting,
+            abilities: Abilities::default(),
+            documents: Documents::default(),
+            answers: HashMap::new(),
+            last_question: 0,
+            working: HashSet::new(),
+            quiescent: None,
+            unreadable: 0,
+            silent: None,
+        };
+        let live = Arc::new(Live {
+            spec: Arc::clone(spec),
+            root: root.to_owned(),
+            born: Instant::now(),
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            outbox: Mutex::new(Some(sender)),
+            unread: AtomicUsize::new(0),
+            process: Mutex::new(process),
+            last_words: Mutex::default(),
+        });
+        // Where no thread can be started the server says nothing, which ends like any silence.
+        let speaker = Arc::clone(&live);
+        drop(thread::Builder::new().spawn(move || speaker.speak(stdin, &receiver)));
+        let complaints = Arc::clone(&live);
+        drop(thread::Builder::new().spawn(move || complaints.overhear(stderr)));
+        let listener = Arc::clone(&live);
+        drop(thread::Builder::new().spawn(move || listener.listen(stdout)));
+        let greeting = message::initialize(spec, root);
+        live.ask(&mut live.state(), "initialize", &greeting);
+        Ok(live)
+    }
+
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until `look` finds something, or for so long; `late` says why nothing is known then.
+    pub(crate) fn wait<T>(
+        &self,
+        until: Instant,
+        late: Why,
+        mut look: impl FnMut(&mut State) -> Option<T>,
+    ) -> Result<T, Unknown> {
+        let mut state = self.state();
+        loop {
+            if let Some(found) = look(&mut state) {
+                return Ok(found);
+            }
+            if let Stage::Gone(why) = &state.stage {
+                return Err(Unknown::new(Why::Crashed, why.clone()));
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(Unknown::of(late));
+            }
+            let woken = self.changed.wait_timeout(state, left.min(LOOK));
+            state = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Waits until the server can be told of texts.
+    pub(crate) fn ready(&self, until: Instant) -> Result<(), Unknown> {
+        self.wait(until, Why::Starting, |state| matches!(state.stage, Stage::Ready).then_some(()))
+    }
+
+    /// Sends a question; its number.
+    pub(crate) fn ask(&self, state: &mut State, method: &str, params: &Value) -> i64 {
+        state.last_question += 1;
+        let id = state.last_question;
+        state.answers.insert(id, None);
+        state.silent.get_or_insert_with(Instant::now);
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        id
+    }
+
+    /// The answer to a question. One that comes later is not heard.
+    pub(crate) fn answer(&self, id: i64, until: Instant) -> Result<Result<Value, Fault>, Unknown> {
+        let answer = self.wait(until, Why::Timeout, |state| state.answers.get_mut(&id).and_then(Option::take));
+        self.state().answers.remove(&id);
+        if answer.as_ref().is_err_and(|unknown| unknown.why == Why::Timeout) {
+            self.tell("$/cancelRequest", &json!({ "id": id }));
+        }
+        answer
+    }
+
+    /// Tells the server something. Where the order counts, with the state locked.
+    pub(crate) fn tell(&self, method: &str, params: &Value) {
+        self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+    }
+
+    fn send(&self, message: &Value) {
+        let bytes = frame::framed(message);
+        let length = bytes.len();
+        if self.unread.fetch_add(length, Ordering::Relaxed) + length > UNREAD {
+            // It does not read; it is seen to be silent, and ended, by whoever needs it next.
+            return;
+        }
+        if let Some(outbox) = &*self.outbox.lock().unwrap_or_else(PoisonError::into_inner) {
+            let _ = outbox.send(bytes);
+        }
+    }
+
+    fn speak(&self, stdin: Option<ChildStdin>, messages: &Receiver<Vec<u8>>) {
+        let Some(mut stdin) = stdin else { return };
+        for message in messages {
+            // One that closed its input is heard of at its output.
+            if stdin.write_all(&message).and_then(|()| stdin.flush()).is_err() {
+                return;
+            }
+            self.unread.fetch_sub(message.len(), Ordering::Relaxed);
+        }
+    }
+
+    fn overhear(&self, stderr: Option<ChildStderr>) {
+        let Some(mut stderr) = stderr else { return };
+        let mut buffer = [0; 1 << 10];
+        while let Ok(read @ 1..) = stderr.read(&mut buffer) {
+            let mut words = self.last_words.lock().unwrap_or_else(PoisonError::into_inner);
+            words.extend_from_slice(buffer.get(..read).unwrap_or_default());
+            let surplus = words.len().saturating_sub(LAST_WORDS);
+            words.drain(..surplus);
+        }
+    }
+
+    fn listen(&self, stdout: Option<ChildStdout>) {
+        let Some(stdout) = stdout else { return };
+        let mut pipe = BufReader::with_capacity(16 << 10, stdout);
+        let why = loop {
+            match frame::read(&mut pipe) {
+                Ok(Some(body)) => {
+                    if !self.hear(&body) {
+                        break Some("said too much that is no message".to_owned());
+                    }
+                }
+                Ok(None) => break None,
+                Err(why) => break Some(why),
+            }
+        };
+        self.gone(why);
+    }
+
+    /// Ends it; `why` follows "it", and where there is none it ended by itself.
+    pub(crate) fn gone(&self, why: Option<String>) {
+        *self.outbox.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        let patience = if why.is_some() { Duration::ZERO } else { LEAVING };
+        let ended = self.process.lock().unwrap_or_else(PoisonError::into_inner).end_within(patience);
+        let why = why.unwrap_or_else(|| match ended.and_then(|status| status.code()) {
+            Some(code) => format!("ended with status {code}"),
+            None => "was ended".to_owned(),
+        });
+        let words = self.last_words.lock().unwrap_or_else(PoisonError::into_inner);
+        let words =
+            String::from_utf8_lossy(&words).lines().rev().find(|line| !line.trim().is_empty()).map(str::to_owned);
+        let words = words.map_or(String::new(), |words| format!(": {}", line_of(&words, 200)));
+        let mut state = self.state();
+        if !matches!(state.stage, Stage::Gone(_)) {
+            state.stage = Stage::Gone(format!("it {why}{words}"));
+        }
+        self.changed.notify_all();
+    }
+
+    /// How long it has owed an answer and said nothing.
+    pub(crate) fn silence(&self) -> Duration {
+        self.state().silent.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
+    /// Takes a message in; false when there were too many that cannot be read.
+    fn hear(&self, body: &[u8]) -> bool {
+        let mut state = self.state();
+        match serde_json::from_slice::<Message>(body) {
+            Ok(Message { method: Some(method), params, id, .. }) if id.is_null() => state.told(&method, params),
+            Ok(Message { method: Some(method), params, id, .. }) => self.asked(&id, &method, &params),
+            Ok(Message { id, result, error, .. }) => self.answered(&mut state, &id, error.map_or(Ok(result), Err)),
+            Err(_) => state.unreadable += 1,
+        }
+        state.silent = state.answers.values().any(Option::is_none).then(Instant::now);
+        self.changed.notify_all();
+        state.unreadable < UNREADABLE
+    }
+
+    fn answered(&self, state: &mut State, id: &Value, answer: Result<Value, Fault>) {
+        let Some(id) = id.as_i64() else { return };
+        // The first question is `initialize`.
+        if id == 1 && matches!(state.stage, Stage::Starting) {
+            if let Ok(result) = &answer {
+                state.abilities = Abilities::of(result);
+                state.stage = Stage::Ready;
+                self.tell("initialized", &json!({}));
+                if self.spec.settings.is_object() {
+                    self.tell("workspace/didChangeConfiguration", &json!({ "settings": self.spec.settings }));
+                }
+            }
+            state.answers.remove(&id);
+            if let Err(fault) = answer {
+                let why = format!("it refuses to work: {}", line_of(&fault.message, 200));
+                state.stage = Stage::Gone(why);
+            }
+        } else if let Some(slot) = state.answers.get_mut(&id) {
+            *slot = Some(answer);
+        }
+    }
+
+    /// Answers a question of the server. It gets what we know, and nothing done.
+    fn asked(&self, id: &Value, method: &str, params: &Value) {
+        let result = match method {
+            "workspace/configuration" => message::configuration(&self.spec.settings, params),
+            "workspace/workspaceFolders" => message::folders(&self.root),
+            "workspace/applyEdit" => json!({ "applied": false, "failureReason": "emend edits files itself" }),
+            "window/showDocument" => json!({ "success": false }),
+            "client/registerCapability"
+            | "client/unregisterCapability"
+            | "window/workDoneProgress/create"
+            | "window/showMessageRequest"
+            | "workspace/diagnostic/refresh"
+            | "workspace/semanticTokens/refresh"
+            | "workspace/inlayHint/refresh"
+            | "workspace/codeLens/refresh" => Value::Null,
+            other => {
+                let error = json!({ "code": NO_METHOD, "message": format!("emend does not know {other}") });
+                return self.send(&json!({ "jsonrpc": "2.0", "id": id, "error": error }));
+            }
+        };
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "result": result }));
+    }
+
+    /// Asks it to stop, if it can be asked; the number of the question.
+    pub(crate) fn ask_to_stop(&self) -> Option<i64> {
+        let mut state = self.state();
+        matches!(state.stage, Stage::Ready).then(|| self.ask(&mut state, "shutdown", &Value::Null))
+    }
+
+    /// Ends it: politely, as long as there is time for it.
+    pub(crate) fn stop(&self, asked: Option<i64>, until: Instant) {
+        let agreed = asked.is_some_and(|id| self.answer(id, until).is_ok());
+        if agreed {
+            self.tell("exit", &Value::Null);
+        }
+        *self.outbox.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        let left = if agreed { until.saturating_duration_since(Instant::now()) } else { Duration::ZERO };
+        self.process.lock().unwrap_or_else(PoisonError::into_inner).end_within(left);
+        self.gone(Some("was stopped".to_owned()));
+    }
+}

@@ -1,0 +1,211 @@
+//! The dozen messages that we speak, and what a server may send.
+
+use crate::position::Encoding;
+use crate::spec::Spec;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
+
+/// What the protocol calls a method that is not there.
+pub(crate) const NO_METHOD: i64 = -32601;
+/// Failures that say no more than "ask again": the text changed, the server was busy, the question was cancelled.
+pub(crate) const AGAIN: [i64; 3] = [-32800, -32801, -32802];
+
+/// The command of `typescript-language-server` that leads to its `tsserver`.
+pub(crate) const TSSERVER: &str = "typescript.tsserverRequest";
+
+/// A message of a server, whatever it is.
+#[derive(Deserialize)]
+pub(crate) struct Message {
+    #[serde(default)]
+    pub(crate) id: Value,
+    pub(crate) method: Option<String>,
+    #[serde(default)]
+    pub(crate) params: Value,
+    #[serde(default)]
+    pub(crate) result: Value,
+    pub(crate) error: Option<Fault>,
+}
+
+/// Why a server does not answer.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Fault {
+    pub(crate) code: i64,
+    #[serde(default)]
+    pub(crate) message: String,
+}
+
+/// How a server takes changes of a text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Sync {
+    #[default]
+    None,
+    Full,
+    Incremental,
+}
+
+/// What a server can do, of what we ask for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Abilities {
+    pub(crate) encoding: Encoding,
+    pub(crate) sync: Sync,
+    pub(crate) opens: bool,
+    pub(crate) saves: bool,
+    /// It wants the text with it.
+    pub(crate) saves_text: bool,
+    pub(crate) pull: bool,
+    /// It lets its `tsserver` be asked.
+    pub(crate) tsserver: bool,
+}
+
+impl Abilities {
+    /// As the answer to `initialize` says.
+    pub(crate) fn of(result: &Value) -> Abilities {
+        let all = &result["capabilities"];
+        let sync = &all["textDocumentSync"];
+        let kind = match sync.as_u64().or_else(|| sync["change"].as_u64()) {
+            Some(1) => Sync::Full,
+            Some(2) => Sync::Incremental,
+            _ => Sync::None,
+        };
+        let save = &sync["save"];
+        let commands = all["executeCommandProvider"]["commands"].as_array();
+        Abilities {
+            encoding: if all["positionEncoding"] == "utf-8" { Encoding::Utf8 } else { Encoding::Utf16 },
+            sync: kind,
+            opens: sync.as_u64().is_some_and(|kind| kind > 0) || sync["openClose"] == true,
+            saves: save == true || save.is_object(),
+            saves_text: save["includeText"] == true,
+            pull: all["diagnosticProvider"].is_object(),
+            tsserver: commands.is_some_and(|all| all.iter().any(|command| command == TSSERVER)),
+        }
+    }
+}
+
+/// The parameters of `initialize`.
+pub(crate) fn initialize(spec: &Spec, root: &Path) -> Value {
+    let uri = uri(root);
+    json!({
+        "processId": std::process::id(),
+        "clientInfo": { "name": "emend", "version": env!("CARGO_PKG_VERSION") },
+        "rootPath": root.to_string_lossy(),
+        "rootUri": uri,
+        "workspaceFolders": folders(root),
+        "initializationOptions": spec.options,
+        "capabilities": {
+            "general": { "positionEncodings": ["utf-8", "utf-16"] },
+            "textDocument": {
+                "synchronization": { "didSave": true },
+                "publishDiagnostics": { "versionSupport": true },
+                "diagnostic": {},
+            },
+            "workspace": { "configuration": true, "workspaceFolders": true, "didChangeConfiguration": {} },
+            "window": { "workDoneProgress": true },
+            "experimental": { "serverStatusNotification": true },
+        },
+    })
+}
+
+/// The folders of the workspace: one.
+pub(crate) fn folders(root: &Path) -> Value {
+    let name = root.file_name().unwrap_or(OsStr::new("root")).to_string_lossy();
+    json!([{ "uri": uri(root), "name": name }])
+}
+
+/// What a server gets that asks for settings.
+pub(crate) fn configuration(settings: &Value, params: &Value) -> Value {
+    let one = |item: &Value| match item["section"].as_str().filter(|section| !section.is_empty()) {
+        None => settings.clone(),
+        Some(section) => {
+            let found = section.split('.').try_fold(settings, |at, name| at.get(name));
+            found.or_else(|| settings.get(section)).cloned().unwrap_or(Value::Null)
+        }
+    };
+    params["items"].as_array().into_iter().flatten().map(one).collect()
+}
+
+/// The address of a path.
+pub(crate) fn uri(path: &Path) -> String {
+    let mut out = "file://".to_owned();
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(*byte)),
+            other => {
+                let _ = write!(out, "%{other:02X}");
+            }
+        }
+    }
+    out
+}
+
+/// The path of an address, however it is escaped.
+pub(crate) fn path(uri: &str) -> Option<PathBuf> {
+    let rest = uri.strip_prefix("file://")?;
+    let mut bytes = Vec::with_capacity(rest.len());
+    let mut all = rest.bytes();
+    while let Some(byte) = all.next() {
+        if byte == b'%' {
+            let digits = [all.next()?, all.next()?];
+            let digits = std::str::from_utf8(&digits).ok()?;
+            bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        } else {
+            bytes.push(byte);
+        }
+    }
+    (bytes.first() == Some(&b'/')).then(|| PathBuf::from(std::ffi::OsString::from_vec(bytes)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Abilities, Sync, configuration, path, uri};
+    use proptest::prelude::*;
+    use serde_json::json;
+    use std::ffi::OsString;
+    use std::os::unix::ffi::OsStringExt as _;
+    use std::path::{Path, PathBuf};
+
+    #[test]
+    fn addresses_of_any_escaping() {
+        assert_eq!(uri(Path::new("/a b/ä.rs")), "file:///a%20b/%C3%A4.rs");
+        assert_eq!(path("file:///a%20b/%c3%a4.rs"), Some(PathBuf::from("/a b/ä.rs")));
+        assert_eq!(path("file:///a@b"), path("file:///a%40b"));
+        for none in ["http://x/y", "file://host/y", "file:///a%2", "file:///a%zz", ""] {
+            assert_eq!(path(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn abilities_in_either_form() {
+        let of = |sync| Abilities::of(&json!({ "capabilities": { "textDocumentSync": sync } }));
+        let short = of(json!(2));
+        assert!(short.opens && !short.saves && short.sync == Sync::Incremental);
+        let long = of(json!({ "openClose": true, "change": 1, "save": { "includeText": true } }));
+        assert!(long.opens && long.saves && long.saves_text && long.sync == Sync::Full);
+        let none = of(json!(null));
+        assert!(!none.opens && !none.pull && none.sync == Sync::None);
+    }
+
+    #[test]
+    fn settings_are_found_by_section() {
+        let settings = json!({ "a": { "b": 1 }, "c.d": 2 });
+        let asked = json!({ "items": [{ "section": "a.b" }, { "section": "c.d" }, { "section": "x" }, {}] });
+        assert_eq!(configuration(&settings, &asked), json!([1, 2, null, settings]));
+        assert_eq!(configuration(&json!(null), &json!({ "items": [{ "section": "a" }] })), json!([null]));
+    }
+
+    proptest! {
+        #[test]
+        fn an_address_leads_back(bytes in proptest::collection::vec(1u8..=255, 0..20)) {
+            let whole = PathBuf::from(OsString::from_vec([b"/", &*bytes].concat()));
+            prop_assert_eq!(path(&uri(&whole)), Some(whole));
+        }
+
+        #[test]
+        fn no_address_is_too_strange(uri in "\\PC{0,20}") {
+            path(&format!("file:///{uri}"));
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Positions: the protocol's lines and characters, bytes of the text, and the lines and columns that people count.
+
+use serde_json::{Value, json};
+
+/// What a server counts as a character of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Encoding {
+    Utf8,
+    /// What holds where a server says nothing.
+    #[default]
+    Utf16,
+}
+
+/// Where the lines of a text begin, as the protocol counts them: `\n`, `\r\n` and `\r` end one.
+pub(crate) struct Lines<'t> {
+    text: &'t str,
+    starts: Vec<usize>,
+}
+
+impl<'t> Lines<'t> {
+    pub(crate) fn new(text: &'t str) -> Lines<'t> {
+        let bytes = text.as_bytes();
+        let ends = memchr_ends(bytes).map(|at| at + 1);
+        Lines { text, starts: std::iter::once(0).chain(ends).collect() }
+    }
+
+    /// The line and where it begins and ends, its line end included.
+    fn line(&self, number: usize) -> (usize, usize) {
+        let end = self.text.len();
+        let start = self.starts.get(number).copied().unwrap_or(end);
+        (start, self.starts.get(number + 1).copied().unwrap_or(end))
+    }
+
+    /// The byte at a position. Behind the end of its line, that end; behind the last line, the end of the text.
+    pub(crate) fn offset(&self, line: usize, character: usize, encoding: Encoding) -> usize {
+        let (start, end) = self.line(line);
+        let text = self.text.get(start..end).unwrap_or_default();
+        let content = text.trim_end_matches(['\r', '\n']);
+        let mut counted = 0;
+        for (at, char) in content.char_indices() {
+            if counted >= character {
+                return start + at;
+            }
+            counted += match encoding {
+                Encoding::Utf8 => char.len_utf8(),
+                Encoding::Utf16 => char.len_utf16(),
+            };
+        }
+        start + content.len()
+    }
+
+    /// The position of a byte that begins a character.
+    pub(crate) fn position(&self, offset: usize, encoding: Encoding) -> Value {
+        let line = self.starts.partition_point(|start| *start <= offset).saturating_sub(1);
+        let before = self.text.get(self.line(line).0..offset).unwrap_or_default();
+        let character = match encoding {
+            Encoding::Utf8 => before.len(),
+            Encoding::Utf16 => before.encode_utf16().count(),
+        };
+        json!({ "line": line, "character": character })
+    }
+}
+
+/// Where the last byte of each line end is.
+fn memchr_ends(bytes: &[u8]) -> impl Iterator<Item = usize> {
+    let ends = move |(at, byte): (usize, &u8)| match byte {
+        b'\n' => Some(at),
+        b'\r' if bytes.get(at + 1) != Some(&b'\n') => Some(at),
+        _ => None,
+    };
+    bytes.iter().enumerate().filter_map(ends)
+}
+
+/// Where people find bytes: lines as emend counts them, which only `\n` ends, and characters, both from 1.
+pub(crate) struct Places<'t> {
+    text: &'t str,
+    ends: Vec<usize>,
+}
+
+impl<'t> Places<'t> {
+    pub(crate) fn new(text: &'t str) -> Places<'t> {
+        let ends = text.bytes().enumerate().filter_map(|(at, byte)| (byte == b'\n').then_some(at));
+        Places { text, ends: ends.collect() }
+    }
+
+    pub(crate) fn of(&self, offset: usize) -> (usize, usize) {
+        let line = self.ends.partition_point(|end| *end < offset);
+        let start = line.checked_sub(1).and_then(|before| self.ends.get(before)).map_or(0, |end| end + 1);
+        let before = self.text.get(start..offset).unwrap_or_default();
+        (line + 1, before.chars().count() + 1)
+    }
+}
+
+/// The one place where two texts differ: bytes from the start that are the same, and from the end. Both are borders of
+/// characters, and no line end is cut in two.
+pub(crate) fn common_ends(old: &str, new: &str) -> (usize, usize) {
+    let head = old.bytes().zip(new.bytes()).take_while(|(a, b)| a == b).count();
+    let head = (0..=head).rev().find(|at| is_border(old, *at) && is_border(new, *at)).unwrap_or(0);
+    let most = old.len().min(new.len()) - head;
+    let tail = old.bytes().rev().zip(new.bytes().rev()).take(most).take_while(|(a, b)| a == b).count();
+    let borders = |tail: &usize| is_border(old, old.len() - tail) && is_border(new, new.len() - tail);
+    (head, (0..=tail).rev().find(borders).unwrap_or(0))
+}
+
+fn is_border(text: &str, at: usize) -> bool {
+    let bytes = text.as_bytes();
+    let in_line_end = at > 0 && bytes.get(at - 1) == Some(&b'\r') && bytes.get(at) == Some(&b'\n');
+    text.is_char_boundary(at) && !in_line_end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Encoding, Lines, Places, common_ends};
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    #[test]
+    fn positions_of_either_encoding() {
+        let text = "a\r\nä😀b\rc\n";
+        let lines = Lines::new(text);
+        assert_eq!(lines.offset(1, 3, Encoding::Utf16), text.find('b').unwrap());
+        assert_eq!(lines.offset(1, 6, Encoding::Utf8), text.find('b').unwrap());
+        assert_eq!(lines.offset(2, 0, Encoding::Utf16), text.find('c').unwrap());
+        assert_eq!(lines.position(text.find('b').unwrap(), Encoding::Utf16), json!({ "line": 1, "character": 3 }));
+        assert_eq!(lines.position(text.len(), Encoding::Utf8), json!({ "line": 3, "character": 0 }));
+        // Outside, and inside of a character.
+        assert_eq!(lines.offset(0, 99, Encoding::Utf16), 1);
+        assert_eq!(lines.offset(99, 99, Encoding::Utf16), text.len());
+        assert!(text.is_char_boundary(lines.offset(1, 2, Encoding::Utf16)));
+    }
+
+    #[test]
+    fn places_count_lines_as_reads_do() {
+        let text = "a\r\nä😀b\rc\n";
+        let places = Places::new(text);
+        let of = |what: char| places.of(text.find(what).unwrap());
+        assert_eq!((of('a'), of('b'), of('c')), ((1, 1), (2, 3), (2, 5)));
+        assert_eq!(places.of(text.len()), (3, 1));
+    }
+
+    proptest! {
+        #[test]
+        fn a_position_leads_back(text in "[a\r\nä😀]{0,12}", at in any::<proptest::sample::Index>()) {
+            let lines = Lines::new(&text);
+            let borders: Vec<usize> = (0..=text.len()).filter(|at| super::is_border(&text, *at)).collect();
+            let offset = borders[at.index(borders.len())];
+            for encoding in [Encoding::Utf8, Encoding::Utf16] {
+                let position = lines.position(offset, encoding);
+                let number = |key: &str| usize::try_from(position[key].as_u64().unwrap()).unwrap();
+                prop_assert_eq!(lines.offset(number("line"), number("character"), encoding), offset);
+            }
+        }
+
+        #[test]
+        fn any_position_is_a_border(text in "[a\r\nä😀]{0,12}", line in 0usize..9, character in 0usize..9) {
+            let offset = Lines::new(&text).offset(line, character, Encoding::Utf16);
+            prop_assert!(text.is_char_boundary(offset));
+            Places::new(&text).of(offset);
+        }
+
+        #[test]
+        fn what_is_common_stays(old in "[ab\r\nä😀é]{0,9}", new in "[ab\r\nä😀é]{0,9}") {
+            let (head, tail) = common_ends(&old, &new);
+            let changed = format!("{}{}{}", &old[..head], &new[head..new.len() - tail], &old[old.len() - tail..]);
+            prop_assert_eq!(changed, new);
+            prop_assert!(super::is_border(&old, head) && super::is_border(&old, old.len() - tail));
+        }
+    }
+}

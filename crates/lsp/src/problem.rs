@@ -1,0 +1,175 @@
+//! What a server says is wrong with a text.
+
+use crate::position::{Encoding, Lines, Places};
+use emendate_core::Span;
+use serde_json::{Value, json};
+
+/// Problems of one text that are looked at.
+const MOST: usize = 2000;
+/// Characters of a message that are kept: it comes from a program, and goes to a model.
+const MESSAGE: usize = 300;
+/// Characters of a code and of the name of its source.
+const NAME: usize = 60;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// It does not work.
+    Error,
+    /// It may not be meant.
+    Warning,
+    /// It may be of interest.
+    Information,
+    /// For an editor, to fade or to underline.
+    Hint,
+}
+
+impl Severity {
+    /// Every one with its name.
+    pub const ALL: [(&'static str, Severity); 4] = [
+        ("error", Severity::Error),
+        ("warning", Severity::Warning),
+        ("information", Severity::Information),
+        ("hint", Severity::Hint),
+    ];
+
+    /// The name.
+    pub fn name(self) -> &'static str {
+        Severity::ALL.iter().find(|(_, it)| *it == self).map_or("", |(name, _)| name)
+    }
+
+    /// What a number of the protocol means; the worst, where it says nothing.
+    fn of(number: Option<u64>) -> Severity {
+        match number {
+            Some(2) => Severity::Warning,
+            Some(3) => Severity::Information,
+            Some(4) => Severity::Hint,
+            _ => Severity::Error,
+        }
+    }
+}
+
+/// One problem.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// How bad it is.
+    pub severity: Severity,
+    /// Bytes of the text it is about.
+    pub span: Span,
+    /// Line and column where it begins, from 1, columns in characters.
+    pub start: (usize, usize),
+    /// Line and column behind its end.
+    pub end: (usize, usize),
+    /// What the server says, on one line.
+    pub message: String,
+    /// The name of the rule.
+    pub code: Option<String>,
+    /// Who says so, as the server puts it.
+    pub source: Option<String>,
+}
+
+impl Problem {
+    /// For programs.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "severity": self.severity.name(), "line": self.start.0, "column": self.start.1, "endLine": self.end.0,
+            "endColumn": self.end.1, "message": self.message, "code": self.code, "source": self.source,
+        })
+    }
+}
+
+/// Problems as `textDocument/diagnostic` and `publishDiagnostics` list them. What has no place or no message is left out.
+pub(crate) fn listed(items: &[Value], text: &str, encoding: Encoding) -> Vec<Problem> {
+    let (lines, places) = (Lines::new(text), Places::new(text));
+    let one = |item: &Value| {
+        let at = |which: &str| {
+            let position = &item["range"][which];
+            let number = |key: &str| position[key].as_u64().and_then(|number| usize::try_from(number).ok());
+            Some(lines.offset(number("line")?, number("character")?, encoding))
+        };
+        let severity = Severity::of(item["severity"].as_u64());
+        built(&places, (at("start")?, at("end")?), severity, (&item["message"], &item["code"], &item["source"]))
+    };
+    items.iter().take(MOST).filter_map(one).collect()
+}
+
+/// Problems as the TypeScript server lists them: lines and characters of UTF-16, both from 1.
+pub(crate) fn listed_by_tsserver(items: &[Value], text: &str) -> Vec<Problem> {
+    let (lines, places) = (Lines::new(text), Places::new(text));
+    let one = |item: &Value| {
+        let at = |which: &str| {
+            let number = |key: &str| item[which][key].as_u64().and_then(|number| usize::try_from(number).ok());
+            Some(lines.offset(number("line")?.checked_sub(1)?, number("offset")?.checked_sub(1)?, Encoding::Utf16))
+        };
+        let severity = match item["category"].as_str() {
+            Some("warning") => Severity::Warning,
+            Some("message") => Severity::Information,
+            Some("suggestion") => Severity::Hint,
+            _ => Severity::Error,
+        };
+        let source = json!("typescript");
+        let span = (at("startLocation")?, at("endLocation")?);
+        built(&places, span, severity, (&item["message"], &item["code"], &source))
+    };
+    items.iter().take(MOST).filter_map(one).collect()
+}
+
+fn built(
+    places: &Places<'_>,
+    (start, end): (usize, usize),
+    severity: Severity,
+    (message, code, source): (&Value, &Value, &Value),
+) -> Option<Problem> {
+    let end = end.max(start);
+    let named = |value: &Value| match value {
+        Value::String(text) => Some(line_of(text, NAME)).filter(|text| !text.is_empty()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    };
+    let message = line_of(message.as_str()?, MESSAGE);
+    let (code, source) = (named(code), named(source));
+    let span = Span::new(start, end);
+    Some(Problem { severity, span, start: places.of(start), end: places.of(end), message, code, source })
+}
+
+/// A text on one line of at most so many characters, without what a terminal or a model might take for more than text.
+pub(crate) fn line_of(text: &str, most: usize) -> String {
+    let words = text.split(|char: char| char.is_whitespace() || char.is_control()).filter(|word| !word.is_empty());
+    // A word has a character at least, so no more words than these are looked at.
+    let line = words.take(most + 1).collect::<Vec<&str>>().join(" ");
+    if line.chars().nth(most).is_none() {
+        return line;
+    }
+    line.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Severity, line_of, listed, listed_by_tsserver};
+    use crate::position::Encoding;
+    use serde_json::json;
+
+    #[test]
+    fn places_are_those_of_the_text() {
+        let text = "one\n  ä😀 = x\n";
+        let item = json!({ "range": { "start": { "line": 1, "character": 8 }, "end": { "line": 1, "character": 9 } },
+            "message": "x is\n  not\u{1b}[31m defined", "severity": 2, "code": 7, "source": "it" });
+        let [problem] = &*listed(&[item, json!({ "message": "nowhere" }), json!(3)], text, Encoding::Utf16) else {
+            panic!("one has a place")
+        };
+        assert_eq!((&text[problem.span.range()], problem.start, problem.end), ("x", (2, 8), (2, 9)));
+        assert_eq!((problem.severity, &*problem.message), (Severity::Warning, "x is not [31m defined"));
+        assert_eq!((problem.code.as_deref(), problem.source.as_deref()), (Some("7"), Some("it")));
+        let item = json!({ "message": "m", "category": "suggestion", "code": 1,
+            "startLocation": { "line": 2, "offset": 9 }, "endLocation": { "line": 2, "offset": 10 } });
+        let found = listed_by_tsserver(&[item], text);
+        assert_eq!((found[0].span, found[0].severity), (problem.span, Severity::Hint));
+    }
+
+    #[test]
+    fn long_messages_are_cut() {
+        assert_eq!(line_of(&"word ".repeat(100), 12), "word word w…");
+        assert_eq!(line_of(&"x".repeat(500), 300).chars().count(), 300);
+        assert_eq!(line_of(" \n ", 10), "");
+    }
+}

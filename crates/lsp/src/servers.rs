@@ -1,0 +1,353 @@
+//! All servers of an engine: started when they are needed, ended with it, and not started over and over when they crash.
+
+use crate::live::{Live, Stage};
+use crate::message::uri;
+use crate::problem::{Problem, line_of};
+use crate::sorted::{Edit, parted};
+use crate::spec::Spec;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Servers that run at once; the one that was not needed for the longest time goes.
+const RUNNING: usize = 8;
+/// Failures after each other, before one is not started any more.
+const FAILURES: u32 = 5;
+/// How long after a failure one is not started again; twice as long with each.
+const BACK_OFF: Duration = Duration::from_secs(1);
+/// One that ran so long did not fail by starting.
+const LASTED: Duration = Duration::from_secs(60);
+/// How long one may take to answer to `initialize`.
+const STARTING: Duration = Duration::from_secs(120);
+/// How long one may owe an answer and say nothing at all.
+const SILENT: Duration = Duration::from_secs(180);
+/// Texts that are shown together; fewer than a server holds.
+const TOGETHER: usize = 50;
+/// How long all may take to end.
+const ENDING: Duration = Duration::from_millis(800);
+
+/// Why nothing is known of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// The server is not ready yet.
+    Starting,
+    /// It did not answer in time.
+    Timeout,
+    /// It may speak of another text than the one that is asked about.
+    Version,
+    /// It ended, or was ended for what it did.
+    Crashed,
+    /// It cannot be started.
+    Missing,
+    /// It refuses to answer.
+    Failed,
+    /// The text is too large, or one too many, to be asked about.
+    Limit,
+}
+
+impl Why {
+    /// The name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Why::Starting => "starting",
+            Why::Timeout => "timeout",
+            Why::Version => "version",
+            Why::Crashed => "crashed",
+            Why::Missing => "missing",
+            Why::Failed => "failed",
+            Why::Limit => "limit",
+        }
+    }
+}
+
+/// That nothing is known, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unknown {
+    /// The kind of reason.
+    pub why: Why,
+    /// More about it; may be empty.
+    pub detail: String,
+}
+
+impl Unknown {
+    /// With more about it.
+    pub fn new(why: Why, detail: String) -> Unknown {
+        Unknown { why, detail }
+    }
+
+    pub(crate) fn of(why: Why) -> Unknown {
+        Unknown::new(why, String::new())
+    }
+
+    pub(crate) fn refused(message: &str) -> Unknown {
+        Unknown::new(Why::Failed, format!("it does not answer: {}", line_of(message, 200)))
+    }
+}
+
+/// By what the answer is known to be about the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Basis {
+    /// It answers a question that was asked after the text was shown.
+    Asked,
+    /// It names the version.
+    Version,
+    /// It came after the text was opened anew, and nothing came for a while (`settle`).
+    Silence,
+}
+
+impl Basis {
+    /// The name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Basis::Asked => "asked",
+            Basis::Version => "version",
+            Basis::Silence => "silence",
+        }
+    }
+}
+
+/// A text at a path.
+#[derive(Clone, Copy, Debug)]
+pub struct Text<'a> {
+    /// Where it stands, or stood.
+    pub path: &'a Path,
+    /// The text, with its line ends.
+    pub text: &'a str,
+}
+
+/// A text to be asked about.
+#[derive(Clone, Debug)]
+pub struct Job<'a> {
+    /// Where it is; absolute.
+    pub path: &'a Path,
+    /// The protocol's name of its language.
+    pub language: &'a str,
+    /// What stood there before; `None` for nothing, then all that is found is new.
+    pub before: Option<Text<'a>>,
+    /// What stands there now; `None` for a file that is gone, about which nothing is asked.
+    pub after: Option<&'a str>,
+    /// How the one became the other, in bytes of the texts.
+    pub edits: Vec<Edit>,
+    /// The file has just been written.
+    pub written: bool,
+    /// What stood elsewhere before stays there.
+    pub copied: bool,
+}
+
+impl Job<'_> {
+    /// Where the text stood before, if that is elsewhere.
+    fn moved(&self) -> Option<&Path> {
+        self.before.map(|before| before.path).filter(|path| *path != self.path)
+    }
+}
+
+/// What a server says of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Problems that were not there before, the worst first.
+    pub new: Vec<Problem>,
+    /// How many were.
+    pub existing: usize,
+    /// By what this is known to be about that text.
+    pub basis: Basis,
+}
+
+/// A server, or why there is none at the moment.
+#[derive(Default)]
+struct Slot {
+    live: Option<Arc<Live>>,
+    failures: u32,
+    /// When it may be started again.
+    after: Option<Instant>,
+    last: Option<Unknown>,
+    used: u64,
+}
+
+/// All servers of an engine. Dropped, it ends them.
+#[derive(Default)]
+pub struct Servers {
+    slots: Mutex<Slots>,
+}
+
+#[derive(Default)]
+struct Slots {
+    all: HashMap<(String, PathBuf), Slot>,
+    uses: u64,
+}
+
+impl Servers {
+    /// What a server says of some texts of a project, within a time for all of them together. The answers are in the order
+    /// of the jobs.
+    pub fn ask(&self, spec: &Arc<Spec>, root: &Path, jobs: &[Job<'_>], time: Duration) -> Vec<Result<Found, Unknown>> {
+        let until = Instant::now() + time;
+        let live = self.live(spec, root).and_then(|live| live.ready(until).map(|()| live));
+        match live {
+            Ok(live) => jobs.chunks(TOGETHER).flat_map(|jobs| talk(&live, jobs, until)).collect(),
+            Err(unknown) => jobs.iter().map(|_| Err(unknown.clone())).collect(),
+        }
+    }
+
+    fn slots(&self) -> MutexGuard<'_, Slots> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The server, started where it does not run.
+    fn live(&self, spec: &Arc<Spec>, root: &Path) -> Result<Arc<Live>, Unknown> {
+        let mut slots = self.slots();
+        slots.uses += 1;
+        let uses = slots.uses;
+        let slot = slots.all.entry((spec.name.clone(), root.to_owned())).or_default();
+        slot.used = uses;
+        slot.look();
+        if let Some(live) = &slot.live {
+            return Ok(Arc::clone(live));
+        }
+        if let Some(last) = slot.last.as_ref().filter(|_| slot.failures >= FAILURES) {
+            let detail = format!("not started again after {FAILURES} failures; the last: {}", last.detail);
+            return Err(Unknown::new(last.why, detail));
+        }
+        if slot.after.is_some_and(|after| Instant::now() < after) {
+            return Err(slot.last.clone().unwrap_or_else(|| Unknown::of(Why::Crashed)));
+        }
+        match Live::start(spec, root) {
+            Ok(live) => {
+                slot.live = Some(Arc::clone(&live));
+                slots.make_room();
+                Ok(live)
+            }
+            Err(error) => {
+                let unknown = Unknown::new(Why::Missing, error.message().trim_end_matches('.').to_owned());
+                slot.failed(unknown.clone());
+                Err(unknown)
+            }
+        }
+    }
+}
+
+impl Slot {
+    /// Lets go of a server that is gone, or that has to go.
+    fn look(&mut self) {
+        let Some(live) = &self.live else { return };
+        let starting = matches!(live.state().stage, Stage::Starting);
+        if starting && live.born.elapsed() > STARTING {
+            live.gone(Some("did not get ready".to_owned()));
+        } else if !starting && live.silence() > SILENT {
+            live.gone(Some("does not answer any more".to_owned()));
+        }
+        let why = match &live.state().stage {
+            Stage::Gone(why) => why.clone(),
+            Stage::Starting | Stage::Ready => return,
+        };
+        if live.born.elapsed() > LASTED {
+            self.failures = 0;
+        }
+        self.live = None;
+        self.failed(Unknown::new(Why::Crashed, why));
+    }
+
+    fn failed(&mut self, unknown: Unknown) {
+        self.after = Some(Instant::now() + BACK_OFF * 2u32.saturating_pow(self.failures));
+        self.failures += 1;
+        self.last = Some(unknown);
+    }
+}
+
+impl Slots {
+    /// Ends the servers that are one too many.
+    fn make_room(&mut self) {
+        while self.all.values().filter(|slot| slot.live.is_some()).count() > RUNNING {
+            let running = self.all.values_mut().filter(|slot| slot.live.is_some());
+            let Some(live) = running.min_by_key(|slot| slot.used).and_then(|slot| slot.live.take()) else { return };
+            let asked = live.ask_to_stop();
+            drop(thread::Builder::new().spawn(move || live.stop(asked, Instant::now() + ENDING)));
+        }
+    }
+}
+
+impl Drop for Servers {
+    fn drop(&mut self) {
+        let all: Vec<Arc<Live>> = self.slots().all.drain().filter_map(|(_, slot)| slot.live).collect();
+        let until = Instant::now() + ENDING;
+        let asked: Vec<Option<i64>> = all.iter().map(|live| live.ask_to_stop()).collect();
+        for (live, asked) in all.iter().zip(asked) {
+            live.stop(asked, until);
+        }
+    }
+}
+
+/// Shows the texts before, asks; shows the texts after, asks again.
+fn talk(live: &Live, jobs: &[Job<'_>], until: Instant) -> Vec<Result<Found, Unknown>> {
+    let befores = jobs.iter().map(|job| job.before.map(|text| (job, text)));
+    let before = asked(live, befores, until);
+    for job in jobs {
+        for path in job.moved().into_iter().chain(job.after.is_none().then_some(job.path)) {
+            live.close(&mut live.state(), path);
+        }
+    }
+    tell_of_files(live, jobs);
+    let afters = jobs.iter().map(|job| job.after.map(|text| (job, Text { path: job.path, text })));
+    let after = asked(live, afters, until);
+    let both = jobs.iter().zip(before.into_iter().zip(after));
+    both.map(|(job, (before, after))| judged(job, before, after)).collect()
+}
+
+type Answer = Option<Result<(Vec<Problem>, Basis), Unknown>>;
+
+/// Shows texts and asks about them: first all, so that the server can work at them together.
+fn asked<'a>(live: &Live, texts: impl Iterator<Item = Option<(&'a Job<'a>, Text<'a>)>>, until: Instant) -> Vec<Answer> {
+    let shown: Vec<_> = texts
+        .map(|text| {
+            let (job, text) = text?;
+            let version = live.show(text.path, job.language, text.text, until);
+            // What stands on the disk is what was written, and not the text before.
+            if job.written && job.after == Some(text.text) {
+                live.saved(text.path);
+            }
+            Some(version.map(|version| (text.path, version, live.question(text.path))))
+        })
+        .collect();
+    let one = |shown: Option<Result<_, Unknown>>| {
+        Some(shown?.and_then(|(path, version, question)| live.problems((path, version), question, until)))
+    };
+    shown.into_iter().map(one).collect()
+}
+
+/// What is new, where it is known what was there before. Nothing wrong is nothing new in any case.
+fn judged(job: &Job<'_>, before: Answer, after: Answer) -> Result<Found, Unknown> {
+    let Some(after) = after else { return Ok(Found { new: Vec::new(), existing: 0, basis: Basis::Asked }) };
+    // What went wrong first says more than that the time was over then.
+    let (problems, basis) = match (after, &before) {
+        (Err(Unknown { why: Why::Timeout, .. }), Some(Err(first))) => return Err(first.clone()),
+        (after, _) => after?,
+    };
+    if problems.is_empty() {
+        return Ok(Found { new: problems, existing: 0, basis });
+    }
+    let (before, basis) = match before {
+        None => (Vec::new(), basis),
+        Some(before) => before.map(|(before, of_before)| (before, basis.max(of_before)))?,
+    };
+    let (new, existing) = parted(&before, problems, &job.edits);
+    Ok(Found { new, existing, basis })
+}
+
+/// Tells of files that came, went or changed on the disk.
+fn tell_of_files(live: &Live, jobs: &[Job<'_>]) {
+    let event = |path: &Path, kind: u8| json!({ "uri": uri(path), "type": kind });
+    let mut events: Vec<Value> = Vec::new();
+    for job in jobs.iter().filter(|job| job.written) {
+        let stood_here = job.before.is_some_and(|before| before.path == job.path);
+        events.push(match (stood_here, job.after) {
+            (_, None) => event(job.path, 3),
+            (true, Some(_)) => event(job.path, 2),
+            (false, Some(_)) => event(job.path, 1),
+        });
+        events.extend(job.moved().filter(|_| !job.copied).map(|path| event(path, 3)));
+    }
+    if !events.is_empty() {
+        live.tell("workspace/didChangeWatchedFiles", &json!({ "changes": events }));
+    }
+}

@@ -1,0 +1,170 @@
+//! What of the problems of a text is new: those of the text before are carried through the change, and each of them is
+//! taken for one of the problems after.
+//!
+//! A problem is the same as before where who says it, its rule and its message are, and its place is where the change put
+//! the old one. Where the change replaced the place itself, the same problem anywhere in what stands there now is the old
+//! one. A message that differs in nothing but numbers counts as the same at the same place: many name lines.
+
+use crate::problem::Problem;
+use emendate_core::Span;
+
+/// A span of the text before, and how many bytes stand there after. Sorted and disjoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// What was replaced.
+    pub span: Span,
+    /// How long what stands there now is.
+    pub len: usize,
+}
+
+/// Where the place of an old problem is now.
+enum Now {
+    At(usize),
+    /// Somewhere in what replaced it.
+    Within(Span),
+}
+
+/// Parts problems after a change into new ones, and the number of those that were there before.
+pub(crate) fn parted(before: &[Problem], after: Vec<Problem>, edits: &[Edit]) -> (Vec<Problem>, usize) {
+    let mut old: Vec<(&Problem, Now)> = before.iter().map(|problem| (problem, carried(problem.span, edits))).collect();
+    let rules: [fn(&Problem, &Now, &Problem) -> bool; 3] = [
+        |old, now, new| matches!(now, Now::At(at) if *at == new.span.start()) && old.message == new.message,
+        |old, now, new| {
+            matches!(now, Now::At(at) if *at == new.span.start())
+                && numberless(&old.message) == numberless(&new.message)
+        },
+        |old, now, new| {
+            let within = |span: &Span| span.start() <= new.span.start() && new.span.start() <= span.end();
+            matches!(now, Now::Within(span) if within(span)) && old.message == new.message
+        },
+    ];
+    let mut left = after;
+    let all = left.len();
+    for same in rules {
+        left.retain(|new| {
+            let fits =
+                |(old, now): &(&Problem, Now)| old.code == new.code && old.source == new.source && same(old, now, new);
+            let found = old.iter().position(fits);
+            found.map(|at| old.swap_remove(at)).is_none()
+        });
+    }
+    let existing = all - left.len();
+    left.sort_by(|a, b| (a.severity, a.span, &a.message).cmp(&(b.severity, b.span, &b.message)));
+    (left, existing)
+}
+
+/// Where a span of the text before begins now.
+fn carried(span: Span, edits: &[Edit]) -> Now {
+    let mut shift = 0isize;
+    for edit in edits {
+        let start = edit.span.start().saturating_add_signed(shift);
+        let new = Span::new(start, start + edit.len);
+        // What was only inserted in front of a place moves it.
+        let inserts = edit.span.is_empty() && edit.span.start() == span.start();
+        if edit.span.end() <= span.start() && (!edit.span.is_empty() || inserts || edit.span.start() < span.start()) {
+            shift += edit.len.cast_signed() - edit.span.len().cast_signed();
+        } else if edit.span.start() <= span.start() {
+            return Now::Within(new);
+        } else {
+            break;
+        }
+    }
+    Now::At(span.start().saturating_add_signed(shift))
+}
+
+fn numberless(message: &str) -> String {
+    let mut out = String::with_capacity(message.len());
+    for char in message.chars() {
+        match char.is_ascii_digit() {
+            true if out.ends_with('0') => {}
+            true => out.push('0'),
+            false => out.push(char),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Edit, parted};
+    use crate::problem::{Problem, Severity};
+    use emendate_core::Span;
+    use proptest::prelude::*;
+
+    fn problem(start: usize, end: usize, message: &str) -> Problem {
+        let (severity, message) = (Severity::Error, message.to_owned());
+        Problem { severity, span: Span::new(start, end), start: (1, 1), end: (1, 1), message, code: None, source: None }
+    }
+
+    fn edit(start: usize, end: usize, len: usize) -> Edit {
+        Edit { span: Span::new(start, end), len }
+    }
+
+    fn new(before: &[Problem], after: &[Problem], edits: &[Edit]) -> (Vec<String>, usize) {
+        let (new, existing) = parted(before, after.to_vec(), edits);
+        (new.into_iter().map(|it| it.message).collect(), existing)
+    }
+
+    #[test]
+    fn what_moved_with_its_text_was_there_before() {
+        let before = [problem(10, 12, "a"), problem(30, 32, "b")];
+        let after = [problem(10, 12, "a"), problem(35, 37, "b"), problem(21, 22, "c")];
+        assert_eq!(new(&before, &after, &[edit(20, 20, 5)]), (vec!["c".to_owned()], 2));
+        // Inserted right in front of it.
+        assert_eq!(new(&before, &[problem(13, 15, "a")], &[edit(10, 10, 3)]), (vec![], 1));
+        // The same message elsewhere is another problem.
+        assert_eq!(new(&before[..1], &[problem(16, 18, "a")], &[edit(20, 20, 5)]).1, 0);
+    }
+
+    #[test]
+    fn each_old_problem_counts_once() {
+        let before = [problem(10, 12, "a")];
+        let after = [problem(10, 11, "a"), problem(10, 12, "a")];
+        assert_eq!(new(&before, &after, &[]), (vec!["a".to_owned()], 1));
+    }
+
+    #[test]
+    fn what_stood_in_replaced_text_may_still_be_there() {
+        let before = [problem(10, 12, "a")];
+        assert_eq!(new(&before, &[problem(14, 15, "a")], &[edit(8, 20, 9)]).1, 1);
+        assert_eq!(new(&before, &[problem(14, 15, "b")], &[edit(8, 20, 9)]), (vec!["b".to_owned()], 0));
+        assert_eq!(new(&before, &[problem(40, 41, "a")], &[edit(8, 20, 9)]).1, 0);
+    }
+
+    #[test]
+    fn numbers_in_messages_may_change_where_the_place_does_not() {
+        let before = [problem(10, 12, "declared on line 12")];
+        assert_eq!(new(&before, &[problem(10, 12, "declared on line 3")], &[]).1, 1);
+        assert_eq!(new(&before, &[problem(11, 12, "declared on line 3")], &[]).1, 0);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_new_after_no_change(starts in proptest::collection::vec((0usize..50, 0usize..3), 0..8)) {
+            let all: Vec<Problem> = starts.iter().map(|(at, name)| problem(*at, at + 1, &"m".repeat(*name))).collect();
+            prop_assert_eq!(parted(&all, all.clone(), &[]), (vec![], all.len()));
+        }
+
+        /// Whatever is said after, none of it is lost, and no more was there before than before.
+        #[test]
+        fn all_are_counted(
+            before in proptest::collection::vec((0usize..40, 0usize..2), 0..6),
+            after in proptest::collection::vec((0usize..40, 0usize..2), 0..6),
+            spans in proptest::collection::vec((0usize..10, 0usize..6, 0usize..6), 0..4),
+        ) {
+            let all = |list: &[(usize, usize)]| -> Vec<Problem> {
+                list.iter().map(|(at, name)| problem(*at, at + 1, &"m".repeat(*name))).collect()
+            };
+            let mut at = 0;
+            let edits: Vec<Edit> = spans.iter().map(|(gap, old, len)| {
+                let start = at + gap;
+                at = start + old;
+                edit(start, at, *len)
+            }).collect();
+            let (before, after) = (all(&before), all(&after));
+            let (new, existing) = parted(&before, after.clone(), &edits);
+            prop_assert_eq!(new.len() + existing, after.len());
+            prop_assert!(existing <= before.len());
+        }
+    }
+}

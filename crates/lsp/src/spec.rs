@@ -1,0 +1,114 @@
+//! What is to be known of a language server before it runs.
+
+use crate::problem::Severity;
+use serde_json::Value;
+use std::time::Duration;
+
+/// A language server, as somebody configured it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    /// Its name, in replies.
+    pub name: String,
+    /// The program and its arguments.
+    pub words: Vec<String>,
+    /// What it is started with (`initializationOptions`).
+    pub options: Value,
+    /// What it is told when it asks for settings: an object, sections by name.
+    pub settings: Value,
+    /// For one that does not say which text its problems are about: how long it must have said nothing more, after it
+    /// got the text anew, to be believed. `None`: never.
+    pub settle: Option<Duration>,
+    /// The least that it is listened to for.
+    pub least: Severity,
+    /// It tells when it has loaded the project (`experimental/serverStatus`), and is not believed before.
+    pub says_when_ready: bool,
+}
+
+/// A server that is known by its name.
+#[derive(Debug)]
+pub struct Known {
+    /// The name.
+    pub name: &'static str,
+    /// The program and its arguments.
+    pub words: &'static [&'static str],
+    /// Its files as gitignore patterns, with the protocol's name of their language.
+    pub files: &'static [(&'static str, &'static str)],
+    /// Files that stand in the folder of a project.
+    pub markers: &'static [&'static str],
+    /// What it is started with, as JSON.
+    pub options: &'static str,
+    /// See [`Spec::says_when_ready`].
+    pub says_when_ready: bool,
+}
+
+const fn known(
+    name: &'static str,
+    words: &'static [&'static str],
+    files: &'static [(&'static str, &'static str)],
+    markers: &'static [&'static str],
+) -> Known {
+    Known { name, words, files, markers, options: "null", says_when_ready: false }
+}
+
+const C: &[(&str, &str)] = &[
+    ("*.c", "c"),
+    ("*.h", "cpp"),
+    ("*.cc", "cpp"),
+    ("*.cpp", "cpp"),
+    ("*.cxx", "cpp"),
+    ("*.hh", "cpp"),
+    ("*.hpp", "cpp"),
+    ("*.m", "objective-c"),
+];
+const PYTHON: &[(&str, &str)] = &[("*.py", "python"), ("*.pyi", "python")];
+const PYTHON_MARKERS: &[&str] = &["pyproject.toml", "pyrightconfig.json", "ruff.toml", "setup.py", "setup.cfg"];
+const SCRIPTS: &[(&str, &str)] = &[
+    ("*.ts", "typescript"),
+    ("*.mts", "typescript"),
+    ("*.cts", "typescript"),
+    ("*.tsx", "typescriptreact"),
+    ("*.js", "javascript"),
+    ("*.mjs", "javascript"),
+    ("*.cjs", "javascript"),
+    ("*.jsx", "javascriptreact"),
+];
+const SCRIPT_MARKERS: &[&str] = &["tsconfig.json", "jsconfig.json", "package.json"];
+
+/// Every server that is known by its name.
+pub static KNOWN: &[Known] = &[
+    known("basedpyright", &["basedpyright-langserver", "--stdio"], PYTHON, PYTHON_MARKERS),
+    known("bash", &["bash-language-server", "start"], &[("*.sh", "shellscript"), ("*.bash", "shellscript")], &[]),
+    known("clangd", &["clangd"], C, &["compile_commands.json", "compile_flags.txt", ".clangd"]),
+    Known {
+        options: r#"{"pullDiagnostics": true}"#,
+        ..known("gopls", &["gopls"], &[("*.go", "go"), ("go.mod", "go.mod")], &["go.work", "go.mod"])
+    },
+    known("lua", &["lua-language-server"], &[("*.lua", "lua")], &[".luarc.json"]),
+    known("pyright", &["pyright-langserver", "--stdio"], PYTHON, PYTHON_MARKERS),
+    known("ruff", &["ruff", "server"], PYTHON, PYTHON_MARKERS),
+    Known {
+        says_when_ready: true,
+        ..known("rust-analyzer", &["rust-analyzer"], &[("*.rs", "rust")], &["Cargo.toml", "rust-project.json"])
+    },
+    known("typescript", &["typescript-language-server", "--stdio"], SCRIPTS, SCRIPT_MARKERS),
+    known("zls", &["zls"], &[("*.zig", "zig")], &["build.zig"]),
+];
+
+/// The server of that name.
+pub fn known_as(name: &str) -> Option<&'static Known> {
+    KNOWN.iter().find(|known| known.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::KNOWN;
+
+    #[test]
+    fn the_table_is_in_order_and_can_be_read() {
+        assert!(KNOWN.is_sorted_by(|a, b| a.name < b.name));
+        for known in KNOWN {
+            assert!(!known.words.is_empty() && !known.files.is_empty(), "{}", known.name);
+            serde_json::from_str::<serde_json::Value>(known.options).unwrap();
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! A server that hangs, crashes, lies and stays (`tests/lsp/fake.py`): an answer in time, and never about another text.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    reason = "tests play the outside world"
+)]
+
+use emendate_core::Span;
+use emendate_lsp::{Basis, Edit, Found, Job, Servers, Severity, Spec, Text, Unknown, Why};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Longer than anything here takes that is to work.
+const LONG: Duration = Duration::from_secs(60);
+/// For what is not to work.
+const SHORT: Duration = Duration::from_millis(700);
+
+fn spec(faults: &[&str]) -> Arc<Spec> {
+    let fake = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/lsp/fake.py");
+    let words = ["python3", fake.to_str().unwrap()].into_iter().chain(faults.iter().copied());
+    Arc::new(Spec {
+        name: "fake".to_owned(),
+        words: words.map(str::to_owned).collect(),
+        options: Value::Null,
+        settings: json!({ "fake": { "level": 3 } }),
+        settle: None,
+        least: Severity::Warning,
+        says_when_ready: false,
+    })
+}
+
+/// A project with one file.
+struct Bench {
+    dir: tempfile::TempDir,
+    servers: Servers,
+    spec: Arc<Spec>,
+}
+
+impl Bench {
+    fn new(faults: &[&str]) -> Bench {
+        Bench::of(spec(faults))
+    }
+
+    fn of(spec: Arc<Spec>) -> Bench {
+        Bench { dir: tempfile::tempdir().unwrap(), servers: Servers::default(), spec }
+    }
+
+    fn file(&self) -> PathBuf {
+        self.dir.path().join("a b.fake")
+    }
+
+    fn ask(&self, before: &str, after: &str, time: Duration) -> Result<Found, Unknown> {
+        let file = self.file();
+        let head = before.bytes().zip(after.bytes()).take_while(|(a, b)| a == b).count();
+        let most = before.len().min(after.len()) - head;
+        let tail = before.bytes().rev().zip(after.bytes().rev()).take(most).take_while(|(a, b)| a == b).count();
+        let edit = Edit { span: Span::new(head, before.len() - tail), len: after.len() - tail - head };
+        let job = Job {
+            path: &file,
+            language: "fake",
+            before: Some(Text { path: &file, text: before }),
+            after: Some(after),
+            edits: vec![edit],
+            written: true,
+            copied: false,
+        };
+        self.servers.ask(&self.spec, self.dir.path(), &[job], time).remove(0)
+    }
+
+    /// Waits until it runs, however slow the machine is.
+    fn started(&self) {
+        while self.ask("fine", "fine", SHORT).is_err_and(|unknown| unknown.why == Why::Starting) {}
+    }
+
+    /// The places and messages of new problems, and how many are old.
+    #[track_caller]
+    fn found(&self, before: &str, after: &str) -> (Vec<(usize, usize)>, usize, Basis) {
+        let found = self.ask(before, after, LONG).unwrap();
+        (found.new.iter().map(|it| it.start).collect(), found.existing, found.basis)
+    }
+
+    #[track_caller]
+    fn unknown(&self, time: Duration) -> Unknown {
+        self.ask("bad\nfine\n", "bad\nugly\n", time).unwrap_err()
+    }
+}
+
+#[test]
+fn new_problems_are_told_apart_in_every_way_of_speaking() {
+    for (faults, basis) in [
+        (&[][..], Basis::Asked),
+        (&["full"], Basis::Asked),
+        (&["cancels"], Basis::Asked),
+        (&["curious"], Basis::Asked),
+        (&["push"], Basis::Version),
+        (&["push", "full"], Basis::Version),
+    ] {
+        let bench = Bench::new(faults);
+        assert_eq!(bench.found("bad\nfine\n", "ä😀 ugly\nbad\nodd fine\n"), (vec![(1, 4)], 1, basis), "{faults:?}");
+        // The next edit goes on from there, also after somebody else changed the file.
+        assert_eq!(bench.found("ä😀 ugly\nbad\n", "ä😀 ugly\nfine\n"), (vec![], 1, basis), "{faults:?}");
+        assert_eq!(bench.found("other\n", "other\nbad\n\nbad\n"), (vec![(2, 1), (4, 1)], 0, basis), "{faults:?}");
+    }
+}
+
+#[test]
+fn what_is_about_another_text_or_file_does_not_count() {
+    for faults in [&["push", "wrong-version"][..], &["push", "other-file"]] {
+        let bench = Bench::new(faults);
+        bench.started();
+        assert_eq!(bench.unknown(SHORT).why, Why::Timeout, "{faults:?}");
+    }
+}
+
+#[test]
+fn a_server_that_does_not_say_what_it_speaks_of_is_not_believed() {
+    for faults in [&["push", "unversioned"][..], &["push", "unversioned", "stale"]] {
+        assert_eq!(Bench::new(faults).unknown(LONG).why, Why::Version, "{faults:?}");
+    }
+    // Unless it is waited for.
+    let settle = Some(Duration::from_millis(300));
+    let bench = Bench::of(Arc::new(Spec { settle, ..(*spec(&["push", "unversioned"])).clone() }));
+    assert_eq!(bench.found("bad\nfine\n", "bad\nugly\n"), (vec![(2, 1)], 1, Basis::Silence));
+    assert_eq!(bench.found("bad\nugly\n", "fine\nugly\n"), (vec![], 1, Basis::Silence));
+}
+
+#[test]
+fn who_has_not_loaded_the_project_is_not_believed() {
+    let bench = Bench::new(&["loads"]);
+    // Its first answer is that nothing is wrong.
+    assert_eq!(bench.found("bad\nfine\n", "bad\nugly\n"), (vec![(2, 1)], 1, Basis::Asked));
+    let patient = Arc::new(Spec { says_when_ready: true, ..(*spec(&[])).clone() });
+    assert_eq!(Bench::of(patient).unknown(SHORT).why, Why::Starting);
+}
+
+#[test]
+fn who_is_late_costs_no_more_than_the_time_and_is_heard_the_next_time() {
+    let bench = Bench::new(&["slow-start=2"]);
+    assert_eq!(bench.unknown(SHORT).why, Why::Starting);
+    assert_eq!(bench.found("bad\nfine\n", "bad\nugly\n").0, [(2, 1)]);
+    for (faults, basis) in [(&["late=1"][..], Basis::Asked), (&["late=1", "push"], Basis::Version)] {
+        let bench = Bench::new(faults);
+        bench.started();
+        let begun = Instant::now();
+        assert_eq!(bench.unknown(SHORT).why, Why::Timeout, "{faults:?}");
+        assert!(begun.elapsed() < LONG / 2);
+        // What comes late for that text is not taken for an answer about this.
+        assert_eq!(bench.found("bad\nugly\n", "bad\nugly\n\nugly\n"), (vec![(4, 1)], 2, basis));
+    }
+}
+
+#[test]
+fn who_says_nothing_is_not_waited_for_longer() {
+    for faults in [&["mute"][..], &["hangs"]] {
+        let bench = Bench::new(faults);
+        let begun = Instant::now();
+        let why = bench.unknown(SHORT).why;
+        assert!(matches!(why, Why::Starting | Why::Timeout), "{faults:?}: {why:?}");
+        drop(bench);
+        assert!(begun.elapsed() < LONG / 2, "{faults:?}");
+    }
+}
+
+#[test]
+fn what_is_no_message_ends_it() {
+    for (faults, part) in [
+        (&["garbage"][..], "wrote `Hello"),
+        (&["huge-header"], "wrote `XXX"),
+        (&["huge-length"], "99999999999"),
+        (&["dies-at-start"], "status 1: no license"),
+        (&["dies-at-text"], "status 1: cannot go on"),
+        (&["refuses"], "not in this folder"),
+    ] {
+        let unknown = Bench::new(faults).unknown(LONG);
+        assert_eq!((unknown.why, unknown.detail.contains(part)), (Why::Crashed, true), "{faults:?}: {unknown:?}");
+    }
+}
+
+#[test]
+fn one_that_crashed_is_started_again_after_a_while() {
+    let bench = Bench::new(&["dies-of-bad"]);
+    assert_eq!(bench.found("fine\n", "fine\nugly\n").0, [(2, 1)]);
+    assert_eq!(bench.ask("fine\n", "bad\n", LONG).unwrap_err().why, Why::Crashed);
+    // At once it is not tried again; in the end it is.
+    assert_eq!(bench.ask("fine\n", "fine\nugly\n", LONG).unwrap_err().why, Why::Crashed);
+    let begun = Instant::now();
+    while bench.ask("fine\n", "fine\nugly\n", LONG).is_err() {
+        assert!(begun.elapsed() < LONG);
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn a_program_that_is_not_there_is_told() {
+    let words = vec!["no-such-language-server".to_owned()];
+    let unknown = Bench::of(Arc::new(Spec { words, ..(*spec(&[])).clone() })).unknown(LONG);
+    assert_eq!((unknown.why, unknown.detail.contains("no-such-language-server")), (Why::Missing, true));
+}
+
+#[test]
+fn files_that_come_and_go() {
+    let bench = Bench::new(&[]);
+    let (file, moved) = (bench.file(), bench.dir.path().join("moved.fake"));
+    let ask = |path: &Path, before: Option<Text<'_>>, after: Option<&str>| {
+        let job = Job { path, language: "fake", before, after, edits: vec![], written: true, copied: false };
+        let found = bench.servers.ask(&bench.spec, bench.dir.path(), &[job], LONG).remove(0).unwrap();
+        (found.new.len(), found.existing)
+    };
+    // All that is wrong with a new file is new; a file that moves takes its problems along.
+    assert_eq!(ask(&file, None, Some("bad\nugly\n")), (2, 0));
+    let text = "bad\nugly\n";
+    assert_eq!(ask(&moved, Some(Text { path: &file, text }), Some(text)), (0, 2));
+    assert_eq!(ask(&moved, Some(Text { path: &moved, text }), None), (0, 0));
+}
+
+#[test]
+fn many_files_at_once() {
+    let bench = Bench::new(&[]);
+    let paths: Vec<PathBuf> = (0..100).map(|nth| bench.dir.path().join(format!("{nth}.fake"))).collect();
+    let job = |path| Job {
+        path,
+        language: "fake",
+        before: Some(Text { path, text: "fine\n" }),
+        after: Some("fine\nbad\n"),
+        edits: vec![],
+        written: true,
+        copied: false,
+    };
+    let jobs: Vec<Job<'_>> = paths.iter().map(|path| job(&**path)).collect();
+    let all = bench.servers.ask(&bench.spec, bench.dir.path(), &jobs, LONG);
+    // More than are held open at once.
+    let known = all.iter().filter(|found| found.as_ref().is_ok_and(|found| found.new.len() == 1)).count();
+    assert_eq!(known, 100, "{:?}", all.iter().find(|found| found.is_err()));
+}
+
+/// The numbers of processes that a server wrote down, that are still there.
+fn alive(pids: &Path) -> Vec<String> {
+    let all = std::fs::read_to_string(pids).unwrap_or_default();
+    let runs = |pid: &&str| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        !stat.is_empty() && !stat.contains(") Z ")
+    };
+    all.lines().filter(runs).map(str::to_owned).collect()
+}
+
+#[test]
+fn none_is_left_over() {
+    for faults in [&[][..], &["never-stops", "deaf-to-signals"], &["mute"], &["push", "late=1"]] {
+        let dir = tempfile::tempdir().unwrap();
+        let pids = dir.path().join("pids");
+        let base = spec(faults);
+        let env = ["env".to_owned(), format!("FAKE_PIDS={}", pids.display())];
+        let words: Vec<String> = env.into_iter().chain(base.words.iter().cloned()).collect();
+        let bench = Bench::of(Arc::new(Spec { words, ..(*base).clone() }));
+        let _ = bench.ask("bad\n", "ugly\n", SHORT * 2);
+        drop(bench);
+        assert_eq!(alive(&pids), Vec::<String>::new(), "{faults:?}");
+    }
+}

@@ -1,0 +1,182 @@
+"""A language server that does as it is told, for tests: `fake.py FAULT…`.
+
+It finds a problem in every line with `bad` (an error), `ugly` (a warning) or `odd` (a hint). Without a fault it answers to
+`textDocument/diagnostic`; what it does otherwise is said by the words of the command line, see `main`.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+
+FAULTS = set(sys.argv[1:])
+INPUT, OUTPUT = sys.stdin.buffer, sys.stdout.buffer
+WORDS = {"bad": 1, "ugly": 2, "odd": 4}
+
+
+def value(name, otherwise):
+    """The number of a fault that has one, as in `late=3`."""
+    return next((float(fault.split("=")[1]) for fault in FAULTS if fault.startswith(name + "=")), otherwise)
+
+
+def receive():
+    length = None
+    while line := INPUT.readline():
+        if line == b"\r\n":
+            return json.loads(INPUT.read(length))
+        name, _, text = line.partition(b":")
+        if name.lower() == b"content-length":
+            length = int(text)
+    return None
+
+
+def send(message):
+    body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+    OUTPUT.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+    OUTPUT.flush()
+
+
+def tell(method, params):
+    send({"method": method, "params": params})
+
+
+def units(text):
+    """The length of a text as the protocol counts it by default."""
+    return len(text.encode("utf-16-le")) // 2
+
+
+def problems(text):
+    found = []
+    for number, line in enumerate(text.split("\n")):
+        for word, severity in WORDS.items():
+            at = line.find(word)
+            if at >= 0:
+                start = {"line": number, "character": units(line[:at])}
+                end = {"line": number, "character": start["character"] + len(word)}
+                message = {"range": {"start": start, "end": end}, "severity": severity, "message": f"{word} thing"}
+                found.append({**message, "source": "fake", "code": word})
+    return found
+
+
+def changed(text, changes):
+    for change in changes:
+        if "range" not in change:
+            text = change["text"]
+            continue
+        lines = text.split("\n")
+        at = []
+        for edge in ("start", "end"):
+            position = change["range"][edge]
+            before = sum(len(line) + 1 for line in lines[: position["line"]])
+            wide = lines[position["line"]].encode("utf-16-le")[: 2 * position["character"]]
+            at.append(before + len(wide.decode("utf-16-le")))
+        text = text[: at[0]] + change["text"] + text[at[1] :]
+    return text
+
+
+def publish(uri, document):
+    params = {"uri": uri, "diagnostics": problems(document["text"])}
+    if "unversioned" not in FAULTS:
+        params["version"] = document["version"] - (1 if "wrong-version" in FAULTS else 0)
+    if "stale" in FAULTS and document["old"] is not None:
+        # What was worked at when the text changed comes after the change, too.
+        tell("textDocument/publishDiagnostics", {"uri": uri, "diagnostics": problems(document["old"])})
+        if "only" in FAULTS:
+            return
+    if "other-file" in FAULTS:
+        params["uri"] += ".other"
+    time.sleep(value("late", 0))
+    tell("textDocument/publishDiagnostics", params)
+
+
+def log(method, params):
+    """Writes down what was heard, where a test wants to know it."""
+    if path := os.environ.get("FAKE_LOG"):
+        with open(path, "a") as file:
+            print(method, json.dumps(params), file=file)
+
+
+def main():
+    if "deaf-to-signals" in FAULTS:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if path := os.environ.get("FAKE_PIDS"):
+        with open(path, "a") as file:
+            print(os.getpid(), file=file)
+    if "dies-at-start" in FAULTS:
+        sys.exit("no license for this")
+    if "garbage" in FAULTS:
+        OUTPUT.write(b"Hello, I am a server!\n" * 10)
+        OUTPUT.flush()
+    if "huge-header" in FAULTS:
+        OUTPUT.write(b"X" * (1 << 20))
+        OUTPUT.flush()
+    if "huge-length" in FAULTS:
+        OUTPUT.write(b"Content-Length: 99999999999\r\n\r\n")
+        OUTPUT.flush()
+    if "mute" in FAULTS:
+        time.sleep(600)
+    documents, questions = {}, 0
+    while message := receive():
+        method, params = message.get("method"), message.get("params")
+        log(method, params if method else message)
+        if method == "initialize":
+            if "refuses" in FAULTS:
+                send({"id": message["id"], "error": {"code": -32000, "message": "not in this folder"}})
+                continue
+            time.sleep(value("slow-start", 0))
+            sync = {"openClose": True, "change": 1 if "full" in FAULTS else 2, "save": {"includeText": True}}
+            abilities = {"textDocumentSync": sync}
+            if "push" not in FAULTS:
+                abilities["diagnosticProvider"] = {"interFileDependencies": False, "workspaceDiagnostics": False}
+            send({"id": message["id"], "result": {"capabilities": abilities}})
+        elif method == "initialized":
+            if "loads" in FAULTS:
+                tell("experimental/serverStatus", {"health": "ok", "quiescent": False})
+            if "curious" in FAULTS:
+                items = [{"section": "fake.level"}, {"section": "none"}]
+                send({"id": "c", "method": "workspace/configuration", "params": {"items": items}})
+                send({"id": "u", "method": "emend/unknown", "params": {}})
+        elif method in ("textDocument/didOpen", "textDocument/didChange"):
+            document = params["textDocument"]
+            uri, old = document["uri"], documents.get(document["uri"])
+            if method == "textDocument/didOpen":
+                text = document["text"]
+            else:
+                text = changed(old["text"], params["contentChanges"])
+            documents[uri] = {"text": text, "version": document["version"], "old": old and old["text"]}
+            if "dies-at-text" in FAULTS or ("dies-of-bad" in FAULTS and "bad" in text):
+                sys.exit("cannot go on")
+            if "push" in FAULTS:
+                publish(uri, documents[uri])
+        elif method == "textDocument/didClose":
+            documents.pop(params["textDocument"]["uri"], None)
+        elif method == "textDocument/diagnostic":
+            questions += 1
+            time.sleep(value("late", 0))
+            if "hangs" in FAULTS:
+                time.sleep(600)
+            if "cancels" in FAULTS and questions % 2:
+                send({"id": message["id"], "error": {"code": -32802, "message": "busy"}})
+                continue
+            found = problems(documents[params["textDocument"]["uri"]]["text"])
+            if "loads" in FAULTS and questions == 1:
+                # It knows nothing yet, and says so afterwards.
+                send({"id": message["id"], "result": {"kind": "full", "items": []}})
+                tell("experimental/serverStatus", {"health": "ok", "quiescent": True})
+                continue
+            send({"id": message["id"], "result": {"kind": "full", "items": found}})
+        elif method == "shutdown":
+            if "never-stops" in FAULTS:
+                continue
+            send({"id": message["id"], "result": None})
+        elif method == "exit":
+            if "never-stops" not in FAULTS:
+                return
+        elif "id" in message and method:
+            send({"id": message["id"], "error": {"code": -32601, "message": "no such method"}})
+    if "never-stops" in FAULTS:
+        time.sleep(600)
+
+
+main()
