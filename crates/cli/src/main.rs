@@ -21,6 +21,8 @@ mod formats;
 mod global;
 mod help;
 mod hook;
+#[cfg(feature = "http")]
+mod http;
 mod input;
 mod machine;
 mod memory;

@@ -11,6 +11,7 @@ use std::io::{Read, Write};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -20,6 +21,9 @@ const COMPLAINT: usize = 4 << 10;
 
 /// How often a command is asked whether it has ended, once it has closed its output.
 const LOOK: Duration = Duration::from_millis(2);
+
+/// How often it is asked whether a command shall be ended.
+const GLANCE: Duration = Duration::from_millis(50);
 
 /// What to run.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +56,13 @@ pub struct Said {
 /// Errors: `io.failed` where it cannot be started or takes too long,
 /// `call.too_large` where it says too much. In each case it and what it started are ended.
 pub fn run(job: Job<'_>) -> Result<Said> {
+    run_until(job, &AtomicBool::new(false))
+}
+
+/// The same, but ended as soon as `stop` is set.
+///
+/// Errors: those of [`run`]; `call.cancelled` where it was stopped.
+pub fn run_until(job: Job<'_>, stop: &AtomicBool) -> Result<Said> {
     let Some((program, arguments)) = job.words.split_first() else {
         return Err(Error::new(Code::CallInvalid, "A command needs at least the name of a program."));
     };
@@ -64,7 +75,7 @@ pub fn run(job: Job<'_>) -> Result<Said> {
         Error::new(Code::IoFailed, format!("The command `{program}` cannot be started: {error}."))
             .next("Install it, or correct the configuration.")
     })?;
-    Running { child, begun: Instant::now(), job, program }.finish()
+    Running { child, begun: Instant::now(), job, program, stop }.finish()
 }
 
 struct Running<'a> {
@@ -72,6 +83,7 @@ struct Running<'a> {
     begun: Instant,
     job: Job<'a>,
     program: &'a str,
+    stop: &'a AtomicBool,
 }
 
 impl Running<'_> {
@@ -115,7 +127,18 @@ impl Running<'_> {
     }
 
     fn wait(&self, pipe: &Receiver<Vec<u8>>) -> Result<Vec<u8>> {
-        pipe.recv_timeout(self.left()).map_err(|_| self.late())
+        loop {
+            let left = self.left();
+            match pipe.recv_timeout(left.min(GLANCE)) {
+                Ok(output) => return Ok(output),
+                Err(_) if self.stop.load(Ordering::Relaxed) => {
+                    let what = format!("The command `{}` was ended, because the call was cancelled.", self.program);
+                    return Err(Error::new(Code::CallCancelled, what));
+                }
+                Err(_) if left <= GLANCE => return Err(self.late()),
+                Err(_) => {}
+            }
+        }
     }
 
     fn status(&mut self) -> Result<ExitStatus> {
@@ -156,9 +179,10 @@ fn collected(pipe: Option<impl Read + Send + 'static>, most: usize) -> Receiver<
 
 #[cfg(test)]
 mod tests {
-    use super::{Job, Said, run};
+    use super::{Job, Said, run, run_until};
     use emendate_core::{Code, Result};
     use std::path::Path;
+    use std::sync::atomic::AtomicBool;
     use std::time::Duration;
 
     fn shell(script: &str, input: &str, seconds: u64) -> Result<Said> {
@@ -186,6 +210,13 @@ mod tests {
         assert_eq!(shell("exec >&- 2>&-; sleep 60", "", 1).unwrap_err().code(), Code::IoFailed);
         std::thread::sleep(Duration::from_secs(2));
         assert!(!mark.exists(), "what it started has ended with it");
+    }
+
+    #[test]
+    fn it_ends_when_it_is_told_to() {
+        let words = ["sh", "-c", "echo begun; exec sleep 600"].map(str::to_owned);
+        let job = Job { words: &words, folder: Path::new("/"), input: b"", time: Duration::from_secs(600), most: 10 };
+        assert_eq!(run_until(job, &AtomicBool::new(true)).unwrap_err().code(), Code::CallCancelled);
     }
 
     #[test]
