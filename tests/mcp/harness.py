@@ -1,8 +1,10 @@
 """What the checks of run.py share: places to work in, clients over them, the list of checks."""
 
 import asyncio
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -11,12 +13,16 @@ import traceback
 from pathlib import Path
 
 from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
 
 EMEND = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else sys.exit("usage: run.py PATH_OF_EMEND")
 DATA = "io.github.emendate/data"
 SIZE = "anthropic/maxResultSizeChars"
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
+# How a client speaks, and by which transport.
 MODES = {"modern": MODERN, "legacy": "legacy", "auto": "auto"}
+MODES |= {f"{mode}, http": MODES[mode] for mode in list(MODES)}
 checks = []
 
 
@@ -36,13 +42,24 @@ class Place:
         base = Path(self.temporary.name).resolve()
         self.root, self.state = base / "root", base / "state"
         self.root.mkdir()
+        self.environment = {}
 
     def command(self, *flags):
         return [EMEND, "--root", str(self.root), "--state", str(self.state), "mcp", *flags]
 
     def client(self, mode="auto", *flags, **options):
+        if mode.endswith("http"):
+            return self.http_client(mode, *flags, **options)
         command = self.command(*flags)
-        return Client(StdioServerParameters(command=command[0], args=command[1:]), mode=MODES[mode], **options)
+        environment = {**os.environ, **self.environment}
+        server = StdioServerParameters(command=command[0], args=command[1:], env=environment)
+        return Client(server, mode=MODES[mode], **options)
+
+    @contextlib.asynccontextmanager
+    async def http_client(self, mode, *flags, **options):
+        with Http(self, *flags) as server:
+            async with server.client(mode, **options) as client:
+                yield client
 
     def file(self, name, text):
         path = self.root / name
@@ -129,6 +146,49 @@ class Raw:
     def memory(self):
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(status.split("VmRSS:")[1].split()[0]) / 1024
+
+
+class Http:
+    """A server over HTTP. Leaving ends it by SIGTERM, and it must end well."""
+
+    def __init__(self, place, *flags, token=None):
+        environment = {**os.environ, **place.environment, **({"EMEND_HTTP_TOKEN": token} if token else {})}
+        command = place.command("--http", "0", *flags)
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True, env=environment)
+        self.url = self.said("note: serving ")
+        self.port = int(self.url.removesuffix("/mcp").rpartition(":")[2])
+        self.token = token or self.said("note: token ")
+
+    def said(self, begin):
+        line = self.process.stderr.readline().rstrip()
+        assert line.startswith(begin), line
+        return line.removeprefix(begin)
+
+    def headers(self):
+        return {"Authorization": f"Bearer {self.token}"}
+
+    @contextlib.asynccontextmanager
+    async def client(self, mode="modern", path="", **options):
+        async with create_mcp_http_client(headers=self.headers()) as http:
+            transport = streamable_http_client(self.url + path, http_client=http)
+            async with Client(transport, mode=MODES[mode], **options) as client:
+                yield client
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        out, err = self.process.communicate(timeout=20)
+        assert (out, err, self.process.returncode) == ("", "", 0), (out, err, self.process.returncode)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        if kind:
+            self.process.kill()
+            self.process.communicate()
+        else:
+            self.end()
 
 
 def run():

@@ -512,6 +512,27 @@ pub(crate) struct McpArgs {
     /// Have the kernel keep the process to the roots and the state directory (Landlock)
     #[arg(long)]
     pub(crate) restrict: bool,
+    #[cfg(feature = "http")]
+    #[command(flatten)]
+    pub(crate) http: HttpArgs,
+}
+
+/// The flags of `emend mcp` that are about HTTP.
+#[cfg(feature = "http")]
+#[derive(Args)]
+pub(crate) struct HttpArgs {
+    /// Serve over HTTP at /mcp: PORT on this machine only, or HOST:PORT, which needs a token of yours
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) http: Option<String>,
+    /// File that holds the token clients must show; or set `EMEND_HTTP_TOKEN` [default: made anew, and printed]
+    #[arg(long, value_name = "FILE", requires = "http")]
+    pub(crate) http_token_file: Option<PathBuf>,
+    /// Another name clients call this machine by (repeatable)
+    #[arg(long, value_name = "NAME", requires = "http")]
+    pub(crate) http_host: Vec<String>,
+    /// A web page's origin that may come in, as `https://app.example` (repeatable) [default: none]
+    #[arg(long, value_name = "ORIGIN", requires = "http")]
+    pub(crate) http_origin: Vec<String>,
 }
 
 /// `emend tools`.

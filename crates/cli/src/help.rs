@@ -170,7 +170,12 @@ pub(crate) const MCP: &str = "\
 Examples:
   emend mcp install claude-code           have Claude Code start this server
   emend mcp --root /work                  what a client starts
-  emend mcp --profile claude              the names and fields of Claude Code's own tools";
+  emend mcp --profile claude              the names and fields of Claude Code's own tools
+  emend mcp --http 8931                   http://127.0.0.1:8931/mcp; the token is printed on standard error
+  EMEND_HTTP_TOKEN=… emend mcp --http 192.0.2.7:8931
+
+Over HTTP every request shows the token (Authorization: Bearer TOKEN). Reads count per client; /mcp/NAME names a session
+of its own, as --session does. There is no TLS: beyond this machine, use a tunnel or a proxy. SIGTERM lets calls finish.";
 
 pub(crate) const INSTALL: &str = "\
 The entry names this program by its path. Comments, order and layout of the file stay; a copy of what it was

@@ -2,6 +2,8 @@
 
 use crate::args::{CallArgs, McpArgs};
 use crate::desk::Desk;
+#[cfg(feature = "http")]
+use crate::http;
 use crate::{input, io_error, show};
 use emendate::core::formats::malformed;
 use emendate::core::{Code, Error, Result};
@@ -26,14 +28,22 @@ pub(crate) fn call(desk: &Desk<'_>, args: &CallArgs) -> u8 {
     }
 }
 
-/// `emend mcp`: serves until the input ends.
+/// `emend mcp`: serves until the input ends, or over HTTP until a signal comes.
 pub(crate) fn mcp(desk: &Desk<'_>, args: &McpArgs) -> Result<u8> {
+    // Before this process gives up what is not beneath the roots.
+    #[cfg(feature = "http")]
+    let door = http::door(&args.http)?;
     let engine = desk.open_to_stay()?;
     show::notices(&engine);
     if args.restrict {
         restrict(desk, &engine)?;
     }
     let options = emendate_mcp::Options { profile: args.profile, structured: args.structured };
+    #[cfg(feature = "http")]
+    if let Some(door) = door {
+        emendate_mcp::serve_http(engine, desk.caller(), options, door)?;
+        return Ok(0);
+    }
     emendate_mcp::serve(engine, desk.caller(), options)?;
     Ok(0)
 }

@@ -22,6 +22,8 @@ mod formats;
 mod global;
 mod help;
 mod hook;
+#[cfg(feature = "http")]
+mod http;
 mod input;
 mod install;
 mod machine;

@@ -45,7 +45,7 @@ fn draw(watch: &Watch, ended: &Receiver<()>) {
     }
 }
 
-fn line(Progress { step, done, of }: Progress) -> String {
+fn line(Progress { step, done, of, .. }: Progress) -> String {
     let (what, bar) = match step {
         Step::Listing => return format!("listing: {done} files"),
         Step::Reading => ("reading", true),
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn the_bar_says_how_far_it_is() {
-        let at = |step, done, of| line(Progress { step, done, of });
+        let at = |step, done, of| line(Progress { step, done, of, before: 0 });
         assert_eq!(at(Step::Listing, 7, 0), "listing: 7 files");
         assert_eq!(at(Step::Reading, 15, 30), format!("reading [{}{}] 15/30", "#".repeat(15), " ".repeat(15)));
         assert_eq!(at(Step::Writing, 0, 4), "writing: 4 files");

@@ -1,10 +1,11 @@
 //! Who calls, and under which rules: what a front end passes along with every call. There is no per-connection state.
 
 use crate::approval::Approval;
-use crate::watch::Watch;
+use crate::watch::{NEVER, Step, Watch};
 use emendate_core::marks::Marks;
 use emendate_core::{Code, Error, Matching, Result};
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 
 /// May a file be edited that this session has not read?
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -103,6 +104,41 @@ pub struct Caller {
     pub names_from: Option<PathBuf>,
     /// What follows the call from outside, and may stop it.
     pub watch: Option<Watch>,
+}
+
+impl Caller {
+    /// A step of the call begins, over so many files; 0 where that is not known.
+    pub(crate) fn begin(&self, step: Step, of: usize) {
+        if let Some(watch) = &self.watch {
+            watch.begin(step, of);
+        }
+    }
+
+    /// One file more of the step.
+    ///
+    /// Errors: `call.cancelled`, when the call was asked to stop.
+    pub(crate) fn advance(&self) -> Result<()> {
+        let Some(watch) = &self.watch else { return Ok(()) };
+        watch.advance(1);
+        watch.check()
+    }
+
+    /// All of so many files are written: it is too late to stop.
+    pub(crate) fn wrote(&self, files: usize) {
+        if let Some(watch) = &self.watch {
+            watch.advance(files);
+        }
+    }
+
+    /// What is set when the call shall stop.
+    pub(crate) fn stop(&self) -> &AtomicBool {
+        self.watch.as_ref().map_or(&NEVER, Watch::stopped)
+    }
+
+    /// Errors: `call.cancelled`, when the call was asked to stop.
+    pub(crate) fn go_on(&self) -> Result<()> {
+        self.watch.as_ref().map_or(Ok(()), Watch::check)
+    }
 }
 
 impl Default for Caller {

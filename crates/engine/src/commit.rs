@@ -32,17 +32,15 @@ impl Engine {
         for attempt in 1.. {
             let mut plans = plan()?;
             if cause.is_an_edit() {
-                self.format(&mut plans);
+                self.format(caller, &mut plans)?;
             }
             self.before_edit(caller, &cause, dry_run, &mut plans)?;
             if dry_run {
                 return Ok(plans.into_iter().map(|plan| Receipt::new(plan, None, true)).collect());
             }
             let mut plans = self.approved(caller, plans)?;
-            if let Some(watch) = &caller.watch {
-                watch.check()?;
-                watch.begin(Step::Writing, plans.len());
-            }
+            caller.go_on()?;
+            caller.begin(Step::Writing, plans.len());
             match self.commit(caller, cause, &mut plans) {
                 // Look again, and merge or refuse as for any other change.
                 Err(error) if error.code() == Code::ConflictRaced && attempt < ATTEMPTS => {
@@ -53,6 +51,7 @@ impl Engine {
                 Err(error) if error.code() == Code::IoNoSpace => return Err(self.with_room(error, &plans)),
                 Err(error) => return Err(raced(error)),
                 Ok(done) => {
+                    caller.wrote(plans.len());
                     let mut receipts = self.settle(plans, done);
                     self.after_edit(caller, &cause, &mut receipts);
                     return Ok(receipts);

@@ -1,11 +1,14 @@
 //! Hop 6: a file that is edited is put into shape by the program that the configuration names for it. That is planned with
 //! the edit, so it is seen in a dry run, asked about and undone with it; what the program changed beyond the edit is told.
 
+use crate::caller::Caller;
 use crate::config::{Formatter, When};
 use crate::engine::Engine;
 use crate::plan::{Becomes, Now, Plan};
-use emendate_run::{Job, run};
+use emendate_core::Result;
+use emendate_run::{Job, run_until};
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 /// Files of one call that are put into shape: each starts a process.
 const MOST: usize = 200;
@@ -14,28 +17,32 @@ const ROOM: usize = 64 << 10;
 
 impl Engine {
     /// Puts what plans leave into shape. A program that fails leaves the edit as it is, and that is told.
-    pub(crate) fn format(&self, plans: &mut [Plan]) {
+    ///
+    /// Errors: `call.cancelled`.
+    pub(crate) fn format(&self, caller: &Caller, plans: &mut [Plan]) -> Result<()> {
         if self.config().formatters.is_empty() {
-            return;
+            return Ok(());
         }
         let shaped = |plan: &&mut Plan| plan.becomes == Becomes::File && !plan.before.is_opaque() && plan.writes();
         for plan in plans.iter_mut().filter(shaped).take(MOST) {
+            caller.go_on()?;
             let covers = |it: &&Formatter| it.files.matches(plan.place.relative(), plan.place.absolute());
             if let Some(formatter) = self.config().formatters.iter().find(covers) {
                 let root = self.store().roots().get(plan.place.root()).map(|root| &*root.canonical);
                 // The folder of a new file may not be there yet.
                 let folder = if plan.creates() { root } else { plan.place.absolute().parent() };
                 let folder = folder.unwrap_or(Path::new("/")).to_owned();
-                shape(plan, formatter, &folder);
+                shape(plan, formatter, &folder, caller.stop());
             }
         }
+        caller.go_on()
     }
 }
 
-fn shape(plan: &mut Plan, formatter: &Formatter, folder: &Path) {
+fn shape(plan: &mut Plan, formatter: &Formatter, folder: &Path, stop: &AtomicBool) {
     let name = formatter.words.first().cloned().unwrap_or_default();
     let Ok(after) = plan.after() else { return };
-    let formatted = |text: &str| formatted(formatter, (plan.place.absolute(), folder), text);
+    let formatted = |text: &str| formatted(formatter, (plan.place.absolute(), folder), text, stop);
     let edits = matches!(plan.now, Now::File(_)) && !plan.before.text().is_empty();
     if edits && formatter.when == When::Formatted && formatted(plan.before.text()).as_deref() != Ok(plan.before.text())
     {
@@ -54,12 +61,17 @@ fn shape(plan: &mut Plan, formatter: &Formatter, folder: &Path) {
 /// What the program makes of a text.
 ///
 /// Errors: why it makes nothing, as a sentence.
-fn formatted(formatter: &Formatter, (path, folder): (&Path, &Path), text: &str) -> Result<String, String> {
+fn formatted(
+    formatter: &Formatter,
+    (path, folder): (&Path, &Path),
+    text: &str,
+    stop: &AtomicBool,
+) -> std::result::Result<String, String> {
     let words = formatter.words_for(&path.to_string_lossy());
     let name = words.first().cloned().unwrap_or_default();
     let most = text.len() * 2 + ROOM;
-    let said = run(Job { words: &words, folder, input: text.as_bytes(), time: formatter.time, most })
-        .map_err(|error| error.message().to_owned())?;
+    let job = Job { words: &words, folder, input: text.as_bytes(), time: formatter.time, most };
+    let said = run_until(job, stop).map_err(|error| error.message().to_owned())?;
     if said.status != Some(0) {
         let complaint = said.complaint.lines().next().unwrap_or("it ended with a failure and said nothing").to_owned();
         return Err(format!("{name} did not take it: {complaint}."));

@@ -9,12 +9,14 @@ use crate::log::Cause;
 use crate::plan::{Becomes, Plan};
 use crate::policy::Hit;
 use crate::receipt::Receipt;
+use crate::watch::{NEVER, cancelled};
 use emendate_core::{Code, Error, Result};
 use emendate_fs::Place;
-use emendate_run::{Job, Said, run};
+use emendate_run::{Job, Said, run_until};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 /// Bytes of a text that a hook gets; of longer ones it gets the path alone.
 const TEXT: usize = 1 << 20;
@@ -56,7 +58,7 @@ impl Engine {
         }
         for hook in self.hooks(Event::BeforeRead, place) {
             let event = json!({ "event": "before_read", "file_path": place.shown() });
-            let answer = self.consult(hook, place, &event, &mut Vec::new())?.unwrap_or_default();
+            let answer = self.consult(hook, place, (&event, &NEVER), &mut Vec::new())?.unwrap_or_default();
             if matches!(answer.decision, Some(Decision::Deny | Decision::Ask)) {
                 return Err(refused(hook, place, answer.reason.as_deref()));
             }
@@ -66,16 +68,17 @@ impl Engine {
 
     /// Asks the hooks before planned edits are written.
     ///
-    /// Errors: `access.denied`.
+    /// Errors: `access.denied`, `call.cancelled`.
     pub(crate) fn before_edit(&self, caller: &Caller, cause: &Cause, dry_run: bool, plans: &mut [Plan]) -> Result<()> {
         if self.config().hooks.is_empty() {
             return Ok(());
         }
         for plan in plans.iter_mut().filter(|plan| plan.writes()) {
+            caller.go_on()?;
             for hook in self.hooks(Event::BeforeEdit, &plan.place) {
                 let event = edit_event("before_edit", caller, cause, plan, dry_run);
                 let mut notes = Vec::new();
-                let answer = self.consult(hook, &plan.place, &event, &mut notes);
+                let answer = self.consult(hook, &plan.place, (&event, caller.stop()), &mut notes);
                 plan.notes.append(&mut notes);
                 let Some(answer) = answer? else { continue };
                 plan.notes.extend(said(hook, answer.message.as_deref()));
@@ -101,7 +104,7 @@ impl Engine {
             let mut notes = Vec::new();
             for hook in self.hooks(Event::AfterEdit, &receipt.plan().place) {
                 let event = edit_event("after_edit", caller, cause, receipt.plan(), false);
-                match self.consult(hook, &receipt.plan().place, &event, &mut notes) {
+                match self.consult(hook, &receipt.plan().place, (&event, &NEVER), &mut notes) {
                     Ok(answer) => {
                         let answer = answer.unwrap_or_default();
                         notes.extend(said(hook, answer.reason.as_deref()));
@@ -121,12 +124,19 @@ impl Engine {
 
     /// What a hook answers; nothing where it failed, which is noted.
     ///
-    /// Errors: `access.denied` where a required one failed, and where it refuses by its exit status.
-    fn consult(&self, hook: &Hook, place: &Place, event: &Value, notes: &mut Vec<String>) -> Result<Option<Answer>> {
+    /// Errors: `access.denied` where a required one failed, and where it refuses by its exit status; `call.cancelled`.
+    fn consult(
+        &self,
+        hook: &Hook,
+        place: &Place,
+        (event, stop): (&Value, &AtomicBool),
+        notes: &mut Vec<String>,
+    ) -> Result<Option<Answer>> {
         let root = self.store().roots().get(place.root()).map_or(Path::new("/"), |root| &*root.canonical);
         let input = event.to_string();
         let job = Job { words: &hook.words, folder: root, input: input.as_bytes(), time: hook.time, most: ANSWER };
-        let why = match run(job) {
+        let why = match run_until(job, stop) {
+            Err(error) if error.code() == Code::CallCancelled => return Err(cancelled()),
             Err(error) => error.message().to_owned(),
             Ok(Said { status: Some(REFUSED), complaint, .. }) => return Err(refused(hook, place, Some(&complaint))),
             Ok(Said { status: Some(0), output, .. }) => {

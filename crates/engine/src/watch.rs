@@ -25,6 +25,8 @@ pub struct Progress {
     pub done: usize,
     /// Of so many; 0 where that is not known.
     pub of: usize,
+    /// Files done in the steps before this one. With `done` it only grows, also where a call begins anew.
+    pub before: usize,
 }
 
 #[derive(Debug, Default)]
@@ -33,6 +35,7 @@ struct State {
     step: AtomicU8,
     done: AtomicUsize,
     of: AtomicUsize,
+    before: AtomicUsize,
 }
 
 /// A handle on a call, to be put into its [`Caller`](crate::Caller). Clones are the same handle.
@@ -58,6 +61,10 @@ impl Watch {
         Arc::clone(&self.0.stop)
     }
 
+    pub(crate) fn stopped(&self) -> &AtomicBool {
+        &self.0.stop
+    }
+
     /// True when it was asked to stop.
     pub fn is_stopped(&self) -> bool {
         self.0.stop.load(Ordering::Relaxed)
@@ -70,19 +77,21 @@ impl Watch {
             1 => Step::Reading,
             _ => Step::Writing,
         };
-        Progress { step, done: self.0.done.load(Ordering::Relaxed), of: self.0.of.load(Ordering::Relaxed) }
+        let number = |of: &AtomicUsize| of.load(Ordering::Relaxed);
+        Progress { step, done: number(&self.0.done), of: number(&self.0.of), before: number(&self.0.before) }
     }
 
     /// A step begins.
     pub(crate) fn begin(&self, step: Step, of: usize) {
-        self.0.done.store(0, Ordering::Relaxed);
+        let done = self.0.done.swap(0, Ordering::Relaxed);
+        self.0.before.fetch_add(done, Ordering::Relaxed);
         self.0.of.store(of, Ordering::Relaxed);
         self.0.step.store(step as u8, Ordering::Relaxed);
     }
 
-    /// One file more.
-    pub(crate) fn advance(&self) {
-        self.0.done.fetch_add(1, Ordering::Relaxed);
+    /// So many files more.
+    pub(crate) fn advance(&self, by: usize) {
+        self.0.done.fetch_add(by, Ordering::Relaxed);
     }
 
     /// Errors: `call.cancelled`, when the call was asked to stop.
@@ -91,7 +100,10 @@ impl Watch {
     }
 }
 
-fn cancelled() -> Error {
+/// For what nobody may stop.
+pub(crate) static NEVER: AtomicBool = AtomicBool::new(false);
+
+pub(crate) fn cancelled() -> Error {
     Error::new(Code::CallCancelled, "The call was cancelled; nothing was written.")
         .next("Send it again if it is wanted after all.")
 }

@@ -13,9 +13,12 @@
 //! - No line of input ends or blocks the server; the end of input does, after the calls in flight are done.
 
 mod approval;
+#[cfg(feature = "http")]
+mod http;
 mod id_scan;
 mod list;
 mod message;
+mod progress;
 mod result;
 mod server;
 #[cfg(test)]
@@ -28,8 +31,11 @@ use rmcp::service::{RoleServer, serve_directly};
 use rmcp::transport::stdio_pipes;
 use server::Server;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::runtime::Runtime;
 use wire::Wire;
 
+#[cfg(feature = "http")]
+pub use http::{Door, Token, serve_http};
 pub use result::DATA_KEY;
 
 /// Calls that may change files at the same time. More gain nothing: they meet at the disk.
@@ -56,18 +62,20 @@ pub fn serve(engine: Engine, caller: Caller, options: Options) -> Result<()> {
         Error::new(Code::IoFailed, format!("The MCP server cannot start: {error}."))
             .next("Start it with standard input and output connected to an MCP client.")
     };
-    // One thread speaks the protocol; calls run on the others, so that no file holds up a message.
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .max_blocking_threads(CHANGES + READS + STREAMS)
-        .thread_name("emend-call")
-        .build()
-        .map_err(failed)?;
-    runtime.block_on(async {
+    runtime().map_err(failed)?.block_on(async {
         let (input, output) = stdio_pipes();
         speak(Server::new(engine, caller, options), input, output).await
     })
     // Dropping the runtime waits for calls that are still at work: nothing is ever cut off in the middle.
+}
+
+/// One thread speaks the protocol; calls run on the others, so that no file holds up a message.
+fn runtime() -> std::io::Result<Runtime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(CHANGES + READS + STREAMS)
+        .thread_name("emend-call")
+        .build()
 }
 
 /// Speaks the protocol over a pair of streams until the input ends.

@@ -1,7 +1,7 @@
 //! The handler: MCP requests in, calls of the engine, MCP results out.
 
 use crate::approval::{self, Question};
-use crate::{CHANGES, Options, list, result};
+use crate::{CHANGES, Options, list, progress, result};
 use emendate::{Caller, Engine, Offer, Reply, Watch};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
@@ -13,7 +13,8 @@ use rmcp::{ServerHandler, model::Tool};
 use serde_json::{Map, Value};
 use std::io::Write as _;
 use std::sync::{Arc, OnceLock};
-use tokio::sync::Semaphore;
+use tokio::sync::watch::Sender;
+use tokio::sync::{Semaphore, oneshot};
 
 /// Questions of one call: after each answer the file is looked at again, and may be another one.
 const QUESTIONS: usize = 16;
@@ -24,14 +25,17 @@ const TTL_MS: u64 = 3_600_000;
 /// Methods that are answered here. Their parameters had the wrong shape if they arrive as custom requests.
 const SERVED: &[&str] = &["initialize", "server/discover", "ping", "tools/list", "tools/call"];
 
-/// The server: an engine and how it is presented. Shared by all requests; nothing in it changes.
+/// The server: an engine and how it is presented. Shared by all requests; nothing in it changes. Clones are the same one.
+#[derive(Clone)]
 pub(crate) struct Server {
     engine: Arc<Engine>,
     caller: Arc<Caller>,
     options: Options,
-    tools: OnceLock<Vec<Tool>>,
+    tools: Arc<OnceLock<Vec<Tool>>>,
     /// Bounds the calls that change files. Reads are not counted, so they find a thread even when all changes wait.
     changes: Arc<Semaphore>,
+    /// How many calls are under way.
+    running: Sender<usize>,
 }
 
 impl Server {
@@ -40,9 +44,17 @@ impl Server {
             engine: Arc::new(engine),
             caller: Arc::new(caller),
             options,
-            tools: OnceLock::new(),
+            tools: Arc::default(),
             changes: Arc::new(Semaphore::new(CHANGES)),
+            running: Sender::new(0),
         }
+    }
+
+    /// Waits until no call is under way.
+    #[cfg(feature = "http")]
+    pub(crate) async fn idle(&self) {
+        // The sender is here, so there is an end to wait for.
+        let _ = self.running.subscribe().wait_for(|calls| *calls == 0).await;
     }
 
     /// Shows a person what the engine has to say, on standard error.
@@ -61,6 +73,31 @@ fn tell(engine: &Engine) {
     for notice in engine.notices() {
         // Nobody may be listening there; that is no reason to fail a call.
         let _ = writeln!(std::io::stderr(), "emend: {notice}");
+    }
+}
+
+/// Stops a call that nobody waits for any more; one that has ended does not mind.
+struct Stopping(Watch);
+
+impl Drop for Stopping {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
+/// Counts a call for as long as it lives.
+struct Running<'s>(&'s Sender<usize>);
+
+impl Running<'_> {
+    fn begin(calls: &Sender<usize>) -> Running<'_> {
+        calls.send_modify(|calls| *calls += 1);
+        Running(calls)
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.send_modify(|calls| *calls -= 1);
     }
 }
 
@@ -88,6 +125,8 @@ impl Server {
             return Err(internal(&"The call was cancelled before it began."));
         }
         let watch = Watch::default();
+        // However this ends: a call that nobody waits for stops before it writes.
+        let _stop = Stopping(watch.clone());
         let caller = Caller { watch: Some(watch.clone()), ..caller };
         let engine = Arc::clone(&self.engine);
         let settling = turn.is_some().then(|| Arc::clone(&self.engine));
@@ -97,15 +136,20 @@ impl Server {
             drop(turn);
             reply
         });
-        let work = tokio::select! {
-            biased;
-            done = &mut work => done,
-            () = context.ct.cancelled() => {
-                // It stops before it writes. What it has begun to write is finished, whether anybody waits or not.
-                watch.stop();
-                work.await
+        let (ended, end) = oneshot::channel();
+        let work = async {
+            let _ended = ended;
+            tokio::select! {
+                biased;
+                done = &mut work => done,
+                () = context.ct.cancelled() => {
+                    // It stops before it writes. What it has begun to write is finished, whether anybody waits or not.
+                    watch.stop();
+                    work.await
+                }
             }
         };
+        let (work, ()) = tokio::join!(work, progress::tell(context, &watch, end));
         if let Some(engine) = settling {
             // Beside the answer, which does not wait for it.
             drop(tokio::task::spawn_blocking(move || engine.settle_history()));
@@ -157,7 +201,12 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(offer) = self.options.profile.offer(&request.name) else { return Err(unknown(&request.name, self)) };
+        let _running = Running::begin(&self.running);
         let mut caller = Caller { approval: approval::given(&request), ..(*self.caller).clone() };
+        #[cfg(feature = "http")]
+        if let Some(name) = crate::http::session(&caller.session, &context) {
+            caller.session = name;
+        }
         let input = request.arguments.unwrap_or_default();
         for _ in 0..QUESTIONS {
             let reply = self.work(offer, caller.clone(), input.clone(), &context).await?;

@@ -16,12 +16,16 @@ use process::LOOK;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::ExitStatus;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// Bytes of what a command says against itself that are kept.
 const COMPLAINT: usize = 4 << 10;
+
+/// How often it is asked whether a command shall be ended.
+const GLANCE: Duration = Duration::from_millis(50);
 
 /// What to run.
 #[derive(Clone, Copy, Debug)]
@@ -54,8 +58,15 @@ pub struct Said {
 /// Errors: `io.failed` where it cannot be started or takes too long,
 /// `call.too_large` where it says too much. In each case it and what it started are ended.
 pub fn run(job: Job<'_>) -> Result<Said> {
+    run_until(job, &AtomicBool::new(false))
+}
+
+/// The same, but ended as soon as `stop` is set.
+///
+/// Errors: those of [`run`]; `call.cancelled` where it was stopped.
+pub fn run_until(job: Job<'_>, stop: &AtomicBool) -> Result<Said> {
     let process = Process::start(job.words, job.folder)?;
-    Running { process, begun: Instant::now(), job }.listen()
+    Running { process, begun: Instant::now(), job, stop }.listen()
 }
 
 struct Running<'a> {
@@ -63,6 +74,7 @@ struct Running<'a> {
     process: Process,
     begun: Instant,
     job: Job<'a>,
+    stop: &'a AtomicBool,
 }
 
 impl Running<'_> {
@@ -102,7 +114,18 @@ impl Running<'_> {
     }
 
     fn wait(&self, pipe: &Receiver<Vec<u8>>) -> Result<Vec<u8>> {
-        pipe.recv_timeout(self.left()).map_err(|_| self.late())
+        loop {
+            let left = self.left();
+            match pipe.recv_timeout(left.min(GLANCE)) {
+                Ok(output) => return Ok(output),
+                Err(_) if self.stop.load(Ordering::Relaxed) => {
+                    let what = format!("The command `{}` was ended, because the call was cancelled.", self.program());
+                    return Err(Error::new(Code::CallCancelled, what));
+                }
+                Err(_) if left <= GLANCE => return Err(self.late()),
+                Err(_) => {}
+            }
+        }
     }
 
     fn status(&mut self) -> Result<ExitStatus> {
@@ -128,9 +151,10 @@ fn collected(pipe: Option<impl Read + Send + 'static>, most: usize) -> Receiver<
 
 #[cfg(test)]
 mod tests {
-    use super::{Job, Said, run};
+    use super::{Job, Said, run, run_until};
     use emendate_core::{Code, Result};
     use std::path::Path;
+    use std::sync::atomic::AtomicBool;
     use std::time::Duration;
 
     fn shell(script: &str, input: &str, seconds: u64) -> Result<Said> {
@@ -158,6 +182,13 @@ mod tests {
         assert_eq!(shell("exec >&- 2>&-; sleep 60", "", 1).unwrap_err().code(), Code::IoFailed);
         std::thread::sleep(Duration::from_secs(2));
         assert!(!mark.exists(), "what it started has ended with it");
+    }
+
+    #[test]
+    fn it_ends_when_it_is_told_to() {
+        let words = ["sh", "-c", "echo begun; exec sleep 600"].map(str::to_owned);
+        let job = Job { words: &words, folder: Path::new("/"), input: b"", time: Duration::from_secs(600), most: 10 };
+        assert_eq!(run_until(job, &AtomicBool::new(true)).unwrap_err().code(), Code::CallCancelled);
     }
 
     #[test]

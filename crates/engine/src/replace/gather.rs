@@ -44,7 +44,7 @@ pub(super) fn look_at_all(engine: &Engine, places: &[Place], what: &What, watch:
                     return done;
                 }
                 done.push((at, look_at(engine, place, what)));
-                watch.advance();
+                watch.advance(1);
             }
         }
     };

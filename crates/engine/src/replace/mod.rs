@@ -183,13 +183,13 @@ impl Engine {
             return Ok((vec![self.admit(&args.path, Access::Write)?], Walked::default()));
         }
         let globs = Scope::globs(place.absolute(), &args.glob)?;
-        let scope = Scope { globs, hidden: args.hidden, all: args.no_ignore };
+        let scope = Scope { globs, hidden: args.hidden, all: args.no_ignore, watch: Some(watch.clone()) };
         let mut places = Vec::new();
         watch.begin(Step::Listing, 0);
         let walked = self.walk(&place, &scope, &mut |place| {
-            watch.advance();
+            watch.advance(1);
             places.push(place.clone());
-            Ok(if watch.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            Ok(ControlFlow::Continue(()))
         })?;
         watch.check()?;
         if walked.cut {

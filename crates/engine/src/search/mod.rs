@@ -10,6 +10,7 @@ use crate::policy::Access;
 use crate::raw_path;
 use crate::read::{self, shown_line};
 use crate::reply::Answer;
+use crate::watch::Step;
 use emendate_core::marks::{MARKS, Mark, Marks};
 use emendate_core::words::{Word, Words};
 use emendate_core::{Code, Error, Result, ShortTag, Snapshot, formats};
@@ -131,8 +132,11 @@ impl Engine {
         };
         let walked = if self.store().list(&place)?.is_some() {
             let globs = Scope::globs(place.absolute(), &args.glob)?;
-            let scope = Scope { globs, hidden: args.hidden, all: args.no_ignore };
-            self.walk(&place, &scope, &mut |place| search.file(place))?
+            let scope = Scope { globs, hidden: args.hidden, all: args.no_ignore, watch: caller.watch.clone() };
+            caller.begin(Step::Reading, 0);
+            let walked = self.walk(&place, &scope, &mut |place| search.file(place))?;
+            caller.go_on()?;
+            walked
         } else {
             let place = self.admit(place.asked(), Access::Read)?;
             let Some(opened) = self.snapshot(&place, None, "")? else { return Err(self.missing(&place, caller)) };
@@ -175,6 +179,7 @@ impl Search<'_> {
             Err(error) if matches!(error.code(), Code::ContentBinary | Code::ContentUndecodable) => self.binary += 1,
             Err(_) => self.unread += 1,
         }
+        self.caller.advance()?;
         Ok(if self.cut.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 

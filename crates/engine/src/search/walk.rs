@@ -3,6 +3,7 @@
 
 use crate::engine::Engine;
 use crate::policy::Access;
+use crate::watch::Watch;
 use emendate_core::{Code, Error, Result};
 use emendate_fs::{Entry, Kind, Place};
 use ignore::Match;
@@ -23,6 +24,8 @@ pub(crate) struct Scope {
     pub(crate) hidden: bool,
     /// Ignore files do not count.
     pub(crate) all: bool,
+    /// What may stop the walk.
+    pub(crate) watch: Option<Watch>,
 }
 
 /// What a walk came across.
@@ -55,7 +58,7 @@ impl Scope {
 }
 
 impl Engine {
-    /// Visits every file beneath a folder until told to stop.
+    /// Visits every file beneath a folder until told to stop; who has a watch asks it afterwards.
     pub(crate) fn walk(
         &self,
         folder: &Place,
@@ -93,6 +96,9 @@ impl Engine {
             ignores.push(self.ignore_files(folder.absolute()));
         }
         for entry in &entries {
+            if scope.watch.as_ref().is_some_and(Watch::is_stopped) {
+                return Ok(ControlFlow::Break(()));
+            }
             walked.entries += 1;
             if walked.entries > ENTRIES {
                 walked.cut = true;

@@ -14,6 +14,7 @@ use crate::shelves::key;
 use crate::stale;
 use crate::standing::{exists, gone, holds, other_link};
 use crate::target::Target;
+use crate::watch::Step;
 use emendate_core::notebook as core_notebook;
 use emendate_core::rows::{self, Registers};
 use emendate_core::words;
@@ -67,11 +68,14 @@ impl Engine {
             registers,
         };
         let mut errors = Vec::new();
+        caller.begin(Step::Reading, targets.len());
         for (step, target) in targets.iter().enumerate() {
             if target.paths().any(|path| tree.broken.contains(path)) {
                 continue;
             }
-            let Err(error) = tree.step(step, target) else { continue };
+            let done = tree.step(step, target);
+            caller.advance()?;
+            let Err(error) = done else { continue };
             if targets.len() == 1 {
                 return Err(error);
             }

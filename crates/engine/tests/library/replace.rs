@@ -34,7 +34,7 @@ fn a_call_that_is_stopped_writes_nothing() {
     let watch = Watch::default();
     bench.caller.watch = Some(watch.clone());
     ok(&words(&bench));
-    assert_eq!(watch.progress(), Progress { step: Step::Writing, done: 0, of: 100 });
+    assert_eq!(watch.progress(), Progress { step: Step::Writing, done: 100, of: 100, before: 200 });
     assert!((0..100).all(|nth| bench.get(format!("f{nth}")) == "new\n"));
 }
 

@@ -1,0 +1,30 @@
+//! What `emend mcp --http` is told by its flags, the environment and the token's file.
+
+use crate::args::HttpArgs;
+use crate::{io_error, show};
+use emendate::core::Result;
+use emendate_mcp::{Door, Token};
+
+/// The variable that holds a token. Not a flag: command lines are seen by everybody.
+const VARIABLE: &str = "EMEND_HTTP_TOKEN";
+
+/// The door to listen on, if HTTP was asked for. Says where it is, on standard error.
+///
+/// Errors: those of [`Door::open`]; a token's file that cannot be read.
+pub(crate) fn door(args: &HttpArgs) -> Result<Option<Door>> {
+    let Some(address) = &args.http else { return Ok(None) };
+    let token = match &args.http_token_file {
+        Some(path) => {
+            let read = std::fs::read_to_string(path);
+            Some(read.map_err(|error| io_error(&path.display().to_string(), &error))?)
+        }
+        None => std::env::var(VARIABLE).ok(),
+    };
+    let token = token.as_deref().map(Token::new).transpose()?;
+    let (door, made) = Door::open(address, token, &args.http_host, &args.http_origin)?;
+    show::note(&format!("serving {}", door.url()));
+    if let Some(token) = made {
+        show::note(&format!("token {token}"));
+    }
+    Ok(Some(door))
+}

@@ -1,0 +1,234 @@
+//! Who comes in, and with what: everything that is asked of a request before the protocol sees it.
+
+use super::Limits;
+use super::door::Names;
+use super::token::Token;
+use crate::message::{self, Line};
+use crate::server::Server;
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
+use hyper::body::{Body as _, Bytes, Incoming};
+use hyper::header::{AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, ORIGIN, WWW_AUTHENTICATE};
+use hyper::http::request::Parts;
+use hyper::{Method, Request, Response, StatusCode};
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, RequestId, ServerJsonRpcMessage};
+use rmcp::service::{RequestContext, RoleServer};
+use rmcp::transport::streamable_http_server::StreamableHttpService;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use std::convert::Infallible;
+use std::sync::{Arc, OnceLock};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Where the server is. What follows it in a request's path names a session.
+pub(super) const PATH: &str = "/mcp";
+/// Of the older era.
+const SESSION: &str = "mcp-session-id";
+/// Bytes of a name in the path.
+const NAME: usize = 64;
+/// Bodies larger than this are read a few at a time.
+const LARGE: u64 = 1 << 20;
+/// How many of them.
+const LARGE_ONES: usize = 4;
+
+type Answer = Response<BoxBody<Bytes, Infallible>>;
+type Service = StreamableHttpService<Server, LocalSessionManager>;
+
+/// A connection. It is known once it has shown the token, and takes one of the places for those then.
+#[derive(Default)]
+pub(super) struct Guest(OnceLock<OwnedSemaphorePermit>);
+
+impl Guest {
+    pub(super) fn is_known(&self) -> bool {
+        self.0.get().is_some()
+    }
+}
+
+/// The session that a request's path names.
+#[derive(Clone)]
+struct Named(String);
+
+/// All connections meet here.
+pub(super) struct Gate {
+    service: Service,
+    /// The same with an end of its own, for streams that last as long as their client wants.
+    standing: Service,
+    sessions: Arc<LocalSessionManager>,
+    token: Token,
+    names: Names,
+    limits: Limits,
+    guests: Arc<Semaphore>,
+    large: Semaphore,
+}
+
+impl Gate {
+    pub(super) fn new(server: Server, token: Token, names: Names, limits: Limits) -> Gate {
+        let mut sessions = LocalSessionManager::default();
+        sessions.session_config.keep_alive = Some(limits.idle);
+        let sessions = Arc::new(sessions);
+        // Who may come in is settled here, before the library asks for itself.
+        let config = || {
+            let config = rmcp::transport::StreamableHttpServerConfig::default().disable_allowed_hosts();
+            config.with_json_response(true).with_max_request_body_bytes(limits.bytes)
+        };
+        let service = |server| Service::new(move || Ok(Server::clone(&server)), Arc::clone(&sessions), config());
+        Gate {
+            service: service(server.clone()),
+            standing: service(server),
+            sessions,
+            token,
+            names,
+            limits,
+            guests: Arc::new(Semaphore::new(limits.guests)),
+            large: Semaphore::new(LARGE_ONES),
+        }
+    }
+
+    pub(super) fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    pub(super) fn end_standing_streams(&self) {
+        self.standing.config.cancellation_token.cancel();
+    }
+
+    pub(super) fn end_all_streams(&self) {
+        self.service.config.cancellation_token.cancel();
+    }
+
+    /// Answers a request.
+    pub(super) async fn answer(&self, request: Request<Incoming>, guest: &Guest) -> Answer {
+        let (mut parts, body) = request.into_parts();
+        if let Err(refusal) = self.lets_in(&mut parts, guest) {
+            return refusal;
+        }
+        if parts.method == Method::GET {
+            return self.standing.handle(Request::from_parts(parts, body)).await;
+        }
+        if parts.method != Method::POST {
+            let mut answer = self.service.handle(Request::from_parts(parts, body)).await;
+            if answer.status() == StatusCode::ACCEPTED {
+                // A session that is ended, is: the clients we know take 202 for a failure.
+                *answer.status_mut() = StatusCode::NO_CONTENT;
+            }
+            return answer;
+        }
+        let body = match self.read(body).await {
+            Ok(body) => body,
+            Err(refusal) => return refusal,
+        };
+        if let Err(refusal) = self.understood(&body).await {
+            return refusal;
+        }
+        self.service.handle(Request::from_parts(parts, Full::new(body))).await
+    }
+
+    /// Who it is, and whether it is meant for us.
+    fn lets_in(&self, parts: &mut Parts, guest: &Guest) -> Result<(), Answer> {
+        let mut hosts = parts.headers.get_all(HOST).iter();
+        let host = hosts.next().and_then(|host| host.to_str().ok());
+        let named = parts.uri.authority().map(hyper::http::uri::Authority::as_str);
+        let ours = |host: &str| self.names.has_host(host);
+        if !host.is_some_and(ours) || hosts.next().is_some() || !named.is_none_or(ours) {
+            return Err(refused(StatusCode::FORBIDDEN, "This server is not called by that name; see --http-host."));
+        }
+        if !parts.headers.get_all(ORIGIN).iter().all(|origin| self.names.has_origin(origin.as_bytes())) {
+            return Err(refused(StatusCode::FORBIDDEN, "Web pages are not let in from there; see --http-origin."));
+        }
+        let Some(rest) = parts.uri.path().strip_prefix(PATH) else {
+            return Err(refused(StatusCode::NOT_FOUND, "There is nothing here but /mcp."));
+        };
+        let mut shown = parts.headers.get_all(AUTHORIZATION).iter();
+        if !shown.next().is_some_and(|shown| self.token.is_in(shown.as_bytes())) || shown.next().is_some() {
+            let mut refusal = refused(StatusCode::UNAUTHORIZED, "Send the server's token: Authorization: Bearer TOKEN.");
+            refusal.headers_mut().insert(WWW_AUTHENTICATE, hyper::header::HeaderValue::from_static("Bearer"));
+            return Err(refusal);
+        }
+        if !guest.is_known() {
+            let Ok(place) = Arc::clone(&self.guests).try_acquire_owned() else {
+                return Err(refused(StatusCode::SERVICE_UNAVAILABLE, "Too many connections are open."));
+            };
+            // Requests of one connection come one after another, so nobody else was quicker.
+            let _ = guest.0.set(place);
+        }
+        let name = rest.strip_prefix('/').unwrap_or(rest);
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        if (!rest.is_empty() && !rest.starts_with('/')) || name.len() > NAME || !name.bytes().all(plain) {
+            return Err(refused(StatusCode::NOT_FOUND, "A session's name has letters, digits and -_. only."));
+        }
+        if !name.is_empty() {
+            let name = Named(name.to_owned());
+            parts.extensions.insert(name);
+        }
+        Ok(())
+    }
+
+    /// The body of a request, whole.
+    async fn read(&self, body: Incoming) -> Result<Bytes, Answer> {
+        let most = self.limits.bytes;
+        let too_large = || refused(StatusCode::PAYLOAD_TOO_LARGE, &format!("A request has at most {most} bytes."));
+        let size = body.size_hint();
+        if size.lower() > most as u64 {
+            return Err(too_large());
+        }
+        let read = async {
+            let _place = if size.upper().is_none_or(|upper| upper > LARGE) { self.large.acquire().await.ok() } else { None };
+            Limited::new(body, most).collect().await
+        };
+        match tokio::time::timeout(self.limits.body, read).await {
+            Ok(Ok(body)) => Ok(body.to_bytes()),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+            Ok(Err(_)) => Err(refused(StatusCode::BAD_REQUEST, "The request ended early.")),
+            Err(_) => Err(refused(StatusCode::REQUEST_TIMEOUT, "The request took too long.")),
+        }
+    }
+
+    /// What is no message is answered here, as on standard input: to the request it belongs to, if that can be told.
+    async fn understood(&self, body: &[u8]) -> Result<(), Answer> {
+        let message = match message::read(body) {
+            Line::Message(message) => message,
+            Line::Fault(error, id) => return Err(fault(error, id)),
+            Line::Nothing => return Err(fault(ErrorData::invalid_request("There is no message.", None), None)),
+        };
+        let begins = matches!(&*message, ClientJsonRpcMessage::Request(it) if matches!(it.request, ClientRequest::InitializeRequest(_)));
+        if begins && self.sessions.sessions.read().await.len() >= self.limits.sessions {
+            return Err(refused(StatusCode::SERVICE_UNAVAILABLE, "Too many sessions are open; end some."));
+        }
+        Ok(())
+    }
+}
+
+fn body(text: Vec<u8>) -> BoxBody<Bytes, Infallible> {
+    Full::new(Bytes::from(text)).boxed()
+}
+
+/// No in words. The connection ends with it, so that nothing more of the request has to be read.
+fn refused(status: StatusCode, words: &str) -> Answer {
+    let mut answer = Response::new(body(format!("{words}\n").into_bytes()));
+    *answer.status_mut() = status;
+    let headers = answer.headers_mut();
+    headers.insert(CONTENT_TYPE, hyper::header::HeaderValue::from_static("text/plain; charset=utf-8"));
+    headers.insert(CONNECTION, hyper::header::HeaderValue::from_static("close"));
+    answer
+}
+
+/// An error of the protocol.
+fn fault(error: ErrorData, id: Option<RequestId>) -> Answer {
+    let message = ServerJsonRpcMessage::error(error, id);
+    let mut answer = Response::new(body(serde_json::to_vec(&message).unwrap_or_default()));
+    *answer.status_mut() = StatusCode::BAD_REQUEST;
+    answer.headers_mut().insert(CONTENT_TYPE, hyper::header::HeaderValue::from_static("application/json"));
+    answer
+}
+
+/// The session whose reads a call counts under: the one that the path names; else one for each session of the older era,
+/// and for each program that speaks the newer one. `None` where the request did not come this way.
+pub(crate) fn session(base: &str, context: &RequestContext<RoleServer>) -> Option<String> {
+    let parts = context.extensions.get::<Parts>()?;
+    if let Some(Named(name)) = parts.extensions.get() {
+        return Some(name.clone());
+    }
+    let of_session = parts.headers.get(SESSION).and_then(|id| id.to_str().ok()).map(str::to_owned);
+    let of_program = || context.client_info().map(|client| client.name).unwrap_or_default();
+    let own = of_session.unwrap_or_else(of_program);
+    Some(format!("{base}/{}", own.chars().filter(|it| it.is_ascii_alphanumeric() || "-_.".contains(*it)).take(NAME).collect::<String>()))
+}

@@ -1,0 +1,75 @@
+//! The secret that a client must know.
+
+use data_encoding::BASE64URL_NOPAD;
+use emendate::core::{Code, Error, Result};
+
+/// Characters that a token has at least. Fewer can be tried out.
+const LEAST: usize = 16;
+
+/// A bearer token. Only its hash is kept, and hashes are compared in constant time.
+#[derive(Clone)]
+pub struct Token(blake3::Hash);
+
+impl Token {
+    /// A token that somebody chose; blanks and line ends around it do not count.
+    ///
+    /// Errors: `call.invalid` for what is too short, or cannot stand in a header.
+    pub fn new(text: &str) -> Result<Token> {
+        let text = text.trim();
+        let wrong = |what: String| {
+            Error::new(Code::CallInvalid, what)
+                .next("Use e.g. what `openssl rand -hex 32` prints, or leave it out: then one is made.")
+        };
+        if text.len() < LEAST {
+            return Err(wrong(format!("A token has at least {LEAST} characters; this one has {}.", text.len())));
+        }
+        if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(wrong("A token consists of ASCII characters without blanks.".to_owned()));
+        }
+        Ok(Token(blake3::hash(text.as_bytes())))
+    }
+
+    /// A fresh one, and its text.
+    ///
+    /// Errors: `io.failed` where the system has no random numbers.
+    pub fn random() -> Result<(Token, String)> {
+        let mut bytes = [0; 32];
+        getrandom::fill(&mut bytes).map_err(|error| {
+            Error::new(Code::IoFailed, format!("The system gives no random numbers: {error}."))
+                .next("Give a token of your own.")
+        })?;
+        let text = BASE64URL_NOPAD.encode(&bytes);
+        Ok((Token::new(&text)?, text))
+    }
+
+    /// True when the value of an `Authorization` header carries it.
+    pub(super) fn is_in(&self, header: &[u8]) -> bool {
+        let Some((scheme, said)) = header.split_at_checked("Bearer ".len()) else { return false };
+        // `blake3::Hash` compares in constant time.
+        scheme.eq_ignore_ascii_case(b"Bearer ") && blake3::hash(said.trim_ascii()) == self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Token;
+
+    #[test]
+    fn only_the_token_itself_opens() {
+        let (token, text) = Token::random().unwrap();
+        let opens = |header: &str| token.is_in(header.as_bytes());
+        assert!(opens(&format!("Bearer {text}")) && opens(&format!("bearer  {text} ")));
+        for wrong in ["", "Bearer", "Bearer ", &text, &format!("Basic {text}"), &format!("Bearer {text}x")] {
+            assert!(!opens(wrong), "{wrong}");
+        }
+        assert!(!opens(&format!("Bearer {}", &text[1..])) && Token::random().unwrap().1 != text);
+    }
+
+    #[test]
+    fn a_weak_one_is_refused() {
+        for weak in ["", "short", "fifteen-letters", "with a blank inside it", "nicht-ganz-geheim-für-uns"] {
+            assert!(Token::new(weak).is_err(), "{weak}");
+        }
+        assert!(Token::new(" sixteen-letters!\n").unwrap().is_in(b"Bearer sixteen-letters!"));
+    }
+}
