@@ -17,7 +17,7 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Conflicts listed in one reply.
 const LISTED: usize = 50;
 /// Bytes of unchanged text looked at on either side of what an edit writes.
-const CONTEXT: usize = 4096;
+pub(crate) const CONTEXT: usize = 4096;
 
 /// Why two edits of one call cannot stand together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

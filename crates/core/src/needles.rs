@@ -1,23 +1,24 @@
 //! Many texts looked for in one pass: only every so-many-th place of the searched text is looked at.
 //!
-//! Of each text, pieces of eight bytes are kept, one for each remainder of their offset by the stride. Wherever the text
-//! stands, just one of them lies on a place that is looked at: every occurrence is met once, so counts are exact. Which
-//! piece is kept for a remainder is free; the one that a sample of the searched text shows least is taken. Where texts
-//! repeat themselves so much that no piece tells anything, the search is given up after a bounded number of steps.
+//! Of each text, short pieces are kept, one for each remainder of their offset by the stride. Wherever the text stands, just
+//! one of them lies on a place that is looked at: every occurrence is met once, so counts are exact. Which piece is kept for
+//! a remainder is free; the one that a sample of the searched text, and of the texts themselves, shows least is taken.
+//! Longer texts have longer pieces, which tell more. Where texts repeat themselves so much that no piece tells anything,
+//! the search is given up after a bounded number of steps.
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-/// Bytes of a piece.
-const GRAM: usize = 8;
+/// Bytes of a piece: as many as the shortest of the texts leaves room for.
+const WIDTHS: [usize; 3] = [32, 16, 8];
 /// Texts shorter than this have too few pieces; they go to an automaton.
 pub(crate) const SHORT: usize = 16;
 /// The largest stride; beyond it every step costs a line of the cache.
 const STRIDE: usize = 128;
 /// What a look at one candidate costs, in bytes compared.
 const LOOK: usize = 16;
-/// Places of the searched text in the sample, and slots of the table that counts their pieces (a power of two).
-const SAMPLED: usize = 1024;
-const SLOTS: usize = 2048;
+/// Places of the searched text in the sample: about as many as pieces are kept, between these. Of the texts that are looked
+/// for, up to the most are in it as well.
+const SAMPLED: (usize, usize) = (1024, 1 << 16);
 
 /// Where something was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,6 +78,7 @@ impl<'p> Needles<'p> {
 struct Grams<'p> {
     all: Vec<&'p [u8]>,
     stride: usize,
+    width: usize,
     /// One bit for each hash of a piece: most places of a text are done with after one look at it.
     bits: Vec<u64>,
     /// Hashes are shifted by so much to get their bit, and to get their chain.
@@ -88,7 +90,8 @@ struct Grams<'p> {
 
 /// One kept piece.
 struct Piece {
-    gram: u64,
+    /// Its hash; what is equal by it is compared in full.
+    hash: u64,
     needle: u32,
     offset: u32,
     /// The next of its chain, plus one.
@@ -101,67 +104,77 @@ impl<'p> Grams<'p> {
         let long = || all.iter().filter(|needle| needle.len() >= SHORT);
         let (count, least) = (long().count(), long().map(|needle| needle.len()).min()?);
         // A longer stride makes fewer looks at the text and more pieces.
-        let stride = (total / (5 * count)).isqrt().clamp(1, STRIDE).min(least - GRAM + 1);
+        let wish = (total / (5 * count)).isqrt().clamp(1, STRIDE);
+        let fits = |width: &&usize| least + 1 >= **width + wish.min(**width);
+        let width = WIDTHS.iter().find(fits).copied().unwrap_or(8);
+        let stride = wish.min(least + 1 - width);
         let kept = count * stride;
         let (bits, chains) = ((kept * 16).next_power_of_two().max(64), (kept * 2).next_power_of_two());
         let mut grams = Grams {
             all: all.iter().map(|needle| needle.as_bytes()).collect(),
             stride,
+            width,
             bits: vec![0; bits / 64],
             shifts: (64 - bits.trailing_zeros(), 64 - chains.trailing_zeros()),
             heads: vec![0; chains],
             pieces: Vec::with_capacity(kept),
         };
-        let common = Sample::new(sample);
-        let mut best = vec![(0u16, 0usize); stride];
-        for needle in 0..all.len() {
-            if grams.all[needle].len() >= SHORT {
-                common.rarest(grams.all[needle], &mut best);
-                for &(_, offset) in &best {
-                    grams.keep(needle, offset);
-                }
-            }
+        match width {
+            32 => grams.keep_all::<32>(sample),
+            16 => grams.keep_all::<16>(sample),
+            _ => grams.keep_all::<8>(sample),
         }
         Some(grams)
     }
 
-    fn keep(&mut self, needle: usize, offset: usize) {
-        let gram = gram(self.all[needle], offset);
-        let hash = hash(gram);
+    fn keep_all<const WIDTH: usize>(&mut self, sample: &[u8]) {
+        let long: Vec<usize> = (0..self.all.len()).filter(|&needle| self.all[needle].len() >= SHORT).collect();
+        let common = Sample::new::<WIDTH>(sample, &self.all, self.pieces.capacity());
+        let mut best = vec![(0u16, 0usize); self.stride];
+        for needle in long {
+            common.rarest::<WIDTH>(self.all[needle], &mut best);
+            for &(_, offset) in &best {
+                self.keep(needle, offset, hash_at::<WIDTH>(self.all[needle], offset));
+            }
+        }
+    }
+
+    fn keep(&mut self, needle: usize, offset: usize, hash: u64) {
         let (bit, chain) = (slot(hash, self.shifts.0), slot(hash, self.shifts.1));
         self.bits[bit / 64] |= 1 << (bit % 64);
         let narrow = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-        let piece = Piece { gram, needle: narrow(needle), offset: narrow(offset), next: self.heads[chain] };
+        let piece = Piece { hash, needle: narrow(needle), offset: narrow(offset), next: self.heads[chain] };
         self.pieces.push(piece);
         self.heads[chain] = narrow(self.pieces.len());
     }
 
     fn seen(&self, text: &[u8], budget: &mut usize, out: &mut Vec<Seen>) -> Option<()> {
-        let last = (text.len() + 1).saturating_sub(GRAM);
+        match self.width {
+            32 => self.scan::<32>(text, budget, out),
+            16 => self.scan::<16>(text, budget, out),
+            _ => self.scan::<8>(text, budget, out),
+        }
+    }
+
+    fn scan<const WIDTH: usize>(&self, text: &[u8], budget: &mut usize, out: &mut Vec<Seen>) -> Option<()> {
+        let last = (text.len() + 1).saturating_sub(WIDTH);
         for at in (0..last).step_by(self.stride) {
-            let gram = gram(text, at);
-            let hash = hash(gram);
+            let hash = hash_at::<WIDTH>(text, at);
             let bit = slot(hash, self.shifts.0);
             if self.bits[bit / 64] >> (bit % 64) & 1 == 1 {
-                self.look(text, (at, gram, slot(hash, self.shifts.1)), budget, out)?;
+                self.look(text, (at, hash), budget, out)?;
             }
         }
         Some(())
     }
 
     /// Looks at all texts that have this piece.
-    fn look(
-        &self,
-        text: &[u8],
-        (at, gram, chain): (usize, u64, usize),
-        budget: &mut usize,
-        out: &mut Vec<Seen>,
-    ) -> Option<()> {
-        let mut next = self.heads[chain];
+    fn look(&self, text: &[u8], (at, hash): (usize, u64), budget: &mut usize, out: &mut Vec<Seen>) -> Option<()> {
+        let mut next = self.heads[slot(hash, self.shifts.1)];
         while let Some(piece) = (next as usize).checked_sub(1).and_then(|index| self.pieces.get(index)) {
             next = piece.next;
             *budget = budget.checked_sub(LOOK)?;
-            if piece.gram != gram {
+            if piece.hash != hash {
                 continue;
             }
             let needle = self.all[piece.needle as usize];
@@ -180,32 +193,45 @@ impl<'p> Grams<'p> {
     }
 }
 
-/// How often pieces stand in a text, by a sample of it.
+/// How often pieces stand in a text, and in the texts that are looked for in it, by a sample of them.
 struct Sample {
     slots: Vec<u16>,
+    shift: u32,
 }
 
 impl Sample {
-    fn new(text: &[u8]) -> Sample {
-        let mut slots = vec![0u16; SLOTS];
-        let last = (text.len() + 1).saturating_sub(GRAM);
+    fn new<const WIDTH: usize>(text: &[u8], needles: &[&[u8]], kept: usize) -> Sample {
+        let (least, most) = SAMPLED;
+        let places = kept.clamp(least, most);
+        let bytes: usize = needles.iter().map(|needle| needle.len()).sum();
+        let slots = (4 * places.max(bytes.min(most))).next_power_of_two();
+        let mut sample = Sample { slots: vec![0; slots], shift: 64 - slots.trailing_zeros() };
         // An odd step does not keep time with what repeats.
-        for at in (0..last).step_by((last / SAMPLED) | 1) {
-            let slot = &mut slots[slot(hash(gram(text, at)), 64 - SLOTS.trailing_zeros())];
+        sample.count::<WIDTH>(text, (text.len() / places) | 1);
+        for needle in needles.iter().filter(|needle| needle.len() >= SHORT) {
+            sample.count::<WIDTH>(needle, (bytes / most) | 1);
+        }
+        sample
+    }
+
+    fn count<const WIDTH: usize>(&mut self, text: &[u8], step: usize) {
+        for at in (0..(text.len() + 1).saturating_sub(WIDTH)).step_by(step) {
+            let slot = &mut self.slots[slot(hash_at::<WIDTH>(text, at), self.shift)];
             *slot = slot.saturating_add(1);
         }
-        Sample { slots }
     }
 
     /// For each remainder by the stride the offset whose piece is rarest.
-    fn rarest(&self, needle: &[u8], best: &mut [(u16, usize)]) {
+    fn rarest<const WIDTH: usize>(&self, needle: &[u8], best: &mut [(u16, usize)]) {
         best.fill((u16::MAX, usize::MAX));
         let mut settled = 0;
         let mut class = 0;
-        for offset in 0..=needle.len() - GRAM {
-            let often = self.slots[slot(hash(gram(needle, offset)), 64 - SLOTS.trailing_zeros())];
-            if best[class].1 == usize::MAX || often < best[class].0 {
-                settled += usize::from(often == 0);
+        for offset in 0..=needle.len() - WIDTH {
+            let often = self.slots[slot(hash_at::<WIDTH>(needle, offset), self.shift)];
+            let (least, known) = best[class];
+            if known == usize::MAX || often < least {
+                // Once is where it stands itself.
+                settled += usize::from(often <= 1 && (known == usize::MAX || least > 1));
                 best[class] = (often, offset);
             }
             class = if class + 1 == best.len() { 0 } else { class + 1 };
@@ -216,12 +242,18 @@ impl Sample {
     }
 }
 
-fn gram(text: &[u8], at: usize) -> u64 {
-    text.get(at..at + GRAM).and_then(|piece| piece.try_into().ok()).map_or(0, u64::from_le_bytes)
-}
-
-fn hash(gram: u64) -> u64 {
-    gram.wrapping_mul(0x9E37_79B9_7F4A_7C15)
+/// A hash of the piece that begins at `at`, one to one for pieces of eight bytes; the upper bits are the good ones.
+#[inline(always)]
+fn hash_at<const WIDTH: usize>(text: &[u8], at: usize) -> u64 {
+    const ODD: [u64; 4] = [0x9E37_79B9_7F4A_7C15, 0xC2B2_AE3D_27D4_EB4F, 0xD6E8_FEB8_6659_FD93, 0xA076_1D64_78BD_642F];
+    let Some(piece) = text.get(at..at + WIDTH) else { return 0 };
+    let mut hash = 0u64;
+    for (word, odd) in piece.chunks_exact(8).zip(ODD) {
+        let word = word.try_into().map_or(0, u64::from_le_bytes);
+        hash = hash.rotate_left(29) ^ word.wrapping_mul(odd);
+    }
+    // One word is mixed well enough.
+    if WIDTH == 8 { hash } else { (hash ^ hash >> 32).wrapping_mul(ODD[0]) }
 }
 
 fn slot(hash: u64, shift: u32) -> usize {

@@ -9,7 +9,7 @@ use crate::find::{self, Found, Hit, Index, TextEdit, Tier};
 use crate::marks;
 use crate::needles::Needles;
 use crate::notebook;
-use crate::op::{Hunk, Locator, Op, Order, Settings};
+use crate::op::{Hunk, Locator, Op, Order, Pick, Settings};
 use crate::rows;
 use crate::snapshot::Snapshot;
 use crate::span::Span;
@@ -162,6 +162,40 @@ fn tolerated(failed: Vec<Error>, of: usize, settings: Settings) -> Result<Vec<Er
 }
 
 fn in_turn(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved> {
+    match at_once(base, ops, settings) {
+        Some(resolved) => Ok(resolved),
+        None => one_by_one(base, ops, settings),
+    }
+}
+
+/// Edits in turn by one pass over the file, where that is surely the same: every text is found literally, once, none
+/// comes into being where an earlier edit writes ([`conflict::check`]), and the places are so far from each other that no
+/// text reaches from one to another and no edit sees a line that another one touches. Line ends of one kind only: where
+/// they are mixed, those of the whole file decide about new ones.
+fn at_once(base: &Snapshot, ops: &[Op], settings: Settings) -> Option<Resolved> {
+    let length = |op: &Op| match &op.at {
+        Locator::Find(find) if find.pick == Pick::Unique && !find.lines && find.line.is_none() && find.at.is_none() => {
+            Some(find.old.len())
+        }
+        _ => None,
+    };
+    let lengths: Vec<usize> = ops.iter().map(length).collect::<Option<_>>()?;
+    let reach = lengths.into_iter().max().filter(|&longest| ops.len() > 1 && longest <= conflict::CONTEXT)?;
+    if base.raw() != base.text().as_bytes() {
+        return None;
+    }
+    let resolved = together(base, ops, Settings { partial: false, ..settings }).ok()?;
+    let literal = |op: &Outcome| op.tier == Tier::Exact && op.places == 1 && !op.changes.is_empty();
+    let line_of = |at: usize| base.lines().line_of(base.text(), at);
+    let apart = |pair: &[Splice]| {
+        let (end, start) = (pair[0].claim.end(), pair[1].claim.start());
+        pair[0].op == pair[1].op || (end + 2 * reach < start && line_of(end) + 1 < line_of(start))
+    };
+    let same = resolved.ops.iter().all(literal) && resolved.changes.splices().windows(2).all(apart);
+    same.then_some(resolved)
+}
+
+fn one_by_one(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved> {
     if ops.len().saturating_mul(base.raw().len()) > IN_TURN_WORK {
         return Err(Error::new(
             Code::EditTooMuchWork,
@@ -330,3 +364,6 @@ pub(crate) fn splice(base: &Snapshot, edit: &TextEdit, op: u32) -> Result<Splice
     }
     Ok(Splice::new(span, text, op))
 }
+
+#[cfg(test)]
+mod tests;

@@ -278,6 +278,7 @@ impl Engine {
     /// Keeps whole what could so far only be had from the files themselves. For front ends, after an answer is out; what is
     /// left is done when the engine is dropped.
     pub fn settle_history(&self) {
+        self.store().settle();
         self.settle_own();
         for Loose { root, place, content } in std::mem::take(&mut *self.loose()) {
             if !self.history(root).lacks(content).unwrap_or(false) {

@@ -281,6 +281,10 @@ pub trait Store: Send + Sync {
     /// draft's expectation does not hold, `file.not_found` when nothing is to be removed or imitated, `path.not_regular`,
     /// `io.*`. After an error nothing is left behind.
     fn stage<'a>(&'a self, drafts: &'a [Draft<'a>], durability: Durability) -> Result<Staged<'a>>;
+
+    /// Does what may wait until an answer is out: gives back the space of files that were replaced. Nothing else depends
+    /// on it, and the next [`Store::stage`] does it, too.
+    fn settle(&self) {}
 }
 
 /// What a commit will leave, as far as it can be told before.

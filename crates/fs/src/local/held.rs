@@ -67,6 +67,17 @@ impl Held {
         self.is_leased() && !self.file.as_ref().is_some_and(whole)
     }
 
+    /// Lets go of it, so that who waits goes on; the file stays open for whoever closes it.
+    pub(super) fn release(mut self) -> Option<OwnedFd> {
+        let let_go = match (&self.file, self.hold) {
+            (Some(file), Hold::Leased) => sys::unlease(file).is_ok(),
+            _ => true,
+        };
+        // Where that failed, closing it does the same.
+        let file = self.file.take();
+        file.filter(|_| let_go)
+    }
+
     /// True when this, and still with the bytes that are expected, is what has the temporary name now.
     pub(super) fn is_at(&self, folder: BorrowedFd<'_>, temp: &Temp, expect: Expect<'_>) -> rustix::io::Result<bool> {
         if identity_at(folder, temp)? != (self.stamp.dev, self.stamp.ino) {

@@ -26,8 +26,8 @@ use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use emendate_core::{Code, Error, Result};
@@ -54,6 +54,8 @@ pub struct Local {
     swept: Mutex<HashSet<(u64, u64)>>,
     /// What is in folders, by device and inode.
     listed: Mutex<HashMap<(u64, u64), named::Listed>>,
+    /// Files without a name any more. The last close frees what they hold, which takes longer than all else of a small edit.
+    spent: Mutex<Vec<OwnedFd>>,
 }
 
 /// An open root.
@@ -84,6 +86,7 @@ impl Local {
             journal: None,
             swept: Mutex::default(),
             listed: Mutex::default(),
+            spent: Mutex::default(),
         };
         for given in roots {
             if !given.is_absolute() || given.as_os_str().as_bytes().contains(&0) {
@@ -333,6 +336,13 @@ impl Store for Local {
     }
 
     fn stage<'a>(&'a self, drafts: &'a [Draft<'a>], durability: Durability) -> Result<Staged<'a>> {
+        // Where nobody settles, nothing is held for longer than until the next edit, which may need the space.
+        self.settle();
         stage::stage(self, drafts, durability).map(Staged::new)
+    }
+
+    fn settle(&self) {
+        let spent = std::mem::take(&mut *self.spent.lock().unwrap_or_else(PoisonError::into_inner));
+        drop(spent);
     }
 }

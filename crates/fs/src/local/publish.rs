@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::PoisonError;
 
 use emendate_core::Result;
 use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags, RenameFlags};
@@ -217,10 +218,10 @@ impl Plan<'_> {
         }
     }
 
-    /// Keeps the lease on what was displaced until all is done: who found the file by its name before, and came to open
-    /// it after, is seen then.
+    /// Keeps what was displaced, and the lease on it, until all is done: who found the file by its name before, and came to
+    /// open it after, is seen then.
     fn keep(&mut self, index: usize, old: Held) {
-        if old.is_leased() && self.entries.len() <= MANY {
+        if self.entries.len() <= MANY {
             self.entries[index].displaced = Some(old);
         }
     }
@@ -239,7 +240,8 @@ impl Plan<'_> {
         };
         let new = temp::length(goal.pieces());
         let more = new.saturating_sub(before.size);
-        temp::reserve(file, FallocateFlags::KEEP_SIZE, before.size, more)
+        temp::within_limit(new)
+            .and_then(|()| temp::reserve(file, FallocateFlags::KEEP_SIZE, before.size, more))
             .map_err(|errno| failed_write(folder, entry, "write", errno))?;
         let mode = goal.mode(before.mode);
         if mode != before.mode & 0o7777 {
@@ -301,6 +303,9 @@ impl Plan<'_> {
         {
             entry.notes.push(format!("the record of it could not be removed from the journal: {errno}"));
         }
+        let spent: Vec<OwnedFd> =
+            self.entries.iter_mut().filter_map(|entry| entry.displaced.take()?.release()).collect();
+        self.local.spent.lock().unwrap_or_else(PoisonError::into_inner).extend(spent);
         (0..self.entries.len()).map(|index| self.report(index)).collect()
     }
 
@@ -600,6 +605,26 @@ mod tests {
         let written = local.stage(&drafts, Durability::Power).unwrap().commit().unwrap();
         assert_eq!((written[0].method, path.exists()), (Method::Removed, false));
         assert!(written[0].notes[0].contains("goes with the old file"), "{written:?}");
+    }
+
+    #[test]
+    fn what_was_replaced_is_freed_when_there_is_time_or_by_the_next_edit() {
+        let (_folder, path, local) = bed();
+        let place = local.admit(&path).unwrap();
+        let held = || local.spent.lock().unwrap().len();
+        for settled in [true, false, false] {
+            let Version { bytes, stamp, .. } = local.read(&place, 100, Vec::new()).unwrap().unwrap();
+            let expect = Expect::Version { bytes: &bytes, stamp: &stamp };
+            let drafts = [Draft { place: &place, expect, goal: NEW }];
+            let staged = local.stage(&drafts, Durability::Process).unwrap();
+            assert_eq!(held(), 0);
+            staged.commit().unwrap();
+            assert_eq!(held(), 1);
+            if settled {
+                local.settle();
+                assert_eq!(held(), 0);
+            }
+        }
     }
 
     #[test]

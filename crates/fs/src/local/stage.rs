@@ -48,7 +48,7 @@ pub(super) struct Entry<'a> {
     pub(super) notes: Vec<String>,
     /// Set once it is visible.
     pub(super) done: Option<Method>,
-    /// What was displaced, under a lease.
+    /// What was displaced, under a lease where there are any.
     pub(super) displaced: Option<Held>,
     /// The stamp of what is replaced or removed.
     pub(super) before: Option<Stamp>,

@@ -159,17 +159,17 @@ pub(super) fn length(pieces: &[&[u8]]) -> u64 {
 
 /// A file that grows over what the process may write ends the process by a signal, which cannot be caught without unsafe
 /// code: so it is not tried.
-fn within_limit(end: u64) -> Result<()> {
+pub(super) fn within_limit(end: u64) -> Result<()> {
     let most = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
     if most.is_some_and(|most| end > most) { Err(Errno::FBIG) } else { Ok(()) }
 }
 
 /// Reserves disk space for `length` bytes; only a full disk is an error, not every file system can reserve.
 pub(super) fn reserve(file: impl AsFd, flags: FallocateFlags, from: u64, length: u64) -> Result<()> {
-    within_limit(from + length)?;
     if length <= RESERVED {
         return Ok(());
     }
+    within_limit(from + length)?;
     loop {
         match sys::fallocate(&file, flags, from, length) {
             Err(errno @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => return Err(errno),
