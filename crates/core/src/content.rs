@@ -18,11 +18,11 @@ impl ContentId {
 
     /// The identity of the concatenation of `pieces`, without joining them.
     pub fn of_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> ContentId {
-        let mut hash = Xxh3::new();
+        let mut hash = ContentHash::default();
         for piece in pieces {
             hash.update(piece);
         }
-        ContentId(hash.digest128())
+        hash.id()
     }
 
     /// The 16 bytes, most significant first, for storage.
@@ -39,6 +39,28 @@ impl ContentId {
     pub fn tag(self) -> Tag {
         let [a, b, c, d, ..] = self.0.to_be_bytes();
         Tag(u32::from_be_bytes([a, b, c, d]))
+    }
+}
+
+/// A [`ContentId`] in the making, for bytes that come piece by piece.
+#[derive(Clone, Default)]
+pub struct ContentHash(Xxh3);
+
+impl ContentHash {
+    /// Adds the next bytes.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The identity of all bytes so far.
+    pub fn id(&self) -> ContentId {
+        ContentId(self.0.digest128())
+    }
+}
+
+impl fmt::Debug for ContentHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ContentHash")
     }
 }
 

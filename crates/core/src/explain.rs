@@ -82,7 +82,11 @@ pub fn hunks(base: &Snapshot, changes: &ChangeSet, context: usize) -> Vec<Hunk> 
     for group in blocks.chunk_by(near) {
         let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
         let (start, stop) = (back(text, first.old.start(), context), forth(text, last.old.end(), context));
-        line += memchr::memchr_iter(b'\n', &text.as_bytes()[counted..start]).count();
+        line = if base.is_extract() {
+            base.lines().line_of(text, start)
+        } else {
+            line + memchr::memchr_iter(b'\n', &text.as_bytes()[counted..start]).count()
+        };
         counted = start;
         let old_start = line;
         let new_start = old_start.saturating_add_signed(gained);

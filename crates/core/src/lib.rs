@@ -24,6 +24,7 @@ mod reading;
 mod resolve;
 mod reverse;
 pub mod rows;
+mod scan;
 mod snapshot;
 mod span;
 mod unseen;
@@ -33,7 +34,7 @@ pub use binary::{MOST_BYTES, apply_binary};
 pub use change::{ChangeSet, Conflict, Overlap, Rebased, Splice, Tie};
 pub use charset::{Charset, Codec, Declared, Settled};
 pub use code::{CODES, Code, CodeRow, Remedy};
-pub use content::{ContentId, Handle, Header, ShortTag, Tag};
+pub use content::{ContentHash, ContentId, Handle, Header, ShortTag, Tag};
 pub use error::{Error, Result};
 pub use find::{Found, Hit, MOST_FRESH, MOST_PLACES, TextEdit, Tier, find};
 pub use generated::generated;
@@ -44,6 +45,7 @@ pub use op::{
     NewFile, Op, Order, Pick, Request, Settings, reading_of,
 };
 pub use resolve::{Outcome, Resolved, not_blank, resolve};
-pub use snapshot::{LineEnd, LineEnds, Snapshot};
+pub use scan::{Scan, Scanned, Stand, Unfit};
+pub use snapshot::{LineEnd, LineEnds, Part, Snapshot, Whole};
 pub use span::Span;
 pub use unseen::unseen;

@@ -9,6 +9,17 @@ const BLOCK: usize = 4096;
 pub struct LineIndex {
     before: Vec<usize>,
     total: usize,
+    /// Of an extract: what of the file it holds, and how many lines the whole file has.
+    sparse: Option<(Vec<Stretch>, usize)>,
+}
+
+/// Lines of an extract that stand together in the file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stretch {
+    /// Where they are in the extract.
+    pub(crate) text: Span,
+    /// The number that the first of them has in the file.
+    pub(crate) line: usize,
 }
 
 impl LineIndex {
@@ -20,7 +31,12 @@ impl LineIndex {
             before.push(total);
             total += memchr::memchr_iter(b'\n', block).count();
         }
-        LineIndex { before, total }
+        LineIndex { before, total, sparse: None }
+    }
+
+    /// Indexes an extract of a file with `count` lines: lines have the numbers that they have there.
+    pub(crate) fn sparse(text: &str, stretches: Vec<Stretch>, count: usize) -> LineIndex {
+        LineIndex { sparse: Some((stretches, count)), ..LineIndex::new(text) }
     }
 
     /// Number of line ends.
@@ -30,11 +46,22 @@ impl LineIndex {
 
     /// Number of lines: a last line without a line end counts, an empty rest after the last line end does not.
     pub fn count(&self, text: &str) -> usize {
+        if let Some((_, count)) = self.sparse {
+            return count;
+        }
         self.total + usize::from(!text.is_empty() && !text.ends_with('\n'))
     }
 
     /// The 1-based line that holds `offset`.
     pub fn line_of(&self, text: &str, offset: usize) -> usize {
+        let Some((stretches, _)) = &self.sparse else { return self.nth_of(text, offset) };
+        let at = stretches.partition_point(|it| it.text.start() <= offset);
+        let Some(here) = at.checked_sub(1).and_then(|at| stretches.get(at)) else { return 1 };
+        here.line + self.nth_of(text, offset.min(here.text.end())) - self.nth_of(text, here.text.start())
+    }
+
+    /// The same by counting the lines of this text alone.
+    fn nth_of(&self, text: &str, offset: usize) -> usize {
         let offset = offset.min(text.len());
         let block = (offset / BLOCK).min(self.before.len().saturating_sub(1));
         let counted = self.before.get(block).copied().unwrap_or(0);
@@ -42,8 +69,20 @@ impl LineIndex {
         counted + memchr::memchr_iter(b'\n', rest).count() + 1
     }
 
-    /// Offset at which the 1-based `line` begins; for a line past the end, the length of the text.
+    /// Offset at which the 1-based `line` begins; for a line past the end, the length of the text. Of an extract, for a line
+    /// that it does not hold, the end of what it holds before.
     pub fn start_of(&self, text: &str, line: usize) -> usize {
+        let Some((stretches, count)) = &self.sparse else { return self.start_of_nth(text, line) };
+        let at = stretches.partition_point(|it| it.line <= line.max(1));
+        let Some(here) = at.checked_sub(1).and_then(|at| stretches.get(at)).filter(|_| line <= *count) else {
+            return if line > *count { stretches.last().map_or(0, |last| last.text.end()) } else { 0 };
+        };
+        let nth = self.nth_of(text, here.text.start()) + (line.max(1) - here.line);
+        self.start_of_nth(text, nth).min(here.text.end())
+    }
+
+    /// The same by counting the lines of this text alone.
+    fn start_of_nth(&self, text: &str, line: usize) -> usize {
         let Some(ends) = line.checked_sub(1).filter(|&ends| ends > 0) else { return 0 };
         if ends > self.total {
             return text.len();

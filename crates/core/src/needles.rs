@@ -38,9 +38,9 @@ pub(crate) struct Needles<'p> {
 
 impl<'p> Needles<'p> {
     /// Texts to look for in `total` bytes that look like `sample`. Empty ones are nowhere. `None`: they are too many.
-    pub(crate) fn new(all: &[&'p str], sample: &str, total: usize) -> Option<Needles<'p>> {
+    pub(crate) fn new(all: &[&'p str], sample: impl AsRef<[u8]>, total: usize) -> Option<Needles<'p>> {
         let short = Needles::automaton(all, |needle| needle.len() < SHORT)?.short;
-        Some(Needles { long: Grams::new(all, sample.as_bytes(), total), short })
+        Some(Needles { long: Grams::new(all, sample.as_ref(), total), short })
     }
 
     /// The same without pieces: nothing makes it slow, but it is never fast.
@@ -59,10 +59,11 @@ impl<'p> Needles<'p> {
 
     /// All places of all texts, overlapping ones too, in no order. Takes what it cost, in bytes looked at beside the one
     /// pass, from the budget; `None` when that is used up.
-    pub(crate) fn seen(&self, text: &str, budget: &mut usize) -> Option<Vec<Seen>> {
+    pub(crate) fn seen(&self, text: impl AsRef<[u8]>, budget: &mut usize) -> Option<Vec<Seen>> {
+        let text = text.as_ref();
         let mut out = Vec::new();
         if let Some(long) = &self.long {
-            long.seen(text.as_bytes(), budget, &mut out)?;
+            long.seen(text, budget, &mut out)?;
         }
         if let Some((automaton, names)) = &self.short {
             for hit in automaton.find_overlapping_iter(text) {

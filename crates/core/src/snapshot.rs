@@ -10,6 +10,10 @@ use crate::span::Span;
 use core::fmt;
 use std::sync::{Arc, OnceLock};
 
+mod extract;
+
+pub use extract::{Part, Whole};
+
 /// How a line ends. A lone CR is data, never a line end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LineEnd {
@@ -72,6 +76,7 @@ struct Inner {
     /// The reading and its map, where it is not the raw text itself.
     reading: Option<(String, Map)>,
     opaque: bool,
+    extract: Option<extract::Extract>,
     ends: OnceLock<LineEnds>,
     id: OnceLock<ContentId>,
     lines: OnceLock<LineIndex>,
@@ -84,6 +89,7 @@ impl Default for Inner {
             codec: Codec::UTF8,
             reading: None,
             opaque: false,
+            extract: None,
             ends: OnceLock::new(),
             id: OnceLock::new(),
             lines: OnceLock::new(),
@@ -109,16 +115,19 @@ impl Snapshot {
         let bytes = raw.as_bytes();
         let codec = Codec::settle(bytes, matches!(raw, Raw::Utf8(_)), declared)?;
         let reading = match &raw {
-            Raw::Utf8(text) if codec.charset == crate::Charset::Utf8 => {
-                let body = &text[codec.mark..];
-                // One pass of memchr settles nearly every file: no CR at all.
-                let first = memchr::memchr(b'\r', body.as_bytes());
-                let crlf = first.and_then(|at| memchr::memmem::find(&body.as_bytes()[at..], b"\r\n"));
-                crlf.map(|_| reading::without_crlf(body, codec.mark))
-            }
+            Raw::Utf8(text) if codec.charset == crate::Charset::Utf8 => Snapshot::utf8_reading(text, codec.mark),
             _ => Some(reading::decode(bytes, codec)),
         };
         Ok(Snapshot(Arc::new(Inner { raw, codec, reading, ..Inner::default() })))
+    }
+
+    /// The reading of UTF-8 text behind its byte order mark, where it is not the text itself.
+    fn utf8_reading(text: &str, mark: usize) -> Option<(String, Map)> {
+        let body = &text[mark..];
+        // One pass of memchr settles nearly every file: no CR at all.
+        let first = memchr::memchr(b'\r', body.as_bytes());
+        let crlf = first.and_then(|at| memchr::memmem::find(&body.as_bytes()[at..], b"\r\n"));
+        crlf.map(|_| reading::without_crlf(body, mark))
     }
 
     /// Another version of the same file: same encoding, known in the same way.
@@ -184,7 +193,7 @@ impl Snapshot {
 
     /// The short tag of this version with changes made; `None` where only the new reading tells.
     pub fn short_tag_with(&self, changes: &ChangeSet) -> Option<ShortTag> {
-        if self.0.opaque || self.0.codec.charset != crate::Charset::Utf8 || !matches!(self.0.raw, Raw::Utf8(_)) {
+        if self.is_extract() || self.0.opaque || self.0.codec.charset != crate::Charset::Utf8 || !matches!(self.0.raw, Raw::Utf8(_)) {
             return None;
         }
         let mut mark = self.0.codec.mark;

@@ -57,7 +57,7 @@ pub fn sized(path: &str, before: &Snapshot, changes: &ChangeSet, hunks: &[Hunk],
 
 /// Bytes that came or went, of those of the larger version.
 fn percent(before: &Snapshot, changes: &ChangeSet) -> usize {
-    let old = before.raw().len();
+    let old = before.size();
     let (mut gone, mut come, mut touched) = (0, 0, 0usize);
     for splice in changes.splices() {
         let (old, new) = (splice.span.len(), splice.text.len());

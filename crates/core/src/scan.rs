@@ -1,0 +1,403 @@
+//! One pass over a file that is too large to be taken whole: it comes in chunks of any size, and afterwards everything is
+//! known that an exact edit needs. Which bytes it is, whether they are text, its line ends, where texts stand and on which
+//! lines, and where lines begin. What is kept between two chunks is as long as the longest text looked for.
+
+use crate::charset::{Charset, Codec};
+use crate::content::ContentHash;
+use crate::needles::{Needles, SHORT};
+use crate::snapshot::{LineEnds, Whole};
+use memchr::memmem::Finder;
+use std::borrow::Cow;
+
+/// Bytes by which the encoding and the kind of a file are told.
+const OPENING: usize = 16;
+/// A NUL within so many bytes makes a file binary.
+const BINARY: usize = 8192;
+/// Places that are kept, of all texts together.
+const MOST: usize = 100_000;
+
+/// Why a file cannot be gone through in chunks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unfit {
+    /// It is no UTF-8; the offset of the chunk in which that was seen.
+    Encoding(usize),
+    /// It looks like no text.
+    Binary,
+    /// The texts looked for are too many, or in too many places.
+    Crowded,
+}
+
+/// Where a text stands in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Stand {
+    /// Its first byte in the file.
+    pub at: usize,
+    /// The byte behind it.
+    pub end: usize,
+    /// Which of the texts.
+    pub needle: usize,
+    /// The 1-based line on which it begins.
+    pub line: usize,
+}
+
+/// What a [`Scan`] found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scanned {
+    /// What is known of the file.
+    pub whole: Whole,
+    /// Every place of every text, overlapping ones too, in the order of the file.
+    pub places: Vec<Stand>,
+    /// Where the lines that were asked for begin, in bytes; `None` for lines that are not there.
+    pub starts: Vec<Option<usize>>,
+}
+
+/// A pass over a file. Feed it all chunks in order, then [`Scan::finish`].
+pub struct Scan<'n> {
+    needles: Vec<&'n str>,
+    search: Search<'n>,
+    /// Numbers of lines whose beginnings are asked for, with their places in the list; sorted.
+    wanted: Vec<(usize, usize)>,
+    starts: Vec<Option<usize>>,
+    /// Bytes that the caller says the file has: no more than a hint.
+    size: usize,
+    hash: ContentHash,
+    /// The first bytes, until there are enough of them.
+    opening: Vec<u8>,
+    codec: Option<Codec>,
+    ascii: bool,
+    utf8: Utf8,
+    /// Bytes of the file so far.
+    raw: usize,
+    /// Bytes of the reading so far.
+    read: usize,
+    /// Line ends so far.
+    ends: usize,
+    /// The last byte was a CR, which may begin a line end.
+    cr: bool,
+    last: u8,
+    /// The end of the reading so far, in which a text may have begun; and the line ends before it.
+    carry: Vec<u8>,
+    carry_ends: usize,
+    /// Offsets in the reading of the line feeds from `carry` on that stand for a CRLF, and how many there were before.
+    crlfs: Vec<usize>,
+    crlfs_before: usize,
+    places: Vec<Stand>,
+    scratch: Vec<u8>,
+}
+
+/// How texts are looked for.
+enum Search<'n> {
+    Nothing,
+    One(Finder<'n>),
+    /// Not made yet: the first chunk shows what is rare.
+    Many,
+    Made(Needles<'n>),
+}
+
+impl<'n> Scan<'n> {
+    /// A pass over a file of about `size` bytes that looks for these texts (of a reading: `\n` line ends) and for where these
+    /// lines begin. Empty texts are nowhere.
+    pub fn new(needles: &[&'n str], lines: &[usize], size: usize) -> Scan<'n> {
+        let search = match needles {
+            all if all.iter().all(|needle| needle.is_empty()) => Search::Nothing,
+            [one] if one.len() < SHORT => Search::One(Finder::new(*one)),
+            _ => Search::Many,
+        };
+        let mut wanted: Vec<(usize, usize)> = lines.iter().copied().zip(0..).collect();
+        wanted.sort_unstable();
+        Scan {
+            needles: needles.to_vec(),
+            search,
+            wanted,
+            starts: vec![None; lines.len()],
+            size,
+            hash: ContentHash::default(),
+            opening: Vec::with_capacity(OPENING),
+            codec: None,
+            ascii: true,
+            utf8: Utf8::default(),
+            raw: 0,
+            read: 0,
+            ends: 0,
+            cr: false,
+            last: b'\n',
+            carry: Vec::new(),
+            carry_ends: 0,
+            crlfs: Vec::new(),
+            crlfs_before: 0,
+            places: Vec::new(),
+            scratch: Vec::new(),
+        }
+    }
+
+    /// Takes the next bytes of the file.
+    ///
+    /// Errors: why the file cannot be gone through like this; the scan is of no use then.
+    pub fn feed(&mut self, chunk: &[u8]) -> Result<(), Unfit> {
+        if self.codec.is_some() {
+            return self.take(chunk);
+        }
+        if self.opening.len() + chunk.len() < OPENING {
+            self.opening.extend_from_slice(chunk);
+            return Ok(());
+        }
+        let missing = OPENING.saturating_sub(self.opening.len());
+        self.opening.extend_from_slice(&chunk[..missing]);
+        self.open()?;
+        self.take(&chunk[missing..])
+    }
+
+    /// What was found, once all of the file was fed.
+    ///
+    /// Errors: as [`Scan::feed`].
+    pub fn finish(mut self) -> Result<Scanned, Unfit> {
+        let codec = match self.codec {
+            Some(codec) => codec,
+            None => self.open()?,
+        };
+        if self.cr {
+            self.cr = false;
+            self.look(b"\r")?;
+        }
+        if !self.utf8.is_whole() {
+            return Err(Unfit::Encoding(self.raw));
+        }
+        let open = self.read > 0 && self.last != b'\n';
+        let lines = self.ends + usize::from(open);
+        let crlf = self.crlfs_before + self.crlfs.len();
+        let ends = LineEnds { lf: self.ends - crlf, crlf };
+        let whole = Whole { id: self.hash.id(), size: self.raw, codec, ends, lines, ascii: self.ascii };
+        // A long text that begins before a short one may have been met after it.
+        self.places.sort_unstable();
+        Ok(Scanned { whole, places: self.places, starts: self.starts })
+    }
+
+    /// Tells the encoding from the first bytes, and takes them.
+    fn open(&mut self) -> Result<Codec, Unfit> {
+        let opening = std::mem::take(&mut self.opening);
+        let codec = Codec::settle(&opening, true, None).map_err(|_| Unfit::Binary)?;
+        if codec.charset != Charset::Utf8 {
+            return Err(Unfit::Encoding(0));
+        }
+        self.codec = Some(codec);
+        let (mark, rest) = opening.split_at(codec.mark);
+        self.hash.update(mark);
+        self.raw = mark.len();
+        while let Some(&(line, nth)) = self.wanted.first().filter(|(line, _)| *line <= 1) {
+            self.starts[nth] = (line == 1).then_some(0);
+            self.wanted.remove(0);
+        }
+        self.take(rest)?;
+        Ok(codec)
+    }
+
+    fn take(&mut self, chunk: &[u8]) -> Result<(), Unfit> {
+        if self.raw < BINARY && memchr::memchr(0, &chunk[..chunk.len().min(BINARY - self.raw)]).is_some() {
+            return Err(Unfit::Binary);
+        }
+        self.hash.update(chunk);
+        if !(self.utf8.is_whole() && chunk.is_ascii()) {
+            self.ascii = false;
+            if !self.utf8.takes(chunk) {
+                return Err(Unfit::Encoding(self.raw));
+            }
+        }
+        self.raw += chunk.len();
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.clear();
+        let looked = {
+            let reading = self.reading(chunk, &mut scratch);
+            self.look(&reading)
+        };
+        self.scratch = scratch;
+        looked
+    }
+
+    /// The reading of a chunk: a CRLF is one line feed, also where it comes in two chunks.
+    fn reading<'c>(&mut self, chunk: &'c [u8], out: &'c mut Vec<u8>) -> Cow<'c, [u8]> {
+        let mut rest = chunk;
+        let Some(&first) = rest.first() else { return Cow::Borrowed(rest) };
+        if !self.cr && memchr::memchr(b'\r', rest).is_none() {
+            return Cow::Borrowed(rest);
+        }
+        if std::mem::take(&mut self.cr) {
+            if first == b'\n' {
+                self.crlfs.push(self.read);
+                rest = &rest[1..];
+            }
+            out.push(if first == b'\n' { b'\n' } else { b'\r' });
+        }
+        while let Some(at) = memchr::memchr(b'\r', rest) {
+            out.extend_from_slice(&rest[..at]);
+            match rest.get(at + 1) {
+                Some(b'\n') => {
+                    self.crlfs.push(self.read + out.len());
+                    out.push(b'\n');
+                    rest = &rest[at + 2..];
+                }
+                Some(_) => {
+                    out.push(b'\r');
+                    rest = &rest[at + 1..];
+                }
+                None => {
+                    self.cr = true;
+                    return Cow::Borrowed(out);
+                }
+            }
+        }
+        out.extend_from_slice(rest);
+        Cow::Borrowed(out)
+    }
+
+    /// Goes through a piece of the reading.
+    fn look(&mut self, piece: &[u8]) -> Result<(), Unfit> {
+        let Some(&last) = piece.last() else { return Ok(()) };
+        self.last = last;
+        let ends = memchr::memchr_iter(b'\n', piece).count();
+        self.lines_wanted(piece, ends);
+        self.search(piece)?;
+        self.ends += ends;
+        self.read += piece.len();
+        self.keep(piece);
+        Ok(())
+    }
+
+    /// Notes where lines begin that are asked for.
+    fn lines_wanted(&mut self, piece: &[u8], ends: usize) {
+        while let Some(&(line, nth)) = self.wanted.first() {
+            let Some(back) = (line - 1).checked_sub(self.ends + 1).filter(|back| *back < ends) else { return };
+            let at = memchr::memchr_iter(b'\n', piece).nth(back);
+            self.starts[nth] = at.map(|at| self.raw_at(self.read + at + 1));
+            self.wanted.remove(0);
+        }
+    }
+
+    /// The offset in the file of one in the reading, from `carry` on.
+    fn raw_at(&self, read: usize) -> usize {
+        let mark = self.codec.map_or(0, |codec| codec.mark);
+        mark + read + self.crlfs_before + self.crlfs.partition_point(|at| *at < read)
+    }
+
+    fn search(&mut self, piece: &[u8]) -> Result<(), Unfit> {
+        let longest = self.needles.iter().map(|needle| needle.len()).max().unwrap_or(0);
+        if longest == 0 {
+            return Ok(());
+        }
+        // What lies in the piece, and what begins in the carry and ends behind it.
+        let inside = self.found(piece)?;
+        let mut border = self.carry.clone();
+        border.extend_from_slice(&piece[..piece.len().min(longest - 1)]);
+        let kept = self.carry.len();
+        let mut found = self.found(&border)?;
+        found.retain(|&(at, needle)| at < kept && at + self.needles[needle].len() > kept);
+        found.extend(inside.into_iter().map(|(at, needle)| (kept + at, needle)));
+        if self.places.len() + found.len() > MOST {
+            return Err(Unfit::Crowded);
+        }
+        found.sort_unstable();
+        let (mut at, mut line) = (0, self.carry_ends + 1);
+        let start = self.read - kept;
+        for (here, needle) in found {
+            let part = |bytes: &[u8], from: usize, to: usize| {
+                let (from, to) = (from.min(bytes.len()), to.min(bytes.len()));
+                memchr::memchr_iter(b'\n', &bytes[from..to]).count()
+            };
+            line += part(&self.carry, at, here) + part(piece, at.saturating_sub(kept), here.saturating_sub(kept));
+            at = here;
+            let (from, to) = (self.raw_at(start + here), self.raw_at(start + here + self.needles[needle].len()));
+            self.places.push(Stand { at: from, end: to, needle, line });
+        }
+        Ok(())
+    }
+
+    /// All places of all texts in these bytes.
+    fn found(&mut self, bytes: &[u8]) -> Result<Vec<(usize, usize)>, Unfit> {
+        if matches!(self.search, Search::Many) {
+            let needles = Needles::new(&self.needles, bytes, self.size).ok_or(Unfit::Crowded)?;
+            self.search = Search::Made(needles);
+        }
+        match &self.search {
+            Search::Nothing | Search::Many => Ok(Vec::new()),
+            Search::One(finder) => {
+                let (mut out, mut from) = (Vec::new(), 0);
+                while let Some(at) = finder.find(&bytes[from..]) {
+                    out.push((from + at, 0));
+                    from += at + 1;
+                    if out.len() > MOST {
+                        return Err(Unfit::Crowded);
+                    }
+                }
+                Ok(out)
+            }
+            Search::Made(needles) => {
+                let budget = bytes.len() / 4 + 2 * self.needles.iter().map(|needle| needle.len()).sum::<usize>();
+                let seen = match needles.seen(bytes, &mut budget.max(1 << 16)) {
+                    Some(seen) => seen,
+                    None => {
+                        let plain = Needles::plain(&self.needles).ok_or(Unfit::Crowded)?;
+                        let seen = plain.seen(bytes, &mut (MOST * 64)).ok_or(Unfit::Crowded)?;
+                        self.search = Search::Made(plain);
+                        seen
+                    }
+                };
+                Ok(seen.into_iter().map(|seen| (seen.at, seen.needle)).collect())
+            }
+        }
+    }
+
+    /// Keeps the end of the reading, in which a text may have begun.
+    fn keep(&mut self, piece: &[u8]) {
+        let longest = self.needles.iter().map(|needle| needle.len()).max().unwrap_or(0);
+        let keep = longest.saturating_sub(1).min(self.carry.len() + piece.len());
+        let from_carry = keep.saturating_sub(piece.len());
+        self.carry.drain(..self.carry.len() - from_carry);
+        self.carry.extend_from_slice(&piece[piece.len() - (keep - from_carry)..]);
+        self.carry_ends = self.ends - memchr::memchr_iter(b'\n', &self.carry).count();
+        let start = self.read - keep;
+        let gone = self.crlfs.partition_point(|at| *at < start);
+        self.crlfs.drain(..gone);
+        self.crlfs_before += gone;
+    }
+}
+
+/// Checks UTF-8 that comes in pieces.
+#[derive(Default)]
+struct Utf8 {
+    /// A character that has begun, and how many bytes of it came.
+    begun: [u8; 4],
+    have: usize,
+}
+
+impl Utf8 {
+    fn is_whole(&self) -> bool {
+        self.have == 0
+    }
+
+    /// False when the bytes so far are no UTF-8, whatever follows.
+    fn takes(&mut self, mut bytes: &[u8]) -> bool {
+        while self.have > 0 {
+            let Some((&next, rest)) = bytes.split_first() else { return true };
+            bytes = rest;
+            self.begun[self.have] = next;
+            self.have += 1;
+            match std::str::from_utf8(&self.begun[..self.have]) {
+                Ok(_) => self.have = 0,
+                Err(error) if error.error_len().is_some() => return false,
+                Err(_) => {}
+            }
+        }
+        match std::str::from_utf8(bytes) {
+            Ok(_) => true,
+            Err(error) if error.error_len().is_some() => false,
+            Err(error) => {
+                let begun = &bytes[error.valid_up_to()..];
+                self.begun[..begun.len()].copy_from_slice(begun);
+                self.have = begun.len();
+                true
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
