@@ -14,6 +14,7 @@ mod local;
 mod memory;
 mod place;
 mod restrict;
+mod source;
 mod stamp;
 mod store;
 
@@ -23,9 +24,10 @@ pub use local::{Local, Probe, Recovered, outlive_size_limit};
 pub use memory::Memory;
 pub use place::{Place, RootInfo};
 pub use restrict::restrict;
+pub use source::Source;
 pub use stamp::Stamp;
 pub use store::{
-    Ahead, Draft, Durability, Entry, Expect, Goal, Kind, Method, Named, Staged, Store, Transaction, Version, Written,
+    Ahead, Draft, Durability, Entry, Expect, Goal, Kind, Method, Named, Piece, Staged, Store, Transaction, Version, Written,
 };
 
 /// Bytes of a path; the kernel's number, one of which is for the NUL at its end.

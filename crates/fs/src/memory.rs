@@ -6,12 +6,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use emendate_core::{Code, Error, Result};
+use emendate_core::{Code, ContentId, Error, Result};
 use rustix::io::Errno;
 
 use crate::{
-    Ahead, Attributes, Draft, Durability, Entry, Expect, Goal, Kind, MAX_LINKS, Method, Named, Place, RootInfo, Staged,
-    Stamp, Store, Transaction, Version, Written, fault,
+    Ahead, Attributes, Draft, Durability, Entry, Expect, Goal, Kind, MAX_LINKS, Method, Named, Piece, Place, RootInfo,
+    Source, Staged, Stamp, Store, Transaction, Version, Written, fault,
 };
 
 /// Files and symbolic links in memory beneath one root. There are no owners and no hard links, and nothing is ever "racily
@@ -109,6 +109,16 @@ impl State {
             }
             (Expect::Version { bytes, .. }, Some(Node { body: Body::File(now), .. })) if now == bytes => Ok(()),
             (Expect::Version { .. }, Some(_)) => Err(fault::raced(path, "was changed")),
+            (Expect::Content { .. }, None) => Err(fault::raced(path, "was removed")),
+            (Expect::Content { source, .. }, Some(node)) if !node.stamp.same_file(source.stamp()) => {
+                Err(fault::raced(path, "was replaced by another file"))
+            }
+            (Expect::Content { source, .. }, Some(Node { body: Body::File(now), .. }))
+                if source.bytes() == Some(now) =>
+            {
+                Ok(())
+            }
+            (Expect::Content { .. }, Some(_)) => Err(fault::raced(path, "was changed")),
             (Expect::Link { target }, Some(Node { body: Body::Link(now), .. })) if now == target => Ok(()),
             (Expect::Link { .. }, _) => Err(fault::raced(path, "is not the link any more that it was")),
         }
@@ -126,13 +136,17 @@ impl State {
                 let (_, stamp) = self.file(like)?.ok_or_else(|| fault::os("open", like.absolute(), Errno::NOENT))?;
                 stamp.mode
             }
-            Goal::File { .. } => match self.nodes.get(draft.place.relative()) {
+            Goal::File { .. } | Goal::Spliced { .. } => match self.nodes.get(draft.place.relative()) {
                 Some(Node { body: Body::File(_), stamp }) => stamp.mode,
                 _ => PLAIN,
             },
         };
         let mode = kept & !0o7777 | draft.goal.mode(kept);
-        Ok(Some((Body::File(draft.goal.pieces().concat()), mode)))
+        let bytes = match draft.goal {
+            Goal::Spliced { source, pieces } => spliced(source, pieces)?,
+            goal => goal.pieces().concat(),
+        };
+        Ok(Some((Body::File(bytes), mode)))
     }
 
     /// Follows the links on the way to `path`, relative to the root; the last part only with `follow`. Gives the
@@ -192,6 +206,22 @@ impl State {
         }
         Ok((relative, via))
     }
+}
+
+/// The bytes of a file made of parts of another one.
+fn spliced(source: &Source, pieces: &[Piece<'_>]) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    for piece in pieces {
+        match *piece {
+            Piece::New(bytes) => out.extend_from_slice(bytes),
+            Piece::Kept { at, len } => {
+                let from = out.len();
+                out.resize(from + usize::try_from(len).unwrap_or(usize::MAX), 0);
+                source.read(at, &mut out[from..])?;
+            }
+        }
+    }
+    Ok(out)
 }
 
 impl Memory {
@@ -299,6 +329,12 @@ impl Store for Memory {
         Ok(Some(Version { bytes: buffer, stamp, racy: false }))
     }
 
+    fn source(&self, place: &Place) -> Result<Option<Source>> {
+        let state = self.state();
+        let Some((bytes, stamp)) = state.file(place)? else { return Ok(None) };
+        Ok(Some(Source::memory(place.absolute(), stamp, bytes.to_vec())))
+    }
+
     fn siblings(&self, place: &Place) -> Result<Vec<OsString>> {
         let parent = place.relative().parent().unwrap_or(Path::new(""));
         let state = self.state();
@@ -376,7 +412,7 @@ impl Transaction for Pending<'_> {
             let before = state.nodes.get(draft.place.relative()).map(|node| node.stamp).unwrap_or_default();
             match state.made(draft) {
                 Ok(Some((_, mode))) => {
-                    Stamp { mode, size: draft.goal.pieces().iter().map(|piece| piece.len() as u64).sum(), ..before }
+                    Stamp { mode, size: draft.goal.length(), ..before }
                 }
                 _ => before,
             }
@@ -389,7 +425,11 @@ impl Transaction for Pending<'_> {
         }
         made.sort_unstable();
         made.dedup();
-        Ahead { stamps: self.drafts.iter().map(stamp).collect(), made }
+        let made_of = |draft: &Draft<'_>| match draft.goal {
+            Goal::Spliced { source, pieces } => spliced(source, pieces).ok().map(|bytes| ContentId::of(&bytes)),
+            _ => None,
+        };
+        Ahead { stamps: self.drafts.iter().map(stamp).collect(), made, spliced: self.drafts.first().and_then(made_of) }
     }
 
     fn commit(self: Box<Self>) -> Result<Vec<Written>> {

@@ -5,9 +5,9 @@ use core::str::FromStr;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use emendate_core::{Code, Error, Result};
+use emendate_core::{Code, ContentId, Error, Result};
 
-use crate::{Attributes, Place, RootInfo, Stamp};
+use crate::{Attributes, Place, RootInfo, Source, Stamp};
 
 /// One version of one regular file, as read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,11 +86,47 @@ pub enum Expect<'a> {
         /// The stamp it was read with; only device and inode count.
         stamp: &'a Stamp,
     },
+    /// The same inode is there, with the content that was read from it through `source`.
+    Content {
+        /// The open file.
+        source: &'a Source,
+        /// What all of its bytes were.
+        content: ContentId,
+    },
     /// A symbolic link that leads there; see [`Store::admit_link`] and [`Store::link`].
     Link {
         /// What the link says, byte for byte.
         target: &'a OsStr,
     },
+}
+
+/// A piece of a file that is made of another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Piece<'a> {
+    /// These bytes.
+    New(&'a [u8]),
+    /// So many bytes of the source.
+    Kept {
+        /// Where they begin.
+        at: u64,
+        /// How many they are.
+        len: u64,
+    },
+}
+
+impl Piece<'_> {
+    /// Its length in bytes.
+    pub const fn len(&self) -> u64 {
+        match self {
+            Piece::New(bytes) => bytes.len() as u64,
+            Piece::Kept { len, .. } => *len,
+        }
+    }
+
+    /// True when it adds nothing.
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
 }
 
 /// What is to be at a place afterwards.
@@ -110,6 +146,14 @@ pub enum Goal<'a> {
         like: Option<&'a Place>,
         /// Owner and attributes of a new file; what cannot be given is told.
         attributes: Option<&'a Attributes>,
+    },
+    /// A regular file made of parts of the one that it replaces ([`Expect::Content`] of the same source), which gives it its
+    /// mode, owner and attributes. Neither of the two is ever in memory as a whole. Alone in its transaction.
+    Spliced {
+        /// The file that it replaces.
+        source: &'a Source,
+        /// Its content is the concatenation of these.
+        pieces: &'a [Piece<'a>],
     },
     /// A symbolic link; where it leads is never looked at.
     Link {
@@ -137,11 +181,20 @@ impl<'a> Goal<'a> {
         }
     }
 
-    /// The content of a regular file; none for anything else.
+    /// The content of a regular file that is given whole; none for anything else.
     pub const fn pieces(&self) -> &'a [&'a [u8]] {
         match self {
             Goal::File { pieces, .. } => pieces,
-            Goal::Link { .. } | Goal::Gone => &[],
+            Goal::Spliced { .. } | Goal::Link { .. } | Goal::Gone => &[],
+        }
+    }
+
+    /// Bytes of a regular file's content.
+    pub(crate) fn length(&self) -> u64 {
+        match self {
+            Goal::File { pieces, .. } => pieces.iter().map(|piece| piece.len() as u64).sum(),
+            Goal::Spliced { pieces, .. } => pieces.iter().map(Piece::len).sum(),
+            Goal::Link { .. } | Goal::Gone => 0,
         }
     }
 }
@@ -255,6 +308,12 @@ pub trait Store: Send + Sync {
     /// `path.not_regular`, `file.too_large` (names size and limit, in bytes), `conflict.raced` (being written), `io.*`.
     fn read(&self, place: &Place, limit: u64, buffer: Vec<u8>) -> Result<Option<Version>>;
 
+    /// Opens a file of any size, to be read in parts and to be replaced by a file made of parts of it; `None` when there is
+    /// none.
+    ///
+    /// `path.not_regular`, `io.*`.
+    fn source(&self, place: &Place) -> Result<Option<Source>>;
+
     /// Names in the parent directory of `place`, sorted, at most 10 000; empty when the directory does not exist.
     fn siblings(&self, place: &Place) -> Result<Vec<OsString>>;
 
@@ -295,6 +354,8 @@ pub struct Ahead {
     pub stamps: Vec<Stamp>,
     /// Folders that were made for it, those above others first.
     pub made: Vec<PathBuf>,
+    /// Of a file made of parts of another one, what its bytes are; nobody else has seen them all.
+    pub spliced: Option<ContentId>,
 }
 
 /// A backend's half of [`Staged`]. Dropping it without [`Transaction::commit`] discards everything staged.

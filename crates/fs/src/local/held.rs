@@ -3,7 +3,7 @@
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use emendate_core::Result;
+use emendate_core::{ContentId, Result};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
@@ -11,7 +11,7 @@ use super::look::{self, LOOK, same_bytes};
 use super::stage::{OVERWRITE, Plan};
 use super::sys;
 use super::temp::{Temp, identity_at};
-use crate::{Expect, Stamp, fault};
+use crate::{Expect, Source, Stamp, fault};
 
 /// How long a program that has the file open for writing is waited for.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -88,6 +88,7 @@ impl Held {
         }
         match (&self.file, expect) {
             (Some(file), Expect::Version { bytes, .. }) => same_bytes(file, bytes),
+            (Some(_), Expect::Content { source, content }) => vouched(&self.stamp, source, content),
             _ => Ok(true),
         }
     }
@@ -100,6 +101,11 @@ impl Drop for Held {
             let _ = sys::unlease(file);
         }
     }
+}
+
+/// True when what has this stamp now still holds what was read from it.
+fn vouched(now: &Stamp, source: &Source, content: ContentId) -> rustix::io::Result<bool> {
+    source.leased().map_or(Ok(false), |file| file.vouches(now, source.stamp(), content))
 }
 
 /// Takes a lease; a writer who will be done in a moment is waited for.
@@ -121,8 +127,9 @@ impl Plan<'_> {
         let entry = &self.entries[index];
         let (place, path) = (entry.draft.place, entry.path());
         let folder = &self.folders[entry.folder];
-        let (bytes, stamp) = match entry.draft.expect {
-            Expect::Version { bytes, stamp } => (bytes, stamp),
+        let stamp = match entry.draft.expect {
+            Expect::Version { stamp, .. } => stamp,
+            Expect::Content { source, .. } => source.stamp(),
             _ if !folder.in_place(self.local) => return Err(fault::raced(path, "has lost its folder")),
             Expect::Missing => {
                 return match sys::statat(&folder.fd, entry.name) {
@@ -160,10 +167,12 @@ impl Plan<'_> {
         if !now.same_file(stamp) {
             return Err(fault::raced(path, "was replaced by another file"));
         }
-        let same = |file| same_bytes(file, bytes).map_err(|errno| fault::os("compare", path, errno));
-        match &held.file {
-            Some(file) if now.size == bytes.len() as u64 && same(file)? => Ok(Some(held)),
-            _ => Err(fault::raced(path, "was changed")),
-        }
+        let same = match (&held.file, entry.draft.expect) {
+            (Some(file), Expect::Version { bytes, .. }) if now.size == bytes.len() as u64 => same_bytes(file, bytes),
+            (Some(_), Expect::Content { source, content }) => vouched(&now, source, content),
+            _ => Ok(false),
+        };
+        let same = same.map_err(|errno| fault::os("compare", path, errno))?;
+        if same { Ok(Some(held)) } else { Err(fault::raced(path, "was changed")) }
     }
 }

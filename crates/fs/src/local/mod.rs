@@ -13,6 +13,7 @@ mod raw;
 mod record;
 mod recover;
 mod rollback;
+mod splice;
 mod stage;
 mod sweep;
 mod sys;
@@ -37,9 +38,10 @@ use rustix::io::Errno;
 pub use probe::Probe;
 pub use raw::outlive_size_limit;
 pub use recover::Recovered;
+pub(crate) use splice::Leased;
 
 use self::journal::Journal;
-use crate::{Attributes, Draft, Durability, Entry, Kind, Named, Place, RootInfo, Staged, Stamp, Store, Version, fault};
+use crate::{Attributes, Draft, Durability, Entry, Kind, Named, Place, RootInfo, Source, Staged, Stamp, Store, Version, fault};
 
 /// The local disk, beneath some roots.
 #[derive(Debug)]
@@ -303,6 +305,10 @@ impl Store for Local {
 
     fn read(&self, place: &Place, limit: u64, buffer: Vec<u8>) -> Result<Option<Version>> {
         self.read_version(place, limit, buffer)
+    }
+
+    fn source(&self, place: &Place) -> Result<Option<Source>> {
+        self.open_source(place)
     }
 
     fn siblings(&self, place: &Place) -> Result<Vec<OsString>> {

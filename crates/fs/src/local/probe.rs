@@ -80,8 +80,18 @@ pub(super) fn grain_ns(root: &OwnedFd) -> i64 {
 /// True on a local file system that is known to give back what was written.
 pub(super) fn is_plain(root: &OwnedFd) -> bool {
     const PLAIN: [&str; 8] = ["ext4", "xfs", "btrfs", "tmpfs", "overlay", "f2fs", "zfs", "bcachefs"];
+    is_one_of(root, &PLAIN)
+}
+
+/// True where two files may have blocks in common.
+pub(super) fn shares(file: impl AsFd) -> bool {
+    const SHARING: [&str; 3] = ["xfs", "btrfs", "bcachefs"];
+    is_one_of(file, &SHARING)
+}
+
+fn is_one_of(file: impl AsFd, names: &[&str]) -> bool {
     let name = |magic| FILE_SYSTEMS.iter().find(|&&(number, ..)| number == magic).map(|&(_, name, _)| name);
-    magic(root).ok().and_then(name).is_some_and(|name| PLAIN.contains(&name))
+    magic(file).ok().and_then(name).is_some_and(|name| names.contains(&name))
 }
 
 impl Local {

@@ -15,7 +15,7 @@ use super::record::Frame;
 use super::stage::{Entry, MANY, Plan, failed_write};
 use super::sys;
 use super::temp::{self, Temp};
-use super::{kernel, rollback};
+use super::{kernel, rollback, splice};
 use crate::{Ahead, Expect, Goal, Method, Stamp, Transaction, Written, fault};
 
 impl Transaction for Plan<'_> {
@@ -29,7 +29,8 @@ impl Transaction for Plan<'_> {
             let now = temp.fd.as_ref().and_then(|fd| stamp_now(fd).ok());
             now.unwrap_or(temp.stamp)
         });
-        Ahead { stamps: stamps.collect(), made: self.made.iter().map(|made| made.path.clone()).collect() }
+        let made = self.made.iter().map(|made| made.path.clone()).collect();
+        Ahead { stamps: stamps.collect(), made, spliced: self.entries.first().and_then(|entry| entry.spliced) }
     }
 
     fn commit(mut self: Box<Self>) -> Result<Vec<Written>> {
@@ -90,6 +91,10 @@ impl Plan<'_> {
             return Err(fault::raced(self.entries[index].path(), "was removed"));
         };
         if old.is_open_elsewhere() {
+            if let Goal::Spliced { .. } = draft.goal {
+                let size = old.stamp.size;
+                return Err(splice::only_aside(draft.place.absolute(), size, "another program has it open for writing"));
+            }
             if matches!(draft.goal, Goal::File { like: None, .. }) {
                 // Its writes are to go on into the file that has the name.
                 return self.overwrite_instead(index, old, "another program has it open for writing");

@@ -155,6 +155,8 @@ fn rename_back(folder: BorrowedFd<'_>, entry: &mut Entry<'_>, sync: bool) -> Res
     }
     match entry.draft.expect {
         Expect::Missing => return Ok(()),
+        // Alone in its transaction, and renamed it is all done.
+        Expect::Content { .. } => return Err(Errno::OPNOTSUPP),
         Expect::Link { target } => *ours = Temp::link(folder, entry.name, target, None)?,
         Expect::Version { bytes, stamp } => {
             let published = sys::openat(folder, entry.name, look::LOOK, Mode::empty());

@@ -16,8 +16,8 @@ use super::look::{self, LOOK};
 use super::record::{Frame, State, Step};
 use super::temp::{self, Temp};
 use super::{Local, attributes};
-use super::{sweep, sys};
-use crate::{Draft, Durability, Expect, Goal, Method, Stamp, fault};
+use super::{splice, sweep, sys};
+use crate::{Draft, Durability, Expect, Goal, Method, Piece, Source, Stamp, fault};
 
 /// A batch with more drafts keeps no descriptor per draft open.
 pub(super) const MANY: usize = 128;
@@ -54,6 +54,8 @@ pub(super) struct Entry<'a> {
     pub(super) before: Option<Stamp>,
     /// The file's stamp after it was overwritten.
     pub(super) stamp: Option<Stamp>,
+    /// What the bytes are of a file made of parts of another one.
+    pub(super) spliced: Option<ContentId>,
 }
 
 impl Entry<'_> {
@@ -69,6 +71,7 @@ impl Entry<'_> {
         let old = match self.draft.expect {
             Expect::Missing => State::Missing,
             Expect::Version { bytes, .. } => State::File { content: ContentId::of(bytes), mode: mode(self.before) },
+            Expect::Content { content, .. } => State::File { content, mode: mode(self.before) },
             Expect::Link { target } => link(target),
         };
         let ours = self.temp.as_ref().map(|temp| temp.stamp);
@@ -77,6 +80,7 @@ impl Entry<'_> {
             Goal::Gone => State::Missing,
             Goal::Link { target } => link(target),
             Goal::File { .. } => State::File { content: ContentId::of_pieces(pieces.iter().copied()), mode: new_mode },
+            Goal::Spliced { .. } => State::File { content: self.spliced.unwrap_or(ContentId::of(b"")), mode: new_mode },
         };
         let temp = self.temp.as_ref().map(|temp| temp.name.clone()).unwrap_or_default();
         let modified = self.before.map_or(0, |before| before.mtime_ns);
@@ -129,6 +133,9 @@ pub(super) fn stage<'a>(local: &'a Local, drafts: &'a [Draft<'a>], durability: D
         entries: Vec::new(),
     };
     if drafts.len() > 1 {
+        if let Some(draft) = drafts.iter().find(|draft| matches!(draft.goal, Goal::Spliced { .. })) {
+            return Err(splice::only_aside(draft.place.absolute(), draft.goal.length(), "it is one of several files"));
+        }
         plan.announce(drafts)?;
     }
     // A part of a large batch at a time, because of its descriptors.
@@ -204,7 +211,9 @@ impl<'a> Plan<'a> {
             displaced: None,
             before: None,
             stamp: None,
+            spliced: None,
         });
+        let flush = self.durability.syncs();
         let folder = &self.folders[folder];
         let entry = &mut self.entries[index];
         let there = standing(folder, entry)?;
@@ -228,11 +237,18 @@ impl<'a> Plan<'a> {
                     .local
                     .open_regular(like, LOOK)?
                     .ok_or_else(|| fault::os("open", like.absolute(), Errno::NOENT))?;
-                beside(folder, entry, &source, &stamp, batch)?;
+                beside(folder, entry, &source, &stamp, (batch, flush))?;
             }
             (Goal::File { .. }, Some(Standing { file: Some(source), stamp })) => {
                 add_existing(folder, entry, &source, &stamp, batch)?;
             }
+            (Goal::Spliced { .. }, Some(Standing { file: Some(model), stamp })) => {
+                if let Some(why) = in_place(folder, &stamp) {
+                    return Err(splice::only_aside(path, stamp.size, &why));
+                }
+                beside(folder, entry, &model, &stamp, (batch, flush))?;
+            }
+            (Goal::Spliced { .. }, _) => return Err(fault::raced(path, "is no file any more")),
             (Goal::File { .. }, _) => add_new(folder, entry, batch)?,
         }
         Ok(index)
@@ -261,7 +277,10 @@ impl<'a> Plan<'a> {
         }
         let folder = &self.folders[entry.folder];
         let kept = sys::openat(&folder.fd, name, LOOK, Mode::empty())
-            .and_then(|file| look::same_pieces(&file, entry.draft.goal.pieces()))
+            .and_then(|file| match entry.spliced {
+                Some(content) => Ok(splice::content_of(&file, entry.draft.goal.length())? == Some(content)),
+                None => look::same_pieces(&file, entry.draft.goal.pieces()),
+            })
             .map_err(|errno| failed_write(folder, entry, "read back a temporary file beside", errno))?;
         if kept { Ok(()) } else { Err(fault::not_kept(entry.path())) }
     }
@@ -274,7 +293,7 @@ pub(super) fn failed_write(folder: &Folder<'_>, entry: &Entry<'_>, doing: &str, 
         return fault::raced(entry.path(), "lost its folder");
     }
     let error = fault::os(doing, entry.path(), errno);
-    let needed = temp::length(entry.draft.goal.pieces());
+    let needed = entry.draft.goal.length();
     match sys::fstatvfs(&folder.fd) {
         Ok(disk) if error.code() == Code::IoNoSpace => {
             // What was written of it already goes again.
@@ -324,6 +343,24 @@ fn fill(folder: &Folder<'_>, entry: &Entry<'_>) -> Result<()> {
         .map_err(|errno| failed_write(folder, entry, "write a temporary file beside", errno))
 }
 
+fn fill_spliced(
+    folder: &Folder<'_>,
+    entry: &mut Entry<'_>,
+    (source, pieces): (&Source, &[Piece<'_>]),
+    flush: bool,
+) -> Result<()> {
+    let Some(fd) = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref()) else {
+        return Ok(());
+    };
+    let from = source.leased().ok_or_else(|| fault::raced(entry.path(), "is elsewhere"))?;
+    let written = splice::write(fd, from, pieces, flush).map_err(|errno| match errno {
+        Errno::STALE => fault::raced(entry.path(), "became shorter while it was copied"),
+        _ => failed_write(folder, entry, "write a temporary file beside", errno),
+    })?;
+    entry.spliced = Some(written);
+    Ok(())
+}
+
 /// What is at a draft's place.
 struct Standing {
     /// The open file; `None`: a symbolic link.
@@ -334,7 +371,7 @@ struct Standing {
 /// What the draft replaces, as far as it can be told without reading it; refused if the caller may not change it.
 fn standing(folder: &Folder<'_>, entry: &Entry<'_>) -> Result<Option<Standing>> {
     let path = entry.path();
-    let (bytes, expected) = match entry.draft.expect {
+    let (size, expected) = match entry.draft.expect {
         Expect::Missing => return Ok(None),
         Expect::Link { target } => {
             let stamp =
@@ -342,7 +379,8 @@ fn standing(folder: &Folder<'_>, entry: &Entry<'_>) -> Result<Option<Standing>> 
             let stamp = stamp.ok_or_else(|| fault::raced(path, "is not the link any more that it was"))?;
             return Ok(Some(Standing { file: None, stamp }));
         }
-        Expect::Version { bytes, stamp } => (bytes, stamp),
+        Expect::Version { bytes, stamp } => (bytes.len() as u64, stamp),
+        Expect::Content { source, .. } => (source.stamp().size, source.stamp()),
     };
     let file = match sys::openat(&folder.fd, entry.name, LOOK, Mode::empty()) {
         Ok(fd) => fd,
@@ -354,7 +392,7 @@ fn standing(folder: &Folder<'_>, entry: &Entry<'_>) -> Result<Option<Standing>> 
     if !stamp.same_file(expected) {
         return Err(fault::raced(path, "was replaced by another file"));
     }
-    if stamp.size != bytes.len() as u64 {
+    if stamp.size != size {
         return Err(fault::raced(path, "was changed"));
     }
     permitted(folder, entry, &stamp)?;
@@ -368,15 +406,19 @@ fn add_existing(
     stamp: &Stamp,
     batch: Option<u32>,
 ) -> Result<()> {
+    if let Some(why) = in_place(folder, stamp) {
+        entry.notes.push(format!("written in place: {why}"));
+        return Ok(());
+    }
+    beside(folder, entry, source, stamp, (batch, false))
+}
+
+/// Why a file cannot be replaced by another one.
+fn in_place(folder: &Folder<'_>, stamp: &Stamp) -> Option<String> {
     if stamp.links > 1 {
-        entry.notes.push(format!("written in place: the file has {} hard links", stamp.links));
-        return Ok(());
+        return Some(format!("the file has {} hard links", stamp.links));
     }
-    if folder.fixed {
-        entry.notes.push("written in place: the folder is append-only or immutable".to_owned());
-        return Ok(());
-    }
-    beside(folder, entry, source, stamp, batch)
+    folder.fixed.then(|| "the folder is append-only or immutable".to_owned())
 }
 
 /// Refuses a file that the caller may not write, although a rename would get round it.
@@ -409,15 +451,19 @@ fn beside(
     entry: &mut Entry<'_>,
     model: &OwnedFd,
     stamp: &Stamp,
-    batch: Option<u32>,
+    (batch, flush): (Option<u32>, bool),
 ) -> Result<()> {
     let overwrites = entry.overwrites();
+    let spliced = matches!(entry.draft.goal, Goal::Spliced { .. });
     // Readable by nobody else until it has its mode: the content may be a secret.
     let temp = match Temp::create(folder.fd.as_fd(), entry.name, Mode::from_raw_mode(0o600), batch) {
         Ok(temp) => temp,
         Err(Errno::ACCESS | Errno::PERM) if overwrites => {
             entry.notes.push("written in place: no file can be created in the folder".to_owned());
             return Ok(());
+        }
+        Err(Errno::ACCESS | Errno::PERM) if spliced => {
+            return Err(splice::only_aside(entry.path(), stamp.size, "no file can be created in the folder"));
         }
         Err(errno) => return Err(failed_write(folder, entry, "create a temporary file beside", errno)),
     };
@@ -438,13 +484,19 @@ fn beside(
             entry.notes.push(format!("written in place: {owner}"));
             return Ok(());
         }
+        if given.is_err() && spliced {
+            return Err(splice::only_aside(entry.path(), stamp.size, &owner));
+        }
         if given.is_err() {
             // Set-id bits would now stand for somebody else.
             mode &= 0o777;
             entry.notes.push(format!("the owner could not be kept: {owner}"));
         }
     }
-    fill(folder, entry)?;
+    match entry.draft.goal {
+        Goal::Spliced { source, pieces } => fill_spliced(folder, entry, (source, pieces), flush)?,
+        _ => fill(folder, entry)?,
+    }
     let Some(fd) = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref()) else {
         return Ok(());
     };

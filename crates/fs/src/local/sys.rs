@@ -4,13 +4,14 @@
 use std::ffi::{CString, OsStr};
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
+use std::num::NonZeroU64;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::Builder;
 
 use rustix::buffer::Buffer;
 use rustix::fs::{
-    Access, AtFlags, FallocateFlags, FlockOperation, Gid, Mode, OFlags, RenameFlags, ResolveFlags, Stat, StatFs,
+    Access, Advice, AtFlags, FallocateFlags, FlockOperation, Gid, Mode, OFlags, RenameFlags, ResolveFlags, Stat, StatFs,
     StatVfs, Statx, StatxFlags, Uid, XattrFlags,
 };
 use rustix::io::Result;
@@ -238,6 +239,29 @@ pub(super) fn pwritev(file: impl AsFd, slices: &[IoSlice<'_>], at: u64) -> Resul
     #[cfg(test)]
     trial::after_write()?;
     Ok(written)
+}
+
+/// Both offsets are given, and none is moved.
+pub(super) fn copy_file_range(
+    from: impl AsFd,
+    mut from_at: u64,
+    to: impl AsFd,
+    mut to_at: u64,
+    most: usize,
+) -> Result<usize> {
+    gate!();
+    #[cfg(test)]
+    let at = to_at;
+    let copied = rustix::fs::copy_file_range(&from, Some(&mut from_at), &to, Some(&mut to_at), most)?;
+    log!(Event::Write(trial::inode(&to), at, trial::bytes(&from, from_at - copied as u64, copied)));
+    Ok(copied)
+}
+
+/// The disk begins to write these bytes, and nobody waits for it. That is what this advice does to pages that are not
+/// written yet (they stay in memory); `sync_file_range`, which says it more plainly, is in no library without unsafe code.
+pub(super) fn begin_writing(file: impl AsFd, from: u64, len: Option<NonZeroU64>) -> Result<()> {
+    gate!();
+    rustix::fs::fadvise(file, from, len, Advice::DontNeed)
 }
 
 pub(super) fn ftruncate(file: impl AsFd, length: u64) -> Result<()> {

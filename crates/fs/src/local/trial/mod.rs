@@ -64,6 +64,14 @@ struct Trial {
 
 thread_local!(static TRIAL: RefCell<Trial> = RefCell::default());
 
+/// Bytes of an open file.
+pub(super) fn bytes(file: impl AsFd, at: u64, len: usize) -> Vec<u8> {
+    let mut out = vec![0; len];
+    let read = rustix::io::pread(file, &mut out[..], at).unwrap_or(0);
+    out.truncate(read);
+    out
+}
+
 /// What became of [`run`].
 pub(super) struct Ran<T> {
     pub(super) result: T,

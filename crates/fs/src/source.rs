@@ -1,0 +1,95 @@
+//! An open file that is too large to be taken whole.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use emendate_core::Result;
+
+use crate::local::Leased;
+use crate::{Stamp, fault};
+
+/// An open file, for reading parts of it; see [`Store::source`](crate::Store::source).
+#[derive(Debug)]
+pub struct Source {
+    path: PathBuf,
+    stamp: Stamp,
+    body: Body,
+}
+
+#[derive(Debug)]
+enum Body {
+    Local(Leased),
+    Memory(Arc<Vec<u8>>),
+}
+
+impl Source {
+    pub(crate) fn local(path: &Path, stamp: Stamp, file: Leased) -> Source {
+        Source { path: path.to_owned(), stamp, body: Body::Local(file) }
+    }
+
+    pub(crate) fn memory(path: &Path, stamp: Stamp, bytes: Vec<u8>) -> Source {
+        Source { path: path.to_owned(), stamp, body: Body::Memory(Arc::new(bytes)) }
+    }
+
+    /// The stamp it was opened with.
+    pub const fn stamp(&self) -> &Stamp {
+        &self.stamp
+    }
+
+    /// Reads from offset `at` until `buffer` is full or the file ends; the number of bytes.
+    ///
+    /// `io.*`.
+    pub fn read(&self, at: u64, buffer: &mut [u8]) -> Result<usize> {
+        match &self.body {
+            Body::Local(file) => file.read(at, buffer).map_err(|errno| fault::os("read", &self.path, errno)),
+            Body::Memory(bytes) => {
+                let rest = usize::try_from(at).ok().and_then(|at| bytes.get(at..)).unwrap_or_default();
+                let len = rest.len().min(buffer.len());
+                buffer[..len].copy_from_slice(&rest[..len]);
+                Ok(len)
+            }
+        }
+    }
+
+    /// Goes through the whole file in chunks of at most `chunk` bytes, as many as it had when it was opened.
+    ///
+    /// `conflict.raced` when it is shorter, or was seen to change; what `each` says; `io.*`.
+    pub fn each(&self, chunk: usize, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let mut buffer = vec![0; chunk.clamp(1, usize::try_from(self.stamp.size).unwrap_or(usize::MAX).max(1))];
+        let mut at = 0;
+        while at < self.stamp.size {
+            let most = usize::try_from(self.stamp.size - at).unwrap_or(usize::MAX).min(buffer.len());
+            let read = self.read(at, &mut buffer[..most])?;
+            if read == 0 {
+                return Err(fault::raced(&self.path, "became shorter while it was read"));
+            }
+            each(&buffer[..read])?;
+            at += read as u64;
+        }
+        self.still()
+    }
+
+    /// Nobody was seen to change it since it was opened. Without a lease this is no proof; the commit has one.
+    ///
+    /// `conflict.raced`, `io.*`.
+    pub fn still(&self) -> Result<()> {
+        match &self.body {
+            Body::Local(file) => file.still(&self.path, &self.stamp),
+            Body::Memory(_) => Ok(()),
+        }
+    }
+
+    pub(crate) const fn leased(&self) -> Option<&Leased> {
+        match &self.body {
+            Body::Local(file) => Some(file),
+            Body::Memory(_) => None,
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> Option<&[u8]> {
+        match &self.body {
+            Body::Local(_) => None,
+            Body::Memory(bytes) => Some(bytes),
+        }
+    }
+}
