@@ -36,7 +36,7 @@ pub use charset::{Charset, Codec, Declared, Settled};
 pub use code::{CODES, Code, CodeRow, Remedy};
 pub use content::{ContentHash, ContentId, Handle, Header, ShortTag, Tag};
 pub use error::{Error, Result};
-pub use find::{Found, Hit, MOST_FRESH, MOST_PLACES, TextEdit, Tier, find};
+pub use find::{Found, Hit, LOOKED_UP, MOST_FRESH, MOST_PLACES, TextEdit, Tier, find};
 pub use generated::generated;
 pub use lines::LineIndex;
 pub use merge::merge_with_markers;

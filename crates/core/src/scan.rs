@@ -166,7 +166,7 @@ impl<'n> Scan<'n> {
         let lines = self.ends + usize::from(open);
         let crlf = self.crlfs_before + self.crlfs.len();
         let ends = LineEnds { lf: self.ends - crlf, crlf };
-        let whole = Whole { id: self.hash.id(), size: self.raw, codec, ends, lines, ascii: self.ascii };
+        let whole = Whole { id: self.hash.id(), size: self.raw, codec, ends, lines, open, ascii: self.ascii };
         // A long text that begins before a short one may have been met after it.
         self.places.sort_unstable();
         Ok(Scanned { whole, places: self.places, starts: self.starts })

@@ -193,7 +193,11 @@ impl Snapshot {
 
     /// The short tag of this version with changes made; `None` where only the new reading tells.
     pub fn short_tag_with(&self, changes: &ChangeSet) -> Option<ShortTag> {
-        if self.is_extract() || self.0.opaque || self.0.codec.charset != crate::Charset::Utf8 || !matches!(self.0.raw, Raw::Utf8(_)) {
+        if self.is_extract()
+            || self.0.opaque
+            || self.0.codec.charset != crate::Charset::Utf8
+            || !matches!(self.0.raw, Raw::Utf8(_))
+        {
             return None;
         }
         let mut mark = self.0.codec.mark;

@@ -67,7 +67,9 @@ impl Engine {
         }
         for (path, text) in &approval.texts {
             let shown = |plan: &&mut Plan| plan.place.absolute() == path && plan.becomes == Becomes::File;
-            if let Some(plan) = plans.iter_mut().find(shown).filter(|plan| !plan.before.is_opaque()) {
+            if let Some(plan) =
+                plans.iter_mut().find(shown).filter(|plan| !plan.before.is_opaque() && plan.source.is_none())
+            {
                 plan.changes = whole(&plan.before, text)?;
                 plan.ops.clear();
                 plan.user_modified = true;
@@ -105,6 +107,10 @@ impl Engine {
             hash.update(&(path.len() as u64).to_le_bytes()).update(path);
             hash.update(&plan.before.id().to_bytes()).update(&after.to_bytes());
             hash.update(format!("{:?} {:?} {:?}\n", plan.becomes, plan.executable, plan.mode).as_bytes());
+            if plan.source.is_some() {
+                // An extract shows what is around a change, not where that is.
+                hash.update(format!("{:?}\n", plan.parts()).as_bytes());
+            }
         }
         Ok(hash.finalize().to_hex()[..32].to_owned())
     }
@@ -117,7 +123,8 @@ fn ask(plans: Vec<Plan>, asked: &[(usize, Hit)], seal: &str) -> Error {
     for (nth, plan) in plans.into_iter().enumerate() {
         let Some((_, hit)) = asked.iter().find(|(of, _)| *of == nth) else { continue };
         error = error.evidence(format!("{} matches the rule `{}` of {}.", plan.place.shown(), hit.rule, hit.origin));
-        let after = plan.after().ok().filter(|after| plan.becomes == Becomes::File && !after.is_opaque());
+        let whole = plan.becomes == Becomes::File && plan.source.is_none();
+        let after = plan.after().ok().filter(|after| whole && !after.is_opaque());
         let mut file = Receipt::new(plan, None, true).answer(false, Shows::Diff).data;
         if let Some(after) = after.filter(|after| after.text().len() <= PROPOSED) {
             file.insert("proposed".to_owned(), after.text().into());

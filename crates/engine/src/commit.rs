@@ -11,7 +11,7 @@ use crate::stale;
 use crate::watch::Step;
 use emendate_core::words::Words;
 use emendate_core::{Code, ContentId, Error, Result, explain, rows};
-use emendate_fs::{Draft, Stamp, Written};
+use emendate_fs::{Draft, Piece, Stamp, Written};
 use emendate_history::{Lines, OperationId, Record};
 use serde_json::Value;
 
@@ -116,7 +116,9 @@ impl Engine {
         let writing: Vec<&Plan> = plans.iter().filter(|plan| plan.writes()).collect();
         let pieces: Vec<Vec<&[u8]>> =
             writing.iter().map(|plan| plan.changes.pieces(plan.before.raw()).collect()).collect();
-        let drafts: Vec<Draft<'_>> = writing.iter().zip(&pieces).map(|(plan, pieces)| plan.draft(pieces)).collect();
+        let parts: Vec<Vec<Piece<'_>>> = writing.iter().map(|plan| plan.parts()).collect();
+        let content = writing.iter().zip(pieces.iter().zip(&parts));
+        let drafts: Vec<Draft<'_>> = content.map(|(plan, (pieces, parts))| plan.draft(pieces, parts)).collect();
         if drafts.is_empty() {
             return Ok(Done { files: plans.iter().map(|_| None).collect(), operation: None, trouble: None });
         }
@@ -125,7 +127,10 @@ impl Engine {
         let mut stamps = ahead.stamps.into_iter();
         let known: Vec<Option<(Stamp, Option<Record>)>> = plans
             .iter()
-            .map(|plan| if plan.writes() { stamps.next().map(|stamp| (stamp, plan.known(stamp))) } else { None })
+            .map(|plan| {
+                let stamp = if plan.writes() { stamps.next() } else { None }?;
+                Some((stamp, plan.known(stamp, ahead.spliced)))
+            })
             .collect();
         let announced = self.announce(caller, cause, plans, &known, &ahead.made);
         let written = match (staged.commit(), announced) {
@@ -209,11 +214,14 @@ impl Plan {
     }
 
     /// What the caller knows of the file once it is written. Nothing, when no file is there then.
-    fn known(&self, stamp: Stamp) -> Option<Record> {
+    fn known(&self, stamp: Stamp, spliced: Option<ContentId>) -> Option<Record> {
         if self.becomes != Becomes::File {
             return None;
         }
-        let content = ContentId::of_pieces(self.changes.pieces(self.before.raw()));
+        let content = match &self.source {
+            Some(_) => spliced?,
+            None => ContentId::of_pieces(self.changes.pieces(self.before.raw())),
+        };
         Some(seen::written(content, stamp, self.lines.clone()))
     }
 }

@@ -3,6 +3,7 @@
 use crate::apply::{self, Heard};
 use crate::caller::Caller;
 use crate::engine::Engine;
+use crate::options::Options;
 use crate::plan::{Becomes, Now, Plan};
 use crate::reply::Answer;
 use emendate_core::print::{FileDelta, TARGETS, Target};
@@ -41,6 +42,8 @@ impl Engine {
         let mut notes = request.notes.clone();
         let targets = self.targets(request)?;
         let registers = self.open_drawer(caller, &targets)?.registers();
+        // Both texts are printed, so both are needed.
+        let options = Options { whole: true, ..options };
         let (plans, _) = self.plan(caller, &targets, registers, &options)?;
         let mut files = Vec::with_capacity(plans.len());
         for plan in plans.iter().filter(|plan| !plan.moved_on && plan.writes()) {

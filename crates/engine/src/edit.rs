@@ -1,5 +1,6 @@
 //! Editing: from a request to a receipt. Hops 3 to 8 of the picture in ARCHITECTURE.md.
 
+use crate::big::Sized;
 use crate::caller::{Caller, OnStale, Unread};
 use crate::encoding;
 use crate::engine::{Engine, Opened};
@@ -19,6 +20,7 @@ use emendate_core::{
 use emendate_fs::Place;
 use emendate_history::Lines;
 use std::borrow::Cow;
+use std::cell::Cell;
 
 /// What is to be done, worked out in the version the caller saw.
 type OpsIn<'a, 'o> = &'a mut dyn FnMut(&Snapshot) -> Result<Cow<'o, [Op]>>;
@@ -30,13 +32,21 @@ impl Engine {
         let _turns = self.turns(targets.iter().flat_map(Target::paths));
         let mut registers = Registers::default();
         let drawer = self.open_drawer(caller, &targets)?;
-        let plan = || {
+        let whole = Cell::new(options.whole);
+        let mut plan = || {
+            let options = &Options { whole: whole.get(), ..*options };
             let (mut plans, left) = self.plan(caller, &targets, drawer.registers(), options)?;
             self.warn_of_syntax(&mut plans);
             registers = left;
             Ok(plans)
         };
-        let mut receipts = self.carry_out(caller, options.cause, options.dry_run, plan)?;
+        let mut receipts = match self.carry_out(caller, options.cause, options.dry_run, &mut plan) {
+            Err(error) if self.fits_whole(&error) => {
+                whole.set(true);
+                self.carry_out(caller, options.cause, options.dry_run, &mut plan)?
+            }
+            other => other?,
+        };
         if !options.dry_run
             && let Err(error) = self.close_drawer(caller, &drawer, registers)
             && let Some(receipt) = receipts.first_mut()
@@ -57,7 +67,14 @@ impl Engine {
     ) -> Result<Plan> {
         let fills = matches!(ops.first(), Some(Op { at: Locator::Blank, .. }));
         let fresh: String = ops.iter().map(|op| &*op.text).collect();
-        let Some(now) = self.snapshot(&place, options.declared, &fresh)? else {
+        let now = match self.sized(&place)? {
+            Sized::Whole(version) => version,
+            Sized::Big(source) => match self.plan_big(caller, &place, source, (ops, order), options)? {
+                Some(plan) => return Ok(plan),
+                None => self.version(&place)?,
+            },
+        };
+        let Some(now) = now.map(|now| self.decoded(&place, now, options.declared, &fresh)).transpose()? else {
             if !fills {
                 return Err(self.missing(&place, caller));
             }

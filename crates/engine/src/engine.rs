@@ -270,13 +270,18 @@ impl Engine {
 
     /// The file as it is now, as bytes that need not be text; `None` when there is none.
     pub(crate) fn opaque(&self, place: &Place) -> Result<Option<Opened>> {
-        let version = self.store.read(place, self.config.max_file, self.buffer())?;
+        let version = self.version(place)?;
         Ok(version.map(|it| Opened { snapshot: Snapshot::opaque(it.bytes), stamp: it.stamp, racy: it.racy }))
     }
 
     /// The bytes of the file as it is now; `None` when there is none.
     pub(crate) fn version(&self, place: &Place) -> Result<Option<Version>> {
-        self.store.read(place, self.config.max_file, self.buffer())
+        self.read_up_to(place, self.config.whole())
+    }
+
+    /// The same of a file of at most so many bytes.
+    pub(crate) fn read_up_to(&self, place: &Place, most: u64) -> Result<Option<Version>> {
+        self.store.read(place, most, self.buffer())
     }
 
     /// The same, decoded.

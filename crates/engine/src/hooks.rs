@@ -87,7 +87,12 @@ impl Engine {
                     Some(Decision::Ask) => plan.asked = Some(Hit::by_hook(hook, answer.reason.as_deref())),
                     Some(Decision::Allow) | None => {}
                 }
-                if let Some(text) = answer.content.filter(|_| cause.is_an_edit()) {
+                if plan.source.is_some() && answer.content.is_some() {
+                    plan.notes.push(format!(
+                        "What the hook {} would write was left out: the file is too large.",
+                        hook.name()
+                    ));
+                } else if let Some(text) = answer.content.filter(|_| cause.is_an_edit()) {
                     plan.becomes_text(&format!("The hook {}", hook.name()), &text)?;
                 }
             }
@@ -172,6 +177,7 @@ fn edit_event(event: &str, caller: &Caller, cause: &Cause, plan: &Plan, dry_run:
         "creates": plan.creates(), "removes": plan.becomes == Becomes::Nothing,
     });
     let after = plan.after().ok().filter(|after| plan.becomes == Becomes::File && !after.is_opaque());
+    let after = after.filter(|_| plan.source.is_none());
     if let Some(after) = after.filter(|after| after.text().len() + plan.before.text().len() <= TEXT) {
         out["old_text"] = plan.before.text().into();
         out["new_text"] = after.text().into();

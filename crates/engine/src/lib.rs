@@ -19,6 +19,7 @@
 mod apply;
 mod approval;
 mod attachment;
+mod big;
 mod caller;
 mod commit;
 mod compat;
@@ -66,6 +67,7 @@ mod worded;
 
 pub use approval::{Approval, question};
 pub use attachment::ATTACHMENTS;
+pub use big::{MAX_WHOLE, STREAM_FROM};
 pub use caller::{Caller, OnStale, Shows, Unread, Word};
 pub use config::{Config, FORMATTERS, MAX_FILE, Mode};
 pub use described::{describe, format_specs};

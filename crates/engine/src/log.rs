@@ -112,7 +112,8 @@ impl<'a> Done<'a> {
             Touched { path: key(&plan.place).to_vec(), moved_from, before, after, attributes, added, removed };
         let raw = plan.before.raw();
         let splices = plan.changes.splices().iter();
-        let swaps = splices.map(|it| Swap { at: it.span.start(), old: &raw[it.span.range()], new: &it.text });
+        let at = |span| plan.before.in_file(span).unwrap_or_default();
+        let swaps = splices.map(|it| Swap { at: at(it.span), old: &raw[it.span.range()], new: &it.text });
         // A new file may begin with a mark of its encoding.
         let mark = (base(plan).is_none() && !raw.is_empty()).then_some(Swap { at: 0, old: b"", new: raw });
         let swaps = mark.into_iter().chain(swaps).collect();
@@ -196,10 +197,10 @@ impl Engine {
         let new: Vec<_> = done.iter().map(|done| || done.plan.changes.apply(&done.plan.before)).collect();
         // A person sees what is there; a model may have to be told what changed since its last edit.
         let wanted = caller.unread == Unread::Deny;
-        let new = new
-            .iter()
-            .zip(&done)
-            .map(|(new, done)| (wanted && !done.plan.unseen).then_some(new as &dyn Fn() -> Vec<u8>));
+        let new = new.iter().zip(&done).map(|(new, done)| {
+            let kept = wanted && !done.plan.unseen && done.plan.source.is_none();
+            kept.then_some(new as &dyn Fn() -> Vec<u8>)
+        });
         let changes: Vec<Change<'_>> = done.iter().zip(new).map(|(done, new)| done.change(new)).collect();
         // What a session knows of a file belongs to that file's root; the operation is told in one of them.
         let here = done.iter().filter(|done| done.plan.place.root() == root && !done.plan.unseen);

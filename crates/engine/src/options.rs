@@ -51,6 +51,8 @@ pub(crate) struct Options {
     pub(crate) worded: Option<&'static Marks>,
     /// Files that are to be created or moved somewhere may replace what is there.
     pub(crate) overwrite: bool,
+    /// A large file is taken whole, too: its bytes go into the file that is there.
+    pub(crate) whole: bool,
     /// What was called, for the log.
     pub(crate) cause: Cause<'static>,
 }
@@ -85,6 +87,7 @@ impl Options {
             header: marks.and_then(|marks| marks.header),
             worded: marks.filter(|marks| marks.words),
             overwrite: false,
+            whole: false,
             cause,
         })
     }

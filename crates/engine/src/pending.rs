@@ -2,7 +2,6 @@
 //! others found when they went on from there.
 
 use crate::engine::Engine;
-use crate::undo::same;
 use emendate_core::{ContentId, Result};
 use emendate_history::{Filter, Kind, Logged, OperationId, Side, Touched};
 use std::ffi::OsStr;
@@ -104,20 +103,20 @@ impl Engine {
     /// What is there now.
     fn found_now(&self, file: &Touched) -> Found {
         let place = self.store().admit_link(Path::new(OsStr::from_bytes(&file.path)));
-        let Ok(now) = place.and_then(|place| self.raw_standing(&place)) else { return Found::Neither };
+        let Ok(now) = place.and_then(|place| self.side(&place)) else { return Found::Neither };
         let bits = |side: Option<Side>| side.map(|side| side.mode);
         if content(file.before) == content(file.after) {
             // Only the mode tells them apart.
-            let mode = now.mode();
+            let mode = bits(now.filter(|now| now.kind == Kind::Regular));
             return match mode {
                 _ if mode == bits(file.after) => Found::After,
                 _ if mode == bits(file.before) => Found::Before,
                 _ => Found::Neither,
             };
         }
-        if same(&now, file.after) {
+        if content(now) == content(file.after) {
             Found::After
-        } else if same(&now, file.before) {
+        } else if content(now) == content(file.before) {
             Found::Before
         } else {
             Found::Neither

@@ -12,9 +12,10 @@ use emendate_core::marks::Marks;
 use emendate_core::rows::{self, Replaced};
 use emendate_core::words;
 use emendate_core::{ChangeSet, Error, Header, Op, Order, Outcome, Resolved, Result, Snapshot, Span, Splice, resolve};
-use emendate_fs::{Attributes, Draft, Expect, Goal, Place};
+use emendate_fs::{Attributes, Draft, Expect, Goal, Piece, Place, Source};
 use emendate_history::Lines;
 use std::ffi::OsString;
+use std::sync::Arc;
 
 /// What is at the place now.
 #[derive(Clone)]
@@ -95,6 +96,8 @@ pub(crate) struct Plan {
     pub(crate) failed: Vec<Error>,
     /// The same as text.
     pub(crate) rejected: String,
+    /// The open file, where it is so large that `before` is an extract of it.
+    pub(crate) source: Option<Arc<Source>>,
 }
 
 impl Plan {
@@ -153,6 +156,7 @@ impl Plan {
             unseen: false,
             failed,
             rejected: String::new(),
+            source: None,
         }
     }
 
@@ -215,8 +219,28 @@ impl Plan {
         matches!(self.now, Now::File(_)) && !self.moved_on && !stays
     }
 
-    /// What the store is asked for; `pieces` are those of the new content.
-    pub(crate) fn draft<'a>(&'a self, pieces: &'a [&'a [u8]]) -> Draft<'a> {
+    /// The new content of a large file, made of parts of the old one; none for any other.
+    pub(crate) fn parts(&self) -> Vec<Piece<'_>> {
+        if self.source.is_none() {
+            return Vec::new();
+        }
+        let (mut parts, mut at) = (Vec::new(), 0);
+        for splice in self.changes.splices() {
+            let Some(start) = self.before.in_file(splice.span) else { continue };
+            parts.push(Piece::Kept { at: at as u64, len: (start - at) as u64 });
+            parts.push(Piece::New(&splice.text));
+            at = start + splice.span.len();
+        }
+        parts.push(Piece::Kept { at: at as u64, len: (self.before.size() - at) as u64 });
+        parts
+    }
+
+    /// What the store is asked for; `pieces` are those of the new content, or `parts`.
+    pub(crate) fn draft<'a>(&'a self, pieces: &'a [&'a [u8]], parts: &'a [Piece<'a>]) -> Draft<'a> {
+        if let Some(source) = self.source.as_deref() {
+            let expect = Expect::Content { source, content: self.before.id() };
+            return Draft { place: &self.place, expect, goal: Goal::Spliced { source, pieces: parts } };
+        }
         let expect = match &self.now {
             Now::Nothing => Expect::Missing,
             Now::File(now) => Expect::Version { bytes: now.snapshot.raw(), stamp: &now.stamp },

@@ -1,5 +1,6 @@
 //! Reading: lines in marks, a tag for the version, and the record of what was shown.
 
+use crate::big::Sized;
 use crate::caller::Caller;
 use crate::encoding;
 use crate::engine::{Engine, Opened};
@@ -83,7 +84,23 @@ impl Engine {
         let declared = args.encoding.as_deref().map(encoding::by_call).transpose()?;
         let path = raw.as_deref().unwrap_or(Path::new(&args.file_path));
         let place = self.admit(path, Access::Read)?;
-        let Some(version) = self.version(&place)? else { return Err(self.missing(&place, caller)) };
+        let by_lines = args.offset.is_some() || args.limit.is_some() || args.format.is_some();
+        let plain = declared.is_none() && args.symbol.is_none() && args.cells.is_none() && marks.header.is_none();
+        let in_parts = plain && !marks.words && (by_lines || !notebook::is_named(&place));
+        let version = match self.sized(&place)? {
+            Sized::Whole(version) => version,
+            Sized::Big(source) => {
+                let lines = (args.offset.unwrap_or(1), args.limit.unwrap_or(DEFAULT_LIMIT));
+                let size = source.stamp().size;
+                let opened = if in_parts { self.open_lines(&place, source, lines)? } else { None };
+                if let Some(opened) = opened {
+                    return self.show(caller, &place, opened, &args, (marks, None));
+                }
+                self.not_whole(&place, size, "is to be shown in a way that needs all of its text")?;
+                self.version(&place)?
+            }
+        };
+        let Some(version) = version else { return Err(self.missing(&place, caller)) };
         // Who names an encoding means text.
         if let Some(kind) = Kind::of(&version.bytes).filter(|_| declared.is_none()) {
             let answer = media::shown(&place, kind, &version.bytes, &args)?;
@@ -105,21 +122,34 @@ impl Engine {
             let (offset, limit) = syntax::lines_of(&place, opened.snapshot.text(), symbol)?;
             (args.offset, args.limit) = (Some(offset), Some(limit));
         }
-        let words = marks.words.then(|| self.words(&place, &opened.snapshot)).transpose()?;
+        self.show(caller, &place, opened, &args, (marks, not_a_notebook))
+    }
+
+    /// Shows the lines asked for, of a file or of an extract that has them.
+    fn show(
+        &self,
+        caller: &Caller,
+        place: &Place,
+        opened: Opened,
+        args: &Args,
+        (marks, not_a_notebook): (&'static Marks, Option<String>),
+    ) -> Result<Answer> {
+        let words = marks.words.then(|| self.words(place, &opened.snapshot)).transpose()?;
         let words = words.as_ref().map_or(&[][..], Words::all);
-        let mut page = page(&opened.snapshot, &args, (marks, words))?;
+        let mut page = page(&opened.snapshot, args, (marks, words))?;
         let Opened { snapshot, stamp, racy } = opened;
-        let record = record(snapshot.id(), (stamp, racy), page.lines.clone(), &args);
-        let unkept = self.remember(caller, &place, &record, &log::body(&place, snapshot.raw()));
-        let name = || self.name_in_header(caller, &place);
+        let record = record(snapshot.id(), (stamp, racy), page.lines.clone(), args);
+        let body = if snapshot.is_extract() { Body::None } else { log::body(place, snapshot.raw()) };
+        let unkept = self.remember(caller, place, &record, &body);
+        let name = || self.name_in_header(caller, place);
         let header = marks.header.map(|header| header.line(&name(), ShortTag::of(snapshot.text())));
         if let Some(header) = &header {
             page.text.insert_str(0, &format!("{header}\n"));
         }
-        let more = not_a_notebook.into_iter().chain(link(&place)).chain(unkept);
-        let mut answer = answer(&snapshot, &mut page, &args, more);
+        let more = not_a_notebook.into_iter().chain(link(place)).chain(unkept);
+        let mut answer = answer(&snapshot, &mut page, args, more);
         answer.data.extend(header.map(|header| ("header".to_owned(), header.into())));
-        let answer = with_names(answer, &place);
+        let answer = with_names(answer, place);
         self.recycle(snapshot);
         Ok(answer)
     }
@@ -295,7 +325,7 @@ fn too_large(snapshot: &Snapshot, from: usize, lines: usize, total: usize) -> Er
         Code::ReadTooLarge,
         format!(
             "The reply would be larger than {MAX_REPLY} characters; the file has {total} lines in {} bytes.",
-            snapshot.raw().len()
+            snapshot.size()
         ),
     )
     .evidence(format!("Parts that fit: {}", calls.join("; ")))
@@ -345,7 +375,7 @@ fn answer(snapshot: &Snapshot, page: &mut Page, args: &Args, more: impl Iterator
         "offset": page.from,
         "lines": page.shown,
         "totalLines": page.total,
-        "size": snapshot.raw().len(),
+        "size": snapshot.size(),
         "partial": page.shown < page.total || !page.cut.is_empty(),
         "encoding": codec.charset.name(),
         "byteOrderMark": codec.mark > 0,

@@ -101,7 +101,8 @@ impl Receipt {
         if !plan.failed.is_empty() {
             put("failed", plan.failed.iter().map(emendate_core::Error::to_json).collect());
         }
-        if plan.before.raw().len() <= ORIGINAL && matches!(plan.now, Now::File(_)) && !plan.before.is_opaque() {
+        let whole = plan.source.is_none() && !plan.before.is_opaque();
+        if whole && plan.before.size() <= ORIGINAL && matches!(plan.now, Now::File(_)) {
             put("originalFile", plan.before.text().into());
         }
         put("structuredPatch", explain::structured(&hunks));

@@ -8,8 +8,8 @@
 
 use emendate::core::Result;
 use emendate::fs::{
-    Ahead, Attributes, Draft, Durability, Entry, Local, Named, Place, RootInfo, Staged, Stamp, Store, Transaction,
-    Version, Written,
+    Ahead, Attributes, Draft, Durability, Entry, Local, Named, Place, RootInfo, Source, Staged, Stamp, Store,
+    Transaction, Version, Written,
 };
 use emendate::{Caller, Config, Engine, Reply, State, Unread};
 use serde_json::{Value, json};
@@ -76,6 +76,9 @@ impl Store for Ending {
     }
     fn read(&self, place: &Place, limit: u64, buffer: Vec<u8>) -> Result<Option<Version>> {
         self.local.read(place, limit, buffer)
+    }
+    fn source(&self, place: &Place) -> Result<Option<Source>> {
+        self.local.source(place)
     }
     fn siblings(&self, place: &Place) -> Result<Vec<OsString>> {
         self.local.siblings(place)

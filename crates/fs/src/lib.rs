@@ -27,7 +27,8 @@ pub use restrict::restrict;
 pub use source::Source;
 pub use stamp::Stamp;
 pub use store::{
-    Ahead, Draft, Durability, Entry, Expect, Goal, Kind, Method, Named, Piece, Staged, Store, Transaction, Version, Written,
+    Ahead, Draft, Durability, Entry, Expect, Goal, Kind, Method, Named, Piece, Staged, Store, Transaction, Version,
+    Written,
 };
 
 /// Bytes of a path; the kernel's number, one of which is for the NUL at its end.

@@ -411,9 +411,7 @@ impl Transaction for Pending<'_> {
         let stamp = |draft: &Draft<'_>| {
             let before = state.nodes.get(draft.place.relative()).map(|node| node.stamp).unwrap_or_default();
             match state.made(draft) {
-                Ok(Some((_, mode))) => {
-                    Stamp { mode, size: draft.goal.length(), ..before }
-                }
+                Ok(Some((_, mode))) => Stamp { mode, size: draft.goal.length(), ..before },
                 _ => before,
             }
         };

@@ -39,4 +39,4 @@ pub use operation::{
 pub use record::{Body, How, Record};
 pub use root::root_key;
 pub use sessions::{Limits, Sessions};
-pub use swap::Swap;
+pub use swap::{OwnedSwap, Swap};

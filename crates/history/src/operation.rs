@@ -8,7 +8,7 @@ use emendate_fs::Attributes;
 
 use rustix::process::Pid;
 
-use crate::{Record, Swap, clock};
+use crate::{OwnedSwap, Record, Swap, clock};
 
 /// Microseconds after which whatever has the number of an operation's process is another one.
 const LONGEST: i64 = 60_000_000;
@@ -311,6 +311,10 @@ pub trait Operations: Send + Sync {
     /// The bytes of a version, proven by the id. `at_hand` are versions that the caller has, from which others can be
     /// reached through the log.
     fn content(&self, content: ContentId, at_hand: &[(ContentId, &[u8])]) -> Result<Option<Vec<u8>>>;
+
+    /// What one change of the log does that leads from one version to another, in offsets of the first; `None` when there is
+    /// no such change.
+    fn swaps(&self, from: ContentId, to: ContentId) -> Result<Option<Vec<OwnedSwap>>>;
 
     /// True when [`Operations::content`] would find that version, apart from damage.
     fn reaches(&self, content: ContentId, at_hand: &[ContentId]) -> Result<bool>;

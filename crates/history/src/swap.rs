@@ -13,6 +13,29 @@ pub struct Swap<'a> {
     pub new: &'a [u8],
 }
 
+/// A [`Swap`] with texts of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnedSwap {
+    /// Where it begins in the version before.
+    pub at: usize,
+    /// What stands there.
+    pub old: Box<[u8]>,
+    /// What stands there in the version after.
+    pub new: Box<[u8]>,
+}
+
+/// The change that [`encode`] made, in this direction or `back`; `None` when it is damaged.
+pub(crate) fn turned(data: &[u8], back: bool) -> Option<Vec<OwnedSwap>> {
+    let mut moved = 0_isize;
+    let turn = |Swap { at, old, new }: Swap<'_>| {
+        let here = if back { at.checked_add_signed(moved)? } else { at };
+        moved = moved.checked_add_unsigned(new.len())?.checked_sub_unsigned(old.len())?;
+        let (old, new) = if back { (new, old) } else { (old, new) };
+        Some(OwnedSwap { at: here, old: old.into(), new: new.into() })
+    };
+    decode(data)?.into_iter().map(turn).collect()
+}
+
 /// Bytes of all texts together.
 pub(crate) fn weight(swaps: &[Swap<'_>]) -> u64 {
     swaps.iter().map(|swap| (swap.old.len() + swap.new.len()) as u64).sum()
@@ -72,7 +95,7 @@ pub(crate) fn apply(from: &[u8], mut data: &[u8], back: bool) -> Option<Vec<u8>>
 
 #[cfg(test)]
 mod tests {
-    use super::{Swap, apply, decode, encode};
+    use super::{Swap, apply, decode, encode, turned};
     use proptest::collection::vec;
     use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
 
@@ -93,6 +116,10 @@ mod tests {
             prop_assert_eq!(decode(&data).unwrap(), swaps.clone());
             prop_assert_eq!(apply(&base, &data, false), Some(after.clone()));
             prop_assert_eq!(apply(&after, &data, true), Some(base.clone()));
+            for (text, back) in [(&base, false), (&after, true)] {
+                let there = |swap: &super::OwnedSwap| text[swap.at..].starts_with(&swap.old);
+                prop_assert!(turned(&data, back).unwrap().iter().all(there));
+            }
             // Another text than the one that was changed is noticed.
             if let Some(swap) = swaps.iter().find(|swap| !swap.old.is_empty()) {
                 let mut other = base.clone();

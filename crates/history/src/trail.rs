@@ -8,7 +8,7 @@ use emendate_core::ContentId;
 
 use crate::pack::{self, Packed};
 use crate::shelf::{Shelf, keep, rebuild};
-use crate::{Body, Change, Limits, Touched, swap};
+use crate::{Body, Change, Limits, OwnedSwap, Touched, swap};
 
 /// A change in the log, from one version to another.
 #[derive(Clone, Copy, Debug)]
@@ -115,6 +115,22 @@ pub(crate) fn content<S: Shelf>(
         bytes = next;
     }
     Ok((ContentId::of(&bytes) == content).then_some(bytes))
+}
+
+/// The one change that leads from one version to another, if there is such a one.
+pub(crate) fn swaps<S: Shelf>(
+    shelf: &S,
+    from: ContentId,
+    to: ContentId,
+    limits: &Limits,
+) -> Result<Option<Vec<OwnedSwap>>, S::Error> {
+    for step in shelf.steps()? {
+        let back = (step.result, step.base) == (from, to);
+        if back || (step.base, step.result) == (from, to) {
+            return Ok(shelf.change(step.data, limits)?.and_then(|data| swap::turned(&data, back)));
+        }
+    }
+    Ok(None)
 }
 
 /// True when [`content`] would find a way.

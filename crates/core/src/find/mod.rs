@@ -41,6 +41,9 @@ pub const MOST_PLACES: usize = 1_000_000;
 /// Bytes of new text that one edit may put into several places together.
 pub const MOST_FRESH: usize = 256 << 20;
 
+/// Lines above a place of several among which the one is looked for under which it stands.
+pub const LOOKED_UP: usize = 200;
+
 /// A piece of a reading and the text that takes its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextEdit {

@@ -43,6 +43,7 @@ fn plainly(raw: &[u8], needles: &[&str], lines: &[usize]) -> Scanned {
         codec: snapshot.codec(),
         ends: snapshot.line_ends(),
         lines: snapshot.lines().count(text),
+        open: !text.is_empty() && !text.ends_with('\n'),
         ascii: raw[snapshot.codec().mark..].is_ascii(),
     };
     Scanned { whole, places, starts: lines.iter().map(start).collect() }

@@ -34,6 +34,8 @@ pub struct Whole {
     pub ends: LineEnds,
     /// Number of its lines.
     pub lines: usize,
+    /// The last of them has no line end.
+    pub open: bool,
     /// It has no byte above 127 but for a mark.
     pub ascii: bool,
 }
@@ -96,6 +98,15 @@ impl Snapshot {
     /// Length of the file in bytes.
     pub fn size(&self) -> usize {
         self.whole().map_or_else(|| self.raw().len(), |whole| whole.size)
+    }
+
+    /// The span of these bytes that stands for `len` bytes at an offset of the file; `None` when it is not in the extract.
+    pub fn of_file(&self, at: usize, len: usize) -> Option<Span> {
+        let Some(extract) = &self.0.extract else { return Some(Span::new(at, at + len)) };
+        let nth = extract.parts.partition_point(|(_, from)| *from <= at);
+        let (part, from) = extract.parts.get(nth.checked_sub(1)?)?;
+        let start = part.start() + (at - from);
+        (start + len <= part.end()).then(|| Span::new(start, start + len))
     }
 
     /// Where a span of these bytes begins in the file; `None` when the file does not have it in one piece.

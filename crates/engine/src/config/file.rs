@@ -42,6 +42,10 @@ pub(super) struct Policy {
     pub(super) import: Vec<String>,
     /// Largest file to open, in bytes.
     pub(super) max_file: Option<u64>,
+    /// Largest file to take into memory whole, in bytes.
+    pub(super) max_whole: Option<u64>,
+    /// Files of more bytes are gone through in parts, where that is enough for what is asked.
+    pub(super) stream_from: Option<u64>,
 }
 
 /// How edits are matched.

@@ -7,6 +7,7 @@ mod formatters;
 mod hooks;
 mod rule;
 
+use crate::big::{MAX_WHOLE, STREAM_FROM};
 use crate::caller::{OnStale, Shows, Word};
 use emendate_core::{Charset, Error, Matching, Result};
 use emendate_fs::Durability;
@@ -22,7 +23,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Files larger than this are not opened, unless configured otherwise.
-pub const MAX_FILE: u64 = 256 << 20;
+pub const MAX_FILE: u64 = 16 << 30;
 
 /// What holds where no rule says it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -68,6 +69,10 @@ pub struct Config {
     pub(crate) imports_claude: bool,
     /// Largest file to open, in bytes.
     pub(crate) max_file: u64,
+    /// Largest file that is taken whole, in bytes.
+    pub(crate) max_whole: u64,
+    /// From more bytes than these on a file is taken in parts where that is enough.
+    pub(crate) stream_from: u64,
     /// How much matching may forgive.
     pub(crate) matching: Matching,
     /// What to do with stale edits.
@@ -106,6 +111,8 @@ impl Default for Config {
             documentation: Mode::Allow,
             imports_claude: false,
             max_file: MAX_FILE,
+            max_whole: MAX_WHOLE,
+            stream_from: STREAM_FROM,
             matching: Matching::default(),
             on_stale: OnStale::default(),
             shows: Shows::default(),
@@ -129,6 +136,11 @@ fn word<W: Word>(source: Source<'_>, key: &str, text: &str) -> Result<W> {
 }
 
 impl Config {
+    /// The largest file that is taken whole, in bytes.
+    pub(crate) fn whole(&self) -> u64 {
+        self.max_whole.min(self.max_file)
+    }
+
     /// Adds a configuration file. `origin` names it in messages; `trusted` is true for the user's own files and false
     /// for a project's, whose rules can only tighten.
     ///
@@ -204,6 +216,15 @@ impl Config {
         if let Some(size) = policy.max_file.filter(|size| source.trusted || *size < self.max_file) {
             self.max_file = size;
             self.came_from("policy.max_file", source);
+        }
+        if let Some(size) = policy.max_whole.filter(|size| source.trusted || *size < self.max_whole) {
+            self.max_whole = size;
+            self.came_from("policy.max_whole", source);
+        }
+        if let Some(size) = policy.stream_from {
+            // Only how a file is gone through: whoever says it, the same is done.
+            self.stream_from = size;
+            self.came_from("policy.stream_from", source);
         }
         Ok(())
     }
@@ -337,6 +358,8 @@ impl Config {
         put("policy.documentation", self.documentation.name().into());
         put("policy.import", if self.imports_claude { json!([claude::NAME]) } else { json!([]) });
         put("policy.max_file", self.max_file.into());
+        put("policy.max_whole", self.max_whole.into());
+        put("policy.stream_from", self.stream_from.into());
         put("edit.match", self.matching.name().into());
         put("edit.on_stale", self.on_stale.name().into());
         put("reply.shows", self.shows.name().into());

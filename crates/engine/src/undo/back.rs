@@ -35,6 +35,11 @@ struct Back<'a> {
 ///
 /// Errors: of every file that stands in the way of the first operation that cannot be taken back.
 pub(super) fn plans(engine: &Engine, caller: &Caller, (root, all): (usize, &[Logged])) -> Result<Vec<Plan>> {
+    if let [logged] = all
+        && let Some(plan) = engine.plan_big_undo(caller, root, logged)?
+    {
+        return Ok(vec![plan]);
+    }
     let mut course = Course::new(engine, caller);
     for logged in all {
         let plans = of_one(&Back { engine, caller, course: &course, root, logged }).map_err(|error| {
@@ -88,23 +93,15 @@ impl Engine {
         Ok(self.opened(place, None)?.map_or(Now::Nothing, Now::File))
     }
 
-    /// The same, without asking what text it is.
-    pub(crate) fn raw_standing(&self, place: &Place) -> Result<Now> {
-        if let Some(target) = self.store().link(place)? {
-            return Ok(Now::Link(target));
-        }
-        Ok(self.opaque(place)?.map_or(Now::Nothing, Now::File))
-    }
-
     /// A path of the log.
-    pub(super) fn logged_place(&self, path: &[u8]) -> Result<Place> {
+    pub(crate) fn logged_place(&self, path: &[u8]) -> Result<Place> {
         let place = self.store().admit_link(Path::new(OsStr::from_bytes(path)))?;
         self.may(&place, Access::Write)?;
         Ok(place)
     }
 
     /// The lines a caller knows of a file that is about to get this content.
-    pub(super) fn lines_then(&self, caller: &Caller, place: &Place, now: &Snapshot, changes: &ChangeSet) -> Lines {
+    pub(crate) fn lines_then(&self, caller: &Caller, place: &Place, now: &Snapshot, changes: &ChangeSet) -> Lines {
         if caller.unread == Unread::Allow {
             return Lines::all();
         }

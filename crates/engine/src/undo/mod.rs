@@ -22,7 +22,6 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-pub(crate) use back::same;
 pub(crate) use choose::Named;
 pub(crate) use restore::Args as RestoreArgs;
 

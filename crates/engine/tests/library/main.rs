@@ -8,6 +8,7 @@
 
 mod approval;
 mod bench;
+mod big;
 mod formatters;
 mod guarded;
 mod hashline;

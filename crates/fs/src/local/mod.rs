@@ -41,7 +41,9 @@ pub use recover::Recovered;
 pub(crate) use splice::Leased;
 
 use self::journal::Journal;
-use crate::{Attributes, Draft, Durability, Entry, Kind, Named, Place, RootInfo, Source, Staged, Stamp, Store, Version, fault};
+use crate::{
+    Attributes, Draft, Durability, Entry, Kind, Named, Place, RootInfo, Source, Staged, Stamp, Store, Version, fault,
+};
 
 /// The local disk, beneath some roots.
 #[derive(Debug)]

@@ -93,7 +93,11 @@ impl Plan<'_> {
         if old.is_open_elsewhere() {
             if let Goal::Spliced { .. } = draft.goal {
                 let size = old.stamp.size;
-                return Err(splice::only_aside(draft.place.absolute(), size, "another program has it open for writing"));
+                return Err(splice::only_aside(
+                    draft.place.absolute(),
+                    size,
+                    "another program has it open for writing",
+                ));
             }
             if matches!(draft.goal, Goal::File { like: None, .. }) {
                 // Its writes are to go on into the file that has the name.

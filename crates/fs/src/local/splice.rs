@@ -112,12 +112,7 @@ pub(super) fn content_of(file: &OwnedFd, size: u64) -> rustix::io::Result<Option
 
 /// Writes a file made of parts of `from` and tells what its bytes are. With `flush` the disk begins to write meanwhile, so
 /// that the sync at the end has little left to wait for.
-pub(super) fn write(
-    file: &OwnedFd,
-    from: &Leased,
-    pieces: &[Piece<'_>],
-    flush: bool,
-) -> rustix::io::Result<ContentId> {
+pub(super) fn write(file: &OwnedFd, from: &Leased, pieces: &[Piece<'_>], flush: bool) -> rustix::io::Result<ContentId> {
     let mut out = Output {
         file,
         from,

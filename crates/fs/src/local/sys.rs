@@ -11,8 +11,8 @@ use std::thread::Builder;
 
 use rustix::buffer::Buffer;
 use rustix::fs::{
-    Access, Advice, AtFlags, FallocateFlags, FlockOperation, Gid, Mode, OFlags, RenameFlags, ResolveFlags, Stat, StatFs,
-    StatVfs, Statx, StatxFlags, Uid, XattrFlags,
+    Access, Advice, AtFlags, FallocateFlags, FlockOperation, Gid, Mode, OFlags, RenameFlags, ResolveFlags, Stat,
+    StatFs, StatVfs, Statx, StatxFlags, Uid, XattrFlags,
 };
 use rustix::io::Result;
 

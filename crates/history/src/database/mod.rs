@@ -22,7 +22,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use crate::shelf::{Kept, keep};
 use crate::{
     Body, Change, Entered, Filter, Freed, Known, Leave, Limits, Logged, OnDisk, Operation, OperationId, OperationName,
-    Operations, Record, Sessions, clock, operation, pack, prune, trail,
+    Operations, OwnedSwap, Record, Sessions, clock, operation, pack, prune, trail,
 };
 use memo::Memo;
 use shelves::Shelves;
@@ -268,6 +268,13 @@ impl Operations for Database {
         self.ask(|connection| {
             let reading = connection.transaction()?;
             trail::content(&Shelves(&reading), content, at_hand, &self.limits)
+        })
+    }
+
+    fn swaps(&self, from: ContentId, to: ContentId) -> Result<Option<Vec<OwnedSwap>>> {
+        self.ask(|connection| {
+            let reading = connection.transaction()?;
+            trail::swaps(&Shelves(&reading), from, to, &self.limits)
         })
     }
 

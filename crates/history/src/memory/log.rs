@@ -7,7 +7,7 @@ use crate::shelf::{Shelf, keep};
 use crate::trail::{Link, keep_sides};
 use crate::{
     Body, Change, Entered, Filter, Freed, Known, Leave, Limits, Logged, OnDisk, Operation, OperationId, OperationName,
-    Operations, Outcome, clock, operation, pack, prune, trail,
+    Operations, Outcome, OwnedSwap, clock, operation, pack, prune, trail,
 };
 
 /// One operation of the log.
@@ -142,6 +142,11 @@ impl Operations for Memory {
     fn content(&self, content: ContentId, at_hand: &[(ContentId, &[u8])]) -> Result<Option<Vec<u8>>> {
         let Ok(bytes) = trail::content(&self.inner().shelves, content, at_hand, &self.limits);
         Ok(bytes)
+    }
+
+    fn swaps(&self, from: ContentId, to: ContentId) -> Result<Option<Vec<OwnedSwap>>> {
+        let Ok(swaps) = trail::swaps(&self.inner().shelves, from, to, &self.limits);
+        Ok(swaps)
     }
 
     fn reaches(&self, content: ContentId, at_hand: &[ContentId]) -> Result<bool> {

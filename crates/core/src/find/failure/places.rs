@@ -1,19 +1,20 @@
 //! Several places: each with a name for the next call and a line that tells it from the others.
 
 use crate::error::Error;
+use crate::find::LOOKED_UP;
 use crate::find::candidates;
 use crate::find::fold::{indent_of, is_blank};
 use crate::find::place::Place;
 use crate::find::search::Search;
+use crate::lines::{line_start, line_stop};
 use crate::marks;
+use core::iter::successors;
 use serde_json::json;
 
 /// Places shown.
 const SHOWN: usize = 5;
 /// Lines shown of each place.
 const HEIGHT: usize = 3;
-/// Lines searched upwards for the line under which a place stands.
-const UP: usize = 200;
 
 /// Adds the places to an error.
 pub(super) fn listed(search: &Search<'_>, mut error: Error, places: &[Place<'_>]) -> Error {
@@ -22,8 +23,10 @@ pub(super) fn listed(search: &Search<'_>, mut error: Error, places: &[Place<'_>]
         let id = candidates::id(search, place.span);
         let line = candidates::line_of(search, place.span);
         let last = search.base.lines().line_of(search.text, place.span.end().max(place.span.start() + 1) - 1);
-        let header =
-            header(search, line - 1).map_or_else(String::new, |at| marks::excerpt(search.base, at + 1, at + 1));
+        let header = header(search.text, place.span.start()).map_or_else(String::new, |at| {
+            let line = search.base.lines().line_of(search.text, at);
+            marks::excerpt(search.base, line, line)
+        });
         let shown = marks::excerpt(search.base, line.saturating_sub(1).max(1), last.min(line + HEIGHT - 1) + 1);
         let header = if shown.contains(&header) { String::new() } else { header };
         error = error.evidence(format!("{id}:\n{header}{shown}"));
@@ -35,9 +38,12 @@ pub(super) fn listed(search: &Search<'_>, mut error: Error, places: &[Place<'_>]
     error.fact("candidates", list)
 }
 
-/// The line under which a line stands: the nearest one above that is less deep, else the nearest that is not blank.
-fn header(search: &Search<'_>, line: usize) -> Option<usize> {
-    let depth = indent_of(search.line(line)).len();
-    let above = || (line.saturating_sub(UP)..line).rev().filter(|&at| !is_blank(search.line(at)));
-    above().find(|&at| indent_of(search.line(at)).len() < depth).or_else(|| above().next())
+/// The line under which a place stands: the nearest one above that is less deep, else the nearest that is not blank.
+fn header(text: &str, place: usize) -> Option<usize> {
+    let line = |at: usize| &text[at..line_stop(text, at)];
+    let first = line_start(text, place);
+    let depth = indent_of(line(first)).len();
+    let above = |at: &usize| at.checked_sub(1).map(|before| line_start(text, before));
+    let above = || successors(above(&first), above).take(LOOKED_UP).filter(|&at| !is_blank(line(at)));
+    above().find(|&at| indent_of(line(at)).len() < depth).or_else(|| above().next())
 }

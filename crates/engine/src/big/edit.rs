@@ -1,0 +1,193 @@
+//! Exact edits of a large file.
+
+use super::extract::{Spot, around, with_lines};
+use super::{ATTEMPTS, Why, opened, why};
+use crate::caller::Caller;
+use crate::encoding;
+use crate::engine::Engine;
+use crate::notebook;
+use crate::options::Options;
+use crate::plan::Plan;
+use crate::seen::{self, Base};
+use crate::stale;
+use emendate_core::{
+    Charset, Code, Error, Find, Handle, LOOKED_UP, Locator, Matching, Op, Order, Pick, Result, Scanned, Settings,
+    Stand, Whole, resolve,
+};
+use emendate_fs::{Place, Source};
+use std::sync::Arc;
+
+/// Bytes of unchanged text on either side of an edit that others of the call may be about.
+const CONTEXT: usize = 4096 + 4;
+/// Places of a text that is to be in one place only: so many are told.
+const COUNTED: usize = 1000;
+
+/// What became of a try.
+enum Tried {
+    Planned(Box<Plan>),
+    /// It takes all of the text.
+    Whole(Why),
+}
+
+impl Engine {
+    /// Plans the edit of a large file; nothing where it has to be taken whole.
+    ///
+    /// Errors: as any edit; `file.too_large` where it has to be taken whole, and cannot.
+    pub(crate) fn plan_big(
+        &self,
+        caller: &Caller,
+        place: &Place,
+        source: Source,
+        (ops, order): (&[Op], Order),
+        options: &Options,
+    ) -> Result<Option<Plan>> {
+        let size = source.stamp().size;
+        let Some(finds) = self.streamed(place, (ops, order), options) else {
+            let why = "this call needs all of its text at once";
+            return self.not_whole(place, size, why).map(|()| None);
+        };
+        let mut source = source;
+        for attempt in 1.. {
+            match self.try_big(caller, place, source, (ops, order, &finds), options) {
+                Ok(Tried::Planned(plan)) => return Ok(Some(*plan)),
+                Ok(Tried::Whole(why)) if size > self.config().whole() && why == NOWHERE => {
+                    return Err(self.nowhere(size, &finds));
+                }
+                Ok(Tried::Whole(why)) => return self.not_whole(place, size, why).map(|()| None),
+                Err(error) if error.code() == Code::ConflictRaced && attempt < ATTEMPTS => {
+                    let Some(again) = self.store().source(place)? else { return Ok(None) };
+                    source = again;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The searches of a call that needs no more of the text than what is around their places.
+    fn streamed<'o>(&self, place: &Place, (ops, order): (&'o [Op], Order), options: &Options) -> Option<Vec<&'o Find>> {
+        let plain = options.declared.is_none()
+            && !options.partial
+            && !options.whole
+            && options.header.is_none()
+            && options.worded.is_none()
+            && !matches!(options.tag, Some(Handle::Lines(..)))
+            && !(order == Order::InTurn && ops.len() > 1)
+            && !notebook::is_named(place)
+            && !self.config().formatters.iter().any(|it| it.files.matches(place.relative(), place.absolute()));
+        let find = |op: &'o Op| match &op.at {
+            Locator::Find(find) if find.at.is_none() && !find.old.is_empty() && !find.old.contains('\0') => Some(find),
+            _ => None,
+        };
+        ops.iter().map(find).collect::<Option<Vec<_>>>().filter(|_| plain)
+    }
+
+    fn try_big(
+        &self,
+        caller: &Caller,
+        place: &Place,
+        source: Source,
+        (ops, order, finds): (&[Op], Order, &[&Find]),
+        options: &Options,
+    ) -> Result<Tried> {
+        let needles: Vec<&str> = finds.iter().map(|find| &*find.old).collect();
+        let scanned = match Engine::scan(&source, &needles, &[])? {
+            Ok(scanned) => scanned,
+            Err(unfit) => return Ok(Tried::Whole(why(unfit))),
+        };
+        let fresh = ops.iter().any(|op| !op.text.is_ascii());
+        let other = |it: encoding::Configured| it.declared.charset != Charset::Utf8;
+        if fresh && scanned.whole.ascii && encoding::configured(self.config(), self.store(), place).is_some_and(other) {
+            return Ok(Tried::Whole("is said to be in another encoding, for which it has to be taken whole"));
+        }
+        let Some(head) = with_lines(&source, scanned.whole, None)? else { return Ok(Tried::Whole(LONG)) };
+        let now = opened(&source, head);
+        let (lines, note) = match self.base(caller, options, place, &now)? {
+            Base::Fresh { lines, note } => (lines, note),
+            Base::Stale { .. } => {
+                return Ok(Tried::Whole("changed since it was read, and to merge it would have to be taken whole"));
+            }
+            Base::Lost => return Err(stale::lost(self, caller, place, &now)),
+        };
+        let mut counts = vec![0_usize; finds.len()];
+        scanned.places.iter().for_each(|stand| counts[stand.needle] += 1);
+        if counts.contains(&0) {
+            return Ok(Tried::Whole(NOWHERE));
+        }
+        let context = if ops.len() > 1 { CONTEXT } else { 0 };
+        let spots = spots(&scanned, finds, &counts);
+        let Some(extract) = around(&source, scanned.whole, &spots, context)? else { return Ok(Tried::Whole(LONG)) };
+        source.still()?;
+        let settings = Settings { matching: Matching::Exact, stale: false, partial: false };
+        let mut resolved = match resolve(&extract, ops, order, settings) {
+            // What is only like the text may still be somewhere.
+            Err(error) if error.code() == Code::MatchNotFound => return Ok(Tried::Whole(NOWHERE)),
+            other => other?,
+        };
+        if resolved.changes.splices().iter().any(|splice| extract.in_file(splice.span).is_none()) {
+            return Ok(Tried::Whole(LONG));
+        }
+        resolved.notes.extend(note);
+        let lines = seen::after_writing(&lines, &extract, &resolved.changes);
+        let plan = Plan::edit(place.clone(), opened(&source, extract), resolved, lines);
+        Ok(Tried::Planned(Box::new(Plan { source: Some(Arc::new(source)), ..plan })))
+    }
+
+    /// The text is nowhere, and the file is too large to be searched for what is like it.
+    fn nowhere(&self, size: u64, finds: &[&Find]) -> Error {
+        let most = self.config().whole();
+        let quoted = |find: &&Find| find.old.lines().next().unwrap_or_default().chars().take(200).collect::<String>();
+        let first: Vec<String> = finds.iter().take(3).map(quoted).collect();
+        Error::new(Code::MatchNotFound, "String to replace not found in file.")
+            .evidence(format!("The first line of what was looked for: {}", first.join(" | ")))
+            .evidence(format!(
+                "The file has {size} bytes. Only in files of up to {most} bytes is text looked for that is merely like \
+                 old_string."
+            ))
+            .next(
+                "Call search for a word of the line, read those lines with offset and limit, and copy old_string from the \
+                 reply, every character of it.",
+            )
+            .fact("reason", "not_found")
+            .fact("size", size)
+            .fact("limit", most)
+    }
+}
+
+const NOWHERE: Why = "does not have the text as it was given; what is like it is looked for in all of the text";
+const LONG: Why = "has lines around the place that are too long, or too many places, to be edited in parts";
+
+/// The places that count, in the order of the file.
+fn spots(scanned: &Scanned, finds: &[&Find], counts: &[usize]) -> Vec<Spot> {
+    let mut left: Vec<usize> = finds
+        .iter()
+        .map(|find| match find.pick {
+            Pick::All => usize::MAX,
+            Pick::Unique => COUNTED,
+            Pick::Exactly(count) => COUNTED.max(count.saturating_add(1)),
+        })
+        .collect();
+    let mut told = |stand: &&Stand| {
+        let left = &mut left[stand.needle];
+        *left = left.saturating_sub(1);
+        *left > 0 || finds[stand.needle].pick == Pick::All
+    };
+    // Where there are too many or too few places, the lines are told under which they stand.
+    let above = |(find, &count): (&&Find, &usize)| {
+        let fits = match find.pick {
+            Pick::All => true,
+            Pick::Unique => count == 1,
+            Pick::Exactly(wanted) => count == wanted,
+        };
+        if fits { 0 } else { LOOKED_UP }
+    };
+    let above: Vec<usize> = finds.iter().zip(counts).map(above).collect();
+    let spot = |stand: &Stand| Spot { at: stand.at, end: stand.end, line: stand.line, above: above[stand.needle] };
+    let mut spots: Vec<Spot> = scanned.places.iter().filter(|stand| told(stand)).map(spot).collect();
+    // Whole lines may also be the last of a text that has no line end there.
+    let Whole { size, lines, open, .. } = scanned.whole;
+    if finds.iter().any(|find| find.lines) {
+        spots.push(Spot { at: size, end: size, line: lines + usize::from(!open), above: 0 });
+    }
+    spots
+}

@@ -1,0 +1,129 @@
+//! The parts of a file around some places.
+
+use super::CHUNK;
+use emendate_core::{Part, Result, Snapshot, Whole};
+use emendate_fs::Source;
+
+/// Lines on either side of a place: more than anything looks at to tell of a change.
+const LINES: usize = 16;
+/// Bytes at most that are looked through for them; in a file of longer lines nothing is told by lines.
+const NEAR: usize = 1 << 20;
+/// Bytes of all parts together.
+const MOST: usize = 64 << 20;
+/// The beginning of a file that is always there: it may say what the file is.
+const HEAD: usize = 8 << 10;
+const LOOKED_AT: usize = 4 << 10;
+
+/// Bytes of a file that matter, and the line on which they begin.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spot {
+    pub(super) at: usize,
+    pub(super) end: usize,
+    pub(super) line: usize,
+    /// Lines before it that matter, beside the few on either side.
+    pub(super) above: usize,
+}
+
+/// Whole lines of a file, to be read.
+struct Region {
+    at: usize,
+    end: usize,
+    line: usize,
+}
+
+/// An extract with these places, which are in order, and all lines around them, at least `bytes` bytes on either side.
+/// `None` where that is too much.
+pub(super) fn around(source: &Source, whole: Whole, spots: &[Spot], bytes: usize) -> Result<Option<Snapshot>> {
+    let mut regions = vec![head(source, whole.size)?];
+    for spot in spots {
+        let Some(region) = region(source, whole.size, *spot, bytes)? else { return Ok(None) };
+        join(&mut regions, region);
+    }
+    of(source, whole, &regions)
+}
+
+/// An extract with these whole lines. `None` where that is too much.
+pub(super) fn with_lines(source: &Source, whole: Whole, lines: Option<Spot>) -> Result<Option<Snapshot>> {
+    let mut regions = vec![head(source, whole.size)?];
+    if let Some(Spot { at, end, line, .. }) = lines {
+        join(&mut regions, Region { at, end, line });
+    }
+    of(source, whole, &regions)
+}
+
+fn join(regions: &mut Vec<Region>, region: Region) {
+    match regions.last_mut() {
+        Some(last) if region.at <= last.end => last.end = last.end.max(region.end),
+        _ => regions.push(region),
+    }
+}
+
+fn of(source: &Source, whole: Whole, regions: &[Region]) -> Result<Option<Snapshot>> {
+    if regions.iter().map(|region| region.end - region.at).sum::<usize>() > MOST {
+        return Ok(None);
+    }
+    let mut parts = Vec::with_capacity(regions.len());
+    for &Region { at, end, line } in regions {
+        parts.push(Part { at, line, bytes: bytes(source, at, end)? });
+    }
+    Ok(Snapshot::extract(&parts, whole))
+}
+
+/// Bytes of the file; fewer where it became shorter, which whoever commits will see.
+fn bytes(source: &Source, at: usize, end: usize) -> Result<Vec<u8>> {
+    let mut out = vec![0; end - at];
+    let read = source.read(at as u64, &mut out)?;
+    out.truncate(read);
+    Ok(out)
+}
+
+/// The first lines of a file, or a part of the first where it is long.
+fn head(source: &Source, size: usize) -> Result<Region> {
+    let bytes = bytes(source, 0, size.min(HEAD))?;
+    let line = memchr::memrchr(b'\n', &bytes).map(|at| at + 1).filter(|end| *end >= LOOKED_AT);
+    let end = line.filter(|_| size > HEAD).unwrap_or_else(|| {
+        // No half of a character, nor of a line end.
+        let text = std::str::from_utf8(&bytes).map_or_else(|error| error.valid_up_to(), str::len);
+        text - usize::from(size > HEAD && bytes[..text].ends_with(b"\r"))
+    });
+    Ok(Region { at: 0, end, line: 1 })
+}
+
+/// A place with the lines around it; `None` where they are too long.
+fn region(source: &Source, size: usize, spot: Spot, least: usize) -> Result<Option<Region>> {
+    let mut window = (least + 4096).min(CHUNK);
+    let (at, line) = loop {
+        let from = spot.at.saturating_sub(window);
+        let before = bytes(source, from, spot.at)?;
+        let far = before.len().saturating_sub(least);
+        let ends = memchr::memrchr_iter(b'\n', &before).enumerate();
+        let mut begins = ends.filter(|(nth, end)| *nth >= LINES.max(spot.above) && *end < far);
+        if let Some((nth, end)) = begins.next() {
+            break (from + end + 1, spot.line - nth);
+        }
+        if from == 0 {
+            break (0, 1);
+        }
+        if window >= NEAR {
+            return Ok(None);
+        }
+        window = (2 * window).min(NEAR);
+    };
+    let mut window = (least + 4096).min(CHUNK);
+    loop {
+        let to = spot.end.saturating_add(window).min(size);
+        let after = bytes(source, spot.end, to)?;
+        let ends = memchr::memchr_iter(b'\n', &after).enumerate();
+        let mut stops = ends.filter(|(nth, end)| *nth >= LINES && *end >= least);
+        if let Some((_, end)) = stops.next() {
+            return Ok(Some(Region { at, end: spot.end + end + 1, line }));
+        }
+        if to == size {
+            return Ok(Some(Region { at, end: size, line }));
+        }
+        if window >= NEAR {
+            return Ok(None);
+        }
+        window = (2 * window).min(NEAR);
+    }
+}

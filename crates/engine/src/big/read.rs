@@ -1,0 +1,54 @@
+//! Reading some lines of a large file.
+
+use super::extract::{Spot, with_lines};
+use super::{ATTEMPTS, opened, why};
+use crate::engine::{Engine, Opened};
+use emendate_core::{Code, Result};
+use emendate_fs::{Place, Source};
+
+/// Bytes of lines that one read looks at; far more than a reply can show.
+const MOST: usize = 4 << 20;
+
+impl Engine {
+    /// The file with the lines that are asked for, by the first and their number; nothing where it has to be taken whole.
+    ///
+    /// Errors: `file.too_large` where it has to be, and cannot.
+    pub(crate) fn open_lines(&self, place: &Place, source: Source, lines: (usize, usize)) -> Result<Option<Opened>> {
+        let mut source = source;
+        for attempt in 1.. {
+            match self.lines_of(place, &source, lines) {
+                Err(error) if error.code() == Code::ConflictRaced && attempt < ATTEMPTS => {
+                    let Some(again) = self.store().source(place)? else { return Ok(None) };
+                    source = again;
+                }
+                other => return other,
+            }
+        }
+        Ok(None)
+    }
+
+    fn lines_of(&self, place: &Place, source: &Source, (from, limit): (usize, usize)) -> Result<Option<Opened>> {
+        let size = source.stamp().size;
+        let from = from.max(1);
+        let scanned = match Engine::scan(source, &[], &[from, from.saturating_add(limit)])? {
+            Ok(scanned) => scanned,
+            Err(unfit) => return self.not_whole(place, size, why(unfit)).map(|()| None),
+        };
+        let whole = scanned.whole;
+        let starts = &scanned.starts;
+        let lines = starts[0].filter(|_| from <= whole.lines).map(|at| Spot {
+            at,
+            end: starts[1].unwrap_or(whole.size),
+            line: from,
+            above: 0,
+        });
+        if lines.is_some_and(|lines| lines.end - lines.at > MOST) {
+            let why = "has lines there that are too long to be read in parts; with a smaller limit they may fit";
+            return self.not_whole(place, size, why).map(|()| None);
+        }
+        let snapshot = with_lines(source, whole, lines)?;
+        // What was read after the pass is what was seen by it.
+        source.still()?;
+        Ok(snapshot.map(|snapshot| opened(source, snapshot)))
+    }
+}

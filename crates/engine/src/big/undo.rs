@@ -1,0 +1,106 @@
+//! Undoing an edit of a large file: the log has what came and what went.
+
+use super::extract::{Spot, around};
+use super::{CHUNK, opened, why};
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::plan::{Plan, written_over};
+use emendate_core::{ChangeSet, Code, ContentHash, ContentId, Error, Result, Scanned, Splice, Unfit};
+use emendate_fs::{Place, Source, Stamp};
+use emendate_history::{Kind, Logged, OwnedSwap, Side};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::sync::Arc;
+
+impl Engine {
+    /// What is at a place, without keeping any of it.
+    pub(crate) fn side(&self, place: &Place) -> Result<Option<Side>> {
+        if let Some(target) = self.store().link(place)? {
+            let content = ContentId::of(target.as_bytes());
+            return Ok(Some(Side { content, mode: 0o777, kind: Kind::Link }));
+        }
+        let Some(source) = self.store().source(place)? else { return Ok(None) };
+        let mut hash = ContentHash::default();
+        source.each(CHUNK, |chunk| {
+            hash.update(chunk);
+            Ok(())
+        })?;
+        Ok(Some(Side { content: hash.id(), mode: source.stamp().mode & 0o7777, kind: Kind::Regular }))
+    }
+
+    /// The plan that takes the edit of one large file back; nothing where that is to be done the usual way.
+    ///
+    /// Errors: `file.too_large` where it would have to be taken whole, and cannot.
+    pub(crate) fn plan_big_undo(&self, caller: &Caller, root: usize, logged: &Logged) -> Result<Option<Plan>> {
+        let [file] = &*logged.operation.files else { return Ok(None) };
+        let (Some(before), Some(after), None) = (file.before, file.after, &file.moved_from) else { return Ok(None) };
+        let regular = before.kind == Kind::Regular && after.kind == Kind::Regular;
+        let place = self.logged_place(&file.path)?;
+        let large = |stamp: &Stamp| stamp.size > self.config().stream_from;
+        let link = place.absolute() != Path::new(OsStr::from_bytes(&file.path));
+        if !regular
+            || link
+            || self.store().link(&place)?.is_some()
+            || !self.store().stamp(&place)?.is_some_and(|it| large(&it))
+        {
+            return Ok(None);
+        }
+        let Some(source) = self.store().source(&place)? else { return Ok(None) };
+        let size = source.stamp().size;
+        let whole = |why| self.not_whole(&place, size, why).map(|()| None);
+        if before.mode != after.mode {
+            return whole("also changed its mode, which is undone together with all of its text");
+        }
+        let Some(swaps) = self.history(root).swaps(after.content, before.content)? else {
+            return whole("has no record of this change alone");
+        };
+        let (scanned, lines) = match with_lines(&source, &swaps)? {
+            Ok(found) => found,
+            Err(unfit) => return whole(why(unfit)),
+        };
+        if scanned.whole.id != after.content {
+            return whole("changed since that operation, so it would have to be taken whole");
+        }
+        let spot = |(swap, line): (&OwnedSwap, &usize)| Spot {
+            at: swap.at,
+            end: swap.at + swap.old.len(),
+            line: *line,
+            above: 0,
+        };
+        let spots: Vec<Spot> = swaps.iter().zip(&lines).map(spot).collect();
+        const LONG: &str = "has lines around the change that are too long, or too many changes, to be undone in parts";
+        let Some(extract) = around(&source, scanned.whole, &spots, 0)? else { return whole(LONG) };
+        source.still()?;
+        let mut splices = Vec::with_capacity(swaps.len());
+        for swap in &swaps {
+            let Some(span) = extract.of_file(swap.at, swap.old.len()) else { return whole(LONG) };
+            if extract.raw()[span.range()] != *swap.old {
+                return Err(Error::new(Code::OperationLost, "The record of this operation does not fit the file."));
+            }
+            splices.push(Splice::new(span, &*swap.new, 0));
+        }
+        let Ok(changes) = ChangeSet::new(&extract, splices) else { return whole(LONG) };
+        let lines = self.lines_then(caller, &place, &extract, &changes);
+        let plan = Plan::edit(place, opened(&source, extract), written_over(changes), lines);
+        Ok(Some(Plan { source: Some(Arc::new(source)), ..plan }))
+    }
+}
+
+/// One pass that also tells the line of each change.
+fn with_lines(source: &Source, swaps: &[OwnedSwap]) -> Result<Result<(Scanned, Vec<usize>), Unfit>> {
+    let (mut lines, mut line, mut at) = (Vec::with_capacity(swaps.len()), 1, 0);
+    let mut rest = swaps.iter().map(|swap| swap.at).peekable();
+    let count = |chunk: &[u8]| {
+        let mut from = 0;
+        while let Some(here) = rest.next_if(|here| *here <= at + chunk.len()) {
+            line += memchr::memchr_iter(b'\n', &chunk[from..here - at]).count();
+            from = here - at;
+            lines.push(line);
+        }
+        line += memchr::memchr_iter(b'\n', &chunk[from..]).count();
+        at += chunk.len();
+    };
+    let scanned = Engine::scan_beside(source, &[], &[], count)?;
+    Ok(scanned.map(|scanned| (scanned, lines)))
+}
