@@ -17,7 +17,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -122,8 +122,8 @@ impl Running<'_> {
                     let what = format!("The command `{}` was ended, because the call was cancelled.", self.program());
                     return Err(Error::new(Code::CallCancelled, what));
                 }
-                Err(_) if left <= GLANCE => return Err(self.late()),
-                Err(_) => {}
+                Err(RecvTimeoutError::Timeout) if left > GLANCE => {}
+                Err(_) => return Err(self.late()),
             }
         }
     }
