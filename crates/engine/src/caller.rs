@@ -117,9 +117,7 @@ impl Caller {
             watch.reads_as(format);
         }
     }
-}
 
-impl Caller {
     /// A step of the call begins, over so many files; 0 where that is not known.
     pub(crate) fn begin(&self, step: Step, of: usize) {
         if let Some(watch) = &self.watch {
