@@ -12,6 +12,7 @@ use crate::help;
 use crate::hook::Moment;
 use crate::install::McpCommand;
 use crate::notebook::{NotebookEditArgs, Part};
+use crate::stats::StatsArgs;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{ArgGroup, Args, FromArgMatches as _, Parser, Subcommand};
 use emendate::core::formats::{FORMATS, textual};
@@ -152,6 +153,9 @@ pub(crate) enum Command {
     /// See the engine at work on a copy of its own sources
     #[command(after_help = help::TOUR)]
     Tour,
+    /// Count calls and successes by tool, format, tier, model and code
+    #[command(after_help = help::STATS)]
+    Stats(StatsArgs),
     /// Check roots, file systems, configuration and session store
     #[command(after_help = help::DOCTOR)]
     Doctor,
@@ -436,7 +440,8 @@ pub(crate) struct HistoryArgs {
 /// `emend show`.
 #[derive(Args)]
 pub(crate) struct ShowArgs {
-    /// The operation
+    /// The operation [default: the last one]
+    #[arg(default_value = "last", hide_default_value = true)]
     pub(crate) id: String,
     /// Only this file
     #[arg(long, value_name = "PATH")]

@@ -3,9 +3,10 @@
 use crate::global::Global;
 use crate::{io_error, memory, show};
 use emendate::core::{Code, Error, Result};
-use emendate::{Caller, Config, Engine, State, Unread};
+use emendate::{Caller, Config, Engine, Front, State, Unread};
 use etcetera::base_strategy::{BaseStrategy as _, choose_base_strategy};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Name of our folder below the XDG directories.
 const FOLDER: &str = "emendate";
@@ -46,8 +47,14 @@ impl Desk<'_> {
         }
     }
 
-    /// Who calls.
+    /// Who calls, at a terminal.
     pub(crate) fn caller(&self) -> Caller {
+        self.caller_through("cli", "")
+    }
+
+    /// Who calls, through one of the front ends, with a profile where it has one.
+    pub(crate) fn caller_through(&self, door: &'static str, profile: &'static str) -> Caller {
+        let model = self.global.model.clone().unwrap_or_default();
         Caller {
             session: self.global.session.clone(),
             unread: self.unread,
@@ -58,6 +65,7 @@ impl Desk<'_> {
             marks: None,
             names_from: None,
             watch: None,
+            front: Some(Arc::new(Front { door, profile, client: String::new(), model })),
         }
     }
 
@@ -141,6 +149,11 @@ impl Desk<'_> {
             for (rule, origin) in flags.iter().map(|rule| (&**rule, flag)).chain(said) {
                 config = add(config, rule, origin)?;
             }
+        }
+        if let Some(file) = &self.global.events {
+            let path =
+                if file == "none" { file.clone() } else { self.absolute(Path::new(file))?.display().to_string() };
+            config = config.with_events(&path, "--events");
         }
         Ok(match self.global.durability {
             Some(durability) => config.with_durability(durability),

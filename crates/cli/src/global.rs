@@ -76,6 +76,26 @@ pub(crate) struct Global {
     /// Refuse what this rule covers (repeatable), e.g. 'secrets/**'
     #[arg(long, global = true, value_name = "RULE", hide_short_help = true)]
     pub(crate) deny: Vec<String>,
+    /// File for one JSON object a line for each call, `none` for none [default: events.file of the configuration]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        env = "EMEND_EVENTS",
+        hide_short_help = true,
+        hide_env_values = true
+    )]
+    pub(crate) events: Option<String>,
+    /// The model behind the calls, for `emend stats` and events
+    #[arg(
+        long,
+        global = true,
+        value_name = "NAME",
+        env = "EMEND_MODEL",
+        hide_short_help = true,
+        hide_env_values = true
+    )]
+    pub(crate) model: Option<String>,
     /// What a success still means after a power cut [default: power, all of it; process: only if this process dies]
     #[arg(long, global = true, value_name = "LEVEL", env = "EMEND_DURABILITY", hide_short_help = true, hide_env_values = true,
           value_parser = PossibleValuesParser::new(levels()).try_map(|word| word.parse::<Durability>()))]

@@ -122,6 +122,7 @@ Examples:
 
 pub(crate) const SHOW: &str = "\
 Examples:
+  emend show                              the last one
   emend show 17
   emend show 17-3fa9 --file src/main.rs";
 
@@ -202,6 +203,17 @@ Examples:
 pub(crate) const TOUR: &str = "\
 Needs the sources of this repository. Works in a new folder among the temporary files, and
 leaves it for you to look at.";
+
+pub(crate) const STATS: &str = "\
+Every call is counted in the state directory, of all projects and processes together: its tool, the format
+of its input, the tier of matching, the code of the answer, the model where it is known (--model,
+EMEND_MODEL, or what an MCP client says). No contents, no paths; `events.counts = false` in your emend.toml
+switches it off, and nothing leaves the machine. An event for each call, as JSON lines: docs/events.md.
+
+Examples:
+  emend stats                      the last 7 days
+  emend stats --hours 1 --by code
+  emend stats --days 30 --json";
 
 pub(crate) const DOCTOR: &str = "Exits with 0 when all is well, with 1 when something needs attention.";
 

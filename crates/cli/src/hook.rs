@@ -32,7 +32,8 @@ pub(crate) fn run(desk: &Desk<'_>, moment: Moment) -> Result<u8> {
     let engine = desk.open()?;
     let session = event["session_id"].as_str().unwrap_or("unknown");
     // Whether the file was read before is Claude Code's own question.
-    let caller = Caller { session: format!("claude-{session}"), unread: Unread::Allow, ..desk.caller() };
+    let caller =
+        Caller { session: format!("claude-{session}"), unread: Unread::Allow, ..desk.caller_through("hook", "") };
     match moment {
         Moment::PreToolUse if offer.tool != "read" => {
             if let Some(reason) = objection(&engine, caller, offer, fields) {

@@ -20,7 +20,7 @@ pub(crate) fn call(desk: &Desk<'_>, args: &CallArgs) -> u8 {
     let text = if args.input == "-" { input::stdin("the tool's input as JSON") } else { Ok(args.input.clone()) };
     match text.and_then(|text| Ok((text, desk.open()?))) {
         Ok((text, engine)) => {
-            let status = show::json(&engine.call_json(&desk.caller(), &args.tool, &text));
+            let status = show::json(&engine.call_json(&desk.caller_through("call", ""), &args.tool, &text));
             show::notices(&engine);
             status
         }
@@ -38,13 +38,14 @@ pub(crate) fn mcp(desk: &Desk<'_>, args: &McpArgs) -> Result<u8> {
     if args.restrict {
         restrict(desk, &engine)?;
     }
+    let caller = desk.caller_through("mcp", args.profile.name);
     let options = emendate_mcp::Options { profile: args.profile, structured: args.structured };
     #[cfg(feature = "http")]
     if let Some(door) = door {
-        emendate_mcp::serve_http(engine, desk.caller(), options, door)?;
+        emendate_mcp::serve_http(engine, caller, options, door)?;
         return Ok(0);
     }
-    emendate_mcp::serve(engine, desk.caller(), options)?;
+    emendate_mcp::serve(engine, caller, options)?;
     Ok(0)
 }
 
@@ -64,7 +65,7 @@ fn restrict(desk: &Desk<'_>, engine: &Engine) -> Result<()> {
 pub(crate) fn serve(desk: &Desk<'_>) -> Result<u8> {
     let engine = desk.open_to_stay()?;
     show::notices(&engine);
-    let caller = desk.caller();
+    let caller = desk.caller_through("serve", "");
     let mut requests = BufReader::with_capacity(64 << 10, io::stdin().lock());
     let mut replies = BufWriter::with_capacity(64 << 10, io::stdout().lock());
     let mut line = Vec::new();
@@ -84,7 +85,7 @@ pub(crate) fn serve(desk: &Desk<'_>) -> Result<u8> {
         // A whole request that is already here is answered before anybody is told; half a one may be waiting for us.
         if !requests.buffer().contains(&b'\n') {
             written = written.and_then(|()| replies.flush());
-            engine.settle_history();
+            engine.catch_up();
         }
         match written {
             Ok(()) => show::notices(&engine),

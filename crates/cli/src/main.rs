@@ -34,6 +34,7 @@ mod preview;
 mod progress;
 mod show;
 mod sources;
+mod stats;
 mod tools;
 mod tour;
 mod tryout;
@@ -106,6 +107,7 @@ fn run() -> u8 {
         Command::Hook { moment } => hook::run(&desk(Unread::Allow), *moment),
         Command::Config { command } => config::run(&desk(Unread::Allow), command),
         Command::Trust { revoke } => memory::trust(&desk(Unread::Allow), *revoke),
+        Command::Stats(args) => stats::run(&desk(Unread::Allow), args),
         Command::Doctor => doctor::run(&desk(Unread::Allow), cli.global.json),
         Command::Tour => tour::run(),
         Command::Completions { shell } => help::completions(*shell),

@@ -125,6 +125,7 @@ fn doctor_reports() {
         (&found["roots"][0]["writable"], &found["state"]["databases"][0]["opens"]),
         (&true.into(), &true.into())
     );
+    assert_eq!(found["clients"], Value::Array(vec![]));
     let people = bed.run(&["doctor"]).exits(0).out;
     assert!(people.contains("telemetry none") && people.contains("All is well"), "{people}");
     bed.put("file", "");

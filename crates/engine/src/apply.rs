@@ -78,8 +78,12 @@ impl Engine {
     pub(crate) fn hear(&self, caller: &Caller, args: Args, mut options: Options) -> Result<Heard> {
         let named = args.format.as_deref().map(chosen).transpose()?;
         let manner = Manner { strip: args.strip, file: args.file, reverse: args.reverse };
+        if let Some(format) = named {
+            caller.reads_as(format.spec().name);
+        }
         let Understood { format, mut request, directory } = recognise::understand(&args.input, named, &manner)?;
         options.cause.format = format.spec().name;
+        caller.reads_as(options.cause.format);
         let start = self.directory(caller, args.directory.as_deref())?;
         let directory = directory.map_or(start.clone(), |said| start.join(said));
         self.name_files(caller, &directory, &mut request)?;

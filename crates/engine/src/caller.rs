@@ -1,10 +1,12 @@
 //! Who calls, and under which rules: what a front end passes along with every call. There is no per-connection state.
 
 use crate::approval::Approval;
+use crate::events::Front;
 use crate::watch::{NEVER, Step, Watch};
 use emendate_core::marks::Marks;
 use emendate_core::{Code, Error, Matching, Result};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// May a file be edited that this session has not read?
@@ -104,9 +106,18 @@ pub struct Caller {
     pub names_from: Option<PathBuf>,
     /// What follows the call from outside, and may stop it.
     pub watch: Option<Watch>,
+    /// Through what the call came, for events; `None`: through the library.
+    pub front: Option<Arc<Front>>,
 }
 
 impl Caller {
+    /// Tells who follows the call in which format it is.
+    pub(crate) fn reads_as(&self, format: &'static str) {
+        if let Some(watch) = &self.watch {
+            watch.reads_as(format);
+        }
+    }
+
     /// A step of the call begins, over so many files; 0 where that is not known.
     pub(crate) fn begin(&self, step: Step, of: usize) {
         if let Some(watch) = &self.watch {
@@ -154,6 +165,7 @@ impl Default for Caller {
             approval: None,
             names_from: None,
             watch: None,
+            front: None,
         }
     }
 }

@@ -46,6 +46,7 @@ impl Engine {
         let Compat::Codex = Compat::parse("compat", tool)?;
         args.only_compat(options)?;
         options.cause.format = "apply_patch";
+        caller.reads_as(options.cause.format);
         let options = &*options;
         let directory = self.directory(caller, args.directory.as_deref())?;
         let directory = directory.to_str().ok_or_else(|| {

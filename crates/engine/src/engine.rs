@@ -3,6 +3,7 @@
 use crate::caller::Caller;
 use crate::config::{Config, Source};
 use crate::encoding;
+use crate::events;
 use crate::lesson::Failures;
 use crate::log::Loose;
 use crate::policy::{Access, Guard, Hit};
@@ -12,6 +13,7 @@ use crate::shelves::{Shelves, State, key};
 use crate::suggest;
 use crate::syntax::Trees;
 use emendate_core::{Code, ContentId, Declared, Error, Result, Settled, Snapshot};
+use emendate_events::Sink;
 use emendate_fs::{Local, Place, Stamp, Store, Version, shown};
 use emendate_history::{History, OperationId, Sessions};
 use std::collections::BTreeSet;
@@ -51,6 +53,7 @@ pub struct Engine {
     secret: OnceLock<[u8; 32]>,
     unsettled: Mutex<Vec<(usize, OperationId)>>,
     settling: Mutex<()>,
+    events: Sink,
 }
 
 /// The roots with a journal, and what dead processes left in it put right. Without one, where it cannot be kept: each file
@@ -145,6 +148,8 @@ impl Engine {
             State::Directory(directory) => store.admit(directory).ok().map(|place| place.absolute().to_owned()),
             State::Memory | State::Nowhere => None,
         };
+        let (events, said) = events::sink(&config, &state);
+        notices.extend(said);
         let shelves = Shelves::new(state, store.roots().len(), config.history);
         Ok(Engine {
             store,
@@ -161,6 +166,7 @@ impl Engine {
             secret: OnceLock::new(),
             unsettled: Mutex::default(),
             settling: Mutex::default(),
+            events,
         })
     }
 
@@ -178,6 +184,7 @@ impl Engine {
     pub fn notices(&self) -> Vec<String> {
         let mut all = std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner));
         all.extend(self.shelves.notices());
+        all.extend(self.events.notices());
         all
     }
 
@@ -377,6 +384,11 @@ impl Engine {
         let mut same = known.filter(|path| path.file_name() == place.absolute().file_name());
         let only = same.next().filter(|path| same.next().is_none() && path != place.absolute())?;
         self.store.admit(&only).is_ok_and(|place| self.is_there(&place)).then_some(only)
+    }
+
+    /// Where events go.
+    pub(crate) fn events(&self) -> &Sink {
+        &self.events
     }
 
     pub(crate) fn drawers(&self) -> &Drawers {

@@ -21,6 +21,8 @@ use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
+/// The name for the newest operation.
+const LAST: &str = "last";
 /// Operations that a list shows unless told.
 const LISTED: usize = 20;
 /// Operations that a list shows at most, and that lie between two moments at most.
@@ -28,11 +30,17 @@ const MOST: usize = 1000;
 /// Bytes of diff in one answer.
 const DIFF: usize = 100_000;
 
+/// The error where no operation is to be shown.
+fn nothing_done() -> Error {
+    Error::new(Code::OperationMissing, "No operation that fits is in the history.")
+        .next("Leave file_path and session out to see what was done at all.")
+}
+
 /// The input of `history`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Args {
-    /// Show this operation as a diff, instead of a list.
+    /// Show this operation as a diff, instead of a list; `last` for the newest that fits.
     id: Option<String>,
     /// With id: show what changed from then to when this operation had been done.
     to: Option<String>,
@@ -57,15 +65,19 @@ impl Engine {
         }
         match (&args.id, &args.to) {
             (None, None) => self.listed(&args, place.as_ref()),
-            (Some(id), None) => self.shown(id, place.as_ref()),
+            (Some(id), None) if id == LAST => {
+                let Some(last) = self.fitting(&args, place.as_ref(), 1)?.pop() else { return Err(nothing_done()) };
+                self.shown(last, place.as_ref())
+            }
+            (Some(id), None) => self.shown(self.operation(Named::read(id)?.name)?, place.as_ref()),
             (Some(from), Some(to)) => self.compared(from, to, place.as_ref()),
             (None, Some(_)) => Err(Error::new(Code::CallInvalid, "`to` needs an id to start from.")
                 .next("Give id and to, or id alone for one operation.")),
         }
     }
 
-    fn listed(&self, args: &Args, place: Option<&Place>) -> Result<Answer> {
-        let limit = args.limit.unwrap_or(LISTED).min(MOST);
+    /// Operations that fit, each with its root, the newest first.
+    fn fitting(&self, args: &Args, place: Option<&Place>, limit: usize) -> Result<Vec<(usize, Logged)>> {
         let filter = Filter { session: args.session.as_deref(), path: place.map(key), below: None, limit };
         let mut found: Vec<(usize, Logged)> = Vec::new();
         for root in 0..self.roots().len() {
@@ -73,6 +85,11 @@ impl Engine {
         }
         found.sort_by_key(|(_, logged)| std::cmp::Reverse((logged.at, logged.id)));
         found.truncate(limit);
+        Ok(found)
+    }
+
+    fn listed(&self, args: &Args, place: Option<&Place>) -> Result<Answer> {
+        let found = self.fitting(args, place, args.limit.unwrap_or(LISTED).min(MOST))?;
         let mut text = String::new();
         let mut rows = Vec::with_capacity(found.len());
         for (root, logged) in &found {
@@ -120,8 +137,7 @@ impl Engine {
         Ok(None)
     }
 
-    fn shown(&self, id: &str, place: Option<&Place>) -> Result<Answer> {
-        let (root, logged) = self.operation(Named::read(id)?.name)?;
+    fn shown(&self, (root, logged): (usize, Logged), place: Option<&Place>) -> Result<Answer> {
         let mut text = line(&logged, self.why_not(root, &logged)?);
         let only = |file: &Touched| place.is_none_or(|place| key(place) == file.path);
         let files: Vec<Value> = told(&logged)

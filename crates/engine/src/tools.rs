@@ -362,6 +362,7 @@ fn change(
     let raw = raw_path::take(&mut input)?;
     let format = chosen(formats, &input)?;
     options.cause.format = format.spec().name;
+    caller.reads_as(options.cause.format);
     let replace_all = input.get("replace_all").and_then(Value::as_bool).unwrap_or(false);
     let mut request = format.parse(Input::Json(input))?;
     if let Some(file) = request.files.first_mut() {
@@ -401,6 +402,11 @@ fn chosen(formats: &[&'static dyn Format], input: &Value) -> Result<&'static dyn
 impl Engine {
     /// Calls a tool. Never panics outward: a fault inside is answered as `internal.bug`.
     pub fn call(&self, caller: &Caller, name: &str, input: Value) -> Reply {
+        self.told(caller, name, input)
+    }
+
+    /// The reply to a call.
+    pub(crate) fn answered(&self, caller: &Caller, name: &str, input: Value) -> Reply {
         let Some(tool) = tool(name) else {
             let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
             let error = Error::new(Code::CallUnknownTool, format!("There is no tool `{name}`."))

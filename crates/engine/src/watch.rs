@@ -1,8 +1,8 @@
 //! A call from outside while it runs: how far it is, and that it shall stop.
 
 use emendate_core::{Code, Error, Result};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// What a long call is at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,6 +36,7 @@ struct State {
     done: AtomicUsize,
     of: AtomicUsize,
     before: AtomicUsize,
+    format: OnceLock<&'static str>,
 }
 
 /// A handle on a call, to be put into its [`Caller`](crate::Caller). Clones are the same handle.
@@ -79,6 +80,16 @@ impl Watch {
         };
         let number = |of: &AtomicUsize| of.load(Ordering::Relaxed);
         Progress { step, done: number(&self.0.done), of: number(&self.0.of), before: number(&self.0.before) }
+    }
+
+    /// The format of the call's input, as soon as it is known.
+    pub(crate) fn reads_as(&self, format: &'static str) {
+        let _ = self.0.format.set(format);
+    }
+
+    /// That format; empty where there is none.
+    pub(crate) fn format(&self) -> &'static str {
+        self.0.format.get().copied().unwrap_or_default()
     }
 
     /// A step begins.

@@ -13,6 +13,7 @@
 //! - No line of input ends or blocks the server; the end of input does, after the calls in flight are done.
 
 mod approval;
+mod front;
 #[cfg(feature = "http")]
 mod http;
 mod id_scan;
@@ -34,6 +35,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Runtime;
 use wire::Wire;
 
+pub use front::MODEL_KEY;
 #[cfg(feature = "http")]
 pub use http::{Door, Token, serve_http};
 pub use result::DATA_KEY;

@@ -1,6 +1,7 @@
 //! The handler: MCP requests in, calls of the engine, MCP results out.
 
 use crate::approval::{self, Question};
+use crate::front;
 use crate::{CHANGES, Options, list, progress, result};
 use emendate::{Caller, Engine, Offer, Reply, Watch};
 use rmcp::model::{
@@ -129,7 +130,7 @@ impl Server {
         let _stop = Stopping(watch.clone());
         let caller = Caller { watch: Some(watch.clone()), ..caller };
         let engine = Arc::clone(&self.engine);
-        let settling = turn.is_some().then(|| Arc::clone(&self.engine));
+        let behind = Arc::clone(&self.engine);
         let mut work = tokio::task::spawn_blocking(move || {
             let reply = offer.call(&engine, &caller, Value::Object(input));
             tell(&engine);
@@ -150,10 +151,8 @@ impl Server {
             }
         };
         let (work, ()) = tokio::join!(work, progress::tell(context, &watch, end));
-        if let Some(engine) = settling {
-            // Beside the answer, which does not wait for it.
-            drop(tokio::task::spawn_blocking(move || engine.settle_history()));
-        }
+        // Beside the answer, which does not wait for it.
+        drop(tokio::task::spawn_blocking(move || behind.catch_up()));
         work.map_err(|error| internal(&error))
     }
 }
@@ -202,7 +201,8 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(offer) = self.options.profile.offer(&request.name) else { return Err(unknown(&request.name, self)) };
         let _running = Running::begin(&self.running);
-        let mut caller = Caller { approval: approval::given(&request), ..(*self.caller).clone() };
+        let front = front::of(&self.caller, &context);
+        let mut caller = Caller { approval: approval::given(&request), front, ..(*self.caller).clone() };
         #[cfg(feature = "http")]
         if let Some(name) = crate::http::session(&caller.session, &context) {
             caller.session = name;

@@ -4,11 +4,14 @@
 use crate::exact::{change, each};
 use crate::race::{Case, Outcome, race, timed};
 use crate::text::{NEW, OLD, lines};
-use emendate::core::{ChangeSet, Snapshot, explain};
+use emendate::core::formats::replace::Replacement;
+use emendate::core::{ChangeSet, Order, Settings, Snapshot, explain, resolve};
 use imara_diff::{Algorithm, BasicLineDiffPrinter, Diff, InternedInput, UnifiedDiffConfig};
 use std::hint::black_box;
 use std::time::Duration;
 
+/// Diff and snippet of a one-line edit may take so long in 100,000 lines.
+const FEEDBACK: Duration = Duration::from_micros(300);
 /// No comparison may take longer.
 const MOST: Duration = Duration::from_millis(100);
 
@@ -20,6 +23,7 @@ pub(crate) fn run(quick: bool) -> Vec<Outcome> {
         let rounds = if count > 100_000 || quick { 5 } else { 21 };
         out.push(known(&text, rounds));
         out.push(rewrite(&text, rounds));
+        out.push(feedback(&text, rounds));
     }
     let rounds = if quick { 3 } else { 7 };
     out.extend(hostile().iter().map(|(name, old, new)| made_to_be_slow(name, old, new, rounds)));
@@ -79,6 +83,29 @@ fn known(text: &str, rounds: usize) -> Outcome {
     let pass = outcome.time("counting the lines above") * 2 + Duration::from_micros(1);
     let outcome = outcome.within("ours: from the spans", pass);
     if count(text) >= 10_000 { outcome.within("ours: from the spans", least / 20) } else { outcome }
+}
+
+/// What a reply shows of a one-line edit: diff, its structured form, and snippet.
+fn feedback(text: &str, rounds: usize) -> Outcome {
+    let base = Snapshot::from_text(text);
+    let line = OLD.lines().next().unwrap_or_default();
+    let edit =
+        Replacement { old_string: line.to_owned(), new_string: format!("{line} // new"), ..Replacement::default() };
+    let resolved = edit.to_op().and_then(|op| resolve(&base, &[op], Order::Together, Settings::default()));
+    let changes = resolved.map_or_else(|error| panic!("{error}"), |resolved| resolved.changes);
+    let after = String::from_utf8_lossy(&changes.apply(&base)).into_owned();
+    let shown = |fresh: &Snapshot| {
+        let hunks = explain::hunks(fresh, &changes, 3);
+        (explain::unified("f", &hunks, usize::MAX), explain::structured(&hunks), explain::snippet(&hunks, 1000))
+    };
+    let mut cases = peers(text, &after);
+    cases.push(Case::new("ours: diff and snippet, from the spans", || {
+        let fresh: Vec<Snapshot> = (0..20).map(|_| Snapshot::from_text(text)).collect();
+        timed(|| fresh.iter().for_each(|fresh| drop(black_box(shown(fresh))))).1 / 20
+    }));
+    let outcome = race(format!("feedback of a one-line edit, {} lines", count(text)), rounds, cases);
+    // The goal of the design is for 100,000 lines.
+    if count(text) > 150_000 { outcome } else { outcome.within("ours: diff and snippet, from the spans", FEEDBACK) }
 }
 
 /// A whole-file write with a small change: what changed, as a unified diff.

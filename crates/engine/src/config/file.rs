@@ -16,6 +16,7 @@ pub(super) struct File {
     pub(super) notebook: Notebook,
     pub(super) syntax: Syntax,
     pub(super) history: History,
+    pub(super) events: Events,
     /// Programs that put files into shape when they are edited; the first whose pattern covers the file (user's file only).
     pub(super) formatters: Vec<Formatter>,
     /// Programs that have a say before and after files are read and edited (user's file only).
@@ -98,6 +99,21 @@ pub(super) struct History {
     pub(super) days: Option<u32>,
     /// Megabytes of contents, per root.
     pub(super) megabytes: Option<u64>,
+}
+
+/// What is written down of calls, on this machine and for its owner (user's file only).
+#[derive(Deserialize, Default, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Events {
+    /// A file that gets one JSON object a line for each call: an absolute path, one with `~/`, or a name in the state
+    /// directory. None if nothing is said.
+    pub(super) file: Option<String>,
+    /// Megabytes of that file; a full one is kept as FILE.1 until the next is full.
+    pub(super) megabytes: Option<u64>,
+    /// Events name the files that a call was about. They never hold contents.
+    pub(super) paths: Option<bool>,
+    /// Calls are counted by tool, format, code, tier and model, for `emend stats`.
+    pub(super) counts: Option<bool>,
 }
 
 /// A program that reads a text and writes it in its right shape.

@@ -52,6 +52,21 @@ enum List {
     Deny,
 }
 
+/// What is written down of calls.
+#[derive(Clone, Debug)]
+pub(crate) struct Events {
+    pub(crate) file: Option<String>,
+    pub(crate) megabytes: u64,
+    pub(crate) paths: bool,
+    pub(crate) counts: bool,
+}
+
+impl Default for Events {
+    fn default() -> Events {
+        Events { file: None, megabytes: 10, paths: false, counts: true }
+    }
+}
+
 /// Settings of an engine. [`Config::default`] is what holds without any file.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -87,6 +102,8 @@ pub struct Config {
     pub(crate) durability: Durability,
     /// How much the history keeps.
     pub(crate) history: Limits,
+    /// What is written down of calls.
+    pub(crate) events: Events,
     /// Programs that put files into shape, first match wins.
     pub(crate) formatters: Vec<Formatter>,
     /// Programs that have a say, in the order in which they are asked.
@@ -120,6 +137,7 @@ impl Default for Config {
             syntax_check: true,
             durability: Durability::default(),
             history: Limits::default(),
+            events: Events::default(),
             formatters: Vec::new(),
             hooks: Vec::new(),
             encodings: Vec::new(),
@@ -240,6 +258,7 @@ impl Config {
             self.history.history_days = days;
             self.came_from("history.days", source);
         }
+        self.add_events(&file.events, source);
         for row in &file.formatters {
             self.formatters.push(Formatter::new(row, source)?);
         }
@@ -251,6 +270,23 @@ impl Config {
             self.came_from("history.megabytes", source);
         }
         Ok(())
+    }
+
+    fn add_events(&mut self, said: &file::Events, source: Source<'_>) {
+        if let Some(file) = &said.file {
+            self.events.file = Some(file.clone()).filter(|file| !file.is_empty());
+            self.came_from("events.file", source);
+        }
+        if let Some(size) = said.megabytes {
+            self.events.megabytes = size;
+            self.came_from("events.megabytes", source);
+        }
+        for (key, said) in [("events.paths", said.paths), ("events.counts", said.counts)] {
+            let Some(said) = said else { continue };
+            let slot = if key == "events.paths" { &mut self.events.paths } else { &mut self.events.counts };
+            *slot = said;
+            self.came_from(key, source);
+        }
     }
 
     /// Adds a rule; what a source that is not trusted allows does not count.
@@ -325,6 +361,19 @@ impl Config {
         self
     }
 
+    /// Says where events go; `none`: nowhere.
+    #[must_use]
+    pub fn with_events(mut self, file: &str, origin: &str) -> Config {
+        self.events.file = Some(file.to_owned()).filter(|file| file != "none");
+        self.origins.insert("events.file", origin.to_owned());
+        self
+    }
+
+    /// Where the user is at home.
+    pub(crate) fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
+    }
+
     /// Takes a project's file for one of the user's own, as long as its content has this [digest](Config::digest).
     #[must_use]
     pub fn trusting(mut self, path: PathBuf, digest: &str) -> Config {
@@ -368,6 +417,10 @@ impl Config {
         put("syntax.check", self.syntax_check.into());
         put("history.days", self.history.history_days.into());
         put("history.megabytes", (self.history.total >> 20).into());
+        put("events.file", self.events.file.clone().into());
+        put("events.megabytes", self.events.megabytes.into());
+        put("events.paths", self.events.paths.into());
+        put("events.counts", self.events.counts.into());
         out.extend(self.formatters.iter().map(|it| {
             let value = json!({ "files": it.files.text, "command": it.words, "when": it.when.name(), "seconds": it.time.as_secs() });
             json!({ "key": "formatters", "value": value, "origin": it.files.origin })

@@ -47,7 +47,7 @@ impl What {
             }
             (None, Some(pattern)) if args.regex => {
                 let look = Look { literal: false, ignore_case: args.ignore_case, multiline: args.multiline };
-                let matcher = matcher(pattern, look)?;
+                let matcher = matcher(pattern, look, "give old_string in place of pattern, without regex,")?;
                 let template = template(&reading_of(&args.new_string), &matcher)?;
                 Ok(What::Pattern { matcher: Box::new(matcher), template })
             }
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn groups_are_named_and_numbered() {
-        let matcher = matcher("(a)(?P<word>b)", Look::default()).unwrap();
+        let matcher = matcher("(a)(?P<word>b)", Look::default(), "").unwrap();
         let parts = |new: &str| template(new, &matcher).map_err(|error| error.to_string());
         let text = |text: &str| Part::Text(text.to_owned());
         assert_eq!(parts("x").unwrap(), [text("x")]);

@@ -109,7 +109,7 @@ impl Engine {
             engine: self,
             caller,
             marks,
-            matcher: matcher(&args.pattern, look)?,
+            matcher: matcher(&args.pattern, look, "set literal")?,
             searcher: SearcherBuilder::new()
                 .line_number(true)
                 .multi_line(args.multiline)
@@ -155,8 +155,10 @@ pub(crate) struct Look {
     pub(crate) multiline: bool,
 }
 
+/// `plain` says how plain text is asked for.
+///
 /// Errors: `call.invalid` for what is no regular expression.
-pub(crate) fn matcher(pattern: &str, look: Look) -> Result<RegexMatcher> {
+pub(crate) fn matcher(pattern: &str, look: Look, plain: &str) -> Result<RegexMatcher> {
     let mut builder = RegexMatcherBuilder::new();
     builder.case_insensitive(look.ignore_case).fixed_strings(look.literal).multi_line(true);
     builder.dot_matches_new_line(look.multiline);
@@ -166,7 +168,7 @@ pub(crate) fn matcher(pattern: &str, look: Look) -> Result<RegexMatcher> {
     builder.build(pattern).map_err(|error| {
         Error::new(Code::CallInvalid, "pattern is not a regular expression that can be searched for.")
             .evidence(error.to_string())
-            .next("Correct it, or set literal to search for plain text, or multiline if it holds a line end.")
+            .next(format!("Correct it, or {plain} for plain text, or set multiline if it holds a line end."))
     })
 }
 

@@ -20,7 +20,12 @@ impl Door {
     ///
     /// Errors: `call.invalid` for what is no address, and for one that others can reach where no token was chosen;
     /// `io.failed` where it cannot be bound.
-    pub fn open(address: &str, token: Option<Token>, hosts: &[String], origins: &[String]) -> Result<(Door, Option<String>)> {
+    pub fn open(
+        address: &str,
+        token: Option<Token>,
+        hosts: &[String],
+        origins: &[String],
+    ) -> Result<(Door, Option<String>)> {
         let wrong = |what: String| Error::new(Code::CallInvalid, what).next("Give e.g. 8931, or 192.0.2.7:8931.");
         let failed = |error: std::io::Error| {
             Error::new(Code::IoFailed, format!("{address} cannot be listened on: {error}."))
@@ -112,11 +117,14 @@ mod tests {
         for ours in ["localhost", "LocalHost:8931", "127.0.0.1:1", "[::1]:8931", "127.8.8.8", "DevBox:80"] {
             assert!(here.has_host(ours), "{ours}");
         }
-        for foreign in ["", "evil.example", "localhost.evil.example", "192.0.2.7", "me@localhost", "[::1", "local host"] {
+        for foreign in ["", "evil.example", "localhost.evil.example", "192.0.2.7", "me@localhost", "[::1", "local host"]
+        {
             assert!(!here.has_host(foreign), "{foreign}");
         }
         let elsewhere = names(false);
-        assert!(elsewhere.has_host("192.0.2.7:8931") && elsewhere.has_host("devbox") && !elsewhere.has_host("localhost"));
+        assert!(
+            elsewhere.has_host("192.0.2.7:8931") && elsewhere.has_host("devbox") && !elsewhere.has_host("localhost")
+        );
         assert!(here.has_origin(b"https://app.example") && !here.has_origin(b"https://app.example.evil"));
         assert!(!here.has_origin(b"null") && !here.has_origin(b"") && !here.has_origin(b"http://localhost:8931"));
     }

@@ -139,7 +139,8 @@ impl Gate {
         };
         let mut shown = parts.headers.get_all(AUTHORIZATION).iter();
         if !shown.next().is_some_and(|shown| self.token.is_in(shown.as_bytes())) || shown.next().is_some() {
-            let mut refusal = refused(StatusCode::UNAUTHORIZED, "Send the server's token: Authorization: Bearer TOKEN.");
+            let mut refusal =
+                refused(StatusCode::UNAUTHORIZED, "Send the server's token: Authorization: Bearer TOKEN.");
             refusal.headers_mut().insert(WWW_AUTHENTICATE, hyper::header::HeaderValue::from_static("Bearer"));
             return Err(refusal);
         }
@@ -171,7 +172,8 @@ impl Gate {
             return Err(too_large());
         }
         let read = async {
-            let _place = if size.upper().is_none_or(|upper| upper > LARGE) { self.large.acquire().await.ok() } else { None };
+            let _place =
+                if size.upper().is_none_or(|upper| upper > LARGE) { self.large.acquire().await.ok() } else { None };
             Limited::new(body, most).collect().await
         };
         match tokio::time::timeout(self.limits.body, read).await {
@@ -230,5 +232,8 @@ pub(crate) fn session(base: &str, context: &RequestContext<RoleServer>) -> Optio
     let of_session = parts.headers.get(SESSION).and_then(|id| id.to_str().ok()).map(str::to_owned);
     let of_program = || context.client_info().map(|client| client.name).unwrap_or_default();
     let own = of_session.unwrap_or_else(of_program);
-    Some(format!("{base}/{}", own.chars().filter(|it| it.is_ascii_alphanumeric() || "-_.".contains(*it)).take(NAME).collect::<String>()))
+    Some(format!(
+        "{base}/{}",
+        own.chars().filter(|it| it.is_ascii_alphanumeric() || "-_.".contains(*it)).take(NAME).collect::<String>()
+    ))
 }

@@ -6,13 +6,14 @@ use crate::repo::Repo;
 const MAY: &[(&str, &[&str])] = &[
     ("core", &[]),
     ("clients", &["core"]),
+    ("events", &[]),
     ("fs", &["core"]),
     ("history", &["core", "fs"]),
     ("lsp", &["core", "run"]),
     ("media", &["core"]),
     ("run", &["core"]),
     ("syntax", &["core"]),
-    ("engine", &["core", "fs", "history", "lsp", "media", "run", "syntax"]),
+    ("engine", &["core", "events", "fs", "history", "lsp", "media", "run", "syntax"]),
     ("mcp", &["engine"]),
     ("cli", &["clients", "engine", "mcp"]),
 ];

@@ -1,0 +1,142 @@
+//! `emend stats`: what the counters say.
+#![allow(clippy::doc_markdown, reason = "these comments are the help text, which a terminal shows as it stands")]
+
+use crate::desk::Desk;
+use crate::{io_error, show};
+use clap::{Args, ValueEnum};
+use emendate::core::{Code, Error, Result};
+use emendate::fs::shown;
+use emendate::tallies::{By, Row, Tally};
+use emendate::{COUNTERS, State};
+use serde_json::{Map, Value, json};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// `emend stats`.
+#[derive(Args)]
+pub(crate) struct StatsArgs {
+    /// Of so many days
+    #[arg(long, value_name = "N", default_value = "7", conflicts_with = "hours")]
+    pub(crate) days: u64,
+    /// Of so many hours
+    #[arg(long, value_name = "N")]
+    pub(crate) hours: Option<u64>,
+    /// Only this table (repeatable)
+    #[arg(long, value_name = "WHAT", value_enum)]
+    pub(crate) by: Vec<Table>,
+}
+
+/// What calls are told apart by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Table {
+    /// The tool
+    Tool,
+    /// The format of the edit
+    Format,
+    /// The tier of matching that was needed
+    Tier,
+    /// The model
+    Model,
+    /// The front end
+    Door,
+    /// The code of the answer
+    Code,
+}
+
+impl Table {
+    fn by(self) -> By {
+        match self {
+            Table::Tool => By::Tool,
+            Table::Format => By::Format,
+            Table::Tier => By::Tier,
+            Table::Model => By::Model,
+            Table::Door => By::Door,
+            Table::Code => By::Code,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Table::Tool => "tool",
+            Table::Format => "format",
+            Table::Tier => "tier",
+            Table::Model => "model",
+            Table::Door => "door",
+            Table::Code => "code",
+        }
+    }
+}
+
+/// Prints the tables; the exit status.
+///
+/// Errors: no state directory; counters that cannot be read.
+pub(crate) fn run(desk: &Desk<'_>, args: &StatsArgs) -> Result<u8> {
+    let State::Directory(directory) = desk.state() else {
+        return Err(Error::new(Code::CallInvalid, "There is no state directory, so nothing is counted.")
+            .next("Name one with --state."));
+    };
+    let path = directory.join(COUNTERS);
+    let hours = args.hours.unwrap_or_else(|| args.days.saturating_mul(24));
+    let since = SystemTime::now().checked_sub(Duration::from_secs(hours.saturating_mul(3600))).unwrap_or(UNIX_EPOCH);
+    let since = since.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let since = u64::try_from(since.as_micros()).unwrap_or(0);
+    let tally = Tally::since(&path, since).map_err(|error| io_error(&shown(&path), &error))?;
+    let tables = if args.by.is_empty() { Table::value_variants() } else { &args.by };
+    if desk.global.json {
+        let table = |table: &Table| (table.name().to_owned(), tally.by(table.by()).iter().map(row_json).collect());
+        let mut data =
+            Map::from_iter([("hours".to_owned(), Value::from(hours)), ("total".to_owned(), row_json(&tally.total()))]);
+        data.extend(tables.iter().map(table));
+        show::value(&json!({ "ok": true, "data": data }))?;
+        return Ok(0);
+    }
+    show::page(&page(&tally, tables, hours))?;
+    Ok(0)
+}
+
+fn row_json(row: &Row) -> Value {
+    json!({
+        "name": row.name,
+        "calls": row.calls,
+        "ok": row.ok,
+        "asked": row.asked,
+        "failed": row.calls - row.ok - row.asked,
+        "mean_micros": row.mean(),
+    })
+}
+
+fn page(tally: &Tally, tables: &[Table], hours: u64) -> String {
+    let total = tally.total();
+    let time = if hours % 24 == 0 { format!("{} days", hours / 24) } else { format!("{hours} hours") };
+    if total.calls == 0 {
+        return format!("No calls in {time}.");
+    }
+    let mut out = format!("{time}: {} calls, {} succeeded, {} each\n", total.calls, share(&total), mean(&total));
+    for table in tables {
+        let rows = tally.by(table.by());
+        // One row of calls without a model says nothing.
+        if rows.is_empty() || (*table == Table::Model && rows.len() == 1 && rows[0].name.is_empty()) {
+            continue;
+        }
+        let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).max(16);
+        // Of one code, all calls have one outcome.
+        let share_head = if *table == Table::Code { "" } else { "succeeded" };
+        out += &format!("\n{:<width$}  {:>8}  {share_head:>9}  {:>9}\n", table.name(), "calls", "each");
+        for row in &rows {
+            let name = if row.name.is_empty() { "(not told)" } else { &row.name };
+            let share = if *table == Table::Code { String::new() } else { share(row) };
+            out += &format!("{name:<width$}  {:>8}  {share:>9}  {:>9}\n", row.calls, mean(row));
+        }
+    }
+    out
+}
+
+/// The part of the calls that succeeded.
+fn share(row: &Row) -> String {
+    row.per_mille().map_or("-".to_owned(), |share| format!("{}.{} %", share / 10, share % 10))
+}
+
+/// The time of one call.
+fn mean(row: &Row) -> String {
+    let micros = row.mean();
+    if micros < 1000 { format!("{micros} µs") } else { format!("{}.{} ms", micros / 1000, micros % 1000 / 100) }
+}

@@ -1,0 +1,168 @@
+//! What is written down of calls: the counters behind `emend stats`, and the lines of `[events]`.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests look at the disk and start processes")]
+
+mod bed;
+
+use bed::{Bed, feed};
+use serde_json::{Value, json};
+use std::fs;
+
+fn lines(path: &std::path::Path) -> Vec<Value> {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn config(bed: &Bed, text: &str) {
+    let folder = bed.beside("home/.config/emendate");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("config.toml"), text).unwrap();
+}
+
+#[test]
+fn calls_are_counted() {
+    let bed = Bed::with("one\ntwo\n");
+    assert!(bed.run(&["stats"]).exits(0).out.contains("No calls in 7 days"));
+    bed.run(&["read", "a.txt"]).exits(0);
+    bed.run(&["edit", "a.txt", "--old", "one", "--new", "1", "--model", "m-1"]).exits(0);
+    bed.run(&["edit", "a.txt", "--old", "gone", "--new", "x", "--model", "m-1"]).exits(10);
+    bed.feed(&["apply"], "a.txt\n<<<<<<< SEARCH\ntwo\n=======\n2\n>>>>>>> REPLACE\n").exits(0);
+    bed.call("no such tool", &json!({})).exits(2);
+    let data = bed.run(&["stats", "--json"]).exits(0).json()["data"].take();
+    let row = |table: &str, name: &str| {
+        let row = data[table].as_array().unwrap().iter().find(|row| row["name"] == name);
+        row.map(|row| (row["calls"].as_u64().unwrap(), row["ok"].as_u64().unwrap()))
+    };
+    assert_eq!((&data["total"]["calls"], &data["total"]["failed"]), (&5.into(), &2.into()), "{data}");
+    assert_eq!(
+        (row("tool", "edit"), row("tool", "read"), row("tool", "unknown")),
+        (Some((2, 1)), Some((1, 1)), Some((1, 0)))
+    );
+    assert_eq!((row("format", "replace"), row("format", "search_replace")), (Some((2, 1)), Some((1, 1))));
+    assert_eq!(row("model", "m-1"), Some((2, 1)));
+    assert_eq!((row("code", "match.not_found"), row("door", "call")), (Some((1, 0)), Some((1, 0))));
+    assert_eq!(row("tier", "0"), Some((2, 2)), "what failed has no tier");
+    let page = bed.run(&["stats", "--by", "tool", "--hours", "2"]).exits(0).out;
+    assert!(
+        page.contains("2 hours: 5 calls, 60.0 % succeeded") && page.contains("edit") && !page.contains("m-1"),
+        "{page}"
+    );
+    bed.run(&["stats", "--by", "weather"]).exits(2);
+    bed.run(&["stats", "--state", "none"]).exits(2);
+    let kept = fs::read_to_string(bed.beside("state/counts")).unwrap();
+    assert!(!kept.contains("a.txt") && !kept.contains("no such tool"), "{kept}");
+}
+
+#[test]
+fn counting_can_be_switched_off_by_the_user_alone() {
+    let bed = Bed::with("a\n");
+    bed.put("emend.toml", "[events]\ncounts = false\nfile = '/tmp/emend-must-not-be'\npaths = true\n");
+    bed.run(&["read", "a.txt"]).exits(0);
+    assert!(bed.beside("state/counts").exists() && !std::path::Path::new("/tmp/emend-must-not-be").exists());
+    fs::remove_file(bed.beside("state/counts")).unwrap();
+    config(&bed, "[events]\ncounts = false\n");
+    bed.run(&["read", "a.txt"]).exits(0);
+    assert!(!bed.beside("state/counts").exists());
+}
+
+#[test]
+fn events_tell_of_calls_and_of_no_content() {
+    let bed = Bed::with("secret one\n");
+    config(&bed, "[events]\nfile = 'log/events.jsonl'\n");
+    bed.run(&["read", "a.txt"]).exits(0);
+    bed.run(&["edit", "a.txt", "--old", "secret", "--new", "hidden", "--session", "s1"]).exits(0);
+    bed.run(&["edit", "a.txt", "--old", "sécret", "--new", "hidden"]).exits(10);
+    let path = bed.beside("state/log/events.jsonl");
+    let found = lines(&path);
+    assert_eq!(found.len(), 3);
+    let edit = &found[1];
+    assert!(edit["tool"] == "edit" && edit["format"] == "replace" && edit["ok"] == true && edit["tier"] == 0, "{edit}");
+    assert!(
+        edit["files"] == 1 && edit["lines_added"] == 1 && edit["door"] == "cli" && edit["session"] == "s1",
+        "{edit}"
+    );
+    assert!(
+        edit["bytes_in"].as_u64() > Some(12)
+            && edit["bytes_out"].as_u64() > Some(0)
+            && edit["micros"].as_u64().is_some()
+    );
+    assert_eq!((&found[2]["code"], &found[2]["ok"]), (&"match.not_found".into(), &false.into()));
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(
+        !text.contains("a.txt") && !text.contains("secret") && !text.contains("hidden") && !text.contains("sécret"),
+        "{text}"
+    );
+    // Flag and variable go before the configuration; paths are told where the user wants them.
+    config(&bed, "[events]\nfile = 'log/events.jsonl'\npaths = true\n");
+    bed.run(&["read", "a.txt", "--events", "mine.jsonl"]).exits(0);
+    assert_eq!(lines(&bed.work().join("mine.jsonl"))[0]["paths"][0], bed.path("a.txt"));
+    let mut command = bed.command(&["read", "a.txt"]);
+    command.env("EMEND_EVENTS", "none");
+    feed(command, b"").exits(0);
+    assert_eq!(lines(&path).len(), 3);
+    let shown = bed.run(&["config", "show", "--origin", "--events", "none"]).exits(0).out;
+    assert!(
+        shown.contains("events.file = null") && shown.contains("# --events") && shown.contains("events.paths = true"),
+        "{shown}"
+    );
+    assert!(bed.run(&["config", "schema"]).exits(0).out.contains("counts"));
+}
+
+#[test]
+fn servers_tell_who_calls() {
+    let bed = Bed::with("a\nb\n");
+    let events = bed.beside("events.jsonl").display().to_string();
+    let call = |id: u64, meta: Value, old: &str| {
+        let arguments = json!({ "file_path": bed.path("a.txt"), "old_string": old, "new_string": "x" });
+        json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "Edit", "arguments": arguments, "_meta": meta } })
+    };
+    let modern = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "agent", "version": "3" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.github.emendate/model": "model-9",
+    });
+    let input = format!("{}\n", call(1, modern, "a"));
+    bed.feed(&["mcp", "--profile", "claude", "--unread", "allow", "--events", &events, "--model", "other"], input)
+        .exits(0);
+    let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "old agent", "version": "1" } });
+    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello });
+    let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    let input = format!("{hello}\n{ready}\n{}\n", call(2, json!({}), "b"));
+    bed.feed(&["mcp", "--profile", "claude", "--unread", "allow", "--events", &events, "--model", "other"], input)
+        .exits(0);
+    let line = json!({ "id": 1, "tool": "read", "input": { "file_path": bed.path("a.txt") } });
+    bed.feed(&["serve", "--ndjson", "--events", &events], format!("{line}\n")).exits(0);
+    let found = lines(&bed.beside("events.jsonl"));
+    let told =
+        |nth: usize| ["door", "profile", "client", "model"].map(|key| found[nth][key].as_str().unwrap_or_default());
+    assert_eq!(told(0), ["mcp", "claude", "agent 3", "model-9"], "{found:?}");
+    assert_eq!(told(1), ["mcp", "claude", "old agent 1", "other"]);
+    assert_eq!(told(2), ["serve", "", "", ""]);
+    assert_eq!(found[0]["tool"], "edit", "by the name of the tool, whatever the profile calls it");
+}
+
+#[test]
+fn what_cannot_be_written_fails_nothing() {
+    let bed = Bed::with("a\n");
+    let to =
+        |file: &str| bed.run(&["edit", "a.txt", "--old", "a", "--new", "a2", "--dry-run", "--events", file]).exits(0);
+    assert!(to("a.txt/events").code == 0 && to("/proc/nothing/events").code == 0 && to("/dev/null").code == 0);
+    fs::create_dir(bed.beside("state").join("x")).unwrap_or_default();
+    // A server says it once, on standard error.
+    let line = json!({ "id": 1, "tool": "read", "input": { "file_path": bed.path("a.txt") } });
+    let ran = bed.feed(&["serve", "--ndjson", "--events", "a.txt/events"], format!("{line}\n{line}\n")).exits(0);
+    assert!(ran.out.lines().count() == 2 && !ran.out.contains("\"ok\":false"), "{ran:?}");
+    assert!(bed.run(&["read", "a.txt"]).exits(0).err.is_empty());
+}
+
+#[test]
+fn processes_count_together() {
+    let bed = Bed::with("a\n");
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| (0..5).for_each(|_| drop(bed.run(&["read", "a.txt"]).exits(0))));
+        }
+    });
+    let data = bed.run(&["stats", "--json"]).exits(0).json();
+    assert_eq!(data["data"]["total"]["calls"], 20);
+}

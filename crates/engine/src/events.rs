@@ -1,0 +1,166 @@
+//! Each call as an event: what it was and what came of it, for the owner of the machine (`emend stats`, `[events]`).
+
+use crate::caller::Caller;
+use crate::config::Config;
+use crate::engine::Engine;
+use crate::reply::Reply;
+use crate::shelves::State;
+use crate::watch::Watch;
+use emendate_events::{Begun, Event, Sink};
+use serde_json::{Map, Value};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The counters' file in the state directory.
+pub const COUNTERS: &str = "counts";
+/// Paths of one event.
+const PATHS: usize = 100;
+
+/// Through what a call came, as events tell it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Front {
+    /// The front end: `cli`, `call`, `serve`, `mcp` or `hook`.
+    pub door: &'static str,
+    /// Its profile, where it has one.
+    pub profile: &'static str,
+    /// The program that calls, as it calls itself.
+    pub client: String,
+    /// The model, where it was told.
+    pub model: String,
+}
+
+impl Front {
+    /// A front end, and the model that is behind it.
+    pub fn new(door: &'static str, model: Option<&str>) -> Arc<Front> {
+        Arc::new(Front { door, model: model.unwrap_or_default().to_owned(), ..Front::default() })
+    }
+}
+
+/// Where events go by the configuration, and what is to be said about it.
+pub(crate) fn sink(config: &Config, state: &State) -> (Sink, Option<String>) {
+    let directory = match state {
+        State::Directory(directory) => Some(directory),
+        State::Memory | State::Nowhere => None,
+    };
+    let mut sink = Sink::default();
+    if let Some(directory) = directory.filter(|_| config.events.counts) {
+        sink = sink.counters(directory.join(COUNTERS));
+    }
+    let Some(file) = config.events.file.as_deref() else { return (sink, None) };
+    let path = match (file.strip_prefix("~/"), config.home(), directory) {
+        (Some(rest), Some(home), _) => home.join(rest),
+        _ if Path::new(file).is_absolute() => PathBuf::from(file),
+        (None, _, Some(directory)) => directory.join(file),
+        _ => return (sink, Some(format!("Events are not written: there is no folder that `{file}` could be in."))),
+    };
+    (sink.file(path, config.events.megabytes.saturating_mul(1 << 20), config.events.paths), None)
+}
+
+impl Engine {
+    /// Makes a call and tells of it.
+    pub(crate) fn told(&self, caller: &Caller, name: &str, input: Value) -> Reply {
+        let Some(begun) = self.events().begin() else { return self.answered(caller, name, input) };
+        let asked = Asked::of(&input, self.events().wants_paths());
+        // The format is known while the call runs, and not from an error.
+        let own;
+        let (caller, watch) = match &caller.watch {
+            Some(watch) => (caller, watch.clone()),
+            None => {
+                let watch = Watch::default();
+                own = Caller { watch: Some(watch.clone()), ..caller.clone() };
+                (&own, watch)
+            }
+        };
+        let reply = self.answered(caller, name, input);
+        self.events().push(event(caller, name, asked, &reply, (begun, watch.format())));
+        reply
+    }
+
+    /// Writes what is left over from calls: contents that the history keeps whole, and events. For front ends, after an
+    /// answer is out; what is left is done when the engine is dropped.
+    pub fn catch_up(&self) {
+        self.settle_history();
+        self.events().flush();
+    }
+}
+
+/// What is looked at before a call takes its input.
+struct Asked {
+    bytes: usize,
+    paths: Vec<String>,
+}
+
+impl Asked {
+    fn of(input: &Value, paths: bool) -> Asked {
+        let named = |key: &str| input.get(key).and_then(Value::as_str).map(str::to_owned);
+        let named = ["file_path", "path", "notebook_path", "directory"].into_iter().filter_map(named);
+        Asked { bytes: text_bytes(input), paths: if paths { named.collect() } else { Vec::new() } }
+    }
+}
+
+/// Bytes of all texts in a value.
+fn text_bytes(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(text_bytes).sum(),
+        Value::Object(fields) => fields.values().map(text_bytes).sum(),
+        _ => 0,
+    }
+}
+
+fn event(caller: &Caller, name: &str, asked: Asked, reply: &Reply, (begun, format): (Begun, &'static str)) -> Event {
+    let front = caller.front.as_deref();
+    let (at, micros) = begun.end();
+    let mut event = Event {
+        at,
+        micros,
+        // A name that is no tool's may be anything.
+        tool: crate::tools::tool(name).map_or("unknown", |tool| tool.name),
+        format,
+        code: "ok",
+        dry_run: caller.dry_run,
+        input: asked.bytes,
+        door: front.map_or("library", |front| front.door),
+        profile: front.map_or("", |front| front.profile),
+        client: front.map_or(String::new(), |front| front.client.clone()),
+        model: front.map_or(String::new(), |front| front.model.clone()),
+        session: caller.session.clone(),
+        paths: asked.paths,
+        ..Event::default()
+    };
+    match &reply.result {
+        Ok(answer) => {
+            event.output = answer.text.len();
+            let files = answer.data.get("files").and_then(Value::as_array).into_iter().flatten();
+            files.filter_map(Value::as_object).chain([&answer.data]).for_each(|file| done(&mut event, file));
+        }
+        Err(error) => {
+            event.code = error.code().as_str();
+            let parts = [error.message(), error.evidence_text(), error.next_step()];
+            event.output = parts.iter().map(|part| part.len()).sum();
+        }
+    }
+    event.paths.truncate(PATHS);
+    event
+}
+
+/// Adds what the data of a reply say of one file.
+fn done(event: &mut Event, data: &Map<String, Value>) {
+    let number = |key: &str| data.get(key).and_then(Value::as_u64);
+    let edits = data.get("edits").and_then(Value::as_array).into_iter().flatten();
+    let tiers = edits.filter_map(|edit| edit.get("tier")?.as_u64()).chain(number("tier"));
+    event.tier = tiers.chain(event.tier).max();
+    event.lines.0 += number("linesAdded").unwrap_or(0);
+    event.lines.1 += number("linesRemoved").unwrap_or(0);
+    event.dry_run |= data.get("dryRun").and_then(Value::as_bool).unwrap_or(false);
+    if data.contains_key("writtenBy") {
+        event.files += 1;
+        // More than the input named.
+        let path = data.get("filePath").and_then(Value::as_str);
+        if let Some(path) =
+            path.filter(|path| !event.paths.is_empty() && !event.paths.iter().any(|known| known == path))
+        {
+            event.paths.push(path.to_owned());
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! The file of counters: lines of `hour, tool, format, code, tier, model, door, calls, microseconds`, TAB between them. Lines
+//! that agree in all but the last two mean their sum, so adding one is counting, and summing up changes nothing but the size.
+
+use crate::append::beside;
+use crate::event::{Event, name};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+/// Bytes from which on the file is summed up.
+pub(crate) const FULL: u64 = 1 << 20;
+/// Bytes that are left of it then; the oldest go.
+const LEFT: usize = 1 << 19;
+/// Bytes that are read of it.
+const MOST: u64 = 64 << 20;
+/// Hours that are told apart; what is older is counted by day.
+const FINE: u64 = 14 * 24;
+/// Hours that are kept.
+const KEPT: u64 = 400 * 24;
+/// Microseconds of an hour.
+const HOUR: u64 = 3_600_000_000;
+
+/// What is counted together.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key {
+    /// Hours since 1970.
+    pub(crate) hour: u64,
+    pub(crate) tool: String,
+    pub(crate) format: String,
+    pub(crate) code: String,
+    pub(crate) tier: String,
+    pub(crate) model: String,
+    pub(crate) door: String,
+}
+
+/// How often, and how long in microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Count {
+    pub(crate) calls: u64,
+    pub(crate) micros: u64,
+}
+
+impl Count {
+    pub(crate) fn add(&mut self, other: Count) {
+        self.calls = self.calls.saturating_add(other.calls);
+        self.micros = self.micros.saturating_add(other.micros);
+    }
+}
+
+pub(crate) type Counts = BTreeMap<Key, Count>;
+
+/// Events as lines, those that are counted together as one.
+pub(crate) fn lines(events: &[Event]) -> String {
+    let mut counts = Counts::new();
+    for event in events {
+        let key = Key {
+            hour: event.at / HOUR,
+            tool: event.tool.to_owned(),
+            format: event.format.to_owned(),
+            code: event.code.to_owned(),
+            tier: event.tier.map_or(String::new(), |tier| tier.to_string()),
+            model: name(&event.model),
+            door: event.door.to_owned(),
+        };
+        counts.entry(key).or_default().add(Count { calls: 1, micros: event.micros });
+    }
+    shown(&counts)
+}
+
+fn shown(counts: &Counts) -> String {
+    let mut out = String::new();
+    for (Key { hour, tool, format, code, tier, model, door }, Count { calls, micros }) in counts {
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "{hour}\t{tool}\t{format}\t{code}\t{tier}\t{model}\t{door}\t{calls}\t{micros}");
+    }
+    out
+}
+
+/// The counts of a text; lines that are none (a write that broke off) are left out.
+pub(crate) fn read(text: &str) -> Counts {
+    let mut out = Counts::new();
+    for line in text.lines() {
+        let parts: Vec<&str> = line.split('\t').collect();
+        let [hour, tool, format, code, tier, model, door, calls, micros] = *parts else { continue };
+        let (Ok(hour), Ok(calls), Ok(micros)) = (hour.parse(), calls.parse(), micros.parse()) else { continue };
+        let text = str::to_owned;
+        let (tool, format, code) = (text(tool), text(format), text(code));
+        let key = Key { hour, tool, format, code, tier: text(tier), model: text(model), door: text(door) };
+        out.entry(key).or_default().add(Count { calls, micros });
+    }
+    out
+}
+
+/// The text of a file of counters; empty where there is none.
+pub(crate) fn text(file: impl io::Read) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    file.take(MOST).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Puts a file in place of a full one that says the same in fewer lines.
+pub(crate) fn sum_up(file: &mut File, path: &Path) -> io::Result<()> {
+    file.rewind()?;
+    let counts = read(&text(file)?);
+    let now = counts.keys().next_back().map_or(0, |key| key.hour);
+    let mut coarse = Counts::new();
+    for (mut key, count) in counts {
+        if key.hour + KEPT < now {
+            continue;
+        }
+        if key.hour + FINE < now {
+            key.hour -= key.hour % 24;
+        }
+        coarse.entry(key).or_default().add(count);
+    }
+    let mut text = shown(&coarse);
+    if text.len() > LEFT {
+        let from = text.len() - LEFT;
+        text.drain(
+            ..text.as_bytes()[from..].iter().position(|&byte| byte == b'\n').map_or(text.len(), |at| from + at + 1),
+        );
+    }
+    let fresh = beside(path, ".new");
+    let mut out = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&fresh)?;
+    out.write_all(text.as_bytes())?;
+    fs::rename(&fresh, path)
+}

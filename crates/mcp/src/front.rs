@@ -1,0 +1,21 @@
+//! Who calls, as events tell it: the client says what it is, and may say which model is behind it.
+
+use emendate::{Caller, Front};
+use rmcp::service::{RequestContext, RoleServer};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Where a request's `_meta` may name the model.
+pub const MODEL_KEY: &str = "io.github.emendate/model";
+
+/// The front end of a call, with what this request says of its client.
+pub(crate) fn of(caller: &Caller, context: &RequestContext<RoleServer>) -> Option<Arc<Front>> {
+    let mut front = caller.front.as_deref().cloned().unwrap_or_default();
+    if let Some(client) = context.client_info() {
+        front.client = format!("{} {}", client.name, client.version);
+    }
+    if let Some(model) = context.meta.get(MODEL_KEY).and_then(Value::as_str) {
+        model.clone_into(&mut front.model);
+    }
+    Some(Arc::new(front))
+}
