@@ -19,6 +19,7 @@ sys.dont_write_bytecode = True  # a test leaves the tree as it was
 from harness import (DATA, LEGACY, MODERN, MODES, SIZE, Place, Raw, call, check, data, done, failed, in_every_mode, run,
                      text)
 import long  # noqa: F401: its checks are in the list
+import resources  # noqa: F401
 from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 from mcp.types import ElicitResult, EmptyResult, Request

@@ -238,7 +238,7 @@ impl Engine {
 }
 
 /// The files of an operation without the places that others were moved from.
-fn told(logged: &Logged) -> impl Iterator<Item = &Touched> {
+pub(crate) fn told(logged: &Logged) -> impl Iterator<Item = &Touched> {
     let files = &logged.operation.files;
     files
         .iter()
@@ -277,7 +277,7 @@ fn done(kind: &str) -> &'static str {
     }
 }
 
-fn shown(path: &[u8]) -> String {
+pub(crate) fn shown(path: &[u8]) -> String {
     emendate_fs::shown(Path::new(OsStr::from_bytes(path)))
 }
 
@@ -329,7 +329,7 @@ fn state(logged: &Logged, why_not: Option<&str>) -> String {
 }
 
 /// An operation on one line, its files below when there are several.
-fn line(logged: &Logged, why_not: Option<&str>) -> String {
+pub(crate) fn line(logged: &Logged, why_not: Option<&str>) -> String {
     let Logged { id, at, operation, .. } = logged;
     let files: Vec<&Touched> = told(logged).collect();
     let (added, removed) = files.iter().fold((0, 0), |sum, file| (sum.0 + file.added, sum.1 + file.removed));

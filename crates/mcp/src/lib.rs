@@ -20,6 +20,7 @@ mod id_scan;
 mod list;
 mod message;
 mod progress;
+mod resources;
 mod result;
 mod server;
 #[cfg(test)]

@@ -2,12 +2,13 @@
 
 use crate::approval::{self, Question};
 use crate::front;
-use crate::{CHANGES, Options, list, progress, result};
+use crate::{CHANGES, Options, list, progress, resources, result};
 use emendate::{Caller, Engine, Offer, Reply, Watch};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
-    ErrorData, Implementation, InitializeRequestParams, InitializeResult, ListToolsResult, PaginatedRequestParams,
-    ProtocolVersion, ServerCapabilities, ServerConfig,
+    ErrorData, Implementation, InitializeRequestParams, InitializeResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+    ServerCapabilities, ServerConfig,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ServerHandler, model::Tool};
@@ -24,7 +25,16 @@ const QUESTIONS: usize = 16;
 const TTL_MS: u64 = 3_600_000;
 
 /// Methods that are answered here. Their parameters had the wrong shape if they arrive as custom requests.
-const SERVED: &[&str] = &["initialize", "server/discover", "ping", "tools/list", "tools/call"];
+const SERVED: &[&str] = &[
+    "initialize",
+    "server/discover",
+    "ping",
+    "tools/list",
+    "tools/call",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+];
 
 /// The server: an engine and how it is presented. Shared by all requests; nothing in it changes. Clones are the same one.
 #[derive(Clone)]
@@ -157,9 +167,21 @@ impl Server {
     }
 }
 
+impl Server {
+    /// Asks the engine on a thread of its own.
+    async fn look<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&Engine, &Caller) -> Result<T, ErrorData> + Send + 'static,
+    ) -> Result<T, ErrorData> {
+        let (engine, caller) = (Arc::clone(&self.engine), Arc::clone(&self.caller));
+        let asked = tokio::task::spawn_blocking(move || ask(&engine, &caller)).await;
+        asked.map_err(|error| ErrorData::internal_error(error.to_string(), None))?
+    }
+}
+
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().enable_resources().build())
             .with_protocol_version(ProtocolVersion::V_2025_11_25)
             .with_server_info(Implementation::new("emendate", env!("CARGO_PKG_VERSION")).with_title("Emendate"))
             .with_instructions(self.options.profile.instructions)
@@ -223,6 +245,35 @@ impl ServerHandler for Server {
             caller.approval = Some(answer);
         }
         Err(ErrorData::internal_error("The file kept changing while it was asked about.", None))
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let cursor = request.and_then(|request| request.cursor);
+        let list = self.look(move |engine, _| resources::list(engine, cursor.as_deref())).await?;
+        // The next call may add to it.
+        Ok(if modern(&context) { list.with_ttl_ms(0).with_cache_scope(CacheScope::Private) } else { list })
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let list = resources::templates();
+        Ok(if modern(&context) { list.with_ttl_ms(TTL_MS).with_cache_scope(CacheScope::Public) } else { list })
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let read = self.look(move |engine, caller| resources::read(engine, caller, &request.uri)).await?;
+        Ok(if modern(&context) { read.with_ttl_ms(0).with_cache_scope(CacheScope::Private) } else { read }.into())
     }
 
     async fn on_custom_request(

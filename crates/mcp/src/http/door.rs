@@ -10,7 +10,7 @@ pub struct Door {
     pub(super) listener: TcpListener,
     pub(super) token: Token,
     pub(super) names: Names,
-    address: SocketAddr,
+    pub(super) address: SocketAddr,
 }
 
 impl Door {

@@ -1,1 +1,335 @@
+//! The door, tried by hand: raw bytes over real sockets, as no well-meaning client sends them.
+#![allow(clippy::disallowed_methods, reason = "tests play the outside world")]
 
+use super::{Door, Limits, Token, listen};
+use crate::Options;
+use crate::server::Server;
+use emendate::{Caller, Config, Engine, State, profile};
+use serde_json::{Value, json};
+use std::time::Duration;
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+const SECRET: &str = "a-token-for-the-tests";
+/// For what must not happen by the clock.
+const NEVER: Duration = Duration::from_secs(3600);
+/// For what must.
+const SOON: Duration = Duration::from_millis(20);
+
+struct Bed {
+    root: TempDir,
+    port: u16,
+    stop: mpsc::Sender<()>,
+    server: JoinHandle<std::io::Result<()>>,
+}
+
+fn patient() -> Limits {
+    Limits { head: NEVER, body: NEVER, patience: NEVER, ..Limits::default() }
+}
+
+impl Bed {
+    fn new(limits: Limits) -> Bed {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::write(root.path().join("a.txt"), "one\ntwo\n").unwrap();
+        let engine = Engine::open(&[root.path().to_owned()], State::Memory, Config::default()).unwrap();
+        let options = Options { profile: profile("full").unwrap(), structured: false };
+        let origins = ["https://app.example".to_owned()];
+        let (door, made) = Door::open("0", Some(Token::new(SECRET).unwrap()), &[], &origins).unwrap();
+        assert!(made.is_none());
+        let port = door.address.port();
+        let (stop, stopped) = mpsc::channel(2);
+        let server = tokio::spawn(listen(Server::new(engine, Caller::default(), options), door, limits, stopped));
+        Bed { root, port, stop, server }
+    }
+
+    async fn connect(&self) -> TcpStream {
+        TcpStream::connect(("127.0.0.1", self.port)).await.unwrap()
+    }
+
+    /// All that is answered until the server closes.
+    async fn talk(&self, said: &[u8]) -> String {
+        let mut stream = self.connect().await;
+        // The server may have closed before all was said.
+        let _ = stream.write_all(said).await;
+        heard(&mut stream).await
+    }
+
+    fn head(&self, more: &str) -> String {
+        format!(
+            "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {SECRET}\r\nContent-Type: application/json\r\n\
+             Accept: application/json, text/event-stream\r\nConnection: close\r\n{more}",
+            self.port
+        )
+    }
+
+    /// A request of the newer era; `swap` changes its text before it is sent.
+    async fn ask(&self, method: &str, params: Value, swap: (&str, &str)) -> String {
+        self.talk(self.modern(method, params).replace(swap.0, swap.1).as_bytes()).await
+    }
+
+    fn modern(&self, method: &str, mut params: Value) -> String {
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let name = params["name"].as_str().map(|name| format!("Mcp-Name: {name}\r\n")).unwrap_or_default();
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string();
+        let more = format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n{name}Content-Length: {}\r\n\r\n", body.len());
+        self.head(&more) + &body
+    }
+
+    async fn call(&self, session: &str, name: &str, arguments: Value) -> String {
+        let params = json!({ "name": name, "arguments": arguments });
+        self.ask("tools/call", params, ("/mcp", &format!("/mcp{session}"))).await
+    }
+
+    /// Somebody who means well is answered.
+    async fn serves(&self) {
+        let answer = self.ask("tools/list", json!({}), ("", "")).await;
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("edit_anchors"), "{answer}");
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.root.path().canonicalize().unwrap().join(name).display().to_string()
+    }
+
+    async fn end(self) {
+        self.serves().await;
+        self.stop.send(()).await.unwrap();
+        self.server.await.unwrap().unwrap();
+    }
+}
+
+async fn heard(stream: &mut TcpStream) -> String {
+    let mut answer = Vec::new();
+    // A reset is an end, too.
+    let _ = stream.read_to_end(&mut answer).await;
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+fn status(answer: &str) -> &str {
+    answer.split(' ').nth(1).unwrap_or_default()
+}
+
+/// The JSON of an answer's body.
+fn body(answer: &str) -> Value {
+    serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
+}
+
+#[tokio::test]
+async fn nobody_comes_in_without_the_token() {
+    let bed = Bed::new(patient());
+    let write = json!({ "name": "write", "arguments": { "file_path": bed.path("made.txt"), "content": "x" } });
+    let said = format!("Authorization: Bearer {SECRET}\r\n");
+    let twice = format!("{said}{said}");
+    for instead in ["", "Authorization: Bearer wrong\r\n", "Authorization: Basic YTpi\r\n", "Authorization:\r\n", &twice] {
+        let answer = bed.ask("tools/call", write.clone(), (&said, instead)).await;
+        assert_eq!(status(&answer), "401", "{instead}: {answer}");
+        assert!(answer.to_ascii_lowercase().contains("www-authenticate: bearer"), "{answer}");
+    }
+    assert!(!bed.root.path().join("made.txt").exists());
+    let answer = bed.ask("tools/call", write, ("", "")).await;
+    assert_eq!((status(&answer), bed.root.path().join("made.txt").exists()), ("200", true), "{answer}");
+    bed.end().await;
+}
+
+#[tokio::test]
+async fn pages_of_other_sites_are_not_let_in() {
+    let bed = Bed::new(patient());
+    let list = |swap: (String, String)| {
+        let bed = &bed;
+        async move { status(&bed.ask("tools/list", json!({}), (&swap.0, &swap.1)).await).to_owned() }
+    };
+    let host = format!("Host: 127.0.0.1:{}\r\n", bed.port);
+    let with = |line: &str| (host.clone(), line.to_owned());
+    for wrong in ["Host: evil.example\r\n", "", "Host: \r\n", "Host: localhost\r\nHost: evil.example\r\n", "Host: 192.0.2.1\r\n"] {
+        assert!(["403", "400"].contains(&&*list(with(wrong)).await), "{wrong}");
+    }
+    for origin in ["https://evil.example", "null", "http://localhost", "", "https://app.example.evil"] {
+        assert_eq!(list(with(&format!("{host}Origin: {origin}\r\n"))).await, "403", "{origin}");
+    }
+    let both = format!("{host}Origin: https://app.example\r\nOrigin: https://evil.example\r\n");
+    assert_eq!(list(with(&both)).await, "403");
+    assert_eq!(list(("POST /mcp".into(), "POST http://evil.example/mcp".into())).await, "403");
+    assert_eq!(list(with(&format!("{host}Origin: https://app.example\r\n"))).await, "200");
+    assert_eq!(list(with("Host: localhost\r\n")).await, "200");
+    bed.end().await;
+}
+
+#[tokio::test]
+async fn there_is_one_place_and_sessions_beneath_it() {
+    let bed = Bed::new(patient());
+    for (path, expected) in [("/", "404"), ("/mcp2", "404"), ("/mcp/a/b", "404"), ("/mcp/%2e", "404"), ("/mcp/", "200")] {
+        assert_eq!(status(&bed.ask("tools/list", json!({}), ("/mcp", path)).await), expected, "{path}");
+    }
+    let edit = json!({ "file_path": bed.path("a.txt"), "old_string": "one", "new_string": "1" });
+    let read = json!({ "file_path": bed.path("a.txt") });
+    assert!(bed.call("/ann", "read", read.clone()).await.contains("two"));
+    // What one has read, another has not; and who names no session is a third.
+    for other in ["/ben", ""] {
+        assert!(bed.call(other, "edit", edit.clone()).await.contains("read.required"), "{other}");
+    }
+    assert!(!bed.call("/ann", "edit", edit).await.contains("read.required"));
+    assert_eq!(std::fs::read_to_string(bed.root.path().join("a.txt")).unwrap(), "1\ntwo\n");
+    bed.end().await;
+}
+
+#[tokio::test]
+async fn a_body_has_a_limit_however_it_comes() {
+    let bed = Bed::new(Limits { bytes: 10_000, ..patient() });
+    let said = bed.talk(bed.head("Content-Length: 10001\r\n\r\n").as_bytes()).await;
+    assert_eq!(status(&said), "413", "nothing of it was sent: {said}");
+    let mut chunked = bed.head("Transfer-Encoding: chunked\r\n\r\n");
+    chunked.push_str(&format!("3e8\r\n{}\r\n", "x".repeat(1000)).repeat(11));
+    assert_eq!(status(&bed.talk(chunked.as_bytes()).await), "413");
+    let large = "x".repeat(11_000);
+    assert_eq!(status(&bed.call("", "read", json!({ "file_path": large })).await), "413");
+    bed.end().await;
+}
+
+#[tokio::test]
+async fn who_is_slow_is_not_waited_for() {
+    let bed = Bed::new(Limits { head: SOON, body: SOON, ..patient() });
+    // The server closes: nothing here would ever end otherwise.
+    assert_eq!(bed.talk(b"").await, "");
+    assert!(["", "408"].contains(&status(&bed.talk(b"POST /mcp HTTP/1.1\r\nHost: loc").await)));
+    let begun = bed.head("Content-Length: 100\r\n\r\n{\"jsonrpc\"");
+    assert_eq!(status(&bed.talk(begun.as_bytes()).await), "408");
+    bed.end().await;
+}
+
+#[tokio::test]
+async fn slow_strangers_do_not_keep_others_out() {
+    let bed = Bed::new(Limits { strangers: 3, ..patient() });
+    let mut slow = Vec::new();
+    for _ in 0..50 {
+        let mut stream = bed.connect().await;
+        stream.write_all(b"POST /mcp HTTP/1.1\r\nX: ").await.unwrap();
+        slow.push(stream);
+    }
+    bed.serves().await;
+    for mut stream in slow.drain(..40) {
+        assert_eq!(heard(&mut stream).await, "", "the oldest had to go");
+    }
+    drop(slow);
+    bed.end().await;
+}
+
+#[tokio::test]
+async fn who_takes_no_answer_gives_his_place_back() {
+    let bed = Bed::new(Limits { guests: 1, patience: SOON, ..patient() });
+    std::fs::write(bed.root.path().join("a.txt"), "a line of some length, so that answers are long\n".repeat(1500)).unwrap();
+    let read = json!({ "name": "read", "arguments": { "file_path": bed.path("a.txt") } });
+    let request = bed.modern("tools/call", read).replace("Connection: close\r\n", "");
+    // More answers than all buffers hold, and nobody reads them.
+    let (mut deaf, mut mouth) = bed.connect().await.into_split();
+    let talking = tokio::spawn(async move { while mouth.write_all(request.as_bytes()).await.is_ok() {} });
+    deaf.read_exact(&mut [0]).await.unwrap();
+    while status(&bed.ask("tools/list", json!({}), ("", "")).await) == "503" {}
+    talking.await.unwrap();
+    drop(deaf);
+    bed.end().await;
+}
+
+#[tokio::test]
+async fn places_are_limited_and_given_back() {
+    let bed = Bed::new(Limits { guests: 1, sessions: 1, ..patient() });
+    let mut first = bed.connect().await;
+    let keeping = bed.modern("tools/list", json!({})).replace("Connection: close\r\n", "");
+    first.write_all(keeping.as_bytes()).await.unwrap();
+    let mut begin = [0; 12];
+    first.read_exact(&mut begin).await.unwrap();
+    assert_eq!(&begin, b"HTTP/1.1 200");
+    assert_eq!(status(&bed.ask("tools/list", json!({}), ("", "")).await), "503");
+    drop(first);
+    while status(&bed.ask("tools/list", json!({}), ("", "")).await) == "503" {}
+    let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params }).to_string();
+    let hello = bed.head(&format!("Content-Length: {}\r\n\r\n{hello}", hello.len()));
+    let welcome = bed.talk(hello.as_bytes()).await;
+    let id = welcome.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap().to_owned();
+    assert_eq!(status(&bed.talk(hello.as_bytes()).await), "503");
+    let gone = bed.head(&format!("Mcp-Session-Id: {id}\r\n\r\n")).replace("POST", "DELETE");
+    assert_eq!(status(&bed.talk(gone.as_bytes()).await), "204");
+    assert_eq!(status(&bed.talk(hello.as_bytes()).await), "200");
+    bed.end().await;
+}
+
+#[tokio::test]
+async fn what_is_no_http_ends_its_connection_only() {
+    let bed = Bed::new(patient());
+    let endless = format!("GET /{} HTTP/1.1\r\n", "x".repeat(200_000));
+    let many = bed.head(&"X: y\r\n".repeat(1000)) + "\r\n";
+    let big = bed.head(&format!("X: {}\r\n\r\n", "y".repeat(200_000)));
+    let smuggled = bed.head("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
+    let lengths = bed.head("Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!");
+    let garbage: [&[u8]; 9] = [
+        b"\r\n\r\n\0\xff\xfe garbage \r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"GET\r\n\r\n",
+        endless.as_bytes(),
+        many.as_bytes(),
+        big.as_bytes(),
+        smuggled.as_bytes(),
+        lengths.as_bytes(),
+    ];
+    for bytes in garbage {
+        let mut stream = bed.connect().await;
+        let _ = stream.write_all(bytes).await;
+        // Half of the connection is closed: nothing more comes.
+        let _ = stream.shutdown().await;
+        let answer = heard(&mut stream).await;
+        assert!(matches!(status(&answer), "" | "400" | "404" | "414" | "431"), "{}: {answer}", String::from_utf8_lossy(&bytes[..9]));
+    }
+    bed.end().await;
+}
+
+#[tokio::test]
+async fn what_is_no_message_is_told_so_with_its_id() {
+    let bed = Bed::new(patient());
+    let told = async |text: &str| {
+        let answer = bed.talk((bed.head(&format!("Content-Length: {}\r\n\r\n", text.len())) + text).as_bytes()).await;
+        assert_eq!(status(&answer), "400", "{answer}");
+        let error = body(&answer);
+        (error["error"]["code"].as_i64().unwrap(), error["id"].clone())
+    };
+    assert_eq!(told("garbage").await, (-32700, Value::Null));
+    assert_eq!(told("").await, (-32600, Value::Null));
+    assert_eq!(told("[]").await, (-32600, Value::Null));
+    assert_eq!(told(r#"{"jsonrpc":"2.0","id":7,"method":"x","params":{"t":"\ud800"}}"#).await, (-32700, json!(7)));
+    assert_eq!(told(r#"{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":1}}"#).await, (-32602, json!(8)));
+    let deep = "[".repeat(9000);
+    assert_eq!(told(&deep).await.0, -32700);
+    bed.end().await;
+}
+
+#[tokio::test]
+async fn methods_and_headers_that_do_not_fit_are_refused() {
+    let bed = Bed::new(patient());
+    let empty = |method: &str, more: &str| bed.head(&format!("{more}\r\n")).replace("POST", method);
+    for (method, more, expected) in [
+        ("PUT", "", "405"),
+        ("OPTIONS", "", "405"),
+        ("GET", "MCP-Protocol-Version: 2026-07-28\r\n", "405"),
+        ("GET", "", "400"),
+        ("GET", "Mcp-Session-Id: no-such-session\r\n", "404"),
+        ("DELETE", "", "400"),
+    ] {
+        let answer = bed.talk(empty(method, more).as_bytes()).await;
+        assert_eq!(status(&answer), expected, "{method} {more}: {answer}");
+    }
+    for (swap, expected) in [
+        (("application/json, text/event-stream", "text/html"), "406"),
+        (("Content-Type: application/json", "Content-Type: text/plain"), "415"),
+        (("MCP-Protocol-Version: 2026-07-28", "MCP-Protocol-Version: 2025-11-25"), "400"),
+        (("Mcp-Method: tools/list", "Mcp-Method: tools/call"), "400"),
+    ] {
+        assert_eq!(status(&bed.ask("tools/list", json!({}), swap).await), expected, "{swap:?}");
+    }
+    bed.end().await;
+}

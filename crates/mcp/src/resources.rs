@@ -1,0 +1,112 @@
+//! The history as resources: each operation as a diff, and the files it touched as they were before and after.
+
+use emendate::core::{Code, Error};
+use emendate::{Answer, Caller, Engine, Entry, Moment, RAW_PATH};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
+use rmcp::model::{
+    ErrorData, ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource, ResourceContents,
+    ResourceTemplate,
+};
+use serde_json::{Map, Value, json};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
+
+/// What all of them begin with.
+const HISTORY: &str = "emend://history/";
+const DIFF: &str = "text/x-diff";
+/// Operations on one page of the list.
+const PAGE: usize = 50;
+/// What stands for itself in the path of a URI.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+const MOMENTS: [(&str, Moment); 2] = [("before", Moment::Before), ("after", Moment::After)];
+
+/// A page of the operations, the newest first.
+pub(crate) fn list(engine: &Engine, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
+    let page = engine.entries(cursor, PAGE).map_err(|error| match error.code() {
+        Code::CallInvalid => ErrorData::invalid_params(error.message().to_owned(), None),
+        _ => internal(&error),
+    })?;
+    let resource = |Entry { id, title, line }: Entry| {
+        Resource::new(format!("{HISTORY}{id}"), id).with_title(title).with_description(line).with_mime_type(DIFF)
+    };
+    let mut list = ListResourcesResult::with_all_items(page.entries.into_iter().map(resource).collect());
+    list.next_cursor = page.next;
+    Ok(list)
+}
+
+/// The shapes of all URIs.
+pub(crate) fn templates() -> ListResourceTemplatesResult {
+    let operation = ResourceTemplate::new(format!("{HISTORY}{{id}}"), "operation")
+        .with_title("Operation")
+        .with_description("What an operation did: a diff, and its files as JSON. id as in the replies of edits (17-3fa9).")
+        .with_mime_type(DIFF);
+    let file = |(name, moment): (&str, Moment)| {
+        let when = if moment == Moment::Before { "before" } else { "when it had done" };
+        ResourceTemplate::new(format!("{HISTORY}{{id}}/{name}{{+path}}"), format!("file-{name}"))
+            .with_title(format!("File {name} an operation"))
+            .with_description(format!("What a file of an operation held {when} its work. path is absolute."))
+    };
+    ListResourceTemplatesResult::with_all_items(std::iter::once(operation).chain(MOMENTS.map(file)).collect())
+}
+
+/// What a URI names.
+pub(crate) fn read(engine: &Engine, caller: &Caller, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+    let missing = |what: String| ErrorData::resource_not_found(what, Some(json!({ "uri": uri })));
+    let failed = |error: Error| match error.code() {
+        Code::InternalBug | Code::IoFailed => internal(&error),
+        _ => missing(format!("{} {}", error.message(), error.next_step()).trim().to_owned()),
+    };
+    let Some(rest) = uri.strip_prefix(HISTORY) else { return Err(missing(format!("There is no resource {uri}."))) };
+    let (id, tail) = rest.split_once('/').map_or((rest, None), |(id, tail)| (id, Some(tail)));
+    let Some(tail) = tail else {
+        let reply = engine.call(caller, "history", json!({ "id": id }));
+        let Answer { text, data } = reply.result.map_err(failed)?;
+        let data = Value::Object(linked(id, data)).to_string();
+        let diff = ResourceContents::text(text, uri).with_mime_type(DIFF);
+        return Ok(ReadResourceResult::new(vec![
+            diff,
+            ResourceContents::text(data, uri).with_mime_type("application/json"),
+        ]));
+    };
+    let (name, path) = tail.split_at(tail.find('/').unwrap_or(tail.len()));
+    let Some((_, moment)) = MOMENTS.into_iter().find(|(known, _)| *known == name) else {
+        return Err(missing(format!("There is no resource {uri}: it is ID/before/PATH or ID/after/PATH.")));
+    };
+    let path = PathBuf::from(OsString::from_vec(percent_decode_str(path).collect()));
+    let bytes = engine.content_at(id, &path, moment).map_err(failed)?;
+    Ok(ReadResourceResult::new(vec![match String::from_utf8(bytes) {
+        Ok(text) => ResourceContents::text(text, uri),
+        Err(bytes) => {
+            let blob = data_encoding::BASE64.encode(bytes.as_bytes());
+            ResourceContents::blob(blob, uri).with_mime_type("application/octet-stream")
+        }
+    }]))
+}
+
+fn internal(error: &Error) -> ErrorData {
+    ErrorData::internal_error(error.message().to_owned(), None)
+}
+
+/// The files of an operation with the URIs of what they held.
+fn linked(id: &str, mut data: Map<String, Value>) -> Map<String, Value> {
+    let files = data.get_mut("files").and_then(Value::as_array_mut);
+    for file in files.into_iter().flatten().filter_map(Value::as_object_mut) {
+        let text = |key: &str| file.get(key).and_then(Value::as_str);
+        let raw = text(RAW_PATH).and_then(|raw| data_encoding::BASE64.decode(raw.as_bytes()).ok());
+        let own = raw.or_else(|| text("filePath").map(|path| path.as_bytes().to_vec())).unwrap_or_default();
+        // A file that was moved stood somewhere else before.
+        let old = text("from").map_or_else(|| own.clone(), |path| path.as_bytes().to_vec());
+        for (name, path) in [("before", old), ("after", own)] {
+            if file.get(name).is_some_and(Value::is_string) || (name == "before" && file.contains_key("from")) {
+                file.insert(format!("{name}Uri"), address(id, name, Path::new(OsStr::from_bytes(&path))).into());
+            }
+        }
+    }
+    data
+}
+
+fn address(id: &str, name: &str, path: &Path) -> String {
+    format!("{HISTORY}{id}/{name}{}", percent_encode(path.as_os_str().as_bytes(), PLAIN))
+}
