@@ -14,6 +14,7 @@ use crate::syntax::Trees;
 use emendate_core::{Code, ContentId, Declared, Error, Result, Settled, Snapshot};
 use emendate_fs::{Local, Place, Stamp, Store, Version, shown};
 use emendate_history::{History, OperationId, Sessions};
+use emendate_lsp::Servers;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -51,6 +52,7 @@ pub struct Engine {
     secret: OnceLock<[u8; 32]>,
     unsettled: Mutex<Vec<(usize, OperationId)>>,
     settling: Mutex<()>,
+    servers: Servers,
 }
 
 /// The roots with a journal, and what dead processes left in it put right. Without one, where it cannot be kept: each file
@@ -161,6 +163,7 @@ impl Engine {
             secret: OnceLock::new(),
             unsettled: Mutex::default(),
             settling: Mutex::default(),
+            servers: Servers::default(),
         })
     }
 
@@ -210,6 +213,11 @@ impl Engine {
         getrandom::fill(&mut fresh)
             .map_err(|error| Error::new(Code::IoFailed, format!("There are no random numbers: {error}.")))?;
         Ok(self.secret.get_or_init(|| fresh))
+    }
+
+    /// The language servers that are running.
+    pub(crate) fn servers(&self) -> &Servers {
+        &self.servers
     }
 
     /// Contents that are to be kept whole when there is time.

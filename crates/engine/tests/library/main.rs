@@ -20,3 +20,4 @@ mod patches;
 #[cfg(feature = "pdf")]
 mod pdf;
 mod replace;
+mod servers;
