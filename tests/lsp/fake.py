@@ -117,6 +117,7 @@ def main():
     if "mute" in FAULTS:
         time.sleep(600)
     documents, questions = {}, 0
+    gate = [fault.removeprefix("gate=") for fault in FAULTS if fault.startswith("gate=")]
     while message := receive():
         method, params = message.get("method"), message.get("params")
         log(method, params if method else message)
@@ -154,6 +155,8 @@ def main():
         elif method == "textDocument/diagnostic":
             questions += 1
             time.sleep(value("late", 0))
+            while gate and not os.path.exists(gate[0]):
+                time.sleep(0.01)
             if "hangs" in FAULTS:
                 time.sleep(600)
             if "cancels" in FAULTS and questions % 2:

@@ -78,7 +78,9 @@ impl Engine {
     }
 
     /// The answer of the first receipt, for calls about one file; `replace_all` is what the call said.
-    pub(crate) fn answer_of_one(&self, receipts: Vec<Receipt>, replace_all: bool) -> Answer {
+    /// Language servers are asked first, so no lock must be held.
+    pub(crate) fn answer_of_one(&self, mut receipts: Vec<Receipt>, replace_all: bool) -> Answer {
+        self.diagnose(&mut receipts);
         let answer =
             receipts.first().map(|receipt| receipt.answer(replace_all, self.config().shows)).unwrap_or_default();
         for receipt in receipts {
@@ -88,7 +90,9 @@ impl Engine {
     }
 
     /// What the receipts say: text for a model, data of each file, and rejected parts as a patch.
-    pub(crate) fn tell(&self, receipts: Vec<Receipt>) -> (String, Vec<Value>, String) {
+    /// Language servers are asked first, so no lock must be held.
+    pub(crate) fn tell(&self, mut receipts: Vec<Receipt>) -> (String, Vec<Value>, String) {
+        self.diagnose(&mut receipts);
         let (mut text, mut files, mut rejected) = (String::new(), Vec::with_capacity(receipts.len()), String::new());
         for receipt in receipts {
             rejected.push_str(receipt.rejected());

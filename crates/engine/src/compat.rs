@@ -55,7 +55,7 @@ impl Engine {
         let named = codex::paths(&args.input, directory);
         limits::check_files(named.len())?;
         let places: Vec<Place> = named.iter().filter_map(|path| self.store().admit(Path::new(path)).ok()).collect();
-        let _turns = self.turns(places.iter().map(Place::absolute));
+        let turns = self.turns(places.iter().map(Place::absolute));
         let stdout = RefCell::new(String::new());
         let receipts = self.carry_out(caller, options.cause, options.dry_run, || {
             let view = View::new(self, caller, options);
@@ -64,6 +64,7 @@ impl Engine {
             *stdout.borrow_mut() = outcome.stdout;
             Ok(plans)
         })?;
+        drop(turns);
         Ok(self.answer_compat(receipts, stdout.into_inner(), options))
     }
 

@@ -16,6 +16,7 @@ use emendate_core::{Code, ContentId, Declared, Error, Result, Settled, Snapshot}
 use emendate_events::Sink;
 use emendate_fs::{Local, Place, Stamp, Store, Version, shown};
 use emendate_history::{History, OperationId, Sessions};
+use emendate_lsp::Servers;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -54,6 +55,7 @@ pub struct Engine {
     unsettled: Mutex<Vec<(usize, OperationId)>>,
     settling: Mutex<()>,
     events: Sink,
+    servers: Servers,
 }
 
 /// The roots with a journal, and what dead processes left in it put right. Without one, where it cannot be kept: each file
@@ -167,6 +169,7 @@ impl Engine {
             unsettled: Mutex::default(),
             settling: Mutex::default(),
             events,
+            servers: Servers::default(),
         })
     }
 
@@ -217,6 +220,11 @@ impl Engine {
         getrandom::fill(&mut fresh)
             .map_err(|error| Error::new(Code::IoFailed, format!("There are no random numbers: {error}.")))?;
         Ok(self.secret.get_or_init(|| fresh))
+    }
+
+    /// The language servers that are running.
+    pub(crate) fn servers(&self) -> &Servers {
+        &self.servers
     }
 
     /// Contents that are to be kept whole when there is time.

@@ -180,6 +180,7 @@ pub static PROFILES: &[Profile] = &[
             all("restore"),
             all("history"),
             all("outline"),
+            all("check"),
             all("edit_symbol"),
         ],
     },

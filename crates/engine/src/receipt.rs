@@ -1,6 +1,7 @@
 //! What was done, in words for a model and fields for a program.
 
 use crate::caller::Shows;
+use crate::diagnose::Diagnosis;
 use crate::plan::{Becomes, Now, Plan};
 use crate::policy;
 use crate::raw_path;
@@ -33,11 +34,13 @@ pub(crate) struct Receipt {
     operation: Option<OperationId>,
     /// The words of the file's lines, where the reply shows them.
     line_words: Option<Words>,
+    /// What language servers say of the file as it is now.
+    pub(crate) diagnosis: Option<Diagnosis>,
 }
 
 impl Receipt {
     pub(crate) fn new(plan: Plan, written: Option<(ContentId, Written)>, dry_run: bool) -> Receipt {
-        Receipt { plan, written, dry_run, operation: None, line_words: None }
+        Receipt { plan, written, dry_run, operation: None, line_words: None, diagnosis: None }
     }
 
     /// As part of that operation of the log.
@@ -69,7 +72,8 @@ impl Receipt {
         let replacements: usize = plan.ops.iter().map(|op| op.places).sum();
         let headline = headline(plan, &path, stat, replacements, *dry_run);
         let notes = self.notes(&hunks);
-        let (text, mut data) = self.words(&headline, &hunks, &notes, shows);
+        let (mut text, mut data) = self.words(&headline, &hunks, &notes, shows);
+        self.tell_diagnosis(&mut text, &mut data);
         let mut put = |key: &str, value: Value| {
             data.insert(key.to_owned(), value);
         };
@@ -126,6 +130,16 @@ impl Receipt {
             None => {}
         }
         Answer { text, data }
+    }
+
+    /// Adds what language servers say, below everything else.
+    pub(crate) fn tell_diagnosis(&self, text: &mut String, data: &mut Map<String, Value>) {
+        let Some(diagnosis) = &self.diagnosis else { return };
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(&diagnosis.text());
+        data.insert("diagnostics".to_owned(), diagnosis.to_json());
     }
 
     /// The words of the answer, and the data that goes with them alone: a headline and a snippet, or rows below a header.

@@ -2,6 +2,7 @@
 
 use crate::apply;
 use crate::caller::Caller;
+use crate::check;
 use crate::convert;
 use crate::engine::Engine;
 use crate::options::{OptionFields, Options};
@@ -72,6 +73,8 @@ enum ToolInput {
     History,
     /// A question about what a file holds.
     Outline,
+    /// A question about what is wrong with files.
+    Check,
     /// Something to be done to a symbol.
     Symbol,
     /// One of these formats, plus the option fields. The first whose required fields are there is taken.
@@ -217,6 +220,19 @@ take these names, joined by dots (Parser.next). It shows no text, so it does not
         input: ToolInput::Outline,
     },
     Tool {
+        name: "check",
+        title: "Check files",
+        summary: "what the grammar and the configured language servers say is wrong with files as they are",
+        prompt: "\
+Lists what is wrong with files as they are on disk: whether they parse, and what the language servers of the configuration say (errors, \
+warnings), with line and column. A server that has just been started may need timeout_ms; what it did not answer is unknown, not good. \
+The reply to an edit already says what is new since that edit.",
+        annotations: Annotations { read_only: true, destructive: false, idempotent: true },
+        seed: SeedCodes::None,
+        example: r#"{"paths": ["/work/src/main.rs"]}"#,
+        input: ToolInput::Check,
+    },
+    Tool {
         name: "edit_symbol",
         title: "Edit a symbol",
         summary: "replace, delete or rename a function, class or key by its name, or insert text beside it",
@@ -285,6 +301,7 @@ impl Tool {
             ToolInput::Undo => vec![schemars::schema_for!(undo::Args), schemars::schema_for!(RawPath)],
             ToolInput::History => vec![schemars::schema_for!(past::Args), schemars::schema_for!(RawPath)],
             ToolInput::Outline => vec![schemars::schema_for!(syntax::OutlineArgs), schemars::schema_for!(RawPath)],
+            ToolInput::Check => vec![schemars::schema_for!(check::Args)],
             ToolInput::Symbol => {
                 let own = schemars::schema_for!(syntax::EditArgs);
                 vec![own, schemars::schema_for!(RawPath), schemars::schema_for!(OptionFields)]
@@ -302,7 +319,7 @@ impl Tool {
 
     /// True when a path may be given as bytes in base64.
     pub fn takes_raw_paths(&self) -> bool {
-        !matches!(self.input, ToolInput::Text | ToolInput::Convert | ToolInput::Replace)
+        !matches!(self.input, ToolInput::Text | ToolInput::Convert | ToolInput::Replace | ToolInput::Check)
     }
 
     /// Does what the input asks for.
@@ -314,6 +331,7 @@ impl Tool {
             ToolInput::Undo => engine.undo(caller, self.name, input),
             ToolInput::History => engine.past(input),
             ToolInput::Outline => engine.outline(caller, input),
+            ToolInput::Check => engine.check(caller, input),
             ToolInput::Symbol => engine.edit_symbol(caller, self.name, input),
             ToolInput::Restore => engine.restore(caller, self.name, input),
             ToolInput::Text => engine.apply_text(caller, self.name, input),

@@ -155,6 +155,10 @@ pub struct Found {
     pub basis: Basis,
 }
 
+impl Found {
+    const NOTHING: Found = Found { new: Vec::new(), existing: 0, basis: Basis::Asked };
+}
+
 /// A server, or why there is none at the moment.
 #[derive(Default)]
 struct Slot {
@@ -182,12 +186,20 @@ impl Servers {
     /// What a server says of some texts of a project, within a time for all of them together. The answers are in the order
     /// of the jobs.
     pub fn ask(&self, spec: &Arc<Spec>, root: &Path, jobs: &[Job<'_>], time: Duration) -> Vec<Result<Found, Unknown>> {
+        // That a file is gone is no reason to start one.
+        if jobs.iter().all(|job| job.after.is_none()) && !self.runs(spec, root) {
+            return jobs.iter().map(|_| Ok(Found::NOTHING)).collect();
+        }
         let until = Instant::now() + time;
         let live = self.live(spec, root).and_then(|live| live.ready(until).map(|()| live));
         match live {
             Ok(live) => jobs.chunks(TOGETHER).flat_map(|jobs| talk(&live, jobs, until)).collect(),
             Err(unknown) => jobs.iter().map(|_| Err(unknown.clone())).collect(),
         }
+    }
+
+    fn runs(&self, spec: &Spec, root: &Path) -> bool {
+        self.slots().all.get(&(spec.name.clone(), root.to_owned())).is_some_and(|slot| slot.live.is_some())
     }
 
     fn slots(&self) -> MutexGuard<'_, Slots> {
@@ -317,7 +329,7 @@ fn asked<'a>(live: &Live, texts: impl Iterator<Item = Option<(&'a Job<'a>, Text<
 
 /// What is new, where it is known what was there before. Nothing wrong is nothing new in any case.
 fn judged(job: &Job<'_>, before: Answer, after: Answer) -> Result<Found, Unknown> {
-    let Some(after) = after else { return Ok(Found { new: Vec::new(), existing: 0, basis: Basis::Asked }) };
+    let Some(after) = after else { return Ok(Found::NOTHING) };
     // What went wrong first says more than that the time was over then.
     let (problems, basis) = match (after, &before) {
         (Err(Unknown { why: Why::Timeout, .. }), Some(Err(first))) => return Err(first.clone()),

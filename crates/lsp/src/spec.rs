@@ -33,7 +33,7 @@ pub struct Known {
     pub words: &'static [&'static str],
     /// Its files as gitignore patterns, with the protocol's name of their language.
     pub files: &'static [(&'static str, &'static str)],
-    /// Files that stand in the folder of a project.
+    /// Files that stand in the folder of a project, the surest first.
     pub markers: &'static [&'static str],
     /// What it is started with, as JSON.
     pub options: &'static str,
@@ -61,7 +61,7 @@ const C: &[(&str, &str)] = &[
     ("*.m", "objective-c"),
 ];
 const PYTHON: &[(&str, &str)] = &[("*.py", "python"), ("*.pyi", "python")];
-const PYTHON_MARKERS: &[&str] = &["pyproject.toml", "pyrightconfig.json", "ruff.toml", "setup.py", "setup.cfg"];
+const PYTHON_MARKERS: &[&str] = &["pyrightconfig.json", "pyproject.toml", "ruff.toml", "setup.py", "setup.cfg"];
 const SCRIPTS: &[(&str, &str)] = &[
     ("*.ts", "typescript"),
     ("*.mts", "typescript"),
@@ -88,7 +88,12 @@ pub static KNOWN: &[Known] = &[
     known("ruff", &["ruff", "server"], PYTHON, PYTHON_MARKERS),
     Known {
         says_when_ready: true,
-        ..known("rust-analyzer", &["rust-analyzer"], &[("*.rs", "rust")], &["Cargo.toml", "rust-project.json"])
+        ..known(
+            "rust-analyzer",
+            &["rust-analyzer"],
+            &[("*.rs", "rust")],
+            &["Cargo.lock", "rust-project.json", "Cargo.toml"],
+        )
     },
     known("typescript", &["typescript-language-server", "--stdio"], SCRIPTS, SCRIPT_MARKERS),
     known("zls", &["zls"], &[("*.zig", "zig")], &["build.zig"]),

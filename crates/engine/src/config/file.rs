@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// A configuration file of emend: that of a user, or of a project, which can only tighten what the user's says.
@@ -21,6 +22,8 @@ pub(super) struct File {
     pub(super) formatters: Vec<Formatter>,
     /// Programs that have a say before and after files are read and edited (user's file only).
     pub(super) hooks: Vec<Hook>,
+    /// Programs that know a language and tell what is wrong with a file after an edit (user's file only).
+    pub(super) lsp: Vec<LanguageServer>,
     /// Encodings of files that are neither UTF-8 nor marked: a gitignore pattern, and a name of the Encoding Standard.
     pub(super) encoding: BTreeMap<String, String>,
 }
@@ -157,4 +160,31 @@ pub(super) struct Hook {
     /// Refuse what it was to be asked about when it fails. Otherwise a failure is told and nothing else.
     #[serde(default)]
     pub(super) required: bool,
+}
+
+/// A language server. One that is known (see `emend config servers`) needs nothing but its name.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LanguageServer {
+    /// Its name, in replies.
+    pub(super) name: String,
+    /// Program and arguments.
+    pub(super) command: Option<Vec<String>>,
+    /// Its files: gitignore patterns, each with the name that the Language Server Protocol has for the language.
+    pub(super) files: Option<BTreeMap<String, String>>,
+    /// Names of files in the folder that is the server's project; the first that is found above a file counts.
+    pub(super) root_markers: Option<Vec<String>>,
+    /// When it is asked: `edit` after every edit, `batch` after those of several files, `check` only by check, `off`.
+    pub(super) when: Option<String>,
+    /// Milliseconds that a reply to an edit may wait for it; 3000 if nothing is said.
+    pub(super) timeout_ms: Option<u64>,
+    /// For a server that does not say which version of a text it speaks of: milliseconds of silence after which it is
+    /// believed. Without it, what such a server says is not known to be about the new text.
+    pub(super) settle_ms: Option<u64>,
+    /// The least that it is listened to for: error, warning (if nothing is said), information or hint.
+    pub(super) least: Option<String>,
+    /// What it gets when it asks for settings: sections by name.
+    pub(super) settings: Option<Value>,
+    /// What it is started with.
+    pub(super) initialization_options: Option<Value>,
 }

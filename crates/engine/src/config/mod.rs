@@ -6,6 +6,7 @@ mod file;
 mod formatters;
 mod hooks;
 mod rule;
+mod servers;
 
 use crate::big::{MAX_WHOLE, STREAM_FROM};
 use crate::caller::{OnStale, Shows, Word};
@@ -19,6 +20,7 @@ pub(crate) use hooks::{Event, Hook};
 use rule::invalid;
 pub(crate) use rule::{Access, Rule, Source};
 use serde_json::{Value, json};
+pub(crate) use servers::{Moment, Server};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -108,6 +110,8 @@ pub struct Config {
     pub(crate) formatters: Vec<Formatter>,
     /// Programs that have a say, in the order in which they are asked.
     pub(crate) hooks: Vec<Hook>,
+    /// Language servers.
+    pub(crate) servers: Vec<Server>,
     /// Encodings of files that are not UTF-8, first match wins.
     pub(crate) encodings: Vec<(Rule, Charset)>,
     /// Where the user is at home.
@@ -140,6 +144,7 @@ impl Default for Config {
             events: Events::default(),
             formatters: Vec::new(),
             hooks: Vec::new(),
+            servers: Vec::new(),
             encodings: Vec::new(),
             home: None,
             trusted: Vec::new(),
@@ -264,6 +269,11 @@ impl Config {
         }
         for row in &file.hooks {
             self.hooks.push(Hook::new(row, source)?);
+        }
+        for row in &file.lsp {
+            let server = Server::new(row, source)?;
+            self.servers.retain(|known| known.spec.name != server.spec.name);
+            self.servers.push(server);
         }
         if let Some(size) = file.history.megabytes {
             self.history.total = size.saturating_mul(1 << 20);
@@ -430,10 +440,16 @@ impl Config {
                 json!({ "on": it.on.name(), "files": it.files.text, "command": it.words, "required": it.required });
             json!({ "key": "hooks", "value": value, "origin": it.files.origin })
         }));
+        out.extend(self.servers.iter().map(|it| json!({ "key": "lsp", "value": it.shown(), "origin": it.origin })));
         out.extend(self.encodings.iter().map(|(rule, charset)| {
             json!({ "key": format!("encoding.{}", rule.text), "value": charset.name(), "origin": rule.origin })
         }));
         Value::Array(out)
+    }
+
+    /// The language servers: name, words of the command, and the file that names it.
+    pub fn language_servers(&self) -> impl Iterator<Item = (&str, &[String], &str)> {
+        self.servers.iter().map(|it| (&*it.spec.name, &*it.spec.words, &*it.origin))
     }
 
     /// The JSON schema of a configuration file.
@@ -539,7 +555,7 @@ mod tests {
             .as_object()
             .unwrap()
             .iter()
-            .filter(|(table, _)| !["encoding", "formatters", "hooks"].contains(&&***table))
+            .filter(|(table, _)| !["encoding", "formatters", "hooks", "lsp"].contains(&&***table))
         {
             let name = fields["$ref"].as_str().map(|path| path.rsplit('/').next().unwrap().to_owned()).unwrap();
             for field in schema["$defs"][&name]["properties"]

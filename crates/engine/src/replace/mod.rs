@@ -124,7 +124,8 @@ impl Engine {
             (places, searched, left) = (found.places, found.searched, found.left);
             Ok(found.plans)
         };
-        let receipts = self.carry_out(caller, cause, dry_run, plan)?;
+        let mut receipts = self.carry_out(caller, cause, dry_run, plan)?;
+        self.diagnose(&mut receipts);
         let answer = told::answer(&receipts, &places, searched, &left, dry_run);
         for receipt in receipts {
             self.finish(receipt.into_plan());

@@ -93,10 +93,14 @@ pub(super) fn answer(receipts: &[Receipt], places: &[usize], searched: usize, sk
     if dry_run {
         text += &diffs(receipts);
     }
+    text += &diagnosed(receipts);
     let file = |(receipt, places): (&Receipt, &usize)| {
         let mut file = json!({ "filePath": receipt.plan().place.shown(), "replacements": places });
         if let Some(content) = receipt.content() {
             file["tag"] = content.tag().to_string().into();
+        }
+        if let Some(diagnosis) = &receipt.diagnosis {
+            file["diagnostics"] = diagnosis.to_json();
         }
         file
     };
@@ -112,6 +116,23 @@ pub(super) fn answer(receipts: &[Receipt], places: &[usize], searched: usize, sk
         data.insert("operation".to_owned(), Value::from(operation.to_string()));
     }
     Answer { text, data }
+}
+
+/// What language servers say of the files, where something is new or not known.
+fn diagnosed(receipts: &[Receipt]) -> String {
+    let known = receipts.iter().filter_map(|receipt| Some((receipt.plan(), receipt.diagnosis.as_ref()?)));
+    let (mut out, mut quiet) = (String::new(), 0);
+    for (plan, diagnosis) in known {
+        if diagnosis.fresh().is_empty() && diagnosis.unknown().next().is_none() {
+            quiet += 1;
+        } else {
+            let _ = write!(out, "{}:\n{}", plan.place.shown(), diagnosis.text());
+        }
+    }
+    if quiet > 0 {
+        let _ = writeln!(out, "Diagnostics: no new problems in {}.", count(quiet, "file"));
+    }
+    out
 }
 
 /// The changes of the first files, as diffs.

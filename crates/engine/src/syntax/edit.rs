@@ -53,10 +53,11 @@ impl Engine {
                 .next("Give text: the new definition, or for rename the new name."));
         }
         let place = self.admit(raw.as_deref().unwrap_or(Path::new(&args.file_path)), Access::Write)?;
-        let _turns = self.turns(once(place.absolute()));
+        let turns = self.turns(once(place.absolute()));
         let receipts = self.carry_out(caller, options.cause, options.dry_run, || {
             self.plan_symbol(caller, &place, (&args, action), &options).map(|plan| vec![plan])
         })?;
+        drop(turns);
         Ok(self.answer_of_one(receipts, false))
     }
 

@@ -15,9 +15,10 @@ pub(crate) use trees::Trees;
 use crate::engine::Engine;
 use crate::plan::{Becomes, Now, Plan};
 use crate::raw_path;
-use emendate_core::{Code, Error, Result};
+use emendate_core::{Code, Error, Result, Snapshot};
 use emendate_fs::Place;
-use emendate_syntax::{Definition, Language, Limits, Parsed, Symbol, parse};
+use emendate_lsp::{Basis, Found, Problem, Severity, Unknown};
+use emendate_syntax::{Definition, FirstError, Language, Limits, Parsed, Symbol, parse};
 use serde_json::{Value, json};
 
 /// Files of one call that are checked: each may take some milliseconds.
@@ -117,6 +118,26 @@ pub(crate) fn lines_of(place: &Place, text: &str, path: &str) -> Result<(usize, 
     };
     let symbol = symbol(place, &parsed, (path, None), next)?;
     Ok((symbol.above, symbol.last - symbol.above + 1))
+}
+
+/// What the grammar of its language says of a file; `None` where there is none, or the file is too much for it.
+pub(crate) fn said(place: &Place, snapshot: &Snapshot) -> Option<std::result::Result<Found, Unknown>> {
+    let parsed = parsed(place, snapshot.text()).ok()?;
+    let problem = |error: FirstError| {
+        let span = snapshot.lines().span_of(snapshot.text(), error.line, error.line);
+        let missing = error.missing.map_or(String::new(), |it| format!(": `{it}` is missing"));
+        Problem {
+            severity: Severity::Error,
+            span,
+            start: (error.line, 1),
+            end: (error.last, 1),
+            message: format!("it does not parse as {}{missing}", parsed.language().name()),
+            code: None,
+            source: None,
+        }
+    };
+    let new = parsed.first_error().map(problem).into_iter().collect();
+    Some(Ok(Found { new, existing: 0, basis: Basis::Asked }))
 }
 
 impl Engine {

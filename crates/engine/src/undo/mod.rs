@@ -94,13 +94,14 @@ impl Engine {
             Role::Undo(_) => Role::Redo(newest.id),
             Role::Edit | Role::Redo(_) => Role::Undo(newest.id),
         };
-        let _turns = self.turns(course::paths(all));
+        let turns = self.turns(course::paths(all));
         let also: Vec<OperationId> = older.iter().map(|logged| logged.id).collect();
         let cause = Cause { role, also: &also, ..cause };
         let receipts = self.carry_out(caller, cause, dry_run, || back::plans(self, caller, (root, all)))?;
         if !dry_run {
             self.remove_made(all);
         }
+        drop(turns);
         let operation = receipts.iter().find_map(Receipt::operation);
         let (text, files, _) = self.tell(receipts);
         Ok((text, files, operation))

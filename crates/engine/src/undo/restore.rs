@@ -55,7 +55,7 @@ impl Engine {
         let (root, logged) = self.operation(named.name)?;
         let (side, told_by) = self.side_at(root, &place, (&logged, named.before))?;
         let dry_run = args.dry_run || caller.dry_run;
-        let _turns = self.turns(once(place.absolute()));
+        let turns = self.turns(once(place.absolute()));
         let receipts = self.carry_out(caller, cause, dry_run, || {
             let now = self.standing(&place)?;
             self.may_replace(caller, &options, &place, &now)?;
@@ -67,6 +67,7 @@ impl Engine {
                 .evidence(place.shown())
                 .next("Nothing is left to do."))
         })?;
+        drop(turns);
         let operation = receipts.iter().find_map(Receipt::operation);
         let (text, files, _) = self.tell(receipts);
         let mut answer = Answer { text, data: data(files, dry_run) };

@@ -21,3 +21,4 @@ mod patches;
 #[cfg(feature = "pdf")]
 mod pdf;
 mod replace;
+mod servers;

@@ -1,0 +1,156 @@
+//! Which language servers are asked about which files.
+
+use super::file::LanguageServer as Row;
+use super::rule::{Rule, Source, invalid};
+use crate::caller::Word;
+use emendate_core::Result;
+use emendate_lsp::{KNOWN, Severity, Spec, known_as};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Milliseconds that a reply waits for a server.
+const TIMEOUT: u64 = 3_000;
+/// The longest that it may be told to wait.
+const LONGEST: u64 = 120_000;
+
+/// When a server is asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// After every edit.
+    #[default]
+    Edit,
+    /// After edits of several files at once.
+    Batch,
+    /// By the tool `check` alone.
+    Check,
+    /// Never.
+    Off,
+}
+
+impl Word for Moment {
+    const WORDS: &'static [(&'static str, Moment)] =
+        &[("edit", Moment::Edit), ("batch", Moment::Batch), ("check", Moment::Check), ("off", Moment::Off)];
+}
+
+impl Word for Severity {
+    const WORDS: &'static [(&'static str, Severity)] = &Severity::ALL;
+}
+
+/// A server for some files.
+#[derive(Clone, Debug)]
+pub(crate) struct Server {
+    pub(crate) spec: Arc<Spec>,
+    /// Its files, with the names of their languages.
+    pub(crate) files: Vec<(Rule, String)>,
+    /// Names of files in the folder of a project, the surest first.
+    pub(crate) markers: Vec<String>,
+    pub(crate) when: Moment,
+    pub(crate) time: Duration,
+    /// The file that names it.
+    pub(crate) origin: String,
+}
+
+impl Server {
+    /// Errors: `call.invalid` for a name there is nothing behind, no pattern, no moment.
+    pub(super) fn new(row: &Row, source: Source<'_>) -> Result<Server> {
+        let known = known_as(&row.name);
+        let words = match (&row.command, known) {
+            (Some(words), _) if words.first().is_some_and(|word| !word.is_empty()) => words.clone(),
+            (None, Some(known)) => known.words.iter().map(|word| (*word).to_owned()).collect(),
+            (Some(_), _) => return Err(invalid(source.origin, "lsp.command is empty")),
+            (None, None) => return Err(unknown(row, source)),
+        };
+        let owned = |(glob, language): &(&str, &str)| ((*glob).to_owned(), (*language).to_owned());
+        let files: Vec<(String, String)> = match (&row.files, known) {
+            (Some(files), _) => files.clone().into_iter().collect(),
+            (None, Some(known)) => known.files.iter().map(owned).collect(),
+            (None, None) => return Err(invalid(source.origin, "lsp.files is missing: { \"*.ext\" = \"language\" }")),
+        };
+        let files = files.into_iter().map(|(glob, language)| Ok((Rule::new(&glob, source)?, language)));
+        let of_known = || known.and_then(|known| serde_json::from_str(known.options).ok()).unwrap_or_default();
+        let markers = known.map_or(&[][..], |known| known.markers).iter().map(|name| (*name).to_owned());
+        let spec = Spec {
+            name: row.name.clone(),
+            words,
+            options: row.initialization_options.clone().unwrap_or_else(of_known),
+            settings: row.settings.clone().unwrap_or_default(),
+            settle: row.settle_ms.map(|time| Duration::from_millis(time.min(LONGEST))),
+            least: row.least.as_deref().map_or(Ok(Severity::Warning), |text| super::word(source, "lsp.least", text))?,
+            says_when_ready: known.is_some_and(|known| known.says_when_ready),
+        };
+        Ok(Server {
+            spec: Arc::new(spec),
+            files: files.collect::<Result<_>>()?,
+            markers: row.root_markers.clone().unwrap_or_else(|| markers.collect()),
+            when: row.when.as_deref().map_or(Ok(Moment::default()), |text| super::word(source, "lsp.when", text))?,
+            time: Duration::from_millis(row.timeout_ms.unwrap_or(TIMEOUT).min(LONGEST)),
+            origin: source.origin.to_owned(),
+        })
+    }
+
+    /// The language of a file, where it is one of its own.
+    pub(crate) fn language(&self, relative: &Path, absolute: &Path) -> Option<&str> {
+        self.files.iter().find(|(rule, _)| rule.matches(relative, absolute)).map(|(_, language)| &**language)
+    }
+
+    /// For `emend config show`.
+    pub(super) fn shown(&self) -> Value {
+        let files: Vec<&str> = self.files.iter().map(|(rule, _)| &*rule.text).collect();
+        json!({
+            "name": self.spec.name, "command": self.spec.words, "files": files, "when": self.when.name(),
+            "timeout_ms": u64::try_from(self.time.as_millis()).unwrap_or(u64::MAX), "least": self.spec.least.name(),
+        })
+    }
+}
+
+fn unknown(row: &Row, source: Source<'_>) -> emendate_core::Error {
+    let names: Vec<&str> = KNOWN.iter().map(|known| known.name).collect();
+    let what =
+        format!("lsp.name: `{}` is not known; there are {}, or give command and files", row.name, names.join(", "));
+    invalid(source.origin, &what)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Config;
+
+    fn read(text: &str, trusted: bool) -> emendate_core::Result<Config> {
+        Config::default().with_file(text, "test", trusted)
+    }
+
+    #[test]
+    fn a_name_is_enough_for_a_known_one_and_the_later_counts() {
+        let text =
+            "[[lsp]]\nname = 'ruff'\n[[lsp]]\nname = 'ruff'\nwhen = 'check'\ncommand = ['uvx', 'ruff', 'server']\n";
+        let config = read(text, true).unwrap();
+        let all: Vec<_> = config.language_servers().collect();
+        assert_eq!((all.len(), all[0].1.len()), (1, 3));
+        let own = "[[lsp]]\nname = 'x'\ncommand = ['x']\nfiles = { '*.x' = 'x' }\nsettings = { a = { b = 1 } }\n";
+        let config = read(own, true).unwrap();
+        assert_eq!(config.servers[0].spec.settings["a"]["b"], 1);
+        assert!(config.shown().to_string().contains("timeout_ms"));
+    }
+
+    #[test]
+    fn a_project_starts_no_servers() {
+        assert_eq!(read("[[lsp]]\nname = 'ruff'\n", false).unwrap().language_servers().count(), 0);
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (text, part) in [
+            ("name = 'nothing'", "basedpyright"),
+            ("name = 'x'\ncommand = ['x']", "lsp.files"),
+            ("name = 'ruff'\ncommand = []", "lsp.command"),
+            ("name = 'ruff'\nwhen = 'sometimes'", "sometimes"),
+            ("name = 'ruff'\nleast = 'all'", "lsp.least"),
+            ("name = 'ruff'\nfiles = { '[' = 'x' }", "glob"),
+            ("nam = 'ruff'", "nam"),
+        ] {
+            let error = read(&format!("[[lsp]]\n{text}\n"), true).unwrap_err();
+            assert!(error.message().contains(part), "{error}");
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! After hop 8: what language servers say about the files that a call wrote, told apart by whether it was there before. The
+//! files are on the disk and no lock is held; nothing that goes wrong here is a failure of the edit.
+
+use crate::config::{Moment, Server};
+use crate::engine::Engine;
+use crate::plan::{Becomes, Now, Plan};
+use crate::receipt::Receipt;
+use emendate_core::{ChangeSet, Charset, Snapshot, Span};
+use emendate_fs::Place;
+use emendate_lsp::{Edit, Found, Job, Problem, Text, Unknown, Why};
+use serde_json::{Value, json};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+/// Files of a call that a server is asked about.
+const FILES: usize = 50;
+/// Bytes of a text that a server is shown.
+const LARGEST: usize = 2 << 20;
+/// Problems that the text of a reply lists, of all its files.
+const LISTED: usize = 30;
+/// Problems that the data of a reply lists, of one file.
+const IN_DATA: usize = 100;
+
+/// What one server says of a file.
+pub(crate) struct Said {
+    pub(crate) server: String,
+    pub(crate) answer: Result<Found, Unknown>,
+}
+
+/// What is known of a file.
+#[derive(Default)]
+pub(crate) struct Diagnosis {
+    pub(crate) said: Vec<Said>,
+    /// Problems that the text lists.
+    pub(crate) most: usize,
+}
+
+/// A file that servers are asked about.
+pub(crate) struct Subject<'a> {
+    pub(crate) place: &'a Place,
+    /// Where it stood before, and the text then.
+    pub(crate) before: Option<(&'a Path, Cow<'a, str>)>,
+    /// The text now; `None` for a file that is gone.
+    pub(crate) after: Option<Cow<'a, str>>,
+    pub(crate) edits: Vec<Edit>,
+    pub(crate) written: bool,
+    pub(crate) copied: bool,
+}
+
+impl Engine {
+    /// Asks the language servers about the files that were written.
+    pub(crate) fn diagnose(&self, receipts: &mut [Receipt]) {
+        if self.config().servers.is_empty() {
+            return;
+        }
+        let written = receipts.iter().filter(|receipt| receipt.is_written() && !receipt.is_told_elsewhere()).count();
+        let asks = |server: &Server| server.when == Moment::Edit || (server.when == Moment::Batch && written > 1);
+        let of_receipts: Vec<(usize, Snapshot)> = receipts
+            .iter()
+            .enumerate()
+            .filter(|(_, receipt)| {
+                receipt.is_written() && !receipt.is_told_elsewhere() && !receipt.plan().before.is_opaque()
+            })
+            .filter_map(|(nth, receipt)| Some((nth, receipt.plan().after().ok()?)))
+            .collect();
+        let subjects: Vec<Subject<'_>> =
+            of_receipts.iter().filter_map(|(nth, after)| Some(subject(receipts.get(*nth)?.plan(), after))).collect();
+        let said = self.consulted(&subjects, asks, None);
+        let gone: Vec<bool> = subjects.iter().map(|subject| subject.after.is_none()).collect();
+        drop(subjects);
+        let files = said.iter().filter(|said| !said.is_empty()).count().max(1);
+        for (((nth, _), said), gone) in of_receipts.iter().zip(said).zip(gone) {
+            if let Some(receipt) = receipts.get_mut(*nth).filter(|_| !gone && !said.is_empty()) {
+                receipt.diagnosis = Some(Diagnosis { said, most: (LISTED / files).max(2) });
+            }
+        }
+    }
+
+    /// What the servers that are to be asked say about each of some files; all servers at once, within their time or the
+    /// one given.
+    pub(crate) fn consulted(
+        &self,
+        subjects: &[Subject<'_>],
+        asks: impl Fn(&Server) -> bool,
+        time: Option<Duration>,
+    ) -> Vec<Vec<Said>> {
+        let mut groups: BTreeMap<(usize, PathBuf), Vec<(usize, &str)>> = BTreeMap::new();
+        let mut all: Vec<Vec<Said>> = subjects.iter().map(|_| Vec::new()).collect();
+        for (nth, subject) in subjects.iter().enumerate() {
+            for (which, server) in self.config().servers.iter().enumerate().filter(|(_, server)| asks(server)) {
+                let Some(language) = server.language(subject.place.relative(), subject.place.absolute()) else {
+                    continue;
+                };
+                let group = groups.entry((which, self.project(server, subject.place))).or_default();
+                let length = subject.after.as_ref().map_or(0, |text| text.len());
+                if let Some(reason) = over_limit(group.len(), length)
+                    && let Some(said) = all.get_mut(nth)
+                {
+                    said.push(Said { server: server.spec.name.clone(), answer: Err(reason) });
+                } else {
+                    group.push((nth, language));
+                }
+            }
+        }
+        let answers = thread::scope(|scope| {
+            let ask = |((which, root), files): (&(usize, PathBuf), &Vec<(usize, &str)>)| {
+                let server = self.config().servers.get(*which)?;
+                let jobs: Vec<Job<'_>> =
+                    files.iter().filter_map(|(nth, language)| Some(subjects.get(*nth)?.job(language))).collect();
+                Some(self.servers().ask(&server.spec, root, &jobs, time.unwrap_or(server.time)))
+            };
+            let running: Vec<_> = groups.iter().map(|group| scope.spawn(move || ask(group))).collect();
+            running.into_iter().map(|thread| thread.join().ok().flatten()).collect::<Vec<_>>()
+        });
+        for (((which, _), files), answers) in groups.iter().zip(answers) {
+            let name = self.config().servers.get(*which).map_or("", |server| &server.spec.name);
+            for ((nth, _), answer) in files.iter().zip(answers.unwrap_or_default()) {
+                if let Some(said) = all.get_mut(*nth) {
+                    said.push(Said { server: name.to_owned(), answer });
+                }
+            }
+        }
+        all
+    }
+
+    /// The folder of the project that a file belongs to, for a server: the nearest one above the file with the surest
+    /// marker that is found, or the root.
+    fn project(&self, server: &Server, place: &Place) -> PathBuf {
+        let root = self.store().roots().get(place.root()).map_or(Path::new("/"), |root| &*root.canonical);
+        let above = || place.absolute().ancestors().skip(1).take_while(|folder| folder.starts_with(root));
+        let has = |folder: &&Path, marker: &String| {
+            let place = self.store().admit(&folder.join(marker));
+            place.and_then(|place| self.store().stamp(&place)).is_ok_and(|stamp| stamp.is_some())
+        };
+        let found = server.markers.iter().find_map(|marker| above().find(|folder| has(folder, marker)));
+        found.unwrap_or(root).to_owned()
+    }
+}
+
+impl Subject<'_> {
+    fn job<'a>(&'a self, language: &'a str) -> Job<'a> {
+        Job {
+            path: self.place.absolute(),
+            language,
+            before: self.before.as_ref().map(|(path, text)| Text { path, text }),
+            after: self.after.as_deref(),
+            edits: self.edits.clone(),
+            written: self.written,
+            copied: self.copied,
+        }
+    }
+}
+
+fn over_limit(files: usize, length: usize) -> Option<Unknown> {
+    let why = |why: String| Some(Unknown::new(Why::Limit, why));
+    match (files, length) {
+        (FILES.., _) => why(format!("it is asked about {FILES} files of a call")),
+        (_, length) if length > LARGEST => why(format!("the text has more than {} MiB", LARGEST >> 20)),
+        _ => None,
+    }
+}
+
+/// What a plan did, for those who look at texts.
+fn subject<'a>(plan: &'a Plan, after: &'a Snapshot) -> Subject<'a> {
+    let stood = match (&plan.origin, &plan.now) {
+        (Some(origin), _) => Some(&origin.place),
+        (None, Now::File(_)) => Some(&plan.place),
+        (None, _) => None,
+    };
+    let before = stood.map(|place| (place.absolute(), exact(&plan.before)));
+    let after = (plan.becomes == Becomes::File).then_some(after);
+    let edits = after.map(|after| edits(plan, after)).unwrap_or_default();
+    let copied = plan.origin.as_ref().is_some_and(|origin| origin.copied);
+    Subject { place: &plan.place, before, after: after.map(exact), edits, written: true, copied }
+}
+
+/// The text as it stands in the file, line ends and all; where that is not UTF-8, its reading.
+pub(crate) fn exact(snapshot: &Snapshot) -> Cow<'_, str> {
+    utf8(snapshot).map_or(Cow::Borrowed(snapshot.text()), Cow::Borrowed)
+}
+
+fn utf8(snapshot: &Snapshot) -> Option<&str> {
+    let codec = snapshot.codec();
+    let text = snapshot.raw().get(codec.mark..).filter(|_| codec.charset == Charset::Utf8)?;
+    std::str::from_utf8(text).ok()
+}
+
+/// The change in bytes of the exact texts.
+fn edits(plan: &Plan, after: &Snapshot) -> Vec<Edit> {
+    let of = |changes: &ChangeSet, mark: usize| {
+        let one = |splice: &emendate_core::Splice| {
+            let span = Span::new(splice.span.start().checked_sub(mark)?, splice.span.end().checked_sub(mark)?);
+            Some(Edit { span, len: splice.text.len() })
+        };
+        changes.splices().iter().map(one).collect::<Option<Vec<Edit>>>()
+    };
+    let mark = plan.before.codec().mark;
+    let same = utf8(&plan.before).is_some() && utf8(after).is_some() && after.codec().mark == mark;
+    let own = if same { of(&plan.changes, mark) } else { None };
+    own.unwrap_or_else(|| {
+        let (before, after) = (Snapshot::from_text(&exact(&plan.before)), Snapshot::from_text(&exact(after)));
+        of(&ChangeSet::between(&before, &after), 0).unwrap_or_default()
+    })
+}
+
+impl Diagnosis {
+    /// New problems, the worst first, each with who says so.
+    pub(crate) fn fresh(&self) -> Vec<(&str, &Problem)> {
+        let found = self.said.iter().filter_map(|said| Some((&*said.server, said.answer.as_ref().ok()?)));
+        let mut all: Vec<(&str, &Problem)> =
+            found.flat_map(|(server, found)| found.new.iter().map(move |problem| (server, problem))).collect();
+        all.sort_by_key(|(_, problem)| (problem.severity, problem.span));
+        all
+    }
+
+    fn existing(&self) -> usize {
+        self.said.iter().filter_map(|said| said.answer.as_ref().ok()).map(|found| found.existing).sum()
+    }
+
+    /// Those of which nothing is known.
+    pub(crate) fn unknown(&self) -> impl Iterator<Item = (&str, &Unknown)> {
+        self.said.iter().filter_map(|said| Some((&*said.server, said.answer.as_ref().err()?)))
+    }
+
+    /// Those who answered, as a list in words.
+    pub(crate) fn by(&self) -> String {
+        let known = self.said.iter().filter(|said| said.answer.is_ok()).map(|said| &*said.server);
+        known.collect::<Vec<&str>>().join(", ")
+    }
+
+    /// For a model, after an edit.
+    pub(crate) fn text(&self) -> String {
+        let (new, existing, by) = (self.fresh(), self.existing(), self.by());
+        let mut out = String::new();
+        if !by.is_empty() {
+            let before = match existing {
+                0 => String::new(),
+                1 => "; 1 was there before".to_owned(),
+                n => format!("; {n} were there before"),
+            };
+            let _ = match new.len() {
+                0 => writeln!(out, "Diagnostics ({by}): no new problems{before}."),
+                1 => writeln!(out, "Diagnostics ({by}): 1 new problem{before}:"),
+                n => writeln!(out, "Diagnostics ({by}): {n} new problems{before}:"),
+            };
+            out.push_str(&listed(&new, self.most));
+        }
+        for (server, unknown) in self.unknown() {
+            let _ = writeln!(out, "Diagnostics ({server}): unknown ({}).", reason(unknown));
+        }
+        out
+    }
+
+    /// For programs, in a shape that stays: `{"state": "clean" | "new" | "existing" | "unknown", "new", "newCount",
+    /// "existing", "servers"}`.
+    pub(crate) fn to_json(&self) -> Value {
+        let (new, existing) = (self.fresh(), self.existing());
+        let state = match (new.len(), self.unknown().next(), existing) {
+            (1.., ..) => "new",
+            (0, Some(_), _) => "unknown",
+            (0, None, 1..) => "existing",
+            (0, None, 0) => "clean",
+        };
+        let problem = |(server, problem): &(&str, &Problem)| {
+            let mut out = problem.to_json();
+            out["server"] = (*server).into();
+            out
+        };
+        let server = |said: &Said| match &said.answer {
+            Ok(found) => json!({
+                "name": said.server, "known": true, "basis": found.basis.name(), "new": found.new.len(),
+                "existing": found.existing,
+            }),
+            Err(unknown) => json!({
+                "name": said.server, "known": false, "reason": unknown.why.name(), "detail": unknown.detail,
+            }),
+        };
+        json!({
+            "state": state,
+            "new": new.iter().take(IN_DATA).map(problem).collect::<Vec<Value>>(),
+            "newCount": new.len(),
+            "existing": existing,
+            "servers": self.said.iter().map(server).collect::<Vec<Value>>(),
+        })
+    }
+}
+
+/// Problems, a line each.
+pub(crate) fn listed(problems: &[(&str, &Problem)], most: usize) -> String {
+    let mut out = String::new();
+    for (server, problem) in problems.iter().take(most) {
+        let (line, column) = problem.start;
+        let code = problem.code.as_ref().map_or(String::new(), |code| format!(" {code}"));
+        let severity = problem.severity.name();
+        let _ = writeln!(out, "  {line}:{column} {severity}: {} [{server}{code}]", problem.message);
+    }
+    if problems.len() > most {
+        let _ = writeln!(out, "  … and {} more", problems.len() - most);
+    }
+    out
+}
+
+/// Why nothing is known, in words.
+pub(crate) fn reason(unknown: &Unknown) -> String {
+    let name = unknown.why.name();
+    if unknown.detail.is_empty() { name.to_owned() } else { format!("{name}: {}", unknown.detail) }
+}

@@ -1,0 +1,174 @@
+//! Language servers, through the engine: what a reply to an edit says of problems. The server is `tests/lsp/fake.py`.
+
+use crate::bench::{Bench, code, ok};
+use emendate::{Config, Reply};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::time::Duration;
+
+/// A configuration of the fake with these faults; `more` goes into its table.
+fn configured(faults: &[&str], more: &str) -> String {
+    let fake = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/lsp/fake.py").canonicalize().unwrap();
+    let words =
+        ["python3", fake.to_str().unwrap()].into_iter().chain(faults.iter().copied()).map(|it| format!("'{it}'"));
+    let words: Vec<String> = words.collect();
+    let timeout = if more.contains("timeout_ms") { "" } else { "timeout_ms = 60000" };
+    format!(
+        "[[lsp]]\nname = 'fake'\ncommand = [{}]\nfiles = {{ '*.fake' = 'fake' }}\n{timeout}\n{more}\n",
+        words.join(", ")
+    )
+}
+
+fn with(faults: &[&str], more: &str) -> Bench {
+    Bench::trusted(Config::default().with_file(&configured(faults, more), "test", true).unwrap())
+}
+
+#[track_caller]
+fn data(reply: &Reply) -> Value {
+    ok(reply);
+    reply.result.as_ref().unwrap().data.get("diagnostics").cloned().unwrap_or_default()
+}
+
+#[test]
+fn the_reply_says_what_is_new_and_how_much_was_there() {
+    let bench = with(&[], "");
+    bench.put("a.fake", "bad\r\nfine\r\n");
+    let reply = bench.edit("a.fake", "fine", "an ugly thing\nodd");
+    let wanted = "Diagnostics (fake): 1 new problem; 1 was there before:\n  2:4 warning: ugly thing [fake ugly]\n";
+    assert!(reply.text().ends_with(wanted), "{}", reply.text());
+    let all = data(&reply);
+    assert_eq!((&all["state"], &all["newCount"], &all["existing"]), (&json!("new"), &json!(1), &json!(1)));
+    let problem = json!({ "severity": "warning", "line": 2, "column": 4, "endLine": 2, "endColumn": 8,
+        "message": "ugly thing", "code": "ugly", "source": "fake", "server": "fake" });
+    assert_eq!(all["new"], json!([problem]));
+    assert_eq!(all["servers"], json!([{ "name": "fake", "known": true, "basis": "asked", "new": 1, "existing": 1 }]));
+
+    let reply = bench.edit("a.fake", "ugly ", "");
+    assert!(reply.text().ends_with("Diagnostics (fake): no new problems; 1 was there before.\n"), "{}", reply.text());
+    assert_eq!(data(&reply)["state"], "existing");
+    assert_eq!(data(&bench.edit("a.fake", "bad", "good"))["state"], "clean");
+    // It takes everything back, and the reply says what comes with it.
+    assert!(ok(&bench.call("undo", json!({}))).contains("1 new problem:\n  1:1 error: bad thing"));
+    // A file of another kind is nobody's.
+    bench.put("a.txt", "bad\n");
+    assert_eq!(data(&bench.edit("a.txt", "bad", "worse")), Value::Null);
+}
+
+#[test]
+fn what_goes_wrong_is_told_and_the_edit_is_made() {
+    for (faults, more, reasons) in [
+        (&["mute"][..], "timeout_ms = 200", &["starting"][..]),
+        (&["hangs"], "timeout_ms = 300", &["starting", "timeout"]),
+        (&["push", "unversioned"], "", &["version"]),
+        (&["dies-at-start"], "", &["crashed: it ended with status 1: no license for this"]),
+        (&["garbage"], "", &["crashed: it wrote `Hello"]),
+    ] {
+        let bench = with(faults, more);
+        bench.put("a.fake", "bad\nfine\n");
+        let reply = bench.edit("a.fake", "fine", "ugly");
+        let text = ok(&reply);
+        assert!(reasons.iter().any(|reason| text.contains(&format!("unknown ({reason}"))), "{faults:?}: {text}");
+        assert_eq!(data(&reply)["state"], "unknown");
+        assert_eq!(bench.get("a.fake"), "bad\nugly\n");
+    }
+}
+
+#[test]
+fn no_call_waits_for_the_server_of_another() {
+    let gate = tempfile::tempdir().unwrap();
+    let gate = gate.path().join("open");
+    let bench = with(&[&format!("gate={}", gate.display())], "");
+    bench.put("a.fake", "fine\n");
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| bench.edit("a.fake", "fine", "bad"));
+        while bench.get("a.fake") != "bad\n" {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        // The same file, and a write: no lock is held while the first call waits for the server.
+        ok(&bench.read("a.fake"));
+        ok(&bench.write("a.txt", "one\n"));
+        let tried = json!({ "old_string": "bad", "new_string": "good", "dry_run": true });
+        ok(&bench.call_on("a.fake", "edit", tried));
+        std::fs::write(&gate, "").unwrap();
+        // Had they waited, its time would be over.
+        assert_eq!(data(&waiting.join().unwrap())["state"], "new");
+    });
+}
+
+#[test]
+fn new_moved_and_removed_files() {
+    let bench = with(&[], "");
+    let made = bench.write("new.fake", "bad\nugly\n");
+    assert_eq!(data(&made)["newCount"], 2);
+    let patch =
+        "*** Begin Patch\n*** Update File: new.fake\n*** Move to: moved.fake\n@@\n-ugly\n+ugly odd\n*** End Patch\n";
+    let files = |reply: &Reply| {
+        ok(reply);
+        reply.result.as_ref().unwrap().data["files"].clone()
+    };
+    let moved = files(&bench.apply(patch));
+    let of = |files: &Value| {
+        let known = files.as_array().unwrap().iter().filter(|file| !file["diagnostics"].is_null());
+        known
+            .map(|file| (file["diagnostics"]["newCount"].clone(), file["diagnostics"]["existing"].clone()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(of(&moved), [(json!(0), json!(2))], "{moved}");
+    let gone = files(&bench.apply("*** Begin Patch\n*** Delete File: moved.fake\n*** End Patch\n"));
+    assert_eq!(of(&gone), []);
+}
+
+#[test]
+fn several_files_are_asked_about_together() {
+    let bench = with(&[], "when = 'batch'");
+    for name in ["a.fake", "b.fake", "c.fake"] {
+        bench.put(name, "fine\n");
+    }
+    assert_eq!(data(&bench.edit("c.fake", "fine", "bad")), Value::Null, "one file is no batch");
+    let patch = |name: &str| format!("*** Update File: {name}\n@@\n-fine\n+{name} is bad\n");
+    let both = bench.apply(&format!("*** Begin Patch\n{}{}*** End Patch\n", patch("a.fake"), patch("b.fake")));
+    assert_eq!(ok(&both).matches("error: bad thing").count(), 2, "{}", both.text());
+    let args = json!({ "path": bench.root, "old_string": "is", "new_string": "is ugly and", "expected": 2 });
+    let replaced = bench.call("replace_in_files", args);
+    assert_eq!(ok(&replaced).matches("warning: ugly thing").count(), 2, "{}", replaced.text());
+}
+
+#[test]
+fn check_says_what_is_wrong_as_it_is() {
+    let bench = with(&[], "when = 'check'");
+    bench.put("a.fake", "bad\nodd\n");
+    bench.put("b.json", "{ \"a\": }\n");
+    bench.put("c.xyz", "whatever\n");
+    assert_eq!(data(&bench.edit("a.fake", "odd", "odd ugly")), Value::Null);
+    let paths: Vec<_> = ["a.fake", "b.json", "c.xyz"].map(|name| bench.path(name)).into();
+    let reply = bench.call("check", json!({ "paths": paths }));
+    let text = ok(&reply);
+    for part in ["2 problems (fake):", "1:1 error: bad thing", "it does not parse as", "c.xyz: not checked"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let all = &reply.result.as_ref().unwrap().data;
+    assert_eq!((&all["problems"], &all["unknown"]), (&json!(3), &json!(1)));
+    assert_eq!(code(&bench.call("check", json!({ "paths": [] }))), "call.invalid");
+    assert_eq!(code(&bench.call("check", json!({ "paths": [bench.path("none.fake")] }))), "file.not_found");
+    assert_eq!(code(&bench.call("check", json!({ "paths": ["/etc/passwd"] }))), "path.outside");
+}
+
+#[test]
+fn a_project_starts_nothing_until_it_is_trusted() {
+    let text = configured(&[], "");
+    let bench = Bench::trusted(Config::default().with_file(&text, "emend.toml", false).unwrap());
+    bench.put("a.fake", "fine\n");
+    assert_eq!(data(&bench.edit("a.fake", "fine", "bad")), Value::Null);
+}
+
+#[test]
+fn positions_are_those_of_the_file_whatever_its_encoding() {
+    let more = "[encoding]\n'*.fake' = 'latin1'";
+    let bench = with(&[], more);
+    std::fs::write(bench.path("a.fake"), b"gr\xfc\xdfe bad\r\nfine\r\n").unwrap();
+    let reply = bench.edit("a.fake", "fine", "äö ugly");
+    assert!(ok(&reply).contains("1 new problem; 1 was there before:\n  2:4 warning"), "{}", reply.text());
+    let bench = with(&[], "");
+    bench.put("b.fake", "\u{feff}bad\nfine\n");
+    assert!(ok(&bench.edit("b.fake", "fine", "ugly")).contains("1 was there before:\n  2:1 warning"));
+}
