@@ -61,13 +61,14 @@ mod target;
 mod tools;
 mod tree;
 mod undo;
+mod validate;
 mod watch;
 mod worded;
 
 pub use approval::{Approval, question};
 pub use attachment::ATTACHMENTS;
 pub use caller::{Caller, OnStale, Shows, Unread, Word};
-pub use config::{Config, FORMATTERS, MAX_FILE, Mode};
+pub use config::{Config, FORMATTERS, MAX_FILE, Mode, OwnFiles};
 pub use described::{describe, format_specs};
 pub use emendate_core as core;
 pub use emendate_fs as fs;

@@ -127,7 +127,7 @@ impl Engine {
         }
         for plan in plans.iter_mut().take(CHECKED) {
             let edited = matches!((&plan.now, &plan.becomes), (Now::File(_), Becomes::File));
-            if !edited || plan.changes.is_empty() || plan.before.is_opaque() {
+            if !edited || plan.changes.is_empty() || plan.before.is_opaque() || self.validates(plan) {
                 continue;
             }
             let Some(language) = language(&plan.place, plan.before.text()) else { continue };

@@ -19,7 +19,7 @@ impl Pattern {
     /// What it costs to build, in steps; nothing once it is. Counts and classes of letters can make much of a short text.
     pub(super) fn cost_to_build(&self) -> usize {
         let large = ["{", "\\p", "\\P"].iter().any(|sign| self.text.contains(sign));
-        if self.built.get().is_some() { 0 } else { 2_000 + 20 * self.text.len() + if large { 60_000 } else { 0 } }
+        if self.built.get().is_some() { 0 } else { 2_000 + 20 * self.text.len() + if large { 100_000 } else { 0 } }
     }
 
     /// `None` where it cannot be tried.
@@ -33,7 +33,7 @@ fn built(text: &str) -> Option<Regex> {
         return None;
     }
     let ours = translated(text)?;
-    RegexBuilder::new(&ours).size_limit(512 << 10).dfa_size_limit(256 << 10).nest_limit(50).build().ok()
+    RegexBuilder::new(&ours).size_limit(200 << 10).dfa_size_limit(256 << 10).nest_limit(50).build().ok()
 }
 
 /// A pattern of JavaScript as one of ours; `None` for what has no counterpart.

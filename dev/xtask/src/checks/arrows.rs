@@ -9,8 +9,9 @@ const MAY: &[(&str, &[&str])] = &[
     ("history", &["core", "fs"]),
     ("media", &["core"]),
     ("run", &["core"]),
+    ("schema", &[]),
     ("syntax", &["core"]),
-    ("engine", &["core", "fs", "history", "media", "run", "syntax"]),
+    ("engine", &["core", "fs", "history", "media", "run", "schema", "syntax"]),
     ("mcp", &["engine"]),
     ("cli", &["engine", "mcp"]),
 ];
