@@ -1,7 +1,7 @@
 //! JSON and JSONC (comments, and commas behind the last item), read in one pass without recursion. Strict otherwise: a line
 //! end in a string or a `True` is what models get wrong.
 
-use crate::Fault;
+use crate::{Fault, Place};
 use crate::document::{Document, Id, Items, Open, Part, Value};
 use crate::number::Number;
 
@@ -131,7 +131,9 @@ impl Reader<'_> {
     fn no_comma(&self) -> Fault {
         let (closes, wrong) = if self.in_list() { ("]", "}") } else { ("}", "]") };
         if self.rest().starts_with(wrong) {
-            return self.fault(format!("`{wrong}` closes what `{wrong}` did not open; `{closes}` or a comma belongs here"));
+            let began = self.open.last().map_or(1, |part| Place::of(self.text, part.at).line);
+            let what = if self.in_list() { "list" } else { "object" };
+            return self.fault(format!("the {what} that began in line {began} needs `{closes}` before this `{wrong}`"));
         }
         self.fault(format!("a comma or `{closes}` is missing before this"))
     }
@@ -327,7 +329,7 @@ mod tests {
             ("[1 2]", "3 a comma or `]` is missing before this"),
             ("{\"a\" 1}", "5 a colon is missing before this"),
             ("{\"a\": 1", "0 this object is never closed"),
-            ("{\"a\": [1}", "8 `}` closes what `}` did not open; `]` or a comma belongs here"),
+            ("{\"a\": [1}", "8 the list that began in line 1 needs `]` before this `}`"),
             ("[\"a\nb\"]", "1 a string goes over the end of its line"),
             ("[True]", "1 `True` is no value of JSON"),
             ("[01]", "1 `01` is no value of JSON"),
