@@ -255,6 +255,9 @@ pub(crate) struct Extras {
     /// The file's encoding, if it is neither UTF-8 nor marked, e.g. latin1
     #[arg(long, value_name = "LABEL")]
     pub(crate) encoding: Option<String>,
+    /// Write JSON, TOML or YAML that is invalid, because it is meant to be
+    #[arg(long)]
+    pub(crate) allow_invalid: bool,
 }
 
 /// How much matching may forgive.
@@ -379,6 +382,9 @@ pub(crate) struct ApplyArgs {
     /// Apply what can be applied, and tell what cannot
     #[arg(long)]
     pub(crate) partial: bool,
+    /// Write JSON, TOML or YAML that is invalid, because it is meant to be
+    #[arg(long)]
+    pub(crate) allow_invalid: bool,
     /// Apply what can be applied, and put the rest into this file
     #[arg(long, value_name = "FILE")]
     pub(crate) reject_file: Option<PathBuf>,

@@ -10,6 +10,8 @@ use std::sync::Arc;
 
 /// Name of our folder below the XDG directories.
 const FOLDER: &str = "emendate";
+/// Bytes of a schema that the user's own configuration names.
+const OWN_FILE: u64 = 4 << 20;
 
 /// Everything that is settled before the engine is opened.
 pub(crate) struct Desk<'a> {
@@ -123,7 +125,7 @@ impl Desk<'_> {
 
     /// The user's configuration and the flags that belong to it. The engine adds the project's.
     pub(crate) fn config(&self) -> Result<Config> {
-        let mut config = Config::default().at_home(std::env::home_dir());
+        let mut config = Config::default().at_home(std::env::home_dir()).with_own_files(Arc::new(own_file));
         if let Some(path) = Desk::user_file() {
             match std::fs::read_to_string(&path) {
                 Ok(text) => config = config.with_file(&text, &path.display().to_string(), true)?,
@@ -174,6 +176,18 @@ impl Desk<'_> {
             _ => return None,
         })
     }
+}
+
+/// The text of a schema that the user's own configuration names.
+///
+/// Errors: why not, as part of a sentence.
+fn own_file(path: &Path) -> Result<String, String> {
+    let told = |error: std::io::Error| format!("it cannot be read: {error}");
+    let size = std::fs::metadata(path).map_err(told)?;
+    if !size.is_file() || size.len() > OWN_FILE {
+        return Err("it is no file of at most 4 MiB".to_owned());
+    }
+    std::fs::read_to_string(path).map_err(told)
 }
 
 /// Adds a rule to a configuration.

@@ -108,7 +108,9 @@ impl Fields {
     }
 
     pub(crate) fn extras(self, extras: &Extras) -> Fields {
-        self.put("tag", extras.tag.clone()).put("encoding", extras.encoding.clone())
+        self.put("tag", extras.tag.clone())
+            .put("encoding", extras.encoding.clone())
+            .put("allow_invalid", extras.allow_invalid.then_some(true))
     }
 }
 
@@ -166,7 +168,8 @@ pub(crate) fn replace(args: &crate::args::replace::ReplaceArgs) -> Ask {
         .put("multiline", set(args.multiline))
         .scope(&args.scope)
         .put("expected", args.expect)
-        .put("expected_files", args.expect_files);
+        .put("expected_files", args.expect_files)
+        .put("allow_invalid", args.allow_invalid.then_some(true));
     Ask { long: true, ..Ask::new("replace_in_files", "path", args.path.clone(), fields) }
 }
 
@@ -277,6 +280,7 @@ pub(crate) fn apply(args: &ApplyArgs) -> Result<Ask> {
     let fields = edits(&args.text)?
         .put("overwrite", args.overwrite.then_some(true))
         .put("partial", (args.partial || args.reject_file.is_some()).then_some(true))
+        .put("allow_invalid", args.allow_invalid.then_some(true))
         .put("compat", args.compat.clone())
         .put("dry_run", args.check.then_some(true))
         .put("match", args.matching.r#match.clone());

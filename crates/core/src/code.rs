@@ -172,8 +172,10 @@ codes! {
     OperationConflict = "operation.conflict", 12, None, None, FixCall;
     /// The content that would have to be put back was not kept.
     OperationLost = "operation.not_kept", 17, None, None, GiveUp;
-    /// The result violates the file's schema.
+    /// After the edit the file would not be JSON, TOML or YAML any more, or would not fit its schema.
     SchemaViolation = "schema.violation", 17, Some(10), None, FixCall;
+    /// The schema that the configuration names for the file cannot be read or understood.
+    SchemaInvalid = "schema.invalid", 17, None, None, AskPerson;
     /// The operating system refused: permissions of the file or its directory.
     IoPermission = "io.permission", 20, None, None, AskPerson;
     /// The disk is full or a quota is used up.

@@ -35,10 +35,14 @@ impl Engine {
                 self.format(caller, &mut plans)?;
             }
             self.before_edit(caller, &cause, dry_run, &mut plans)?;
+            if cause.is_an_edit() {
+                self.validate(&mut plans, cause.allows_invalid)?;
+            }
             if dry_run {
                 return Ok(plans.into_iter().map(|plan| Receipt::new(plan, None, true)).collect());
             }
             let mut plans = self.approved(caller, plans)?;
+            self.tell_of_a_persons_text(&mut plans);
             caller.go_on()?;
             caller.begin(Step::Writing, plans.len());
             match self.commit(caller, cause, &mut plans) {

@@ -155,6 +155,7 @@ impl Engine {
                 let lines = seen::after_writing(&Lines::none(), &now.snapshot, &changes);
                 let mut plan = Plan::edit(place, now, Resolved { changes, ..mine }, lines);
                 plan.merged = true;
+                plan.marked = true;
                 plan.notes.push(stale::MARKED.to_owned());
                 Ok(plan)
             }

@@ -103,6 +103,11 @@ fn project(store: &dyn Store, root: &Path, mut config: Config, notices: &mut Vec
                 "{origin}: a project file cannot allow guarded paths; that part is ignored (see emend trust)."
             ));
         }
+        if !trusted && text.contains("skip") {
+            notices.push(format!(
+                "{origin}: a project file cannot leave files unchecked; [validate] skip is ignored there (see emend trust)."
+            ));
+        }
         break;
     }
     if config.imports_claude() {

@@ -66,6 +66,7 @@ mod target;
 mod tools;
 mod tree;
 mod undo;
+mod validate;
 mod watch;
 mod worded;
 
@@ -73,7 +74,7 @@ pub use approval::{Approval, question};
 pub use attachment::ATTACHMENTS;
 pub use big::{MAX_WHOLE, STREAM_FROM};
 pub use caller::{Caller, OnStale, Shows, Unread, Word};
-pub use config::{Config, FORMATTERS, MAX_FILE, Mode};
+pub use config::{Config, FORMATTERS, MAX_FILE, Mode, OwnFiles};
 pub use described::{describe, format_specs};
 pub use emendate_core as core;
 pub use emendate_events as tallies;

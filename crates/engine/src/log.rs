@@ -32,12 +32,14 @@ pub(crate) struct Cause<'a> {
     pub(crate) role: Role,
     /// Older operations that it takes back as well.
     pub(crate) also: &'a [OperationId],
+    /// The call lets a file be invalid afterwards.
+    pub(crate) allows_invalid: bool,
 }
 
 impl Cause<'static> {
     /// A call of `tool` with that input.
     pub(crate) fn new(tool: &'static str, input: &Value) -> Cause<'static> {
-        Cause { tool, format: "", digest: digest(input), role: Role::Edit, also: &[] }
+        Cause { tool, format: "", digest: digest(input), role: Role::Edit, also: &[], allows_invalid: false }
     }
 }
 

@@ -27,12 +27,15 @@ pub(crate) struct OptionFields {
     dry_run: Option<bool>,
     /// Apply the edits that can be applied and tell which cannot (default: all or nothing).
     partial: Option<bool>,
+    /// Write JSON, TOML or YAML that is invalid, because it is meant to be (default: refused).
+    allow_invalid: Option<bool>,
     /// How the reply shows changed lines, as in read's format (default: as the edits were written).
     marks: Option<String>,
 }
 
 /// The names of the fields above.
-pub(crate) const OPTION_FIELDS: &[&str] = &["tag", "encoding", "on_stale", "match", "dry_run", "partial", "marks"];
+pub(crate) const OPTION_FIELDS: &[&str] =
+    &["tag", "encoding", "on_stale", "match", "dry_run", "partial", "allow_invalid", "marks"];
 
 /// The rules one call runs under.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +65,7 @@ impl Options {
     ///
     /// Errors: `call.invalid` for values that mean nothing.
     pub(crate) fn take(input: &mut Value, caller: &Caller, config: &Config, tool: &'static str) -> Result<Options> {
-        let cause = Cause::new(tool, input);
+        let mut cause = Cause::new(tool, input);
         let mut fields = Map::new();
         if let Value::Object(input) = input {
             for name in OPTION_FIELDS {
@@ -75,6 +78,7 @@ impl Options {
             emendate_core::formats::from_json(emendate_core::formats::Input::Json(Value::Object(fields)))?;
         let on_stale = fields.on_stale.as_deref().map(|word| OnStale::parse("on_stale", word)).transpose()?;
         let marks = fields.marks.as_deref().map(read::marks).transpose()?.or(caller.marks);
+        cause.allows_invalid = fields.allow_invalid.unwrap_or(false);
         let asked = on_stale.or(caller.on_stale);
         Ok(Options {
             tag: fields.tag.as_deref().map(tag).transpose()?,

@@ -77,6 +77,8 @@ pub(crate) struct Plan {
     pub(crate) merged: bool,
     /// A hook lets a person be asked.
     pub(crate) asked: Option<Hit>,
+    /// Both sides of a conflict stand in the text, as the caller asked for.
+    pub(crate) marked: bool,
     /// A person changed the text before it was written.
     pub(crate) user_modified: bool,
     /// Lines known to the caller once this is written.
@@ -146,6 +148,7 @@ impl Plan {
             ops,
             merged: false,
             asked: None,
+            marked: false,
             user_modified: false,
             lines,
             notes,

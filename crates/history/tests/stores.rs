@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use emendate_core::{ContentId, Result, Tag};
 use emendate_history::{
     Body, Change, Database, Entered, Filter, Freed, History, Known, Leave, Limits, Logged, Memory, OnDisk, Operation,
-    OperationId, OperationName, Operations, Record, Sessions,
+    OperationId, OperationName, Operations, OwnedSwap, Record, Sessions,
 };
 
 #[test]
@@ -98,6 +98,9 @@ impl Operations for Chosen {
     }
     fn content(&self, content: ContentId, at_hand: &[(ContentId, &[u8])]) -> Result<Option<Vec<u8>>> {
         self.now().content(content, at_hand)
+    }
+    fn swaps(&self, from: ContentId, to: ContentId) -> Result<Option<Vec<OwnedSwap>>> {
+        self.now().swaps(from, to)
     }
     fn reaches(&self, content: ContentId, at_hand: &[ContentId]) -> Result<bool> {
         self.now().reaches(content, at_hand)

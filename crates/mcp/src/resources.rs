@@ -40,7 +40,9 @@ pub(crate) fn list(engine: &Engine, cursor: Option<&str>) -> Result<ListResource
 pub(crate) fn templates() -> ListResourceTemplatesResult {
     let operation = ResourceTemplate::new(format!("{HISTORY}{{id}}"), "operation")
         .with_title("Operation")
-        .with_description("What an operation did: a diff, and its files as JSON. id as in the replies of edits (17-3fa9).")
+        .with_description(
+            "What an operation did: a diff, and its files as JSON. id as in the replies of edits (17-3fa9).",
+        )
         .with_mime_type(DIFF);
     let file = |(name, moment): (&str, Moment)| {
         let when = if moment == Moment::Before { "before" } else { "when it had done" };

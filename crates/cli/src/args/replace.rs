@@ -34,4 +34,7 @@ pub(crate) struct ReplaceArgs {
     /// Write only if exactly N files change
     #[arg(long, value_name = "N")]
     pub(crate) expect_files: Option<u64>,
+    /// Write JSON, TOML or YAML that is invalid, because it is meant to be
+    #[arg(long)]
+    pub(crate) allow_invalid: bool,
 }

@@ -16,8 +16,11 @@ pub(super) struct File {
     pub(super) write: Write,
     pub(super) notebook: Notebook,
     pub(super) syntax: Syntax,
+    pub(super) validate: Validate,
     pub(super) history: History,
     pub(super) events: Events,
+    /// JSON schemas that files have to fit when they are edited; all whose pattern covers the file.
+    pub(super) schemas: Vec<Schema>,
     /// Programs that put files into shape when they are edited; the first whose pattern covers the file (user's file only).
     pub(super) formatters: Vec<Formatter>,
     /// Programs that have a say before and after files are read and edited (user's file only).
@@ -94,6 +97,16 @@ pub(super) struct Syntax {
     pub(super) check: Option<bool>,
 }
 
+/// What results must be before they are written: JSON, JSONC, TOML and YAML by their names.
+#[derive(Deserialize, Default, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Validate {
+    /// What becomes of an edit after which a file is not what it was before: refuse, warn or off.
+    pub(super) syntax: Option<String>,
+    /// Files that are not looked at, nor tried against schemas, as gitignore patterns (user's file only).
+    pub(super) skip: Vec<String>,
+}
+
 /// How much the history keeps (user's file only).
 #[derive(Deserialize, Default, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -117,6 +130,16 @@ pub(super) struct Events {
     pub(super) paths: Option<bool>,
     /// Calls are counted by tool, format, code, tier and model, for `emend stats`.
     pub(super) counts: Option<bool>,
+}
+
+/// A JSON schema for some files.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Schema {
+    /// The files, as a gitignore pattern.
+    pub(super) files: String,
+    /// The file of the schema, from the folder of this file.
+    pub(super) schema: String,
 }
 
 /// A program that reads a text and writes it in its right shape.

@@ -6,6 +6,7 @@ mod file;
 mod formatters;
 mod hooks;
 mod rule;
+mod schemas;
 mod servers;
 
 use crate::big::{MAX_WHOLE, STREAM_FROM};
@@ -19,10 +20,13 @@ pub(crate) use formatters::{Formatter, When};
 pub(crate) use hooks::{Event, Hook};
 use rule::invalid;
 pub(crate) use rule::{Access, Rule, Source};
+pub use schemas::OwnFiles;
+pub(crate) use schemas::{Schema, Strictness};
 use serde_json::{Value, json};
 pub(crate) use servers::{Moment, Server};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Files larger than this are not opened, unless configured otherwise.
 pub const MAX_FILE: u64 = 16 << 30;
@@ -100,6 +104,14 @@ pub struct Config {
     pub(crate) clear_outputs: bool,
     /// Whether edits warn of a file that does not parse any more.
     pub(crate) syntax_check: bool,
+    /// What becomes of edits after which a file does not read any more as what it is.
+    pub(crate) strictness: Strictness,
+    /// What is not looked at for that.
+    pub(crate) unchecked: Vec<Rule>,
+    /// Schemas that results have to fit: all that cover the file.
+    pub(crate) schemas: Vec<Schema>,
+    /// Gives schemas of the user's own.
+    own_files: schemas::Own,
     /// What a success means after a power cut.
     pub(crate) durability: Durability,
     /// How much the history keeps.
@@ -139,6 +151,10 @@ impl Default for Config {
             shows: Shows::default(),
             clear_outputs: true,
             syntax_check: true,
+            strictness: Strictness::default(),
+            unchecked: Vec::new(),
+            schemas: Vec::new(),
+            own_files: schemas::Own::default(),
             durability: Durability::default(),
             history: Limits::default(),
             events: Events::default(),
@@ -198,6 +214,7 @@ impl Config {
             self.syntax_check = check;
             self.came_from("syntax.check", source);
         }
+        self.add_checks(&file, source)?;
         if source.trusted {
             self.add_own(&file, source)?;
         }
@@ -250,6 +267,39 @@ impl Config {
             self.came_from("policy.stream_from", source);
         }
         Ok(())
+    }
+
+    /// What results must be. A project can only ask for more.
+    fn add_checks(&mut self, file: &File, source: Source<'_>) -> Result<()> {
+        if let Some(text) = &file.validate.syntax {
+            let said: Strictness = word(source, "validate.syntax", text)?;
+            if source.trusted || said > self.strictness {
+                self.strictness = said;
+                self.came_from("validate.syntax", source);
+            }
+        }
+        for pattern in &file.validate.skip {
+            let rule = Rule::new(pattern, source)?;
+            if source.trusted {
+                self.unchecked.push(rule);
+            }
+        }
+        for row in &file.schemas {
+            self.schemas.push(Schema::new(row, source)?);
+        }
+        Ok(())
+    }
+
+    /// Says how schemas are read that the user's own configuration names, which may lie outside the roots.
+    #[must_use]
+    pub fn with_own_files(mut self, files: Arc<OwnFiles>) -> Config {
+        self.own_files = schemas::Own(Some(files));
+        self
+    }
+
+    /// What reads them, if anything does.
+    pub(crate) fn own_files(&self) -> Option<&OwnFiles> {
+        self.own_files.0.as_deref()
     }
 
     /// What only a user decides.
@@ -425,12 +475,20 @@ impl Config {
         put("write.durability", self.durability.as_str().into());
         put("notebook.clear_outputs", self.clear_outputs.into());
         put("syntax.check", self.syntax_check.into());
+        put("validate.syntax", self.strictness.name().into());
         put("history.days", self.history.history_days.into());
         put("history.megabytes", (self.history.total >> 20).into());
         put("events.file", self.events.file.clone().into());
         put("events.megabytes", self.events.megabytes.into());
         put("events.paths", self.events.paths.into());
         put("events.counts", self.events.counts.into());
+        out.extend(
+            self.unchecked.iter().map(|it| json!({ "key": "validate.skip", "value": it.text, "origin": it.origin })),
+        );
+        out.extend(self.schemas.iter().map(|it| {
+            let value = json!({ "files": it.files.text, "schema": it.path.to_string_lossy() });
+            json!({ "key": "schemas", "value": value, "origin": it.files.origin })
+        }));
         out.extend(self.formatters.iter().map(|it| {
             let value = json!({ "files": it.files.text, "command": it.words, "when": it.when.name(), "seconds": it.time.as_secs() });
             json!({ "key": "formatters", "value": value, "origin": it.files.origin })
@@ -555,14 +613,14 @@ mod tests {
             .as_object()
             .unwrap()
             .iter()
-            .filter(|(table, _)| !["encoding", "formatters", "hooks", "lsp"].contains(&&***table))
+            .filter(|(table, _)| !["encoding", "formatters", "hooks", "lsp", "schemas"].contains(&&***table))
         {
             let name = fields["$ref"].as_str().map(|path| path.rsplit('/').next().unwrap().to_owned()).unwrap();
             for field in schema["$defs"][&name]["properties"]
                 .as_object()
                 .unwrap()
                 .keys()
-                .filter(|key| !["ask", "allow"].contains(&&***key))
+                .filter(|key| !["ask", "allow", "skip"].contains(&&***key))
             {
                 of(&format!("{table}.{field}"));
             }

@@ -75,6 +75,9 @@ pub(crate) struct Args {
     /// Work everything out and show it, write nothing.
     #[serde(default)]
     dry_run: bool,
+    /// Write JSON, TOML or YAML that is invalid, because it is meant to be (default: refused).
+    #[serde(default)]
+    allow_invalid: bool,
 }
 
 /// What was found beneath the folder.
@@ -111,8 +114,9 @@ pub(crate) struct Left {
 impl Engine {
     /// The tool `replace_in_files`.
     pub(crate) fn replace_in_files(&self, caller: &Caller, tool: &'static str, input: Value) -> Result<Answer> {
-        let cause = Cause::new(tool, &input);
+        let mut cause = Cause::new(tool, &input);
         let args: Args = formats::from_json(formats::Input::Json(input))?;
+        cause.allows_invalid = args.allow_invalid;
         let what = What::new(&args)?;
         let dry_run = args.dry_run || caller.dry_run;
         let watch = caller.watch.clone().unwrap_or_default();

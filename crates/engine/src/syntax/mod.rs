@@ -148,7 +148,8 @@ impl Engine {
         }
         for plan in plans.iter_mut().take(CHECKED) {
             let edited = matches!((&plan.now, &plan.becomes), (Now::File(_), Becomes::File));
-            if !edited || plan.changes.is_empty() || plan.before.is_opaque() || plan.source.is_some() {
+            let unfit = plan.before.is_opaque() || plan.source.is_some() || self.validates(plan);
+            if !edited || plan.changes.is_empty() || unfit {
                 continue;
             }
             let Some(language) = language(&plan.place, plan.before.text()) else { continue };

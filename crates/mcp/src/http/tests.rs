@@ -78,7 +78,10 @@ impl Bed {
         });
         let name = params["name"].as_str().map(|name| format!("Mcp-Name: {name}\r\n")).unwrap_or_default();
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string();
-        let more = format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n{name}Content-Length: {}\r\n\r\n", body.len());
+        let more = format!(
+            "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n{name}Content-Length: {}\r\n\r\n",
+            body.len()
+        );
         self.head(&more) + &body
     }
 
@@ -126,7 +129,9 @@ async fn nobody_comes_in_without_the_token() {
     let write = json!({ "name": "write", "arguments": { "file_path": bed.path("made.txt"), "content": "x" } });
     let said = format!("Authorization: Bearer {SECRET}\r\n");
     let twice = format!("{said}{said}");
-    for instead in ["", "Authorization: Bearer wrong\r\n", "Authorization: Basic YTpi\r\n", "Authorization:\r\n", &twice] {
+    for instead in
+        ["", "Authorization: Bearer wrong\r\n", "Authorization: Basic YTpi\r\n", "Authorization:\r\n", &twice]
+    {
         let answer = bed.ask("tools/call", write.clone(), (&said, instead)).await;
         assert_eq!(status(&answer), "401", "{instead}: {answer}");
         assert!(answer.to_ascii_lowercase().contains("www-authenticate: bearer"), "{answer}");
@@ -146,7 +151,9 @@ async fn pages_of_other_sites_are_not_let_in() {
     };
     let host = format!("Host: 127.0.0.1:{}\r\n", bed.port);
     let with = |line: &str| (host.clone(), line.to_owned());
-    for wrong in ["Host: evil.example\r\n", "", "Host: \r\n", "Host: localhost\r\nHost: evil.example\r\n", "Host: 192.0.2.1\r\n"] {
+    for wrong in
+        ["Host: evil.example\r\n", "", "Host: \r\n", "Host: localhost\r\nHost: evil.example\r\n", "Host: 192.0.2.1\r\n"]
+    {
         assert!(["403", "400"].contains(&&*list(with(wrong)).await), "{wrong}");
     }
     for origin in ["https://evil.example", "null", "http://localhost", "", "https://app.example.evil"] {
@@ -163,7 +170,8 @@ async fn pages_of_other_sites_are_not_let_in() {
 #[tokio::test]
 async fn there_is_one_place_and_sessions_beneath_it() {
     let bed = Bed::new(patient());
-    for (path, expected) in [("/", "404"), ("/mcp2", "404"), ("/mcp/a/b", "404"), ("/mcp/%2e", "404"), ("/mcp/", "200")] {
+    for (path, expected) in [("/", "404"), ("/mcp2", "404"), ("/mcp/a/b", "404"), ("/mcp/%2e", "404"), ("/mcp/", "200")]
+    {
         assert_eq!(status(&bed.ask("tools/list", json!({}), ("/mcp", path)).await), expected, "{path}");
     }
     let edit = json!({ "file_path": bed.path("a.txt"), "old_string": "one", "new_string": "1" });
@@ -222,7 +230,8 @@ async fn slow_strangers_do_not_keep_others_out() {
 #[tokio::test]
 async fn who_takes_no_answer_gives_his_place_back() {
     let bed = Bed::new(Limits { guests: 1, patience: SOON, ..patient() });
-    std::fs::write(bed.root.path().join("a.txt"), "a line of some length, so that answers are long\n".repeat(1500)).unwrap();
+    std::fs::write(bed.root.path().join("a.txt"), "a line of some length, so that answers are long\n".repeat(1500))
+        .unwrap();
     let read = json!({ "name": "read", "arguments": { "file_path": bed.path("a.txt") } });
     let request = bed.modern("tools/call", read).replace("Connection: close\r\n", "");
     // More answers than all buffers hold, and nobody reads them.
@@ -247,7 +256,8 @@ async fn places_are_limited_and_given_back() {
     assert_eq!(status(&bed.ask("tools/list", json!({}), ("", "")).await), "503");
     drop(first);
     while status(&bed.ask("tools/list", json!({}), ("", "")).await) == "503" {}
-    let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    let params =
+        json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
     let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params }).to_string();
     let hello = bed.head(&format!("Content-Length: {}\r\n\r\n{hello}", hello.len()));
     let welcome = bed.talk(hello.as_bytes()).await;
@@ -284,7 +294,11 @@ async fn what_is_no_http_ends_its_connection_only() {
         // Half of the connection is closed: nothing more comes.
         let _ = stream.shutdown().await;
         let answer = heard(&mut stream).await;
-        assert!(matches!(status(&answer), "" | "400" | "404" | "414" | "431"), "{}: {answer}", String::from_utf8_lossy(&bytes[..9]));
+        assert!(
+            matches!(status(&answer), "" | "400" | "404" | "414" | "431"),
+            "{}: {answer}",
+            String::from_utf8_lossy(&bytes[..9])
+        );
     }
     bed.end().await;
 }

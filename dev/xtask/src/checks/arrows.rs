@@ -12,8 +12,9 @@ const MAY: &[(&str, &[&str])] = &[
     ("lsp", &["core", "run"]),
     ("media", &["core"]),
     ("run", &["core"]),
+    ("schema", &[]),
     ("syntax", &["core"]),
-    ("engine", &["core", "events", "fs", "history", "lsp", "media", "run", "syntax"]),
+    ("engine", &["core", "events", "fs", "history", "lsp", "media", "run", "schema", "syntax"]),
     ("mcp", &["engine"]),
     ("cli", &["clients", "engine", "mcp"]),
 ];

@@ -9,7 +9,6 @@ use emendate::core::formats::{FORMATS, Format, Input};
 pub(crate) static NOT_SHOWN: &[(&str, &str)] = &[
     ("call.cancelled", "needs a caller who changes its mind while the call runs; shown by the tests of crates/engine"),
     ("conflict.raced", "needs another writer between the check and the write; shown by the tests of crates/fs"),
-    ("schema.violation", "schemas are a later issue"),
     ("io.no_space", "needs a full disk; shown by the tests of crates/fs"),
     ("io.read_only", "needs a read-only file system"),
     ("io.failed", "needs a broken disk"),

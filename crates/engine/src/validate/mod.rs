@@ -1,0 +1,238 @@
+//! Hop 6, after formatters and hooks: what a file would be is looked at before it is written. One that was JSON, JSONC, TOML
+//! or YAML stays what it is, and one with a schema fits it; what was wrong before is nobody's fault now, and only told. An
+//! undo is not looked at: it brings back what stood there.
+
+mod schemas;
+mod told;
+
+use crate::config::Strictness;
+use crate::engine::Engine;
+use crate::plan::{Becomes, Now, Plan};
+use emendate_core::{Error, Result, Snapshot};
+use emendate_fs::Place;
+use emendate_schema::{Checked, Document, Fault, Kind, MOST_BYTES, Repeated, fresh, looks_like_a_template, read};
+use schemas::Source;
+
+/// Bytes of all files of a call that are looked at.
+const TOGETHER: usize = 64 << 20;
+
+/// What becomes of what is wrong.
+#[derive(Clone, Copy)]
+struct Stance {
+    /// Of a text that is not what it was.
+    syntax: Strictness,
+    /// Of one that does not fit a schema: refused, or told.
+    refuses: bool,
+}
+
+/// One file, before and after.
+struct Case<'p> {
+    place: &'p Place,
+    kind: Kind,
+    before: &'p str,
+    after: &'p str,
+    sources: Vec<Source>,
+    stance: Stance,
+    /// What others made of the text that the caller sent.
+    others: Vec<&'p str>,
+    notes: Vec<String>,
+}
+
+impl Engine {
+    /// Refuses plans that leave a file broken; what may stay as it is becomes a note.
+    ///
+    /// Errors: `schema.violation`, `schema.invalid`.
+    pub(crate) fn validate(&self, plans: &mut [Plan], allows_invalid: bool) -> Result<()> {
+        let (of, mut left, mut errors) = (plans.len(), TOGETHER, Vec::new());
+        for plan in plans.iter_mut().filter(|plan| plan.writes()) {
+            let syntax = if allows_invalid || plan.marked { Strictness::Warn } else { self.config().strictness };
+            let stance = Stance { syntax: syntax.min(self.config().strictness), refuses: !plan.marked };
+            match self.judged(plan, stance, &mut left) {
+                Ok(notes) => plan.notes.extend(notes),
+                Err(error) => errors.push(error),
+            }
+        }
+        Error::all(errors, of).map_or(Ok(()), Err)
+    }
+
+    /// A person who changed the text has the last word.
+    pub(crate) fn tell_of_a_persons_text(&self, plans: &mut [Plan]) {
+        for plan in plans.iter_mut().filter(|plan| plan.user_modified) {
+            let stance = Stance { syntax: Strictness::Warn.min(self.config().strictness), refuses: false };
+            let told = self.judged(plan, stance, &mut TOGETHER.clone());
+            plan.notes.extend(told.unwrap_or_else(|error| vec![error.message().to_owned()]));
+        }
+    }
+
+    /// True where the syntax of a plan's file is looked at here.
+    pub(crate) fn validates(&self, plan: &Plan) -> bool {
+        let known = Kind::of(plan.place.absolute()).is_some() && self.config().strictness > Strictness::Off;
+        known && plan.before.text().len() <= MOST_BYTES && !self.is_skipped(&plan.place)
+    }
+
+    fn is_skipped(&self, place: &Place) -> bool {
+        self.config().unchecked.iter().any(|rule| rule.matches(place.relative(), place.absolute()))
+    }
+
+    /// Looks at one plan: what is to be told.
+    ///
+    /// Errors: as [`Engine::validate`].
+    fn judged(&self, plan: &Plan, stance: Stance, left: &mut usize) -> Result<Vec<String>> {
+        let text = plan.becomes == Becomes::File && !plan.before.is_opaque();
+        if !text || self.is_skipped(&plan.place) {
+            return Ok(Vec::new());
+        }
+        let sources = self.schemas_of(&plan.place);
+        let named = Kind::of(plan.place.absolute()).filter(|_| stance.syntax > Strictness::Off || !sources.is_empty());
+        if named.is_none() && sources.is_empty() {
+            return Ok(Vec::new());
+        }
+        if plan.source.is_some() {
+            // Only parts of it are known.
+            return Ok(vec![told::unchecked(&plan.place, "it is too large")]);
+        }
+        // What cannot be decoded any more is told elsewhere.
+        let Ok(after) = plan.after() else { return Ok(Vec::new()) };
+        let size = after.text().len();
+        if size > MOST_BYTES || size > *left {
+            return Ok(vec![told::unchecked(&plan.place, "it is too large")]);
+        }
+        *left -= size;
+        let others =
+            plan.notes.iter().map(String::as_str).filter(|note| note.contains("changed the new text")).collect();
+        let kind = named.unwrap_or_else(|| by_content(after.text()));
+        let stands = matches!(plan.now, Now::File(_)) || plan.origin.is_some();
+        let before = if stands { plan.before.text() } else { "" };
+        let case =
+            Case { place: &plan.place, kind, before, after: after.text(), sources, stance, others, notes: Vec::new() };
+        case.judge(self, &after)
+    }
+}
+
+/// What a file is whose name does not say it.
+fn by_content(text: &str) -> Kind {
+    if text.trim_start().starts_with(['{', '[', '/']) { Kind::Jsonc } else { Kind::Yaml }
+}
+
+impl Case<'_> {
+    fn judge(mut self, engine: &Engine, after: &Snapshot) -> Result<Vec<String>> {
+        let before = self.read_before();
+        match read(self.kind, self.after) {
+            Err(fault) if fault.beyond => self.notes.push(told::unchecked(self.place, &fault.what)),
+            Err(fault) => self.broken(&before, &fault, after)?,
+            Ok(document) => {
+                if let Before::Broken = before {
+                    self.notes.push(format!("The file is valid {} again.", self.kind.name()));
+                }
+                self.tell_repeated(&before, document.repeated());
+                for source in std::mem::take(&mut self.sources) {
+                    self.fits(engine, &source, &before, &document, after)?;
+                }
+            }
+        }
+        Ok(self.notes)
+    }
+
+    /// The text as it was. JSON that has comments in a file for which nobody said so is JSON with comments from then on.
+    fn read_before(&mut self) -> Before {
+        if self.before.trim().is_empty() {
+            return Before::Nothing;
+        }
+        match read(self.kind, self.before) {
+            Ok(document) => Before::Sound(document),
+            Err(fault) if fault.beyond => Before::Unknown,
+            Err(_) => match read(Kind::Jsonc, self.before).ok().filter(|_| self.kind == Kind::Json) {
+                Some(document) => {
+                    self.kind = Kind::Jsonc;
+                    Before::Sound(document)
+                }
+                None => Before::Broken,
+            },
+        }
+    }
+
+    /// The text is not what it should be.
+    fn broken(&mut self, before: &Before, fault: &Fault, after: &Snapshot) -> Result<()> {
+        let wrong = told::fault(self.kind, self.after, fault);
+        let line = after.text()[..fault.at.min(after.text().len())].rfind('\n').map_or(0, |end| end + 1);
+        let line = after.text()[line..].lines().next().unwrap_or_default();
+        let marks = match before {
+            Before::Nothing if self.kind == Kind::Yaml => looks_like_a_template(self.after),
+            _ => looks_like_a_template(line),
+        };
+        match before {
+            Before::Broken => {
+                self.notes.push(format!("The file was no valid {} before this edit either: {wrong}", self.kind.name()));
+            }
+            Before::Unknown => self.notes.push(told::unchecked(self.place, "it was too large before")),
+            _ if marks => self.notes.push(format!("This is not valid by itself, as templates are: {wrong}")),
+            // A schema cannot hold for what cannot be read.
+            _ if self.stance.syntax == Strictness::Refuse || (self.stance.refuses && !self.sources.is_empty()) => {
+                return Err(told::broken(self, fault));
+            }
+            _ => self.notes.push(format!("The file is no valid {}: {wrong}", self.kind.name())),
+        }
+        Ok(())
+    }
+
+    /// Names that an object has twice now are no fault of syntax, and hardly ever meant.
+    fn tell_repeated(&mut self, before: &Before, repeated: &[Repeated]) {
+        let old = if let Before::Sound(document) = before { document.repeated() } else { &[] };
+        let count = |all: &[Repeated], name: &str| all.iter().filter(|it| it.name == name).count();
+        let new: Vec<&Repeated> =
+            repeated.iter().filter(|it| count(repeated, &it.name) > count(old, &it.name)).take(3).collect();
+        self.notes.extend(new.into_iter().map(|it| told::repeated(self.after, it)));
+    }
+
+    fn fits(
+        &mut self,
+        engine: &Engine,
+        source: &Source,
+        before: &Before,
+        document: &Document,
+        after: &Snapshot,
+    ) -> Result<()> {
+        let schema = engine.compiled(source)?;
+        let Checked { violations, more, beyond, untried } = schema.check(document);
+        if beyond {
+            self.notes.push(told::unchecked(self.place, &format!("{} would take too many steps", source.name())));
+            return Ok(());
+        }
+        self.notes.extend(told::untried(source, &untried));
+        if violations.is_empty() {
+            if let Some(what) = schemas::also_wrong(source, self.after) {
+                let was = schemas::also_wrong(source, self.before).is_some() && !matches!(before, Before::Nothing);
+                if self.stance.refuses && !was {
+                    return Err(told::wrong(self, source, &what));
+                }
+                self.notes.push(format!("{} is not content: {what}", source.name()));
+            }
+            return Ok(());
+        }
+        let old = match before {
+            Before::Nothing => Checked { violations: Vec::new(), more: false, beyond: false, untried: Vec::new() },
+            Before::Sound(document) => schema.check(document),
+            // What was wrong before nobody can say; this much is better than a text that cannot be read.
+            Before::Broken | Before::Unknown => Checked { more: true, ..schema.check(document) },
+        };
+        let new = if old.more || old.beyond { Vec::new() } else { fresh(&old.violations, &violations) };
+        if new.is_empty() {
+            self.notes.push(told::old(source, violations.len(), more));
+        } else if self.stance.refuses {
+            return Err(told::violations(self, source, &new, violations.len() - new.len(), more, after));
+        } else {
+            self.notes.push(told::new(self.after, source, &new));
+        }
+        Ok(())
+    }
+}
+
+/// What a file was.
+enum Before {
+    /// Not there, or blank.
+    Nothing,
+    Sound(Document),
+    Broken,
+    /// Nobody can say.
+    Unknown,
+}

@@ -1,0 +1,136 @@
+//! Which schemas a file has to fit, and where they are read from: below the roots through the same door as everything else,
+//! policy included; what the user's own configuration names also elsewhere. Nothing is fetched.
+
+use crate::config::Config;
+use crate::engine::Engine;
+use crate::policy::Access;
+use emendate_core::{Code, Error, Result};
+use emendate_fs::{Place, shown};
+use emendate_schema::{Kind, SETTINGS, Schema};
+use std::path::{Path, PathBuf};
+
+/// Bytes of a file of a schema.
+const LARGEST: u64 = 4 << 20;
+
+/// A schema for a file.
+pub(super) enum Source {
+    /// The settings of Claude Code.
+    Claude,
+    /// Our own configuration.
+    Emend,
+    /// One that a configuration names.
+    Named { path: PathBuf, own: bool, origin: String },
+}
+
+impl Source {
+    /// What it is called in messages.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Source::Claude => "the schema of Claude Code's settings".to_owned(),
+            Source::Emend => "the schema of emend.toml".to_owned(),
+            Source::Named { path, .. } => format!("the schema {}", shown(path)),
+        }
+    }
+
+    /// Who says that it holds.
+    pub(super) fn origin(&self) -> &str {
+        match self {
+            Source::Claude | Source::Emend => "emend itself",
+            Source::Named { origin, .. } => origin,
+        }
+    }
+}
+
+/// What the program that reads the file says beyond the schema.
+pub(super) fn also_wrong(source: &Source, text: &str) -> Option<String> {
+    if !matches!(source, Source::Emend) {
+        return None;
+    }
+    let config = Config::default().at_home(Some(PathBuf::from("/")));
+    config.with_file(text, "emend.toml", true).err().map(|error| error.message().to_owned())
+}
+
+impl Engine {
+    /// The schemas that a file has to fit.
+    pub(super) fn schemas_of(&self, place: &Place) -> Vec<Source> {
+        let ends = |end: &str| place.absolute().ends_with(end);
+        let mut out = Vec::new();
+        if [".claude/settings.json", ".claude/settings.local.json", "claude-code/managed-settings.json"]
+            .into_iter()
+            .any(ends)
+        {
+            out.push(Source::Claude);
+        }
+        if ["emend.toml", ".emend.toml", "emendate/config.toml"].into_iter().any(ends) {
+            out.push(Source::Emend);
+        }
+        let covers = self.config().schemas.iter().filter(|it| it.files.matches(place.relative(), place.absolute()));
+        out.extend(covers.map(|it| Source::Named {
+            path: it.path.clone(),
+            own: it.own,
+            origin: it.files.origin.clone(),
+        }));
+        out
+    }
+
+    /// A schema, read now: it may have been changed by the call before.
+    ///
+    /// Errors: `schema.invalid`.
+    pub(super) fn compiled(&self, source: &Source) -> Result<Schema> {
+        let none = &mut |_: &str| Err("it stands alone".to_owned());
+        let compiled = match source {
+            Source::Claude => Schema::compile(SETTINGS, Kind::Json, none),
+            Source::Emend => Schema::compile(&Config::schema().to_string(), Kind::Json, none),
+            Source::Named { path, own, .. } => {
+                let folder = path.parent().unwrap_or(Path::new("/"));
+                let text = self.schema_file(path, *own).map_err(|why| unusable(source, path, &why))?;
+                let kind = Kind::of(path).unwrap_or(Kind::Json);
+                let mut more = |name: &str| {
+                    // What lies outside the roots is read for its user only, and nothing above it.
+                    let above = *own && (name.starts_with("../") || name.starts_with('/'));
+                    if above {
+                        Err("that is not below its folder".to_owned())
+                    } else {
+                        self.schema_file(&folder.join(name), *own)
+                    }
+                };
+                Schema::compile(&text, kind, &mut more)
+            }
+        };
+        compiled.map_err(|broken| {
+            let at = broken.place.map_or(String::new(), |it| format!("{}:{}: ", it.line, it.column));
+            let file = match source {
+                Source::Named { path, .. } if broken.file.is_empty() => path.clone(),
+                Source::Named { path, .. } => path.parent().unwrap_or(Path::new("/")).join(&broken.file),
+                _ => PathBuf::from(source.name()),
+            };
+            unusable(source, &file, &format!("{at}{}", broken.what))
+        })
+    }
+
+    /// The text of a file of a schema.
+    ///
+    /// Errors: why not, as part of a sentence.
+    fn schema_file(&self, path: &Path, own: bool) -> Result<String, String> {
+        if let Some(files) = self.config().own_files().filter(|_| own) {
+            return files(path);
+        }
+        let told = |error: Error| {
+            let message = error.message().trim_end_matches('.').to_owned();
+            format!("it cannot be read: {message}")
+        };
+        let place = self.admit(path, Access::Read).map_err(told)?;
+        let version = self.store().read(&place, LARGEST, Vec::new()).map_err(told)?;
+        let version = version.ok_or_else(|| "there is no such file".to_owned())?;
+        String::from_utf8(version.bytes).map_err(|_| "it is no UTF-8 text".to_owned())
+    }
+}
+
+fn unusable(source: &Source, file: &Path, why: &str) -> Error {
+    Error::new(Code::SchemaInvalid, format!("The schema that the file has to fit cannot be used; nothing was written."))
+        .evidence(format!("{}: {why}.", shown(file)))
+        .evidence(format!("It is named by {}.", source.origin()))
+        .next("Correct the schema, or ask a person to take it out of the configuration; then send this call again.")
+        .fact("schema", shown(file))
+        .fact("origin", source.origin())
+}

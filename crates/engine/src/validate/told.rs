@@ -1,0 +1,159 @@
+//! What is wrong with a result, in words and data.
+
+use super::Case;
+use super::schemas::Source;
+use emendate_core::{Code, Error, Snapshot};
+use emendate_fs::Place;
+use emendate_schema::{self as schema, Fault, Kind, Repeated, Violation};
+use serde_json::{Value, json};
+
+/// Violations that a message lists, and the data of it.
+const LISTED: usize = 10;
+const IN_DATA: usize = 50;
+/// Characters of a line that is shown.
+const WIDTH: usize = 160;
+
+pub(super) fn unchecked(place: &Place, why: &str) -> String {
+    format!("What {} is now was not looked at: {why}.", place.shown())
+}
+
+/// Where and what, as a sentence.
+pub(super) fn fault(kind: Kind, text: &str, fault: &Fault) -> String {
+    let at = schema::Place::of(text, fault.at);
+    let hint = if fault.hint.is_empty() { String::new() } else { format!(" {}", fault.hint) };
+    // A parser's own words may end in a point.
+    let what = fault.what.trim_end_matches('.');
+    let hint = if kind == Kind::Jsonc { String::new() } else { hint };
+    format!("line {}, column {}: {what}.{hint}", at.line, at.column)
+}
+
+pub(super) fn repeated(text: &str, repeated: &Repeated) -> String {
+    let at = schema::Place::of(text, repeated.at);
+    let name: String = repeated.name.chars().take(60).collect();
+    format!(
+        "One object has the name \"{name}\" twice, again at line {}; the last one counts for most readers.",
+        at.line
+    )
+}
+
+pub(super) fn untried(source: &Source, patterns: &[String]) -> Option<String> {
+    let first: String = patterns.first()?.chars().take(80).collect();
+    let more = if patterns.len() > 1 { format!(" and {} more", patterns.len() - 1) } else { String::new() };
+    Some(format!("Not tried, because it looks around or back: the pattern {first}{more} of {}.", source.name()))
+}
+
+pub(super) fn old(source: &Source, count: usize, more: bool) -> String {
+    let some = match (count, more) {
+        (1, false) => "One thing".to_owned(),
+        (count, false) => format!("{count} things"),
+        (count, true) => format!("{count} things and more"),
+    };
+    format!("{some} in this file did not fit {} before this edit either.", source.name())
+}
+
+pub(super) fn new(text: &str, source: &Source, violations: &[&Violation]) -> String {
+    let first = violations.first().map_or(String::new(), |it| row(text, it));
+    format!("This does not fit {} in {} places, first {first}.", source.name(), violations.len())
+}
+
+/// The error for a text that is not what it should be.
+pub(super) fn broken(case: &Case<'_>, fault: &Fault) -> Error {
+    let at = schema::Place::of(case.after, fault.at);
+    let name = case.kind.name();
+    let what = match case.sources.iter().any(|source| matches!(source, Source::Claude)) {
+        true => {
+            "Claude Code settings.json validation failed after edit: it would not be valid JSON. Nothing was written."
+                .to_owned()
+        }
+        false if case.before.trim().is_empty() => {
+            format!("The new file would not be valid {name}; nothing was written.")
+        }
+        false => format!("The file is valid {name} and would not be any more; nothing was written."),
+    };
+    let next = if case.sources.is_empty() {
+        "Send the call again with new text that is right there. If it is meant to be invalid, add \"allow_invalid\": true."
+    } else {
+        "Send the call again with new text that is right there."
+    };
+    with_others(case, Error::new(Code::SchemaViolation, what))
+        .evidence(format!("{}, after the edit: {}", case.place.shown(), self::fault(case.kind, case.after, fault)))
+        .evidence(around(case.after, at.line))
+        .next(next)
+        .fact("syntax", name)
+        .fact("violations", json!([{ "line": at.line, "column": at.column, "message": fault.what }]))
+}
+
+/// The error for what a schema does not take.
+pub(super) fn violations(
+    case: &Case<'_>,
+    source: &Source,
+    new: &[&Violation],
+    old: usize,
+    more: bool,
+    after: &Snapshot,
+) -> Error {
+    let rows: Vec<String> = new.iter().take(LISTED).map(|it| format!("  {}", row(after.text(), it))).collect();
+    let mut error = with_others(case, Error::new(Code::SchemaViolation, message(source)))
+        .evidence(format!("{}, after the edit:", case.place.shown()))
+        .evidence(rows.join("\n"));
+    let beyond = new.len().saturating_sub(LISTED);
+    if beyond > 0 {
+        let and = if more { " or more" } else { "" };
+        error = error.evidence(format!("  … and {beyond}{and} more"));
+    }
+    if old > 0 {
+        error = error.evidence(format!("  ({old} that were there before do not count)"));
+    }
+    let data = new.iter().take(IN_DATA).map(|it| {
+        let at = schema::Place::of(after.text(), it.at);
+        json!({ "line": at.line, "column": at.column, "pointer": it.pointer, "message": it.what })
+    });
+    finished(error, source).fact("violations", data.collect::<Vec<Value>>()).fact("count", new.len())
+}
+
+/// The error for what its reader does not take.
+pub(super) fn wrong(case: &Case<'_>, source: &Source, what: &str) -> Error {
+    let error = Error::new(Code::SchemaViolation, message(source));
+    finished(with_others(case, error).evidence(format!("{}, after the edit: {what}", case.place.shown())), source)
+}
+
+fn message(source: &Source) -> String {
+    match source {
+        Source::Claude => "Claude Code settings.json validation failed after edit. Nothing was written.".to_owned(),
+        _ => format!("The result does not fit {}; nothing was written.", source.name()),
+    }
+}
+
+fn finished(error: Error, source: &Source) -> Error {
+    let next = match source {
+        Source::Claude => {
+            "Correct that in the new text and send the call again. Do not update the env unless explicitly instructed to do so."
+        }
+        _ => "Correct that in the new text and send the call again.",
+    };
+    let name = source.name();
+    error
+        .evidence(format!("It has to fit {name}, says {}.", source.origin()))
+        .next(next)
+        .fact("schema", name.trim_start_matches("the schema ").to_owned())
+        .fact("origin", source.origin())
+}
+
+/// Says that the text is not the caller's alone.
+fn with_others(case: &Case<'_>, error: Error) -> Error {
+    case.others.iter().fold(error, |error, note| error.evidence(note))
+}
+
+/// `3:11 /server/port: "80" is a string; expected integer`
+fn row(text: &str, violation: &Violation) -> String {
+    let at = schema::Place::of(text, violation.at);
+    let pointer = if violation.pointer.is_empty() { "the whole" } else { &violation.pointer };
+    format!("{}:{} {pointer}: {}", at.line, at.column, violation.what)
+}
+
+/// The lines around one, numbered.
+fn around(text: &str, line: usize) -> String {
+    let rows = text.lines().enumerate().skip(line.saturating_sub(2)).take(3);
+    let cut = |text: &str| text.chars().take(WIDTH).collect::<String>();
+    rows.map(|(nth, text)| format!("{:>6}\t{}", nth + 1, cut(text))).collect::<Vec<String>>().join("\n")
+}

@@ -1,0 +1,261 @@
+//! A text as values with their places, whatever it is written in. Values lie in one list, parts before wholes, and each
+//! carries a fingerprint, so that equality costs nothing and a part that YAML shares is there once.
+
+use crate::number::Number;
+use crate::{DEEPEST, Fault};
+use xxhash_rust::xxh3::{Xxh3, xxh3_128};
+
+/// Members and items that are looked at.
+const MOST_NODES: usize = 2 << 20;
+/// Repeated names that are kept.
+const MOST_REPEATED: usize = 20;
+
+/// A value of a document.
+pub(crate) type Id = u32;
+
+/// A text as values.
+#[derive(Debug, Default)]
+pub struct Document {
+    nodes: Vec<Node>,
+    /// One, but for the documents of a YAML stream.
+    pub(crate) roots: Vec<Id>,
+    repeated: Vec<Repeated>,
+    parts: usize,
+}
+
+/// A name that an object has twice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repeated {
+    /// The name.
+    pub name: String,
+    /// Where it stands for the second time, as a byte of the text.
+    pub at: usize,
+}
+
+#[derive(Debug)]
+struct Node {
+    value: Value,
+    at: u32,
+    print: u128,
+}
+
+/// What stands there.
+#[derive(Debug)]
+pub(crate) enum Value {
+    Null,
+    Bool(bool),
+    Number(Number),
+    Text(String),
+    /// `yes`, `no`, `on`, `off` in YAML: a truth value for some readers, a text for others.
+    Word(bool, String),
+    List(Vec<Id>),
+    Object(Object),
+    /// What only its reader knows: a YAML value with a tag of its own.
+    Unknown,
+}
+
+/// Members in the order of the text, found by name.
+#[derive(Debug, Default)]
+pub(crate) struct Object {
+    pub(crate) members: Vec<Member>,
+    /// Numbers of members by name; of equal names the last one alone.
+    sorted: Vec<u32>,
+}
+
+/// A member of an object.
+#[derive(Clone, Debug)]
+pub(crate) struct Member {
+    pub(crate) name: String,
+    pub(crate) at: usize,
+    pub(crate) value: Id,
+}
+
+impl Object {
+    pub(crate) fn get(&self, name: &str) -> Option<&Member> {
+        let at = self.sorted.binary_search_by(|nth| self.members[*nth as usize].name.as_str().cmp(name)).ok()?;
+        self.members.get(self.sorted[at] as usize)
+    }
+
+    /// Each name once.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Member> {
+        self.sorted.iter().map(|nth| &self.members[*nth as usize])
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.sorted.len()
+    }
+}
+
+impl Document {
+    /// Names that an object has twice, as far as the first twenty.
+    pub fn repeated(&self) -> &[Repeated] {
+        &self.repeated
+    }
+
+    /// True where the text holds no value at all.
+    pub fn is_blank(&self) -> bool {
+        self.roots.is_empty()
+    }
+
+    pub(crate) fn value(&self, id: Id) -> &Value {
+        &self.nodes[id as usize].value
+    }
+
+    pub(crate) fn at(&self, id: Id) -> usize {
+        self.nodes[id as usize].at as usize
+    }
+
+    /// The same for equal values, and for them alone.
+    pub(crate) fn print(&self, id: Id) -> u128 {
+        self.nodes[id as usize].print
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Adds a value whose parts are there already.
+    ///
+    /// Errors: more parts than are looked at.
+    pub(crate) fn add(&mut self, value: Value, at: usize) -> Result<Id, Fault> {
+        let parts = match &value {
+            Value::List(items) => items.len(),
+            Value::Object(object) => object.members.len(),
+            _ => 0,
+        };
+        self.spend(parts + 1, at)?;
+        let id = Id::try_from(self.nodes.len()).unwrap_or(Id::MAX);
+        let print = self.print_of(&value);
+        self.nodes.push(Node { value, at: u32::try_from(at).unwrap_or(u32::MAX), print });
+        Ok(id)
+    }
+
+    /// Counts parts that are looked at.
+    ///
+    /// Errors: more than are.
+    pub(crate) fn spend(&mut self, parts: usize, at: usize) -> Result<(), Fault> {
+        self.parts = self.parts.saturating_add(parts);
+        if self.parts <= MOST_NODES {
+            Ok(())
+        } else {
+            Err(Fault::beyond(at, "the text holds more than a million values"))
+        }
+    }
+
+    /// Adds an object. Names that it has twice are noted.
+    ///
+    /// Errors: as [`Document::add`].
+    pub(crate) fn add_object(&mut self, members: Vec<Member>, at: usize) -> Result<Id, Fault> {
+        let mut sorted: Vec<u32> = (0..u32::try_from(members.len()).unwrap_or(u32::MAX)).collect();
+        let name = |nth: &u32| members[*nth as usize].name.as_str();
+        sorted.sort_by(|a, b| name(a).cmp(name(b)).then(b.cmp(a)));
+        let mut repeated = Vec::new();
+        sorted.dedup_by(|next, kept| {
+            let same = name(next) == name(kept);
+            if same {
+                repeated.push(*kept);
+            }
+            same
+        });
+        repeated.dedup();
+        for nth in repeated.into_iter().take(MOST_REPEATED.saturating_sub(self.repeated.len())) {
+            let member = &members[nth as usize];
+            self.repeated.push(Repeated { name: member.name.clone(), at: member.at });
+        }
+        self.add(Value::Object(Object { members, sorted }), at)
+    }
+
+    fn print_of(&self, value: &Value) -> u128 {
+        let of = |kind: u8, bytes: &[u8]| {
+            let mut hash = Xxh3::new();
+            hash.update(&[kind]);
+            hash.update(bytes);
+            hash.digest128()
+        };
+        match value {
+            Value::Null => of(0, b""),
+            Value::Bool(value) => of(1, &[u8::from(*value)]),
+            Value::Number(number) => of(2, &number.key()),
+            Value::Text(text) | Value::Word(_, text) => of(3, text.as_bytes()),
+            Value::List(items) => {
+                let mut hash = Xxh3::new();
+                hash.update(&[4]);
+                for item in items {
+                    hash.update(&self.print(*item).to_le_bytes());
+                }
+                hash.digest128()
+            }
+            Value::Object(object) => {
+                let mut hash = Xxh3::new();
+                hash.update(&[5]);
+                for member in object.iter() {
+                    hash.update(&xxh3_128(member.name.as_bytes()).to_le_bytes());
+                    hash.update(&self.print(member.value).to_le_bytes());
+                }
+                hash.digest128()
+            }
+            // Equal to nothing, itself included, where nobody knows what it is.
+            Value::Unknown => of(6, &self.nodes.len().to_le_bytes()),
+        }
+    }
+}
+
+/// What the fingerprint of a truth value is: for words that may be one.
+pub(crate) fn print_of_bool(value: bool) -> u128 {
+    Document::default().print_of(&Value::Bool(value))
+}
+
+/// Lists and objects that are not closed yet.
+#[derive(Default)]
+pub(crate) struct Open {
+    stack: Vec<Part>,
+}
+
+/// One of them.
+pub(crate) struct Part {
+    pub(crate) at: usize,
+    pub(crate) items: Items,
+}
+
+pub(crate) enum Items {
+    List(Vec<Id>),
+    /// With the name that waits for its value.
+    Object(Vec<Member>, Option<(String, usize)>),
+}
+
+impl Open {
+    /// Errors: too deep.
+    pub(crate) fn push(&mut self, at: usize, items: Items) -> Result<(), Fault> {
+        if self.stack.len() == DEEPEST {
+            return Err(Fault::beyond(at, "lists and objects are nested deeper than 128 levels"));
+        }
+        self.stack.push(Part { at, items });
+        Ok(())
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Part> {
+        self.stack.pop()
+    }
+
+    pub(crate) fn last(&self) -> Option<&Part> {
+        self.stack.last()
+    }
+
+    pub(crate) fn last_mut(&mut self) -> Option<&mut Part> {
+        self.stack.last_mut()
+    }
+
+    /// Puts a finished value where it belongs; gives it back where nothing is open.
+    pub(crate) fn put(&mut self, value: Id) -> Option<Id> {
+        match self.stack.last_mut().map(|part| &mut part.items) {
+            None => return Some(value),
+            Some(Items::List(items)) => items.push(value),
+            Some(Items::Object(members, name)) => {
+                if let Some((name, at)) = name.take() {
+                    members.push(Member { name, at, value });
+                }
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,385 @@
+//! JSON and JSONC (comments, and commas behind the last item), read in one pass without recursion. Strict otherwise: a line
+//! end in a string or a `True` is what models get wrong.
+
+use crate::document::{Document, Id, Items, Open, Part, Value};
+use crate::number::Number;
+use crate::{Fault, Place};
+
+/// What is taken beside JSON itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    Strict,
+    Comments,
+}
+
+/// What may stand next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    Value,
+    /// A value, or the end of the list that just began.
+    First,
+    /// A value behind a comma.
+    Item,
+    Key,
+    /// A name behind a comma.
+    Member,
+    CommaOrEnd,
+    Nothing,
+}
+
+pub(crate) fn read(text: &str, dialect: Dialect) -> Result<Document, Fault> {
+    Reader { text, dialect, at: 0, document: Document::default(), open: Open::default() }.read()
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    dialect: Dialect,
+    at: usize,
+    document: Document,
+    open: Open,
+}
+
+impl Reader<'_> {
+    fn read(mut self) -> Result<Document, Fault> {
+        let mut next = Next::Value;
+        loop {
+            self.skip_blanks()?;
+            let Some(byte) = self.byte() else { break };
+            next = match (next, byte) {
+                (Next::Nothing, _) => return Err(self.fault("something follows the end of the value")),
+                (Next::First | Next::Item | Next::CommaOrEnd, b']') if self.in_list() => self.close(next)?,
+                (Next::Key | Next::Member | Next::CommaOrEnd, b'}') if !self.in_list() => self.close(next)?,
+                (Next::CommaOrEnd, b',') => {
+                    self.at += 1;
+                    if self.in_list() { Next::Item } else { Next::Member }
+                }
+                (Next::CommaOrEnd, _) => return Err(self.no_comma()),
+                (Next::Key | Next::Member, b'"') => self.key()?,
+                (Next::Key | Next::Member, _) => {
+                    let hint = "Names of members stand in double quotes.";
+                    return Err(self.fault("the name of a member is missing").hint(hint));
+                }
+                (Next::Value | Next::First | Next::Item, b'{') => self.begin(Items::Object(Vec::new(), None))?,
+                (Next::Value | Next::First | Next::Item, b'[') => self.begin(Items::List(Vec::new()))?,
+                (Next::Value | Next::First | Next::Item, _) => {
+                    let at = self.at;
+                    let value = if byte == b'"' { Value::Text(self.string()?) } else { self.word()? };
+                    let id = self.document.add(value, at)?;
+                    self.put(id)
+                }
+            };
+        }
+        match (next, self.open.last()) {
+            (Next::Nothing, _) => Ok(self.document),
+            (_, Some(part)) => {
+                let what = if matches!(part.items, Items::List(_)) { "this list" } else { "this object" };
+                Err(Fault::new(part.at, format!("{what} is never closed")))
+            }
+            // A blank text holds no value; whether that is a fault, others know.
+            (_, None) => Ok(self.document),
+        }
+    }
+
+    fn byte(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn rest(&self) -> &str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn fault(&self, what: impl Into<String>) -> Fault {
+        Fault::new(self.at, what)
+    }
+
+    fn in_list(&self) -> bool {
+        matches!(self.open.last(), Some(Part { items: Items::List(_), .. }))
+    }
+
+    fn begin(&mut self, items: Items) -> Result<Next, Fault> {
+        let next = if matches!(items, Items::List(_)) { Next::First } else { Next::Key };
+        self.open.push(self.at, items)?;
+        self.at += 1;
+        Ok(next)
+    }
+
+    fn put(&mut self, id: Id) -> Next {
+        match self.open.put(id) {
+            Some(root) => {
+                self.document.roots.push(root);
+                Next::Nothing
+            }
+            None => Next::CommaOrEnd,
+        }
+    }
+
+    fn close(&mut self, next: Next) -> Result<Next, Fault> {
+        if matches!(next, Next::Item | Next::Member) && self.dialect == Dialect::Strict {
+            let comma = self.text[..self.at].rfind(',').unwrap_or(self.at);
+            let fault = Fault::new(comma, "there is a comma behind the last item");
+            return Err(fault.hint("JSON has no comma there; take it out."));
+        }
+        self.at += 1;
+        let Some(part) = self.open.pop() else { return Err(self.fault("nothing is open here")) };
+        let id = match part.items {
+            Items::List(items) => self.document.add(Value::List(items), part.at)?,
+            Items::Object(members, _) => self.document.add_object(members, part.at)?,
+        };
+        Ok(self.put(id))
+    }
+
+    fn no_comma(&self) -> Fault {
+        let (closes, wrong) = if self.in_list() { ("]", "}") } else { ("}", "]") };
+        if self.rest().starts_with(wrong) {
+            let began = self.open.last().map_or(1, |part| Place::of(self.text, part.at).line);
+            let what = if self.in_list() { "list" } else { "object" };
+            return self.fault(format!("the {what} that began in line {began} needs `{closes}` before this `{wrong}`"));
+        }
+        self.fault(format!("a comma or `{closes}` is missing before this"))
+    }
+
+    fn key(&mut self) -> Result<Next, Fault> {
+        let at = self.at;
+        let name = self.string()?;
+        self.skip_blanks()?;
+        if self.byte() != Some(b':') {
+            return Err(self.fault("a colon is missing before this"));
+        }
+        self.at += 1;
+        if let Some(Part { items: Items::Object(_, waiting), .. }) = self.open.last_mut() {
+            *waiting = Some((name, at));
+        }
+        Ok(Next::Value)
+    }
+
+    fn skip_blanks(&mut self) -> Result<(), Fault> {
+        loop {
+            while matches!(self.byte(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+                self.at += 1;
+            }
+            let rest = self.rest();
+            let length = if rest.starts_with("//") {
+                rest.find('\n').unwrap_or(rest.len())
+            } else if let Some(comment) = rest.strip_prefix("/*") {
+                let end = comment.find("*/").ok_or_else(|| self.fault("this comment never ends"))?;
+                end + 4
+            } else {
+                return Ok(());
+            };
+            if self.dialect == Dialect::Strict {
+                return Err(self.fault("there is a comment").hint("JSON has no comments."));
+            }
+            self.at += length;
+        }
+    }
+
+    /// The string that begins here.
+    fn string(&mut self) -> Result<String, Fault> {
+        let bytes = self.text.as_bytes();
+        let start = self.at;
+        let (mut out, mut from, mut at) = (String::new(), start + 1, start + 1);
+        loop {
+            // Both stops are ASCII, so what lies between is whole characters.
+            let Some(byte) = bytes.get(at).copied() else {
+                return Err(Fault::new(start, "this string is never closed"));
+            };
+            match byte {
+                b'"' => {
+                    out.push_str(&self.text[from..at]);
+                    self.at = at + 1;
+                    return Ok(out);
+                }
+                b'\\' => {
+                    out.push_str(&self.text[from..at]);
+                    let (char, length) = escape(&bytes[at..]).ok_or_else(|| {
+                        Fault::new(at, "this is no escape of JSON").hint("A backslash itself is `\\\\`.")
+                    })?;
+                    out.push(char);
+                    at += length;
+                    from = at;
+                }
+                b'\n' => {
+                    let fault = Fault::new(start, "a string goes over the end of its line");
+                    return Err(fault.hint("Write `\\n` for a line end in a string, or close it."));
+                }
+                0..0x20 => {
+                    return Err(Fault::new(at, "a string holds a control character").hint("Write `\\t` for a tab."));
+                }
+                _ => at += 1,
+            }
+        }
+    }
+
+    /// The number or word that begins here.
+    fn word(&mut self) -> Result<Value, Fault> {
+        let rest = self.rest();
+        let end = rest.find(|char: char| !(char.is_alphanumeric() || "+-._$".contains(char))).unwrap_or(rest.len());
+        let word = &rest[..end];
+        let value = match word {
+            "true" => Value::Bool(true),
+            "false" => Value::Bool(false),
+            "null" => Value::Null,
+            _ if is_number(word.as_bytes()) => {
+                Value::Number(Number::decimal(word).ok_or_else(|| self.fault("this is no number"))?)
+            }
+            _ => return Err(self.no_value(word)),
+        };
+        self.at += end;
+        Ok(value)
+    }
+
+    fn no_value(&self, word: &str) -> Fault {
+        let shown: String = word.chars().take(40).collect();
+        if shown.is_empty() {
+            let char = self.rest().chars().next().unwrap_or(' ');
+            let fault = self.fault(format!("a value is missing before `{char}`"));
+            return if char == '\'' { fault.hint("Strings stand in double quotes.") } else { fault };
+        }
+        let hint = match word {
+            "True" | "False" | "None" | "TRUE" | "FALSE" => "JSON writes true, false and null.",
+            "undefined" | "NaN" | "Infinity" | "-Infinity" => "JSON has null, and no such value.",
+            _ if word.starts_with(|char: char| char.is_ascii_digit() || "+-.".contains(char)) => {
+                "A number of JSON has no sign +, no zero in front and digits around its point."
+            }
+            _ => "Strings stand in double quotes.",
+        };
+        self.fault(format!("`{shown}` is no value of JSON")).hint(hint)
+    }
+}
+
+/// The character that an escape stands for, and how many bytes it takes. Half of a pair of surrogates is a character that
+/// cannot be shown.
+fn escape(bytes: &[u8]) -> Option<(char, usize)> {
+    let char = match bytes.get(1)? {
+        b'"' => '"',
+        b'\\' => '\\',
+        b'/' => '/',
+        b'b' => '\u{8}',
+        b'f' => '\u{c}',
+        b'n' => '\n',
+        b'r' => '\r',
+        b't' => '\t',
+        b'u' => {
+            let hex = |at: usize| {
+                let digits = bytes.get(at..at + 4)?;
+                let digits = digits.iter().all(u8::is_ascii_hexdigit).then_some(digits)?;
+                u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+            };
+            let first = hex(2)?;
+            if (0xD800..0xDC00).contains(&first) && bytes.get(6..8) == Some(b"\\u") {
+                if let Some(second) = hex(8).filter(|second| (0xDC00..0xE000).contains(second)) {
+                    let pair = 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00);
+                    return Some((char::from_u32(pair).unwrap_or(char::REPLACEMENT_CHARACTER), 12));
+                }
+            }
+            return Some((char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER), 6));
+        }
+        _ => return None,
+    };
+    Some((char, 2))
+}
+
+/// `-? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?`
+fn is_number(word: &[u8]) -> bool {
+    fn digits(word: &[u8]) -> (usize, &[u8]) {
+        let count = word.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        (count, &word[count..])
+    }
+    let word = word.strip_prefix(b"-").unwrap_or(word);
+    let zero = word.first() == Some(&b'0');
+    let (whole, mut rest) = digits(word);
+    if whole == 0 || (zero && whole > 1) {
+        return false;
+    }
+    if let Some(fraction) = rest.strip_prefix(b".") {
+        let (count, behind) = digits(fraction);
+        if count == 0 {
+            return false;
+        }
+        rest = behind;
+    }
+    if let Some(power) = rest.strip_prefix(b"e").or_else(|| rest.strip_prefix(b"E")) {
+        let power = power.strip_prefix(b"+").or_else(|| power.strip_prefix(b"-")).unwrap_or(power);
+        let (count, behind) = digits(power);
+        if count == 0 {
+            return false;
+        }
+        rest = behind;
+    }
+    rest.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Dialect, read};
+
+    fn fault(text: &str, dialect: Dialect) -> Option<String> {
+        read(text, dialect).err().map(|fault| format!("{} {}", fault.at, fault.what))
+    }
+
+    #[test]
+    fn what_json_is() {
+        for text in [
+            "",
+            " \n",
+            "1",
+            "-0.5e+3",
+            "\"\\u00e9\\ud83d\\ude00\\ud800\"",
+            "[]",
+            "{}",
+            "[1, [2], {}]",
+            "{\"a\": {\"b\": [true, false, null]}}",
+            "{\"a\": 1, \"a\": 2}",
+        ] {
+            assert_eq!(fault(text, Dialect::Strict), None, "{text}");
+        }
+        for (text, wrong) in [
+            ("{\"a\": 1,}", "7 there is a comma behind the last item"),
+            ("[1 2]", "3 a comma or `]` is missing before this"),
+            ("{\"a\" 1}", "5 a colon is missing before this"),
+            ("{\"a\": 1", "0 this object is never closed"),
+            ("{\"a\": [1}", "8 the list that began in line 1 needs `]` before this `}`"),
+            ("[\"a\nb\"]", "1 a string goes over the end of its line"),
+            ("[True]", "1 `True` is no value of JSON"),
+            ("[01]", "1 `01` is no value of JSON"),
+            ("[1.]", "1 `1.` is no value of JSON"),
+            ("['a']", "1 a value is missing before `'`"),
+            ("{a: 1}", "1 the name of a member is missing"),
+            ("[1] 2", "4 something follows the end of the value"),
+            ("[\"\\x\"]", "2 this is no escape of JSON"),
+            ("[\"a]", "1 this string is never closed"),
+            ("// x\n1", "0 there is a comment"),
+            ("[,1]", "1 a value is missing before `,`"),
+            ("]", "0 a value is missing before `]`"),
+            ("{,}", "1 the name of a member is missing"),
+        ] {
+            assert_eq!(fault(text, Dialect::Strict).as_deref(), Some(wrong), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_jsonc_is() {
+        for text in ["// a\n{/* b */\"a\": [1, 2,], // c\n}", "/**/1//", "[1,/* x */]"] {
+            assert_eq!(fault(text, Dialect::Comments), None, "{text}");
+        }
+        for (text, wrong) in [
+            ("[,]", "1 a value is missing before `,`"),
+            ("{\"a\": 1,,}", "8 the name of a member is missing"),
+            ("1 /* x", "2 this comment never ends"),
+            ("[1] x", "4 something follows the end of the value"),
+        ] {
+            assert_eq!(fault(text, Dialect::Comments).as_deref(), Some(wrong), "{text}");
+        }
+    }
+
+    #[test]
+    fn depth_has_a_bound() {
+        let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        assert_eq!(fault(&deep(128), Dialect::Strict), None);
+        assert!(read(&deep(129), Dialect::Strict).unwrap_err().beyond);
+        assert!(read(&"[".repeat(1 << 20), Dialect::Strict).unwrap_err().beyond);
+        let repeated = read("{\"a\": 1, \"b\": 2, \"a\": 3, \"a\": 4}", Dialect::Strict).unwrap();
+        let names: Vec<(&str, usize)> = repeated.repeated().iter().map(|it| (&*it.name, it.at)).collect();
+        assert_eq!(names, [("a", 25)]);
+    }
+}

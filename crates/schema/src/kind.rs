@@ -1,0 +1,173 @@
+//! What a file is by its name: one table.
+
+use std::path::Path;
+
+/// What a text should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// JSON, and nothing beside.
+    Json,
+    /// JSON with comments and commas behind the last item.
+    Jsonc,
+    /// TOML 1.
+    Toml,
+    /// YAML, any number of documents.
+    Yaml,
+}
+
+/// Names and paths in lower case; a `*` stands for anything but a slash, at the ends of a name or between. The first row that
+/// fits counts. What is not here is not looked at: `.jsonl` and `.json5` are other languages, `x.json.tmpl` is a template.
+const NAMES: &[(&str, Kind)] = &[
+    // Their programs read comments and trailing commas.
+    ("*.jsonc", Kind::Jsonc),
+    ("*.code-workspace", Kind::Jsonc),
+    ("*.code-snippets", Kind::Jsonc),
+    ("*.sublime-project", Kind::Jsonc),
+    ("*.sublime-settings", Kind::Jsonc),
+    ("*.sublime-keymap", Kind::Jsonc),
+    (".vscode/*.json", Kind::Jsonc),
+    (".zed/*.json", Kind::Jsonc),
+    ("zed/*.json", Kind::Jsonc),
+    ("tsconfig*.json", Kind::Jsonc),
+    ("jsconfig*.json", Kind::Jsonc),
+    ("devcontainer.json", Kind::Jsonc),
+    (".devcontainer.json", Kind::Jsonc),
+    (".eslintrc.json", Kind::Jsonc),
+    (".babelrc", Kind::Jsonc),
+    (".babelrc.json", Kind::Jsonc),
+    ("babel.config.json", Kind::Jsonc),
+    (".swcrc", Kind::Jsonc),
+    (".jshintrc", Kind::Jsonc),
+    (".luarc.json", Kind::Jsonc),
+    (".markdownlint.json", Kind::Jsonc),
+    (".oxlintrc.json", Kind::Jsonc),
+    ("angular.json", Kind::Jsonc),
+    ("api-extractor.json", Kind::Jsonc),
+    ("biome.json", Kind::Jsonc),
+    ("bun.lock", Kind::Jsonc),
+    ("deno.json", Kind::Jsonc),
+    ("language-configuration.json", Kind::Jsonc),
+    ("nx.json", Kind::Jsonc),
+    ("project.json", Kind::Jsonc),
+    ("pyrightconfig.json", Kind::Jsonc),
+    ("renovate.json", Kind::Jsonc),
+    ("rush.json", Kind::Jsonc),
+    ("tslint.json", Kind::Jsonc),
+    ("turbo.json", Kind::Jsonc),
+    ("typedoc.json", Kind::Jsonc),
+    ("*.json", Kind::Json),
+    ("*.avsc", Kind::Json),
+    ("*.geojson", Kind::Json),
+    ("*.har", Kind::Json),
+    ("*.ipynb", Kind::Json),
+    ("*.jsonld", Kind::Json),
+    ("*.sarif", Kind::Json),
+    ("*.tfstate", Kind::Json),
+    ("*.webmanifest", Kind::Json),
+    ("composer.lock", Kind::Json),
+    ("flake.lock", Kind::Json),
+    ("pipfile.lock", Kind::Json),
+    ("*.toml", Kind::Toml),
+    ("cargo.lock", Kind::Toml),
+    ("pdm.lock", Kind::Toml),
+    ("pipfile", Kind::Toml),
+    ("poetry.lock", Kind::Toml),
+    ("uv.lock", Kind::Toml),
+    ("*.yaml", Kind::Yaml),
+    ("*.yml", Kind::Yaml),
+    (".clang-format", Kind::Yaml),
+    (".clang-tidy", Kind::Yaml),
+    (".clangd", Kind::Yaml),
+    (".yamllint", Kind::Yaml),
+    ("citation.cff", Kind::Yaml),
+    ("pubspec.lock", Kind::Yaml),
+];
+
+impl Kind {
+    /// What the file at this path is; `None` for what is not looked at. Names with template marks are none of them.
+    pub fn of(path: &Path) -> Option<Kind> {
+        let path = path.to_string_lossy().to_lowercase();
+        if path.contains("{{") {
+            return None;
+        }
+        let names: Vec<&str> = path.split('/').collect();
+        let (_, kind) = NAMES.iter().find(|(pattern, _)| {
+            let wanted = pattern.split('/').count();
+            names.len() >= wanted
+                && pattern.split('/').zip(&names[names.len() - wanted..]).all(|(pattern, name)| fits(pattern, name))
+        })?;
+        Some(*kind)
+    }
+
+    /// Its name in messages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Json => "JSON",
+            Kind::Jsonc => "JSON with comments",
+            Kind::Toml => "TOML",
+            Kind::Yaml => "YAML",
+        }
+    }
+}
+
+/// A name with at most one `*` in its pattern.
+fn fits(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((start, end)) => name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end),
+    }
+}
+
+/// True where a text has marks of a template language (`{{ name }}`, `{% if %}`, `<% … %>`): what comes out of it may be what
+/// the text is not. The expressions of workflows, `${{ … }}`, are text in YAML.
+pub fn looks_like_a_template(text: &str) -> bool {
+    let marked = |line: &str| {
+        line.contains("{%")
+            || line.contains("<%")
+            || line.match_indices("{{").any(|(at, _)| {
+                let inner = line[at + 2..].trim_start_matches(['-', '~', '#', '/', '^', '>', ' ', '\t']);
+                let named = inner.starts_with(|char: char| char.is_ascii_alphabetic() || "._$".contains(char));
+                named && inner.contains("}}") && !line[..at].ends_with('$')
+            })
+    };
+    text.lines().any(marked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Kind, looks_like_a_template};
+    use std::path::Path;
+
+    #[test]
+    fn names_say_what_a_file_is() {
+        for (path, kind) in [
+            ("/a/package.json", Some(Kind::Json)),
+            ("/a/TSConfig.Build.JSON", Some(Kind::Jsonc)),
+            ("/a/.vscode/settings.json", Some(Kind::Jsonc)),
+            ("/h/.config/zed/keymap.json", Some(Kind::Jsonc)),
+            ("/a/settings.json", Some(Kind::Json)),
+            ("/a/.claude/settings.json", Some(Kind::Json)),
+            ("/a/Cargo.lock", Some(Kind::Toml)),
+            ("/a/x.yml", Some(Kind::Yaml)),
+            ("/a/n.ipynb", Some(Kind::Json)),
+            ("/a/log.jsonl", None),
+            ("/a/x.json5", None),
+            ("/a/x.json.tmpl", None),
+            ("/a/x.yaml.j2", None),
+            ("/a/{{ cookiecutter.name }}/x.json", None),
+            ("/a/json", None),
+        ] {
+            assert_eq!(Kind::of(Path::new(path)), kind, "{path}");
+        }
+    }
+
+    #[test]
+    fn templates_are_known_by_their_marks() {
+        for text in ["a: {{ .Values.x }}", "{{- if .a }}", "{% if x %}", "x: <%= y %>", "{{#each a}}"] {
+            assert!(looks_like_a_template(text), "{text}");
+        }
+        for text in ["{{\"a\": 1}}", "x: ${{ matrix.os }}", "{a: {b: c}}", "{{}}", "plain"] {
+            assert!(!looks_like_a_template(text), "{text}");
+        }
+    }
+}

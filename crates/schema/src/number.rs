@@ -1,0 +1,158 @@
+//! Numbers as they are written: decimal and exact where that is possible, so that 0.3 is a multiple of 0.1.
+
+use std::cmp::Ordering;
+
+/// A number.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Number {
+    /// `digits · 10^power`, without zeros at the end of the digits.
+    Exact { digits: i128, power: i32 },
+    /// One that has too many digits, or is not finite.
+    Near(f64),
+}
+
+/// Powers of ten that are looked at: beyond it a number is near enough.
+const POWERS: i32 = 400;
+
+impl Number {
+    /// Reads decimal notation; `None` for what is none.
+    pub(crate) fn decimal(text: &str) -> Option<Number> {
+        let near: f64 = text.parse().ok()?;
+        Some(exact(text).unwrap_or(Number::Near(near)))
+    }
+
+    pub(crate) fn whole(value: i128) -> Number {
+        trimmed(value, 0)
+    }
+
+    pub(crate) fn is_integer(self) -> bool {
+        match self {
+            Number::Exact { power, .. } => power >= 0,
+            Number::Near(value) => value.is_finite() && value.fract() == 0.0,
+        }
+    }
+
+    fn near(self) -> f64 {
+        match self {
+            Number::Exact { digits, power } => format!("{digits}e{power}").parse().unwrap_or(f64::NAN),
+            Number::Near(value) => value,
+        }
+    }
+
+    pub(crate) fn compare(self, other: Number) -> Option<Ordering> {
+        match aligned(self, other) {
+            Some((one, two)) => Some(one.cmp(&two)),
+            None => self.near().partial_cmp(&other.near()),
+        }
+    }
+
+    /// True where that cannot be told for certain, too: nothing is refused by rounding.
+    pub(crate) fn is_multiple_of(self, of: Number) -> bool {
+        match aligned(self, of) {
+            Some((_, 0)) => true,
+            Some((value, of)) => value % of == 0,
+            None => true,
+        }
+    }
+
+    /// Bytes that are the same for equal numbers.
+    pub(crate) fn key(self) -> [u8; 21] {
+        let mut key = [0; 21];
+        match self {
+            Number::Exact { digits, power } => {
+                key[1..17].copy_from_slice(&digits.to_le_bytes());
+                key[17..].copy_from_slice(&power.to_le_bytes());
+            }
+            Number::Near(value) => {
+                key[0] = 1;
+                key[1..9].copy_from_slice(&value.to_bits().to_le_bytes());
+            }
+        }
+        key
+    }
+
+    /// As a small count; `None` for what is none.
+    pub(crate) fn count(self) -> Option<usize> {
+        match self {
+            Number::Exact { digits, power } if (0..=18).contains(&power) => {
+                usize::try_from(digits.checked_mul(10i128.pow(power.unsigned_abs()))?).ok()
+            }
+            _ => None,
+        }
+    }
+}
+
+impl std::fmt::Display for Number {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match *self {
+            Number::Exact { digits, power } if (0..=18).contains(&power) => {
+                write!(f, "{digits}{:0<1$}", "", power.unsigned_abs() as usize)
+            }
+            _ => write!(f, "{}", self.near()),
+        }
+    }
+}
+
+fn trimmed(mut digits: i128, mut power: i32) -> Number {
+    if digits == 0 {
+        return Number::Exact { digits: 0, power: 0 };
+    }
+    while digits % 10 == 0 {
+        digits /= 10;
+        power += 1;
+    }
+    Number::Exact { digits, power }
+}
+
+fn exact(text: &str) -> Option<Number> {
+    let (body, power) = match text.split_once(['e', 'E']) {
+        Some((body, power)) => (body, power.parse::<i32>().ok()?),
+        None => (text, 0),
+    };
+    let (negative, body) = match body.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, body.strip_prefix('+').unwrap_or(body)),
+    };
+    let (whole, fraction) = body.split_once('.').unwrap_or((body, ""));
+    let mut digits: i128 = 0;
+    for digit in whole.bytes().chain(fraction.bytes()) {
+        digits = digits.checked_mul(10)?.checked_add(i128::from(char::from(digit).to_digit(10)?))?;
+    }
+    let power = power.checked_sub(i32::try_from(fraction.len()).ok()?)?;
+    let digits = if negative { -digits } else { digits };
+    ((-POWERS..=POWERS).contains(&power)).then(|| trimmed(digits, power))
+}
+
+/// Two numbers as multiples of the same power of ten.
+fn aligned(one: Number, two: Number) -> Option<(i128, i128)> {
+    let (Number::Exact { digits: a, power: p }, Number::Exact { digits: b, power: q }) = (one, two) else {
+        return None;
+    };
+    let least = p.min(q);
+    let raised = |digits: i128, power: i32| 10i128.checked_pow(power.abs_diff(least))?.checked_mul(digits);
+    Some((raised(a, p)?, raised(b, q)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Number;
+    use std::cmp::Ordering;
+
+    fn n(text: &str) -> Number {
+        Number::decimal(text).unwrap()
+    }
+
+    #[test]
+    fn numbers_are_exact() {
+        assert!(n("0.3").is_multiple_of(n("0.1")) && !n("0.35").is_multiple_of(n("0.1")));
+        assert!(n("9007199254740993").is_multiple_of(n("3")) && !n("9007199254740993").is_multiple_of(n("2")));
+        assert_eq!(n("1e2").key(), n("100.0").key());
+        assert_eq!(n("-0").key(), n("0.0").key());
+        assert!(n("1e2").is_integer() && n("1.0").is_integer() && !n("1.5").is_integer());
+        assert_eq!(n("1e300").compare(n("1e299")), Some(Ordering::Greater));
+        assert_eq!(n("0.1").compare(n("0.10000000000000001")), Some(Ordering::Less));
+        assert_eq!((n("1e3").count(), n("1.5").count(), n("-1").count()), (Some(1000), None, None));
+        assert_eq!((n("1e3").to_string(), n("2.50").to_string()), ("1000".to_owned(), "2.5".to_owned()));
+        assert!(n("1e999999").compare(n("1")).is_some() && Number::decimal("1_0").is_none());
+    }
+}

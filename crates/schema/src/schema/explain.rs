@@ -1,0 +1,411 @@
+//! What is wrong, in words, with the way to it: only what does not fit is walked.
+
+use super::keyword::{Constant, Keyword, RuleId, Types};
+use super::refer::pointer_name;
+use super::valid::{Beyond, Run, types_of};
+use super::{MOST_LISTED, Violation};
+use crate::document::{Document, Id, Member, Object, Value};
+
+/// Constants, names and types that one message lists.
+const LISTED: usize = 12;
+/// Characters of a value in a message.
+const SHOWN: usize = 60;
+
+/// A step to a part.
+#[derive(Clone, Copy)]
+enum Step<'a> {
+    Name(&'a str),
+    Item(usize),
+}
+
+/// The list of what is wrong, while it is written.
+struct Told<'r, 'a> {
+    run: &'r mut Run<'a>,
+    path: Vec<Step<'a>>,
+    /// What stands before the pointers.
+    document: &'r str,
+    out: Vec<Violation>,
+    more: bool,
+}
+
+/// Adds what is wrong with a document that does not fit; true where not all of it is said.
+pub(super) fn explain(run: &mut Run<'_>, root: Id, name: &str, out: &mut Vec<Violation>) -> bool {
+    let mut told = Told { run, path: Vec::new(), document: name, out: std::mem::take(out), more: false };
+    let before = told.out.len();
+    // Where the steps run out, what is said stands, and that it is not all is said too.
+    let cut = told.rule(0, root).is_err();
+    if told.out.len() == before {
+        told.say(root, "it does not fit the schema", "schema");
+    }
+    let more = told.more || cut;
+    *out = told.out;
+    more
+}
+
+impl<'a> Told<'_, 'a> {
+    fn say(&mut self, id: Id, what: impl Into<String>, kind: &str) {
+        let at = self.run.document.at(id);
+        self.say_at(at, what, kind);
+    }
+
+    fn say_at(&mut self, at: usize, what: impl Into<String>, kind: &str) {
+        if self.out.len() >= MOST_LISTED {
+            self.more = true;
+            return;
+        }
+        let what = what.into();
+        let (mut pointer, mut general) = (self.document.to_owned(), String::new());
+        for step in &self.path {
+            match step {
+                Step::Name(name) => {
+                    pointer.push_str(&format!("/{}", pointer_name(name)));
+                    general.push_str(&format!("/{}", pointer_name(name)));
+                }
+                Step::Item(nth) => {
+                    pointer.push_str(&format!("/{nth}"));
+                    general.push_str("/*");
+                }
+            }
+        }
+        let kind = format!("{general} {kind}: {what}");
+        if self.out.iter().rev().take(20).any(|it| it.pointer == pointer && it.what == what) {
+            return;
+        }
+        self.out.push(Violation { at, pointer, what, kind });
+    }
+
+    fn inside(&mut self, step: Step<'a>, rule: RuleId, id: Id) -> Result<(), Beyond> {
+        self.path.push(step);
+        let done = self.rule(rule, id);
+        self.path.pop();
+        done
+    }
+
+    /// What is wrong by a rule; nothing where the value fits.
+    fn rule(&mut self, rule: RuleId, id: Id) -> Result<(), Beyond> {
+        if self.out.len() >= MOST_LISTED {
+            self.more = true;
+            return Ok(());
+        }
+        self.run.deeper()?;
+        if !self.run.fits(rule, id)? {
+            for keyword in self.run.keywords(rule) {
+                if !self.run.holds(rule, keyword, id)? {
+                    self.keyword(rule, keyword, id)?;
+                }
+            }
+        }
+        self.run.higher();
+        Ok(())
+    }
+
+    fn keyword(&mut self, rule: RuleId, keyword: &'a Keyword, id: Id) -> Result<(), Beyond> {
+        let value = self.run.document.value(id);
+        match keyword {
+            Keyword::Ref(to) => return self.rule(*to, id),
+            Keyword::All(rules) => {
+                for rule in rules {
+                    self.rule(*rule, id)?;
+                }
+            }
+            Keyword::Any(rules) => return self.alternatives(rules, id),
+            Keyword::One(rules) => return self.one(rules, id),
+            Keyword::If { when, then, otherwise } => {
+                let chosen = if self.run.fits(*when, id)? { then } else { otherwise };
+                if let Some(rule) = chosen {
+                    return self.rule(*rule, id);
+                }
+            }
+            _ => match value {
+                Value::List(items) => return self.list(rule, keyword, id, items),
+                Value::Object(object) => return self.object(rule, keyword, id, object),
+                _ => self.plain(keyword, id),
+            },
+        }
+        Ok(())
+    }
+
+    /// What needs no look at parts.
+    fn plain(&mut self, keyword: &Keyword, id: Id) {
+        let shown = shown(self.run.document, id);
+        let (kind, what) = match keyword {
+            Keyword::Never => ("false", "is not allowed here".to_owned()),
+            Keyword::Type(types) => {
+                let is = described(self.run.document, id);
+                ("type", format!("{is}; expected {}", types.names().join(" or ")))
+            }
+            Keyword::Enum(constants) => ("enum", format!("{shown} is not one of {}", listed(constants, &shown))),
+            Keyword::Const(constant) => ("const", format!("{shown} is not {}", constant.shown)),
+            Keyword::MultipleOf(of) => ("multipleOf", format!("{shown} is no multiple of {of}")),
+            Keyword::Most(most, true) => ("exclusiveMaximum", format!("{shown} is not less than {most}")),
+            Keyword::Most(most, false) => ("maximum", format!("{shown} is more than {most}")),
+            Keyword::Least(least, true) => ("exclusiveMinimum", format!("{shown} is not more than {least}")),
+            Keyword::Least(least, false) => ("minimum", format!("{shown} is less than {least}")),
+            Keyword::MaxLength(most) => ("maxLength", format!("{shown} has more than {most} characters")),
+            Keyword::MinLength(least) => ("minLength", format!("{shown} has fewer than {least} characters")),
+            Keyword::Pattern(pattern) => {
+                let pattern: String = self.run.schema.patterns[*pattern as usize].text.chars().take(200).collect();
+                ("pattern", format!("{shown} does not match the pattern {pattern}"))
+            }
+            Keyword::Not(_) => ("not", format!("{shown} is what the schema excludes")),
+            _ => ("schema", "it does not fit the schema".to_owned()),
+        };
+        self.say(id, what, kind);
+    }
+
+    fn list(&mut self, rule: RuleId, keyword: &'a Keyword, id: Id, items: &[Id]) -> Result<(), Beyond> {
+        match keyword {
+            Keyword::MaxItems(most) => {
+                self.say(id, format!("has {} items; at most {most} are allowed", items.len()), "maxItems");
+            }
+            Keyword::MinItems(least) => {
+                self.say(id, format!("has {} items; at least {least} are needed", items.len()), "minItems");
+            }
+            Keyword::Unique => {
+                let mut seen = std::collections::HashMap::new();
+                for (nth, item) in items.iter().enumerate() {
+                    if let Some(first) = seen.insert(self.run.document.print(*item), nth) {
+                        self.say(*item, format!("items {first} and {nth} are equal"), "uniqueItems");
+                        break;
+                    }
+                }
+            }
+            Keyword::Contains { least, most, .. } => {
+                let bound = match most {
+                    Some(most) if *least <= 1 => format!("at most {most}"),
+                    _ => format!("at least {least}"),
+                };
+                self.say(id, format!("not the right number of items is of the kind asked for: {bound}"), "contains");
+            }
+            Keyword::Items { first, rest } => {
+                for (nth, item) in items.iter().enumerate() {
+                    let Some(rule) = first.get(nth).copied().or(*rest) else { break };
+                    self.inside(Step::Item(nth), rule, *item)?;
+                }
+            }
+            Keyword::UnevaluatedItems(left) => {
+                let marks = self.run.marks_beside(rule, id)?;
+                for (nth, item) in items.iter().enumerate() {
+                    if !marks.has(nth) {
+                        self.inside(Step::Item(nth), *left, *item)?;
+                    }
+                }
+            }
+            _ => self.plain(keyword, id),
+        }
+        Ok(())
+    }
+
+    fn object(&mut self, rule: RuleId, keyword: &'a Keyword, id: Id, object: &'a Object) -> Result<(), Beyond> {
+        match keyword {
+            Keyword::MaxProperties(most) => {
+                self.say(id, format!("has {} members; at most {most} are allowed", object.len()), "maxProperties");
+            }
+            Keyword::MinProperties(least) => {
+                self.say(id, format!("has {} members; at least {least} are needed", object.len()), "minProperties");
+            }
+            Keyword::Required(names) => {
+                for name in names.iter().filter(|name| object.get(name).is_none()) {
+                    self.say(id, format!("\"{name}\" is missing"), "required");
+                }
+            }
+            Keyword::DependentRequired(rows) => {
+                for (name, others) in rows.iter().filter(|(name, _)| object.get(name).is_some()) {
+                    for other in others.iter().filter(|other| object.get(other).is_none()) {
+                        self.say(id, format!("\"{other}\" is missing; \"{name}\" needs it"), "dependentRequired");
+                    }
+                }
+            }
+            Keyword::DependentSchemas(rows) => {
+                for (name, rule) in rows {
+                    if object.get(name).is_some() {
+                        self.rule(*rule, id)?;
+                    }
+                }
+            }
+            Keyword::Names(rule) => {
+                for member in object.iter() {
+                    if !self.run.name_fits(*rule, &member.name)? {
+                        self.member(member, "is no name that is allowed here", "propertyNames");
+                    }
+                }
+            }
+            Keyword::Properties { named, rest, .. } => {
+                for member in object.iter() {
+                    let rules = self.run.rules_for(keyword, &member.name)?;
+                    for rule in rules {
+                        let by_rest = *rest == Some(rule) && !named.contains_key(&member.name);
+                        if by_rest && self.is_never(rule) {
+                            let known = named.keys().map(String::as_str).collect();
+                            self.member(member, &not_allowed(&member.name, known), "additionalProperties");
+                        } else {
+                            self.inside(Step::Name(&member.name), rule, member.value)?;
+                        }
+                    }
+                }
+            }
+            Keyword::UnevaluatedProperties(left) => {
+                let marks = self.run.marks_beside(rule, id)?;
+                for (nth, member) in object.iter().enumerate() {
+                    if !marks.has(nth) {
+                        if self.is_never(*left) {
+                            self.member(member, "is not allowed here", "unevaluatedProperties");
+                        } else {
+                            self.inside(Step::Name(&member.name), *left, member.value)?;
+                        }
+                    }
+                }
+            }
+            _ => self.plain(keyword, id),
+        }
+        Ok(())
+    }
+
+    /// Something about a member, at its name.
+    fn member(&mut self, member: &'a Member, what: &str, kind: &str) {
+        self.path.push(Step::Name(&member.name));
+        self.say_at(member.at, what, kind);
+        self.path.pop();
+    }
+
+    fn is_never(&self, rule: RuleId) -> bool {
+        matches!(self.run.keywords(rule), [Keyword::Never])
+    }
+
+    fn one(&mut self, rules: &[RuleId], id: Id) -> Result<(), Beyond> {
+        let mut fitting = Vec::new();
+        for (nth, rule) in rules.iter().enumerate() {
+            if self.run.fits(*rule, id)? {
+                fitting.push((nth + 1).to_string());
+            }
+        }
+        if fitting.is_empty() {
+            return self.alternatives(rules, id);
+        }
+        let which = fitting.join(" and ");
+        self.say(id, format!("fits alternatives {which} of {}; exactly one may", rules.len()), "oneOf");
+        Ok(())
+    }
+
+    /// None of several fits: what is wrong with the nearest is said, or what all of them want.
+    fn alternatives(&mut self, rules: &[RuleId], id: Id) -> Result<(), Beyond> {
+        let types = rules.iter().try_fold(Types::default(), |all, rule| Some(all.with(self.wanted(*rule)?)));
+        if let Some(types) = types.filter(|types| !types.has_any(types_of(self.run.document.value(id)))) {
+            let is = described(self.run.document, id);
+            self.say(id, format!("{is}; expected {}", types.names().join(" or ")), "anyOf");
+            return Ok(());
+        }
+        let (before, more) = (self.out.len(), self.more);
+        let mut best: Option<(usize, Vec<Violation>)> = None;
+        for rule in rules {
+            let wrong_type = self.wanted(*rule).is_some_and(|it| !it.has_any(types_of(self.run.document.value(id))));
+            self.rule(*rule, id)?;
+            let said = self.out.split_off(before);
+            // One that is wrong further inside got further; one of another type is not meant.
+            let here = said.iter().filter(|it| it.at == self.run.document.at(id)).count();
+            let score = said.len() + 2 * here + if wrong_type { 1000 } else { 0 };
+            if best.as_ref().is_none_or(|(least, _)| score < *least) {
+                best = Some((score, said));
+            }
+        }
+        self.more = more;
+        match best {
+            Some((_, said)) if rules.len() == 1 || said.len() <= 3 => {
+                let hint = format!(" (none of {} alternatives fits; this is the nearest)", rules.len());
+                for mut violation in said {
+                    if rules.len() > 1 && !violation.what.ends_with(')') {
+                        violation.what.push_str(&hint);
+                    }
+                    self.out.push(violation);
+                }
+            }
+            _ => self.say(id, format!("fits none of {} alternatives", rules.len()), "anyOf"),
+        }
+        Ok(())
+    }
+
+    /// The types that a rule wants first of all.
+    fn wanted(&self, rule: RuleId) -> Option<Types> {
+        let mut rule = rule;
+        for _ in 0..8 {
+            let keywords = self.run.keywords(rule);
+            let types = keywords.iter().find_map(|it| if let Keyword::Type(types) = it { Some(*types) } else { None });
+            match (types, keywords) {
+                (Some(types), _) => return Some(types),
+                (None, [Keyword::Ref(to)]) => rule = *to,
+                _ => return None,
+            }
+        }
+        None
+    }
+}
+
+/// A value as JSON, cut.
+pub(super) fn shown(document: &Document, id: Id) -> String {
+    match document.value(id) {
+        Value::Null => "null".to_owned(),
+        Value::Bool(value) => value.to_string(),
+        Value::Number(number) => number.to_string(),
+        Value::Text(text) => quoted(text),
+        Value::Word(_, text) => text.clone(),
+        Value::List(items) => format!("the list of {} items", items.len()),
+        Value::Object(object) => format!("the object of {} members", object.len()),
+        Value::Unknown => "the value".to_owned(),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    let mut cut: String = text.chars().take(SHOWN).collect();
+    if cut.len() < text.len() {
+        cut.push('…');
+    }
+    format!("{cut:?}")
+}
+
+/// What a value is, as the beginning of a sentence.
+fn described(document: &Document, id: Id) -> String {
+    let shown = shown(document, id);
+    match document.value(id) {
+        Value::Null => "is null".to_owned(),
+        Value::Bool(_) => format!("{shown} is a boolean"),
+        Value::Number(_) => format!("{shown} is a number"),
+        Value::Text(_) => format!("{shown} is a string"),
+        Value::Word(..) => format!("{shown} is a word"),
+        Value::List(_) => "is a list".to_owned(),
+        Value::Object(_) => "is an object".to_owned(),
+        Value::Unknown => shown,
+    }
+}
+
+/// What may stand there, the likeliest first.
+fn listed(constants: &[Constant], shown: &str) -> String {
+    let mut names: Vec<&str> = constants.iter().map(|it| &*it.shown).collect();
+    sort_by_likeness(&mut names, shown);
+    cut(&names)
+}
+
+fn sort_by_likeness(names: &mut [&str], to: &str) {
+    if names.len() <= 500 {
+        names.sort_by_cached_key(|name| {
+            let likeness = strsim::normalized_damerau_levenshtein(name, to);
+            std::cmp::Reverse(if likeness > 0.6 { (likeness * 1000.0).round().to_bits() } else { 0 })
+        });
+    }
+}
+
+fn cut(names: &[&str]) -> String {
+    let mut out = names.iter().take(LISTED).copied().collect::<Vec<&str>>().join(", ");
+    if names.len() > LISTED {
+        out.push_str(&format!(" and {} more", names.len() - LISTED));
+    }
+    out
+}
+
+fn not_allowed(name: &str, mut known: Vec<&str>) -> String {
+    known.sort_unstable();
+    if known.is_empty() {
+        return "is not allowed here".to_owned();
+    }
+    sort_by_likeness(&mut known, name);
+    format!("is not allowed here; known are {}", cut(&known))
+}

@@ -1,0 +1,355 @@
+//! Whether values fit rules: each rule is tried once for each value, and every step is counted.
+
+use super::explain::explain;
+use super::keyword::{Constant, Keyword, PatternId, RuleId, Types};
+use super::marks::Marks;
+use super::{Checked, Schema, Violation};
+use crate::document::{Document, Id, Object, Value, print_of_bool};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
+
+/// Steps that one check may take.
+const STEPS: usize = 4_000_000;
+/// Rules within rules that are followed: the stack holds them.
+const DEEPEST: usize = 500;
+
+/// More work than is done.
+pub(super) struct Beyond;
+
+/// One check of one document.
+pub(super) struct Run<'a> {
+    pub(super) schema: &'a Schema,
+    pub(super) document: &'a Document,
+    known: HashMap<(RuleId, Id), bool>,
+    pub(super) marked: HashMap<(RuleId, Id), Rc<Marks>>,
+    steps: usize,
+    depth: usize,
+    untried: BTreeSet<PatternId>,
+}
+
+pub(super) fn check(schema: &Schema, document: &Document) -> Checked {
+    let mut run = Run {
+        schema,
+        document,
+        known: HashMap::new(),
+        marked: HashMap::new(),
+        steps: 0,
+        depth: 0,
+        untried: BTreeSet::new(),
+    };
+    let mut checked = Checked { violations: Vec::new(), more: false, beyond: false, untried: Vec::new() };
+    for (nth, root) in document.roots.iter().enumerate() {
+        match run.fits(0, *root) {
+            Ok(true) => {}
+            Ok(false) => {
+                let name = if document.roots.len() > 1 { format!("document {} ", nth + 1) } else { String::new() };
+                checked.more |= explain(&mut run, *root, &name, &mut checked.violations);
+            }
+            Err(Beyond) => {
+                checked.beyond = true;
+                checked.violations.clear();
+                break;
+            }
+        }
+    }
+    if document.roots.is_empty() {
+        let (pointer, what) = (String::new(), "the text holds no value".to_owned());
+        checked.violations.push(Violation { at: 0, pointer, kind: what.clone(), what });
+    }
+    checked.untried = run.untried.iter().map(|id| schema.patterns[*id as usize].text.clone()).collect();
+    checked
+}
+
+/// The types that a value is of.
+pub(super) fn types_of(value: &Value) -> Types {
+    match value {
+        Value::Null => Types::NULL,
+        Value::Bool(_) => Types::BOOLEAN,
+        Value::Number(number) if number.is_integer() => Types::NUMBER.with(Types::INTEGER),
+        Value::Number(_) => Types::NUMBER,
+        Value::Text(_) => Types::STRING,
+        Value::Word(..) => Types::STRING.with(Types::BOOLEAN),
+        Value::List(_) => Types::ARRAY,
+        Value::Object(_) => Types::OBJECT,
+        Value::Unknown => Types::default(),
+    }
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn spend(&mut self, steps: usize) -> Result<(), Beyond> {
+        self.steps += steps;
+        if self.steps > STEPS { Err(Beyond) } else { Ok(()) }
+    }
+
+    /// One rule further inside: the stack holds so many.
+    pub(super) fn deeper(&mut self) -> Result<(), Beyond> {
+        self.depth += 1;
+        if self.depth > DEEPEST { Err(Beyond) } else { self.spend(1) }
+    }
+
+    pub(super) fn higher(&mut self) {
+        self.depth = self.depth.saturating_sub(1);
+    }
+
+    pub(super) fn keywords(&self, rule: RuleId) -> &'a [Keyword] {
+        &self.schema.rules[rule as usize].keywords
+    }
+
+    /// True where the value fits the rule.
+    pub(super) fn fits(&mut self, rule: RuleId, id: Id) -> Result<bool, Beyond> {
+        self.spend(1)?;
+        let keywords = self.keywords(rule);
+        if keywords.is_empty() || matches!(self.document.value(id), Value::Unknown) {
+            return Ok(true);
+        }
+        // A rule that comes back to itself at one place says nothing more the second time.
+        if let Some(known) = self.known.get(&(rule, id)) {
+            return Ok(*known);
+        }
+        self.deeper()?;
+        self.known.insert((rule, id), true);
+        let mut fits = true;
+        for keyword in keywords {
+            if !self.holds(rule, keyword, id)? {
+                fits = false;
+                break;
+            }
+        }
+        self.higher();
+        self.known.insert((rule, id), fits);
+        Ok(fits)
+    }
+
+    pub(super) fn all_fit(&mut self, rules: &[RuleId], id: Id) -> Result<bool, Beyond> {
+        for rule in rules {
+            if !self.fits(*rule, id)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// True where one keyword of a rule is content with a value.
+    pub(super) fn holds(&mut self, rule: RuleId, keyword: &'a Keyword, id: Id) -> Result<bool, Beyond> {
+        self.spend(1)?;
+        let value = self.document.value(id);
+        Ok(match keyword {
+            Keyword::Never => false,
+            Keyword::Type(types) => types_of(value).has_any(*types),
+            Keyword::Enum(constants) => {
+                self.spend(constants.len() / 8)?;
+                constants.iter().any(|constant| self.equals(constant, id))
+            }
+            Keyword::Const(constant) => self.equals(constant, id),
+            Keyword::All(rules) => self.all_fit(rules, id)?,
+            Keyword::Any(rules) => {
+                for rule in rules {
+                    if self.fits(*rule, id)? {
+                        return Ok(true);
+                    }
+                }
+                false
+            }
+            Keyword::One(rules) => {
+                let mut fitting = 0;
+                for rule in rules {
+                    fitting += usize::from(self.fits(*rule, id)?);
+                    if fitting > 1 {
+                        break;
+                    }
+                }
+                fitting == 1
+            }
+            Keyword::Not(rule) => !self.fits(*rule, id)?,
+            Keyword::If { when, then, otherwise } => {
+                let chosen = if self.fits(*when, id)? { then } else { otherwise };
+                chosen.map_or(Ok(true), |rule| self.fits(rule, id))?
+            }
+            Keyword::Ref(rule) => self.fits(*rule, id)?,
+            _ => match value {
+                Value::Number(number) => match keyword {
+                    Keyword::MultipleOf(of) => number.is_multiple_of(*of),
+                    Keyword::Most(most, outside) => within(number.compare(*most), *outside, false),
+                    Keyword::Least(least, outside) => within(number.compare(*least), *outside, true),
+                    _ => true,
+                },
+                Value::Text(text) | Value::Word(_, text) => self.text_holds(keyword, text)?,
+                Value::List(items) => self.list_holds(rule, keyword, id, items)?,
+                Value::Object(object) => self.object_holds(rule, keyword, id, object)?,
+                _ => true,
+            },
+        })
+    }
+
+    fn equals(&self, constant: &Constant, id: Id) -> bool {
+        let word = match self.document.value(id) {
+            Value::Word(value, _) => Some(print_of_bool(*value)),
+            _ => None,
+        };
+        constant.print == self.document.print(id) || word == Some(constant.print)
+    }
+
+    fn text_holds(&mut self, keyword: &Keyword, text: &str) -> Result<bool, Beyond> {
+        self.spend(text.len() / 64)?;
+        Ok(match keyword {
+            Keyword::MaxLength(most) => text.len() <= *most || text.chars().count() <= *most,
+            Keyword::MinLength(least) => text.len() >= *least && text.chars().count() >= *least,
+            Keyword::Pattern(pattern) => self.matches(*pattern, text)?.unwrap_or(true),
+            _ => true,
+        })
+    }
+
+    /// `None` where the pattern cannot be tried.
+    pub(super) fn matches(&mut self, pattern: PatternId, text: &str) -> Result<Option<bool>, Beyond> {
+        let it = &self.schema.patterns[pattern as usize];
+        self.spend(1 + text.len() / 16 + it.cost_to_build())?;
+        let fits = it.fits(text);
+        if fits.is_none() {
+            self.untried.insert(pattern);
+        }
+        Ok(fits)
+    }
+
+    fn list_holds(&mut self, rule: RuleId, keyword: &'a Keyword, id: Id, items: &[Id]) -> Result<bool, Beyond> {
+        match keyword {
+            Keyword::MaxItems(most) => Ok(items.len() <= *most),
+            Keyword::MinItems(least) => Ok(items.len() >= *least),
+            Keyword::Unique => {
+                self.spend(items.len())?;
+                Ok(items.iter().map(|item| self.document.print(*item)).collect::<HashSet<u128>>().len() == items.len())
+            }
+            Keyword::Items { first, rest } => {
+                for (nth, item) in items.iter().enumerate() {
+                    let Some(rule) = first.get(nth).copied().or(*rest) else { break };
+                    if !self.fits(rule, *item)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            Keyword::Contains { rule, least, most, .. } => {
+                let mut count = 0;
+                for item in items {
+                    count += usize::from(self.fits(*rule, *item)?);
+                }
+                Ok(count >= *least && most.is_none_or(|most| count <= most))
+            }
+            Keyword::UnevaluatedItems(left) => {
+                let marks = self.marks_beside(rule, id)?;
+                for (nth, item) in items.iter().enumerate() {
+                    if !marks.has(nth) && !self.fits(*left, *item)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            _ => Ok(true),
+        }
+    }
+
+    fn object_holds(&mut self, rule: RuleId, keyword: &'a Keyword, id: Id, object: &'a Object) -> Result<bool, Beyond> {
+        match keyword {
+            Keyword::MaxProperties(most) => Ok(object.len() <= *most),
+            Keyword::MinProperties(least) => Ok(object.len() >= *least),
+            Keyword::Required(names) => {
+                self.spend(names.len())?;
+                Ok(names.iter().all(|name| object.get(name).is_some()))
+            }
+            Keyword::DependentRequired(rows) => {
+                for (name, others) in rows {
+                    self.spend(others.len() + 1)?;
+                    if object.get(name).is_some() && others.iter().any(|other| object.get(other).is_none()) {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            Keyword::DependentSchemas(rows) => {
+                for (name, rule) in rows {
+                    self.spend(1)?;
+                    if object.get(name).is_some() && !self.fits(*rule, id)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            Keyword::Names(rule) => {
+                for member in object.iter() {
+                    if !self.name_fits(*rule, &member.name)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            Keyword::Properties { .. } => {
+                for member in object.iter() {
+                    let rules = self.rules_for(keyword, &member.name)?;
+                    if !self.all_fit(&rules, member.value)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            Keyword::UnevaluatedProperties(left) => {
+                let marks = self.marks_beside(rule, id)?;
+                for (nth, member) in object.iter().enumerate() {
+                    if !marks.has(nth) && !self.fits(*left, member.value)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            _ => Ok(true),
+        }
+    }
+
+    /// The rules that a member of that name has to fit.
+    pub(super) fn rules_for(&mut self, keyword: &Keyword, name: &str) -> Result<Vec<RuleId>, Beyond> {
+        let Keyword::Properties { named, patterns, rest } = keyword else { return Ok(Vec::new()) };
+        self.spend(1)?;
+        let mut rules: Vec<RuleId> = named.get(name).copied().into_iter().collect();
+        let mut known = !rules.is_empty();
+        for (pattern, rule) in patterns {
+            match self.matches(*pattern, name)? {
+                Some(true) => {
+                    known = true;
+                    rules.push(*rule);
+                }
+                Some(false) => {}
+                // Nobody knows whether it is one of these.
+                None => known = true,
+            }
+        }
+        if !known {
+            rules.extend(*rest);
+        }
+        Ok(rules)
+    }
+
+    /// True where a name, as a string, fits.
+    pub(super) fn name_fits(&mut self, rule: RuleId, name: &str) -> Result<bool, Beyond> {
+        let mut document = Document::default();
+        let Ok(id) = document.add(Value::Text(name.to_owned()), 0) else { return Ok(true) };
+        let mut inner = Run {
+            schema: self.schema,
+            document: &document,
+            known: HashMap::new(),
+            marked: HashMap::new(),
+            steps: self.steps,
+            depth: self.depth,
+            untried: BTreeSet::new(),
+        };
+        let fits = inner.fits(rule, id);
+        self.steps = inner.steps;
+        self.untried.append(&mut inner.untried);
+        fits
+    }
+}
+
+/// True where a comparison is within a bound; what cannot be compared is.
+fn within(order: Option<std::cmp::Ordering>, outside: bool, from_below: bool) -> bool {
+    order.is_none_or(|order| {
+        let order = if from_below { order.reverse() } else { order };
+        order.is_lt() || (order.is_eq() && !outside)
+    })
+}

@@ -1,0 +1,49 @@
+//! TOML, as the library reads it.
+
+use crate::Fault;
+use crate::document::{Document, Id, Member, Value};
+use crate::number::Number;
+use ::toml::de::{DeTable, DeValue};
+
+pub(crate) fn read(text: &str) -> Result<Document, Fault> {
+    let table = DeTable::parse(text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        let what = error.message().replace('\n', "; ");
+        let beyond = what.contains("recursion limit");
+        Fault { beyond, ..Fault::new(at, what) }
+    })?;
+    let mut document = Document::default();
+    let root = object(&mut document, table.get_ref(), table.span().start)?;
+    document.roots.push(root);
+    Ok(document)
+}
+
+/// The library bounds the depth.
+fn object(document: &mut Document, table: &DeTable<'_>, at: usize) -> Result<Id, Fault> {
+    let mut members = Vec::with_capacity(table.len());
+    for (name, value) in table {
+        let id = self::value(document, value.get_ref(), value.span().start)?;
+        members.push(Member { name: name.get_ref().to_string(), at: name.span().start, value: id });
+    }
+    document.add_object(members, at)
+}
+
+fn value(document: &mut Document, value: &DeValue<'_>, at: usize) -> Result<Id, Fault> {
+    let value = match value {
+        DeValue::String(text) => Value::Text(text.to_string()),
+        DeValue::Boolean(value) => Value::Bool(*value),
+        // A moment is a text in every schema that knows moments.
+        DeValue::Datetime(moment) => Value::Text(moment.to_string()),
+        DeValue::Integer(number) => match i128::from_str_radix(number.as_str(), number.radix()) {
+            Ok(whole) => Value::Number(Number::whole(whole)),
+            Err(_) => return Err(Fault::new(at, "this number is too large")),
+        },
+        DeValue::Float(number) => Value::Number(Number::decimal(number.as_str()).unwrap_or(Number::Near(f64::NAN))),
+        DeValue::Array(items) => {
+            let items = items.iter().map(|item| self::value(document, item.get_ref(), item.span().start));
+            Value::List(items.collect::<Result<Vec<Id>, Fault>>()?)
+        }
+        DeValue::Table(table) => return object(document, table, at),
+    };
+    document.add(value, at)
+}

@@ -1,0 +1,267 @@
+//! YAML, from the events of the library. What an alias stands for is there once, so no text can make itself large; what
+//! readers of YAML 1.1 and 1.2 take for different things is both.
+
+use crate::document::{Document, Id, Items, Member, Object, Open, Part, Value};
+use crate::number::Number;
+use crate::{DEEPEST, Fault};
+use granit_parser::{Event, Options, Parser, ScalarStyle, Tag};
+use std::collections::HashMap;
+
+pub(crate) fn read(text: &str) -> Result<Document, Fault> {
+    let mut options = Options::default();
+    options.set_emit_comments(false);
+    options.flow_nesting_limit = DEEPEST * 2;
+    options.block_nesting_limit = DEEPEST * 2;
+    let mut reader = Reader::default();
+    for event in Parser::new_from_str_with_options(text, options) {
+        let (event, span) = event.map_err(|error| {
+            let at = error.marker().byte_offset().unwrap_or(text.len());
+            Fault::new(at, error.info())
+        })?;
+        reader.take(event, span.start.byte_offset().unwrap_or(0))?;
+    }
+    Ok(reader.document)
+}
+
+#[derive(Default)]
+struct Reader {
+    document: Document,
+    open: Open,
+    /// What is open, from the outside: its anchor, and whether only its reader knows what it is.
+    heads: Vec<(usize, bool)>,
+    anchors: HashMap<usize, Id>,
+}
+
+impl Reader {
+    fn take(&mut self, event: Event<'_>, at: usize) -> Result<(), Fault> {
+        match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                if self.waits_for_name() {
+                    self.name(text.into_owned(), at, anchor)?;
+                } else {
+                    let id = self.document.add(scalar(&text, style, tag.as_deref()), at)?;
+                    self.put(id, anchor);
+                }
+            }
+            Event::Alias(anchor) => {
+                // One that stands inside what it names is no tree: only its reader knows.
+                let known = self.anchors.get(&anchor).copied();
+                let id = known.map_or_else(|| self.document.add(Value::Unknown, at), Ok)?;
+                if self.waits_for_name() {
+                    let name = match self.document.value(id) {
+                        Value::Text(text) | Value::Word(_, text) => text.clone(),
+                        _ => "*".to_owned(),
+                    };
+                    self.name(name, at, 0)?;
+                } else {
+                    self.put(id, 0);
+                }
+            }
+            Event::SequenceStart(_, anchor, tag) => self.begin(at, Items::List(Vec::new()), anchor, tag.as_deref())?,
+            Event::MappingStart(_, anchor, tag) => {
+                self.begin(at, Items::Object(Vec::new(), None), anchor, tag.as_deref())?;
+            }
+            Event::SequenceEnd | Event::MappingEnd => self.close()?,
+            Event::DocumentStart(..) => self.anchors.clear(),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn waits_for_name(&self) -> bool {
+        matches!(self.open.last(), Some(Part { items: Items::Object(_, None), .. }))
+    }
+
+    fn name(&mut self, name: String, at: usize, anchor: usize) -> Result<(), Fault> {
+        if anchor != 0 {
+            let id = self.document.add(Value::Text(name.clone()), at)?;
+            self.anchors.insert(anchor, id);
+        }
+        if let Some(Part { items: Items::Object(_, waiting), .. }) = self.open.last_mut() {
+            *waiting = Some((name, at));
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, id: Id, anchor: usize) {
+        if anchor != 0 {
+            self.anchors.insert(anchor, id);
+        }
+        if let Some(root) = self.open.put(id) {
+            self.document.roots.push(root);
+        }
+    }
+
+    fn begin(&mut self, at: usize, items: Items, anchor: usize, tag: Option<&Tag>) -> Result<(), Fault> {
+        let unknown = tag.is_some_and(|tag| !tag.is_yaml_core_schema());
+        self.heads.push((anchor, unknown));
+        self.open.push(at, items)
+    }
+
+    fn close(&mut self) -> Result<(), Fault> {
+        let (Some(part), Some((anchor, unknown))) = (self.open.pop(), self.heads.pop()) else { return Ok(()) };
+        let id = match part.items {
+            Items::List(items) => {
+                let value = if unknown { Value::Unknown } else { Value::List(items) };
+                self.document.add(value, part.at)?
+            }
+            Items::Object(members, _) => {
+                let members = self.merged(members, part.at)?;
+                if unknown {
+                    self.document.add(Value::Unknown, part.at)?
+                } else {
+                    self.document.add_object(members, part.at)?
+                }
+            }
+        };
+        // A list or object as a name: no schema can speak of it.
+        if self.waits_for_name() {
+            return self.name("?".to_owned(), part.at, anchor);
+        }
+        self.put(id, anchor);
+        Ok(())
+    }
+
+    /// With the members that `<<` brings in, where the object has none of that name itself.
+    ///
+    /// Errors: merges of merges that would be more than is looked at.
+    fn merged(&mut self, members: Vec<Member>, at: usize) -> Result<Vec<Member>, Fault> {
+        if !members.iter().any(|member| member.name == "<<") {
+            return Ok(members);
+        }
+        let sizes = members.iter().filter(|it| it.name == "<<").map(|it| self.brings(it.value));
+        self.document.spend(sizes.sum(), at)?;
+        let (merges, mut own): (Vec<Member>, Vec<Member>) = members.into_iter().partition(|it| it.name == "<<");
+        let mut brought: HashMap<String, Member> = HashMap::new();
+        let mut bring = |object: &Object| {
+            for member in object.iter() {
+                brought.entry(member.name.clone()).or_insert_with(|| member.clone());
+            }
+        };
+        for merge in &merges {
+            match self.document.value(merge.value) {
+                Value::Object(object) => bring(object),
+                Value::List(items) => {
+                    for item in items {
+                        if let Value::Object(object) = self.document.value(*item) {
+                            bring(object);
+                        }
+                    }
+                }
+                _ => own.push(merge.clone()),
+            }
+        }
+        for member in &own {
+            brought.remove(&member.name);
+        }
+        let mut brought: Vec<Member> = brought.into_values().collect();
+        brought.sort_by(|a, b| a.name.cmp(&b.name));
+        own.extend(brought);
+        Ok(own)
+    }
+
+    /// Members that a merge looks at.
+    fn brings(&self, id: Id) -> usize {
+        let size = |id: &Id| match self.document.value(*id) {
+            Value::Object(object) => object.len() + 1,
+            _ => 1,
+        };
+        match self.document.value(id) {
+            Value::List(items) => items.iter().map(size).sum(),
+            _ => size(&id),
+        }
+    }
+}
+
+/// What a scalar stands for.
+fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Value {
+    if let Some(tag) = tag {
+        return match tag.core_suffix() {
+            Some("str") => Value::Text(text.to_owned()),
+            Some("int" | "float") => number(text).map_or(Value::Unknown, Value::Number),
+            Some("bool" | "null") => plain(text),
+            _ => Value::Unknown,
+        };
+    }
+    if style == ScalarStyle::Plain { plain(text) } else { Value::Text(text.to_owned()) }
+}
+
+fn plain(text: &str) -> Value {
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => Value::Null,
+        "true" | "True" | "TRUE" => Value::Bool(true),
+        "false" | "False" | "FALSE" => Value::Bool(false),
+        "yes" | "Yes" | "YES" | "on" | "On" | "ON" | "y" | "Y" => Value::Word(true, text.to_owned()),
+        "no" | "No" | "NO" | "off" | "Off" | "OFF" | "n" | "N" => Value::Word(false, text.to_owned()),
+        _ => number(text).map_or_else(|| Value::Text(text.to_owned()), Value::Number),
+    }
+}
+
+fn number(text: &str) -> Option<Number> {
+    let body = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if matches!(body, ".inf" | ".Inf" | ".INF") {
+        return Some(Number::Near(if text.starts_with('-') { f64::NEG_INFINITY } else { f64::INFINITY }));
+    }
+    if matches!(text, ".nan" | ".NaN" | ".NAN") {
+        return Some(Number::Near(f64::NAN));
+    }
+    for (prefix, radix) in [("0x", 16), ("0o", 8), ("0b", 2)] {
+        if let Some(digits) = text.strip_prefix(prefix) {
+            return i128::from_str_radix(digits, radix).ok().filter(|value| *value >= 0).map(Number::whole);
+        }
+    }
+    // Not what Rust takes beside: `inf`, `nan`.
+    body.starts_with(|char: char| char.is_ascii_digit() || char == '.').then(|| Number::decimal(text)).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+    use crate::document::Value;
+
+    #[test]
+    fn yaml_of_all_kinds() {
+        for text in [
+            "",
+            "# only a comment\n",
+            "a: 1\nb:\n- x\n- {c: d}\n",
+            "---\na: 1\n---\nb: 2\n...\n",
+            "on: push\n",
+            "- !Ref x\n- !GetAtt [a, b]\n",
+            "a: &x {b: 1}\nc:\n  <<: *x\n  d: 2\n",
+            "? [a, b]\n: c\n",
+            "a: |\n  text: {\n",
+            "'quoted': \"x\\ny\"\n",
+            "&a [*a]\n",
+            "run: ${{ matrix.os }}\n",
+            "a:\n- b\n-   c: d\n",
+            "%YAML 1.2\n---\na: 1\n",
+            "key: value: more\n",
+        ] {
+            let read = read(text);
+            assert_eq!(read.is_err(), text.starts_with("key"), "{text:?}: {read:?}");
+        }
+        for text in ["a: [1, 2", "a: 'x", "a: b\n c: d\n", "a: *missing\n", "- a\nb: c\n", "{a: 1}}\n"] {
+            assert!(read(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn merges_and_aliases_are_small() {
+        let document = read("a: &x {b: 1, d: 1}\nc:\n  <<: *x\n  d: 2\n").unwrap();
+        let Value::Object(root) = document.value(document.roots[0]) else { panic!() };
+        let Value::Object(c) = document.value(root.get("c").unwrap().value) else { panic!() };
+        let names: Vec<&str> = c.iter().map(|it| &*it.name).collect();
+        assert_eq!(names, ["b", "d"]);
+        assert!(matches!(document.value(c.get("d").unwrap().value), Value::Number(two) if two.to_string() == "2"));
+        let mut bomb = "a0: &a0 [x, x]\n".to_owned();
+        for level in 1..60 {
+            bomb.push_str(&format!("a{level}: &a{level} [*a{0}, *a{0}]\n", level - 1));
+        }
+        assert!(read(&bomb).unwrap().len() < 400);
+        let members: String = (0..2000).map(|nth| format!("  k{nth}: 1\n")).collect();
+        let merges = vec!["*a"; 2000].join(", ");
+        let fault = read(&format!("a: &a\n{members}b:\n  <<: [{merges}]\n")).unwrap_err();
+        assert!(fault.beyond);
+    }
+}

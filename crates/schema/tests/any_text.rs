@@ -1,0 +1,201 @@
+//! No text makes a parser or a check panic or hang, and what a parser takes is what others take.
+
+use emendate_schema::{Kind, Place, Schema, fresh, looks_like_a_template, read};
+use proptest::prelude::*;
+
+const KINDS: [Kind; 4] = [Kind::Json, Kind::Jsonc, Kind::Toml, Kind::Yaml];
+
+/// Texts of the signs that matter.
+fn text() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        prop::sample::select(vec![
+            "{",
+            "}",
+            "[",
+            "]",
+            ":",
+            ": ",
+            ",",
+            "\"",
+            "'",
+            "\n",
+            "\n  ",
+            "\n- ",
+            "- ",
+            "a",
+            "b",
+            "\"a\"",
+            "1",
+            "-1.5e3",
+            "0x1",
+            "true",
+            "null",
+            "yes",
+            "~",
+            "&a ",
+            "*a",
+            "<<: *a",
+            "!t ",
+            "!!str ",
+            "|\n",
+            ">-\n",
+            "? ",
+            "---\n",
+            "...\n",
+            "#",
+            " # c",
+            "//",
+            "/*",
+            "*/",
+            "\\u",
+            "\\ud83d",
+            "\\",
+            "=",
+            "a = ",
+            "[[a]]\n",
+            "[a.b]\n",
+            "\"\"\"",
+            "'''",
+            "2026-01-01",
+            "\t",
+            "é",
+            "\u{feff}",
+            "\0",
+            "{{ a }}",
+            "{%",
+            "$ref",
+            "%YAML 1.2\n",
+        ])
+        .prop_map(str::to_owned),
+        ".{0,4}",
+    ];
+    prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+}
+
+/// Values as JSON, with the words of schemas in them.
+fn value() -> impl Strategy<Value = String> {
+    let word = prop::sample::select(vec![
+        "a",
+        "b",
+        "$ref",
+        "$id",
+        "$anchor",
+        "$defs",
+        "$dynamicRef",
+        "$dynamicAnchor",
+        "type",
+        "enum",
+        "const",
+        "properties",
+        "patternProperties",
+        "additionalProperties",
+        "items",
+        "prefixItems",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "not",
+        "if",
+        "then",
+        "else",
+        "required",
+        "pattern",
+        "minimum",
+        "multipleOf",
+        "uniqueItems",
+        "contains",
+        "minContains",
+        "unevaluatedItems",
+        "unevaluatedProperties",
+        "dependentSchemas",
+        "dependencies",
+        "propertyNames",
+        "$schema",
+        "$recursiveRef",
+    ]);
+    let leaf = prop_oneof![
+        prop::sample::select(vec![
+            "null",
+            "true",
+            "false",
+            "0",
+            "1",
+            "-2.5",
+            "1e400",
+            "\"a\"",
+            "\"#\"",
+            "\"#/$defs/a\"",
+            "\"#a\"",
+            "\"b.json\"",
+            "\"string\"",
+            "\"object\"",
+            "\"^(a|b)*$\"",
+            "\"(?!x)\"",
+            "\"http://json-schema.org/draft-07/schema#\"",
+            "[]",
+            "{}",
+            "\"%41\"",
+            "\"a/../b\"",
+            "\"#/a/0\"",
+        ])
+        .prop_map(str::to_owned),
+    ];
+    leaf.prop_recursive(5, 60, 6, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(|items| format!("[{}]", items.join(","))),
+            prop::collection::vec((word.clone(), inner), 0..6).prop_map(|members| {
+                let members: Vec<String> = members.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
+                format!("{{{}}}", members.join(","))
+            }),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_or_not(text in text()) {
+        for kind in KINDS {
+            match read(kind, &text) {
+                Ok(_) => {}
+                Err(fault) => {
+                    prop_assert!(fault.at <= text.len() && !fault.what.is_empty());
+                    let place = Place::of(&text, fault.at);
+                    prop_assert!(place.line <= text.matches('\n').count() + 1 && place.column >= 1);
+                }
+            }
+        }
+        let _ = looks_like_a_template(&text);
+    }
+
+    #[test]
+    fn json_is_what_others_call_json(text in prop_oneof![text(), value()]) {
+        let ours = read(Kind::Json, &text);
+        let theirs = serde_json::from_str::<serde_json::Value>(&text);
+        // A lone half of a surrogate pair is JSON by its grammar, and a number may be too large for others.
+        let lenient = text.contains("\\ud") || text.contains("e400") || text.trim_matches([' ', '\n', '\r', '\t']).is_empty();
+        prop_assert!(lenient || ours.is_ok() == theirs.is_ok(), "{text:?} {ours:?} {theirs:?}");
+        if ours.is_ok() {
+            prop_assert!(read(Kind::Jsonc, &text).is_ok());
+        }
+    }
+
+    #[test]
+    fn any_schema_is_broken_or_holds(schema in value(), texts in prop::collection::vec(value(), 1..4)) {
+        let mut files = |_: &str| Ok("{\"$defs\": {\"a\": {\"type\": \"string\"}}, \"$ref\": \"c.json\"}".to_owned());
+        let Ok(schema) = Schema::compile(&schema, Kind::Json, &mut files) else { return Ok(()) };
+        let mut old = Vec::new();
+        for text in &texts {
+            for kind in [Kind::Json, Kind::Yaml] {
+                let document = read(kind, text).unwrap();
+                let checked = schema.check(&document);
+                for violation in &checked.violations {
+                    prop_assert!(violation.at <= text.len());
+                }
+                prop_assert_eq!(fresh(&checked.violations, &checked.violations).len(), 0);
+                prop_assert_eq!(fresh(&[], &checked.violations).len(), checked.violations.len());
+                prop_assert!(fresh(&old, &checked.violations).len() <= checked.violations.len());
+                old = checked.violations;
+            }
+        }
+    }
+}
