@@ -9,14 +9,14 @@ use emendate::fs::Durability;
 use emendate::{Caller, Config, Engine, State, Unread};
 use serde_json::json;
 use std::fs::{self, File};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 pub(crate) fn run(report: &mut Report) {
     let bytes = if report.setting.quick { 128 << 20 } else { 512 << 20 };
     let title = format!("an edit of {} on XFS, which shares extents", size(bytes));
     match Mount::new(6 * bytes as u64 + (512 << 20)) {
-        Ok(mount) => report.race(&title, || edits(&title, mount.path(), bytes)),
+        Ok(mount) => report.race(&title, || edits(&title, &mount.path(), bytes)),
         Err(why) => report.missing(&title, &format!("it needs root, a loop device and mkfs.xfs: {why}")),
     }
 }
@@ -65,10 +65,9 @@ fn text(bytes: usize, thousandths: usize) -> String {
     text
 }
 
-fn edits(title: &str, root: PathBuf, bytes: usize) -> Outcome {
+fn edits(title: &str, root: &Path, bytes: usize) -> Outcome {
     let config = Config::default().with_durability(Durability::None);
-    let engine =
-        Engine::open(std::slice::from_ref(&root), State::Memory, config).unwrap_or_else(|error| panic!("{error}"));
+    let engine = Engine::open(&[root.to_owned()], State::Memory, config).unwrap_or_else(|error| panic!("{error}"));
     let engine = &engine;
     let whole = text(bytes, 500);
     let (floor, aside) = (root.join("floor.txt"), root.join("floor.tmp"));
