@@ -1,14 +1,18 @@
 //! `anchors`: words for the lines of a file seen for the first time, and for one that has changed.
 
-use crate::race::{Case, Outcome, race, timed};
+use crate::outcome::Outcome;
+use crate::race::{Case, race, timed};
+use crate::report::Report;
 use crate::text::source;
 use emendate::core::words::Words;
 use std::fmt::Write as _;
 use std::hint::black_box;
 use std::time::Duration;
 
-pub(crate) fn run() -> Vec<Outcome> {
-    vec![one("50,000 lines", &page(50_000, 0)), one("50,000 equal lines", &"    }\n".repeat(50_000))]
+pub(crate) fn run(report: &mut Report) {
+    for (name, text) in [("50,000 lines", page(50_000, 0)), ("50,000 equal lines", "    }\n".repeat(50_000))] {
+        report.race(name, || one(name, &text));
+    }
 }
 
 /// Source text of so many lines; of ten, one is what it was in no other round.
@@ -57,19 +61,21 @@ fn one(name: &str, text: &str) -> Outcome {
     let one_line = text.replacen('\n', " // changed\n", 1);
     let moved = text.split_at(text.len() / 2 + text[text.len() / 2..].find('\n').map_or(0, |at| at + 1));
     let cases = vec![
-        Case::new("first read", || timed(|| black_box(words(black_box(text)))).1),
-        Case::new("one line changed", follow(one_line)),
-        Case::new("a tenth of the lines changed", follow(scattered.clone())),
-        Case::new("a tenth of the lines changed, by Myers alone", myers(scattered)),
-        Case::new("the halves exchanged", follow(format!("{}{}", moved.1, &moved.0))),
-        Case::new("to bytes and back", || timed(|| Words::from_bytes(&black_box(&known).to_bytes())).1),
+        Case::ours("first read", || timed(|| black_box(words(black_box(text)))).1),
+        Case::ours("one line changed", follow(one_line)),
+        Case::ours("a tenth of the lines changed", follow(scattered.clone())),
+        Case::peer("a tenth of the lines changed, by Myers alone", myers(scattered)),
+        Case::ours("the halves exchanged", follow(format!("{}{}", moved.1, &moved.0))),
+        Case::ours("to bytes and back", || timed(|| Words::from_bytes(&black_box(&known).to_bytes())).1),
     ];
     let cases = if name.contains("equal") {
         cases.into_iter().filter(|it| !it.name.starts_with("the halves")).collect()
     } else {
         cases
     };
-    race(format!("words of {name}"), 11, cases)
-        .within("first read", Duration::from_millis(30))
-        .within("a tenth of the lines changed", Duration::from_millis(50))
+    race(format!("words of {name}"), 11, cases).within("", "first read", Duration::from_millis(30)).within(
+        "",
+        "a tenth of the lines changed",
+        Duration::from_millis(50),
+    )
 }

@@ -4,10 +4,12 @@
 //! which costs one copy more; beside a search of the text that does not show.
 
 mod hostile;
-mod kinds;
+pub(crate) mod kinds;
 pub(crate) mod python;
 
-use crate::race::{Case, Outcome, race, timed};
+use crate::outcome::{Kind as Whose, Outcome};
+use crate::race::{Case, race, timed};
+use crate::report::Report;
 use crate::text::{lines, source};
 use emendate::core::{Find, Found, Pick, Result, Settings, Snapshot, find};
 use kinds::{BLOCK, Kind};
@@ -19,21 +21,31 @@ use std::time::Duration;
 
 const LINES: usize = 100_000;
 
-pub(crate) fn run(quick: bool) -> Vec<Outcome> {
+pub(crate) fn run(report: &mut Report) {
+    let quick = report.setting.quick;
     let rounds = if quick { 7 } else { 31 };
     let text = lines(LINES, BLOCK);
     let want = text.replacen(BLOCK, &kinds::edited(), 1);
     let main = kinds::main();
     // The Python matchers take minutes.
-    let rows = if quick { Vec::new() } else { python::run(&text, &want, &main) };
-    let mut out = vec![pass(rounds, BLOCK, "20 lines"), pass(rounds, kinds::LINE, "one line")];
-    out.extend(main.iter().map(|kind| beside(&text, &want, kind, &rows, rounds)));
-    let size = text.len() >> 10;
-    out.push(ours(format!("each tier, {LINES} lines, {size} KB"), &text, Some(&want), &kinds::more(), rounds));
+    let rows = if quick {
+        Err("minutes of Python are left out of a quick run".to_owned())
+    } else {
+        python::run(&text, &want, &main)
+    };
+    let rows = report.peer("aider's matchers and difflib", rows).unwrap_or_default();
+    for (needle, name) in [(BLOCK, "20 lines"), (kinds::LINE, "one line")] {
+        report.race("exact hit", || pass(rounds, needle, name));
+    }
+    for kind in &main {
+        report.race(kind.name, || beside(&text, &want, kind, &rows, rounds));
+    }
+    let title = format!("each tier, {LINES} lines, {} KB", text.len() >> 10);
+    report.race(&title, || ours(title.clone(), &text, Some(&want), &kinds::more(), rounds));
     let (alike, missing) = hostile::alike(LINES);
-    out.push(ours(format!("failing, {LINES} lines of functions all alike"), &alike, None, &missing, rounds));
-    out.push(hostile::run());
-    out
+    let title = format!("failing, {LINES} lines of functions all alike");
+    report.race(&title, || ours(title.clone(), &alike, None, &missing, rounds));
+    report.race("hostile input", hostile::run);
 }
 
 /// An exact hit and the proof that it is the only one, against one pass over the text that does nothing else.
@@ -46,12 +58,12 @@ fn pass(rounds: usize, needle: &str, name: &str) -> Outcome {
     assert_eq!(memmem::find_iter(text.as_bytes(), needle).count(), 1, "{name}");
     assert!(find(&base, &what, "new", Settings::default()).is_ok(), "{name}");
     let cases = vec![
-        Case::new("memmem over the text", || {
+        Case::floor("memmem over the text", || {
             timed(|| black_box(memmem::find_iter(black_box(text.as_bytes()), needle).count())).1
         }),
-        Case::new("ours: exact hit", || timed(|| black_box(find(&base, &what, "new", Settings::default()).is_ok())).1),
+        Case::ours("ours: exact hit", || timed(|| black_box(find(&base, &what, "new", Settings::default()).is_ok())).1),
     ];
-    race(format!("exact hit on 10 MB, {name}"), rounds, cases).goal("ours: exact hit", 1.2)
+    race(format!("exact hit on 10 MB, {name}"), rounds, cases).goal("", "ours: exact hit", 1.2)
 }
 
 /// One search of ours; the reading is made anew each time, so that nothing it has worked out helps the next.
@@ -85,11 +97,13 @@ fn beside(text: &str, want: &str, kind: &Kind, rows: &[Row], rounds: usize) -> O
         Some(tier) => format!("ours: tier {}", tier.number()),
         None => "ours: failure with its report".to_owned(),
     };
-    let cases = vec![Case::new(&*name, || search(text, kind).1), peer(text, want, kind)];
+    let cases = vec![Case::ours(&*name, || search(text, kind).1), peer(text, want, kind)];
     let mut outcome = race(format!("{}, {LINES} lines, {} KB", kind.name, text.len() >> 10), rounds, cases);
-    outcome.rows.extend(rows.iter().filter(|row| row.kind == kind.name).map(|row| (row.label(), row.median)));
+    for row in rows.iter().filter(|row| row.kind == kind.name) {
+        outcome = outcome.row(row.whose(), &row.label(), row.median);
+    }
     match kind.limit {
-        Some(limit) => outcome.within(&name, limit),
+        Some(limit) => outcome.within("", &name, limit),
         None => outcome,
     }
 }
@@ -110,7 +124,7 @@ fn peer<'a>(text: &'a str, want: &str, kind: &Kind) -> Case<'a> {
     // A slow search stands for several rounds, so that the race ends.
     let every = last.as_millis() / 200 + 1;
     let mut round = 0;
-    Case::new(format!("mpatch{end}"), move || {
+    Case::new(if end.is_empty() { Whose::Peer } else { Whose::Wrong }, format!("mpatch{end}"), move || {
         if round % every == 0 {
             last = apply().1;
         }
@@ -130,10 +144,10 @@ fn ours(title: String, text: &str, want: Option<&str>, kinds: &[Kind], rounds: u
     for kind in kinds {
         check(text, want, kind);
     }
-    let cases = kinds.iter().map(|kind| Case::new(kind.name, || search(text, kind).1));
+    let cases = kinds.iter().map(|kind| Case::ours(kind.name, || search(text, kind).1));
     let outcome = race(title, rounds, cases.collect());
     kinds
         .iter()
         .filter_map(|kind| Some((kind.name, kind.limit?)))
-        .fold(outcome, |outcome, (name, limit)| outcome.within(name, limit))
+        .fold(outcome, |outcome, (name, limit)| outcome.within("", name, limit))
 }

@@ -5,7 +5,9 @@ mod batch;
 mod peers;
 
 use crate::exact::scratch;
-use crate::race::{Case, Outcome, race, settle, timed};
+use crate::outcome::{Outcome, size};
+use crate::race::{Case, race, settle, timed};
+use crate::report::Report;
 use crate::text::{Edits, source};
 use emendate::fs::{Durability, Local};
 use emendate::{Caller, Config, Engine, State, Unread};
@@ -18,16 +20,20 @@ use std::time::Duration;
 const RENAME: &str = "write + rename";
 const SYNCED: &str = "cp + fsync + rename + fsync of the folder";
 
-/// `alone`: without the tools of others, which have to be installed and built.
-pub(crate) fn run(quick: bool, alone: bool) -> Vec<Outcome> {
-    let rounds = if quick { 21 } else { 101 };
-    let peers = (!alone).then(peers::Peers::find);
-    let mut out: Vec<Outcome> =
-        [1 << 10, 10 << 10, 100 << 10, 1 << 20].map(|size| one(peers.as_ref(), size, rounds)).into();
-    out.extend([1 << 10, 100 << 10, 1 << 20].map(|size| history(size, rounds)));
-    out.push(batch::run(if quick { 5 } else { 21 }));
-    out.push(recovery(rounds));
-    out
+pub(crate) fn run(report: &mut Report) {
+    let rounds = if report.setting.quick { 15 } else { 101 };
+    let peers = (!report.setting.alone).then(|| peers::Peers::find(report));
+    for bytes in [1 << 10, 10 << 10, 100 << 10, 1 << 20, 10 << 20, 100 << 20] {
+        let small = bytes <= 1 << 20;
+        let peers = peers.as_ref().filter(|_| small);
+        let rounds = if small { rounds } else { 7 };
+        report.race(&format!("one edit of {}", size(bytes)), || one(peers, bytes, rounds));
+    }
+    for bytes in [1 << 10, 100 << 10, 1 << 20] {
+        report.race(&format!("history of an edit of {}", size(bytes)), || history(bytes, rounds));
+    }
+    report.race("one call that edits 200 files", || batch::run(rounds.min(21)));
+    report.race("start, nothing left behind", || recovery(rounds));
 }
 
 /// A folder on the disk with one file per case.
@@ -61,7 +67,7 @@ impl Bed {
         let engine = open(&self.root, state, durability);
         let caller = Caller { unread: Unread::Allow, ..Caller::default() };
         let mut edits = Edits::new();
-        Case::new(name, move || {
+        Case::ours(name, move || {
             let (old, new) = edits.next();
             let input = json!({ "file_path": path, "old_string": old, "new_string": new });
             settle();
@@ -81,7 +87,7 @@ fn open(root: &Path, state: State, durability: Durability) -> Engine {
 fn by_rename(bed: &Bed, size: usize) -> Case<'static> {
     let (path, text) = (bed.file(RENAME), source(size));
     let aside = path.with_extension("tmp");
-    Case::new(RENAME, move || {
+    Case::floor(RENAME, move || {
         settle();
         timed(|| {
             let _ = fs::write(&aside, &text);
@@ -94,7 +100,7 @@ fn by_rename(bed: &Bed, size: usize) -> Case<'static> {
 fn synced(bed: &Bed) -> Case<'static> {
     let path = bed.file(SYNCED);
     let (aside, folder) = (path.with_extension("tmp"), bed.root.clone());
-    Case::new(SYNCED, move || {
+    Case::floor(SYNCED, move || {
         settle();
         timed(|| {
             let _ = fs::copy(&path, &aside);
@@ -106,12 +112,12 @@ fn synced(bed: &Bed) -> Case<'static> {
     })
 }
 
-fn one(peers: Option<&peers::Peers>, size: usize, rounds: usize) -> Outcome {
-    let bed = Bed::new(size);
+fn one(peers: Option<&peers::Peers>, bytes: usize, rounds: usize) -> Outcome {
+    let bed = Bed::new(bytes);
     let (none, process, power) = ("ours, none", "ours, process", "ours, power");
     let all = ("ours, process, with history", "ours, power, with history");
     let mut cases = vec![
-        by_rename(&bed, size),
+        by_rename(&bed, bytes),
         synced(&bed),
         bed.ours(none, State::Nowhere, Durability::None),
         bed.ours(process, State::Nowhere, Durability::Process),
@@ -120,15 +126,17 @@ fn one(peers: Option<&peers::Peers>, size: usize, rounds: usize) -> Outcome {
         bed.ours(all.1, bed.state("state-power"), Durability::Power),
     ];
     cases.extend(peers.into_iter().flat_map(|peers| peers.cases(&bed)));
-    race(format!("one edit of {} KB", size >> 10), rounds, cases)
-        .goal(none, 1.25)
-        .goal(process, 1.3)
-        .beside(power, SYNCED, 1.1)
+    let outcome = race(format!("one edit of {}", size(bytes)), rounds, cases)
+        .goal("G1", none, 1.25)
+        .goal("", process, 1.3)
+        .beside("G2", power, SYNCED, if bytes > 1 << 20 { 1.2 } else { 1.1 })
+        .at("commit", bytes);
+    if bytes <= 1 << 20 { outcome.beside("G3", power, SYNCED, 0.7) } else { outcome }
 }
 
 /// What an edit costs more for being remembered.
-fn history(size: usize, rounds: usize) -> Outcome {
-    let bed = Bed::new(size);
+fn history(bytes: usize, rounds: usize) -> Outcome {
+    let bed = Bed::new(bytes);
     let (without, with) = ("ours, without history", "ours, with history");
     let cases = vec![
         // Small at every size, so that the ratios have one measure.
@@ -137,9 +145,10 @@ fn history(size: usize, rounds: usize) -> Outcome {
         bed.ours(with, bed.state("state"), Durability::Process),
     ];
     let name = "history on the critical path";
-    race(format!("history of an edit of {} KB, beside write + rename of 1 KB", size >> 10), rounds, cases)
+    race(format!("history of an edit of {}, beside write + rename of 1 KB", size(bytes)), rounds, cases)
         .difference(name, with, without)
-        .goal(name, 0.1)
+        .goal("G13", name, 0.1)
+        .within("G13", name, Duration::from_micros(10))
 }
 
 /// The look for what dead processes left, when there is nothing.
@@ -159,11 +168,11 @@ fn recovery(rounds: usize) -> Outcome {
         time
     };
     let cases = vec![
-        Case::new("opening the roots", || opened(None)),
-        Case::new("the same, and the check of the journal", || opened(Some(&journal))),
+        Case::floor("opening the roots", || opened(None)),
+        Case::ours("the same, and the check of the journal", || opened(Some(&journal))),
     ];
     let name = "the check alone";
     race("start, nothing left behind", rounds, cases)
         .difference(name, "the same, and the check of the journal", "opening the roots")
-        .within(name, Duration::from_millis(1))
+        .within("", name, Duration::from_millis(1))
 }

@@ -1,8 +1,10 @@
 //! `diff`: explaining a known edit, finding out what a whole-file write changed, and texts made to be slow, beside similar,
 //! imara-diff and diffy.
 
-use crate::exact::{change, each};
-use crate::race::{Case, Outcome, race, timed};
+use crate::exact::change;
+use crate::outcome::{Kind, Outcome};
+use crate::race::{Case, each, race, timed};
+use crate::report::Report;
 use crate::text::{NEW, OLD, lines};
 use emendate::core::formats::replace::Replacement;
 use emendate::core::{ChangeSet, Order, Settings, Snapshot, explain, resolve};
@@ -15,19 +17,20 @@ const FEEDBACK: Duration = Duration::from_micros(300);
 /// No comparison may take longer.
 const MOST: Duration = Duration::from_millis(100);
 
-pub(crate) fn run(quick: bool) -> Vec<Outcome> {
+pub(crate) fn run(report: &mut Report) {
+    let quick = report.setting.quick;
     let sizes: &[usize] = if quick { &[10_000, 100_000] } else { &[1_000, 10_000, 100_000, 1_000_000] };
-    let mut out = Vec::new();
     for &count in sizes {
         let text = lines(count, OLD);
         let rounds = if count > 100_000 || quick { 5 } else { 21 };
-        out.push(known(&text, rounds));
-        out.push(rewrite(&text, rounds));
-        out.push(feedback(&text, rounds));
+        report.race("unified diff of a known edit", || known(&text, rounds).at("diff-known", count));
+        report.race("whole-file write with a small change", || rewrite(&text, rounds).at("diff-write", count));
+        report.race("feedback of a one-line edit", || feedback(&text, rounds).at("diff-feedback", count));
     }
     let rounds = if quick { 3 } else { 7 };
-    out.extend(hostile().iter().map(|(name, old, new)| made_to_be_slow(name, old, new, rounds)));
-    out
+    for (name, old, new) in hostile() {
+        report.race(name, || made_to_be_slow(name, &old, &new, rounds));
+    }
 }
 
 fn similar(old: &str, new: &str) -> String {
@@ -52,9 +55,9 @@ fn unified(before: &Snapshot, changes: &ChangeSet) -> String {
 /// The rows of the peers.
 fn peers<'a>(old: &'a str, new: &'a str) -> Vec<Case<'a>> {
     vec![
-        Case::new("similar", || timed(|| black_box(similar(old, new))).1),
-        Case::new("imara-diff, histogram", || timed(|| black_box(imara(old, new))).1),
-        Case::new("diffy", || timed(|| black_box(diffy(old, new))).1),
+        Case::peer("similar", || timed(|| black_box(similar(old, new))).1),
+        Case::peer("imara-diff, histogram", || timed(|| black_box(imara(old, new))).1),
+        Case::peer("diffy", || timed(|| black_box(diffy(old, new))).1),
     ]
 }
 
@@ -69,20 +72,20 @@ fn known(text: &str, rounds: usize) -> Outcome {
     let after = text.replace(OLD, NEW);
     let prefix = text.find(OLD).map_or("", |at| &text[..at]);
     let mut cases = peers(text, &after);
-    cases.push(Case::new("counting the lines above", || {
+    cases.push(Case::floor("counting the lines above", || {
         each(20, || {
             black_box(memchr::memchr_iter(b'\n', black_box(prefix.as_bytes())).count());
         })
     }));
-    cases.push(Case::new("ours: from the spans", || {
+    cases.push(Case::ours("ours: from the spans", || {
         let fresh: Vec<Snapshot> = (0..20).map(|_| Snapshot::from_text(text)).collect();
         timed(|| fresh.iter().for_each(|fresh| drop(black_box(unified(fresh, &changes))))).1 / 20
     }));
     let outcome = race(format!("unified diff of a known edit, {} lines", count(text)), rounds, cases);
-    let least = outcome.time("similar").min(outcome.time("imara-diff, histogram"));
     let pass = outcome.time("counting the lines above") * 2 + Duration::from_micros(1);
-    let outcome = outcome.within("ours: from the spans", pass);
-    if count(text) >= 10_000 { outcome.within("ours: from the spans", least / 20) } else { outcome }
+    let outcome = outcome.within("G7", "ours: from the spans", pass);
+    let peers = ["similar", "imara-diff, histogram"].into_iter().filter(|_| count(text) >= 10_000);
+    peers.fold(outcome, |outcome, peer| outcome.beside("G7", "ours: from the spans", peer, 0.05))
 }
 
 /// What a reply shows of a one-line edit: diff, its structured form, and snippet.
@@ -99,13 +102,17 @@ fn feedback(text: &str, rounds: usize) -> Outcome {
         (explain::unified("f", &hunks, usize::MAX), explain::structured(&hunks), explain::snippet(&hunks, 1000))
     };
     let mut cases = peers(text, &after);
-    cases.push(Case::new("ours: diff and snippet, from the spans", || {
+    cases.push(Case::new(Kind::Ours, "ours: diff and snippet, from the spans", || {
         let fresh: Vec<Snapshot> = (0..20).map(|_| Snapshot::from_text(text)).collect();
         timed(|| fresh.iter().for_each(|fresh| drop(black_box(shown(fresh))))).1 / 20
     }));
     let outcome = race(format!("feedback of a one-line edit, {} lines", count(text)), rounds, cases);
     // The goal of the design is for 100,000 lines.
-    if count(text) > 150_000 { outcome } else { outcome.within("ours: diff and snippet, from the spans", FEEDBACK) }
+    if count(text) > 150_000 {
+        outcome
+    } else {
+        outcome.within("G7", "ours: diff and snippet, from the spans", FEEDBACK)
+    }
 }
 
 /// A whole-file write with a small change: what changed, as a unified diff.
@@ -115,11 +122,14 @@ fn rewrite(text: &str, rounds: usize) -> Outcome {
     base.id();
     let fresh = Snapshot::from_text(&after);
     let mut cases = peers(text, &after);
-    cases.push(Case::new("ours: from the two texts", || {
+    cases.push(Case::ours("ours: from the two texts", || {
         timed(|| black_box(unified(&base, &ChangeSet::between(&base, black_box(&fresh))))).1
     }));
-    race(format!("whole-file write with a small change, {} lines", count(text)), rounds, cases)
-        .goal("ours: from the two texts", 0.2)
+    race(format!("whole-file write with a small change, {} lines", count(text)), rounds, cases).goal(
+        "G7",
+        "ours: from the two texts",
+        0.2,
+    )
 }
 
 /// The same for texts that a comparison can get lost in.
@@ -129,21 +139,21 @@ fn made_to_be_slow(name: &str, old: &str, new: &str, rounds: usize) -> Outcome {
     let made = ChangeSet::between(&base, &fresh);
     assert_eq!(made.apply(&base), new.as_bytes(), "{name}: wrong result");
     let mut cases = vec![
-        Case::new("similar", || timed(|| black_box(similar(old, new))).1),
-        Case::new("ours: what changed", || timed(|| black_box(ChangeSet::between(&base, &fresh))).1),
-        Case::new("ours: as a unified diff", || timed(|| black_box(unified(&base, &made))).1),
+        Case::peer("similar", || timed(|| black_box(similar(old, new))).1),
+        Case::ours("ours: what changed", || timed(|| black_box(ChangeSet::between(&base, &fresh))).1),
+        Case::ours("ours: as a unified diff", || timed(|| black_box(unified(&base, &made))).1),
     ];
     // One run tells enough of what takes seconds.
     let (_, once) = timed(|| black_box(imara(old, new)));
     if once < Duration::from_secs(1) {
-        cases.push(Case::new("imara-diff, histogram", || timed(|| black_box(imara(old, new))).1));
+        cases.push(Case::peer("imara-diff, histogram", || timed(|| black_box(imara(old, new))).1));
     }
     let splices = made.splices().len();
     let mut outcome = race(format!("{name}, {} lines ({splices} splices)", count(old)), rounds, cases);
     if once >= Duration::from_secs(1) {
-        outcome.rows.push(("imara-diff, histogram (once)".to_owned(), once));
+        outcome = outcome.row(Kind::Peer, "imara-diff, histogram (once)", once);
     }
-    outcome.within("ours: what changed", MOST).within("ours: as a unified diff", MOST)
+    outcome.within("G7", "ours: what changed", MOST).within("G7", "ours: as a unified diff", MOST)
 }
 
 /// The inputs of section 4 of the design, and one that has no line twice.

@@ -1,6 +1,8 @@
 //! `exact`: one exact edit, in memory and on disk.
 
-use crate::race::{Case, Outcome, race, settle, timed};
+use crate::outcome::{Outcome, size};
+use crate::race::{Case, each, race, settle, timed};
+use crate::report::Report;
 use crate::text::{Edits, NEW, OLD, source};
 use emendate::core::formats::replace::Replacement;
 use emendate::core::{ChangeSet, Order, Settings, Snapshot, resolve};
@@ -11,24 +13,26 @@ use std::fs;
 use std::hint::black_box;
 use std::path::Path;
 
-pub(crate) fn run(quick: bool) -> Vec<Outcome> {
-    let sizes: &[usize] = if quick {
-        &[1 << 10, 100 << 10, 1 << 20]
-    } else {
-        &[1 << 10, 10 << 10, 100 << 10, 282 << 10, 1 << 20, 10 << 20, 100 << 20]
-    };
-    let mut out = Vec::new();
-    for &size in sizes {
-        out.push(memory(size));
-    }
-    for &size in sizes {
-        out.push(disk(size));
-    }
-    out
-}
+const STD: &str = "std: matches().count() + replacen";
 
-fn label(size: usize) -> String {
-    if size < 1 << 20 { format!("{} KB", size >> 10) } else { format!("{} MB", size >> 20) }
+/// 10,000 lines of source text.
+pub(crate) const LINES_10_000: usize = 282 << 10;
+
+pub(crate) fn run(report: &mut Report) {
+    let setting = report.setting;
+    let mut sizes = vec![1 << 10, 100 << 10, LINES_10_000, 1 << 20, 10 << 20];
+    if !setting.quick {
+        sizes.extend([10 << 10, 100 << 20]);
+    }
+    sizes.sort_unstable();
+    for &bytes in &sizes {
+        report.race(&format!("exact edit in memory, {}", size(bytes)), || memory(bytes, setting.quick));
+    }
+    sizes.extend(setting.quick.then_some(100 << 20));
+    sizes.extend(setting.big.then_some(1 << 30));
+    for bytes in sizes {
+        report.race(&format!("exact edit on disk, no sync, {}", size(bytes)), || disk(bytes, setting.quick));
+    }
 }
 
 /// The edit of the block in the middle.
@@ -40,25 +44,25 @@ pub(crate) fn change(base: &Snapshot) -> ChangeSet {
 
 /// Find, prove unique, splice; against copying the text once. The engine writes the pieces as they lie; the row with a
 /// buffer is for those who want the new text in one.
-fn memory(size: usize) -> Outcome {
-    let text = source(size);
+fn memory(bytes: usize, quick: bool) -> Outcome {
+    let text = source(bytes);
     let base = Snapshot::from_text(&text);
     base.id();
     let mut copy = vec![0u8; text.len() + 100];
     let mut whole = copy.clone();
-    let rounds = if size > 10 << 20 { 15 } else { 101 };
-    let times = u32::try_from((4 << 20) / size.max(1) + 1).unwrap_or(1);
+    let rounds = if quick || bytes > 10 << 20 { 15 } else { 101 };
+    let times = u32::try_from((4 << 20) / bytes.max(1) + 1).unwrap_or(1);
     let cases = vec![
-        Case::new("memcpy of the text", || {
+        Case::floor("memcpy of the text", || {
             each(times, || black_box(&mut copy)[..text.len()].copy_from_slice(black_box(text.as_bytes())))
         }),
-        Case::new("ours: find, unique, splice", || {
+        Case::ours("ours: find, unique, splice", || {
             each(times, || {
                 let changes = change(black_box(&base));
                 black_box(changes.pieces(base.raw()).map(<[u8]>::len).sum::<usize>());
             })
         }),
-        Case::new("ours: the same into one buffer", || {
+        Case::ours("ours: the same into one buffer", || {
             each(times, || {
                 let changes = change(black_box(&base));
                 let mut at = 0;
@@ -69,69 +73,76 @@ fn memory(size: usize) -> Outcome {
                 black_box(&whole);
             })
         }),
-        Case::new("std: matches().count() + replacen", || {
+        Case::peer(STD, || {
             each(times.div_ceil(20), || {
                 let text = black_box(&text);
                 black_box((text.matches(OLD).count(), text.replacen(OLD, NEW, 1)));
             })
         }),
     ];
-    let outcome = race(format!("exact edit in memory, {}", label(size)), rounds, cases);
-    // From 10,000 lines on.
-    if size >= 282 << 10 { outcome.goal("ours: find, unique, splice", 3.0) } else { outcome }
+    let outcome = race(format!("exact edit in memory, {}", size(bytes)), rounds, cases).at("exact-memory", bytes);
+    let ours = "ours: find, unique, splice";
+    let outcome = if bytes >= LINES_10_000 { outcome.goal("G5", ours, 3.0) } else { outcome };
+    if bytes == 1 << 20 { outcome.beside("G5", ours, STD, 0.1) } else { outcome }
 }
 
-/// The mean time of one of many runs, for what is too short to be timed alone.
-pub(crate) fn each(times: u32, mut what: impl FnMut()) -> std::time::Duration {
-    timed(|| (0..times).for_each(|_| what())).1 / times
-}
-
-/// One edit on disk without syncs; against writing the same bytes aside and renaming.
-fn disk(size: usize) -> Outcome {
+/// One edit on disk without syncs; against writing the same bytes aside and renaming, and for 1 GB against cp.
+fn disk(bytes: usize, quick: bool) -> Outcome {
     let Ok(dir) = tempfile::tempdir_in(scratch()) else { panic!("no scratch directory") };
     let root = dir.path().canonicalize().unwrap_or_else(|_| dir.path().to_owned());
     let (theirs, ours) = (root.join("floor.txt"), root.join("ours.txt"));
-    let text = source(size);
+    let text = source(bytes);
     let _ = (fs::write(&theirs, &text), fs::write(&ours, &text));
     let config = Config::default().with_durability(Durability::None);
     let engine =
         Engine::open(std::slice::from_ref(&root), State::Memory, config).unwrap_or_else(|error| panic!("{error}"));
     let caller = Caller { unread: Unread::Allow, ..Caller::default() };
     let mut edits = Edits::new();
-    let rounds = if size > 10 << 20 { 9 } else { 41 };
-    let cases = vec![
-        Case::new("write + rename of the same bytes", || {
-            let aside = root.join("floor.tmp");
-            settle();
-            timed(|| {
-                let _ = fs::write(&aside, &text);
-                let _ = fs::rename(&aside, &theirs);
-            })
-            .1
-        }),
-        Case::new("ours: edit through the engine", || {
-            let (old, new) = edits.next();
-            settle();
-            let input = json!({ "file_path": ours, "old_string": old, "new_string": new });
-            let (reply, time) = timed(|| engine.call(&caller, "edit", input));
-            assert!(reply.result.is_ok(), "{}", reply.text());
-            time
-        }),
-        Case::new("naive: read, matches, replacen, write + rename", || {
-            let aside = root.join("naive.tmp");
-            settle();
-            timed(|| {
-                let text = fs::read_to_string(&theirs).unwrap_or_default();
-                if text.matches(OLD).count() == 1 {
-                    let _ = fs::write(&aside, text.replacen(OLD, NEW, 1));
-                    let _ = fs::rename(&aside, root.join("naive.txt"));
-                }
-            })
-            .1
-        }),
-    ];
-    let outcome = race(format!("exact edit on disk, no sync, {}", label(size)), rounds, cases);
-    if (10 << 10..=10 << 20).contains(&size) { outcome.goal("ours: edit through the engine", 1.25) } else { outcome }
+    let rounds = match (bytes, quick) {
+        (0..=0xF_FFFF, false) => 41,
+        (0..=0xF_FFFF, true) => 21,
+        (0..=0xA0_0000, _) => 15,
+        (0..=0x1000_0000, false) => 9,
+        _ => 5,
+    };
+    let huge = bytes > 100 << 20;
+    let aside = root.join("floor.tmp");
+    let ours = Case::ours("ours: edit through the engine", || {
+        let (old, new) = edits.next();
+        settle();
+        let input = json!({ "file_path": ours, "old_string": old, "new_string": new });
+        let (reply, time) = timed(|| engine.call(&caller, "edit", input));
+        assert!(reply.result.is_ok(), "{}", reply.text());
+        time
+    });
+    let by_hand = || {
+        settle();
+        let write = || if huge { fs::copy(&theirs, &aside).map(drop) } else { fs::write(&aside, &text) };
+        timed(|| write().and_then(|()| fs::rename(&aside, &theirs))).1
+    };
+    let naive = || {
+        let aside = root.join("naive.tmp");
+        settle();
+        timed(|| {
+            let text = fs::read_to_string(&theirs).unwrap_or_default();
+            if text.matches(OLD).count() == 1 {
+                let _ = fs::write(&aside, text.replacen(OLD, NEW, 1));
+                let _ = fs::rename(&aside, root.join("naive.txt"));
+            }
+        })
+        .1
+    };
+    let floor = if huge { "cp + rename" } else { "write + rename of the same bytes" };
+    let cases =
+        vec![Case::floor(floor, by_hand), ours, Case::peer("naive: read, matches, replacen, write + rename", naive)];
+    let most = match bytes {
+        0x2800..=0x1_9000 => 1.15,
+        _ if huge => 1.2,
+        _ => 1.25,
+    };
+    race(format!("exact edit on disk, no sync, {}", size(bytes)), rounds, cases)
+        .goal("G1", "ours: edit through the engine", most)
+        .at("exact-disk", bytes)
 }
 
 /// A folder on the disk that the repository is on.

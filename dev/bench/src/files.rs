@@ -3,7 +3,9 @@
 //! The texts are of the same length and change to and fro, so every round does the same work.
 
 use crate::exact::scratch;
-use crate::race::{Case, Outcome, race, settle, timed};
+use crate::outcome::Outcome;
+use crate::race::{Case, race, settle, timed};
+use crate::report::Report;
 use emendate::fs::Durability;
 use emendate::{Caller, Config, Engine, State, Unread};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -23,23 +25,26 @@ const EACH: &str = "temp + fdatasync + rename, 1 thread";
 const OURS: &str = "ours: no sync";
 const POWER: &str = "ours: safe against power cuts";
 
-pub(crate) fn run(quick: bool) -> Vec<Outcome> {
-    let (files, rounds) = if quick { (1_000, 3) } else { (10_000, 7) };
-    let reading = lookup(files, rounds);
+pub(crate) fn run(report: &mut Report) {
+    let (files, rounds) = if report.setting.quick { (1_000, 5) } else { (10_000, 7) };
+    report.race("what would change", || lookup(files, rounds));
+    report.race("one replacement in many files", || replace(files, rounds));
+}
+
+fn replace(files: usize, rounds: usize) -> Outcome {
     let bed = Bed::new(files);
     let (mut none, mut power) = (Ours::new(files, Durability::None), Ours::new(files, Durability::Power));
     let (mut swapped, mut synced) = (0, 0);
     let cases = vec![
-        Case::new(LOOP, || bed.time(&mut swapped, two_threads)),
-        Case::new(OURS, || none.time()),
-        Case::new(POWER, || power.time()),
-        Case::new(EACH, || {
+        Case::floor(LOOP, || bed.time(&mut swapped, two_threads)),
+        Case::ours(OURS, || none.time()),
+        Case::ours(POWER, || power.time()),
+        Case::floor(EACH, || {
             bed.time(&mut synced, |paths, old, new| paths.iter().for_each(|it| synced_each(it, old, new)))
         }),
     ];
     let outcome = race(format!("one replacement in {files} files of {SIZE} bytes"), rounds, cases);
-    let quarter = outcome.time(EACH) / 4;
-    vec![reading, outcome.goal(OURS, 1.2).goal(POWER, 1.3).within(POWER, quarter)]
+    outcome.goal("G9", OURS, 1.2).goal("G9", POWER, 1.3).beside("G9", POWER, EACH, 0.25)
 }
 
 /// A folder with many files.
@@ -159,8 +164,8 @@ fn lookup(files: usize, rounds: usize) -> Outcome {
         .1
     };
     let cases = vec![
-        Case::new("read + replace in memory, 1 thread", find),
-        Case::new("ours: a trial", || timed(|| call(&ours.engine, &ours.bed.root, NAMES[0], NAMES[1], true)).1),
+        Case::floor("read + replace in memory, 1 thread", find),
+        Case::ours("ours: a trial", || timed(|| call(&ours.engine, &ours.bed.root, NAMES[0], NAMES[1], true)).1),
     ];
     race(format!("what would change in {files} files"), rounds, cases)
 }

@@ -6,7 +6,9 @@
 
 mod peer;
 
-use crate::race::{Case, Outcome, race, timed};
+use crate::outcome::{Kind, Outcome};
+use crate::race::{Case, race, timed};
+use crate::report::Report;
 use emendate::core::formats::{Input, named};
 use emendate::core::{Ask, Order, Settings, ShortTag, Snapshot, resolve};
 use emendate::fs::Memory;
@@ -23,27 +25,30 @@ const ROOT: &str = "/w";
 /// The share of the peer's time that ours may take.
 const GOAL: f64 = 0.1;
 
-pub(crate) fn run(quick: bool) -> Vec<Outcome> {
-    let mut peer = Peer::start().inspect_err(|error| eprintln!("no rows of {}: {error}", peer::PACKAGES[0])).ok();
-    let sizes: &[(usize, usize)] = if quick { &[(100, 100)] } else { &[(100, 200), (10_000, 20), (100_000, 4)] };
-    let rounds = if quick { 3 } else { 11 };
-    let mut out = Vec::new();
+pub(crate) fn run(report: &mut Report) {
+    let quick = report.setting.quick;
+    let mut peer = report.peer(peer::PACKAGES[0], Peer::start());
+    let sizes: &[(usize, usize)] =
+        if quick { &[(100, 100), (10_000, 10)] } else { &[(100, 200), (10_000, 20), (100_000, 4)] };
+    let rounds = if quick { 5 } else { 11 };
     for kind in ["txt", "ts"] {
         for &(count, times) in sizes {
             let (name, lines) = (format!("page{count}.{kind}"), targets(count, 1));
             let patch = |round| patch(&name, &lines, round);
             let title = format!("one line of {count}, .{kind}");
-            out.push(chains(&mut peer, (&title, &name, &page(count)), &patch, (times, rounds)));
+            report.race(&title, || {
+                let outcome = chains(&mut peer, (&title, &name, &page(count)), &patch, (times, rounds));
+                outcome.at(&format!("hashline-{kind}"), count)
+            });
         }
     }
     let lines = targets(10_000, 1000);
     let patch = |round| patch("many.txt", &lines, round);
     let title = "1,000 hunks in one patch, 10,000 lines";
-    out.push(chains(&mut peer, (title, "many.txt", &page(10_000)), &patch, (4, rounds)));
-    out.push(linear(rounds));
-    out.push(worst(&mut peer, quick));
-    out.push(far());
-    out
+    report.race(title, || chains(&mut peer, (title, "many.txt", &page(10_000)), &patch, (4, rounds)));
+    report.race("hunks in one patch", || linear(rounds));
+    report.race("lost braces", || worst(&mut peer, quick));
+    report.race("lines that are not there", far);
 }
 
 /// Lines of some forty bytes: functions of ten lines in a language with a grammar.
@@ -135,7 +140,7 @@ fn chains(
     let theirs = RefCell::new(peer.as_mut());
     if let Some(peer) = &mut *theirs.borrow_mut() {
         peer.load(name, text);
-        cases.push(Case::new(peer::PACKAGES[0], || {
+        cases.push(Case::peer(peer::PACKAGES[0], || {
             let mut peer = theirs.borrow_mut();
             let Some(peer) = &mut *peer else { return Duration::ZERO };
             let (time, error) = peer.edit(name, &patches(first.next().unwrap_or(0)));
@@ -143,19 +148,19 @@ fn chains(
             time / each
         }));
     }
-    cases.push(Case::new("ours: whole engine", || {
+    cases.push(Case::ours("ours: whole engine", || {
         let (time, done) = ours.borrow_mut().edit(&patches(second.next().unwrap_or(0)));
         assert!(done.is_ok(), "{title}: {done:?}");
         time / each
     }));
-    cases.push(Case::new("ours: core alone", || {
+    cases.push(Case::ours("ours: core alone", || {
         let patch = patch(third.next().unwrap_or(0));
         timed(|| (0..times).for_each(|_| drop(black_box(core(black_box(text), &patch))))).1 / each
     }));
     let outcome = race(title, rounds, cases);
     let Some(peer) = theirs.into_inner() else { return outcome };
     assert_eq!(peer.tag(name), ours.borrow().tag.to_string(), "{title}: another text");
-    outcome.goal("ours: whole engine", GOAL).goal("ours: core alone", GOAL).rates()
+    outcome.goal("", "ours: whole engine", GOAL).goal("", "ours: core alone", GOAL).rates()
 }
 
 /// A thousand hunks beside a hundred.
@@ -163,7 +168,7 @@ fn linear(rounds: usize) -> Outcome {
     let text = page(10_000);
     let case = |name: &'static str, hunks: usize| {
         let (mut ours, lines, mut round) = (Ours::new("many.txt", &text), targets(10_000, hunks), 0);
-        Case::new(name, move || {
+        Case::ours(name, move || {
             round += 1;
             let (time, done) = ours.edit(&[patch("many.txt", &lines, round)]);
             assert!(done.is_ok(), "{done:?}");
@@ -171,7 +176,7 @@ fn linear(rounds: usize) -> Outcome {
         })
     };
     let cases = vec![case("100 hunks", 100), case("1,000 hunks", 1000)];
-    race("ours: hunks in one patch, 10,000 lines", rounds, cases).goal("1,000 hunks", 10.0)
+    race("ours: hunks in one patch, 10,000 lines", rounds, cases).goal("", "1,000 hunks", 10.0)
 }
 
 /// The peer's worst case: twelve hunks that each drop a closing brace, and one that nothing can mend.
@@ -183,13 +188,16 @@ fn worst(peer: &mut Option<Peer>, quick: bool) -> Outcome {
         let _ = write!(patch, "PUT {}.={last}:\n+  return Math.floor(result);\n", last - 1);
     }
     patch.push_str("PUT 9997.=9997:\n+  )) let = {{;\n");
-    let case = Case::new("ours: whole engine", || Ours::new(name, &text).edit(std::slice::from_ref(&patch)).0);
-    let mut outcome = race("12 lost braces and a broken line, 10,000 lines of .ts", 5, vec![case])
-        .within("ours: whole engine", Duration::from_millis(50));
+    let case = Case::ours("ours: whole engine", || Ours::new(name, &text).edit(std::slice::from_ref(&patch)).0);
+    let mut outcome = race("12 lost braces and a broken line, 10,000 lines of .ts", 5, vec![case]).within(
+        "",
+        "ours: whole engine",
+        Duration::from_millis(50),
+    );
     if let Some(peer) = peer.as_mut().filter(|_| !quick) {
         peer.load(name, &text);
         // Once: it takes some ten seconds.
-        outcome.rows.push((format!("{}, once", peer::PACKAGES[0]), peer.edit(name, &[patch]).0));
+        outcome = outcome.row(Kind::Peer, &format!("{}, once", peer::PACKAGES[0]), peer.edit(name, &[patch]).0);
     }
     outcome
 }
@@ -200,7 +208,7 @@ fn far() -> Outcome {
     let case = |name: &'static str, patch: &str| {
         let patch = patch.to_owned();
         let text = &text;
-        Case::new(name, move || {
+        Case::ours(name, move || {
             let (time, done) = Ours::new("far.txt", text).edit(std::slice::from_ref(&patch));
             assert!(done.is_err(), "there is no such line");
             time
@@ -210,6 +218,6 @@ fn far() -> Outcome {
     let current = "[far.txt#TAG]\nPUT 1.=2000000000:\n+x\n";
     let cases = vec![case("line 10^20, seed dialect", seed), case("lines 1 to 2*10^9, current dialect", current)];
     race("ours: lines that are not there", 21, cases)
-        .within("line 10^20, seed dialect", Duration::from_millis(1))
-        .within("lines 1 to 2*10^9, current dialect", Duration::from_millis(1))
+        .within("", "line 10^20, seed dialect", Duration::from_millis(1))
+        .within("", "lines 1 to 2*10^9, current dialect", Duration::from_millis(1))
 }

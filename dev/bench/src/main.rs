@@ -1,6 +1,7 @@
 //! Benchmarks. Each measures ours and the alternative in one run and prints medians and ratios:
-//! `cargo run --release -p bench -- anchors|economy|exact|diff|many|files|cascade|commit|hashline|patches|startup|sessions|all [--quick] [--json]`;
-//! `commit --alone` without the tools of others.
+//! `cargo run --release -p bench -- NAME [--quick] [--big] [--alone] [--json]`; the names are those of [`BENCHES`], and `economy`.
+//! `all [--only G1,fuzzy]` runs them one after another and writes docs/benchmarks.md; `page` writes it anew from
+//! docs/benchmarks/results.json.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -10,73 +11,99 @@
     reason = "benchmarks are programs: they touch files, read clocks and start processes"
 )]
 
+mod all;
 mod anchors;
 mod cascade;
+mod chart;
 mod commit;
 mod diff;
 mod economy;
 mod exact;
 mod files;
+mod fuzzy;
+mod goals;
 mod hashline;
 mod many;
+mod mcp;
+mod memory;
+mod outcome;
+mod page;
 mod patches;
+mod peers;
 mod race;
+mod reflink;
+mod report;
 mod server;
 mod sessions;
 mod startup;
 mod text;
 
-use race::Outcome;
+use report::{Report, Setting};
+use std::path::Path;
 use std::process::ExitCode;
+
+/// A bench, and the goals of the design that it measures.
+pub(crate) struct Bench {
+    pub(crate) name: &'static str,
+    pub(crate) goals: &'static [&'static str],
+    run: fn(&mut Report),
+}
+
+/// Every bench that measures time or memory.
+pub(crate) static BENCHES: &[Bench] = &[
+    Bench { name: "exact", goals: &["G1", "G5"], run: exact::run },
+    Bench { name: "commit", goals: &["G2", "G3", "G13"], run: commit::run },
+    Bench { name: "memory", goals: &["G4"], run: memory::run },
+    Bench { name: "many", goals: &["G6"], run: many::run },
+    Bench { name: "diff", goals: &["G7"], run: diff::run },
+    Bench { name: "fuzzy", goals: &["G8"], run: fuzzy::run },
+    Bench { name: "files", goals: &["G9"], run: files::run },
+    Bench { name: "mcp", goals: &["G10", "G15"], run: mcp::run },
+    Bench { name: "startup", goals: &["G11"], run: startup::run },
+    Bench { name: "patches", goals: &["G12"], run: patches::run },
+    Bench { name: "hashline", goals: &["G12"], run: hashline::run },
+    Bench { name: "reflink", goals: &["G14"], run: reflink::run },
+    Bench { name: "cascade", goals: &[], run: cascade::run },
+    Bench { name: "anchors", goals: &[], run: anchors::run },
+    Bench { name: "sessions", goals: &[], run: sessions::run },
+];
+
+fn usage() -> ExitCode {
+    let names: Vec<&str> = BENCHES.iter().map(|bench| bench.name).collect();
+    eprintln!(
+        "bench {}|economy [--quick] [--big] [--alone] [--json]\nbench all [--only G1,fuzzy] [--quick] [--big] | page",
+        names.join("|")
+    );
+    ExitCode::from(2)
+}
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let has = |flag: &str| arguments.iter().any(|it| it == flag);
-    let name = arguments.iter().find(|it| !it.starts_with("--")).map_or("", String::as_str);
-    let quick = has("--quick");
-    if name == "economy" {
-        economy::run(has("--json"));
-        return ExitCode::SUCCESS;
-    }
-    let outcomes: Vec<Outcome> = match name {
-        "anchors" => anchors::run(),
-        "exact" => exact::run(quick),
-        "diff" => diff::run(quick),
-        "many" => many::run(quick),
-        "files" => files::run(quick),
-        "cascade" => cascade::run(quick),
-        "commit" => commit::run(quick, has("--alone")),
-        "hashline" => hashline::run(quick),
-        "patches" => patches::run(quick),
-        "startup" => startup::run(),
-        "sessions" => sessions::run(),
-        "all" => [
-            anchors::run(),
-            exact::run(quick),
-            diff::run(quick),
-            many::run(quick),
-            files::run(quick),
-            cascade::run(quick),
-            commit::run(quick, has("--alone")),
-            hashline::run(quick),
-            patches::run(quick),
-            startup::run(),
-            sessions::run(),
-        ]
-        .into_iter()
-        .flatten()
-        .collect(),
+    let value = |flag: &str| {
+        let at = arguments.iter().position(|it| it == flag)?;
+        arguments.get(at + 1).map(String::as_str)
+    };
+    let setting = Setting { quick: has("--quick"), big: has("--big"), alone: has("--alone") };
+    let name = arguments.first().map_or("", String::as_str);
+    let done = match name {
+        "economy" => {
+            economy::run(has("--json"));
+            Ok(())
+        }
+        "all" => all::run(setting, value("--only")),
+        "page" => page::write(),
         _ => {
-            eprintln!(
-                "bench anchors|economy|exact|diff|many|files|cascade|commit|hashline|patches|startup|sessions|all [--quick] [--json] [--alone]"
-            );
-            return ExitCode::from(2);
+            let Some(bench) = BENCHES.iter().find(|bench| bench.name == name) else { return usage() };
+            let report = Report::new(setting, has("--json"), value("--record").map(Path::new));
+            report.map(|mut report| (bench.run)(&mut report)).map_err(|error| error.to_string())
         }
     };
-    if has("--json") {
-        println!("{}", outcomes.iter().map(Outcome::json).collect::<serde_json::Value>());
-    } else {
-        outcomes.iter().for_each(Outcome::print);
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
     }
-    ExitCode::SUCCESS
 }

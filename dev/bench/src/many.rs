@@ -4,8 +4,10 @@
 //! Ours is everything from the operations to the splices: finding, proving unique, the check for conflicts. The others
 //! find, count, and build the new text.
 
+use crate::outcome::{Outcome, size};
 use crate::patches::{self, Task};
-use crate::race::{Case, Outcome, race, timed};
+use crate::race::{Case, race, timed};
+use crate::report::Report;
 use crate::text::lines;
 use aho_corasick::AhoCorasick;
 use emendate::core::formats::replace::Replacement;
@@ -19,28 +21,28 @@ use std::time::Duration;
 /// What each edit more may cost.
 const EACH: Duration = Duration::from_micros(3);
 
-pub(crate) fn run(quick: bool) -> Vec<Outcome> {
-    let mut out = Vec::new();
+pub(crate) fn run(report: &mut Report) {
+    let quick = report.setting.quick;
     let sizes: &[usize] = if quick { &[1 << 20] } else { &[100 << 10, 1 << 20, 10 << 20] };
-    for &size in sizes {
-        let counts: &[usize] = if size < 1 << 20 { &[1, 10, 100] } else { &[1, 10, 100, 1000] };
+    for &bytes in sizes {
+        let counts: &[usize] = if bytes < 1 << 20 { &[1, 10, 100] } else { &[1, 10, 100, 1000] };
         let mut first = None;
         for &count in counts {
-            let outcome = edits(size, count, if quick { 7 } else { 21 });
-            let ours = outcome.time("ours");
-            let first = *first.get_or_insert(ours);
-            let outcome = outcome.within("ours", first + EACH * u32::try_from(count).unwrap_or(u32::MAX));
-            out.push(if size == 1 << 20 && count == 100 {
-                let turns = outcome.time("one after another");
-                outcome.goal("ours", 0.1).within("ours", turns / 100)
-            } else {
-                outcome
+            report.race(&format!("{count} edits in one call, {}", size(bytes)), || {
+                let outcome = edits(bytes, count, if quick { 7 } else { 21 });
+                let first = *first.get_or_insert(outcome.time("ours"));
+                let limit = first + EACH * u32::try_from(count).unwrap_or(u32::MAX);
+                let outcome = outcome.within("G6", "ours", limit).at(&format!("many-{}", bytes >> 10), count);
+                if bytes == 1 << 20 && count == 100 {
+                    outcome.goal("G6", "ours", 0.1).beside("G6", "ours", "one after another", 0.01)
+                } else {
+                    outcome
+                }
             });
         }
     }
-    out.extend(hostile(quick));
-    out.push(hunks(quick));
-    out
+    report.races("texts that repeat themselves", || hostile(quick));
+    report.race("patches of many hunks", || hunks(quick));
 }
 
 /// What is replaced by what.
@@ -52,10 +54,6 @@ fn ops(pairs: &Pairs) -> Vec<Op> {
         edit.to_op().unwrap_or_else(|error| panic!("{error}"))
     };
     pairs.iter().map(op).collect()
-}
-
-fn label(size: usize) -> String {
-    if size < 1 << 20 { format!("{} KB", size >> 10) } else { format!("{} MB", size >> 20) }
 }
 
 /// Text with as many lines of its own as there are edits, and edits of five lines around each.
@@ -85,7 +83,7 @@ fn spread(size: usize, count: usize) -> (String, Pairs) {
 
 fn edits(size: usize, count: usize, rounds: usize) -> Outcome {
     let (text, pairs) = spread(size, count);
-    let name = format!("{count} edits in one call, {}", label(size));
+    let name = format!("{count} edits in one call, {}", self::size(size));
     beside(name, &text, &pairs, rounds)
 }
 
@@ -98,10 +96,10 @@ fn beside(name: String, text: &str, pairs: &Pairs, rounds: usize) -> Outcome {
     let want = in_turn(text, pairs);
     assert_eq!(ours().map(|it| it.changes.apply(&base)).as_deref(), want.as_deref().map(str::as_bytes), "{name}");
     let cases = vec![
-        Case::new("aho-corasick, one pass", || timed(|| black_box(automaton(text, pairs))).1),
-        Case::new("ours", || timed(|| black_box(ours())).1),
-        Case::new("memmem for each", || timed(|| black_box(each(text, pairs))).1),
-        Case::new("one after another", || timed(|| black_box(in_turn(text, pairs))).1),
+        Case::peer("aho-corasick, one pass", || timed(|| black_box(automaton(text, pairs))).1),
+        Case::ours("ours", || timed(|| black_box(ours())).1),
+        Case::peer("memmem for each", || timed(|| black_box(each(text, pairs))).1),
+        Case::peer("one after another", || timed(|| black_box(in_turn(text, pairs))).1),
     ];
     race(name, rounds, cases)
 }
@@ -161,9 +159,10 @@ fn hostile(quick: bool) -> Vec<Outcome> {
     let rounds = if quick { 5 } else { 11 };
     let size = 1 << 20;
     let one = |name: &str, text: &str, pairs: &Pairs| {
-        let outcome = beside(format!("{name}, {} edits, {}", pairs.len(), label(text.len())), text, pairs, rounds);
-        let least = outcome.time("aho-corasick, one pass").min(outcome.time("memmem for each"));
-        outcome.within("ours", least * 2)
+        let outcome = beside(format!("{name}, {} edits, {}", pairs.len(), self::size(text.len())), text, pairs, rounds);
+        let (one, each) = ("aho-corasick, one pass", "memmem for each");
+        let least = if outcome.time(one) < outcome.time(each) { one } else { each };
+        outcome.beside("G6", "ours", least, 2.0)
     };
     let mut out = Vec::new();
     for count in [10, 100] {
@@ -208,15 +207,16 @@ fn hunks(quick: bool) -> Outcome {
     let mut cases = Vec::new();
     for (task, by_number, text) in &rounds {
         let count = task.unified.matches("\n@@ ").count();
-        cases.push(Case::new(format!("unified diff, {count} hunks"), move || {
+        cases.push(Case::ours(format!("unified diff, {count} hunks"), move || {
             timed(|| black_box(patches::apply(task))).1
         }));
-        cases.push(Case::new(format!("hashline, {count} hunks"), move || timed(|| black_box(rows(text, by_number))).1));
+        cases
+            .push(Case::ours(format!("hashline, {count} hunks"), move || timed(|| black_box(rows(text, by_number))).1));
     }
     let names: Vec<String> = cases.iter().map(|case| case.name.clone()).collect();
     let outcome = race("patches of many hunks, 100000 lines", if quick { 3 } else { 11 }, cases);
     let (unified, rows) = (outcome.time(&names[0]), outcome.time(&names[1]));
-    outcome.within(&names[2], unified * 12).within(&names[3], rows * 12)
+    outcome.within("", &names[2], unified * 12).within("", &names[3], rows * 12)
 }
 
 /// The patch as hashline.

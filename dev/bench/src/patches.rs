@@ -5,15 +5,21 @@
 //! Ours is everything from two texts to the third: reading the patch and the file, placing, and writing the new text.
 
 mod codex;
+mod formats;
 mod processes;
 
-use crate::race::{Case, Outcome, race, timed};
+use crate::cascade::python::environment;
+use crate::outcome::{Kind, Outcome};
+use crate::peers;
+use crate::race::{Case, each, race, timed};
+use crate::report::Report;
 use crate::text::lines;
 use emendate::core::formats::{Input, named};
 use emendate::core::{Ask, Order, Settings, Snapshot, resolve};
 use mpatch::{ApplyOptions, apply_patch_to_content, parse_single_patch};
 use std::fmt::Write as _;
 use std::hint::black_box;
+use std::path::Path;
 use std::time::Duration;
 
 /// Lines changed by the patch of many hunks.
@@ -28,22 +34,26 @@ pub(crate) struct Task {
     pub(crate) want: Option<String>,
 }
 
-pub(crate) fn run(quick: bool) -> Vec<Outcome> {
-    let rounds = if quick { 5 } else { 31 };
+pub(crate) fn run(report: &mut Report) {
+    let rounds = if report.setting.quick { 5 } else { 31 };
+    let python = report.peer("codex-apply-patch from PyPI", environment());
+    let crate_hashline = report.peer("the crate hashline", peers::hashline_crate()).map(|(_, library)| library);
     let sizes: &[(usize, Duration)] = &[(10_000, Duration::from_micros(300)), (100_000, Duration::from_millis(3))];
-    let mut out = Vec::new();
     for &(count, limit) in sizes {
         let text = numbered(count, MANY);
         let tasks = [one(&text), miss(&text), every("200 hunks", &text)];
         for task in &tasks {
-            out.push(beside(task, count, rounds, limit));
+            report.race(task.name, || beside(task, python.as_deref(), count, rounds, limit));
         }
-        let ours = tasks.iter().map(|task| Case::new(task.name, || timed(|| black_box(apply(task))).1));
-        let outcome = race(format!("ours alone, {count} lines"), rounds, ours.collect());
-        out.push(outcome.goal("a miss", 2.0).goal("200 hunks", 3.0));
+        report.race("ours alone", || {
+            let ours = tasks.iter().map(|task| Case::ours(task.name, || timed(|| black_box(apply(task))).1));
+            let outcome = race(format!("ours alone, {count} lines"), rounds, ours.collect());
+            outcome.goal("", "a miss", 2.0).goal("", "200 hunks", 3.0)
+        });
+        let name = format!("one line in every format, {count} lines");
+        report.race(&name, || formats::run(&name, count, crate_hashline.as_deref(), rounds));
     }
-    out.extend(processes::run(quick));
-    out
+    processes::run(report);
 }
 
 /// Source text in which each line that is changed, of so many, is unlike any other.
@@ -126,10 +136,9 @@ pub(crate) fn apply(task: &Task) -> Option<Vec<u8>> {
     Some(resolved.changes.apply(&base))
 }
 
-fn beside(task: &Task, count: usize, rounds: usize, limit: Duration) -> Outcome {
+fn beside(task: &Task, python: Option<&Path>, count: usize, rounds: usize, limit: Duration) -> Outcome {
     let want = task.want.as_deref();
     assert_eq!(apply(task).as_deref(), want.map(str::as_bytes), "{}: wrong result", task.name);
-    let theirs = |right: bool| if right { "" } else { " (wrong result)" };
     let diffy = || {
         let patch = diffy::Patch::from_str(&task.unified).ok()?;
         diffy::apply(&task.text, &patch).ok()
@@ -142,11 +151,36 @@ fn beside(task: &Task, count: usize, rounds: usize, limit: Duration) -> Outcome 
         made.report.all_applied_cleanly().then_some(made.new_content)
     };
     let cases = vec![
-        Case::new("ours", || timed(|| black_box(apply(task))).1),
-        Case::new(format!("diffy{}", theirs(diffy().as_deref() == want)), || timed(|| black_box(diffy())).1),
-        Case::new(format!("mpatch{}", theirs(mpatch().as_deref() == want)), || timed(|| black_box(mpatch())).1),
+        Case::ours("ours", || timed(|| black_box(apply(task))).1),
+        theirs("diffy", diffy().as_deref() == want, || timed(|| black_box(diffy())).1),
+        theirs("mpatch", mpatch().as_deref() == want, || timed(|| black_box(mpatch())).1),
+        copy(&task.text),
     ];
     let mut outcome = race(format!("{}, {count} lines, {} KB", task.name, task.text.len() >> 10), rounds, cases);
-    outcome.rows.extend(codex::row(task.name, &task.text, &task.codex, want, rounds));
-    if task.name == "one hunk" { outcome.within("ours", limit) } else { outcome }
+    if let Some(python) = python {
+        outcome = codex::row(outcome, python, (&task.text, &task.codex, want), rounds);
+    }
+    if task.name != "one hunk" {
+        return outcome;
+    }
+    outcome
+        .within("", "ours", limit)
+        .beside("G12", "ours", COPY, 4.0)
+        .beside("G12", "ours", "diffy", 0.05)
+        .beside("G12", "ours", "mpatch", 0.05)
+        .beside("G12", "ours", codex::NAME, 1.0 / 30.0)
+        .at("patches", count)
+}
+
+/// What any way to a new text pays: one copy of it.
+const COPY: &str = "memcpy of the text";
+
+fn copy(text: &str) -> Case<'_> {
+    let mut copy = vec![0u8; text.len()];
+    Case::floor(COPY, move || each(20, || black_box(&mut copy)[..].copy_from_slice(black_box(text.as_bytes()))))
+}
+
+/// A peer, told apart where its result is not the one that is meant.
+fn theirs<'a>(name: &str, right: bool, run: impl FnMut() -> Duration + 'a) -> Case<'a> {
+    if right { Case::peer(name, run) } else { Case::new(Kind::Wrong, format!("{name} (wrong result)"), run) }
 }

@@ -55,10 +55,12 @@ impl Server {
         }
     }
 
-    pub(crate) fn memory_kb(&self) -> u64 {
+    /// The bytes of memory that it holds now.
+    pub(crate) fn resident(&self) -> f64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        line.and_then(|line| line.split_whitespace().next()).and_then(|kb| kb.parse().ok()).unwrap_or(0)
+        let kb: Option<f64> = line.and_then(|line| line.split_whitespace().next()).and_then(|kb| kb.parse().ok());
+        kb.unwrap_or(f64::INFINITY) * 1024.0
     }
 }
 

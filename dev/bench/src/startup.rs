@@ -1,48 +1,76 @@
-//! `startup`: whole processes. One edit by the command line against the least a static process can do; the MCP server
-//! until it is ready, and per call.
+//! `startup`: whole processes. One edit by the command line beside the least a static process can do and beside the
+//! commands of others; and a process that does nothing.
 
 use crate::exact::scratch;
-use crate::race::{Case, Outcome, micros, race, settle, timed};
-use crate::server::{self, Server};
-use crate::text::{Edits, source};
-use serde_json::json;
-use std::fs;
+use crate::outcome::{Kind, Outcome};
+use crate::peers;
+use crate::race::{Case, race, settle, timed};
+use crate::report::Report;
+use crate::text::{Edits, OLD, codex_patch, lines};
+use oracles::codex::Codex;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-pub(crate) fn run() -> Vec<Outcome> {
-    let binaries = Binaries::build();
-    let mut out: Vec<Outcome> =
-        [(1 << 10, "1 KB"), (282 << 10, "10,000 lines")].map(|(size, name)| edits(&binaries, size, name)).into();
-    out.extend([1 << 10, 282 << 10, 3 << 20].map(|size| mcp(&binaries, size)));
-    out
-}
+const FLOOR: &str = "minimal static process";
+const OURS: &str = "emend edit, store off";
+const CODEX: &str = "apply_patch of Codex";
+const HASHLINE: &str = "hashline edit";
 
-struct Binaries {
-    /// As `cargo build --release` makes it.
-    emend: PathBuf,
-    /// Linked statically, as it is shipped.
-    emend_static: PathBuf,
-    floor: PathBuf,
-}
+/// Lines of the file, and how much of the time of Codex' tool an edit may take.
+const SIZES: [(usize, f64); 4] = [(100, 1.0 / 3.0), (10_000, 1.0 / 4.0), (100_000, 1.0 / 6.0), (1_000_000, 1.0 / 8.0)];
 
-impl Binaries {
-    fn build() -> Binaries {
-        let target = target();
+pub(crate) fn run(report: &mut Report) {
+    let setting = report.setting;
+    let programs = programs();
+    let dynamic = (!setting.quick).then(|| {
         cargo(&["--release", "--package", "emendate-cli"], None);
-        let made = linked_statically();
-        Binaries {
-            emend: installed(&target.join("release/emend"), "emend"),
-            emend_static: installed(&made.join("emend"), "emend-static"),
-            floor: installed(&made.join("floor"), "floor"),
-        }
+        installed(&target().join("release/emend"), "emend")
+    });
+    let (mut codex, mut hashline) = (None, None);
+    if !setting.alone {
+        codex = report.peer(CODEX, peers::codex());
+        hashline = report.peer("the crate hashline", peers::hashline_crate()).map(|(command, _)| command);
     }
+    report.race("start of a process", || start(&programs, if setting.quick { 31 } else { 101 }));
+    for (count, of_codex) in SIZES {
+        let rounds = match count {
+            1_000_000 => 7,
+            100_000 => 15,
+            _ if setting.quick => 21,
+            _ => 101,
+        };
+        report.race(&format!("one edit by a process, {count} lines"), || {
+            let bed = Bed::new(count);
+            let mut cases = vec![bed.floor(&programs.floor)];
+            cases.push(bed.ours(OURS, &programs.emend, "none"));
+            cases.push(bed.ours("emend edit, with the store", &programs.emend, "state"));
+            cases.extend(dynamic.as_ref().map(|emend| bed.ours("emend edit, dynamic, store off", emend, "none")));
+            cases.extend(codex.as_ref().map(|codex| bed.codex(codex)));
+            cases.extend(hashline.as_ref().map(|hashline| bed.hashline(hashline)));
+            let outcome = race(format!("one edit by a process, {count} lines"), rounds, cases);
+            let outcome = outcome.goal("G11", OURS, 1.5).beside("G11", OURS, CODEX, of_codex).at("startup", count);
+            if count >= 10_000 { outcome.beside("G11", OURS, HASHLINE, 1.0 / 8.0) } else { outcome }
+        });
+    }
+}
+
+/// The command as it is shipped, linked statically, and the least programs beside it.
+pub(crate) struct Programs {
+    pub(crate) emend: PathBuf,
+    pub(crate) floor: PathBuf,
+}
+
+/// Builds and installs them.
+pub(crate) fn programs() -> Programs {
+    let made = linked_statically();
+    Programs { emend: installed(&made.join("emend"), "emend-static"), floor: installed(&made.join("floor"), "floor") }
 }
 
 /// The command as it is shipped, built and installed.
 pub(crate) fn emend() -> PathBuf {
-    installed(&linked_statically().join("emend"), "emend-static")
+    programs().emend
 }
 
 /// The command, built as this program was.
@@ -93,93 +121,116 @@ fn host() -> String {
     text.lines().find_map(|line| line.strip_prefix("host: ")).unwrap_or("x86_64-unknown-linux-gnu").to_owned()
 }
 
-fn edits(binaries: &Binaries, size: usize, name: &str) -> Outcome {
-    let Ok(dir) = tempfile::tempdir_in(scratch()) else { panic!("no scratch directory") };
-    let root = dir.path().to_owned();
-    let state = root.join("state").display().to_string();
-    let file = |name: &str| {
-        let path = root.join(name);
-        let _ = fs::write(&path, source(size));
-        path
-    };
-    let spawn = |program: &Path, arguments: &dyn Fn(&str, &str) -> Vec<String>, edits: &mut Edits| {
-        let (old, new) = edits.next();
+/// Processes that have nothing to do.
+fn start(programs: &Programs, rounds: usize) -> Outcome {
+    let case = |kind: Kind, name: &str, program: &Path, argument: &'static str| {
         let mut command = Command::new(program);
-        command.args(arguments(&old, &new)).current_dir(&root).stdout(Stdio::null()).stderr(Stdio::null());
-        settle();
-        let (status, time) = timed(|| command.status());
-        assert!(status.is_ok_and(|status| status.success()), "{} failed", program.display());
-        time
+        command.arg(argument).stdin(Stdio::null()).stdout(Stdio::null());
+        Case::new(kind, name, move || run_once(&mut command))
     };
-    let emend = |state: String, path: PathBuf| {
-        let root = root.display().to_string();
-        move |old: &str, new: &str| {
-            let path = path.display().to_string();
-            ["--root", &root, "--state", &state, "--durability", "none", "edit", &path, "--old", old, "--new", new]
-                .map(str::to_owned)
-                .to_vec()
-        }
-    };
-    let floor = file("floor.txt");
-    let floor_arguments = move |old: &str, new: &str| vec![floor.display().to_string(), old.to_owned(), new.to_owned()];
-    let mut cases: Vec<Case<'_>> = Vec::new();
-    let mut edits = Edits::new();
-    let spawn = &spawn;
-    cases.push(Case::new("minimal static process", move || spawn(&binaries.floor, &floor_arguments, &mut edits)));
-    let variants = [
-        ("emend edit, store off", &binaries.emend, "none".to_owned()),
-        ("emend edit, with the store", &binaries.emend, state.clone()),
-        ("emend edit, static, store off", &binaries.emend_static, "none".to_owned()),
-        ("emend edit, static, with the store", &binaries.emend_static, state),
+    let name = "emend --version";
+    let cases = vec![
+        case(Kind::Floor, "a static process that ends at once", &programs.floor, "--nothing"),
+        case(Kind::Ours, name, &programs.emend, "--version"),
     ];
-    for (nth, (name, program, state)) in variants.into_iter().enumerate() {
-        let arguments = emend(state, file(&format!("ours{nth}.txt")));
-        let mut edits = Edits::new();
-        cases.push(Case::new(name, move || spawn(program, &arguments, &mut edits)));
-    }
-    race(format!("one edit by a process, {name}"), 101, cases)
-        .goal("emend edit, static, store off", 1.5)
-        .goal("emend edit, static, with the store", 2.5)
+    race("start of a process", rounds, cases).goal("G11", name, 1.5)
 }
 
-fn mcp(binaries: &Binaries, size: usize) -> Outcome {
-    let Ok(dir) = tempfile::tempdir_in(scratch()) else { panic!("no scratch directory") };
-    let root = dir.path().to_owned();
-    let text = source(size);
-    let (ours, floor) = (root.join("ours.txt"), root.join("floor.txt"));
-    let _ = (fs::write(&ours, &text), fs::write(&floor, &text));
-    let ready: Vec<Duration> =
-        (0..11).map(|_| timed(|| Server::start(server::emend(&binaries.emend, &root, "none", "none"))).1).collect();
-    let mut ready = ready;
-    ready.sort_unstable();
-    let mut server = Server::start(server::emend(&binaries.emend, &root, "none", "none"));
-    std::thread::sleep(Duration::from_millis(100));
-    println!(
-        "\nMCP server: ready in {} (goal ≤ 10 ms), idle memory {} KB (goal ≤ 10,240 KB)",
-        micros(ready[5]),
-        server.memory_kb()
-    );
-    let mut edits = Edits::new();
-    let aside = root.join("floor.tmp");
-    let cases = vec![
-        Case::new("write + rename of the same bytes", || {
-            settle();
-            timed(|| {
-                let _ = fs::write(&aside, &text);
-                let _ = fs::rename(&aside, &floor);
-            })
-            .1
-        }),
-        Case::new("MCP edit call", || {
+fn run_once(command: &mut Command) -> Duration {
+    let (status, time) = timed(|| command.status());
+    assert!(status.is_ok_and(|status| status.success()), "{command:?} failed");
+    time
+}
+
+/// A folder with a file for each case.
+struct Bed {
+    _dir: tempfile::TempDir,
+    root: PathBuf,
+    text: String,
+}
+
+impl Bed {
+    fn new(count: usize) -> Bed {
+        let Ok(dir) = tempfile::tempdir_in(scratch()) else { panic!("no scratch directory") };
+        let root = dir.path().canonicalize().unwrap_or_else(|_| dir.path().to_owned());
+        Bed { _dir: dir, root, text: lines(count, OLD) }
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        let path = self.root.join(name.replace(|char: char| !char.is_ascii_alphanumeric(), "-"));
+        let _ = fs::write(&path, &self.text);
+        path
+    }
+
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(&self.root).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+
+    fn floor(&self, program: &Path) -> Case<'_> {
+        let (file, program) = (self.file("floor"), program.to_owned());
+        let mut edits = Edits::new();
+        Case::floor(FLOOR, move || {
             let (old, new) = edits.next();
-            let call =
-                json!({ "name": "edit", "arguments": { "file_path": ours, "old_string": old, "new_string": new } });
+            let mut command = self.command(&program);
+            command.arg(&file).args([old, new]);
             settle();
-            let (answer, time) = timed(|| server.request("tools/call", &call));
-            assert!(answer["result"]["isError"] != true, "{answer}");
-            time
-        }),
-    ];
-    let outcome = race(format!("MCP edit, no sync, {} KB", size >> 10), 61, cases);
-    if size >= 282 << 10 { outcome.goal("MCP edit call", 1.6) } else { outcome }
+            run_once(&mut command)
+        })
+    }
+
+    fn ours(&self, name: &str, program: &Path, state: &'static str) -> Case<'_> {
+        let file = self.file(name);
+        let program = program.to_owned();
+        let mut edits = Edits::new();
+        Case::ours(name, move || {
+            let (old, new) = edits.next();
+            let mut command = self.command(&program);
+            command.args(["--root", ".", "--state", state, "--durability", "none", "edit"]).arg(&file);
+            command.args(["--old", &old, "--new", &new]);
+            settle();
+            run_once(&mut command)
+        })
+    }
+
+    fn codex(&self, codex: &Codex) -> Case<'_> {
+        let file = self.file("codex");
+        let input = self.root.join("codex.patch");
+        let mut command = codex.command();
+        command.current_dir(&self.root).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut edits = Edits::new();
+        Case::peer(CODEX, move || {
+            let (old, new) = edits.next();
+            let _ = fs::write(&input, codex_patch(&file, &old, &new));
+            let Ok(open) = File::open(&input) else { panic!("no patch") };
+            command.stdin(open);
+            settle();
+            run_once(&mut command)
+        })
+    }
+
+    /// The line after the first of the block, to and fro; its anchor is read first, untimed.
+    fn hashline(&self, program: &Path) -> Case<'_> {
+        let file = self.file("hashline");
+        let (program, mut round) = (program.to_owned(), 0);
+        let words = ["stale", "old"];
+        Case::peer(HASHLINE, move || {
+            let line = |word: &str| format!("    self.note(\"{word}\");");
+            let mut read = self.command(&program);
+            let shown = read.arg("read").arg(&file).stdout(Stdio::piped()).output();
+            let shown = shown.map(|output| output.stdout).unwrap_or_default();
+            let now = line(words[round % 2]);
+            let shown = String::from_utf8_lossy(&shown);
+            let found = shown.lines().find_map(|shown| shown.strip_suffix(&now));
+            let Some(anchor) = found.map(|anchor| anchor.trim().trim_end_matches('|')) else {
+                panic!("no anchor in {:?}", shown.lines().next())
+            };
+            round += 1;
+            let mut command = self.command(&program);
+            command.arg("edit").arg(&file).arg(anchor).arg(line(words[round % 2]));
+            settle();
+            run_once(&mut command)
+        })
+    }
 }

@@ -29,6 +29,13 @@ impl Edits {
     }
 }
 
+/// The edit as a patch for Codex' tool, which works in the folder of the file.
+pub(crate) fn codex_patch(file: &Path, old: &str, new: &str) -> String {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let signed = |sign: char, text: &str| text.lines().map(|line| format!("{sign}{line}\n")).collect::<String>();
+    format!("*** Begin Patch\n*** Update File: {name}\n@@\n{}{}*** End Patch\n", signed('-', old), signed('+', new))
+}
+
 /// About `bytes` of source text with [`OLD`] in the middle.
 pub(crate) fn source(bytes: usize) -> String {
     let pool = sources();

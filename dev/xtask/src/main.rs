@@ -1,4 +1,5 @@
-//! Repository chores: `cargo xtask tidy | docs | bless [FILE or FOLDER …] | mutants [NAME …] | torture [--part N] [WORD …] | dictionary`.
+//! Repository chores: `cargo xtask tidy | docs | bless [FILE or FOLDER …] | mutants [NAME …] | torture [--part N] [WORD …] |
+//! instructions [--bless] | dictionary`.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -10,6 +11,7 @@
 mod checks;
 mod dictionary;
 mod docs;
+mod instructions;
 mod mutants;
 mod repo;
 mod torture;
@@ -26,6 +28,8 @@ Usage: cargo xtask COMMAND
   torture [--part N] [WORD …]
                     thousands of kills, racers, and power cuts where root allows: the long forms of tests of crates/fs and
                     crates/cli; --part plays the N-th part of the rounds, a WORD only runs with it in their name
+  instructions [--bless]
+                    count the instructions of hot paths with valgrind and compare them with dev/counted/budgets.toml, or write it
   dictionary        write the words of anchors, from the vocabularies of seven models (npm, network)";
 
 fn main() -> ExitCode {
@@ -34,6 +38,7 @@ fn main() -> ExitCode {
         Some("tidy") => tidy(),
         Some("docs") => docs(),
         Some("torture") => torture::torture(&arguments[1..]),
+        Some("instructions") => instructions::instructions(&arguments[1..]),
         Some("dictionary") => dictionary::write(),
         Some("mutants") => mutants::mutants(&arguments[1..]),
         Some("bless") => bless(&arguments[1..]),

@@ -1,5 +1,6 @@
 //! The least a process can do to make one edit: read, find, check that it is unique, write aside, rename. What
-//! `bench startup` measures `emend` against. Arguments: path, old text, new text.
+//! `bench startup` measures `emend` against. Arguments: path, old text, new text; or `--nothing` to end at once; or `--echo`
+//! to send every line back; or `--peak` and a command, for the most memory that it holds.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -7,8 +8,9 @@
     reason = "a stand-alone program that does nothing but touch a file"
 )]
 
-use std::io::Write as _;
-use std::{env, fs, process::ExitCode};
+use std::io::{BufRead as _, Write as _};
+use std::process::{Command, ExitCode, Stdio};
+use std::{env, fs, io};
 
 fn edit() -> Result<(), Box<dyn std::error::Error>> {
     let [path, old, new] = env::args().skip(1).collect::<Vec<String>>().try_into().map_err(|_| "path, old, new")?;
@@ -27,8 +29,39 @@ fn edit() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
+/// What a server must do at least.
+fn echo() -> Result<(), Box<dyn std::error::Error>> {
+    let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
+    let mut line = Vec::new();
+    while input.read_until(b'\n', &mut line)? > 0 {
+        output.write_all(&line)?;
+        output.flush()?;
+        line.clear();
+    }
+    Ok(())
+}
+
+/// Runs a command, and prints the most memory that it held, in KB.
+fn peak() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = env::args_os().skip(2);
+    let program = arguments.next().ok_or("which program?")?;
+    let status = Command::new(program).args(arguments).stdout(Stdio::null()).status()?;
+    if !status.success() {
+        return Err(status.to_string().into());
+    }
+    let most = nix::sys::resource::getrusage(nix::sys::resource::UsageWho::RUSAGE_CHILDREN)?.max_rss();
+    writeln!(io::stdout(), "{most}")?;
+    Ok(())
+}
+
 fn main() -> ExitCode {
-    match edit() {
+    let done = match env::args().nth(1).as_deref() {
+        Some("--nothing") => Ok(()),
+        Some("--echo") => echo(),
+        Some("--peak") => peak(),
+        _ => edit(),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");

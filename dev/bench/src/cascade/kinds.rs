@@ -4,8 +4,8 @@ use emendate::core::Tier;
 use std::time::Duration;
 
 /// The block as the file has it: trailing blanks, a dash that is not ASCII.
-pub(super) const BLOCK: &str =
-    "    pub(super) fn settle_ledger(&mut self, entries: &[LedgerEntry]) -> Result<Balance, LedgerError> {
+pub(crate) const BLOCK: &str =
+    "    pub(crate) fn settle_ledger(&mut self, entries: &[LedgerEntry]) -> Result<Balance, LedgerError> {
         let mut balance = Balance::opening(self.currency);
         for entry in entries {\x20\x20
             if entry.is_voided() {
@@ -27,7 +27,7 @@ pub(super) const BLOCK: &str =
     }
 ";
 /// The line of it that is changed; it occurs once.
-pub(super) const LINE: &str = "        self.settled += entries.len();\n";
+pub(crate) const LINE: &str = "        self.settled += entries.len();\n";
 const LINES: &str = "        self.settled += entries.len() as u64;\n        self.settled_at = self.clock.now();\n";
 
 /// Tiers 1 to 9, and tier 11 or a failed search.
@@ -35,7 +35,7 @@ const EARLY: Duration = Duration::from_millis(15);
 const LATE: Duration = Duration::from_millis(60);
 
 /// The block after the edit, whatever the edit forgave: everything else stays as the file has it.
-pub(super) fn edited() -> String {
+pub(crate) fn edited() -> String {
     changed(BLOCK)
 }
 
@@ -43,13 +43,13 @@ fn changed(block: &str) -> String {
     block.replace(LINE, LINES)
 }
 
-pub(super) struct Kind {
-    pub(super) name: &'static str,
-    pub(super) old: String,
-    pub(super) new: String,
+pub(crate) struct Kind {
+    pub(crate) name: &'static str,
+    pub(crate) old: String,
+    pub(crate) new: String,
     /// What must find it; nothing where the search must fail.
-    pub(super) tier: Option<Tier>,
-    pub(super) limit: Option<Duration>,
+    pub(crate) tier: Option<Tier>,
+    pub(crate) limit: Option<Duration>,
 }
 
 impl Kind {
@@ -62,13 +62,13 @@ impl Kind {
         Kind { name, old: slip(BLOCK), new: slip(&edited()), tier: Some(tier), limit }
     }
 
-    pub(super) fn absent(name: &'static str, old: String, new: String) -> Kind {
+    pub(crate) fn absent(name: &'static str, old: String, new: String) -> Kind {
         Kind { name, old, new, tier: None, limit: Some(LATE) }
     }
 }
 
 /// What is measured beside the other matchers.
-pub(super) fn main() -> Vec<Kind> {
+pub(crate) fn main() -> Vec<Kind> {
     let alike = BLOCK.replace("self.settled +=", "self.cleared +=");
     let alike_new = alike.replace("entries.len();", "entries.len() as u64;");
     let unlike = unlike();
@@ -86,7 +86,7 @@ pub(super) fn main() -> Vec<Kind> {
 }
 
 /// The tiers that [`main`] leaves out: the later ones pay for all before them.
-pub(super) fn more() -> Vec<Kind> {
+pub(crate) fn more() -> Vec<Kind> {
     vec![
         Kind::found("tier 0: exact", Tier::Exact, str::to_owned),
         Kind::found("tier 2: trailing blanks", Tier::TrailingBlanks, trimmed),

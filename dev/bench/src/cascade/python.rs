@@ -2,6 +2,8 @@
 
 use super::kinds::Kind;
 use crate::exact::scratch;
+use crate::outcome::Kind as Whose;
+use crate::peers;
 use emendate::core::Tier;
 use serde_json::{Value, json};
 use std::fs;
@@ -31,6 +33,11 @@ pub(super) struct Row {
 }
 
 impl Row {
+    /// Whether it did what it should.
+    pub(super) fn whose(&self) -> Whose {
+        if self.end == "right" { Whose::Peer } else { Whose::Wrong }
+    }
+
     pub(super) fn label(&self) -> String {
         match &*self.end {
             "right" => self.name.clone(),
@@ -40,13 +47,11 @@ impl Row {
     }
 }
 
-/// The rows of all kinds; none, and a word on stderr, where there is no Python or no network.
-pub(super) fn run(text: &str, want: &str, kinds: &[Kind]) -> Vec<Row> {
-    let rows = environment().and_then(|python| measure(&python, text, want, kinds));
-    rows.unwrap_or_else(|error| {
-        eprintln!("no rows of aider and difflib: {error}");
-        Vec::new()
-    })
+/// The rows of all kinds.
+///
+/// Errors: no Python, no network.
+pub(super) fn run(text: &str, want: &str, kinds: &[Kind]) -> Result<Vec<Row>, String> {
+    measure(&environment()?, text, want, kinds)
 }
 
 fn measure(python: &Path, text: &str, want: &str, kinds: &[Kind]) -> Result<Vec<Row>, String> {
@@ -78,7 +83,7 @@ fn row(row: &Value) -> Row {
 
 /// The interpreter of the environment, which holds [`PACKAGES`].
 pub(crate) fn environment() -> Result<PathBuf, String> {
-    let folder = scratch().with_file_name("peers");
+    let folder = peers::folder().join("python");
     let python = folder.join("bin/python");
     // Written last: an environment without it was left half made.
     let made = folder.join("made");

@@ -1,7 +1,8 @@
 //! One call that changes many files.
 
 use super::{Bed, RENAME, open};
-use crate::race::{Case, Outcome, race, settle, timed};
+use crate::outcome::Outcome;
+use crate::race::{Case, race, settle, timed};
 use crate::text::source;
 use emendate::fs::Durability;
 use emendate::{Caller, Unread};
@@ -25,8 +26,8 @@ pub(super) fn run(rounds: usize) -> Outcome {
         ours(&bed, power, Durability::Power),
     ];
     race(format!("one call that edits {FILES} files of {} KB", SIZE >> 10), rounds, cases)
-        .beside(process, none, 1.3)
-        .beside(power, none, 1.3)
+        .beside("", process, none, 1.3)
+        .beside("", power, none, 1.3)
 }
 
 /// A folder of files for one case.
@@ -50,7 +51,7 @@ fn by_hand(bed: &Bed, name: &str, sync: bool) -> Case<'static> {
         }
         let _ = fs::rename(&aside, file);
     };
-    Case::new(name, move || {
+    Case::floor(name, move || {
         settle();
         timed(|| {
             for file in &files {
@@ -69,7 +70,7 @@ fn ours(bed: &Bed, name: &str, durability: Durability) -> Case<'static> {
     let engine = open(&folder, bed.state(&format!("state-{}", durability.as_str())), durability);
     let caller = Caller { unread: Unread::Allow, ..Caller::default() };
     let mut version = 0;
-    Case::new(name, move || {
+    Case::ours(name, move || {
         let mut patch = "*** Begin Patch\n".to_owned();
         for file in &files {
             let name = file.file_name().unwrap_or_default().to_string_lossy();

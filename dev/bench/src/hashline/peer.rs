@@ -1,6 +1,7 @@
 //! @oh-my-pi/hashline from npm, in a warm process of npm's bun that does one edit after another in memory.
 
 use crate::exact::scratch;
+use crate::peers;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Write as _};
@@ -72,7 +73,7 @@ impl Drop for Peer {
 }
 
 fn installed() -> Result<PathBuf, String> {
-    let folder = scratch().with_file_name("peers").join("hashline");
+    let folder = peers::folder().join("hashline");
     // Written last: a folder without it was left half made.
     let made = folder.join("made");
     let holds = PACKAGES.join("\n");

@@ -1,37 +1,43 @@
 //! codex-apply-patch from `PyPI`: an early fork of Codex' own Rust code behind a thin Python wrapper.
 
-use crate::cascade::python::environment;
 use crate::exact::scratch;
+use crate::outcome::{Kind, Outcome};
 use serde_json::{Value, json};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Its row; none, and a word on stderr, where there is no Python or no network.
+pub(super) const NAME: &str = "codex-apply-patch";
+
+/// Adds its row: the text, the patch, and what should come of it.
 pub(super) fn row(
-    name: &str,
-    text: &str,
-    patch: &str,
-    want: Option<&str>,
+    outcome: Outcome,
+    python: &Path,
+    (text, patch, want): (&str, &str, Option<&str>),
     rounds: usize,
-) -> Option<(String, Duration)> {
-    measure(text, patch, want, rounds)
-        .inspect_err(|error| eprintln!("no row of codex-apply-patch for {name}: {error}"))
-        .ok()
+) -> Outcome {
+    match measure(python, (text, patch, want), rounds) {
+        Ok((time, true)) => outcome.row(Kind::Peer, NAME, time),
+        Ok((time, false)) => outcome.row(Kind::Wrong, &format!("{NAME} (wrong result)"), time),
+        Err(error) => panic!("{NAME}: {error}"),
+    }
 }
 
-fn measure(text: &str, patch: &str, want: Option<&str>, rounds: usize) -> Result<(String, Duration), String> {
-    let python = environment()?;
+/// The median, and whether the result was the one that was meant.
+fn measure(
+    python: &Path,
+    (text, patch, want): (&str, &str, Option<&str>),
+    rounds: usize,
+) -> Result<(Duration, bool), String> {
     let file = scratch().join("patches.json");
     let asked = json!({ "text": text, "patch": patch, "rounds": rounds });
     std::fs::write(&file, asked.to_string()).map_err(|error| error.to_string())?;
-    let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/patches.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/patches.py");
     let output = Command::new(python).arg(script).arg(&file).stderr(Stdio::inherit()).output();
     let answer: Value = serde_json::from_slice(&output.map_err(|error| error.to_string())?.stdout)
         .map_err(|error| format!("the script: {error}"))?;
     let mut times: Vec<f64> = answer["times"].as_array().into_iter().flatten().filter_map(Value::as_f64).collect();
     times.sort_by(f64::total_cmp);
     let median = times.get(times.len() / 2).copied().ok_or("no times")?;
-    let right = answer["text"].as_str() == want;
-    let end = if right { "" } else { " (wrong result)" };
-    Ok((format!("codex-apply-patch{end}"), Duration::from_secs_f64(median)))
+    Ok((Duration::from_secs_f64(median), answer["text"].as_str() == want))
 }

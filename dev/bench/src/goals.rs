@@ -1,0 +1,173 @@
+//! The goals of the design (its chapter on performance), what the page draws for each, and why one is missed.
+// tidy: table
+
+/// A goal.
+pub(crate) struct Goal {
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
+    /// What must hold.
+    pub(crate) text: &'static str,
+    pub(crate) charts: &'static [Drawn],
+    /// The reason and the plan, told where the goal is missed.
+    pub(crate) missed: &'static str,
+    /// What the goal asks for and no bench measures, and why.
+    pub(crate) apart: &'static str,
+}
+
+/// A chart of the goal: the key of its outcomes, its title, what the horizontal axis counts.
+pub(crate) struct Drawn {
+    pub(crate) key: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) across: &'static str,
+}
+
+const SIZE: &str = "size of the file";
+const LINES: &str = "lines of the file";
+const EDITS: &str = "edits in one call";
+
+pub(crate) static GOALS: &[Goal] = &[
+    Goal {
+        name: "G1",
+        title: "an exact edit on disk, without a sync",
+        text: "At most 1.25 times a write and rename of the same bytes, up to 100 MB; 1.15 times from 10 to 100 KB; 1.2 times `cp` at 1 GB.",
+        charts: &[Drawn { key: "exact-disk", title: "One exact edit on disk, no sync", across: SIZE }],
+        missed: "An edit is read, found, proved unique, compared with what is on disk under a read lease before the names change places, and compared once more after it; the floor writes bytes it already has. The lease and the comparisons are what protects a save that slips in (docs/durability.md) and stay. Above some MB the file is still held and compared as a whole; the way out is the streaming path of issue 8.",
+        apart: "",
+    },
+    Goal {
+        name: "G2",
+        title: "a durable edit beside cp, fsync, rename and fsync of the folder",
+        text: "At most 1.1 times as long up to 1 MB, 1.2 times from 10 MB to 1 GB.",
+        charts: &[Drawn { key: "commit", title: "One edit at each durability", across: SIZE }],
+        missed: "Above some MB the file is still held, written and compared as a whole, and nothing is sent to the disk before the last byte is written; the streaming path of issue 8 writes and syncs as it goes.",
+        apart: "",
+    },
+    Goal {
+        name: "G3",
+        title: "a durable edit by a log",
+        text: "Files up to 1 MB: at most 0.7 times fsync, rename and fsync of the folder.",
+        charts: &[],
+        missed: "The engine does not promise durability by a log of its own: it syncs the new file and the folder, two waits (docs/durability.md), where the design's probe waited once, for one record in a preallocated log, and left the new file to be replayed from it. The plan, in the order of use: a log only where several small edits follow each other within a second; until then a caller who needs speed takes `process`.",
+        apart: "A loop device with ext4 or XFS (≤ 0.6 times): only the disk of the repository is measured.",
+    },
+    Goal {
+        name: "G4",
+        title: "peak memory of an edit",
+        text: "At most 8 MB and twice the patch for files above 4 MB, 1.1 times the file below. Measured as what the process of `emend edit` holds more than for a file of 1 KB.",
+        charts: &[Drawn { key: "memory", title: "Peak memory of one edit", across: SIZE }],
+        missed: "The file is held as a whole, and its text beside it where it is decoded; the streaming path of issue 8 is what ends that.",
+        apart: "",
+    },
+    Goal {
+        name: "G5",
+        title: "find, prove unique and splice, in memory",
+        text: "At most 3 times a copy of the text from 10,000 lines on; at least 10 times faster than `matches().count()` and `replacen` at 1 MB.",
+        charts: &[Drawn { key: "exact-memory", title: "One exact edit in memory", across: SIZE }],
+        missed: "The search reads each byte once; a copy of 1 MB that stays in the cache is as fast as the processor writes. What is above three times is the search for a needle whose rarest bytes occur often.",
+        apart: "",
+    },
+    Goal {
+        name: "G6",
+        title: "many edits in one call",
+        text: "Each edit more costs at most 3 µs; 100 edits on 1 MB at least 10 times faster than aho-corasick and 100 times than one after another; on texts made to be slow at most twice the better of aho-corasick and one search for each.",
+        charts: &[
+            Drawn { key: "many-1024", title: "Many edits in one call, 1 MB", across: EDITS },
+            Drawn { key: "many-10240", title: "Many edits in one call, 10 MB", across: EDITS },
+        ],
+        missed: "What is missed by little is what ours does more: the operations are resolved one by one to minimal splices and checked for conflicts, where the others only find.",
+        apart: "",
+    },
+    Goal {
+        name: "G7",
+        title: "diffs",
+        text: "A known edit: at most 1 µs and twice the counting of the lines above, at least 20 times faster than similar and imara-diff from 10,000 lines on. A whole-file write with a small change: at most a fifth of similar. No comparison ever above 0.1 s.",
+        charts: &[
+            Drawn { key: "diff-known", title: "Unified diff of a known edit", across: LINES },
+            Drawn { key: "diff-write", title: "What a whole-file write changed", across: LINES },
+        ],
+        missed: "The diff of a known edit counts the lines above it twice where it begins with no index: once for the number of the hunk, once for the context.",
+        apart: "",
+    },
+    Goal {
+        name: "G8",
+        title: "a block that is not there as it was said",
+        text: "From 10,000 lines on: the vote and the check at most as long as the building of a line index (measured together with ours being built: twice); the proven answer at most 10 ns for each byte of the file; at least 4 times faster than rapidfuzz over windows and 5,000 times than difflib.",
+        charts: &[
+            Drawn { key: "fuzzy-a context line has a typo", title: "A context line has a typo", across: LINES },
+            Drawn { key: "fuzzy-indentation shifted", title: "Indentation shifted", across: LINES },
+            Drawn {
+                key: "fuzzy-absent, the line to change is another",
+                title: "Not there: the line to change is another",
+                across: LINES,
+            },
+        ],
+        missed: "A search that comes so far has gone through all stricter tiers first, each with its own keys of the lines, and they are made anew for every search: nothing is kept for a snapshot, because what a kept index would save is small beside the tiers. Where it is missed for the report of a failure, the time goes into the nearest places that the report shows.",
+        apart: "Sassy: it is built for AVX2 or AVX-512 alone.",
+    },
+    Goal {
+        name: "G9",
+        title: "one replacement in 10,000 files",
+        text: "Without a sync at most 1.2 times two threads that write aside and exchange the names; durable at most 1.3 times that and a quarter of a sync of each file.",
+        charts: &[],
+        missed: "Ours also walks the folders and reads what is ignored, compares each file under its read lease before and after the exchange, keeps the mode and the owner, and writes what can be undone into the history; the loop has its list of files and overwrites blindly. Durable: each new file is synced (sixteen at a time), where the design's probe synced one log for all; a log for a batch is the plan (G3).",
+        apart: "",
+    },
+    Goal {
+        name: "G10",
+        title: "MCP calls",
+        text: "A call that does nothing at most twice a loop that sends lines back, and at least 8 times faster than the filesystem server. An edit at most 1.3 times a write and rename from 10,000 lines on, 1.6 times at 100 lines; at least 4, 10, 25 and 40 times faster than the filesystem server at 100, 10,000, 100,000 and 1,000,000 lines.",
+        charts: &[Drawn { key: "mcp", title: "One edit by an MCP server that stays", across: LINES }],
+        missed: "rmcp, the library of the protocol, costs tens of microseconds for each call (tasks, channels, a value tree on the way in and out), which the design foresaw; a loop of our own would be faster, and would have to follow the protocol's eras by itself. An edit of a small file pays that beside its own work; above some MB see G1.",
+        apart: "",
+    },
+    Goal {
+        name: "G11",
+        title: "the command line",
+        text: "One edit at most 1.5 times the least static process; at least 3, 4, 6 and 8 times faster than Codex' apply_patch at 100, 10,000, 100,000 and 1,000,000 lines, and 8 times than the command of the crate hashline from 10,000 on. A start at most 1.5 times a static process that ends at once.",
+        charts: &[
+            Drawn { key: "startup", title: "One edit by a process", across: LINES },
+            Drawn { key: "processes", title: "One hunk by a process", across: LINES },
+        ],
+        missed: "Beside the floor: more pages of a larger program are mapped, its arguments have a parser with help, the configuration is looked for, and the edit is guarded as in G1. At 1,000,000 lines the comparisons of G1 are most of it.",
+        apart: "",
+    },
+    Goal {
+        name: "G12",
+        title: "formats in memory",
+        text: "From 10,000 lines on: apply_patch, a hunk, hashline and a block at most 4 times a copy of the text; at least 30 times faster than codex-apply-patch in memory, 20 times than diffy, mpatch and the crate hashline.",
+        charts: &[
+            Drawn { key: "patches", title: "One hunk in memory", across: LINES },
+            Drawn {
+                key: "hashline-ts",
+                title: "One line by number, beside @oh-my-pi/hashline (TypeScript)",
+                across: LINES,
+            },
+        ],
+        missed: "Ours is everything from two texts to the third: the reading of the file as text, the content hash that the version is known by, the search, the proof, and the new text; a copy of some hundred KB stays in the cache.",
+        apart: "",
+    },
+    Goal {
+        name: "G13",
+        title: "history on the critical path",
+        text: "At most a tenth of a write and rename of a small file, 10 µs, the same for every size of file.",
+        charts: &[],
+        missed: "What is remembered is more than a span record: both sides of every file, what the session knows of it, and the spool that takes it before the database does.",
+        apart: "",
+    },
+    Goal {
+        name: "G14",
+        title: "file systems that share extents",
+        text: "On XFS, a file of 100 MB or more: an edit at 90 % at most a quarter, at 99.9 % at most a twentieth of writing it all.",
+        charts: &[],
+        missed: "The new file is written as a whole from memory; `copy_file_range` of what stands before the edit is part of the streaming path of issue 8.",
+        apart: "Btrfs: it shares extents by the same call.",
+    },
+    Goal {
+        name: "G15",
+        title: "the server at rest",
+        text: "It answers within 3 ms from its start and holds at most 10 MB; a tenth of the filesystem server in both.",
+        charts: &[],
+        missed: "The pages of the program that are mapped count, too.",
+        apart: "",
+    },
+];

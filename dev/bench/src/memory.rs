@@ -1,0 +1,85 @@
+//! `memory`: the most memory that a process holds while it makes one edit, as the kernel counts it.
+
+use crate::exact::scratch;
+use crate::outcome::{Kind, Outcome, Unit, size};
+use crate::peers;
+use crate::report::Report;
+use crate::startup::{self, Programs};
+use crate::text::{NEW, OLD, codex_patch, source};
+use oracles::codex::Codex;
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+const MB: usize = 1 << 20;
+/// Up to here a file is held as a whole.
+const WHOLE: usize = 4 * MB;
+const MORE: &str = "ours: more than for a file of 1 KB";
+
+pub(crate) fn run(report: &mut Report) {
+    let programs = startup::programs();
+    let codex = (!report.setting.alone).then(|| report.peer("apply_patch of Codex", peers::codex())).flatten();
+    let mut sizes = vec![MB, 10 * MB, 100 * MB];
+    sizes.extend(report.setting.big.then_some(1 << 30));
+    for bytes in sizes {
+        let title = format!("peak memory of an edit of {}", size(bytes));
+        report.race(&title, || one(&title, &programs, codex.as_ref(), bytes));
+    }
+}
+
+fn one(title: &str, programs: &Programs, codex: Option<&Codex>, bytes: usize) -> Outcome {
+    let Ok(dir) = tempfile::tempdir_in(scratch()) else { panic!("no scratch directory") };
+    let root = dir.path();
+    let file = |name: &str, bytes: usize| {
+        let path = root.join(name);
+        let _ = fs::write(&path, source(bytes));
+        path
+    };
+    let ours = |path: &Path| {
+        let mut emend = peak(&programs.floor, root);
+        emend.arg(&programs.emend).args(["--root", ".", "--state", "none", "--durability", "none", "edit"]);
+        emend.arg(path).args(["--old", OLD, "--new", NEW]);
+        measured(&mut emend)
+    };
+    let (least, all) = (ours(&file("small.txt", 1 << 10)), ours(&file("large.txt", bytes)));
+    let mut floor = peak(&programs.floor, root);
+    floor.arg(&programs.floor).arg(file("floor.txt", bytes)).args([OLD, NEW]);
+    let mut outcome = Outcome::new(title, Unit::Bytes)
+        .value(Kind::Floor, "the bytes of the file", as_float(bytes))
+        .value(Kind::Ours, "ours: the whole process", all)
+        .value(Kind::Ours, MORE, (all - least).max(0.0))
+        .value(Kind::Floor, "minimal static process, which holds the text", measured(&mut floor));
+    if let Some(codex) = codex {
+        let path = file("codex.txt", bytes);
+        let patch = root.join("codex.patch");
+        let _ = fs::write(&patch, codex_patch(&path, OLD, NEW));
+        let Ok(patch) = File::open(&patch) else { panic!("no patch") };
+        let tool = codex.command();
+        let mut command = peak(&programs.floor, root);
+        command.arg(tool.get_program()).stdin(patch);
+        command.envs(tool.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        outcome = outcome.value(Kind::Peer, "apply_patch of Codex", measured(&mut command));
+    }
+    let most = if bytes > WHOLE { 8 * MB + 2 * (OLD.len() + NEW.len()) } else { bytes + bytes / 10 };
+    outcome.at_most("G4", MORE, as_float(most)).at("memory", bytes)
+}
+
+#[allow(clippy::cast_precision_loss, reason = "sizes of files")]
+fn as_float(bytes: usize) -> f64 {
+    bytes as f64
+}
+
+/// A command that runs another one and prints the most memory that it held: a small program, because a child begins
+/// with what its parent held.
+fn peak(floor: &Path, root: &Path) -> Command {
+    let mut command = Command::new(floor);
+    command.arg("--peak").current_dir(root).stdin(Stdio::null()).stderr(Stdio::inherit());
+    command
+}
+
+fn measured(command: &mut Command) -> f64 {
+    let output = command.output().unwrap_or_else(|error| panic!("{error}"));
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let kb: Option<f64> = said.trim().parse().ok().filter(|_| output.status.success());
+    kb.unwrap_or_else(|| panic!("{command:?} failed: {said}")) * 1024.0
+}

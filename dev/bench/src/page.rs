@@ -1,0 +1,402 @@
+//! `page`: docs/benchmarks.md and its charts, from the results that `all` left.
+
+use crate::all::{Results, Run};
+use crate::chart::{Chart, Look, Series};
+use crate::goals::{Drawn, GOALS, Goal};
+use crate::outcome::{Claim, Kind, Outcome, Row};
+use crate::report::Found;
+use crate::{BENCHES, chart};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const HEAD: &str = "\
+# Benchmarks
+
+Everything on this page was measured beside what it is compared with, in one run: the cases take turns, round by round, so that noise falls on all alike; a figure is the median of its rounds. Rounds in which the machine was busy
+(`/proc/pressure/cpu`) are set aside where five calm ones remain; a row with fewer is marked *noisy*: its ratio may mean something, its times do not. Goals are ratios, and come from the design. 🟢 is met; 🔴 is a goal that is missed, or a tool of others that is faster.
+
+To repeat a row: `cargo run --release -p bench -- NAME`, with the name of its last column; everything: `cargo run --release -p bench -- all`, one goal: `… all --only G8`. The tools of others are installed from their registries into `target/peers` on first use.
+This page is written from [results.json](benchmarks/results.json); `cargo run --release -p bench -- page` writes it anew without measuring.
+";
+
+/// Where the results and the charts are.
+pub(crate) fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/benchmarks")
+}
+
+/// Writes the page and its charts.
+///
+/// Errors: no results, or the disk.
+pub(crate) fn write() -> Result<(), String> {
+    let results = Results::read()?;
+    if results.runs.is_empty() {
+        return Err("nothing was measured yet: `bench all`".to_owned());
+    }
+    fs::create_dir_all(folder()).map_err(|error| error.to_string())?;
+    let old = fs::read_dir(folder()).into_iter().flatten().flatten().map(|entry| entry.path());
+    for chart in old.filter(|path| path.extension().is_some_and(|it| it == "svg")) {
+        fs::remove_file(chart).map_err(|error| error.to_string())?;
+    }
+    let mut drawn = Vec::new();
+    for drawing in GOALS.iter().flat_map(|goal| goal.charts) {
+        if let Some(svg) = charted(&results, drawing).and_then(|chart| chart.svg()) {
+            let name = file_name(drawing);
+            fs::write(folder().join(&name), svg).map_err(|error| error.to_string())?;
+            drawn.push(name);
+        }
+    }
+    let page = folder().with_extension("md");
+    fs::write(&page, text(&results, &drawn)).map_err(|error| error.to_string())?;
+    println!("\nwrote docs/benchmarks.md and {} charts", drawn.len());
+    Ok(())
+}
+
+fn file_name(drawing: &Drawn) -> String {
+    let name = drawing.key.replace(|char: char| !char.is_ascii_alphanumeric(), "-").replace("--", "-");
+    format!("{name}.svg")
+}
+
+/// The whole page, with the charts that were drawn.
+fn text(results: &Results, drawn: &[String]) -> String {
+    let mut out = HEAD.to_owned();
+    out.push_str(&machines(results));
+    out.push_str("\n| goal | | verdict |\n|---|---|---|\n");
+    for goal in GOALS {
+        let (name, title) = (goal.name, goal.title);
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "| [{name}](#{}) | {title} | {} |", name.to_lowercase(), verdict(results, goal));
+    }
+    for goal in GOALS {
+        out.push_str(&section(results, goal, drawn));
+    }
+    out.push_str(&other_claims(results));
+    out.push_str(&slower(results));
+    out.push_str(&races(results));
+    out
+}
+
+/// What was measured where, and when; one line where all benches ran alike.
+fn machines(results: &Results) -> String {
+    let of = |run: &Run| {
+        let quick = if run.arguments.contains("--quick") { ", quick: fewer sizes and rounds" } else { "" };
+        format!("{}, commit {}{quick}; {}", run.date, run.commit, run.machine)
+    };
+    let mut all: Vec<(String, Vec<&str>)> = Vec::new();
+    for run in &results.runs {
+        match all.iter_mut().find(|(said, _)| *said == of(run)) {
+            Some((_, benches)) => benches.push(&run.bench),
+            None => all.push((of(run), vec![&run.bench])),
+        }
+    }
+    let one = all.len() == 1;
+    let line = |(said, benches): &(String, Vec<&str>)| {
+        if one { format!("\nMeasured {said}.\n") } else { format!("\nMeasured {said}: {}.\n", benches.join(", ")) }
+    };
+    all.iter().map(line).collect()
+}
+
+fn outcomes(run: &Run) -> impl Iterator<Item = &Outcome> {
+    run.found.iter().filter_map(|found| match found {
+        Found::Outcome(outcome) => Some(outcome),
+        Found::Missing { .. } => None,
+    })
+}
+
+fn missing(run: &Run) -> impl Iterator<Item = (&str, &str)> {
+    run.found.iter().filter_map(|found| match found {
+        Found::Outcome(_) => None,
+        Found::Missing { what, why } => Some((&**what, &**why)),
+    })
+}
+
+/// Every claim of a goal.
+fn claims<'r>(results: &'r Results, goal: &str) -> Vec<(&'r Run, &'r Outcome, &'r Claim)> {
+    let all = results.runs.iter().flat_map(|run| outcomes(run).map(move |outcome| (run, outcome)));
+    let all = all.flat_map(|(run, outcome)| outcome.claims.iter().map(move |claim| (run, outcome, claim)));
+    all.filter(|(_, _, claim)| claim.goal == goal).collect()
+}
+
+fn verdict(results: &Results, goal: &Goal) -> String {
+    let claims = claims(results, goal.name);
+    let met = claims.iter().filter(|(_, outcome, claim)| outcome.met(claim)).count();
+    match claims.len() {
+        0 => "⚪ not measured".to_owned(),
+        all if met == all => format!("🟢 met, {all} of {all} rows"),
+        all => format!("🔴 **missed in {} of {all} rows**", all - met),
+    }
+}
+
+fn section(results: &Results, goal: &Goal, drawn: &[String]) -> String {
+    let mut out = format!("\n## {}\n\n**{}.** {}\n\n", goal.name, capital(goal.title), goal.text);
+    for drawing in goal.charts.iter().filter(|drawing| drawn.contains(&file_name(drawing))) {
+        let _ = writeln!(out, "![{}](benchmarks/{})\n", drawing.title, file_name(drawing));
+    }
+    let claims = claims(results, goal.name);
+    if !claims.is_empty() {
+        out.push_str(CLAIMS);
+        for (run, outcome, claim) in &claims {
+            out.push_str(&claimed(run, outcome, claim));
+        }
+    }
+    let benches = BENCHES.iter().filter(|bench| bench.goals.contains(&goal.name));
+    for bench in benches {
+        let Some(run) = results.runs.iter().find(|run| run.bench == bench.name) else {
+            let _ = writeln!(out, "\n- ⚪ `{}` was not run.", bench.name);
+            continue;
+        };
+        for (what, why) in missing(run) {
+            let _ = writeln!(out, "\n- ⚪ {}: not measured: {}", cell(what), cell(why));
+        }
+    }
+    if !goal.apart.is_empty() {
+        let _ = writeln!(out, "\n- ⚪ Not measured: {}", goal.apart);
+    }
+    if claims.iter().any(|(_, outcome, claim)| !outcome.met(claim)) {
+        let _ = writeln!(out, "\nWhy it is missed, and what next: {}", goal.missed);
+    }
+    out
+}
+
+const CLAIMS: &str = "| case | ours | | beside | | ratio | goal | verdict | calm rounds | repeat |\n|---|---|---:|---|---:|---:|---:|---|---:|---|\n";
+
+/// One row of a goal.
+fn claimed(run: &Run, outcome: &Outcome, claim: &Claim) -> String {
+    let value = |name: &str| outcome.find(name).map_or(f64::NAN, |row| row.value);
+    let ours = outcome.unit.show(value(&claim.row));
+    let (beside, theirs, ratio, goal) = match &claim.of {
+        Some(of) => {
+            let (measured, goal) = ratios(outcome.measured(claim), claim.most);
+            (&**of, outcome.unit.show(value(of)), measured, goal)
+        }
+        None => ("", String::new(), String::new(), format!("≤ {}", outcome.unit.show(claim.most))),
+    };
+    let verdict = if outcome.met(claim) { "🟢 met" } else { "🔴 **missed**" };
+    format!(
+        "| {} | {} | {ours} | {} | {theirs} | {ratio} | {goal} | {verdict} | {} | `{}{}` |\n",
+        cell(&outcome.title),
+        cell(&claim.row),
+        cell(beside),
+        calm(outcome),
+        run.bench,
+        run.arguments
+    )
+}
+
+/// A ratio and its limit: how much longer, or how much faster where that is the goal.
+fn ratios(measured: f64, most: f64) -> (String, String) {
+    let digits = |value: f64| match value {
+        0.0..10.0 => format!("{value:.2}"),
+        10.0..100.0 => format!("{value:.1}"),
+        _ => chart::grouped(value),
+    };
+    if most < 0.5 {
+        (format!("{}× faster", digits(1.0 / measured)), format!("≥ {}× faster", trimmed(1.0 / most)))
+    } else {
+        (format!("{}×", digits(measured)), format!("≤ {}×", trimmed(most)))
+    }
+}
+
+fn trimmed(value: f64) -> String {
+    let text = if value >= 100.0 { chart::grouped(value) } else { format!("{value:.2}") };
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+fn calm(outcome: &Outcome) -> String {
+    let noisy = if outcome.is_noisy() { " *noisy*" } else { "" };
+    outcome.clean.map_or_else(|| "once".to_owned(), |(calm, all)| format!("{calm}/{all}{noisy}"))
+}
+
+/// Limits that no goal of the design asks for.
+fn other_claims(results: &Results) -> String {
+    let claims = claims(results, "");
+    if claims.is_empty() {
+        return String::new();
+    }
+    let mut out = format!("\n## Other limits\n\nThat no goal of the design asks for, and that we keep.\n\n{CLAIMS}");
+    for (run, outcome, claim) in claims {
+        out.push_str(&claimed(run, outcome, claim));
+    }
+    out
+}
+
+/// Rows of ours that a tool of others is faster than.
+fn faster<'o>(outcome: &'o Outcome, row: &Row) -> Option<&'o Row> {
+    outcome.best_peer().filter(|peer| row.kind == Kind::Ours && peer.value < row.value)
+}
+
+fn slower(results: &Results) -> String {
+    let mut out = "\n## Where another tool is faster\n\nIn every race of this page, whether a goal speaks of it or not; the fastest of the others that did the same work.\n\n".to_owned();
+    let rows = results.runs.iter().flat_map(|run| outcomes(run).map(move |outcome| (run, outcome)));
+    let mut found = false;
+    for (run, outcome) in rows {
+        for (row, peer) in outcome.rows.iter().filter_map(|row| Some((row, faster(outcome, row)?))) {
+            if !found {
+                out.push_str("| race | ours | | theirs | | | repeat |\n|---|---|---:|---|---:|---|---|\n");
+            }
+            found = true;
+            let _ = writeln!(
+                out,
+                "| {} | {} | {} | {} | {} | 🔴 **{}× slower** | `{}{}` |",
+                cell(&outcome.title),
+                cell(&row.name),
+                outcome.unit.show(row.value),
+                cell(&peer.name),
+                outcome.unit.show(peer.value),
+                trimmed(row.value / peer.value),
+                run.bench,
+                run.arguments
+            );
+        }
+    }
+    if !found {
+        out.push_str("Nowhere.\n");
+    }
+    out
+}
+
+/// Every race, with all of its rows.
+fn races(results: &Results) -> String {
+    let mut out = "\n## All races\n".to_owned();
+    for run in &results.runs {
+        let _ = write!(
+            out,
+            "\n### {}\n\n`cargo run --release -p bench -- {}{}`, {} s\n",
+            run.bench, run.bench, run.arguments, run.seconds
+        );
+        for outcome in outcomes(run) {
+            let _ = write!(
+                out,
+                "\n<details><summary>{} ({})</summary>\n\n| | | of the first |\n|---|---:|---:|\n",
+                cell(&outcome.title),
+                calm(outcome)
+            );
+            let first = outcome.rows.first().map_or("", |row| &row.name);
+            for row in &outcome.rows {
+                let red = faster(outcome, row).is_some();
+                let (left, right) = if red { ("🔴 **", "**") } else { ("", "") };
+                let (value, ratio) = (outcome.unit.show(row.value), outcome.ratio(&row.name, first));
+                let _ = writeln!(out, "| {left}{}{right} | {value} | {}× |", cell(&row.name), trimmed(ratio));
+            }
+            out.push_str("\n</details>\n");
+        }
+        for (what, why) in missing(run) {
+            let _ = write!(out, "\n- ⚪ {}: not measured: {}\n", cell(what), cell(why));
+        }
+    }
+    out
+}
+
+/// The chart of what was measured; none where nothing was.
+fn charted(results: &Results, drawing: &Drawn) -> Option<Chart> {
+    let mut series: Vec<Series> = Vec::new();
+    let mut counts = [0; 3];
+    let mut unit = None;
+    for outcome in results.runs.iter().flat_map(outcomes) {
+        let Some((_, x)) = outcome.point.as_ref().filter(|(key, _)| key == drawing.key) else { continue };
+        unit = Some(outcome.unit);
+        for row in outcome.rows.iter().filter(|row| row.kind != Kind::Wrong) {
+            // Scaled up from another share of its windows at another size: still the same tool.
+            let name = row.name.split(", 1 of ").next().unwrap_or_default();
+            let missed = outcome.claims.iter().any(|claim| claim.row == row.name && !outcome.met(claim));
+            let point = (*x, row.value, missed || faster(outcome, row).is_some());
+            if let Some(series) = series.iter_mut().find(|series| series.name == name) {
+                series.points.push(point);
+                continue;
+            }
+            let (count, look): (usize, fn(usize) -> Look) = match row.kind {
+                Kind::Ours => (0, Look::Ours),
+                Kind::Floor => (1, Look::Floor),
+                Kind::Peer | Kind::Wrong => (2, Look::Peer),
+            };
+            series.push(Series { name: name.to_owned(), look: look(counts[count]), points: vec![point] });
+            counts[count] += 1;
+        }
+    }
+    for series in &mut series {
+        series.points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    }
+    let bytes = drawing.across.starts_with("size");
+    Some(Chart { title: drawing.title.to_owned(), across: drawing.across, bytes, unit: unit?, series })
+}
+
+/// Text for one cell of a table.
+fn cell(text: &str) -> String {
+    text.replace('\n', " ").replace('|', "\\|").replace('<', "&lt;")
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Drawn, charted, ratios, text};
+    use crate::all::{Results, Run};
+    use crate::outcome::{Kind, Outcome, Unit};
+    use crate::report::Found;
+
+    fn results(ours: f64) -> Results {
+        let at = |x: usize| {
+            let outcome = Outcome::new(format!("an edit of {x}"), Unit::Seconds).rounds(7, 9);
+            let outcome = outcome.value(Kind::Floor, "floor", 1e-3).value(Kind::Ours, "ours", ours);
+            outcome.value(Kind::Peer, "peer", 2e-3).goal("G1", "ours", 1.25).at("exact-disk", x)
+        };
+        let missing = Found::Missing { what: "another peer".to_owned(), why: "no network".to_owned() };
+        let word = |text: &str| text.to_owned();
+        let run = Run {
+            bench: word("exact"),
+            arguments: word(" --quick"),
+            date: word("2026-01-01"),
+            commit: word("abc"),
+            machine: word("1 x Abacus"),
+            seconds: 1,
+            found: vec![Found::Outcome(at(1000)), Found::Outcome(at(100)), missing],
+        };
+        Results { runs: vec![run] }
+    }
+
+    const CHART: Drawn = Drawn { key: "exact-disk", title: "edits", across: "size of the file" };
+
+    #[test]
+    fn what_is_missed_slower_or_absent_is_told() {
+        let page = text(&results(3e-3), &["exact-disk.svg".to_owned()]);
+        for line in [
+            "| [G1](#g1) | an exact edit on disk, without a sync | 🔴 **missed in 2 of 2 rows** |",
+            "| an edit of 100 | ours | 3.000 ms | floor | 1.000 ms | 3.00× | ≤ 1.25× | 🔴 **missed** | 7/9 | `exact --quick` |",
+            "| an edit of 100 | ours | 3.000 ms | peer | 2.000 ms | 🔴 **1.5× slower** | `exact --quick` |",
+            "- ⚪ another peer: not measured: no network",
+            "| [G2](#g2) | a durable edit beside cp, fsync, rename and fsync of the folder | ⚪ not measured |",
+            "![One exact edit on disk, no sync](benchmarks/exact-disk.svg)",
+            "Why it is missed, and what next:",
+        ] {
+            assert!(page.contains(line), "{line}\n{page}");
+        }
+        let chart = charted(&results(3e-3), &CHART).unwrap();
+        assert!(chart.series.iter().all(|series| series.points[0].0 < series.points[1].0));
+        assert!(chart.series[1].points.iter().all(|point| point.2), "ours is red");
+    }
+
+    #[test]
+    fn what_is_met_is_not_red() {
+        let page = text(&results(1.2e-3), &[]);
+        assert!(page.contains("| 🟢 met, 2 of 2 rows |") && page.contains("Nowhere."), "{page}");
+        assert!(!page.contains("🔴 **"), "{page}");
+        let chart = charted(&results(1.2e-3), &CHART).unwrap();
+        assert!(chart.series.iter().flat_map(|series| &series.points).all(|point| !point.2));
+    }
+
+    #[test]
+    fn results_survive_the_disk() {
+        let text = serde_json::to_string(&results(1.2e-3)).unwrap();
+        let back: Results = serde_json::from_str(&text).unwrap();
+        assert_eq!(serde_json::to_string(&back).unwrap(), text);
+    }
+
+    #[test]
+    fn goals_of_speed_are_told_as_speed() {
+        assert_eq!(ratios(0.02, 0.05), ("50.0× faster".to_owned(), "≥ 20× faster".to_owned()));
+        assert_eq!(ratios(1.2, 1.25), ("1.20×".to_owned(), "≤ 1.25×".to_owned()));
+    }
+}

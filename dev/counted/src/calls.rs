@@ -1,0 +1,52 @@
+//! Whole calls, from JSON to JSON, over files in memory.
+
+use crate::text::{changed, lines, mark};
+use emendate::fs::Memory;
+use emendate::{Caller, Config, Engine, State, Unread};
+use serde_json::{Value, json};
+use std::hint::black_box;
+use std::path::Path;
+
+const FILE: &str = "/w/page.rs";
+const LINES: usize = 2000;
+
+/// An engine with one file.
+fn engine() -> (Engine, Caller) {
+    let store = Memory::new(Path::new("/w"));
+    store.put(Path::new(FILE), lines(LINES));
+    let engine = Engine::over(Box::new(store), State::Memory, Config::default());
+    let caller = Caller { unread: Unread::Allow, ..Caller::default() };
+    (engine.unwrap_or_else(|error| panic!("{error}")), caller)
+}
+
+/// The call as a front end gets it, and the answer as it is sent.
+fn call((engine, caller): &(Engine, Caller), tool: &str, input: &str) -> String {
+    let input: Value = serde_json::from_str(input).unwrap_or_else(|error| panic!("{error}"));
+    let reply = engine.call(caller, tool, input);
+    match &reply.result {
+        Ok(answer) => json!({ "text": answer.text, "data": answer.data }).to_string(),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// A file of two thousand lines, read and shown.
+pub(crate) fn read() -> Box<dyn FnMut()> {
+    let engine = engine();
+    let input = json!({ "file_path": FILE }).to_string();
+    Box::new(move || {
+        let shown = call(&engine, "read", &input);
+        assert!(shown.contains(&format!("value_{} ", LINES - 5)));
+        black_box(shown);
+    })
+}
+
+/// One line changed, to and fro.
+pub(crate) fn edit() -> Box<dyn FnMut()> {
+    let engine = engine();
+    let (mut old, mut new) = (mark(1005), changed(1005));
+    Box::new(move || {
+        let input = json!({ "file_path": FILE, "old_string": old, "new_string": new }).to_string();
+        black_box(call(&engine, "edit", &input));
+        std::mem::swap(&mut old, &mut new);
+    })
+}

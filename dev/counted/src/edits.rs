@@ -1,0 +1,166 @@
+//! Edits in memory, by the core alone.
+
+use crate::text::{changed, lines, mark, marked};
+use emendate::core::formats::replace::Replacement;
+use emendate::core::formats::{Input, named};
+use emendate::core::words::{Page, Words};
+use emendate::core::{Ask, Find, Op, Order, Pick, Settings, Snapshot, explain, find, resolve};
+use serde_json::json;
+use std::fmt::Write as _;
+use std::hint::black_box;
+
+/// Lines of 1 MB.
+const MB: usize = 33_000;
+/// Lines of what is searched by more than its bytes.
+const LINES: usize = 10_000;
+/// Hunks of a patch.
+const HUNKS: usize = 20;
+
+fn op(old: &str, new: &str) -> Op {
+    let edit = Replacement { old_string: old.to_owned(), new_string: new.to_owned(), ..Replacement::default() };
+    edit.to_op().unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A line with its neighbours.
+fn block(all: &[&str], at: usize) -> String {
+    all[at - 2..at + 3].iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// One exact edit in 1 MB: find, prove unique, splice.
+pub(crate) fn exact() -> Box<dyn FnMut()> {
+    several(1)
+}
+
+/// A hundred of them in one call.
+pub(crate) fn needles() -> Box<dyn FnMut()> {
+    several(100)
+}
+
+fn several(edits: usize) -> Box<dyn FnMut()> {
+    let text = lines(MB);
+    let all: Vec<&str> = text.lines().collect();
+    // Not the first: what is near the start is found at once.
+    let places: Vec<usize> = marked(MB, edits + 1).skip(1).collect();
+    let pair = |&at: &usize| (block(&all, at), block(&all, at).replace("as it was", "as it is"));
+    let ops: Vec<Op> = places.iter().map(pair).map(|(old, new)| op(&old, &new)).collect();
+    let base = Snapshot::from_text(&text);
+    base.id();
+    Box::new(move || {
+        let made = resolve(&base, &ops, Order::Together, Settings::default());
+        let made = made.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(made.changes.splices().len(), ops.len());
+        black_box(made.changes.pieces(base.raw()).map(<[u8]>::len).sum::<usize>());
+    })
+}
+
+/// A block whose indentation is another.
+pub(crate) fn cascade() -> Box<dyn FnMut()> {
+    let text = lines(LINES);
+    let all: Vec<&str> = text.lines().collect();
+    let old: String = block(&all, 7005).lines().map(|line| format!("      {line}\n")).collect();
+    let new = old.replace("as it was", "as it is");
+    search(text, old, new, true)
+}
+
+/// A block that is not there, with the report of where it nearly is.
+pub(crate) fn failure() -> Box<dyn FnMut()> {
+    let text = lines(LINES);
+    let all: Vec<&str> = text.lines().collect();
+    let old = block(&all, 7005).replace("measure(7005", "weigh(7006");
+    let new = old.replace("as it was", "as it is");
+    search(text, old, new, false)
+}
+
+fn search(text: String, old: String, new: String, there: bool) -> Box<dyn FnMut()> {
+    Box::new(move || {
+        let base = Snapshot::from_text(&text);
+        let found = find(&base, &Find::new(&old, Pick::Unique), &new, Settings::default());
+        assert_eq!(found.is_ok(), there, "{found:?}");
+        black_box(found.map_err(|error| error.to_string())).ok();
+    })
+}
+
+/// The unified diff of a known edit in the middle of 1 MB.
+pub(crate) fn diff() -> Box<dyn FnMut()> {
+    let text = lines(MB);
+    let base = Snapshot::from_text(&text);
+    let at = MB / 20 * 10 + 5;
+    let made = resolve(&base, &[op(&mark(at), &changed(at))], Order::Together, Settings::default());
+    let changes = made.unwrap_or_else(|error| panic!("{error}")).changes;
+    Box::new(move || {
+        let fresh = Snapshot::from_text(&text);
+        let diff = explain::unified("f", &explain::hunks(&fresh, &changes, 3), usize::MAX);
+        assert!(diff.contains(&changed(at)));
+        black_box(diff);
+    })
+}
+
+/// A patch from its text to the new text.
+fn patch(format: &'static str, input: String) -> Box<dyn FnMut()> {
+    let text = lines(LINES);
+    let edits = marked(LINES, HUNKS);
+    let want = edits.fold(text.clone(), |text, at| text.replacen(&mark(at), &changed(at), 1));
+    Box::new(move || {
+        let Some(format) = named(format) else { panic!("{format}: no such format") };
+        let request = format.parse(Input::Text(input.clone())).unwrap_or_else(|error| panic!("{error}"));
+        let Ask::Edit { ops, .. } = &request.files[0].ask else { panic!("no edit") };
+        let base = Snapshot::from_text(&text);
+        let made = resolve(&base, ops, Order::AsNeeded, Settings::default());
+        let made = made.unwrap_or_else(|error| panic!("{error}"));
+        assert!(made.changes.apply(&base) == want.as_bytes(), "another text");
+    })
+}
+
+/// The hunks, each under its head.
+fn hunks(head: impl Fn(usize) -> String) -> String {
+    let text = lines(LINES);
+    let all: Vec<&str> = text.lines().collect();
+    let mut out = String::new();
+    for at in marked(LINES, HUNKS) {
+        let context =
+            |from: usize, to: usize| all[from..to].iter().map(|line| format!(" {line}\n")).collect::<String>();
+        let (before, after) = (context(at - 3, at), context(at + 1, at + 4));
+        let _ = write!(out, "{}\n{before}-{}\n+{}\n{after}", head(at), all[at], changed(at));
+    }
+    out
+}
+
+/// Twenty hunks with the numbers of their lines.
+pub(crate) fn unified_diff() -> Box<dyn FnMut()> {
+    let body = hunks(|at| format!("@@ -{0},7 +{0},7 @@", at - 2));
+    patch("unified_diff", format!("--- a/f.rs\n+++ b/f.rs\n{body}"))
+}
+
+/// Twenty hunks without.
+pub(crate) fn apply_patch() -> Box<dyn FnMut()> {
+    let body = hunks(|_| "@@".to_owned());
+    patch("apply_patch", format!("*** Begin Patch\n*** Update File: f.rs\n{body}*** End Patch\n"))
+}
+
+/// Twenty lines by number.
+pub(crate) fn hashline() -> Box<dyn FnMut()> {
+    let hunk = |at: usize| format!("replace {0}..{0}:\n+{1}\n", at + 1, changed(at));
+    patch("hashline", format!("¶f.rs#0000\n{}", marked(LINES, HUNKS).map(hunk).collect::<String>()))
+}
+
+/// Twenty lines by word.
+pub(crate) fn anchors() -> Box<dyn FnMut()> {
+    let text = lines(LINES);
+    let Some(words) = Words::new(&text) else { panic!("too many lines") };
+    let edit = |at: usize| json!({ "anchor": format!("{}:{}", words.all()[at], mark(at)), "text": changed(at) });
+    let edits: Vec<serde_json::Value> = marked(LINES, HUNKS).map(edit).collect();
+    let input = json!({ "path": "/f.rs", "edits": edits });
+    let want = marked(LINES, HUNKS).fold(text.clone(), |text, at| text.replacen(&mark(at), &changed(at), 1));
+    Box::new(move || {
+        let Some(format) = named("anchors") else { panic!("no such format") };
+        let request = format.parse(Input::Json(input.clone())).unwrap_or_else(|error| panic!("{error}"));
+        let Ask::Edit { ops, .. } = &request.files[0].ask else { panic!("no edit") };
+        let base = Snapshot::from_text(&text);
+        let page = Page::new(&base, words.all());
+        let rows = |op: &Op| page.rows(op, |word| words.is_spent(word)).unwrap_or_else(|why| panic!("{}", why.error));
+        let ops: Vec<Op> = ops.iter().map(rows).collect();
+        let made = resolve(&base, &ops, Order::Together, Settings::default());
+        let made = made.unwrap_or_else(|error| panic!("{error}"));
+        assert!(made.changes.apply(&base) == want.as_bytes(), "another text");
+    })
+}

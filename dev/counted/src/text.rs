@@ -1,0 +1,68 @@
+//! The text that is worked on: lines as source code has them, the same in every run and on every machine.
+
+use std::fmt::Write as _;
+
+/// Words of source code; which of them a line has is drawn by a generator with a fixed start.
+const WORDS: &[&str] = &[
+    "value",
+    "index",
+    "self.count",
+    "result",
+    "let",
+    "return",
+    "if",
+    "match",
+    "buffer",
+    "length",
+    "&mut",
+    "offset",
+    "self.lines",
+    "Some(entry)",
+    "None",
+    "report",
+    "settings",
+    "usize",
+    "= 0;",
+    "-> Result<()>",
+    "path",
+    "pub",
+    "fn",
+];
+
+/// So many lines, every tenth of which is unlike any other: `mark(line)`, counted from 0.
+pub(crate) fn lines(count: usize) -> String {
+    let mut out = String::with_capacity(count * 36);
+    let mut state = 7u64;
+    let mut draw = |most: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(state >> 40).unwrap_or(0) % most
+    };
+    for line in 0..count {
+        if line % 10 == 5 {
+            let _ = writeln!(out, "{}", mark(line));
+            continue;
+        }
+        out.push_str(&"    ".repeat(draw(4)));
+        for _ in 0..=draw(6) {
+            let _ = write!(out, "{} ", WORDS[draw(WORDS.len())]);
+        }
+        out.push_str("{}\n");
+    }
+    out
+}
+
+/// The line of that number, where it is unlike any other.
+pub(crate) fn mark(line: usize) -> String {
+    format!("    let value_{line} = self.measure({line}, \"as it was\");")
+}
+
+/// What it becomes.
+pub(crate) fn changed(line: usize) -> String {
+    mark(line).replace("as it was", "as it is")
+}
+
+/// So many numbers of lines with marks, spread over the text.
+pub(crate) fn marked(count: usize, edits: usize) -> impl Iterator<Item = usize> {
+    let step = count / edits / 10 * 10;
+    (0..edits).map(move |nth| nth * step + 5)
+}

@@ -1,0 +1,207 @@
+//! `cargo xtask instructions`: hot paths run under valgrind, their instructions counted and compared with the budgets of
+//! the repository. Counts are the same on a busy machine; no time is measured.
+
+mod profile;
+
+use profile::Profile;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The budget of a path is what it was blessed with and so much more: other versions of the C library, keys of hash tables
+/// drawn anew in each run.
+const SLACK: f64 = 1.08;
+/// Under this share of what was blessed, the budget says nothing any more.
+const FAR: f64 = 0.9;
+/// Functions with this share of the path are remembered, and those that grew by it are told.
+const SHARE: f64 = 0.01;
+
+const HEAD: &str = "\
+# Instructions of hot paths, counted by valgrind: `cargo xtask instructions`. A path may take 8 % more.
+# Written by `cargo xtask instructions --bless`; look at the difference before it is committed.
+# Below each path, the functions with a hundredth of it or more: what they execute themselves.
+
+";
+
+/// A path as it was blessed.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Budget {
+    instructions: u64,
+    functions: BTreeMap<String, u64>,
+}
+
+type Budgets = BTreeMap<String, Budget>;
+
+/// Counts all paths, and compares them or, with `--bless`, writes the budgets.
+///
+/// Errors: a path over its budget, or without one; no valgrind; what is measured does not build.
+pub(crate) fn instructions(arguments: &[String]) -> Result<String, String> {
+    if let Some(why) = incomparable() {
+        return Ok(format!("instructions: not compared: {why}"));
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap_or(Path::new("."));
+    let file = root.join("dev/counted/budgets.toml");
+    let program = build(root)?;
+    let counted = count(&program)?;
+    if arguments.iter().any(|it| it == "--bless") {
+        let budgets: Budgets = counted.iter().map(|(name, profile)| (name.clone(), blessed(profile))).collect();
+        std::fs::write(&file, written(&budgets)?).map_err(|error| error.to_string())?;
+        return Ok(format!("wrote {} budgets into dev/counted/budgets.toml", budgets.len()));
+    }
+    let text = std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let budgets: Budgets = toml::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))?;
+    let (table, over) = compared(&counted, &budgets);
+    if over == 0 { Ok(table) } else { Err(format!("{table}instructions: {over} paths over their budget")) }
+}
+
+/// Why counts of this machine cannot be compared with those of the repository.
+fn incomparable() -> Option<&'static str> {
+    if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
+        return Some("the budgets are those of Linux on x86-64");
+    }
+    let processor = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    // Searches choose their code by what the processor can; valgrind shows every one with AVX2 as the same model.
+    (!processor.contains(" avx2")).then_some("the processor has no AVX2")
+}
+
+/// Builds the program that walks the paths.
+fn build(root: &Path) -> Result<PathBuf, String> {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    // Flags of the caller would make other code.
+    cargo.args(["build", "--quiet", "--locked", "-p", "counted", "--profile", "counted"]).env_remove("RUSTFLAGS");
+    let status = cargo.current_dir(root).status().map_err(|error| error.to_string())?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    if status.success() { Ok(target.join("counted/counted")) } else { Err("counted does not build".to_owned()) }
+}
+
+/// Every path with its profile; two at a time.
+fn count(program: &Path) -> Result<Vec<(String, Profile)>, String> {
+    let list = Command::new(program).arg("--list").output().map_err(|error| error.to_string())?;
+    let names: Vec<String> = String::from_utf8_lossy(&list.stdout).lines().map(str::to_owned).collect();
+    let part = |names: &[String]| -> Result<Vec<(String, Profile)>, String> {
+        names.iter().map(|name| Ok((name.clone(), counted(program, name)?))).collect()
+    };
+    let (left, right) = names.split_at(names.len().div_ceil(2));
+    std::thread::scope(|scope| {
+        let left = scope.spawn(|| part(left));
+        let right = part(right)?;
+        let left = left.join().map_err(|_| "a thread died".to_owned())??;
+        Ok(left.into_iter().chain(right).collect())
+    })
+}
+
+fn counted(program: &Path, name: &str) -> Result<Profile, String> {
+    let out = program.with_file_name(format!("{name}.callgrind"));
+    let mut valgrind = Command::new("valgrind");
+    valgrind.args(["--tool=callgrind", "--quiet", "--toggle-collect=counted::measured*", "--compress-strings=no"]);
+    valgrind.args(["--compress-pos=no", "--dump-line=no", &format!("--callgrind-out-file={}", out.display())]);
+    // Nothing of what the caller has set reaches the path.
+    valgrind.arg(program).arg(name).env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    let output = valgrind.output().map_err(|error| format!("valgrind: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("{name}: {}", String::from_utf8_lossy(&output.stderr)));
+    }
+    let text = std::fs::read_to_string(&out).map_err(|error| error.to_string())?;
+    let profile = Profile::parse(&text);
+    if profile.total == 0 { Err(format!("{name}: nothing was counted")) } else { Ok(profile) }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "counts far below 2^52")]
+fn ratio(count: u64, of: u64) -> f64 {
+    count as f64 / of.max(1) as f64
+}
+
+fn blessed(profile: &Profile) -> Budget {
+    let large = profile.functions.iter().filter(|(_, count)| ratio(**count, profile.total) >= SHARE);
+    let functions = large.map(|(name, count)| (name.clone(), *count)).collect();
+    Budget { instructions: profile.total, functions }
+}
+
+fn written(budgets: &Budgets) -> Result<String, String> {
+    let text = toml::to_string(budgets).map_err(|error| error.to_string())?;
+    Ok(format!("{HEAD}{text}"))
+}
+
+/// The table, and how many paths are over their budget or have none.
+fn compared(counted: &[(String, Profile)], budgets: &Budgets) -> (String, usize) {
+    let (mut out, mut over) = (format!("{:<14}{:>14}{:>14}{:>8}\n", "path", "instructions", "budget", "ratio"), 0);
+    for (name, profile) in counted {
+        let Some(budget) = budgets.get(name) else {
+            over += 1;
+            let _ = writeln!(out, "{name:<14}{:>14}  has no budget: cargo xtask instructions --bless", profile.total);
+            continue;
+        };
+        let share = ratio(profile.total, budget.instructions);
+        let said = if share > SLACK {
+            over += 1;
+            "  OVER"
+        } else if share < FAR {
+            "  far under: bless, so that the budget says something"
+        } else {
+            ""
+        };
+        let _ = writeln!(out, "{name:<14}{:>14}{:>14}{share:>8.3}{said}", profile.total, budget.instructions);
+        if share > SLACK {
+            out.push_str(&grown(profile, budget));
+        }
+    }
+    for name in budgets.keys().filter(|name| !counted.iter().any(|(counted, _)| counted == *name)) {
+        over += 1;
+        let _ = writeln!(out, "{name:<14} has a budget and is not there any more: cargo xtask instructions --bless");
+    }
+    (out, over)
+}
+
+/// The functions that execute more than they did, the worst first.
+fn grown(profile: &Profile, budget: &Budget) -> String {
+    let more = |(name, count): (&String, &u64)| {
+        let was = budget.functions.get(name).copied().unwrap_or(0);
+        let more = count.checked_sub(was)?;
+        (ratio(more, budget.instructions) >= SHARE).then(|| (more, was, *count, name.clone()))
+    };
+    let mut all: Vec<(u64, u64, u64, String)> = profile.functions.iter().filter_map(more).collect();
+    all.sort_unstable_by(|a, b| b.cmp(a));
+    all.iter().take(12).map(|(more, was, now, name)| format!("    +{more:<12} {was} → {now}  {name}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Budgets, blessed, compared, written};
+    use crate::instructions::profile::Profile;
+
+    fn profile(walk: u64, jump: u64) -> Profile {
+        let functions = [("walk".to_owned(), walk), ("jump".to_owned(), jump)].into();
+        Profile { total: walk + jump, functions }
+    }
+
+    fn budgets() -> Budgets {
+        [("path".to_owned(), blessed(&profile(900, 100)))].into()
+    }
+
+    #[test]
+    fn a_path_may_grow_by_its_slack_and_not_more() {
+        let at = |walk: u64| compared(&[("path".to_owned(), profile(walk, 100))], &budgets());
+        assert_eq!(at(975).1, 0);
+        let (table, over) = at(990);
+        assert_eq!(over, 1);
+        assert!(table.contains("OVER") && table.contains("+90           900 → 990  walk"), "{table}");
+        assert!(!table.contains("jump"), "{table}");
+        let (table, over) = at(700);
+        assert!(over == 0 && table.contains("bless"), "{table}");
+    }
+
+    #[test]
+    fn every_path_has_a_budget_and_every_budget_a_path() {
+        assert_eq!(compared(&[], &budgets()).1, 1);
+        assert_eq!(compared(&[("path".to_owned(), profile(900, 100))], &Budgets::new()).1, 1);
+    }
+
+    #[test]
+    fn budgets_are_read_as_they_were_written() {
+        let text = written(&budgets()).unwrap();
+        assert_eq!(toml::from_str::<Budgets>(&text).unwrap(), budgets(), "{text}");
+        assert!(text.contains("[path]\ninstructions = 1000\n"), "{text}");
+    }
+}
