@@ -1,6 +1,6 @@
 //! Large files, which are gone through in parts: the same as files that are taken whole, in bytes, replies and errors.
 
-use crate::bench::{Bench, code, ok};
+use crate::bench::Bench;
 use emendate::{Config, Reply};
 use proptest::prelude::*;
 use serde_json::{Value, json};
