@@ -17,6 +17,7 @@ use emendate_events::Sink;
 use emendate_fs::{Local, Place, Stamp, Store, Version, shown};
 use emendate_history::{History, OperationId, Sessions};
 use emendate_lsp::Servers;
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -296,7 +297,17 @@ impl Engine {
 
     /// The bytes of the file as it is now; `None` when there is none.
     pub(crate) fn version(&self, place: &Place) -> Result<Option<Version>> {
-        self.read_up_to(place, self.config.whole())
+        let version = self.read_up_to(place, self.config.whole());
+        version.map_err(|error| {
+            let fits = error.data().get("size").and_then(Value::as_u64).is_some_and(|size| size <= self.config.max_file);
+            if !fits || error.code() != Code::FileTooLarge {
+                return error;
+            }
+            // Only what needs all of its text is refused.
+            error.next(
+                "Change parts of it by edit or multi_edit with old_string copied exactly, and read it with offset and limit.",
+            )
+        })
     }
 
     /// The same of a file of at most so many bytes.

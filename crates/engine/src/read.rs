@@ -1,6 +1,6 @@
 //! Reading: lines in marks, a tag for the version, and the record of what was shown.
 
-use crate::big::Sized;
+use crate::big::{SHOWN, Sized};
 use crate::caller::Caller;
 use crate::encoding;
 use crate::engine::{Engine, Opened};
@@ -96,7 +96,7 @@ impl Engine {
                 if let Some(opened) = opened {
                     return self.show(caller, &place, opened, &args, (marks, None));
                 }
-                self.not_whole(&place, size, "is to be shown in a way that needs all of its text")?;
+                self.not_whole(&place, size, SHOWN)?;
                 self.version(&place)?
             }
         };

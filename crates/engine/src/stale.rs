@@ -25,14 +25,18 @@ pub(crate) fn lost(engine: &Engine, caller: &Caller, place: &Place, now: &Opened
     let record = engine.sessions(place).latest(&caller.session, crate::shelves::key(place)).ok().flatten();
     let bytes = record.and_then(|record| engine.sessions(place).bytes(record.content).ok().flatten());
     let seen = bytes.and_then(|bytes| engine.decode(place, bytes, None, "").ok());
-    let error = changed(place);
     match seen {
         Some(seen) => {
             let theirs = ChangeSet::between(&seen, &now.snapshot);
-            with_diff(engine, caller, place, now, (&seen, &theirs), error)
+            with_diff(engine, caller, place, now, (&seen, &theirs), changed(place))
         }
-        None => error.next(read_again(place)),
+        None => again(place),
     }
+}
+
+/// It changed, and there is nothing to be told of how.
+pub(crate) fn again(place: &Place) -> Error {
+    changed(place).next(read_again(place))
 }
 
 fn changed(place: &Place) -> Error {

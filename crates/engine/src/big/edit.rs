@@ -43,8 +43,7 @@ impl Engine {
     ) -> Result<Option<Plan>> {
         let size = source.stamp().size;
         let Some(finds) = self.streamed(place, (ops, order), options) else {
-            let why = "this call needs all of its text at once";
-            return self.not_whole(place, size, why).map(|()| None);
+            return self.not_whole(place, size, ALL).map(|()| None);
         };
         let mut source = source;
         for attempt in 1.. {
@@ -76,7 +75,7 @@ impl Engine {
             && !notebook::is_named(place)
             && !self.config().formatters.iter().any(|it| it.files.matches(place.relative(), place.absolute()));
         let find = |op: &'o Op| match &op.at {
-            Locator::Find(find) if find.at.is_none() && !find.old.is_empty() && !find.old.contains('\0') => Some(find),
+            Locator::Find(find) if !find.old.is_empty() && !find.old.contains('\0') => Some(find),
             _ => None,
         };
         ops.iter().map(find).collect::<Option<Vec<_>>>().filter(|_| plain)
@@ -98,15 +97,14 @@ impl Engine {
         let fresh = ops.iter().any(|op| !op.text.is_ascii());
         let other = |it: encoding::Configured| it.declared.charset != Charset::Utf8;
         if fresh && scanned.whole.ascii && encoding::configured(self.config(), self.store(), place).is_some_and(other) {
-            return Ok(Tried::Whole("is said to be in another encoding, for which it has to be taken whole"));
+            return Ok(Tried::Whole(DECLARED));
         }
         let Some(head) = with_lines(&source, scanned.whole, None)? else { return Ok(Tried::Whole(LONG)) };
         let now = opened(&source, head);
         let (lines, note) = match self.base(caller, options, place, &now)? {
             Base::Fresh { lines, note } => (lines, note),
-            Base::Stale { .. } => {
-                return Ok(Tried::Whole("changed since it was read, and to merge it would have to be taken whole"));
-            }
+            Base::Stale { .. } if source.stamp().size > self.config().whole() => return Err(stale::again(place)),
+            Base::Stale { .. } => return Ok(Tried::Whole(MERGED)),
             Base::Lost => return Err(stale::lost(self, caller, place, &now)),
         };
         let mut counts = vec![0_usize; finds.len()];
@@ -154,8 +152,27 @@ impl Engine {
     }
 }
 
-const NOWHERE: Why = "does not have the text as it was given; what is like it is looked for in all of the text";
-const LONG: Why = "has lines around the place that are too long, or too many places, to be edited in parts";
+const ALL: Why = Why::new(
+    "this call needs all of its text at once",
+    "Send it as edit or multi_edit with each old_string copied exactly from the file, and without encoding, marks, partial \
+     and order.",
+);
+const DECLARED: Why = Why::new(
+    "is said to be in another encoding than UTF-8, so it would have to be taken whole",
+    "Use ASCII text only, or ask a person to raise max_whole.",
+);
+const MERGED: Why = Why::new(
+    "changed since it was read, and would have to be taken whole to be merged",
+    "Read the lines again, then send the edit again.",
+);
+const NOWHERE: Why = Why::new(
+    "does not have the text as it was given; what is like it is looked for in all of the text",
+    "Search for a word of the line, read those lines, and copy old_string from the reply.",
+);
+const LONG: Why = Why::new(
+    "has lines around the place that are too long, or too many places, to be edited in parts",
+    "Give a longer old_string that fits fewer places; for lines of more than a megabyte ask a person to raise max_whole.",
+);
 
 /// The places that count, in the order of the file.
 fn spots(scanned: &Scanned, finds: &[&Find], counts: &[usize]) -> Vec<Spot> {

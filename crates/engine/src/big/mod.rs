@@ -29,8 +29,33 @@ pub(crate) enum Sized {
     Big(Source),
 }
 
-/// Why a large file has to be taken whole for what is asked, as the end of a sentence.
-pub(crate) type Why = &'static str;
+/// Why a large file has to be taken whole for what is asked, as the end of a sentence, and what else there is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Why {
+    pub(crate) what: &'static str,
+    pub(crate) next: &'static str,
+}
+
+impl Why {
+    const fn new(what: &'static str, next: &'static str) -> Why {
+        Why { what, next }
+    }
+}
+
+/// What a read shows that shows lines in a way of their own.
+pub(crate) const SHOWN: Why = Why::new(
+    "is to be shown in a way that needs all of its text",
+    "Read it with offset and limit alone, as numbered or plain lines; search finds the line.",
+);
+const BINARY: Why = Why::new("is binary", "It cannot be edited as text; use another program.");
+const ENCODING: Why = Why::new(
+    "is not UTF-8, so it would have to be taken whole",
+    "Convert it to UTF-8 first, e.g. with iconv, or ask a person to raise max_whole.",
+);
+const CROWDED: Why = Why::new(
+    "has the text in too many places to be edited in parts",
+    "Give a longer old_string that fits fewer places, or ask a person to raise max_whole.",
+);
 
 impl Engine {
     /// The file as it is now; a large one is only opened.
@@ -60,10 +85,13 @@ impl Engine {
         if size <= most {
             return Ok(());
         }
-        let what =
-            format!("{} has {size} bytes and {why}; that is done for files of up to {most} bytes.", place.shown());
-        Err(Error::new(Code::FileTooLarge, what)
-            .next("Use search and read with offset and limit to find the place, then edit with old_string copied exactly.")
+        if why == BINARY {
+            return Err(Error::new(Code::ContentBinary, format!("{} is binary.", place.shown())).next(why.next));
+        }
+        let (path, what) = (place.shown(), why.what);
+        let told = format!("{path} has {size} bytes and {what}; that is done for files of up to {most} bytes.");
+        Err(Error::new(Code::FileTooLarge, told)
+            .next(why.next)
             .fact("size", size)
             .fact("limit", most))
     }
@@ -102,12 +130,12 @@ impl Engine {
     }
 }
 
-/// The same as the end of a sentence.
+/// The same for a caller.
 fn why(unfit: Unfit) -> Why {
     match unfit {
-        Unfit::Encoding(_) => "is not UTF-8, so it would have to be taken whole",
-        Unfit::Binary => "looks binary, so it would have to be taken whole",
-        Unfit::Crowded => "has the text in too many places to be edited in parts",
+        Unfit::Encoding(_) => ENCODING,
+        Unfit::Binary => BINARY,
+        Unfit::Crowded => CROWDED,
     }
 }
 

@@ -1,13 +1,16 @@
 //! Reading some lines of a large file.
 
 use super::extract::{Spot, with_lines};
-use super::{ATTEMPTS, opened, why};
+use super::{ATTEMPTS, Why, opened, why};
 use crate::engine::{Engine, Opened};
 use emendate_core::{Code, Result};
 use emendate_fs::{Place, Source};
 
 /// Bytes of lines that one read looks at; far more than a reply can show.
 const MOST: usize = 4 << 20;
+
+const LONG: Why =
+    Why::new("has lines there that are too long to be read in parts", "Read fewer of them, with a smaller limit.");
 
 impl Engine {
     /// The file with the lines that are asked for, by the first and their number; nothing where it has to be taken whole.
@@ -43,8 +46,7 @@ impl Engine {
             above: 0,
         });
         if lines.is_some_and(|lines| lines.end - lines.at > MOST) {
-            let why = "has lines there that are too long to be read in parts; with a smaller limit they may fit";
-            return self.not_whole(place, size, why).map(|()| None);
+            return self.not_whole(place, size, LONG).map(|()| None);
         }
         let snapshot = with_lines(source, whole, lines)?;
         // What was read after the pass is what was seen by it.

@@ -1,7 +1,7 @@
 //! Undoing an edit of a large file: the log has what came and what went.
 
 use super::extract::{Spot, around};
-use super::{CHUNK, opened, why};
+use super::{CHUNK, Why, opened, why};
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::plan::{Plan, written_over};
@@ -12,6 +12,13 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::Arc;
+
+const BY_EDIT: &str = "Make the change with an edit.";
+const MODE: Why = Why::new("also changed its mode, which is undone together with all of its text", BY_EDIT);
+const UNKNOWN: Why = Why::new("has no record of this change alone", BY_EDIT);
+const CHANGED: Why = Why::new("changed since that operation, so it would have to be taken whole", BY_EDIT);
+const LONG: Why =
+    Why::new("has lines around the change that are too long, or too many changes, to be undone in parts", BY_EDIT);
 
 impl Engine {
     /// What is at a place, without keeping any of it.
@@ -50,17 +57,17 @@ impl Engine {
         let size = source.stamp().size;
         let whole = |why| self.not_whole(&place, size, why).map(|()| None);
         if before.mode != after.mode {
-            return whole("also changed its mode, which is undone together with all of its text");
+            return whole(MODE);
         }
         let Some(swaps) = self.history(root).swaps(after.content, before.content)? else {
-            return whole("has no record of this change alone");
+            return whole(UNKNOWN);
         };
         let (scanned, lines) = match with_lines(&source, &swaps)? {
             Ok(found) => found,
             Err(unfit) => return whole(why(unfit)),
         };
         if scanned.whole.id != after.content {
-            return whole("changed since that operation, so it would have to be taken whole");
+            return whole(CHANGED);
         }
         let spot = |(swap, line): (&OwnedSwap, &usize)| Spot {
             at: swap.at,
@@ -69,7 +76,6 @@ impl Engine {
             above: 0,
         };
         let spots: Vec<Spot> = swaps.iter().zip(&lines).map(spot).collect();
-        const LONG: &str = "has lines around the change that are too long, or too many changes, to be undone in parts";
         let Some(extract) = around(&source, scanned.whole, &spots, 0)? else { return whole(LONG) };
         source.still()?;
         let mut splices = Vec::with_capacity(swaps.len());

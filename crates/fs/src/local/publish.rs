@@ -87,6 +87,12 @@ impl Plan<'_> {
         if self.entries[index].temp.is_none() {
             return self.overwrite(index);
         }
+        if let Goal::Spliced { source, .. } = draft.goal
+            && source.leased().is_some_and(splice::Leased::is_wanted)
+        {
+            // He has found it by its name, and waits until our lease is given back.
+            return Err(fault::raced(draft.place.absolute(), "is being opened for writing by another program"));
+        }
         let Some(old) = self.still_expected(index, Look::Hold)? else {
             return Err(fault::raced(self.entries[index].path(), "was removed"));
         };

@@ -62,6 +62,11 @@ impl Leased {
         self.held && sys::is_leased(&self.file).unwrap_or(false)
     }
 
+    /// Somebody waits for the lease to be given back, or waited too long, to write the file.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.held && !self.is_whole()
+    }
+
     /// See [`Source::still`].
     pub(crate) fn still(&self, path: &Path, stamp: &Stamp) -> Result<()> {
         let now = look::regular(&self.file, path)?;

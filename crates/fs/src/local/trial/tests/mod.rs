@@ -11,10 +11,10 @@ use std::ffi::OsStr;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use emendate_core::Result;
+use emendate_core::{ContentId, Result};
 
 use super::{Event, run};
-use crate::{Draft, Durability, Expect, Goal, Local, Place, Store, Version, Written};
+use crate::{Draft, Durability, Expect, Goal, Local, Piece, Place, Source, Store, Version, Written};
 
 /// A folder with a root and a journal in it.
 struct Bed {
@@ -47,6 +47,7 @@ type Tree = BTreeMap<PathBuf, Thing>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ask {
     Text(&'static str),
+    Spliced,
     Like(&'static str, &'static str),
     Mode(bool),
     Link(&'static str),
@@ -56,7 +57,7 @@ enum Ask {
 /// One transaction: a name, and what is to become of which path.
 type Operation = (&'static str, &'static [(&'static str, Ask)]);
 
-const OPERATIONS: [Operation; 6] = [
+const OPERATIONS: [Operation; 7] = [
     ("edit", &[("a", Ask::Text("the new text of a, longer than before"))]),
     ("create", &[("n/m/new", Ask::Text("new"))]),
     ("remove", &[("a", Ask::Gone)]),
@@ -76,7 +77,12 @@ const OPERATIONS: [Operation; 6] = [
             ("l", Ask::Link("d/b")),
         ],
     ),
+    ("splice", &[("a", Ask::Spliced)]),
 ];
+
+/// What a spliced file is made of; its source has nine bytes.
+const SPLICED: [Piece<'static>; 4] =
+    [Piece::Kept { at: 0, len: 5 }, Piece::New(b"new of "), Piece::Kept { at: 5, len: 4 }, Piece::New(b", and longer")];
 
 impl Bed {
     fn new() -> Bed {
@@ -191,6 +197,11 @@ impl Prepared {
     }
 
     fn go(&self, local: &Local, level: Durability) -> Result<Vec<Written>> {
+        let source = |(place, _, _, ask, _): &Found| match ask {
+            Ask::Spliced => local.source(place),
+            _ => Ok(None),
+        };
+        let sources: Vec<Option<Source>> = self.files.iter().map(source).collect::<Result<_>>()?;
         let texts = self.files.iter().map(|(_, version, _, ask, _)| match ask {
             // In two pieces, so that a write may end between them.
             Ask::Text(text) | Ask::Like(text, _) => {
@@ -203,8 +214,12 @@ impl Prepared {
         let drafts: Vec<Draft<'_>> = self
             .files
             .iter()
-            .zip(&texts)
-            .map(|((place, version, link, ask, like), pieces)| {
+            .zip(texts.iter().zip(&sources))
+            .map(|((place, version, link, ask, like), (pieces, source))| {
+                if let (Some(source), Some(version)) = (source, version) {
+                    let expect = Expect::Content { source, content: ContentId::of(&version.bytes) };
+                    return Draft { place, expect, goal: Goal::Spliced { source, pieces: &SPLICED } };
+                }
                 let expect = match (link, version) {
                     (Some(target), _) => Expect::Link { target },
                     (None, Some(version)) => Expect::Version { bytes: &version.bytes, stamp: &version.stamp },
@@ -219,7 +234,7 @@ impl Prepared {
                         Goal::File { pieces, executable: Some(on), mode: None, like: None, attributes: None }
                     }
                     Ask::Link(target) => Goal::Link { target: OsStr::new(target) },
-                    Ask::Gone => Goal::Gone,
+                    Ask::Gone | Ask::Spliced => Goal::Gone,
                 };
                 Draft { place, expect, goal }
             })

@@ -1,0 +1,202 @@
+//! Files made of parts of the one that they replace: the bytes, what they keep, and what is refused.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests make and look at files")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub, reason = "tests")]
+
+mod rig;
+
+use emendate_core::{Code, ContentId};
+use emendate_fs::{Draft, Durability, Expect, Goal, Memory, Method, Piece, Source, Store, Written};
+use proptest::prelude::*;
+use rig::Rig;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+
+fn source(store: &dyn Store, path: &Path) -> Source {
+    store.source(&store.admit(path).unwrap()).unwrap().unwrap()
+}
+
+fn content(source: &Source) -> ContentId {
+    let mut all = Vec::new();
+    source
+        .each(1000, |chunk| {
+            all.extend_from_slice(chunk);
+            Ok(())
+        })
+        .unwrap();
+    ContentId::of(&all)
+}
+
+/// Replaces a file by these parts of it; `before` happens right before the commit.
+fn splice(
+    store: &dyn Store,
+    path: &Path,
+    pieces: &[Piece<'_>],
+    durability: Durability,
+    before: impl FnOnce(),
+) -> emendate_core::Result<(Written, Option<ContentId>)> {
+    let place = store.admit(path)?;
+    let source = source(store, path);
+    let expect = Expect::Content { source: &source, content: content(&source) };
+    let drafts = [Draft { place: &place, expect, goal: Goal::Spliced { source: &source, pieces } }];
+    let staged = store.stage(&drafts, durability)?;
+    let ahead = staged.ahead();
+    before();
+    let written = staged.commit()?.remove(0);
+    assert_eq!(ahead.stamps[0].size, written.stamp.size);
+    Ok((written, ahead.spliced))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+    #[test]
+    fn the_parts_in_their_order_are_the_file(
+        size in 0_usize..3_000_000,
+        cuts in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), "[x-z]{0,20}"), 0..4),
+        level in 0_usize..3,
+    ) {
+        let rig = Rig::new();
+        let memory = Memory::new(&rig.root);
+        let old: Vec<u8> = (0..size).map(|at| b"a line of text\n"[at % 15] ^ u8::try_from(at / 15 % 4).unwrap()).collect();
+        std::fs::write(rig.path("f"), &old).unwrap();
+        memory.put("f", old.clone());
+        let mut pieces = Vec::new();
+        let mut want = Vec::new();
+        for (from, to, new) in &cuts {
+            let (from, to) = (from.index(size + 1), to.index(size + 1));
+            let (from, to) = (from.min(to), from.max(to));
+            pieces.push(Piece::Kept { at: from as u64, len: (to - from) as u64 });
+            pieces.push(Piece::New(new.as_bytes()));
+            want.extend_from_slice(&old[from..to]);
+            want.extend_from_slice(new.as_bytes());
+        }
+        let stores: [&dyn Store; 2] = [&rig.store, &memory];
+        for store in stores {
+            let (_, spliced) = splice(store, &rig.path("f"), &pieces, Durability::ALL[level], || ()).unwrap();
+            prop_assert_eq!(spliced, Some(ContentId::of(&want)));
+        }
+        prop_assert!(std::fs::read(rig.path("f")).unwrap() == want);
+        prop_assert!(memory.get("f").unwrap() == want);
+        rig.clean();
+    }
+}
+
+const ALL_BUT_ONE: [Piece<'static>; 2] = [Piece::New(b"A"), Piece::Kept { at: 1, len: 2 }];
+
+#[test]
+fn the_new_file_is_like_the_old_one() {
+    let rig = Rig::new();
+    rig.put("f", "abc");
+    rig.mode("f", 0o640);
+    let (written, _) = splice(&rig.store, &rig.path("f"), &ALL_BUT_ONE, Durability::Power, || ()).unwrap();
+    assert_eq!((rig.text("f").as_str(), written.method), ("Abc", Method::Exchanged));
+    assert_eq!(std::fs::metadata(rig.path("f")).unwrap().permissions().mode() & 0o777, 0o640);
+    rig.clean();
+}
+
+#[test]
+fn what_changed_meanwhile_stays() {
+    type Change = fn(&Rig);
+    let changes: [(&str, Change); 5] = [
+        ("written", |rig| std::fs::write(rig.path("f"), "xyz").unwrap()),
+        ("cut", |rig| {
+            std::fs::OpenOptions::new().write(true).open(rig.path("f")).unwrap().set_len(1).unwrap();
+        }),
+        ("replaced", |rig| {
+            std::fs::write(rig.path("g"), "abc").unwrap();
+            std::fs::rename(rig.path("g"), rig.path("f")).unwrap();
+        }),
+        ("removed", |rig| std::fs::remove_file(rig.path("f")).unwrap()),
+        ("linked", |rig| {
+            std::fs::rename(rig.path("f"), rig.path("g")).unwrap();
+            std::os::unix::fs::symlink("g", rig.path("f")).unwrap();
+        }),
+    ];
+    for (name, change) in changes {
+        for level in rig::LEVELS {
+            let rig = Rig::new();
+            rig.put("f", "abc");
+            let mut then = None;
+            let result = std::thread::scope(|scope| {
+                splice(&rig.store, &rig.path("f"), &ALL_BUT_ONE, level, || {
+                    // Who opens the file for writing waits for the lease to be given back, so this is somebody else.
+                    let waits = matches!(name, "written" | "cut") && !leases(&rig).is_empty();
+                    let done = scope.spawn(|| change(&rig));
+                    if waits {
+                        while !leases(&rig).contains("BREAKING") {
+                            std::thread::yield_now();
+                        }
+                    } else {
+                        done.join().unwrap();
+                        then = Some(std::fs::read_to_string(rig.path("f")).ok());
+                    }
+                })
+            });
+            assert_eq!(result.unwrap_err().code(), Code::ConflictRaced, "{name} {level:?}");
+            let now = std::fs::read_to_string(rig.path("f")).ok();
+            match name {
+                "written" => assert_eq!(now.as_deref(), Some("xyz")),
+                "cut" => assert_eq!(now.as_deref(), Some("a")),
+                _ => assert_eq!(Some(now), then, "{name}"),
+            }
+            rig.clean();
+        }
+    }
+}
+
+/// What the kernel says of leases on the file.
+fn leases(rig: &Rig) -> String {
+    let inode = std::fs::metadata(rig.path("f")).unwrap().ino();
+    let locks = std::fs::read_to_string("/proc/locks").unwrap_or_default();
+    let of_file = |line: &&str| line.contains("LEASE") && line.contains(&format!(":{inode} "));
+    locks.lines().filter(of_file).collect()
+}
+
+#[test]
+fn what_must_be_written_in_place_is_refused() {
+    let rig = Rig::new();
+    rig.put("f", "abc");
+    std::fs::hard_link(rig.path("f"), rig.path("g")).unwrap();
+    let error = splice(&rig.store, &rig.path("f"), &ALL_BUT_ONE, Durability::Power, || ()).unwrap_err();
+    assert_eq!((error.code(), error.data().contains_key("in_place")), (Code::FileTooLarge, true));
+    std::fs::remove_file(rig.path("g")).unwrap();
+    let open = std::fs::OpenOptions::new().append(true).open(rig.path("f")).unwrap();
+    let error = splice(&rig.store, &rig.path("f"), &ALL_BUT_ONE, Durability::Power, || ()).unwrap_err();
+    assert_eq!((error.code(), error.data().contains_key("in_place")), (Code::FileTooLarge, true));
+    drop(open);
+    assert_eq!(rig.text("f"), "abc");
+    rig.clean();
+    // One of several files.
+    rig.put("h", "abc");
+    let (one, other) = (rig.place("f"), rig.place("h"));
+    let (first, second) = (source(&rig.store, &rig.path("f")), source(&rig.store, &rig.path("h")));
+    let draft = |place, source| {
+        let expect = Expect::Content { source, content: ContentId::of(b"abc") };
+        Draft { place, expect, goal: Goal::Spliced { source, pieces: &ALL_BUT_ONE } }
+    };
+    let drafts = [draft(&one, &first), draft(&other, &second)];
+    assert_eq!(rig.store.stage(&drafts, Durability::Power).unwrap_err().code(), Code::FileTooLarge);
+    rig.clean();
+}
+
+#[test]
+fn a_source_that_became_shorter_is_told() {
+    let rig = Rig::new();
+    rig.put("f", &"x".repeat(5000));
+    // Somebody has it open, so there is no lease in his way.
+    let open = std::fs::OpenOptions::new().write(true).open(rig.path("f")).unwrap();
+    let source = source(&rig.store, &rig.path("f"));
+    let mut chunks = 0;
+    let cut = |_: &[u8]| {
+        chunks += 1;
+        open.set_len(1500).unwrap();
+        Ok(())
+    };
+    assert_eq!(source.each(1000, cut).unwrap_err().code(), Code::ConflictRaced);
+    assert_eq!(chunks, 2);
+    let place = rig.place("f");
+    let expect = Expect::Content { source: &source, content: ContentId::of(&[b'x'; 5000]) };
+    let pieces = [Piece::Kept { at: 0, len: 5000 }];
+    let drafts = [Draft { place: &place, expect, goal: Goal::Spliced { source: &source, pieces: &pieces } }];
+    assert_eq!(rig.store.stage(&drafts, Durability::Power).unwrap_err().code(), Code::ConflictRaced);
+    rig.clean();
+}
