@@ -21,6 +21,8 @@ fn a_person_lists_undoes_and_redoes() {
 
     let shown = bed.run(&["show", "1"]).exits(0).out;
     assert!(shown.starts_with("1-") && shown.contains("-two\n+TWO\n"), "{shown}");
+    assert!(bed.run(&["show"]).exits(0).out.starts_with("2-"), "without a name, the last one");
+    assert!(bed.run(&["show", "--file", "gone.txt"]).exits(10).err.contains("operation.not_found"));
     let colored = bed.run(&["show", "1", "--color", "always"]).exits(0).out;
     assert!(colored.contains("\u{1b}[32m+") && colored.contains("TWO"), "{colored}");
     assert!(bed.run(&["diff", "1^..2"]).exits(0).out.contains("-one\n-two\n+ONE\n+TWO\n"));

@@ -276,7 +276,7 @@ fn texts() -> impl Strategy<Value = String> {
         Just("[]".to_owned()),
         Just("{}".to_owned())
     ];
-    let value = leaf.prop_recursive(3, 24, 4, move |inner| {
+    leaf.prop_recursive(3, 24, 4, move |inner| {
         let blank = blank.clone();
         let part = (blank.clone(), inner, blank.clone()).prop_map(|(a, b, c)| format!("{a}{b}{c}"));
         (prop::collection::vec(part, 0..4), any::<bool>(), any::<bool>(), blank).prop_map(
@@ -291,8 +291,7 @@ fn texts() -> impl Strategy<Value = String> {
                 format!("{open}{}{comma}{end}{close}", inner.join(","))
             },
         )
-    });
-    value
+    })
 }
 
 /// True when the letters of `part` stand in `whole` in this order.

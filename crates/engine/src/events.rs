@@ -5,7 +5,6 @@ use crate::config::Config;
 use crate::engine::Engine;
 use crate::reply::Reply;
 use crate::shelves::State;
-use crate::watch::Watch;
 use emendate_events::{Begun, Event, Sink};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
@@ -62,15 +61,9 @@ impl Engine {
         let Some(begun) = self.events().begin() else { return self.answered(caller, name, input) };
         let asked = Asked::of(&input, self.events().wants_paths());
         // The format is known while the call runs, and not from an error.
-        let own;
-        let (caller, watch) = match &caller.watch {
-            Some(watch) => (caller, watch.clone()),
-            None => {
-                let watch = Watch::default();
-                own = Caller { watch: Some(watch.clone()), ..caller.clone() };
-                (&own, watch)
-            }
-        };
+        let watch = caller.watch.clone().unwrap_or_default();
+        let own = caller.watch.is_none().then(|| Caller { watch: Some(watch.clone()), ..caller.clone() });
+        let caller = own.as_ref().unwrap_or(caller);
         let reply = self.answered(caller, name, input);
         self.events().push(event(caller, name, asked, &reply, (begun, watch.format())));
         reply

@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub const MODEL_KEY: &str = "io.github.emendate/model";
 
 /// The front end of a call, with what this request says of its client.
-pub(crate) fn of(caller: &Caller, context: &RequestContext<RoleServer>) -> Option<Arc<Front>> {
+pub(crate) fn of(caller: &Caller, context: &RequestContext<RoleServer>) -> Arc<Front> {
     let mut front = caller.front.as_deref().cloned().unwrap_or_default();
     if let Some(client) = context.client_info() {
         front.client = format!("{} {}", client.name, client.version);
@@ -17,5 +17,5 @@ pub(crate) fn of(caller: &Caller, context: &RequestContext<RoleServer>) -> Optio
     if let Some(model) = context.meta.get(MODEL_KEY).and_then(Value::as_str) {
         model.clone_into(&mut front.model);
     }
-    Some(Arc::new(front))
+    Arc::new(front)
 }

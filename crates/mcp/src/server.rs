@@ -223,7 +223,7 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(offer) = self.options.profile.offer(&request.name) else { return Err(unknown(&request.name, self)) };
         let _running = Running::begin(&self.running);
-        let front = front::of(&self.caller, &context);
+        let front = Some(front::of(&self.caller, &context));
         let mut caller = Caller { approval: approval::given(&request), front, ..(*self.caller).clone() };
         #[cfg(feature = "http")]
         if let Some(name) = crate::http::session(&caller.session, &context) {
