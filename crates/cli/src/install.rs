@@ -325,7 +325,7 @@ fn finish(
     if desk.global.json {
         let file = |(answer, backup, root): &(Answer, Option<PathBuf>, PathBuf)| {
             let mut data = answer.data.clone();
-            data.insert("backup".to_owned(), backup.as_ref().map(|path| shown(path)).into());
+            data.insert("backup".to_owned(), backup.as_ref().map(shown).into());
             data.insert("root".to_owned(), shown(root).into());
             Value::Object(data)
         };

@@ -9,6 +9,7 @@ use emendate::fs::shown;
 use emendate::tallies::{By, Row, Tally};
 use emendate::{COUNTERS, State};
 use serde_json::{Map, Value, json};
+use std::fmt::Write as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// `emend stats`.
@@ -106,7 +107,8 @@ fn row_json(row: &Row) -> Value {
 
 fn page(tally: &Tally, tables: &[Table], hours: u64) -> String {
     let total = tally.total();
-    let time = if hours % 24 == 0 { format!("{} days", hours / 24) } else { format!("{hours} hours") };
+    let time =
+        if hours > 24 && hours.is_multiple_of(24) { format!("{} days", hours / 24) } else { format!("{hours} hours") };
     if total.calls == 0 {
         return format!("No calls in {time}.");
     }
@@ -120,11 +122,12 @@ fn page(tally: &Tally, tables: &[Table], hours: u64) -> String {
         let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).max(16);
         // Of one code, all calls have one outcome.
         let share_head = if *table == Table::Code { "" } else { "succeeded" };
-        out += &format!("\n{:<width$}  {:>8}  {share_head:>9}  {:>9}\n", table.name(), "calls", "each");
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "\n{:<width$}  {:>8}  {share_head:>9}  {:>9}", table.name(), "calls", "each");
         for row in &rows {
             let name = if row.name.is_empty() { "(not told)" } else { &row.name };
             let share = if *table == Table::Code { String::new() } else { share(row) };
-            out += &format!("{name:<width$}  {:>8}  {share:>9}  {:>9}\n", row.calls, mean(row));
+            let _ = writeln!(out, "{name:<width$}  {:>8}  {share:>9}  {:>9}", row.calls, mean(row));
         }
     }
     out

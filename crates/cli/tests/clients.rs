@@ -1,5 +1,11 @@
 //! `emend mcp install` and `uninstall` in a home of their own, and what doctor says of it.
-#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests look at the disk and start processes")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "tests look at the disk and start processes, and what fails here fails the test"
+)]
 
 mod bed;
 
@@ -101,7 +107,7 @@ fn every_client_is_served_and_left_as_it_was() {
         let root = if matches!(client, "cline" | "claude-desktop") { vec!["--root", &*work] } else { vec![] };
         let install = [&["mcp", "install", client], &root[..]].concat();
         let dry = bed.run(&[&install[..], &["--dry-run"]].concat()).exits(0).out;
-        assert!(dry.contains("+") && dry.contains("nothing was written"), "{dry}");
+        assert!(dry.contains('+') && dry.contains("nothing was written"), "{dry}");
         assert_eq!(fs::read_to_string(&path).unwrap_or_default(), text, "{client}: a dry run");
         let told = bed.run(&install).exits(0).out;
         let with = fs::read_to_string(&path).unwrap();

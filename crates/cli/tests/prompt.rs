@@ -1,5 +1,11 @@
 //! The question before an edit, at a real terminal: tmux plays the person.
-#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests look at the disk and start processes")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "tests look at the disk and start processes, and what fails here fails the test"
+)]
 
 mod bed;
 

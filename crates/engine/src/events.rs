@@ -56,8 +56,8 @@ pub(crate) fn sink(config: &Config, state: &State) -> (Sink, Option<String>) {
 }
 
 impl Engine {
-    /// Makes a call and tells of it.
-    pub(crate) fn told(&self, caller: &Caller, name: &str, input: Value) -> Reply {
+    /// Calls a tool, and tells of it. Never panics outward: a fault inside is answered as `internal.bug`.
+    pub fn call(&self, caller: &Caller, name: &str, input: Value) -> Reply {
         let Some(begun) = self.events().begin() else { return self.answered(caller, name, input) };
         let asked = Asked::of(&input, self.events().wants_paths());
         // The format is known while the call runs, and not from an error.

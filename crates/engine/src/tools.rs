@@ -418,12 +418,7 @@ fn chosen(formats: &[&'static dyn Format], input: &Value) -> Result<&'static dyn
 }
 
 impl Engine {
-    /// Calls a tool. Never panics outward: a fault inside is answered as `internal.bug`.
-    pub fn call(&self, caller: &Caller, name: &str, input: Value) -> Reply {
-        self.told(caller, name, input)
-    }
-
-    /// The reply to a call.
+    /// The reply to a call. Never panics outward: a fault inside is answered as `internal.bug`.
     pub(crate) fn answered(&self, caller: &Caller, name: &str, input: Value) -> Reply {
         let Some(tool) = tool(name) else {
             let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
