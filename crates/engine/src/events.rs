@@ -73,7 +73,7 @@ impl Engine {
     /// answer is out; what is left is done when the engine is dropped.
     pub fn catch_up(&self) {
         self.settle_history();
-        self.events().flush();
+        self.events().flush_in_time();
     }
 }
 

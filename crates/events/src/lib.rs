@@ -26,6 +26,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 const WAITING: usize = 256;
 /// Events that are kept when they cannot be written.
 const KEPT: usize = 1024;
+/// A burst of calls is written together: between two writes that nobody asked for passes so much time.
+const APART: Duration = Duration::from_millis(100);
 /// After a failure nothing is tried for so long.
 const REST: Duration = Duration::from_secs(1);
 
@@ -45,6 +47,7 @@ struct Waiting {
     /// What is to be told.
     notices: Vec<String>,
     failed: Option<Instant>,
+    written: Option<Instant>,
 }
 
 /// A call that runs.
@@ -110,9 +113,18 @@ impl Sink {
             if waiting.failed.is_some_and(|at| at.elapsed() < REST) {
                 return;
             }
+            waiting.written = Some(Instant::now());
             std::mem::take(&mut waiting.events)
         };
         self.write_all(events);
+    }
+
+    /// The same, unless it was done a moment ago: for every time that an answer is out.
+    pub fn flush_in_time(&self) {
+        let early = self.waiting().written.is_some_and(|at| at.elapsed() < APART);
+        if !early {
+            self.flush();
+        }
     }
 
     fn write_all(&self, mut events: Vec<Event>) {

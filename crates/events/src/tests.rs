@@ -164,6 +164,25 @@ fn what_cannot_be_written_is_told_once_and_kept_for_a_while() {
 }
 
 #[test]
+fn a_burst_is_written_together() {
+    let (_folder, path) = folder();
+    let sink = Sink::default().counters(path.clone());
+    let calls = || Tally::since(&path, 0).unwrap().total().calls;
+    sink.push(event("edit", "ok", 0));
+    sink.flush_in_time();
+    assert_eq!(calls(), 1, "the first at once");
+    sink.waiting().written = Some(std::time::Instant::now() + std::time::Duration::from_secs(60));
+    for _ in 0..5 {
+        sink.push(event("edit", "ok", 0));
+        sink.flush_in_time();
+    }
+    assert_eq!(calls(), 1);
+    sink.waiting().written = None;
+    sink.flush_in_time();
+    assert_eq!(calls(), 6);
+}
+
+#[test]
 fn without_a_file_nothing_is_asked_of_a_call() {
     assert!(Sink::default().begin().is_none());
     let (_folder, path) = folder();
