@@ -352,13 +352,22 @@ impl Plan<'_> {
 
     /// Removes the displaced files; false when one is left.
     fn finish_names(&mut self) -> bool {
+        let temps = self.entries.iter().filter_map(|entry| Some((entry.folder, entry.temp.as_ref()?)));
+        let names: Vec<(BorrowedFd<'_>, &OsStr)> = temps
+            .filter(|(_, temp)| temp.live)
+            .map(|(folder, temp)| (self.folders[folder].fd.as_fd(), &*temp.name))
+            .collect();
+        let mut removed = sys::unlink_all(&names).into_iter();
         let mut all = true;
         for entry in &mut self.entries {
-            if let Some(temp) = &mut entry.temp
-                && let Err(errno) = temp.discard(self.folders[entry.folder].fd.as_fd())
-            {
-                all = false;
-                entry.notes.push(format!("the old file is left as {}: {errno}", fault::show(&temp.name)));
+            let Some(temp) = entry.temp.as_mut().filter(|temp| temp.live) else { continue };
+            temp.live = false;
+            match removed.next() {
+                Some(Ok(()) | Err(Errno::NOENT)) | None => {}
+                Some(Err(errno)) => {
+                    all = false;
+                    entry.notes.push(format!("the old file is left as {}: {errno}", fault::show(&temp.name)));
+                }
             }
         }
         all
