@@ -141,7 +141,8 @@ pub(super) fn stage<'a>(local: &'a Local, drafts: &'a [Draft<'a>], durability: D
     // A part of a large batch at a time, because of its descriptors.
     for part in drafts.chunks(MANY) {
         let first = plan.entries.len();
-        part.iter().try_for_each(|draft| plan.add(draft).map(drop))?;
+        part.iter().try_for_each(|draft| plan.add(draft))?;
+        plan.write_aside(first)?;
         // All is written before the first sync, so that the disk can take it in one go.
         plan.sync(first)?;
         if drafts.len() > MANY {
@@ -194,13 +195,11 @@ impl<'a> Plan<'a> {
         Ok(self.folders.len() - 1)
     }
 
-    /// Writes one draft aside and returns the index of its entry.
-    fn add(&mut self, draft: &'a Draft<'a>) -> Result<usize> {
+    /// Takes in one draft, with its folder.
+    fn add(&mut self, draft: &'a Draft<'a>) -> Result<()> {
         let path = draft.place.absolute();
         let name = draft.place.relative().file_name().ok_or_else(|| fault::not_regular(path, "a directory"))?;
         let folder = self.folder(draft)?;
-        let batch = self.batch;
-        let index = self.entries.len();
         self.entries.push(Entry {
             draft,
             name,
@@ -213,45 +212,16 @@ impl<'a> Plan<'a> {
             stamp: None,
             spliced: None,
         });
-        let flush = self.durability.syncs();
-        let folder = &self.folders[folder];
-        let entry = &mut self.entries[index];
-        let there = standing(folder, entry)?;
-        entry.before = there.as_ref().map(|there| there.stamp);
-        match (draft.goal, there) {
-            (Goal::Gone, None) => return Err(fault::nothing(path)),
-            (Goal::Gone | Goal::Link { .. }, _) if folder.fixed => {
-                return Err(fault::os("change the folder of", path, Errno::PERM));
-            }
-            (Goal::Gone, Some(Standing { stamp, .. })) => {
-                let temp = Temp::reserve(name, stamp, batch).map_err(|errno| fault::os("remove", path, errno))?;
-                entry.temp = Some(temp);
-            }
-            (Goal::Link { target }, _) => {
-                let temp = Temp::link(folder.fd.as_fd(), name, target, batch)
-                    .map_err(|errno| failed_write(folder, entry, "create a link beside", errno))?;
-                entry.temp = Some(temp);
-            }
-            (Goal::File { like: Some(like), .. }, _) => {
-                let (source, stamp) = self
-                    .local
-                    .open_regular(like, LOOK)?
-                    .ok_or_else(|| fault::os("open", like.absolute(), Errno::NOENT))?;
-                beside(folder, entry, &source, &stamp, (batch, flush))?;
-            }
-            (Goal::File { .. }, Some(Standing { file: Some(source), stamp })) => {
-                add_existing(folder, entry, &source, &stamp, batch)?;
-            }
-            (Goal::Spliced { .. }, Some(Standing { file: Some(model), stamp })) => {
-                if let Some(why) = in_place(folder, &stamp) {
-                    return Err(splice::only_aside(path, stamp.size, &why));
-                }
-                beside(folder, entry, &model, &stamp, (batch, flush))?;
-            }
-            (Goal::Spliced { .. }, _) => return Err(fault::raced(path, "is no file any more")),
-            (Goal::File { .. }, _) => add_new(folder, entry, batch)?,
-        }
-        Ok(index)
+        Ok(())
+    }
+
+    /// Writes the entries from `first` on aside; the first of several failures is told.
+    fn write_aside(&mut self, first: usize) -> Result<()> {
+        let (local, folders, batch) = (self.local, &self.folders, (self.batch, self.durability.syncs()));
+        let one = |entry: &mut Entry<'a>| aside(local, &folders[entry.folder], entry, batch);
+        sys::in_parts(&mut self.entries[first..], |part| part.iter_mut().try_for_each(one))
+            .into_iter()
+            .collect::<Result<()>>()
     }
 
     /// What was written for the entries from `first` on reaches the disk.
@@ -283,6 +253,46 @@ impl<'a> Plan<'a> {
             })
             .map_err(|errno| failed_write(folder, entry, "read back a temporary file beside", errno))?;
         if kept { Ok(()) } else { Err(fault::not_kept(entry.path())) }
+    }
+}
+
+/// Writes one draft aside; see [`beside`] for the last argument.
+fn aside(local: &Local, folder: &Folder<'_>, entry: &mut Entry<'_>, (batch, flush): (Option<u32>, bool)) -> Result<()> {
+    let (path, name) = (entry.draft.place.absolute(), entry.name);
+    let there = standing(folder, entry)?;
+    entry.before = there.as_ref().map(|there| there.stamp);
+    match (entry.draft.goal, there) {
+        (Goal::Gone, None) => Err(fault::nothing(path)),
+        (Goal::Gone | Goal::Link { .. }, _) if folder.fixed => {
+            Err(fault::os("change the folder of", path, Errno::PERM))
+        }
+        (Goal::Gone, Some(Standing { stamp, .. })) => {
+            let temp = Temp::reserve(name, stamp, batch).map_err(|errno| fault::os("remove", path, errno))?;
+            entry.temp = Some(temp);
+            Ok(())
+        }
+        (Goal::Link { target }, _) => {
+            let temp = Temp::link(folder.fd.as_fd(), name, target, batch)
+                .map_err(|errno| failed_write(folder, entry, "create a link beside", errno))?;
+            entry.temp = Some(temp);
+            Ok(())
+        }
+        (Goal::File { like: Some(like), .. }, _) => {
+            let (source, stamp) =
+                local.open_regular(like, LOOK)?.ok_or_else(|| fault::os("open", like.absolute(), Errno::NOENT))?;
+            beside(folder, entry, &source, &stamp, (batch, flush))
+        }
+        (Goal::File { .. }, Some(Standing { file: Some(source), stamp })) => {
+            add_existing(folder, entry, &source, &stamp, batch)
+        }
+        (Goal::Spliced { .. }, Some(Standing { file: Some(model), stamp })) => {
+            if let Some(why) = in_place(folder, &stamp) {
+                return Err(splice::only_aside(path, stamp.size, &why));
+            }
+            beside(folder, entry, &model, &stamp, (batch, flush))
+        }
+        (Goal::Spliced { .. }, _) => Err(fault::raced(path, "is no file any more")),
+        (Goal::File { .. }, _) => add_new(folder, entry, batch),
     }
 }
 

@@ -7,6 +7,7 @@ use std::mem::MaybeUninit;
 use std::num::NonZeroU64;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread::Builder;
 
 use rustix::buffer::Buffer;
@@ -23,6 +24,9 @@ use super::trial::{self, Event};
 /// Calls that wait for the disk at once, and how many are worth it.
 const AT_ONCE: usize = 16;
 const FEW: usize = 4;
+/// Threads that work on many files, and how many files one takes at a time.
+const THREADS: usize = 4;
+const PART: usize = 16;
 
 /// In tests: counts the call, and fails it if its turn has come.
 macro_rules! gate {
@@ -321,6 +325,36 @@ pub(super) fn unlink_all(names: &[(BorrowedFd<'_>, &OsStr)]) -> Vec<Result<()>> 
         log!(Event::Remove(trial::path(folder, name)));
     }
     results
+}
+
+/// Does the same to parts of a list, in several threads; one answer per part, in their order. Tests have one thread, in which
+/// they count the calls.
+pub(super) fn in_parts<T: Send, R: Send>(all: &mut [T], work: impl Fn(&mut [T]) -> R + Sync) -> Vec<R> {
+    if cfg!(test) || all.len() <= PART {
+        return vec![work(all)];
+    }
+    let threads = THREADS.min(all.len().div_ceil(PART));
+    let parts = Mutex::new(all.chunks_mut(PART).enumerate());
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let part = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some((nth, part)) = part else { return done };
+            done.push((nth, work(part)));
+        }
+    };
+    let mut done = std::thread::scope(|scope| {
+        // Where no thread is to be had, this one does it all.
+        let others = (1..threads).map_while(|_| Builder::new().spawn_scoped(scope, work).ok());
+        let others: Vec<_> = others.collect();
+        let mut done = work();
+        for other in others {
+            done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        done
+    });
+    done.sort_unstable_by_key(|(nth, _)| *nth);
+    done.into_iter().map(|(_, answer)| answer).collect()
 }
 
 /// Makes one call for each of many, several at a time. Tests see them as if they came one after another.
