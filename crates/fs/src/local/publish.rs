@@ -37,7 +37,9 @@ impl Transaction for Plan<'_> {
         folder::lock_all(self.local, &self.folders)?;
         if self.entries.len() > 1 {
             // The later ones before the first is visible: what is known to fail need not be put back.
-            (0..self.entries.len()).try_for_each(|index| self.still_expected(index, Look::Only).map(drop))?;
+            let mut all: Vec<usize> = (0..self.entries.len()).collect();
+            let one = |index: &usize| self.still_expected(*index, Look::Only).map(drop);
+            sys::in_parts(&mut all, |part| part.iter().try_for_each(one)).into_iter().collect::<Result<()>>()?;
         }
         let needs_record = self.entries.len() > 1 || self.entries.iter().any(|entry| entry.temp.is_none());
         if needs_record && let Err(error) = self.promise() {
