@@ -66,6 +66,12 @@ pub(crate) fn text_hunks(old: &str, new: &str) -> Vec<(Span, Span)> {
         (old_end, new_end) = (line_stop(old, old_end), line_stop(new, new_end));
     }
     let (old_span, new_span) = (Span::new(start, old_end.max(start)), Span::new(start, new_end.max(start)));
+    let few = |text: &str| memchr::memchr(b'\n', text.as_bytes()).is_none_or(|end| end + 1 == text.len());
+    let (before, after) = (&old[old_span.range()], &new[new_span.range()]);
+    if few(before) && few(after) {
+        // One line at most on either side, the usual edit.
+        return if before == after { Vec::new() } else { vec![(old_span, new_span)] };
+    }
     let (a, b) = (TextLines::new(old, old_span), TextLines::new(new, new_span));
     line_hunks(&a.lines, &b.lines).into_iter().map(|(from, to)| (a.span(&from), b.span(&to))).collect()
 }

@@ -1,10 +1,12 @@
-//! Line numbers: a sparse index, one count per block of 4 KiB.
+//! Line numbers: a sparse index, one count per block of 1 KiB.
 
 use crate::span::Span;
 
-const BLOCK: usize = 4096;
+const BLOCK: usize = 1024;
+/// The end of so few lines is looked for from where they begin.
+const FEW: usize = 32;
 
-/// For every 4 KiB of a reading, the number of line ends before it. One pass to build, eight bytes per block.
+/// For every 1 KiB of a reading, the number of line ends before it. One pass to build, eight bytes per block.
 #[derive(Debug)]
 pub struct LineIndex {
     before: Vec<usize>,
@@ -96,7 +98,14 @@ impl LineIndex {
 
     /// Span of 1-based lines `from..=to`, line ends included.
     pub fn span_of(&self, text: &str, from: usize, to: usize) -> Span {
-        Span::new(self.start_of(text, from), self.start_of(text, to.saturating_add(1)))
+        let start = self.start_of(text, from);
+        let end = match to.saturating_add(1).checked_sub(from) {
+            Some(count @ 1..=FEW) if from > 0 => memchr::memchr_iter(b'\n', &text.as_bytes()[start..])
+                .nth(count - 1)
+                .map_or(text.len(), |at| start + at + 1),
+            _ => self.start_of(text, to.saturating_add(1)),
+        };
+        Span::new(start, end)
     }
 }
 
@@ -131,6 +140,10 @@ mod tests {
                 prop_assert_eq!(index.start_of(&text, n + 1), start);
                 prop_assert_eq!(index.line_of(&text, start), n + 1);
                 prop_assert_eq!(index.line_of(&text, start + line.len() - 1), n + 1);
+                for to in [n + 1, n + 2, n + 5, n + 50] {
+                    let span = index.span_of(&text, n + 1, to);
+                    prop_assert_eq!((span.start(), span.end()), (start, index.start_of(&text, to + 1)));
+                }
                 start += line.len();
             }
             prop_assert_eq!(index.start_of(&text, text.lines().count() + 1), text.len());

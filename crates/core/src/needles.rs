@@ -16,8 +16,8 @@ pub(crate) const SHORT: usize = 16;
 const STRIDE: usize = 128;
 /// What a look at one candidate costs, in bytes compared.
 const LOOK: usize = 16;
-/// Places of the searched text in the sample: about as many as pieces are kept, between these. Of the texts that are looked
-/// for, up to the most are in it as well.
+/// Places of the searched text in the sample, and of the texts that are looked for: about as many as pieces are kept, between
+/// these.
 const SAMPLED: (usize, usize) = (1024, 1 << 16);
 
 /// Where something was found.
@@ -205,12 +205,12 @@ impl Sample {
         let (least, most) = SAMPLED;
         let places = kept.clamp(least, most);
         let bytes: usize = needles.iter().map(|needle| needle.len()).sum();
-        let slots = (4 * places.max(bytes.min(most))).next_power_of_two();
+        let slots = (8 * places).next_power_of_two();
         let mut sample = Sample { slots: vec![0; slots], shift: 64 - slots.trailing_zeros() };
         // An odd step does not keep time with what repeats.
         sample.count::<WIDTH>(text, (text.len() / places) | 1);
         for needle in needles.iter().filter(|needle| needle.len() >= SHORT) {
-            sample.count::<WIDTH>(needle, (bytes / most) | 1);
+            sample.count::<WIDTH>(needle, (bytes / places) | 1);
         }
         sample
     }
@@ -222,7 +222,7 @@ impl Sample {
         }
     }
 
-    /// For each remainder by the stride the offset whose piece is rarest.
+    /// For each remainder by the stride the offset whose piece is rarest, the first of those that are seen once at most.
     fn rarest<const WIDTH: usize>(&self, needle: &[u8], best: &mut [(u16, usize)]) {
         best.fill((u16::MAX, usize::MAX));
         let mut settled = 0;

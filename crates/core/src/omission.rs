@@ -18,7 +18,8 @@ pub(crate) fn check(find: &Find, new: &str) -> Result<()> {
 
 /// The first placeholder that new has and old does not.
 pub(crate) fn fresh<'a>(old: &str, new: &'a str) -> Option<&'a str> {
-    if !(new.contains("...") || new.contains('…')) {
+    let has = |mark: &str| memchr::memmem::find(new.as_bytes(), mark.as_bytes()).is_some();
+    if !(has("...") || has("…")) {
         return None;
     }
     let old: Vec<&str> = old.lines().collect();

@@ -135,7 +135,7 @@ impl Hunk {
     }
 
     fn side(&self, without: LineKind) -> String {
-        let mut out = String::new();
+        let mut out = String::with_capacity(self.lines.iter().map(|line| line.text.len() + 1).sum());
         for line in self.lines.iter().filter(|line| line.kind != without) {
             out.push_str(&line.text);
             out.push('\n');

@@ -287,6 +287,30 @@ fn a_large_batch_needs_few_descriptors() {
 }
 
 #[test]
+fn of_many_drafts_the_first_that_cannot_be_written_is_told_and_nothing_is_left() {
+    let rig = Rig::new();
+    let places: Vec<_> = (0..100)
+        .map(|number| {
+            rig.put(&format!("n{number:02}"), "old");
+            rig.place(&format!("n{number:02}"))
+        })
+        .collect();
+    let versions: Vec<_> =
+        places.iter().map(|place| rig.store.read(place, 100, Vec::new()).unwrap().unwrap()).collect();
+    for late in [93, 71, 37] {
+        std::fs::write(places[late].absolute(), "longer").unwrap();
+        let drafts: Vec<_> = places
+            .iter()
+            .zip(&versions)
+            .map(|(place, version)| Draft { place, expect: expect(Some(version)), goal: Goal::content(&[b"new"]) })
+            .collect();
+        let error = refused(rig.store.stage(&drafts, Durability::None), Code::ConflictRaced);
+        assert!(error.contains(&format!("n{late}")), "{error}");
+        rig.clean();
+    }
+}
+
+#[test]
 fn two_drafts_of_one_file_are_a_bug() {
     let rig = Rig::new();
     let place = rig.place("a");

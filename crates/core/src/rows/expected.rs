@@ -20,6 +20,9 @@ pub(super) fn check(table: &Table<'_>, rows: &Rows) -> Result<()> {
         return Err(elsewhere(table, rows, (from, to), text.trim(), what));
     }
     let RowPlace::Lines { .. } = rows.place else { return Ok(()) };
+    if rows.old.is_empty() {
+        return Ok(());
+    }
     let mut lines = table.slice(from, to).lines();
     for old in &rows.old {
         if !lines.any(|line| line.trim_end() == old.trim_end()) {

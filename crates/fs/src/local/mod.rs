@@ -1,5 +1,6 @@
 //! The local disk: every path is resolved beneath an open root, every later access goes by (open folder, name).
 
+mod aside;
 mod attributes;
 mod folder;
 mod held;

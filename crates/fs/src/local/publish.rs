@@ -37,7 +37,9 @@ impl Transaction for Plan<'_> {
         folder::lock_all(self.local, &self.folders)?;
         if self.entries.len() > 1 {
             // The later ones before the first is visible: what is known to fail need not be put back.
-            (0..self.entries.len()).try_for_each(|index| self.still_expected(index, Look::Only).map(drop))?;
+            let mut all: Vec<usize> = (0..self.entries.len()).collect();
+            let one = |index: &usize| self.still_expected(*index, Look::Only).map(drop);
+            sys::in_parts(&mut all, |part| part.iter().try_for_each(one)).into_iter().collect::<Result<()>>()?;
         }
         let needs_record = self.entries.len() > 1 || self.entries.iter().any(|entry| entry.temp.is_none());
         if needs_record && let Err(error) = self.promise() {
@@ -352,13 +354,22 @@ impl Plan<'_> {
 
     /// Removes the displaced files; false when one is left.
     fn finish_names(&mut self) -> bool {
+        let temps = self.entries.iter().filter_map(|entry| Some((entry.folder, entry.temp.as_ref()?)));
+        let names: Vec<(BorrowedFd<'_>, &OsStr)> = temps
+            .filter(|(_, temp)| temp.live)
+            .map(|(folder, temp)| (self.folders[folder].fd.as_fd(), &*temp.name))
+            .collect();
+        let mut removed = sys::unlink_all(&names).into_iter();
         let mut all = true;
         for entry in &mut self.entries {
-            if let Some(temp) = &mut entry.temp
-                && let Err(errno) = temp.discard(self.folders[entry.folder].fd.as_fd())
-            {
-                all = false;
-                entry.notes.push(format!("the old file is left as {}: {errno}", fault::show(&temp.name)));
+            let Some(temp) = entry.temp.as_mut().filter(|temp| temp.live) else { continue };
+            temp.live = false;
+            match removed.next() {
+                Some(Ok(()) | Err(Errno::NOENT)) | None => {}
+                Some(Err(errno)) => {
+                    all = false;
+                    entry.notes.push(format!("the old file is left as {}: {errno}", fault::show(&temp.name)));
+                }
             }
         }
         all

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::path::Path;
 
 use emendate_core::{Code, ContentId, Error, Result};
-use rustix::fs::{Access, AtFlags, FallocateFlags, Gid, Mode, OFlags, Uid};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::folder::{self, Folder, Made};
@@ -15,9 +15,8 @@ use super::journal::Book;
 use super::look::{self, LOOK};
 use super::record::{Frame, State, Step};
 use super::temp::{self, Temp};
-use super::{Local, attributes};
-use super::{splice, sweep, sys};
-use crate::{Draft, Durability, Expect, Goal, Method, Piece, Source, Stamp, fault};
+use super::{Local, aside, splice, sweep, sys};
+use crate::{Draft, Durability, Expect, Goal, Method, Stamp, fault};
 
 /// A batch with more drafts keeps no descriptor per draft open.
 pub(super) const MANY: usize = 128;
@@ -141,7 +140,8 @@ pub(super) fn stage<'a>(local: &'a Local, drafts: &'a [Draft<'a>], durability: D
     // A part of a large batch at a time, because of its descriptors.
     for part in drafts.chunks(MANY) {
         let first = plan.entries.len();
-        part.iter().try_for_each(|draft| plan.add(draft).map(drop))?;
+        part.iter().try_for_each(|draft| plan.add(draft))?;
+        plan.write_aside(first)?;
         // All is written before the first sync, so that the disk can take it in one go.
         plan.sync(first)?;
         if drafts.len() > MANY {
@@ -194,13 +194,11 @@ impl<'a> Plan<'a> {
         Ok(self.folders.len() - 1)
     }
 
-    /// Writes one draft aside and returns the index of its entry.
-    fn add(&mut self, draft: &'a Draft<'a>) -> Result<usize> {
+    /// Takes in one draft, with its folder.
+    fn add(&mut self, draft: &'a Draft<'a>) -> Result<()> {
         let path = draft.place.absolute();
         let name = draft.place.relative().file_name().ok_or_else(|| fault::not_regular(path, "a directory"))?;
         let folder = self.folder(draft)?;
-        let batch = self.batch;
-        let index = self.entries.len();
         self.entries.push(Entry {
             draft,
             name,
@@ -213,45 +211,16 @@ impl<'a> Plan<'a> {
             stamp: None,
             spliced: None,
         });
-        let flush = self.durability.syncs();
-        let folder = &self.folders[folder];
-        let entry = &mut self.entries[index];
-        let there = standing(folder, entry)?;
-        entry.before = there.as_ref().map(|there| there.stamp);
-        match (draft.goal, there) {
-            (Goal::Gone, None) => return Err(fault::nothing(path)),
-            (Goal::Gone | Goal::Link { .. }, _) if folder.fixed => {
-                return Err(fault::os("change the folder of", path, Errno::PERM));
-            }
-            (Goal::Gone, Some(Standing { stamp, .. })) => {
-                let temp = Temp::reserve(name, stamp, batch).map_err(|errno| fault::os("remove", path, errno))?;
-                entry.temp = Some(temp);
-            }
-            (Goal::Link { target }, _) => {
-                let temp = Temp::link(folder.fd.as_fd(), name, target, batch)
-                    .map_err(|errno| failed_write(folder, entry, "create a link beside", errno))?;
-                entry.temp = Some(temp);
-            }
-            (Goal::File { like: Some(like), .. }, _) => {
-                let (source, stamp) = self
-                    .local
-                    .open_regular(like, LOOK)?
-                    .ok_or_else(|| fault::os("open", like.absolute(), Errno::NOENT))?;
-                beside(folder, entry, &source, &stamp, (batch, flush))?;
-            }
-            (Goal::File { .. }, Some(Standing { file: Some(source), stamp })) => {
-                add_existing(folder, entry, &source, &stamp, batch)?;
-            }
-            (Goal::Spliced { .. }, Some(Standing { file: Some(model), stamp })) => {
-                if let Some(why) = in_place(folder, &stamp) {
-                    return Err(splice::only_aside(path, stamp.size, &why));
-                }
-                beside(folder, entry, &model, &stamp, (batch, flush))?;
-            }
-            (Goal::Spliced { .. }, _) => return Err(fault::raced(path, "is no file any more")),
-            (Goal::File { .. }, _) => add_new(folder, entry, batch)?,
-        }
-        Ok(index)
+        Ok(())
+    }
+
+    /// Writes the entries from `first` on aside; the first of several failures is told.
+    fn write_aside(&mut self, first: usize) -> Result<()> {
+        let (local, folders, batch) = (self.local, &self.folders, (self.batch, self.durability.syncs()));
+        let one = |entry: &mut Entry<'a>| aside::aside(local, &folders[entry.folder], entry, batch);
+        sys::in_parts(&mut self.entries[first..], |part| part.iter_mut().try_for_each(one))
+            .into_iter()
+            .collect::<Result<()>>()
     }
 
     /// What was written for the entries from `first` on reaches the disk.
@@ -308,210 +277,6 @@ pub(super) fn failed_write(folder: &Folder<'_>, entry: &Entry<'_>, doing: &str, 
         }
         _ => error,
     }
-}
-
-fn add_new(folder: &Folder<'_>, entry: &mut Entry<'_>, batch: Option<u32>) -> Result<()> {
-    if folder.fixed {
-        // A temporary file could not be removed again.
-        return Err(fault::os("create", entry.path(), Errno::PERM));
-    }
-    // The kernel takes the umask and the folder's default ACL into account, as for any new file.
-    let mode = Mode::from_raw_mode(entry.draft.goal.mode(0o666));
-    let temp = Temp::create(folder.fd.as_fd(), entry.name, mode, batch)
-        .map_err(|errno| failed_write(folder, entry, "create", errno))?;
-    let fd = entry.temp.insert(temp).fd.as_ref();
-    if let (Goal::File { attributes: Some(wanted), .. }, Some(fd)) = (entry.draft.goal, fd) {
-        attributes::give(wanted, fd, &mut entry.notes)
-            .map_err(|errno| failed_write(folder, entry, "give its attributes to a file beside", errno))?;
-    }
-    let fd = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref());
-    if let (Goal::File { mode: Some(exactly), .. }, Some(fd)) = (entry.draft.goal, fd) {
-        // The umask has no say here.
-        rustix::fs::fchmod(fd, Mode::from_raw_mode(exactly & 0o7777))
-            .map_err(|errno| failed_write(folder, entry, "set the mode of a file beside", errno))?;
-    }
-    fill(folder, entry)
-}
-
-fn fill(folder: &Folder<'_>, entry: &Entry<'_>) -> Result<()> {
-    let Some(fd) = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref()) else {
-        return Ok(());
-    };
-    let pieces = entry.draft.goal.pieces();
-    temp::reserve(fd, FallocateFlags::empty(), 0, temp::length(pieces))
-        .and_then(|()| temp::write(fd, pieces))
-        .map_err(|errno| failed_write(folder, entry, "write a temporary file beside", errno))
-}
-
-fn fill_spliced(
-    folder: &Folder<'_>,
-    entry: &mut Entry<'_>,
-    (source, pieces): (&Source, &[Piece<'_>]),
-    flush: bool,
-) -> Result<()> {
-    let Some(fd) = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref()) else {
-        return Ok(());
-    };
-    let from = source.leased().ok_or_else(|| fault::raced(entry.path(), "is elsewhere"))?;
-    let written = splice::write(fd, from, pieces, flush).map_err(|errno| match errno {
-        Errno::STALE => fault::raced(entry.path(), "became shorter while it was copied"),
-        _ => failed_write(folder, entry, "write a temporary file beside", errno),
-    })?;
-    entry.spliced = Some(written);
-    Ok(())
-}
-
-/// What is at a draft's place.
-struct Standing {
-    /// The open file; `None`: a symbolic link.
-    file: Option<OwnedFd>,
-    stamp: Stamp,
-}
-
-/// What the draft replaces, as far as it can be told without reading it; refused if the caller may not change it.
-fn standing(folder: &Folder<'_>, entry: &Entry<'_>) -> Result<Option<Standing>> {
-    let path = entry.path();
-    let (size, expected) = match entry.draft.expect {
-        Expect::Missing => return Ok(None),
-        Expect::Link { target } => {
-            let stamp =
-                look::link_at(&folder.fd, entry.name, target).map_err(|errno| fault::os("look at", path, errno))?;
-            let stamp = stamp.ok_or_else(|| fault::raced(path, "is not the link any more that it was"))?;
-            return Ok(Some(Standing { file: None, stamp }));
-        }
-        Expect::Version { bytes, stamp } => (bytes.len() as u64, stamp),
-        Expect::Content { source, .. } => (source.stamp().size, source.stamp()),
-    };
-    let file = match sys::openat(&folder.fd, entry.name, LOOK, Mode::empty()) {
-        Ok(fd) => fd,
-        Err(Errno::NOENT) => return Err(fault::raced(path, "was removed")),
-        Err(Errno::LOOP) => return Err(fault::raced(path, "was replaced by a symbolic link")),
-        Err(errno) => return Err(fault::os("open", path, errno)),
-    };
-    let stamp = look::regular(&file, path)?;
-    if !stamp.same_file(expected) {
-        return Err(fault::raced(path, "was replaced by another file"));
-    }
-    if stamp.size != size {
-        return Err(fault::raced(path, "was changed"));
-    }
-    permitted(folder, entry, &stamp)?;
-    Ok(Some(Standing { file: Some(file), stamp }))
-}
-
-fn add_existing(
-    folder: &Folder<'_>,
-    entry: &mut Entry<'_>,
-    source: &OwnedFd,
-    stamp: &Stamp,
-    batch: Option<u32>,
-) -> Result<()> {
-    if let Some(why) = in_place(folder, stamp) {
-        entry.notes.push(format!("written in place: {why}"));
-        return Ok(());
-    }
-    beside(folder, entry, source, stamp, (batch, false))
-}
-
-/// Why a file cannot be replaced by another one.
-fn in_place(folder: &Folder<'_>, stamp: &Stamp) -> Option<String> {
-    if stamp.links > 1 {
-        return Some(format!("the file has {} hard links", stamp.links));
-    }
-    folder.fixed.then(|| "the folder is append-only or immutable".to_owned())
-}
-
-/// Refuses a file that the caller may not write, although a rename would get round it.
-fn permitted(folder: &Folder<'_>, entry: &Entry<'_>, stamp: &Stamp) -> Result<()> {
-    // Root passes every check of the kernel; a file without any write bit says that it is not to be written.
-    let user = rustix::process::geteuid().as_raw();
-    if stamp.mode & 0o222 == 0 || (user == stamp.uid && user != 0 && stamp.mode & 0o200 == 0) {
-        return Err(fault::read_only(entry.path(), stamp.mode));
-    }
-    if user == 0 || user == stamp.uid {
-        // The bits alone decide; the question below would be one more walk for the kernel.
-        return Ok(());
-    }
-    let flags = AtFlags::EACCESS | AtFlags::SYMLINK_NOFOLLOW;
-    let allowed = match sys::accessat(&folder.fd, entry.name, Access::WRITE_OK, flags) {
-        // Kernels before 5.8 know no flags.
-        Err(Errno::NOSYS | Errno::INVAL) => sys::accessat(&folder.fd, entry.name, Access::WRITE_OK, AtFlags::EACCESS),
-        other => other,
-    };
-    match allowed {
-        Ok(()) => Ok(()),
-        Err(Errno::ACCESS | Errno::PERM) => Err(fault::os("write", entry.path(), Errno::ACCESS)),
-        Err(errno) => Err(fault::os("write", entry.path(), errno)),
-    }
-}
-
-/// Writes the temporary file with the metadata of `model`, or decides that the old file must be overwritten.
-fn beside(
-    folder: &Folder<'_>,
-    entry: &mut Entry<'_>,
-    model: &OwnedFd,
-    stamp: &Stamp,
-    (batch, flush): (Option<u32>, bool),
-) -> Result<()> {
-    let overwrites = entry.overwrites();
-    let spliced = matches!(entry.draft.goal, Goal::Spliced { .. });
-    // Readable by nobody else until it has its mode: the content may be a secret.
-    let temp = match Temp::create(folder.fd.as_fd(), entry.name, Mode::from_raw_mode(0o600), batch) {
-        Ok(temp) => temp,
-        Err(Errno::ACCESS | Errno::PERM) if overwrites => {
-            entry.notes.push("written in place: no file can be created in the folder".to_owned());
-            return Ok(());
-        }
-        Err(Errno::ACCESS | Errno::PERM) if spliced => {
-            return Err(splice::only_aside(entry.path(), stamp.size, "no file can be created in the folder"));
-        }
-        Err(errno) => return Err(failed_write(folder, entry, "create a temporary file beside", errno)),
-    };
-    let own = temp.stamp;
-    let temp = entry.temp.insert(temp);
-    let Some(fd) = &temp.fd else {
-        return Ok(());
-    };
-    let mut mode = entry.draft.goal.mode(stamp.mode);
-    if (own.uid, own.gid) != (stamp.uid, stamp.gid) {
-        let uid = (own.uid != stamp.uid).then(|| Uid::from_raw(stamp.uid));
-        let gid = (own.gid != stamp.gid).then(|| Gid::from_raw(stamp.gid));
-        let given = sys::fchown(fd, uid, gid);
-        let owner = format!("a new file cannot be given to owner {}:{}", stamp.uid, stamp.gid);
-        if given.is_err() && overwrites {
-            let _ = temp.discard(folder.fd.as_fd());
-            entry.temp = None;
-            entry.notes.push(format!("written in place: {owner}"));
-            return Ok(());
-        }
-        if given.is_err() && spliced {
-            return Err(splice::only_aside(entry.path(), stamp.size, &owner));
-        }
-        if given.is_err() {
-            // Set-id bits would now stand for somebody else.
-            mode &= 0o777;
-            entry.notes.push(format!("the owner could not be kept: {owner}"));
-        }
-    }
-    match entry.draft.goal {
-        Goal::Spliced { source, pieces } => fill_spliced(folder, entry, (source, pieces), flush)?,
-        _ => fill(folder, entry)?,
-    }
-    let Some(fd) = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref()) else {
-        return Ok(());
-    };
-    // Attributes before the mode: an ACL moves the group bits, a change of owner clears the set-id bits.
-    let given = match entry.draft.goal {
-        Goal::File { attributes: Some(wanted), .. } => attributes::give(wanted, fd, &mut entry.notes),
-        _ => attributes::copy(model, fd, &mut entry.notes),
-    };
-    given
-        .and_then(|()| sys::fchmod(fd, Mode::from_raw_mode(mode)))
-        .map_err(|errno| failed_write(folder, entry, "give its permissions to a copy of", errno))?;
-    if let Some(temp) = &mut entry.temp {
-        temp.stamp.mode = temp.stamp.mode & !0o7777 | mode;
-    }
-    Ok(())
 }
 
 /// Flags to overwrite a file where it is.

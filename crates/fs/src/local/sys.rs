@@ -7,6 +7,7 @@ use std::mem::MaybeUninit;
 use std::num::NonZeroU64;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread::Builder;
 
 use rustix::buffer::Buffer;
@@ -20,9 +21,12 @@ use super::raw;
 #[cfg(test)]
 use super::trial::{self, Event};
 
-/// Files that are synced at once, and how many are worth it.
+/// Calls that wait for the disk at once, and how many are worth it.
 const AT_ONCE: usize = 16;
 const FEW: usize = 4;
+/// Threads that work on many files, and how many files one takes at a time.
+const THREADS: usize = 4;
+const PART: usize = 16;
 
 /// In tests: counts the call, and fails it if its turn has come.
 macro_rules! gate {
@@ -302,36 +306,85 @@ pub(super) fn fdatasync_all(files: &[BorrowedFd<'_>]) -> Vec<Result<()>> {
     if files.len() < FEW {
         return files.iter().map(fdatasync).collect();
     }
+    let results = at_once(files, |file| rustix::fs::fdatasync(file));
+    #[cfg(test)]
+    for (file, _) in files.iter().zip(&results).filter(|(_, result)| result.is_ok()) {
+        log!(Event::Sync(trial::inode(file)));
+    }
+    results
+}
+
+/// Removes many names, several at a time: to free a file is to wait for the disk as well. One answer per name.
+pub(super) fn unlink_all(names: &[(BorrowedFd<'_>, &OsStr)]) -> Vec<Result<()>> {
+    if names.len() < FEW {
+        return names.iter().map(|(folder, name)| unlinkat(folder, name, AtFlags::empty())).collect();
+    }
+    let results = at_once(names, |(folder, name)| rustix::fs::unlinkat(folder, *name, AtFlags::empty()));
+    #[cfg(test)]
+    for ((folder, name), _) in names.iter().zip(&results).filter(|(_, result)| result.is_ok()) {
+        log!(Event::Remove(trial::path(folder, name)));
+    }
+    results
+}
+
+/// Does the same to parts of a list, in several threads; one answer per part, in their order. Tests have one thread, in which
+/// they count the calls.
+pub(super) fn in_parts<T: Send, R: Send>(all: &mut [T], work: impl Fn(&mut [T]) -> R + Sync) -> Vec<R> {
+    if cfg!(test) || all.len() <= PART {
+        return vec![work(all)];
+    }
+    let threads = THREADS.min(all.len().div_ceil(PART));
+    let parts = Mutex::new(all.chunks_mut(PART).enumerate());
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let part = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some((nth, part)) = part else { return done };
+            done.push((nth, work(part)));
+        }
+    };
+    let mut done = std::thread::scope(|scope| {
+        // Where no thread is to be had, this one does it all.
+        let others = (1..threads).map_while(|_| Builder::new().spawn_scoped(scope, work).ok());
+        let others: Vec<_> = others.collect();
+        let mut done = work();
+        for other in others {
+            done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        done
+    });
+    done.sort_unstable_by_key(|(nth, _)| *nth);
+    done.into_iter().map(|(_, answer)| answer).collect()
+}
+
+/// Makes one call for each of many, several at a time. Tests see them as if they came one after another.
+fn at_once<T: Sync>(all: &[T], call: impl Fn(&T) -> Result<()> + Sync) -> Vec<Result<()>> {
     let allowed = |_| {
         gate!();
         Ok(())
     };
-    let allowed: Vec<Result<()>> = files.iter().map(allowed).collect();
+    let allowed: Vec<Result<()>> = all.iter().map(allowed).collect();
     let next = AtomicUsize::new(0);
     let work = || {
         let mut done = Vec::new();
         loop {
             let nth = next.fetch_add(1, Ordering::Relaxed);
-            let Some(file) = files.get(nth) else { return done };
-            done.push((nth, allowed[nth].and_then(|()| rustix::fs::fdatasync(file))));
+            let Some(one) = all.get(nth) else { return done };
+            done.push((nth, allowed[nth].and_then(|()| call(one))));
         }
     };
     let done: Vec<(usize, Result<()>)> = std::thread::scope(|scope| {
         // Where no thread is to be had, this one does it all.
-        let others = (1..AT_ONCE.min(files.len())).map_while(|_| Builder::new().spawn_scoped(scope, work).ok());
+        let others = (1..AT_ONCE.min(all.len())).map_while(|_| Builder::new().spawn_scoped(scope, work).ok());
         let others: Vec<_> = others.collect();
         let mut done = work();
         done.extend(others.into_iter().flat_map(|other| other.join().unwrap_or_default()));
         done
     });
-    // What nobody answered for is not on the disk.
-    let mut results = vec![Err(rustix::io::Errno::IO); files.len()];
+    // What nobody answered for is not done.
+    let mut results = vec![Err(rustix::io::Errno::IO); all.len()];
     for (nth, result) in done {
         results[nth] = result;
-    }
-    #[cfg(test)]
-    for (file, _) in files.iter().zip(&results).filter(|(_, result)| result.is_ok()) {
-        log!(Event::Sync(trial::inode(file)));
     }
     results
 }
@@ -366,7 +419,7 @@ pub(super) fn fremovexattr(file: impl AsFd, name: &[u8]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::super::trial::{Event, Wrong, inode, run};
-    use super::fdatasync_all;
+    use super::{fdatasync_all, unlink_all};
     use rustix::io::Errno;
     use std::os::fd::AsFd;
 
@@ -380,5 +433,23 @@ mod tests {
         let others = files.iter().enumerate().filter(|(nth, _)| *nth != 7);
         let synced: Vec<Event> = others.map(|(_, file)| Event::Sync(inode(file))).collect();
         assert_eq!(ran.log.into_iter().map(|(_, event)| event).collect::<Vec<_>>(), synced);
+    }
+
+    #[test]
+    fn each_of_many_names_has_its_own_answer() {
+        let folder = tempfile::tempdir().unwrap();
+        let fd = std::fs::File::open(folder.path()).unwrap();
+        let name = |nth: usize| format!("f{nth:02}");
+        let names: Vec<std::ffi::OsString> = (0..40).map(|nth| name(nth).into()).collect();
+        names
+            .iter()
+            .filter(|name| **name != "f12")
+            .for_each(|name| std::fs::write(folder.path().join(name), "").unwrap());
+        let open: Vec<_> = names.iter().map(|name| (fd.as_fd(), name.as_os_str())).collect();
+        let ran = run(&[(7, Wrong::Once(Errno::IO))], || unlink_all(&open));
+        let failed: Vec<usize> = (0..40).filter(|nth| ran.result[*nth].is_err()).collect();
+        assert_eq!((failed, ran.calls, ran.log.len()), (vec![7, 12], 40, 38));
+        let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|it| it.unwrap().file_name()).collect();
+        assert_eq!(left, [name(7).as_str()]);
     }
 }
