@@ -2,23 +2,24 @@
 
 use crate::apply;
 use crate::caller::Caller;
+use crate::changing::change;
 use crate::check;
 use crate::convert;
 use crate::engine::Engine;
-use crate::options::{OptionFields, Options};
+use crate::options::OptionFields;
 use crate::past;
-use crate::raw_path::{self, RawPath};
+use crate::raw_path::RawPath;
 use crate::read;
-use crate::receipt::{Receipt, noted};
 use crate::replace as replace_in;
 use crate::reply::{Answer, Reply, SeedCodes};
 use crate::search;
 use crate::syntax;
 use crate::undo;
-use emendate_core::formats::{self, Format, Input, anchors, line_anchors, multi_edit, notebook_edit, replace, write};
+use emendate_core::formats::{
+    self, Format, anchors, line_anchors, multi_edit, notebook_edit, replace, text_editor, write,
+};
 use emendate_core::{Code, Error, Result};
 use serde_json::{Map, Value};
-use std::os::unix::ffi::OsStringExt as _;
 
 /// Bytes of one call's input.
 pub const MAX_INPUT: usize = 64 << 20;
@@ -77,6 +78,10 @@ enum ToolInput {
     Check,
     /// Something to be done to a symbol.
     Symbol,
+    /// A command of a text editor.
+    Editor,
+    /// The first list; or the second, for inputs that have its field. That is not in the schema: errors lead there.
+    FormatsAnd(&'static [&'static dyn Format], &'static [&'static dyn Format]),
     /// One of these formats, plus the option fields. The first whose required fields are there is taken.
     Formats(&'static [&'static dyn Format]),
 }
@@ -121,7 +126,10 @@ all matched against the file as it was read). Empty new_string deletes. If the c
         annotations: EDITS,
         seed: SeedCodes::Edit,
         example: r#"{"file_path": "/work/src/main.rs", "old_string": "let x = 1;", "new_string": "let x = 2;"}"#,
-        input: ToolInput::Formats(&[&replace::Replace, &multi_edit::MultiEdit, &line_anchors::LineAnchors]),
+        input: ToolInput::FormatsAnd(
+            &[&replace::Replace, &multi_edit::MultiEdit, &line_anchors::LineAnchors],
+            &[&notebook_edit::NotebookEdit],
+        ),
     },
     Tool {
         name: "multi_edit",
@@ -166,6 +174,16 @@ changes to part of a file.",
         seed: SeedCodes::Edit,
         example: r#"{"notebook_path": "/work/model.ipynb", "cell_id": "a1b2c3d4", "new_source": "x = 1\nx"}"#,
         input: ToolInput::Formats(&[&notebook_edit::NotebookEdit]),
+    },
+    Tool {
+        name: "text_editor",
+        title: "View and edit files",
+        summary: "view, create, str_replace, insert: Anthropic's text editor tool",
+        prompt: text_editor::PROMPT,
+        annotations: Annotations { read_only: false, destructive: true, idempotent: false },
+        seed: SeedCodes::Edit,
+        example: r#"{"command": "str_replace", "path": "/work/src/main.rs", "old_str": "let x = 1;", "new_str": "let x = 2;"}"#,
+        input: ToolInput::Editor,
     },
     Tool {
         name: "apply",
@@ -309,7 +327,8 @@ impl Tool {
             ToolInput::Restore => vec![schemars::schema_for!(undo::RestoreArgs), schemars::schema_for!(RawPath)],
             ToolInput::Text => vec![schemars::schema_for!(apply::Args), schemars::schema_for!(OptionFields)],
             ToolInput::Convert => vec![schemars::schema_for!(convert::Args)],
-            ToolInput::Formats(formats) => {
+            ToolInput::Editor => vec![schemars::schema_for!(text_editor::Args), schemars::schema_for!(OptionFields)],
+            ToolInput::Formats(formats) | ToolInput::FormatsAnd(formats, _) => {
                 let specs = formats.iter().filter_map(|format| format.spec().schema).map(|schema| schema());
                 specs.chain([schemars::schema_for!(RawPath), schemars::schema_for!(OptionFields)]).collect()
             }
@@ -319,7 +338,10 @@ impl Tool {
 
     /// True when a path may be given as bytes in base64.
     pub fn takes_raw_paths(&self) -> bool {
-        !matches!(self.input, ToolInput::Text | ToolInput::Convert | ToolInput::Replace | ToolInput::Check)
+        !matches!(
+            self.input,
+            ToolInput::Text | ToolInput::Convert | ToolInput::Replace | ToolInput::Check | ToolInput::Editor
+        )
     }
 
     /// Does what the input asks for.
@@ -336,7 +358,12 @@ impl Tool {
             ToolInput::Restore => engine.restore(caller, self.name, input),
             ToolInput::Text => engine.apply_text(caller, self.name, input),
             ToolInput::Convert => engine.convert(caller, self.name, input),
+            ToolInput::Editor => engine.text_editor(caller, self.name, input),
             ToolInput::Formats(formats) => change(engine, caller, (self.name, formats), input),
+            ToolInput::FormatsAnd(formats, also) => {
+                let meant = also.iter().any(|format| input.get(format.spec().key).is_some());
+                change(engine, caller, (self.name, if meant { also } else { formats }), input)
+            }
         }
     }
 }
@@ -367,54 +394,6 @@ fn merged(parts: &[schemars::Schema]) -> Map<String, Value> {
         out.insert("$defs".to_owned(), Value::Object(definitions));
     }
     out
-}
-
-/// A change of files: takes out the options, lets the format read the rest, applies the request.
-fn change(
-    engine: &Engine,
-    caller: &Caller,
-    (tool, formats): (&'static str, &[&'static dyn Format]),
-    mut input: Value,
-) -> Result<Answer> {
-    let mut options = Options::take(&mut input, caller, engine.config(), tool)?;
-    let raw = raw_path::take(&mut input)?;
-    let format = chosen(formats, &input)?;
-    options.cause.format = format.spec().name;
-    caller.reads_as(options.cause.format);
-    let replace_all = input.get("replace_all").and_then(Value::as_bool).unwrap_or(false);
-    let mut request = format.parse(Input::Json(input))?;
-    if let Some(file) = request.files.first_mut() {
-        file.raw = raw.map(|path| path.into_os_string().into_vec());
-    }
-    let notes = noted(&request.notes);
-    let receipts = engine.apply(caller, request, &options)?;
-    if receipts.len() > 1 {
-        let operation = receipts.iter().find_map(Receipt::operation);
-        let (text, files, _) = engine.tell(receipts);
-        let mut data = Map::from_iter([("files".to_owned(), Value::Array(files))]);
-        data.extend(operation.map(|operation| ("operation".to_owned(), operation.to_string().into())));
-        return Ok(Answer { text: notes + &text, data });
-    }
-    let mut answer = engine.answer_of_one(receipts, replace_all);
-    answer.text.insert_str(0, &notes);
-    Ok(answer)
-}
-
-/// The format whose own field the input has; the first of the row when it has none, which then says what is missing.
-///
-/// Errors: `call.invalid` for the fields of two formats.
-fn chosen(formats: &[&'static dyn Format], input: &Value) -> Result<&'static dyn Format> {
-    let meant = formats.iter().copied().filter(|format| input.get(format.spec().key).is_some());
-    let meant: Vec<&'static dyn Format> = meant.collect();
-    match (&*meant, formats) {
-        ([only], _) | ([], [only, ..]) => Ok(*only),
-        ([], []) => Err(Error::new(Code::InternalBug, "The tool has no format.")),
-        (several, _) => {
-            let keys: Vec<&str> = several.iter().map(|format| format.spec().key).collect();
-            Err(Error::new(Code::CallInvalid, format!("Give one of {}, not several of them.", keys.join(", ")))
-                .next("Put several replacements into edits, one entry each."))
-        }
-    }
 }
 
 impl Engine {
