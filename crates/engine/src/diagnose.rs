@@ -256,7 +256,7 @@ impl Diagnosis {
     }
 
     /// For programs, in a shape that stays: `{"state": "clean" | "new" | "existing" | "unknown", "new", "newCount",
-    /// "existing", "servers"}`.
+    /// "existing", "servers", "text"}`.
     pub(crate) fn to_json(&self) -> Value {
         let (new, existing) = (self.fresh(), self.existing());
         let state = match (new.len(), self.unknown().next(), existing) {
@@ -284,6 +284,7 @@ impl Diagnosis {
             "new": new.iter().take(IN_DATA).map(problem).collect::<Vec<Value>>(),
             "newCount": new.len(),
             "existing": existing,
+            "text": self.text(),
             "servers": self.said.iter().map(server).collect::<Vec<Value>>(),
         })
     }
