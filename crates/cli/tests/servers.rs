@@ -168,6 +168,43 @@ fn one_call_at_the_command_line() {
 }
 
 #[test]
+fn over_mcp_the_next_change_does_not_wait_for_a_server() {
+    let open = tempfile::tempdir().unwrap();
+    let gate = open.path().join("gate");
+    let bed = with_fake(&[&format!("gate={}", gate.display())]);
+    bed.put("a.fake", "fine\n");
+    let mut command = bed.command(&["--unread", "allow", "mcp", "--profile", "full"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut send = |message: Value| writeln!(input, "{message}").unwrap();
+    let mut answer = || loop {
+        let message: Value = serde_json::from_str(&output.next().unwrap().unwrap()).unwrap();
+        if message.get("method").is_none() {
+            return message;
+        }
+    };
+    let client = json!({ "name": "test", "version": "1" });
+    let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
+    send(json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello }));
+    assert_eq!(answer()["id"], 1);
+    send(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+    let call = |id: u32, tool: &str, arguments: Value| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": tool, "arguments": arguments } });
+    send(call(2, "edit", json!({ "file_path": bed.path("a.fake"), "old_string": "fine", "new_string": "bad" })));
+    send(call(3, "write", json!({ "file_path": bed.path("b.txt"), "content": "one\n" })));
+    let written = answer();
+    assert_eq!((&written["id"], &written["result"]["isError"]), (&json!(3), &json!(false)), "{written}");
+    assert_eq!((bed.get("a.fake"), bed.get("b.txt")), ("bad\n".to_owned(), "one\n".to_owned()));
+    std::fs::write(&gate, "").unwrap();
+    let edited = answer();
+    let text = edited["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("1 new problem:\n  1:1 error: bad thing"), "{edited}");
+    drop(input);
+    assert!(child.wait().unwrap().success());
+    none_left(&bed);
+}
+
+#[test]
 fn servers_end_when_the_process_is_told_to_end() {
     for signal in ["TERM", "HUP", "INT"] {
         let bed = with_fake(&["never-stops", "deaf-to-signals"]);
