@@ -1,12 +1,12 @@
 //! Programs of others that tests need, installed below `target/`.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 
 /// Runs a command that must work.
 pub(crate) fn run(command: &mut Command) {
-    let status = command.status().unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
-    assert!(status.success(), "{command:?}: {status}");
+    let status = command.status();
+    assert!(status.as_ref().is_ok_and(ExitStatus::success), "{command:?}: {status:?}");
 }
 
 /// The folder that this program was built into: `target`.
