@@ -84,6 +84,9 @@ pub(crate) enum Command {
         /// The file
         path: PathBuf,
     },
+    /// Say what the grammar and the language servers find wrong with files
+    #[command(after_help = help::CHECK)]
+    Check(CheckArgs),
     /// Find lines by a regular expression or plain text; what is shown counts as read
     #[command(after_help = help::SEARCH)]
     Search(SearchArgs),
@@ -189,6 +192,17 @@ pub(crate) enum Command {
         /// The page of this command; without it, the page of `emend`
         command: Option<String>,
     },
+}
+
+/// `emend check`.
+#[derive(Args)]
+pub(crate) struct CheckArgs {
+    /// The files
+    #[arg(required = true)]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Seconds to wait for language servers
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    pub(crate) timeout: u32,
 }
 
 /// `emend read`.

@@ -4,7 +4,7 @@ use crate::desk::Desk;
 use crate::{help, show};
 use clap::Subcommand;
 use emendate::core::Result;
-use emendate::{Config, FORMATTERS};
+use emendate::{Config, FORMATTERS, LANGUAGE_SERVERS};
 use serde_json::Value;
 
 /// What is shown of the configuration.
@@ -21,6 +21,8 @@ pub(crate) enum ConfigCommand {
     Schema,
     /// List the formatters that are known by name, and which of them are installed
     Formatters,
+    /// List the language servers that are known by name, and which of them are installed
+    Servers,
 }
 
 /// Prints what is asked for; the exit status.
@@ -31,13 +33,8 @@ pub(crate) fn run(desk: &Desk<'_>, command: &ConfigCommand) -> Result<u8> {
         ConfigCommand::Schema => {
             show::page(&serde_json::to_string_pretty(&Config::schema()).unwrap_or_default())?;
         }
-        ConfigCommand::Formatters => {
-            let line = |(name, words): &(&str, &[&str])| {
-                let mark = if installed(words[0]) { '✓' } else { ' ' };
-                format!("{mark} {name:<14} {}\n", words.join(" "))
-            };
-            show::page(&FORMATTERS.iter().map(line).collect::<String>())?;
-        }
+        ConfigCommand::Formatters => show::page(&listed(FORMATTERS.iter().copied()))?,
+        ConfigCommand::Servers => show::page(&listed(LANGUAGE_SERVERS.iter().map(|it| (it.name, it.words))))?,
         ConfigCommand::Show { origin } => {
             let engine = desk.open()?;
             let rows = engine.config().shown();
@@ -57,8 +54,17 @@ pub(crate) fn run(desk: &Desk<'_>, command: &ConfigCommand) -> Result<u8> {
     Ok(0)
 }
 
+/// Programs by name, each with a mark where it is installed.
+fn listed<'a>(programs: impl Iterator<Item = (&'a str, &'a [&'a str])>) -> String {
+    let line = |(name, words): (&str, &[&str])| {
+        let mark = if words.first().is_some_and(|word| installed(word)) { '✓' } else { ' ' };
+        format!("{mark} {name:<14} {}\n", words.join(" "))
+    };
+    programs.map(line).collect()
+}
+
 /// True when the search path has a program of that name.
-fn installed(program: &str) -> bool {
+pub(crate) fn installed(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }

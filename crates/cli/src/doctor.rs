@@ -1,12 +1,13 @@
 //! `emend doctor`: what this machine offers, and what is wrong.
 
 use crate::clients::{Registered, registered};
+use crate::config::installed;
 use crate::desk::Desk;
 use crate::show;
 use emendate::core::Result;
 use emendate::fs::{Local, Probe, Store as _};
 use emendate::history::{Database, Limits, root_key};
-use emendate::{PROJECT_FILES, State};
+use emendate::{Engine, PROJECT_FILES, State};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -20,6 +21,8 @@ struct Findings {
     databases: Vec<(PathBuf, bool)>,
     /// Clients that start this server.
     clients: Vec<Registered>,
+    /// Language servers: name, program, whether it is there, and the file that names it.
+    servers: Vec<(String, String, bool, String)>,
     notices: Vec<String>,
     problems: Vec<String>,
 }
@@ -66,7 +69,10 @@ fn look(desk: &Desk<'_>) -> Findings {
     found.problems.extend(found.clients.iter().filter_map(Registered::problem));
     found.notices.extend(found.clients.iter().flat_map(Registered::remarks));
     match desk.open() {
-        Ok(engine) => found.notices.extend(engine.notices()),
+        Ok(engine) => {
+            found.notices.extend(engine.notices());
+            found.servers(&engine);
+        }
         // A root that cannot be opened has been told already.
         Err(error) if !roots.is_empty() => found.problems.push(error.to_string()),
         Err(_) => {}
@@ -96,6 +102,21 @@ impl Findings {
         match opened {
             Ok(database) => self.notices.extend(database.notices()),
             Err(error) => self.problems.push(format!("What was read cannot be remembered: {}", error.message())),
+        }
+    }
+}
+
+impl Findings {
+    fn servers(&mut self, engine: &Engine) {
+        for (name, words, origin) in engine.config().language_servers() {
+            let program = words.first().cloned().unwrap_or_default();
+            let there = installed(&program);
+            if !there {
+                self.problems.push(format!(
+                    "The language server {name} of {origin} is not installed: there is no program `{program}`."
+                ));
+            }
+            self.servers.push((name.to_owned(), program, there, origin.to_owned()));
         }
     }
 }
@@ -135,6 +156,7 @@ fn as_json(desk: &Desk<'_>, found: &Findings) -> Value {
         found.config.iter().map(|(path, owner)| json!({ "path": text(path), "owner": owner })).collect();
     let databases: Vec<Value> =
         found.databases.iter().map(|(path, opens)| json!({ "path": text(path), "opens": opens })).collect();
+    let server = |(name, program, there, origin): &(String, String, bool, String)| json!({ "name": name, "program": program, "installed": there, "origin": origin });
     json!({
         "ok": found.problems.is_empty(),
         "version": env!("CARGO_PKG_VERSION"),
@@ -144,6 +166,7 @@ fn as_json(desk: &Desk<'_>, found: &Findings) -> Value {
         "session": desk.global.session,
         "state": { "directory": state_name(desk).map(|path| text(&path)), "databases": databases },
         "clients": found.clients.iter().map(Registered::json).collect::<Vec<Value>>(),
+        "languageServers": found.servers.iter().map(server).collect::<Vec<Value>>(),
         "notices": found.notices,
         "problems": found.problems,
         "telemetry": false,
@@ -187,6 +210,9 @@ fn print<W: std::io::Write>(out: &mut show::Paper<W>, desk: &Desk<'_>, found: &F
     }
     for client in &found.clients {
         out.plain(&format!("client    {}", client.line()))?;
+    }
+    for (name, program, there, _) in &found.servers {
+        out.plain(&format!("server    {} {name} ({program})", if *there { "yes" } else { "no " }))?;
     }
     out.plain("telemetry none: emend opens no network connection")?;
     for notice in &found.notices {

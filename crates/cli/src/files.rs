@@ -1,10 +1,11 @@
 //! `read`, `edit`, `multi-edit`, `write` and `apply`: arguments become the input of the tool of that name.
 
 use crate::args::{
-    ApplyArgs, ConvertArgs, EditArgs, Extras, MultiEditArgs, ReadArgs, ScopeArgs, SearchArgs, TextArgs, WriteArgs,
+    ApplyArgs, CheckArgs, ConvertArgs, EditArgs, Extras, MultiEditArgs, ReadArgs, ScopeArgs, SearchArgs, TextArgs,
+    WriteArgs,
 };
 use crate::desk::Desk;
-use crate::{approval, input, progress, show};
+use crate::{approval, ending, input, progress, show};
 use emendate::core::formats::malformed;
 use emendate::core::{Code, Error, Result};
 use emendate::fs::shown;
@@ -22,6 +23,8 @@ pub(crate) struct Ask {
     brief: bool,
     /// It may take long: a bar shows how far it is, and Ctrl-C stops it before anything is written.
     long: bool,
+    /// Exit status 1 where the reply tells of problems, or of what is not known.
+    finds: bool,
     /// Where edits go that could not be applied.
     reject_file: Option<PathBuf>,
 }
@@ -33,7 +36,7 @@ impl Ask {
 
     /// The same where a path may be left out.
     pub(crate) fn of(tool: &'static str, path: Option<(&'static str, PathBuf)>, fields: Fields) -> Ask {
-        Ask { tool, path, fields: fields.0, brief: false, long: false, reject_file: None }
+        Ask { tool, path, fields: fields.0, brief: false, long: false, finds: false, reject_file: None }
     }
 }
 
@@ -51,6 +54,7 @@ pub(crate) fn run(desk: &Desk<'_>, ask: Result<Ask>) -> u8 {
     };
     ask.fields.extend(path.map(|(key, path)| (key.to_owned(), Value::from(path))));
     let input = Value::Object(ask.fields);
+    ending::watch(&engine, !ask.long);
     let call = |caller: &Caller| engine.call(caller, ask.tool, input.clone());
     let watched = |caller: &Caller| if ask.long { progress::watched(caller.clone(), call) } else { call(caller) };
     let reply = approval::call(desk, watched);
@@ -61,7 +65,13 @@ pub(crate) fn run(desk: &Desk<'_>, ask: Result<Ask>) -> u8 {
         show::error(&error);
         status = error.code().exit();
     }
-    status
+    if ask.finds && status == 0 && finds(&reply) { 1 } else { status }
+}
+
+/// True where something is wrong, or not known.
+fn finds(reply: &Reply) -> bool {
+    let counts = |key: &str| reply.result.as_ref().is_ok_and(|answer| answer.data.get(key).is_some_and(|it| *it != 0));
+    counts("problems") || counts("unknown")
 }
 
 /// Writes the edits that could not be applied into the file that the command line names for them.
@@ -140,6 +150,20 @@ pub(crate) fn read(args: &ReadArgs) -> Result<Ask> {
 /// The input of `outline`.
 pub(crate) fn outline(path: PathBuf) -> Ask {
     Ask::new("outline", "file_path", path, Fields::default())
+}
+
+/// The input of `check`.
+///
+/// Errors: relative paths when the current directory is gone, and paths that are not UTF-8.
+pub(crate) fn check(desk: &Desk<'_>, args: &CheckArgs) -> Result<Ask> {
+    let text = |path: &PathBuf| {
+        let path = desk.absolute(path)?;
+        let none = || usage(&format!("{} is not UTF-8.", shown(&path)), "Name the file by a link to it.");
+        path.to_str().map(str::to_owned).ok_or_else(none)
+    };
+    let paths: Vec<String> = args.paths.iter().map(text).collect::<Result<_>>()?;
+    let fields = Fields::default().put("paths", Some(paths)).put("timeout_ms", Some(u64::from(args.timeout) * 1000));
+    Ok(Ask { finds: true, ..Ask::of("check", None, fields) })
 }
 
 /// The input of `search`.

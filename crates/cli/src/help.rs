@@ -25,6 +25,15 @@ Examples:
   emend outline src/main.rs
   emend read src/main.rs --symbol Parser.next";
 
+pub(crate) const CHECK: &str = "\
+Every file is parsed, and the language servers that your config.toml names are asked ([[lsp]]; see docs/language-servers.md
+and `emend config servers`). Exits with 0 when nothing is wrong, with 1 when something is or is not known.
+
+Examples:
+  emend check src/main.rs
+  emend check app.py lib.py --timeout 60
+  emend check app.py --json | jq '.data.files[].diagnostics.new'";
+
 pub(crate) const EDIT: &str = "\
 Without --old and --old-file, standard input is read: {\"old_string\": …, \"new_string\": …}.
 An empty old text creates the file, or fills a blank one.

@@ -4,7 +4,7 @@ use crate::args::{CallArgs, McpArgs};
 use crate::desk::Desk;
 #[cfg(feature = "http")]
 use crate::http;
-use crate::{input, io_error, show};
+use crate::{ending, input, io_error, show};
 use emendate::core::formats::malformed;
 use emendate::core::{Code, Error, Result};
 use emendate::{Caller, Engine, MAX_INPUT, Reply, SeedCodes, State, tool};
@@ -20,6 +20,7 @@ pub(crate) fn call(desk: &Desk<'_>, args: &CallArgs) -> u8 {
     let text = if args.input == "-" { input::stdin("the tool's input as JSON") } else { Ok(args.input.clone()) };
     match text.and_then(|text| Ok((text, desk.open()?))) {
         Ok((text, engine)) => {
+            ending::watch(&engine, true);
             let status = show::json(&engine.call_json(&desk.caller_through("call", ""), &args.tool, &text));
             show::notices(&engine);
             status
@@ -45,6 +46,7 @@ pub(crate) fn mcp(desk: &Desk<'_>, args: &McpArgs) -> Result<u8> {
         emendate_mcp::serve_http(engine, caller, options, door)?;
         return Ok(0);
     }
+    ending::watch(&engine, true);
     emendate_mcp::serve(engine, caller, options)?;
     Ok(0)
 }
@@ -65,6 +67,7 @@ fn restrict(desk: &Desk<'_>, engine: &Engine) -> Result<()> {
 pub(crate) fn serve(desk: &Desk<'_>) -> Result<u8> {
     let engine = desk.open_to_stay()?;
     show::notices(&engine);
+    ending::watch(&engine, true);
     let caller = desk.caller_through("serve", "");
     let mut requests = BufReader::with_capacity(64 << 10, io::stdin().lock());
     let mut replies = BufWriter::with_capacity(64 << 10, io::stdout().lock());

@@ -17,6 +17,7 @@ mod config;
 mod desk;
 mod diff;
 mod doctor;
+mod ending;
 mod files;
 mod formats;
 mod global;
@@ -78,6 +79,10 @@ fn run() -> u8 {
     let desk = |unread| Desk::new(&cli.global, unread);
     let outcome = match &cli.command {
         Command::Outline { path } => return files::run(&desk(Unread::Allow), Ok(files::outline(path.clone()))),
+        Command::Check(args) => {
+            let desk = desk(Unread::Allow);
+            return files::run(&desk, files::check(&desk, args));
+        }
         Command::Search(args) => return files::run(&desk(Unread::Allow), Ok(files::search(args))),
         Command::Read(args) => return files::run(&desk(Unread::Allow), files::read(args)),
         Command::Edit(args) => return files::run(&desk(Unread::Allow), files::edit(args)),

@@ -118,6 +118,7 @@ impl<W: Write> Paper<W> {
         self.notes(&answer.data)?;
         for file in answer.data.get("files").and_then(Value::as_array).into_iter().flatten() {
             self.plain(file["summary"].as_str().unwrap_or_default())?;
+            self.diagnostics(&file["diagnostics"])?;
         }
         Ok(())
     }
@@ -158,7 +159,14 @@ impl<W: Write> Paper<W> {
             self.put(BAD, "not applied")?;
             self.plain(&format!(": {}", failed["message"].as_str().unwrap_or_default()))?;
         }
-        self.diff("", data)
+        self.diff("", data)?;
+        data.get("diagnostics").map_or(Ok(()), |diagnostics| self.diagnostics(diagnostics))
+    }
+
+    /// What language servers say of a file.
+    fn diagnostics(&mut self, diagnostics: &Value) -> io::Result<()> {
+        let text = diagnostics["text"].as_str().unwrap_or_default();
+        text.lines().try_for_each(|line| self.plain(line))
     }
 
     /// An error for a person; `advice` is one more line of what to do.

@@ -4,6 +4,7 @@ use crate::caller::Caller;
 use crate::config::Moment;
 use crate::diagnose::{Diagnosis, Said, Subject, exact, listed, reason};
 use crate::engine::{Engine, Opened};
+use crate::limits::check_checked;
 use crate::policy::Access;
 use crate::reply::Answer;
 use crate::syntax;
@@ -18,7 +19,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Files of a call.
-const FILES: usize = 50;
+pub(crate) const MOST_CHECKED: usize = 50;
 /// Milliseconds that a server may take, where the call does not say it, and the longest it may say.
 const TIMEOUT: u64 = 30_000;
 const LONGEST: u64 = 600_000;
@@ -39,10 +40,11 @@ impl Engine {
     /// The tool `check`. What it shows does not count as read.
     pub(crate) fn check(&self, caller: &Caller, input: Value) -> Result<Answer> {
         let args: Args = formats::from_json(Input::Json(input))?;
-        if args.paths.is_empty() || args.paths.len() > FILES {
-            let what = format!("check takes 1 to {FILES} files; these are {}.", args.paths.len());
-            return Err(Error::new(Code::CallInvalid, what).next("Name the files to check in paths."));
+        if args.paths.is_empty() {
+            let error = Error::new(Code::CallInvalid, "paths is empty.");
+            return Err(error.next("Name the files to check in paths."));
         }
+        check_checked(args.paths.len())?;
         let mut files: Vec<(Place, Opened)> = Vec::with_capacity(args.paths.len());
         for path in &args.paths {
             let place = self.admit(Path::new(path), Access::Read)?;

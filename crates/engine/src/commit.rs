@@ -58,6 +58,9 @@ impl Engine {
                     caller.wrote(plans.len());
                     let mut receipts = self.settle(plans, done);
                     self.after_edit(caller, &cause, &mut receipts);
+                    if let Some(watch) = &caller.watch {
+                        watch.let_go();
+                    }
                     return Ok(receipts);
                 }
             }

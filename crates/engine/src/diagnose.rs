@@ -17,7 +17,7 @@ use std::thread;
 use std::time::Duration;
 
 /// Files of a call that a server is asked about.
-const FILES: usize = 50;
+pub(crate) const MOST_ASKED: usize = 50;
 /// Bytes of a text that a server is shown.
 const LARGEST: usize = 2 << 20;
 /// Problems that the text of a reply lists, of all its files.
@@ -158,7 +158,7 @@ impl Subject<'_> {
 fn over_limit(files: usize, length: usize) -> Option<Unknown> {
     let why = |why: String| Some(Unknown::new(Why::Limit, why));
     match (files, length) {
-        (FILES.., _) => why(format!("it is asked about {FILES} files of a call")),
+        (MOST_ASKED.., _) => why(format!("it is asked about {MOST_ASKED} files of a call")),
         (_, length) if length > LARGEST => why(format!("the text has more than {} MiB", LARGEST >> 20)),
         _ => None,
     }
@@ -256,7 +256,7 @@ impl Diagnosis {
     }
 
     /// For programs, in a shape that stays: `{"state": "clean" | "new" | "existing" | "unknown", "new", "newCount",
-    /// "existing", "servers"}`.
+    /// "existing", "servers", "text"}`.
     pub(crate) fn to_json(&self) -> Value {
         let (new, existing) = (self.fresh(), self.existing());
         let state = match (new.len(), self.unknown().next(), existing) {
@@ -284,6 +284,7 @@ impl Diagnosis {
             "new": new.iter().take(IN_DATA).map(problem).collect::<Vec<Value>>(),
             "newCount": new.len(),
             "existing": existing,
+            "text": self.text(),
             "servers": self.said.iter().map(server).collect::<Vec<Value>>(),
         })
     }

@@ -83,6 +83,7 @@ pub use emendate_events as tallies;
 pub use emendate_fs as fs;
 pub use emendate_history as history;
 pub use emendate_lsp::KNOWN as LANGUAGE_SERVERS;
+pub use emendate_run::end_all as end_programs;
 pub use engine::{Engine, PROJECT_FILES};
 pub use entries::{Entries, Entry, Moment};
 pub use events::{COUNTERS, Front};

@@ -2,7 +2,9 @@
 //! `tests/limits.rs` has a test at each number and one above.
 
 use crate::attachment::MOST_IMAGE;
+use crate::check::MOST_CHECKED;
 use crate::config::MAX_FILE;
+use crate::diagnose::MOST_ASKED;
 use crate::media::MOST_PAGES;
 use crate::notebook::OUTPUT;
 use crate::read::{DEFAULT_LIMIT, LINE_WIDTH, MAX_REPLY};
@@ -150,6 +152,20 @@ pub static LIMITS: &[Limit] = &[
         next: "`pages`.",
     },
     Limit {
+        name: "checked files",
+        most: MOST_CHECKED as u64,
+        unit: "files in one check",
+        code: Some(Code::CallTooLarge),
+        next: "Several calls.",
+    },
+    Limit {
+        name: "asked files",
+        most: MOST_ASKED as u64,
+        unit: "files of a call that a language server is asked about, of 2 MiB at most",
+        code: None,
+        next: "`check`, in several calls.",
+    },
+    Limit {
         name: "output",
         most: OUTPUT as u64,
         unit: "characters of a cell's output that are shown",
@@ -190,6 +206,13 @@ pub(crate) fn check_request(request: &Request) -> Result<()> {
 /// Errors: `call.too_large`.
 pub(crate) fn check_files(files: usize) -> Result<()> {
     check(files, MOST_FILES, "files")
+}
+
+/// The limit on the files of a check.
+///
+/// Errors: `call.too_large`.
+pub(crate) fn check_checked(files: usize) -> Result<()> {
+    check(files, MOST_CHECKED, "files to check")
 }
 
 fn check(has: usize, most: usize, what: &str) -> Result<()> {

@@ -3,7 +3,6 @@
 use crate::apply;
 use crate::caller::Caller;
 use crate::changing::change;
-use crate::check;
 use crate::convert;
 use crate::engine::Engine;
 use crate::options::OptionFields;
@@ -319,7 +318,7 @@ impl Tool {
             ToolInput::Undo => vec![schemars::schema_for!(undo::Args), schemars::schema_for!(RawPath)],
             ToolInput::History => vec![schemars::schema_for!(past::Args), schemars::schema_for!(RawPath)],
             ToolInput::Outline => vec![schemars::schema_for!(syntax::OutlineArgs), schemars::schema_for!(RawPath)],
-            ToolInput::Check => vec![schemars::schema_for!(check::Args)],
+            ToolInput::Check => vec![schemars::schema_for!(crate::check::Args)],
             ToolInput::Symbol => {
                 let own = schemars::schema_for!(syntax::EditArgs);
                 vec![own, schemars::schema_for!(RawPath), schemars::schema_for!(OptionFields)]

@@ -1,8 +1,10 @@
 //! A call from outside while it runs: how far it is, and that it shall stop.
 
 use emendate_core::{Code, Error, Result};
+use std::any::Any;
+use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// What a long call is at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,6 +39,17 @@ struct State {
     of: AtomicUsize,
     before: AtomicUsize,
     format: OnceLock<&'static str>,
+    held: Held,
+}
+
+/// What others hold until the call has written.
+#[derive(Default)]
+struct Held(Mutex<Option<Box<dyn Any + Send>>>);
+
+impl fmt::Debug for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Held")
+    }
 }
 
 /// A handle on a call, to be put into its [`Caller`](crate::Caller). Clones are the same handle.
@@ -69,6 +82,18 @@ impl Watch {
     /// True when it was asked to stop.
     pub fn is_stopped(&self) -> bool {
         self.0.stop.load(Ordering::Relaxed)
+    }
+
+    /// Keeps a guard, such as a place in a queue of changes, until the call has written: what it does then, waiting for
+    /// language servers, needs no guard.
+    pub fn hold(&self, guard: impl Any + Send) {
+        *self.0.held.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(guard));
+    }
+
+    /// Lets go of what is [held](Watch::hold).
+    pub fn let_go(&self) {
+        let held = self.0.held.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(held);
     }
 
     /// How far the call is.

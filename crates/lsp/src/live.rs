@@ -3,7 +3,7 @@
 use crate::document::{Documents, Published};
 use crate::frame;
 use crate::message::{self, Abilities, Fault, Message, NO_METHOD};
-use crate::problem::line_of;
+use crate::problem::{MOST, line_of};
 use crate::servers::{Unknown, Why};
 use crate::spec::Spec;
 use emendate_core::Result;
@@ -64,7 +64,8 @@ impl State {
         match method {
             "textDocument/publishDiagnostics" => {
                 let version = params["version"].as_i64();
-                let Value::Array(items) = params["diagnostics"].take() else { return };
+                let Value::Array(mut items) = params["diagnostics"].take() else { return };
+                items.truncate(MOST);
                 let path = params["uri"].as_str().and_then(message::path);
                 if let Some(document) = path.and_then(|path| self.documents.open.get_mut(&path)) {
                     document.published = Some(Published { version, items, when: Instant::now() });

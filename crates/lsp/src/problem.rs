@@ -5,7 +5,7 @@ use emendate_core::Span;
 use serde_json::{Value, json};
 
 /// Problems of one text that are looked at.
-const MOST: usize = 2000;
+pub(crate) const MOST: usize = 2000;
 /// Characters of a message that are kept: it comes from a program, and goes to a model.
 const MESSAGE: usize = 300;
 /// Characters of a code and of the name of its source.

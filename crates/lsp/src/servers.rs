@@ -253,6 +253,8 @@ impl Slot {
             Stage::Gone(why) => why.clone(),
             Stage::Starting | Stage::Ready => return,
         };
+        // One that refused to work may be there still.
+        live.gone(Some("was ended".to_owned()));
         if live.born.elapsed() > LASTED {
             self.failures = 0;
         }

@@ -248,7 +248,8 @@ fn alive(pids: &Path) -> Vec<String> {
 
 #[test]
 fn none_is_left_over() {
-    for faults in [&[][..], &["never-stops", "deaf-to-signals"], &["mute"], &["push", "late=1"]] {
+    let stubborn = &["refuses", "never-stops", "deaf-to-signals"][..];
+    for faults in [&[][..], &["never-stops", "deaf-to-signals"], stubborn, &["mute"], &["push", "late=1"]] {
         let dir = tempfile::tempdir().unwrap();
         let pids = dir.path().join("pids");
         let base = spec(faults);
@@ -256,6 +257,7 @@ fn none_is_left_over() {
         let words: Vec<String> = env.into_iter().chain(base.words.iter().cloned()).collect();
         let bench = Bench::of(Arc::new(Spec { words, ..(*base).clone() }));
         let _ = bench.ask("bad\n", "ugly\n", SHORT * 2);
+        let _ = bench.ask("ugly\n", "bad\n", SHORT);
         drop(bench);
         assert_eq!(alive(&pids), Vec::<String>::new(), "{faults:?}");
     }

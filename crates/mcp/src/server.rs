@@ -141,10 +141,13 @@ impl Server {
         let caller = Caller { watch: Some(watch.clone()), ..caller };
         let engine = Arc::clone(&self.engine);
         let behind = Arc::clone(&self.engine);
+        // The next change need not wait for what language servers say of this one.
+        watch.hold(turn);
+        let held = watch.clone();
         let mut work = tokio::task::spawn_blocking(move || {
             let reply = offer.call(&engine, &caller, Value::Object(input));
             tell(&engine);
-            drop(turn);
+            held.let_go();
             reply
         });
         let (ended, end) = oneshot::channel();

@@ -9,6 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
+/// In a file, the folder with the language server that does as it is told.
+const SERVERS: &str = "$SERVERS";
+const FOLDER_OF_SERVERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/lsp");
+
 /// What is at a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Node {
@@ -105,7 +109,10 @@ fn make(path: &Path, thing: &Thing, text: impl Fn(&str) -> Result<String, String
         Thing::File(bytes, style) => {
             let modified = fs::metadata(path).and_then(|meta| meta.modified());
             let written = if style.by_rename { path.with_extension("scene-new") } else { path.to_owned() };
-            fs::write(&written, bytes)?;
+            match std::str::from_utf8(bytes).ok().filter(|text| text.contains(SERVERS)) {
+                Some(text) => fs::write(&written, text.replace(SERVERS, FOLDER_OF_SERVERS))?,
+                None => fs::write(&written, bytes)?,
+            }
             if let Some(mode) = style.mode {
                 fs::set_permissions(&written, fs::Permissions::from_mode(mode))?;
             }

@@ -1,6 +1,8 @@
 //! A bed for the tests: a scratch workspace, its state, and the real binary run in them.
 #![allow(dead_code, clippy::unwrap_used, reason = "each test file uses its part; what fails here fails the test")]
 
+pub(crate) mod programs;
+
 use serde_json::Value;
 use std::fs;
 use std::io::Write as _;

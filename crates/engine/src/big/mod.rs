@@ -90,7 +90,10 @@ impl Engine {
         }
         let (path, what) = (place.shown(), why.what);
         let told = format!("{path} has {size} bytes and {what}; that is done for files of up to {most} bytes.");
-        Err(Error::new(Code::FileTooLarge, told).next(why.next).fact("size", size).fact("limit", most))
+        Err(Error::new(Code::FileTooLarge, told)
+            .next(why.next)
+            .fact("size", size)
+            .fact("limit", most))
     }
 
     /// True when a large file has to be written in place, and is not too large to be taken whole for that.

@@ -25,6 +25,7 @@ const ROWS: &[Row] = &[
     Row { name: "places", try_with: places },
     Row { name: "reply", try_with: reply },
     Row { name: "cells", try_with: cells },
+    Row { name: "checked files", try_with: checked },
     Row { name: "image", try_with: image },
     Row { name: "PDF", try_with: pdf },
     #[cfg(feature = "pdf")]
@@ -33,6 +34,7 @@ const ROWS: &[Row] = &[
 
 /// Those that leave something out, and the one that has its test in `core`, beside the memory it is about.
 const ELSEWHERE: &[&str] = &[
+    "asked files",
     "lines",
     "line",
     "new text",
@@ -45,6 +47,11 @@ fn cells(bench: &Bench, count: usize) -> Reply {
     let cells = vec!["{}"; count].join(",");
     let path = bench.put("a.ipynb", &format!("{{\"nbformat\": 4, \"cells\": [{cells}]}}"));
     bench.call("read", json!({ "file_path": path, "cells": "0" }))
+}
+
+fn checked(bench: &Bench, count: usize) -> Reply {
+    let path = bench.put("a.txt", "");
+    bench.call("check", json!({ "paths": vec![path; count] }))
 }
 
 fn image(bench: &Bench, bytes: usize) -> Reply {

@@ -134,6 +134,19 @@ fn several_files_are_asked_about_together() {
 }
 
 #[test]
+fn of_very_many_files_some_are_not_asked_about() {
+    let bench = with(&[], "");
+    for nth in 0..52 {
+        bench.put(format!("{nth}.fake"), "fine\n");
+    }
+    let args = json!({ "path": bench.root, "old_string": "fine", "new_string": "bad", "expected": 52 });
+    let reply = bench.call("replace_in_files", args);
+    assert_eq!(ok(&reply).matches("unknown (limit: it is asked about 50 files of a call)").count(), 2);
+    let large = "x\n".repeat(1 << 20);
+    assert!(ok(&bench.write("large.fake", &format!("{large}bad\n"))).contains("unknown (limit: the text has more"));
+}
+
+#[test]
 fn check_says_what_is_wrong_as_it_is() {
     let bench = with(&[], "when = 'check'");
     bench.put("a.fake", "bad\nodd\n");

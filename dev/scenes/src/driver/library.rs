@@ -1,8 +1,7 @@
 //! The engine in this process.
 
-use super::{Driver, Reply};
+use super::{Driver, Reply, Stage};
 use emendate::{Caller, Config, Engine, State};
-use std::path::Path;
 
 pub(super) struct Library {
     engine: Engine,
@@ -10,9 +9,14 @@ pub(super) struct Library {
 }
 
 impl Library {
-    pub(super) fn open(root: &Path) -> Result<Library, String> {
-        let engine = Engine::open(&[root.to_owned()], State::Memory, Config::default()).map_err(|it| it.to_string())?;
-        let caller = Caller { cwd: Some(root.to_owned()), ..Caller::default() };
+    pub(super) fn open(stage: &Stage) -> Result<Library, String> {
+        let mut config = Config::default();
+        if let Ok(text) = std::fs::read_to_string(stage.home.join(".config/emendate/config.toml")) {
+            config = config.with_file(&text, "config.toml", true).map_err(|it| it.to_string())?;
+        }
+        let root = &stage.root;
+        let engine = Engine::open(std::slice::from_ref(root), State::Memory, config).map_err(|it| it.to_string())?;
+        let caller = Caller { cwd: Some(root.clone()), ..Caller::default() };
         Ok(Library { engine, caller })
     }
 }

@@ -35,7 +35,7 @@ pub struct Stage {
     pub root: PathBuf,
     /// Where sessions are kept.
     pub state: PathBuf,
-    /// An empty home.
+    /// A home, where a scene may put a configuration.
     pub home: PathBuf,
 }
 
@@ -148,7 +148,7 @@ impl Kind {
     /// When the engine or the process does not start.
     pub fn open(self, stage: &Stage) -> Result<Box<dyn Driver>, String> {
         Ok(match self {
-            Kind::Library => Box::new(library::Library::open(&stage.root)?),
+            Kind::Library => Box::new(library::Library::open(stage)?),
             Kind::Cli => Box::new(cli::Cli::new(stage.clone())),
             Kind::Serve => Box::new(serve::Serve::open(stage)?),
             Kind::Mcp => Box::new(mcp::Mcp::open(stage)?),

