@@ -22,3 +22,4 @@ mod patches;
 mod pdf;
 mod replace;
 mod servers;
+mod schemas;
