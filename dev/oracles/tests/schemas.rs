@@ -76,11 +76,17 @@ fn keyword(luck: &mut Luck, draft: usize, depth: usize) -> (&'static str, Value)
             9 => ("minLength", json!(luck.below(3))),
             10 => ("pattern", json!(luck.pick(&PATTERNS))),
             11 => ("required", json!([luck.pick(&NAMES)])),
-            12 => (["maxItems", "minItems", "minProperties", "maxProperties", "maxLength"][luck.below(5)], json!(luck.below(3))),
+            12 => (
+                ["maxItems", "minItems", "minProperties", "maxProperties", "maxLength"][luck.below(5)],
+                json!(luck.below(3)),
+            ),
             13 => ("uniqueItems", json!(true)),
             14 | 15 => ("properties", named(luck, &NAMES, draft, inner)),
             16 => ("patternProperties", named(luck, &PATTERNS, draft, inner)),
-            17 | 18 => ("additionalProperties", if draft == 0 || luck.chance(50) { json!(false) } else { schema(luck, draft, inner) }),
+            17 | 18 => (
+                "additionalProperties",
+                if draft == 0 || luck.chance(50) { json!(false) } else { schema(luck, draft, inner) },
+            ),
             19 | 20 => ("items", schema(luck, draft, inner)),
             21 if draft >= 4 => ("prefixItems", several(luck, draft, inner)),
             21 => ("items", several(luck, draft, inner)),
@@ -97,7 +103,10 @@ fn keyword(luck: &mut Luck, draft: usize, depth: usize) -> (&'static str, Value)
             32 if draft >= 3 => ("dependentRequired", json!({ *luck.pick(&NAMES): [luck.pick(&NAMES)] })),
             33 if draft >= 3 => ("unevaluatedProperties", schema(luck, draft, inner)),
             34 if draft >= 3 => ("unevaluatedItems", schema(luck, draft, inner)),
-            35 => ("$ref", json!(["#/definitions/x", "#/definitions/y", "#x"][luck.below(if draft >= 3 { 3 } else { 2 })])),
+            35 => (
+                "$ref",
+                json!(["#/definitions/x", "#/definitions/y", "#x"][luck.below(if draft >= 3 { 3 } else { 2 })]),
+            ),
             _ => continue,
         };
     }

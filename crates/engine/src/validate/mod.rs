@@ -153,7 +153,7 @@ impl Case<'_> {
 
     /// The text is not what it should be.
     fn broken(&mut self, before: &Before, fault: &Fault, after: &Snapshot) -> Result<()> {
-        let wrong = told::fault(self.kind, self.after, fault);
+        let wrong = told::fault(self.after, fault);
         let line = after.text()[..fault.at.min(after.text().len())].rfind('\n').map_or(0, |end| end + 1);
         let line = after.text()[line..].lines().next().unwrap_or_default();
         let marks = match before {

@@ -37,6 +37,7 @@ const ELSEWHERE: &[&str] = &[
     "line",
     "new text",
     "output",
+    "checked",
     #[cfg(not(feature = "pdf"))]
     "pages",
 ];

@@ -34,8 +34,14 @@ fn every_tool_that_changes_files_is_met() {
         ("write", json!({ "file_path": path("a.json"), "content": "{" })),
         ("write", json!({ "file_path": path("new.json"), "content": "{" })),
         ("replace_in_files", json!({ "path": bench.root, "old_string": "[1]", "new_string": "[1" })),
-        ("apply", json!({ "input": "*** Begin Patch\n*** Update File: c.toml\n@@\n-a = 1\n+a = \n*** End Patch\n", "directory": bench.root })),
-        ("edit_symbol", json!({ "file_path": path("c.toml"), "symbol": "t", "action": "replace", "text": "[t]\nb = 1\nb = 2\n" })),
+        (
+            "apply",
+            json!({ "input": "*** Begin Patch\n*** Update File: c.toml\n@@\n-a = 1\n+a = \n*** End Patch\n", "directory": bench.root }),
+        ),
+        (
+            "edit_symbol",
+            json!({ "file_path": path("c.toml"), "symbol": "t", "action": "replace", "text": "[t]\nb = 1\nb = 2\n" }),
+        ),
     ];
     for (tool, call) in calls {
         for dry_run in [false, true] {
@@ -53,7 +59,9 @@ fn every_tool_that_changes_files_is_met() {
     }
     assert_eq!((bench.get("a.json"), bench.get("b.yaml")), (GOOD.to_owned(), "a: [1]\n".to_owned()));
     // One tells it, not both.
-    let text = ok(&bench.call_on("a.json", "edit", json!({ "old_string": "1", "new_string": "[", "allow_invalid": true }))).to_owned();
+    let text =
+        ok(&bench.call_on("a.json", "edit", json!({ "old_string": "1", "new_string": "[", "allow_invalid": true })))
+            .to_owned();
     assert!(text.matches("Note:").count() == 1, "{text}");
     // To take back is not to edit.
     ok(&bench.call("undo", json!({})));
@@ -100,7 +108,11 @@ fn how_strict_it_is() {
     let strict = Config::default().with_file("[validate]\nsyntax = 'off'\n", "test", true).unwrap();
     let strict = strict.with_file("[validate]\nsyntax = 'refuse'\n", "emend.toml", false).unwrap();
     assert_eq!(code(&broken(&Bench::trusted(strict))), "schema.violation");
-    for wrong in ["[validate]\nsyntax = 'maybe'\n", "[[schemas]]\nfiles = '*'\nschema = ''\n", "[[schemas]]\nfiles = '*'\nschema = 'https://x/y'\n"] {
+    for wrong in [
+        "[validate]\nsyntax = 'maybe'\n",
+        "[[schemas]]\nfiles = '*'\nschema = ''\n",
+        "[[schemas]]\nfiles = '*'\nschema = 'https://x/y'\n",
+    ] {
         assert!(Config::default().with_file(wrong, "test", true).is_err(), "{wrong}");
     }
 }
@@ -155,7 +167,8 @@ fn both_sides_of_a_conflict_may_stand() {
 #[test]
 fn what_is_no_plain_text_and_what_only_moves() {
     let bench = with("");
-    let utf16: Vec<u8> = [0xFF, 0xFE].into_iter().chain("{\r\n  \"é\": 1\r\n}\r\n".encode_utf16().flat_map(u16::to_le_bytes)).collect();
+    let utf16: Vec<u8> =
+        [0xFF, 0xFE].into_iter().chain("{\r\n  \"é\": 1\r\n}\r\n".encode_utf16().flat_map(u16::to_le_bytes)).collect();
     std::fs::write(bench.path("u.json"), &utf16).unwrap();
     let reply = bench.edit("u.json", "1", "1 1");
     assert!(reply.text().contains("line 2, column 10"), "{}", reply.text());
@@ -232,7 +245,15 @@ fn schemas_of_a_project_stay_below_its_root() {
             bench.put(".env", "KEY=SECRETVALUE");
         })
     };
-    for to in ["secret/s.json", ".env", "../../../etc/passwd", "/etc/passwd", "%2e%2e/x.json", "file:///etc/passwd", "http://x/y"] {
+    for to in [
+        "secret/s.json",
+        ".env",
+        "../../../etc/passwd",
+        "/etc/passwd",
+        "%2e%2e/x.json",
+        "file:///etc/passwd",
+        "http://x/y",
+    ] {
         let said = refers(to);
         assert!(said.starts_with("schema.invalid") && !said.contains("SECRETVALUE"), "{to}: {said}");
     }
@@ -254,7 +275,10 @@ fn violations_are_listed_and_counted() {
     let reply = bench.write("x.json", &list(200));
     let data = reply.result.as_ref().unwrap_err().data();
     assert_eq!((data["count"].clone(), data["violations"].as_array().unwrap().len()), (json!(200), 50));
-    assert_eq!(data["violations"][1], json!({ "line": 1, "column": 5, "pointer": "/1", "message": "1 is a number; expected string" }));
+    assert_eq!(
+        data["violations"][1],
+        json!({ "line": 1, "column": 5, "pointer": "/1", "message": "1 is a number; expected string" })
+    );
     assert!(reply.text().contains("… and 190 more"), "{}", reply.text());
     assert!(bench.write("x.json", &list(3000)).text().contains("or more more"), "the list itself has an end");
     // What was wrong before is not counted, wherever it stands now.
@@ -262,19 +286,25 @@ fn violations_are_listed_and_counted() {
     assert!(ok(&bench.edit("x.json", "\"a\"", "\"b\"")).contains("One thing in this file did not fit"));
     ok(&bench.edit("x.json", "[1", "[\"c\", 1"));
     let reply = bench.edit("x.json", "1,", "1, 2,");
-    assert!(reply.text().contains("/2: 2 is a number") && reply.text().contains("(1 that were there before"), "{}", reply.text());
+    assert!(
+        reply.text().contains("/2: 2 is a number") && reply.text().contains("(1 that were there before"),
+        "{}",
+        reply.text()
+    );
     ok(&bench.edit("x.json", "1,", ""));
     // A text that could not be read is better off as one that can.
     bench.put("x.json", "[1, \"a\"\n");
     assert!(ok(&bench.edit("x.json", "\"a\"", "\"a\"]")).contains("valid JSON again"));
     // Many at once do no harm.
-    for schema in [
-        json!({ "pattern": "(a+)+$", "patternProperties": { "(x{50}){50}": true } }),
-        json!({ "$ref": "#" }),
-        json!({ "pattern": "(?<!x)y" }),
+    for (schema, fits, told) in [
+        (json!({ "pattern": "(a+)+$" }), "schema.violation", "does not match"),
+        (json!({ "$ref": "#" }), "ok", "updated"),
+        (json!({ "pattern": "(?<!x)y" }), "ok", "Not tried, because it looks around or back: the pattern (?<!x)y"),
     ] {
         bench.put("s.json", &schema.to_string());
-        ok(&bench.write("x.json", &Value::from("a".repeat(50_000) + "b").to_string()));
+        bench.put("x.json", "\"aa\"\n");
+        let reply = bench.write("x.json", &Value::from("a".repeat(50_000) + "b").to_string());
+        assert!(code(&reply) == fits && reply.text().contains(told), "{schema}");
     }
 }
 
@@ -284,7 +314,10 @@ fn settings_have_schemas_that_are_shipped() {
     let bench = Bench::trusted(config);
     ok(&bench.write(".claude/settings.json", "{\"permissions\": {\"allow\": [\"Bash(ls)\"]}, \"brandNew\": 1}\n"));
     let reply = bench.edit(".claude/settings.json", "[\"Bash(ls)\"]", "\"Bash(ls)\"");
-    assert_eq!((code(&reply), reply.seed.number(reply.result.as_ref().unwrap_err().code())), ("schema.violation", Some(10)));
+    assert_eq!(
+        (code(&reply), reply.seed.number(reply.result.as_ref().unwrap_err().code())),
+        ("schema.violation", Some(10))
+    );
     let text = reply.text();
     assert!(text.starts_with("Claude Code settings.json validation failed after edit"), "{text}");
     assert!(text.contains("/permissions/allow") && text.contains("Do not update the env"), "{text}");

@@ -388,7 +388,7 @@ impl Compiler<'_> {
             let least = bound("minContains").map_or(Ok(1), |id| self.count(part, id))?;
             let most = bound("maxContains").map(|id| self.count(part, id)).transpose()?;
             let rule = self.sub(part, id)?;
-            out.push(Keyword::Contains { rule, least, most, marks: draft >= Draft::D2020 });
+            out.push(Keyword::Contains { rule, least, most });
         }
         Ok(out)
     }
