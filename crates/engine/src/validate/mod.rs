@@ -91,6 +91,10 @@ impl Engine {
             // Only parts of it are known.
             return Ok(vec![told::unchecked(&plan.place, "it is too large")]);
         }
+        // Of a large file only the parts around the edit are here.
+        if plan.source.is_some() {
+            return Ok(vec![told::unchecked(&plan.place, "it is too large")]);
+        }
         // What cannot be decoded any more is told elsewhere.
         let Ok(after) = plan.after() else { return Ok(Vec::new()) };
         let size = after.text().len();
