@@ -56,8 +56,9 @@ impl Reader<'_> {
                 (Next::CommaOrEnd, _) => return Err(self.no_comma()),
                 (Next::Key | Next::Member, b'"') => self.key()?,
                 (Next::Key | Next::Member, _) => {
-                    let hint = "Names of members stand in double quotes.";
-                    return Err(self.fault("the name of a member is missing").hint(hint));
+                    let fault = self.fault("the name of a member is missing");
+                    let named = byte == b'\'' || byte.is_ascii_alphanumeric() || byte == b'_';
+                    return Err(if named { fault.hint("Names of members stand in double quotes.") } else { fault });
                 }
                 (Next::Value | Next::First | Next::Item, b'{') => self.begin(Items::Object(Vec::new(), None))?,
                 (Next::Value | Next::First | Next::Item, b'[') => self.begin(Items::List(Vec::new()))?,

@@ -21,5 +21,5 @@ mod patches;
 #[cfg(feature = "pdf")]
 mod pdf;
 mod replace;
-mod servers;
 mod schemas;
+mod servers;

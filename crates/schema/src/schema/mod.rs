@@ -7,6 +7,7 @@ mod keyword;
 mod marks;
 mod pattern;
 mod refer;
+mod target;
 mod valid;
 
 use crate::document::Document;
