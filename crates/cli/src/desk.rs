@@ -172,6 +172,9 @@ impl Desk<'_> {
             Code::IoNoSpace => {
                 "On the command line: emend gc --days 7 frees what the history holds, if it is on that disk."
             }
+            Code::SchemaViolation if error.data().contains_key("syntax") => {
+                "On the command line: --allow-invalid writes what is meant to be invalid."
+            }
             Code::ReadRequired => "On the command line: emend read, in the same --session; or --unread allow.",
             _ => return None,
         })

@@ -15,6 +15,7 @@ use emendate_core::notebook::MOST_CELLS;
 use emendate_core::{Ask, Code, Error, MOST_FRESH, MOST_PLACES, Request, Result};
 use emendate_fs::{MAX_LINKS, MAX_NAME, MAX_PATH};
 use emendate_media::MOST_PDF;
+use emendate_schema::MOST_BYTES;
 
 /// Files that one call may name.
 const MOST_FILES: usize = 1_000;
@@ -171,6 +172,13 @@ pub static LIMITS: &[Limit] = &[
         unit: "characters of a cell's output that are shown",
         code: None,
         next: "The JSON itself: `offset` and `limit`.",
+    },
+    Limit {
+        name: "checked",
+        most: MOST_BYTES as u64,
+        unit: "bytes of a file of JSON, TOML or YAML that is looked at before it is written",
+        code: None,
+        next: "A larger one is written, and the reply says that it was not looked at; so are those of a call beyond 64 MiB together.",
     },
     Limit {
         name: "lines",

@@ -56,8 +56,9 @@ impl Reader<'_> {
                 (Next::CommaOrEnd, _) => return Err(self.no_comma()),
                 (Next::Key | Next::Member, b'"') => self.key()?,
                 (Next::Key | Next::Member, _) => {
-                    let hint = "Names of members stand in double quotes.";
-                    return Err(self.fault("the name of a member is missing").hint(hint));
+                    let fault = self.fault("the name of a member is missing");
+                    let named = byte == b'\'' || byte.is_ascii_alphanumeric() || byte == b'_';
+                    return Err(if named { fault.hint("Names of members stand in double quotes.") } else { fault });
                 }
                 (Next::Value | Next::First | Next::Item, b'{') => self.begin(Items::Object(Vec::new(), None))?,
                 (Next::Value | Next::First | Next::Item, b'[') => self.begin(Items::List(Vec::new()))?,
@@ -70,13 +71,12 @@ impl Reader<'_> {
             };
         }
         match (next, self.open.last()) {
-            (Next::Nothing, _) => Ok(self.document),
-            (_, Some(part)) => {
+            (Next::Value | Next::First | Next::Item | Next::Key | Next::Member | Next::CommaOrEnd, Some(part)) => {
                 let what = if matches!(part.items, Items::List(_)) { "this list" } else { "this object" };
                 Err(Fault::new(part.at, format!("{what} is never closed")))
             }
             // A blank text holds no value; whether that is a fault, others know.
-            (_, None) => Ok(self.document),
+            _ => Ok(self.document),
         }
     }
 
@@ -266,11 +266,10 @@ fn escape(bytes: &[u8]) -> Option<(char, usize)> {
                 u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
             };
             let first = hex(2)?;
-            if (0xD800..0xDC00).contains(&first) && bytes.get(6..8) == Some(b"\\u") {
-                if let Some(second) = hex(8).filter(|second| (0xDC00..0xE000).contains(second)) {
-                    let pair = 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00);
-                    return Some((char::from_u32(pair).unwrap_or(char::REPLACEMENT_CHARACTER), 12));
-                }
+            let low = hex(8).filter(|low| (0xDC00..0xE000).contains(low) && bytes.get(6..8) == Some(b"\\u"));
+            if let Some(low) = low.filter(|_| (0xD800..0xDC00).contains(&first)) {
+                let pair = 0x10000 + ((first - 0xD800) << 10) + (low - 0xDC00);
+                return Some((char::from_u32(pair).unwrap_or(char::REPLACEMENT_CHARACTER), 12));
             }
             return Some((char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER), 6));
         }

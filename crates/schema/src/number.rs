@@ -48,11 +48,8 @@ impl Number {
 
     /// True where that cannot be told for certain, too: nothing is refused by rounding.
     pub(crate) fn is_multiple_of(self, of: Number) -> bool {
-        match aligned(self, of) {
-            Some((_, 0)) => true,
-            Some((value, of)) => value % of == 0,
-            None => true,
-        }
+        let rest = aligned(self, of).and_then(|(value, of)| value.checked_rem(of));
+        rest.is_none_or(|rest| rest == 0)
     }
 
     /// Bytes that are the same for equal numbers.

@@ -256,7 +256,7 @@ mod tests {
         assert!(matches!(document.value(c.get("d").unwrap().value), Value::Number(two) if two.to_string() == "2"));
         let mut bomb = "a0: &a0 [x, x]\n".to_owned();
         for level in 1..60 {
-            bomb.push_str(&format!("a{level}: &a{level} [*a{0}, *a{0}]\n", level - 1));
+            bomb.extend([format!("a{level}: &a{level} [*a{0}, *a{0}]\n", level - 1)]);
         }
         assert!(read(&bomb).unwrap().len() < 400);
         let members: String = (0..2000).map(|nth| format!("  k{nth}: 1\n")).collect();

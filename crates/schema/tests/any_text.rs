@@ -72,78 +72,24 @@ fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
 }
 
+/// The words of schemas.
+const WORDS: &str = "a b $ref $id $anchor $defs $dynamicRef $dynamicAnchor type enum const properties patternProperties \
+    additionalProperties items prefixItems allOf anyOf oneOf not if then else required pattern minimum multipleOf uniqueItems \
+    contains minContains unevaluatedItems unevaluatedProperties dependentSchemas dependencies propertyNames $schema $recursiveRef";
+/// Values that mean something to them.
+const LEAVES: &str = r##"null true false 0 1 -2.5 1e400 "a" "#" "#/$defs/a" "#a" "b.json" "string" "object" "^(a|b)*$" "(?!x)"
+    "http://json-schema.org/draft-07/schema#" [] {} "%41" "a/../b" "#/a/0""##;
+
 /// Values as JSON, with the words of schemas in them.
 fn value() -> impl Strategy<Value = String> {
-    let word = prop::sample::select(vec![
-        "a",
-        "b",
-        "$ref",
-        "$id",
-        "$anchor",
-        "$defs",
-        "$dynamicRef",
-        "$dynamicAnchor",
-        "type",
-        "enum",
-        "const",
-        "properties",
-        "patternProperties",
-        "additionalProperties",
-        "items",
-        "prefixItems",
-        "allOf",
-        "anyOf",
-        "oneOf",
-        "not",
-        "if",
-        "then",
-        "else",
-        "required",
-        "pattern",
-        "minimum",
-        "multipleOf",
-        "uniqueItems",
-        "contains",
-        "minContains",
-        "unevaluatedItems",
-        "unevaluatedProperties",
-        "dependentSchemas",
-        "dependencies",
-        "propertyNames",
-        "$schema",
-        "$recursiveRef",
-    ]);
-    let leaf = prop_oneof![
-        prop::sample::select(vec![
-            "null",
-            "true",
-            "false",
-            "0",
-            "1",
-            "-2.5",
-            "1e400",
-            "\"a\"",
-            "\"#\"",
-            "\"#/$defs/a\"",
-            "\"#a\"",
-            "\"b.json\"",
-            "\"string\"",
-            "\"object\"",
-            "\"^(a|b)*$\"",
-            "\"(?!x)\"",
-            "\"http://json-schema.org/draft-07/schema#\"",
-            "[]",
-            "{}",
-            "\"%41\"",
-            "\"a/../b\"",
-            "\"#/a/0\"",
-        ])
-        .prop_map(str::to_owned),
-    ];
+    let words: Vec<&str> = WORDS.split_whitespace().collect();
+    let leaves: Vec<&str> = LEAVES.split_whitespace().collect();
+    let leaf = prop::sample::select(leaves).prop_map(str::to_owned);
     leaf.prop_recursive(5, 60, 6, move |inner| {
+        let member = (prop::sample::select(words.clone()), inner.clone());
         prop_oneof![
-            prop::collection::vec(inner.clone(), 0..5).prop_map(|items| format!("[{}]", items.join(","))),
-            prop::collection::vec((word.clone(), inner), 0..6).prop_map(|members| {
+            prop::collection::vec(inner, 0..5).prop_map(|items| format!("[{}]", items.join(","))),
+            prop::collection::vec(member, 0..6).prop_map(|members| {
                 let members: Vec<String> = members.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
                 format!("{{{}}}", members.join(","))
             }),

@@ -91,6 +91,10 @@ impl Engine {
             // Only parts of it are known.
             return Ok(vec![told::unchecked(&plan.place, "it is too large")]);
         }
+        // Of a large file only the parts around the edit are here.
+        if plan.source.is_some() {
+            return Ok(vec![told::unchecked(&plan.place, "it is too large")]);
+        }
         // What cannot be decoded any more is told elsewhere.
         let Ok(after) = plan.after() else { return Ok(Vec::new()) };
         let size = after.text().len();
@@ -153,7 +157,7 @@ impl Case<'_> {
 
     /// The text is not what it should be.
     fn broken(&mut self, before: &Before, fault: &Fault, after: &Snapshot) -> Result<()> {
-        let wrong = told::fault(self.kind, self.after, fault);
+        let wrong = told::fault(self.after, fault);
         let line = after.text()[..fault.at.min(after.text().len())].rfind('\n').map_or(0, |end| end + 1);
         let line = after.text()[line..].lines().next().unwrap_or_default();
         let marks = match before {

@@ -127,7 +127,7 @@ impl Engine {
 }
 
 fn unusable(source: &Source, file: &Path, why: &str) -> Error {
-    Error::new(Code::SchemaInvalid, format!("The schema that the file has to fit cannot be used; nothing was written."))
+    Error::new(Code::SchemaInvalid, "The schema that the file has to fit cannot be used; nothing was written.")
         .evidence(format!("{}: {why}.", shown(file)))
         .evidence(format!("It is named by {}.", source.origin()))
         .next("Correct the schema, or ask a person to take it out of the configuration; then send this call again.")

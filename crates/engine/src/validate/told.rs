@@ -4,7 +4,7 @@ use super::Case;
 use super::schemas::Source;
 use emendate_core::{Code, Error, Snapshot};
 use emendate_fs::Place;
-use emendate_schema::{self as schema, Fault, Kind, Repeated, Violation};
+use emendate_schema::{self as schema, Fault, Repeated, Violation};
 use serde_json::{Value, json};
 
 /// Violations that a message lists, and the data of it.
@@ -18,12 +18,11 @@ pub(super) fn unchecked(place: &Place, why: &str) -> String {
 }
 
 /// Where and what, as a sentence.
-pub(super) fn fault(kind: Kind, text: &str, fault: &Fault) -> String {
+pub(super) fn fault(text: &str, fault: &Fault) -> String {
     let at = schema::Place::of(text, fault.at);
     let hint = if fault.hint.is_empty() { String::new() } else { format!(" {}", fault.hint) };
     // A parser's own words may end in a point.
     let what = fault.what.trim_end_matches('.');
-    let hint = if kind == Kind::Jsonc { String::new() } else { hint };
     format!("line {}, column {}: {what}.{hint}", at.line, at.column)
 }
 
@@ -76,7 +75,7 @@ pub(super) fn broken(case: &Case<'_>, fault: &Fault) -> Error {
         "Send the call again with new text that is right there."
     };
     with_others(case, Error::new(Code::SchemaViolation, what))
-        .evidence(format!("{}, after the edit: {}", case.place.shown(), self::fault(case.kind, case.after, fault)))
+        .evidence(format!("{}, after the edit: {}", case.place.shown(), self::fault(case.after, fault)))
         .evidence(around(case.after, at.line))
         .next(next)
         .fact("syntax", name)
@@ -141,7 +140,7 @@ fn finished(error: Error, source: &Source) -> Error {
 
 /// Says that the text is not the caller's alone.
 fn with_others(case: &Case<'_>, error: Error) -> Error {
-    case.others.iter().fold(error, |error, note| error.evidence(note))
+    case.others.iter().fold(error, Error::evidence)
 }
 
 /// `3:11 /server/port: "80" is a string; expected integer`

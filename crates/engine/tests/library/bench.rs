@@ -26,7 +26,15 @@ impl Bench {
     }
 
     pub(crate) fn open(config: Config, state: impl FnOnce(&Path) -> State) -> Bench {
-        let dir = tempfile::tempdir().unwrap();
+        Bench::in_folder(tempfile::tempdir().unwrap(), config, state)
+    }
+
+    /// Over a folder with something in it.
+    pub(crate) fn below(dir: tempfile::TempDir, config: Config) -> Bench {
+        Bench::in_folder(dir, config, |_| State::Memory)
+    }
+
+    fn in_folder(dir: tempfile::TempDir, config: Config, state: impl FnOnce(&Path) -> State) -> Bench {
         let root = dir.path().canonicalize().unwrap();
         let engine = Engine::open(std::slice::from_ref(&root), state(&root), config).unwrap();
         Bench { _dir: dir, root, engine, caller: Caller::default() }

@@ -39,6 +39,7 @@ const ELSEWHERE: &[&str] = &[
     "line",
     "new text",
     "output",
+    "checked",
     #[cfg(not(feature = "pdf"))]
     "pages",
 ];

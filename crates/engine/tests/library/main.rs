@@ -21,4 +21,5 @@ mod patches;
 #[cfg(feature = "pdf")]
 mod pdf;
 mod replace;
+mod schemas;
 mod servers;

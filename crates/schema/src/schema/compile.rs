@@ -2,23 +2,22 @@
 
 use super::keyword::{Constant, Keyword, PatternId, Rule, RuleId, Types};
 use super::pattern::Pattern;
-use super::refer::{has_scheme, joined, plain, pointer_names, split};
-use super::{Broken, Files, MOST_FILES, Schema};
+use super::refer::{joined, split};
+use super::{Broken, Files, Schema};
 use crate::document::{Document, Id, Object, Value};
 use crate::number::Number;
 use crate::{Kind, Place, read};
 use std::collections::HashMap;
-use std::path::Path;
 
 /// Rules of one schema.
 const MOST_RULES: usize = 200_000;
 
 /// A part of one of the files.
-type Part = (usize, Id);
+pub(super) type Part = (usize, Id);
 
 /// A version of the language.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Draft {
+pub(super) enum Draft {
     D4,
     D6,
     D7,
@@ -27,31 +26,31 @@ enum Draft {
 }
 
 /// A file of the schema.
-struct File {
+pub(super) struct File {
     /// Its path from the folder of the first.
-    path: String,
-    text: String,
-    document: Document,
-    draft: Draft,
+    pub(super) path: String,
+    pub(super) text: String,
+    pub(super) document: Document,
+    pub(super) draft: Draft,
     /// Parts with an address of their own, the file itself first.
-    resources: Vec<(String, Id)>,
+    pub(super) resources: Vec<(String, Id)>,
     /// For each value the resource that it belongs to.
-    within: Vec<u32>,
+    pub(super) within: Vec<u32>,
 }
 
-struct Compiler<'f> {
-    files: Vec<File>,
+pub(super) struct Compiler<'f> {
+    pub(super) files: Vec<File>,
     /// Gives texts of other files.
-    more: &'f mut Files<'f>,
+    pub(super) more: &'f mut Files<'f>,
     /// Paths of files that are read.
-    paths: HashMap<String, usize>,
-    addresses: HashMap<String, Part>,
-    anchors: HashMap<(usize, u32, String), Id>,
-    dynamic: HashMap<(usize, u32, String), Id>,
-    numbers: HashMap<Part, RuleId>,
-    parts: Vec<Part>,
-    patterns: Vec<Pattern>,
-    known_patterns: HashMap<String, PatternId>,
+    pub(super) paths: HashMap<String, usize>,
+    pub(super) addresses: HashMap<String, Part>,
+    pub(super) anchors: HashMap<(usize, u32, String), Id>,
+    pub(super) dynamic: HashMap<(usize, u32, String), Id>,
+    pub(super) numbers: HashMap<Part, RuleId>,
+    pub(super) parts: Vec<Part>,
+    pub(super) patterns: Vec<Pattern>,
+    pub(super) known_patterns: HashMap<String, PatternId>,
 }
 
 pub(super) fn schema(text: &str, kind: Kind, more: &mut Files<'_>) -> Result<Schema, Broken> {
@@ -77,14 +76,14 @@ pub(super) fn schema(text: &str, kind: Kind, more: &mut Files<'_>) -> Result<Sch
 }
 
 impl Compiler<'_> {
-    fn broken(&self, (file, id): Part, what: impl Into<String>) -> Broken {
+    pub(super) fn broken(&self, (file, id): Part, what: impl Into<String>) -> Broken {
         let file = &self.files[file];
         let place = Some(Place::of(&file.text, file.document.at(id)));
         Broken { file: file.path.clone(), place, what: what.into() }
     }
 
     /// Reads a file and notes the addresses and anchors in it.
-    fn add_file(&mut self, path: String, text: String, kind: Kind) -> Result<Part, Broken> {
+    pub(super) fn add_file(&mut self, path: String, text: String, kind: Kind) -> Result<Part, Broken> {
         let broken = |place, what: String| Broken { file: path.clone(), place, what };
         let document = read(kind, &text).map_err(|fault| {
             let what = if fault.beyond { fault.what } else { format!("it is no {}: {}", kind.name(), fault.what) };
@@ -151,7 +150,7 @@ impl Compiler<'_> {
     }
 
     /// The number of the rule that a part becomes.
-    fn number(&mut self, part: Part) -> Result<RuleId, Broken> {
+    pub(super) fn number(&mut self, part: Part) -> Result<RuleId, Broken> {
         if let Some(known) = self.numbers.get(&part) {
             return Ok(*known);
         }
@@ -164,7 +163,7 @@ impl Compiler<'_> {
         Ok(number)
     }
 
-    fn document(&self, part: Part) -> &Document {
+    pub(super) fn document(&self, part: Part) -> &Document {
         &self.files[part.0].document
     }
 
@@ -202,7 +201,7 @@ impl Compiler<'_> {
         members.into_iter().map(|(name, id)| Ok((name, self.sub(part, id)?))).collect()
     }
 
-    fn text(&self, part: Part, id: Id) -> Result<&str, Broken> {
+    pub(super) fn text(&self, part: Part, id: Id) -> Result<&str, Broken> {
         match self.document(part).value(id) {
             Value::Text(text) | Value::Word(_, text) => Ok(text),
             _ => Err(self.broken((part.0, id), "here a string is expected")),
@@ -388,7 +387,7 @@ impl Compiler<'_> {
             let least = bound("minContains").map_or(Ok(1), |id| self.count(part, id))?;
             let most = bound("maxContains").map(|id| self.count(part, id)).transpose()?;
             let rule = self.sub(part, id)?;
-            out.push(Keyword::Contains { rule, least, most, marks: draft >= Draft::D2020 });
+            out.push(Keyword::Contains { rule, least, most });
         }
         Ok(out)
     }
@@ -401,100 +400,6 @@ impl Compiler<'_> {
         let rest = get("additionalProperties").map(|id| self.sub(part, id)).transpose()?;
         let says = !named.is_empty() || !patterns.is_empty() || rest.is_some();
         Ok(says.then(|| Keyword::Properties { named: named.into_iter().collect(), patterns, rest }))
-    }
-
-    fn referred(&mut self, part: Part, id: Id) -> Result<RuleId, Broken> {
-        let reference = self.text(part, id)?.to_owned();
-        let target = self.target((part.0, id), &reference)?;
-        self.number(target)
-    }
-
-    /// The outermost schema has the last word, and that is the one that everything begins with.
-    fn referred_dynamically(&mut self, part: Part, id: Id) -> Result<RuleId, Broken> {
-        let reference = self.text(part, id)?.to_owned();
-        let mut target = self.target((part.0, id), &reference)?;
-        let (_, anchor) = split(&reference);
-        let resource = self.files[target.0].within[target.1 as usize];
-        if self.dynamic.get(&(target.0, resource, anchor.clone())) == Some(&target.1)
-            && let Some(outer) = self.dynamic.get(&(0, 0, anchor))
-        {
-            target = (0, *outer);
-        }
-        self.number(target)
-    }
-
-    fn referred_recursively(&mut self, part: Part, id: Id) -> Result<RuleId, Broken> {
-        let reference = self.text(part, id)?.to_owned();
-        let mut target = self.target((part.0, id), &reference)?;
-        let recursive = |part: Part| match self.document(part).value(part.1) {
-            Value::Object(object) => object
-                .get("$recursiveAnchor")
-                .is_some_and(|it| matches!(self.document(part).value(it.value), Value::Bool(true))),
-            _ => false,
-        };
-        let root = (0, self.files[0].resources[0].1);
-        if recursive(target) && recursive(root) {
-            target = root;
-        }
-        self.number(target)
-    }
-
-    /// The part that a reference leads to.
-    fn target(&mut self, part: Part, reference: &str) -> Result<Part, Broken> {
-        let (address, fragment) = split(reference);
-        let resource = self.files[part.0].within[part.1 as usize];
-        let (base, own) = &self.files[part.0].resources[resource as usize];
-        let root = if address.is_empty() {
-            (part.0, *own)
-        } else if let Some(known) = self.addresses.get(&joined(base, address)) {
-            *known
-        } else if has_scheme(address) || address.starts_with("//") {
-            let what = format!(
-                "it refers to {address}, which would have to be fetched; put a copy beside it and refer to that"
-            );
-            return Err(self.broken(part, what));
-        } else {
-            self.file(part, address)?
-        };
-        if fragment.is_empty() {
-            return Ok(root);
-        }
-        let nowhere = |it: &Self| it.broken(part, format!("it refers to {reference}, and there is no such part"));
-        if !fragment.starts_with('/') {
-            let resource = self.files[root.0].within[root.1 as usize];
-            let found = self.anchors.get(&(root.0, resource, fragment));
-            return found.map(|id| (root.0, *id)).ok_or_else(|| nowhere(self));
-        }
-        let mut at = root;
-        for name in pointer_names(&fragment) {
-            let next = match self.document(at).value(at.1) {
-                Value::Object(object) => object.get(&name).map(|member| member.value),
-                Value::List(items) => name.parse().ok().and_then(|nth: usize| items.get(nth)).copied(),
-                _ => None,
-            };
-            at.1 = next.ok_or_else(|| nowhere(self))?;
-        }
-        match self.document(at).value(at.1) {
-            Value::Object(_) | Value::Bool(_) => Ok(at),
-            _ => Err(self.broken(part, format!("it refers to {reference}, which is no schema"))),
-        }
-    }
-
-    /// A file beside the one that refers to it.
-    fn file(&mut self, part: Part, address: &str) -> Result<Part, Broken> {
-        let from = &self.files[part.0].path;
-        let folder = from.rfind('/').map_or("", |end| &from[..=end]);
-        let address = super::refer::decoded(address);
-        let path = if address.starts_with('/') { plain(&address) } else { plain(&format!("{folder}{address}")) };
-        if let Some(known) = self.paths.get(&path) {
-            return Ok((*known, self.files[*known].resources[0].1));
-        }
-        if self.files.len() >= MOST_FILES {
-            return Err(self.broken(part, "it refers to more than 64 files"));
-        }
-        let text = (self.more)(&path).map_err(|why| self.broken(part, format!("it refers to {path}, and {why}")))?;
-        let kind = Kind::of(Path::new(&path)).unwrap_or(Kind::Json);
-        self.add_file(path, text, kind)
     }
 }
 

@@ -58,11 +58,12 @@ impl<'a> Told<'_, 'a> {
         for step in &self.path {
             match step {
                 Step::Name(name) => {
-                    pointer.push_str(&format!("/{}", pointer_name(name)));
-                    general.push_str(&format!("/{}", pointer_name(name)));
+                    let name = pointer_name(name);
+                    pointer.extend(["/", &name]);
+                    general.extend(["/", &name]);
                 }
                 Step::Item(nth) => {
-                    pointer.push_str(&format!("/{nth}"));
+                    pointer.extend(["/", &nth.to_string()]);
                     general.push_str("/*");
                 }
             }
@@ -394,9 +395,9 @@ fn sort_by_likeness(names: &mut [&str], to: &str) {
 }
 
 fn cut(names: &[&str]) -> String {
-    let mut out = names.iter().take(LISTED).copied().collect::<Vec<&str>>().join(", ");
+    let out = names.iter().take(LISTED).copied().collect::<Vec<&str>>().join(", ");
     if names.len() > LISTED {
-        out.push_str(&format!(" and {} more", names.len() - LISTED));
+        return format!("{out} and {} more", names.len() - LISTED);
     }
     out
 }

@@ -78,7 +78,6 @@ pub(super) enum Keyword {
         rule: RuleId,
         least: usize,
         most: Option<usize>,
-        marks: bool,
     },
     MaxItems(usize),
     MinItems(usize),

@@ -100,7 +100,7 @@ impl<'a> Run<'a> {
                 marks.all |= rest.is_some();
                 marks.some.extend(0..first.len().min(items.len()));
             }
-            (Keyword::Contains { rule, marks: true, .. }, Value::List(items)) => {
+            (Keyword::Contains { rule, .. }, Value::List(items)) => {
                 for (nth, item) in items.iter().enumerate() {
                     if self.fits(*rule, *item)? {
                         marks.some.insert(nth);
@@ -108,7 +108,7 @@ impl<'a> Run<'a> {
                 }
             }
             (Keyword::UnevaluatedItems(_), Value::List(_)) | (Keyword::UnevaluatedProperties(_), Value::Object(_)) => {
-                marks.all = true
+                marks.all = true;
             }
             _ => {}
         }

@@ -7,13 +7,14 @@ mod keyword;
 mod marks;
 mod pattern;
 mod refer;
+mod target;
 mod valid;
 
 use crate::document::Document;
 use crate::{Kind, Place};
 use keyword::Rule;
 use pattern::Pattern;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Files that one schema may refer to, itself included.
 pub const MOST_FILES: usize = 64;
@@ -90,10 +91,10 @@ pub fn fresh<'v>(old: &[Violation], new: &'v [Violation]) -> Vec<&'v Violation> 
         *known.entry(&violation.kind).or_default() += 1;
     }
     // What stands where it stood is what it was; only then may others be what moved.
-    let stood: HashMap<(&str, &str), ()> = old.iter().map(|it| ((&*it.pointer, &*it.kind), ())).collect();
+    let stood: HashSet<(&str, &str)> = old.iter().map(|it| (&*it.pointer, &*it.kind)).collect();
     let mut left = Vec::new();
     for violation in new {
-        if stood.contains_key(&(&*violation.pointer, &*violation.kind)) {
+        if stood.contains(&(&*violation.pointer, &*violation.kind)) {
             if let Some(count) = known.get_mut(&*violation.kind) {
                 *count = count.saturating_sub(1);
             }

@@ -89,7 +89,7 @@ fn escape(
         'c' => {
             let letter = chars.next().filter(char::is_ascii_alphabetic)?;
             let code = letter as u32 % 32;
-            out.push_str(&format!("\\x{code:02x}"));
+            out.extend(["\\x", &format!("{code:02x}")]);
         }
         'b' if in_class => out.push_str("\\x08"),
         's' | 'S' | 'b' | 'B' | 'n' | 'r' | 't' | 'f' | 'v' | 'x' | 'u' | 'p' | 'P' => out.extend(['\\', char]),

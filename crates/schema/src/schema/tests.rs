@@ -26,10 +26,10 @@ fn broken(schema: &str) -> String {
 
 #[test]
 fn violations_have_places_and_words() {
-    let schema = r##"{"type": "object", "required": ["name"], "additionalProperties": false, "properties": {
+    let schema = r#"{"type": "object", "required": ["name"], "additionalProperties": false, "properties": {
         "name": {"type": "string", "minLength": 2, "pattern": "^[a-z]+$"}, "level": {"enum": ["debug", "info", "warn"]},
         "port": {"type": "integer", "minimum": 1, "maximum": 65535}, "tags": {"items": {"type": "string"}, "uniqueItems": true},
-        "mode": {"anyOf": [{"type": "string"}, {"type": "null"}]}}}"##;
+        "mode": {"anyOf": [{"type": "string"}, {"type": "null"}]}}}"#;
     assert_eq!(wrong(schema, r#"{"name": "ab", "port": 80, "tags": ["a"], "mode": null}"#), [""; 0]);
     for (text, said) in [
         ("[]", "0  is a list; expected object"),
@@ -50,8 +50,8 @@ fn violations_have_places_and_words() {
 
 #[test]
 fn alternatives_tell_the_nearest() {
-    let schema = r##"{"oneOf": [{"type": "string"}, {"type": "object", "required": ["a"], "properties": {"a": {"type": "integer"}}},
-        {"type": "object", "required": ["b", "c", "d"]}]}"##;
+    let schema = r#"{"oneOf": [{"type": "string"}, {"type": "object", "required": ["a"], "properties": {"a": {"type": "integer"}}},
+        {"type": "object", "required": ["b", "c", "d"]}]}"#;
     assert_eq!(
         wrong(schema, r#"{"a": "x"}"#),
         ["6 /a \"x\" is a string; expected integer (none of 3 alternatives fits; this is the nearest)"]
@@ -63,7 +63,7 @@ fn alternatives_tell_the_nearest() {
 
 #[test]
 fn drafts_differ_where_they_do() {
-    let four = r##"{"$schema": "http://json-schema.org/draft-04/schema#", "id": "http://x/y", "maximum": 3, "exclusiveMaximum": true}"##;
+    let four = r#"{"$schema": "http://json-schema.org/draft-04/schema#", "id": "http://x/y", "maximum": 3, "exclusiveMaximum": true}"#;
     assert_eq!(wrong(four, "3"), ["0  3 is not less than 3"]);
     assert_eq!(wrong(r#"{"exclusiveMaximum": 3}"#, "3"), ["0  3 is not less than 3"]);
     let seven = |more: &str| format!("{{\"$schema\": \"http://json-schema.org/draft-07/schema#\", {more}}}");
@@ -103,7 +103,7 @@ fn references_stay_beside_the_file() {
         "$defs": {"c": {"$anchor": "c", "type": "null"}, "d": {"$id": "d", "type": "boolean"}}}"##;
     let mut files = |path: &str| {
         asked.push(path.to_owned());
-        Ok(r##"{"$defs": {"n": {"$ref": "more.yaml"}}}"##.to_owned())
+        Ok(r#"{"$defs": {"n": {"$ref": "more.yaml"}}}"#.to_owned())
             .map(|json| if path.ends_with("yaml") { "type: integer\n".to_owned() } else { json })
     };
     let schema = Schema::compile(schema, Kind::Json, &mut files).unwrap();

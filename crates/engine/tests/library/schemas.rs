@@ -1,0 +1,341 @@
+//! What a result must be before it is written.
+
+use crate::bench::{Bench, code, ok};
+use emendate::{Approval, Config, Unread, question};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+const GOOD: &str = "{\n  \"a\": 1\n}\n";
+
+/// A bench whose user's configuration is this.
+fn with(text: &str) -> Bench {
+    Bench::trusted(Config::default().with_file(text, "test", true).unwrap())
+}
+
+/// A bench with this project file.
+fn project(text: &str) -> Bench {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("emend.toml"), text).unwrap();
+    let mut bench = Bench::below(dir, Config::default());
+    bench.caller.unread = Unread::Allow;
+    bench
+}
+
+#[test]
+fn every_tool_that_changes_files_is_met() {
+    let bench = with("");
+    bench.put("a.json", GOOD);
+    bench.put("b.yaml", "a: [1]\n");
+    bench.put("c.toml", "a = 1\n[t]\nb = 2\n");
+    let path = |name: &str| bench.path(name);
+    let calls = [
+        ("edit", json!({ "file_path": path("a.json"), "old_string": "1", "new_string": "1," })),
+        ("multi_edit", json!({ "file_path": path("a.json"), "edits": [{ "old_string": "1", "new_string": "[" }] })),
+        ("write", json!({ "file_path": path("a.json"), "content": "{" })),
+        ("write", json!({ "file_path": path("new.json"), "content": "{" })),
+        ("replace_in_files", json!({ "path": bench.root, "old_string": "[1]", "new_string": "[1" })),
+        (
+            "apply",
+            json!({ "input": "*** Begin Patch\n*** Update File: c.toml\n@@\n-a = 1\n+a = \n*** End Patch\n", "directory": bench.root }),
+        ),
+        (
+            "edit_symbol",
+            json!({ "file_path": path("c.toml"), "symbol": "t", "action": "replace", "text": "[t]\nb = 1\nb = 2\n" }),
+        ),
+    ];
+    for (tool, call) in calls {
+        for dry_run in [false, true] {
+            let mut call = call.clone();
+            call["dry_run"] = json!(dry_run);
+            let reply = bench.call(tool, call);
+            assert_eq!(code(&reply), "schema.violation", "{tool} {}", reply.text());
+            assert!(reply.text().contains("allow_invalid"), "{}", reply.text());
+        }
+        let mut call = call.clone();
+        call["allow_invalid"] = json!(true);
+        call["dry_run"] = json!(true);
+        let text = ok(&bench.call(tool, call)).to_owned();
+        assert!(text.contains("is no valid"), "{tool} {text}");
+    }
+    assert_eq!((bench.get("a.json"), bench.get("b.yaml")), (GOOD.to_owned(), "a: [1]\n".to_owned()));
+    // One tells it, not both.
+    let text =
+        ok(&bench.call_on("a.json", "edit", json!({ "old_string": "1", "new_string": "[", "allow_invalid": true })))
+            .to_owned();
+    assert!(text.matches("Note:").count() == 1, "{text}");
+    // To take back is not to edit.
+    ok(&bench.call("undo", json!({})));
+    ok(&bench.call("undo", json!({ "redo": true })));
+    assert_eq!(bench.get("a.json"), "{\n  \"a\": [\n}\n");
+}
+
+#[test]
+fn one_file_of_several_is_enough() {
+    let bench = with("");
+    bench.put("a.json", GOOD);
+    bench.put("b.json", GOOD);
+    let patch = "*** Begin Patch\n*** Update File: a.json\n@@\n-  \"a\": 1\n+  \"a\": 2\n*** Update File: b.json\n@@\n-  \"a\": 1\n+  \"a\": 2,\n*** Add File: c.json\n+[\n*** End Patch\n";
+    let reply = bench.apply(patch);
+    assert_eq!((code(&reply), bench.get("a.json").as_str()), ("schema.violation", GOOD));
+    assert!(reply.text().contains("b.json") && reply.text().contains("c.json"), "{}", reply.text());
+}
+
+#[test]
+fn how_strict_it_is() {
+    let broken = |bench: &Bench| {
+        bench.put("a.json", GOOD);
+        bench.put("fixtures/a.json", GOOD);
+        bench.edit("a.json", "1", "1,")
+    };
+    for (config, user, project_says) in [
+        ("", "schema.violation", "schema.violation"),
+        ("[validate]\nsyntax = 'warn'\n", "ok", "schema.violation"),
+        ("[validate]\nsyntax = 'off'\n", "ok", "schema.violation"),
+        ("[validate]\nskip = ['/a.json', 'fixtures']\n", "ok", "schema.violation"),
+        ("[validate]\nskip = ['fixtures']\n", "schema.violation", "schema.violation"),
+    ] {
+        let (mine, theirs) = (with(config), project(config));
+        assert_eq!((code(&broken(&mine)), code(&broken(&theirs))), (user, project_says), "{config}");
+        if config.contains("fixtures") {
+            assert_eq!(code(&mine.edit("fixtures/a.json", "1", "1,")), "ok");
+            let notices = theirs.engine.notices().join("\n");
+            assert!(notices.contains("skip is ignored"), "{notices}");
+        }
+    }
+    let warned = with("[validate]\nsyntax = 'warn'\n");
+    assert!(ok(&broken(&warned)).contains("is no valid JSON: line 2, column 9"));
+    // A project can ask for more than its user.
+    let strict = Config::default().with_file("[validate]\nsyntax = 'off'\n", "test", true).unwrap();
+    let strict = strict.with_file("[validate]\nsyntax = 'refuse'\n", "emend.toml", false).unwrap();
+    assert_eq!(code(&broken(&Bench::trusted(strict))), "schema.violation");
+    for wrong in [
+        "[validate]\nsyntax = 'maybe'\n",
+        "[[schemas]]\nfiles = '*'\nschema = ''\n",
+        "[[schemas]]\nfiles = '*'\nschema = 'https://x/y'\n",
+    ] {
+        assert!(Config::default().with_file(wrong, "test", true).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn what_a_formatter_or_a_hook_makes_of_it_counts() {
+    let format = "[[formatters]]\nfiles = '*.json'\nwhen = 'always'\ncommand = ['sh', '-c', 'cat; echo ,']\n";
+    let bench = with(format);
+    bench.put("a.json", GOOD);
+    let reply = bench.edit("a.json", "1", "2");
+    assert_eq!(code(&reply), "schema.violation");
+    assert!(reply.text().contains("sh changed the new text"), "{}", reply.text());
+    let hook = "[[hooks]]\non = 'before_edit'\ncommand = ['sh', '-c', '''echo '{\"content\": \"[1,]\"}' ''']\n";
+    let bench = with(hook);
+    bench.put("a.json", GOOD);
+    assert!(bench.edit("a.json", "1", "2").text().contains("The hook sh changed the new text"));
+    // It may also put right what was wrong.
+    let bench = with(&hook.replace("[1,]", "[1]"));
+    bench.put("a.json", GOOD);
+    ok(&bench.edit("a.json", "1", "1,"));
+    assert_eq!(bench.get("a.json"), "[1]");
+}
+
+#[test]
+fn a_person_has_the_last_word() {
+    let mut bench = with("[policy]\nask = ['*.json']\n");
+    bench.put("a.json", GOOD);
+    // Nobody is asked about what is refused anyway.
+    assert_eq!(code(&bench.edit("a.json", "1", "1,")), "schema.violation");
+    let reply = bench.edit("a.json", "1", "2");
+    let seal = question(reply.result.as_ref().unwrap_err()).unwrap()["seal"].as_str().unwrap().to_owned();
+    let mut approval = Approval::to(&seal);
+    approval.texts.push((bench.path("a.json"), "{\"a\": 2,}\n".to_owned()));
+    bench.caller.approval = Some(approval);
+    let reply = bench.edit("a.json", "1", "2");
+    assert!(ok(&reply).contains("is no valid JSON: line 1, column 8"), "{}", reply.text());
+    assert_eq!(bench.get("a.json"), "{\"a\": 2,}\n");
+}
+
+#[test]
+fn both_sides_of_a_conflict_may_stand() {
+    let bench = Bench::new();
+    bench.put("a.json", GOOD);
+    ok(&bench.read("a.json"));
+    bench.put("a.json", &GOOD.replace('1', "3"));
+    let call = json!({ "old_string": "\"a\": 1", "new_string": "\"a\": 2", "on_stale": "markers" });
+    let reply = bench.call_on("a.json", "edit", call);
+    assert!(ok(&reply).contains("is no valid JSON"), "{}", reply.text());
+    assert!(bench.get("a.json").contains("<<<<<<<"));
+}
+
+#[test]
+fn what_is_no_plain_text_and_what_only_moves() {
+    let bench = with("");
+    let utf16: Vec<u8> =
+        [0xFF, 0xFE].into_iter().chain("{\r\n  \"é\": 1\r\n}\r\n".encode_utf16().flat_map(u16::to_le_bytes)).collect();
+    std::fs::write(bench.path("u.json"), &utf16).unwrap();
+    let reply = bench.edit("u.json", "1", "1 1");
+    assert!(reply.text().contains("line 2, column 10"), "{}", reply.text());
+    assert_eq!(std::fs::read(bench.path("u.json")).unwrap(), utf16);
+    ok(&bench.edit("u.json", "1", "2"));
+    // A text that was no JSON under another name is none under this one.
+    bench.put("a.txt", "not json\nat all\n");
+    let patch = "*** Begin Patch\n*** Update File: a.txt\n*** Move to: a.json\n@@\n-not json\n+no json\n at all\n*** End Patch\n";
+    assert!(ok(&bench.apply(patch)).contains("was no valid JSON before"), "{}", bench.get("a.json"));
+    // Blank files are nothing yet, and links and binary files are not text.
+    ok(&bench.write("blank.json", ""));
+    ok(&bench.write("blank.json", "\n"));
+    assert_eq!(code(&bench.write("blank.json", "{")), "schema.violation");
+    std::fs::write(bench.path("b.json"), b"{\0").unwrap();
+    ok(&bench.apply("*** Begin Patch\n*** Delete File: b.json\n*** End Patch\n"));
+}
+
+#[test]
+fn limits_are_told() {
+    let bench = with("");
+    for lines in [1_400_000, 4_000_000] {
+        let large = format!("[{}1]\n", "1,\n".repeat(lines));
+        bench.put("large.json", &large);
+        let text = ok(&bench.edit("large.json", "\n1]", "\n1,]")).to_owned();
+        assert!(text.contains("was not looked at: it is too large") && text.matches("Note:").count() == 1, "{text}");
+    }
+    let deep = format!("{}{}\n", "[".repeat(200), "]".repeat(200));
+    let text = ok(&bench.write("deep.json", &deep)).to_owned();
+    assert!(text.contains("nested deeper than 128 levels"), "{text}");
+}
+
+#[test]
+fn schemas_of_the_users_own_may_lie_elsewhere() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let folder = elsewhere.path().canonicalize().unwrap();
+    std::fs::write(folder.join("s.json"), r##"{"$ref": "more/t.json"}"##).unwrap();
+    std::fs::create_dir(folder.join("more")).unwrap();
+    std::fs::write(folder.join("more/t.json"), r#"{"type": "array"}"#).unwrap();
+    let text = "[[schemas]]\nfiles = '*.conf'\nschema = 's.json'\n";
+    let config = || Config::default().with_file(text, folder.join("config.toml").to_str().unwrap(), true).unwrap();
+    let bench = Bench::trusted(config());
+    assert_eq!(code(&bench.write("a.conf", "[]\n")), "schema.invalid", "it is outside, and nobody reads it");
+    let reads = |path: &std::path::Path| std::fs::read_to_string(path).map_err(|error| error.to_string());
+    let bench = Bench::trusted(config().with_own_files(Arc::new(reads)));
+    ok(&bench.write("a.conf", "[]\n"));
+    assert_eq!(code(&bench.write("b.conf", "{}\n")), "schema.violation");
+    assert_eq!(code(&bench.write("b.conf", "[\n")), "schema.violation");
+    std::fs::write(folder.join("s.json"), r##"{"$ref": "../x.json"}"##).unwrap();
+    let reply = bench.write("c.conf", "[]\n");
+    assert!(reply.text().contains("not below its folder"), "{}", reply.text());
+}
+
+#[test]
+fn schemas_of_a_project_stay_below_its_root() {
+    let rows = |schema: &str| format!("[policy]\ndeny = ['secret']\n[[schemas]]\nfiles = 'x/*'\nschema = '{schema}'\n");
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("s.json"), "true").unwrap();
+    let absolute = outside.path().join("s.json");
+    let says = |schema: &str, make: &dyn Fn(&Bench)| {
+        let bench = project(&rows(schema));
+        make(&bench);
+        let reply = bench.write("x/a.json", "1\n");
+        format!("{} {}", code(&reply), reply.text().lines().nth(1).unwrap_or_default())
+    };
+    let said = says(absolute.to_str().unwrap(), &|_| {});
+    assert!(said.starts_with("schema.invalid") && said.contains("outside the roots"), "{said}");
+    let said = says("link.json", &|bench| std::os::unix::fs::symlink(&absolute, bench.path("link.json")).unwrap());
+    assert!(said.starts_with("schema.invalid"), "{said}");
+    let said = says("secret/s.json", &|bench| drop(bench.put("secret/s.json", "true")));
+    assert!(said.starts_with("schema.invalid") && said.contains("denied"), "{said}");
+    let refers = |to: &str| {
+        let text = format!("{{\"$ref\": \"{to}\"}}");
+        says("s.json", &move |bench| {
+            bench.put("s.json", &text);
+            bench.put("secret/s.json", "true");
+            bench.put(".env", "KEY=SECRETVALUE");
+        })
+    };
+    for to in [
+        "secret/s.json",
+        ".env",
+        "../../../etc/passwd",
+        "/etc/passwd",
+        "%2e%2e/x.json",
+        "file:///etc/passwd",
+        "http://x/y",
+    ] {
+        let said = refers(to);
+        assert!(said.starts_with("schema.invalid") && !said.contains("SECRETVALUE"), "{to}: {said}");
+    }
+    // What a schema says is read anew: the call before may have changed it.
+    let bench = project(&rows("s.json"));
+    bench.put("s.json", "{\"type\": \"string\"}");
+    assert_eq!(code(&bench.write("x/a.json", "1\n")), "schema.violation");
+    bench.put("s.json", "{\"type\": \"integer\"}");
+    ok(&bench.write("x/a.json", "1\n"));
+    bench.put("s.json", "{\"type\": ");
+    assert!(bench.write("x/a.json", "2\n").text().contains("s.json: 1:1: it is no JSON"));
+}
+
+#[test]
+fn violations_are_listed_and_counted() {
+    let bench = project("[[schemas]]\nfiles = '/x.json'\nschema = 's.json'\n");
+    bench.put("s.json", r#"{"items": {"type": "string"}}"#);
+    let list = |count: usize| format!("[{}]\n", vec!["1"; count].join(", "));
+    let reply = bench.write("x.json", &list(200));
+    let data = reply.result.as_ref().unwrap_err().data();
+    assert_eq!((data["count"].clone(), data["violations"].as_array().unwrap().len()), (json!(200), 50));
+    assert_eq!(
+        data["violations"][1],
+        json!({ "line": 1, "column": 5, "pointer": "/1", "message": "1 is a number; expected string" })
+    );
+    assert!(reply.text().contains("… and 190 more"), "{}", reply.text());
+    assert!(bench.write("x.json", &list(3000)).text().contains("or more more"), "the list itself has an end");
+    // What was wrong before is not counted, wherever it stands now.
+    bench.put("x.json", "[1, \"a\"]\n");
+    assert!(ok(&bench.edit("x.json", "\"a\"", "\"b\"")).contains("One thing in this file did not fit"));
+    ok(&bench.edit("x.json", "[1", "[\"c\", 1"));
+    let reply = bench.edit("x.json", "1,", "1, 2,");
+    assert!(
+        reply.text().contains("/2: 2 is a number") && reply.text().contains("(1 that were there before"),
+        "{}",
+        reply.text()
+    );
+    ok(&bench.edit("x.json", "1,", ""));
+    // A text that could not be read is better off as one that can.
+    bench.put("x.json", "[1, \"a\"\n");
+    assert!(ok(&bench.edit("x.json", "\"a\"", "\"a\"]")).contains("valid JSON again"));
+    // Many at once do no harm.
+    for (schema, fits, told) in [
+        (json!({ "pattern": "(a+)+$" }), "schema.violation", "does not match"),
+        (json!({ "$ref": "#" }), "ok", "updated"),
+        (json!({ "pattern": "(?<!x)y" }), "ok", "Not tried, because it looks around or back: the pattern (?<!x)y"),
+    ] {
+        bench.put("s.json", &schema.to_string());
+        bench.put("x.json", "\"aa\"\n");
+        let reply = bench.write("x.json", &Value::from("a".repeat(50_000) + "b").to_string());
+        assert!(code(&reply) == fits && reply.text().contains(told), "{schema}");
+    }
+}
+
+#[test]
+fn settings_have_schemas_that_are_shipped() {
+    let config = Config::default().allowing(".claude", "--allow").unwrap().allowing("emend.toml", "--allow").unwrap();
+    let bench = Bench::trusted(config);
+    ok(&bench.write(".claude/settings.json", "{\"permissions\": {\"allow\": [\"Bash(ls)\"]}, \"brandNew\": 1}\n"));
+    let reply = bench.edit(".claude/settings.json", "[\"Bash(ls)\"]", "\"Bash(ls)\"");
+    assert_eq!(
+        (code(&reply), reply.seed.number(reply.result.as_ref().unwrap_err().code())),
+        ("schema.violation", Some(10))
+    );
+    let text = reply.text();
+    assert!(text.starts_with("Claude Code settings.json validation failed after edit"), "{text}");
+    assert!(text.contains("/permissions/allow") && text.contains("Do not update the env"), "{text}");
+    let reply = bench.edit(".claude/settings.json", "1}", "1,}");
+    assert!(reply.text().starts_with("Claude Code settings.json validation failed after edit"), "{}", reply.text());
+    ok(&bench.write("emend.toml", "[policy]\ndeny = ['x']\n"));
+    for (text, wrong) in [
+        ("[policy]\ndney = ['x']\n", "/policy/dney: is not allowed here; known are deny"),
+        ("[edit]\nmatch = 1\n", "/edit/match: 1 is a number"),
+        ("[policy]\ndeny = ['[']\n", "is not a glob"),
+        ("[edit]\non_stale = 'maybe'\n", "maybe"),
+    ] {
+        let reply = bench.write("emend.toml", text);
+        assert!(code(&reply) == "schema.violation" && reply.text().contains(wrong), "{}", reply.text());
+    }
+    // Settings that were wrong may be changed, and put right.
+    bench.put(".claude/settings.json", "{\"env\": {\"A\": 1}, \"model\": 2}\n");
+    ok(&bench.edit(".claude/settings.json", "\"model\": 2", "\"model\": \"opus\""));
+}
