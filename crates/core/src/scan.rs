@@ -14,7 +14,7 @@ const OPENING: usize = 16;
 /// A NUL within so many bytes makes a file binary.
 const BINARY: usize = 8192;
 /// Places that are kept, of all texts together.
-const MOST: usize = 100_000;
+pub const MOST_STANDS: usize = 100_000;
 
 /// Why a file cannot be gone through in chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -291,7 +291,7 @@ impl<'n> Scan<'n> {
         let mut found = self.found(&border)?;
         found.retain(|&(at, needle)| at < kept && at + self.needles[needle].len() > kept);
         found.extend(inside.into_iter().map(|(at, needle)| (kept + at, needle)));
-        if self.places.len() + found.len() > MOST {
+        if self.places.len() + found.len() > MOST_STANDS {
             return Err(Unfit::Crowded);
         }
         found.sort_unstable();
@@ -323,7 +323,7 @@ impl<'n> Scan<'n> {
                 while let Some(at) = finder.find(&bytes[from..]) {
                     out.push((from + at, 0));
                     from += at + 1;
-                    if out.len() > MOST {
+                    if out.len() > MOST_STANDS {
                         return Err(Unfit::Crowded);
                     }
                 }
@@ -331,14 +331,14 @@ impl<'n> Scan<'n> {
             }
             Search::Made(needles) => {
                 let budget = bytes.len() / 4 + 2 * self.needles.iter().map(|needle| needle.len()).sum::<usize>();
-                let seen = match needles.seen(bytes, &mut budget.max(1 << 16)) {
-                    Some(seen) => seen,
-                    None => {
-                        let plain = Needles::plain(&self.needles).ok_or(Unfit::Crowded)?;
-                        let seen = plain.seen(bytes, &mut (MOST * 64)).ok_or(Unfit::Crowded)?;
-                        self.search = Search::Made(plain);
-                        seen
-                    }
+                let seen = if let Some(seen) = needles.seen(bytes, &mut budget.max(1 << 16)) {
+                    seen
+                } else {
+                    // Text that repeats itself so much that pieces of it tell nothing.
+                    let plain = Needles::plain(&self.needles).ok_or(Unfit::Crowded)?;
+                    let seen = plain.seen(bytes, &mut (MOST_STANDS * 64)).ok_or(Unfit::Crowded)?;
+                    self.search = Search::Made(plain);
+                    seen
                 };
                 Ok(seen.into_iter().map(|seen| (seen.at, seen.needle)).collect())
             }

@@ -7,6 +7,9 @@ mod extract;
 mod read;
 mod undo;
 
+pub(crate) use extract::{MOST_PARTS, NEAR};
+pub(crate) use read::MOST_READ;
+
 use crate::engine::{Engine, Opened};
 use emendate_core::{Code, Error, Result, Scan, Scanned, Snapshot, Unfit};
 use emendate_fs::{Place, Source, Version};
@@ -45,7 +48,7 @@ impl Why {
 /// What a read shows that shows lines in a way of their own.
 pub(crate) const SHOWN: Why = Why::new(
     "is to be shown in a way that needs all of its text",
-    "Read it with offset and limit alone, as numbered or plain lines; search finds the line.",
+    "Read it with offset and limit alone, as numbered or plain lines.",
 );
 const BINARY: Why = Why::new("is binary", "It cannot be edited as text; use another program.");
 const ENCODING: Why = Why::new(
@@ -90,10 +93,7 @@ impl Engine {
         }
         let (path, what) = (place.shown(), why.what);
         let told = format!("{path} has {size} bytes and {what}; that is done for files of up to {most} bytes.");
-        Err(Error::new(Code::FileTooLarge, told)
-            .next(why.next)
-            .fact("size", size)
-            .fact("limit", most))
+        Err(Error::new(Code::FileTooLarge, told).next(why.next).fact("size", size).fact("limit", most))
     }
 
     /// True when a large file has to be written in place, and is not too large to be taken whole for that.
