@@ -49,11 +49,11 @@ const BOTTOM: f64 = 350.0;
 
 /// Colours of a page without a background of its own, and of a dark one.
 const STYLE: &str = "text{font:13px system-ui,sans-serif;fill:#24292f}.t{font-size:15px;font-weight:600}.g{stroke:#8c959f;stroke-opacity:.35}\
-polyline{fill:none;stroke-width:2}.o0{--c:#0550ae}.o1{--c:#218bff}.o2{--c:#1b7c83}.o3{--c:#6639ba}\
-.p0{--c:#bc4c00}.p1{--c:#1a7f37}.p2{--c:#8250df}.p3{--c:#9a6700}.p4{--c:#bf3989}.f0{--c:#57606a}.f1{--c:#8c959f}\
-polyline,.m{stroke:var(--c)}.m{fill:var(--c)}.o0,.o1,.o2,.o3{stroke-width:3}.f0,.f1{stroke-dasharray:5 4}.bad{fill:#cf222e;stroke:#cf222e}\
-text.bad{font-weight:600;stroke:none}@media(prefers-color-scheme:dark){text{fill:#e6edf3}.o0{--c:#58a6ff}.o1{--c:#a5d6ff}.o2{--c:#39c5cf}.o3{--c:#bc8cff}\
-.p0{--c:#ffa657}.p1{--c:#56d364}.p2{--c:#d2a8ff}.p3{--c:#e3b341}.p4{--c:#ff7bc0}.f0{--c:#8b949e}.f1{--c:#b1bac4}.bad{fill:#ff7b72;stroke:#ff7b72}}";
+polyline{fill:none;stroke-width:2}.o0{color:#0550ae}.o1{color:#218bff}.o2{color:#1b7c83}.o3{color:#6639ba}\
+.p0{color:#bc4c00}.p1{color:#1a7f37}.p2{color:#8250df}.p3{color:#9a6700}.p4{color:#bf3989}.f0{color:#57606a}.f1{color:#8c959f}\
+polyline,.m{stroke:currentColor}.m{fill:currentColor}.o0,.o1,.o2,.o3{stroke-width:3}.f0,.f1{stroke-dasharray:5 4}.bad{fill:#cf222e;stroke:#cf222e}\
+text.bad{font-weight:600;stroke:none}@media(prefers-color-scheme:dark){text{fill:#e6edf3}.o0{color:#58a6ff}.o1{color:#a5d6ff}.o2{color:#39c5cf}.o3{color:#bc8cff}\
+.p0{color:#ffa657}.p1{color:#56d364}.p2{color:#d2a8ff}.p3{color:#e3b341}.p4{color:#ff7bc0}.f0{color:#8b949e}.f1{color:#b1bac4}.bad{fill:#ff7b72;stroke:#ff7b72}}";
 
 impl Chart {
     /// The picture; none where fewer than two places are known along the axis.

@@ -44,7 +44,11 @@ pub(crate) fn lines(count: usize) -> String {
         }
         out.push_str(&"    ".repeat(draw(4)));
         for _ in 0..=draw(6) {
-            let _ = write!(out, "{} ", WORDS[draw(WORDS.len())]);
+            let _ = match draw(3) {
+                // Names that a part of the text shares, as those of variables and functions are.
+                0 => write!(out, "{}_{:x} ", WORDS[draw(WORDS.len())], draw(4096) * 7919),
+                _ => write!(out, "{} ", WORDS[draw(WORDS.len())]),
+            };
         }
         out.push_str("{}\n");
     }
