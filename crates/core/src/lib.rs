@@ -45,7 +45,7 @@ pub use op::{
     NewFile, Op, Order, Pick, Request, Settings, reading_of,
 };
 pub use resolve::{Outcome, Resolved, not_blank, resolve};
-pub use scan::{Scan, Scanned, Stand, Unfit};
+pub use scan::{MOST_STANDS, Scan, Scanned, Stand, Unfit};
 pub use snapshot::{LineEnd, LineEnds, Part, Snapshot, Whole};
 pub use span::Span;
 pub use unseen::unseen;

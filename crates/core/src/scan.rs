@@ -14,7 +14,7 @@ const OPENING: usize = 16;
 /// A NUL within so many bytes makes a file binary.
 const BINARY: usize = 8192;
 /// Places that are kept, of all texts together.
-const MOST: usize = 100_000;
+pub const MOST_STANDS: usize = 100_000;
 
 /// Why a file cannot be gone through in chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -291,7 +291,7 @@ impl<'n> Scan<'n> {
         let mut found = self.found(&border)?;
         found.retain(|&(at, needle)| at < kept && at + self.needles[needle].len() > kept);
         found.extend(inside.into_iter().map(|(at, needle)| (kept + at, needle)));
-        if self.places.len() + found.len() > MOST {
+        if self.places.len() + found.len() > MOST_STANDS {
             return Err(Unfit::Crowded);
         }
         found.sort_unstable();
@@ -323,7 +323,7 @@ impl<'n> Scan<'n> {
                 while let Some(at) = finder.find(&bytes[from..]) {
                     out.push((from + at, 0));
                     from += at + 1;
-                    if out.len() > MOST {
+                    if out.len() > MOST_STANDS {
                         return Err(Unfit::Crowded);
                     }
                 }
@@ -335,7 +335,7 @@ impl<'n> Scan<'n> {
                     Some(seen) => seen,
                     None => {
                         let plain = Needles::plain(&self.needles).ok_or(Unfit::Crowded)?;
-                        let seen = plain.seen(bytes, &mut (MOST * 64)).ok_or(Unfit::Crowded)?;
+                        let seen = plain.seen(bytes, &mut (MOST_STANDS * 64)).ok_or(Unfit::Crowded)?;
                         self.search = Search::Made(plain);
                         seen
                     }

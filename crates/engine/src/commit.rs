@@ -135,6 +135,15 @@ impl Engine {
         }
         let staged = self.store().stage(&drafts, self.config().durability)?;
         let ahead = staged.ahead();
+        let promised = writing.iter().find_map(|plan| plan.promised);
+        if promised.is_some() && promised != ahead.spliced {
+            // Dropping what was staged leaves everything as it was.
+            return Err(Error::new(
+                Code::OperationLost,
+                "What the log says of that change does not lead back to the earlier text; nothing was written.",
+            )
+            .next("Read the file and make the change with an edit."));
+        }
         let mut stamps = ahead.stamps.into_iter();
         let known: Vec<Option<(Stamp, Option<Record>)>> = plans
             .iter()

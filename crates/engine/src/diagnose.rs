@@ -63,7 +63,11 @@ impl Engine {
             .iter()
             .enumerate()
             .filter(|(_, receipt)| {
-                receipt.is_written() && !receipt.is_told_elsewhere() && !receipt.plan().before.is_opaque()
+                let plan = receipt.plan();
+                receipt.is_written()
+                    && !receipt.is_told_elsewhere()
+                    && !plan.before.is_opaque()
+                    && plan.source.is_none()
             })
             .filter_map(|(nth, receipt)| Some((nth, receipt.plan().after().ok()?)))
             .collect();

@@ -2,6 +2,7 @@
 //! `tests/limits.rs` has a test at each number and one above.
 
 use crate::attachment::MOST_IMAGE;
+use crate::big::{MAX_WHOLE, MOST_PARTS, MOST_READ, NEAR};
 use crate::check::MOST_CHECKED;
 use crate::config::MAX_FILE;
 use crate::diagnose::MOST_ASKED;
@@ -12,7 +13,7 @@ use crate::replace::MOST_REPLACED;
 use crate::tools::MAX_INPUT;
 use emendate_core::formats::multi_edit::MOST_EDITS;
 use emendate_core::notebook::MOST_CELLS;
-use emendate_core::{Ask, Code, Error, MOST_FRESH, MOST_PLACES, Request, Result};
+use emendate_core::{Ask, Code, Error, MOST_FRESH, MOST_PLACES, MOST_STANDS, Request, Result};
 use emendate_fs::{MAX_LINKS, MAX_NAME, MAX_PATH};
 use emendate_media::MOST_PDF;
 use emendate_schema::MOST_BYTES;
@@ -78,9 +79,44 @@ pub static LIMITS: &[Limit] = &[
     Limit {
         name: "file",
         most: MAX_FILE,
-        unit: "bytes of a file that is read or edited",
+        unit: "bytes of a file that is read by lines or edited exactly",
         code: Some(Code::FileTooLarge),
         next: "`max_file` in the user's configuration; a project's can only lower it. What it is now counts, before anything is read.",
+    },
+    Limit {
+        name: "whole file",
+        most: MAX_WHOLE,
+        unit: "bytes of a file that is taken whole: for any other call, and where it is not UTF-8, has a formatter or more than one name, or the text is not there as it was given",
+        code: Some(Code::FileTooLarge),
+        next: "Lines with `offset` and `limit`, edits with `old_string` copied exactly. Or `max_whole`, as `max_file`.",
+    },
+    Limit {
+        name: "parts: places",
+        most: MOST_STANDS as u64,
+        unit: "places of all texts of a call in a file that is too large to be taken whole",
+        code: Some(Code::FileTooLarge),
+        next: "A longer `old_string`.",
+    },
+    Limit {
+        name: "parts: around",
+        most: NEAR as u64,
+        unit: "bytes of the sixteen lines before a place there, and of those behind it",
+        code: Some(Code::FileTooLarge),
+        next: "Another program, for a file of such lines.",
+    },
+    Limit {
+        name: "parts: together",
+        most: MOST_PARTS as u64,
+        unit: "bytes of the lines around all places there",
+        code: Some(Code::FileTooLarge),
+        next: "Several calls, of fewer edits or with a longer `old_string`.",
+    },
+    Limit {
+        name: "parts: lines",
+        most: MOST_READ as u64,
+        unit: "bytes of the lines of one read there",
+        code: Some(Code::FileTooLarge),
+        next: "A smaller `limit`.",
     },
     Limit {
         name: "files",

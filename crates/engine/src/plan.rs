@@ -11,7 +11,9 @@ use emendate_core::explain;
 use emendate_core::marks::Marks;
 use emendate_core::rows::{self, Replaced};
 use emendate_core::words;
-use emendate_core::{ChangeSet, Error, Header, Op, Order, Outcome, Resolved, Result, Snapshot, Span, Splice, resolve};
+use emendate_core::{
+    ChangeSet, ContentId, Error, Header, Op, Order, Outcome, Resolved, Result, Snapshot, Span, Splice, resolve,
+};
 use emendate_fs::{Attributes, Draft, Expect, Goal, Piece, Place, Source};
 use emendate_history::Lines;
 use std::ffi::OsString;
@@ -100,6 +102,8 @@ pub(crate) struct Plan {
     pub(crate) rejected: String,
     /// The open file, where it is so large that `before` is an extract of it.
     pub(crate) source: Option<Arc<Source>>,
+    /// What a large file must hold then, where that is known before.
+    pub(crate) promised: Option<ContentId>,
 }
 
 impl Plan {
@@ -160,6 +164,7 @@ impl Plan {
             failed,
             rejected: String::new(),
             source: None,
+            promised: None,
         }
     }
 

@@ -91,9 +91,9 @@ proptest! {
 
 #[test]
 fn texts_in_too_many_places_are_given_up() {
-    let raw = vec![b'a'; super::MOST + 1];
+    let raw = vec![b'a'; super::MOST_STANDS + 1];
     assert_eq!(scanned(&raw, &[4096], &["a"], &[]), Err(Unfit::Crowded));
-    assert_eq!(scanned(&raw[1..], &[4096], &["a"], &[]).map(|it| it.places.len()), Ok(super::MOST));
+    assert_eq!(scanned(&raw[1..], &[4096], &["a"], &[]).map(|it| it.places.len()), Ok(super::MOST_STANDS));
     let long = "a".repeat(40);
     assert_eq!(scanned(&raw, &[4096], &[&long], &[]).map(|it| it.places.len()), Ok(raw.len() - 39));
     assert_eq!(scanned(&[raw.clone(), raw].concat(), &[4096], &[&long], &[]), Err(Unfit::Crowded));

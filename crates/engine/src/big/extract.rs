@@ -7,9 +7,9 @@ use emendate_fs::Source;
 /// Lines on either side of a place: more than anything looks at to tell of a change.
 const LINES: usize = 16;
 /// Bytes at most that are looked through for them; in a file of longer lines nothing is told by lines.
-const NEAR: usize = 1 << 20;
+pub(crate) const NEAR: usize = 1 << 20;
 /// Bytes of all parts together.
-const MOST: usize = 64 << 20;
+pub(crate) const MOST_PARTS: usize = 16 << 20;
 /// The beginning of a file that is always there: it may say what the file is.
 const HEAD: usize = 8 << 10;
 const LOOKED_AT: usize = 4 << 10;
@@ -59,7 +59,7 @@ fn join(regions: &mut Vec<Region>, region: Region) {
 }
 
 fn of(source: &Source, whole: Whole, regions: &[Region]) -> Result<Option<Snapshot>> {
-    if regions.iter().map(|region| region.end - region.at).sum::<usize>() > MOST {
+    if regions.iter().map(|region| region.end - region.at).sum::<usize>() > MOST_PARTS {
         return Ok(None);
     }
     let mut parts = Vec::with_capacity(regions.len());

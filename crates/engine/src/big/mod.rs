@@ -7,6 +7,9 @@ mod extract;
 mod read;
 mod undo;
 
+pub(crate) use extract::{MOST_PARTS, NEAR};
+pub(crate) use read::MOST_READ;
+
 use crate::engine::{Engine, Opened};
 use emendate_core::{Code, Error, Result, Scan, Scanned, Snapshot, Unfit};
 use emendate_fs::{Place, Source, Version};

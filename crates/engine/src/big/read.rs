@@ -7,7 +7,7 @@ use emendate_core::{Code, Result};
 use emendate_fs::{Place, Source};
 
 /// Bytes of lines that one read looks at; far more than a reply can show.
-const MOST: usize = 4 << 20;
+pub(crate) const MOST_READ: usize = 4 << 20;
 
 const LONG: Why =
     Why::new("has lines there that are too long to be read in parts", "Read fewer of them, with a smaller limit.");
@@ -45,7 +45,7 @@ impl Engine {
             line: from,
             above: 0,
         });
-        if lines.is_some_and(|lines| lines.end - lines.at > MOST) {
+        if lines.is_some_and(|lines| lines.end - lines.at > MOST_READ) {
             return self.not_whole(place, size, LONG).map(|()| None);
         }
         let snapshot = with_lines(source, whole, lines)?;

@@ -79,17 +79,18 @@ impl Engine {
         let Some(extract) = around(&source, scanned.whole, &spots, 0)? else { return whole(LONG) };
         source.still()?;
         let mut splices = Vec::with_capacity(swaps.len());
-        for swap in &swaps {
+        for (swap, nth) in swaps.iter().zip(0..) {
             let Some(span) = extract.of_file(swap.at, swap.old.len()) else { return whole(LONG) };
             if extract.raw()[span.range()] != *swap.old {
                 return Err(Error::new(Code::OperationLost, "The record of this operation does not fit the file."));
             }
-            splices.push(Splice::new(span, &*swap.new, 0));
+            // Each of its own: two that put the same text at one point are no repetition.
+            splices.push(Splice::new(span, &*swap.new, nth));
         }
         let Ok(changes) = ChangeSet::new(&extract, splices) else { return whole(LONG) };
         let lines = self.lines_then(caller, &place, &extract, &changes);
         let plan = Plan::edit(place, opened(&source, extract), written_over(changes), lines);
-        Ok(Some(Plan { source: Some(Arc::new(source)), ..plan }))
+        Ok(Some(Plan { source: Some(Arc::new(source)), promised: Some(before.content), ..plan }))
     }
 }
 

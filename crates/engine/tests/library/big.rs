@@ -1,6 +1,6 @@
 //! Large files, which are gone through in parts: the same as files that are taken whole, in bytes, replies and errors.
 
-use crate::bench::Bench;
+use crate::bench::{Bench, ok};
 use emendate::{Config, Reply};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -96,6 +96,22 @@ fn edit(reading: &str, (at, len, new, pick): &(prop::sample::Index, usize, Strin
 fn edits() -> impl Strategy<Value = (prop::sample::Index, usize, String, u8)> {
     let new = prop_oneof![Just(String::new()), "[a-zé\n]{1,20}", Just("one\n two\r\nthree\n".to_owned())];
     (any::<prop::sample::Index>(), 1_usize..120, new, 0_u8..9)
+}
+
+/// Deletions side by side come back as insertions of one text at one point, each of which counts.
+#[test]
+fn undo_brings_back_every_one_of_neighbours() {
+    let text = "aaaaaaaa aaaa\n\n\n\n\nb\n".repeat(40);
+    for (old, new) in [("aa", ""), ("\n\n", ""), ("aa", "a"), ("a", "aa")] {
+        let edit = json!({ "old_string": old, "new_string": new, "replace_all": true });
+        same(text.as_bytes(), &[("edit", edit.clone()), ("undo", json!({}))]).unwrap();
+        let bench = parts(0, 1);
+        bench.put("f", &text);
+        ok(&bench.call_on("f", "edit", edit));
+        assert_ne!(bench.get("f"), text);
+        ok(&bench.call_on("f", "undo", json!({})));
+        assert_eq!(bench.get("f"), text);
+    }
 }
 
 proptest! {

@@ -19,6 +19,11 @@ const ROWS: &[Row] = &[
     Row { name: "name", try_with: name },
     Row { name: "links", try_with: links },
     Row { name: "file", try_with: file },
+    Row { name: "whole file", try_with: whole_file },
+    Row { name: "parts: places", try_with: parts_places },
+    Row { name: "parts: around", try_with: parts_around },
+    Row { name: "parts: together", try_with: parts_together },
+    Row { name: "parts: lines", try_with: parts_lines },
     Row { name: "files", try_with: files },
     Row { name: "replaced files", try_with: replaced_files },
     Row { name: "edits", try_with: edits },
@@ -153,6 +158,46 @@ fn file(_: &Bench, bytes: usize) -> Reply {
     let mut reply = bench.read("large");
     forgive(&mut reply, |error| error.code().as_str() == "content.binary");
     reply
+}
+
+fn whole_file(_: &Bench, bytes: usize) -> Reply {
+    let bench = Bench::trusted(Config::default());
+    fs::File::create(bench.path("large")).unwrap().set_len(bytes as u64).unwrap();
+    let mut reply = bench.call_on("large", "read", json!({ "format": "hashline" }));
+    forgive(&mut reply, |error| error.code().as_str() == "content.binary");
+    reply
+}
+
+/// A bench whose files are all too large to be taken whole, with one of this text.
+fn in_parts(text: &str) -> Bench {
+    let config = Config::default().with_file("[policy]\nstream_from = 0\nmax_whole = 1\n", "test", true).unwrap();
+    let bench = Bench::trusted(config);
+    bench.put("large", text);
+    bench
+}
+
+fn parts_places(_: &Bench, count: usize) -> Reply {
+    let edit = json!({ "old_string": "a", "new_string": "b", "replace_all": true, "dry_run": true });
+    in_parts(&"a\n".repeat(count)).call_on("large", "edit", edit)
+}
+
+fn parts_around(_: &Bench, bytes: usize) -> Reply {
+    // A line end, fifteen empty lines and a long one.
+    let text = format!("the first line{}{}\nthe place\n", "\n".repeat(16), "x".repeat(bytes - 17));
+    in_parts(&text).edit("large", "the place", "here")
+}
+
+fn parts_together(_: &Bench, bytes: usize) -> Reply {
+    let line = format!("place {}\n", "x".repeat((32 << 10) - 7));
+    let text = "y".repeat(bytes % line.len()) + &line.repeat(bytes / line.len());
+    assert_eq!(text.len(), bytes);
+    let edit = json!({ "old_string": "place ", "new_string": "PLACE ", "replace_all": true, "dry_run": true });
+    in_parts(&text).call_on("large", "edit", edit)
+}
+
+fn parts_lines(_: &Bench, bytes: usize) -> Reply {
+    let text = format!("first\n{}\nlast\n", "x".repeat(bytes - 1));
+    in_parts(&text).call_on("large", "read", json!({ "offset": 2, "limit": 1 }))
 }
 
 fn files(bench: &Bench, count: usize) -> Reply {
