@@ -331,14 +331,14 @@ impl<'n> Scan<'n> {
             }
             Search::Made(needles) => {
                 let budget = bytes.len() / 4 + 2 * self.needles.iter().map(|needle| needle.len()).sum::<usize>();
-                let seen = match needles.seen(bytes, &mut budget.max(1 << 16)) {
-                    Some(seen) => seen,
-                    None => {
-                        let plain = Needles::plain(&self.needles).ok_or(Unfit::Crowded)?;
-                        let seen = plain.seen(bytes, &mut (MOST_STANDS * 64)).ok_or(Unfit::Crowded)?;
-                        self.search = Search::Made(plain);
-                        seen
-                    }
+                let seen = if let Some(seen) = needles.seen(bytes, &mut budget.max(1 << 16)) {
+                    seen
+                } else {
+                    // Text that repeats itself so much that pieces of it tell nothing.
+                    let plain = Needles::plain(&self.needles).ok_or(Unfit::Crowded)?;
+                    let seen = plain.seen(bytes, &mut (MOST_STANDS * 64)).ok_or(Unfit::Crowded)?;
+                    self.search = Search::Made(plain);
+                    seen
                 };
                 Ok(seen.into_iter().map(|seen| (seen.at, seen.needle)).collect())
             }

@@ -103,13 +103,11 @@ impl State {
             }
             (Expect::Missing, None) if !self.is_folder(relative) => Ok(()),
             (Expect::Missing, _) => Err(fault::raced(path, "was created meanwhile")),
-            (Expect::Version { .. }, None) => Err(fault::raced(path, "was removed")),
+            (Expect::Version { .. } | Expect::Content { .. }, None) => Err(fault::raced(path, "was removed")),
             (Expect::Version { stamp, .. }, Some(node)) if !node.stamp.same_file(stamp) => {
                 Err(fault::raced(path, "was replaced by another file"))
             }
             (Expect::Version { bytes, .. }, Some(Node { body: Body::File(now), .. })) if now == bytes => Ok(()),
-            (Expect::Version { .. }, Some(_)) => Err(fault::raced(path, "was changed")),
-            (Expect::Content { .. }, None) => Err(fault::raced(path, "was removed")),
             (Expect::Content { source, .. }, Some(node)) if !node.stamp.same_file(source.stamp()) => {
                 Err(fault::raced(path, "was replaced by another file"))
             }
@@ -118,7 +116,7 @@ impl State {
             {
                 Ok(())
             }
-            (Expect::Content { .. }, Some(_)) => Err(fault::raced(path, "was changed")),
+            (Expect::Version { .. } | Expect::Content { .. }, Some(_)) => Err(fault::raced(path, "was changed")),
             (Expect::Link { target }, Some(Node { body: Body::Link(now), .. })) if now == target => Ok(()),
             (Expect::Link { .. }, _) => Err(fault::raced(path, "is not the link any more that it was")),
         }

@@ -8,6 +8,7 @@ use crate::engine::Engine;
 use crate::notebook;
 use crate::options::Options;
 use crate::plan::Plan;
+use crate::raw_path;
 use crate::seen::{self, Base};
 use crate::stale;
 use emendate_core::{
@@ -15,6 +16,7 @@ use emendate_core::{
     Stand, Whole, resolve,
 };
 use emendate_fs::{Place, Source};
+use serde_json::json;
 use std::sync::Arc;
 
 /// Bytes of unchanged text on either side of an edit that others of the call may be about.
@@ -49,9 +51,6 @@ impl Engine {
         for attempt in 1.. {
             match self.try_big(caller, place, source, (ops, order, &finds), options) {
                 Ok(Tried::Planned(plan)) => return Ok(Some(*plan)),
-                Ok(Tried::Whole(why)) if size > self.config().whole() && why == NOWHERE => {
-                    return Err(self.nowhere(size, &finds));
-                }
                 Ok(Tried::Whole(why)) => return self.not_whole(place, size, why).map(|()| None),
                 Err(error) if error.code() == Code::ConflictRaced && attempt < ATTEMPTS => {
                     let Some(again) = self.store().source(place)? else { return Ok(None) };
@@ -110,7 +109,7 @@ impl Engine {
         let mut counts = vec![0_usize; finds.len()];
         scanned.places.iter().for_each(|stand| counts[stand.needle] += 1);
         if counts.contains(&0) {
-            return Ok(Tried::Whole(NOWHERE));
+            return self.nowhere(place, &source, finds);
         }
         let context = if ops.len() > 1 { CONTEXT } else { 0 };
         let spots = spots(&scanned, finds, &counts);
@@ -119,7 +118,7 @@ impl Engine {
         let settings = Settings { matching: Matching::Exact, stale: false, partial: false };
         let mut resolved = match resolve(&extract, ops, order, settings) {
             // What is only like the text may still be somewhere.
-            Err(error) if error.code() == Code::MatchNotFound => return Ok(Tried::Whole(NOWHERE)),
+            Err(error) if error.code() == Code::MatchNotFound => return self.nowhere(place, &source, finds),
             other => other?,
         };
         if resolved.changes.splices().iter().any(|splice| extract.in_file(splice.span).is_none()) {
@@ -131,25 +130,68 @@ impl Engine {
         Ok(Tried::Planned(Box::new(Plan { source: Some(Arc::new(source)), ..plan })))
     }
 
-    /// The text is nowhere, and the file is too large to be searched for what is like it.
-    fn nowhere(&self, size: u64, finds: &[&Find]) -> Error {
-        let most = self.config().whole();
+    /// The text is nowhere. Where the file is too large to be searched for what is like it, it is told where lines of the
+    /// text stand.
+    ///
+    /// Errors: `match.not_found`.
+    fn nowhere(&self, place: &Place, source: &Source, finds: &[&Find]) -> Result<Tried> {
+        let (size, most) = (source.stamp().size, self.config().whole());
+        if size <= most {
+            return Ok(Tried::Whole(NOWHERE));
+        }
         let quoted = |find: &&Find| find.old.lines().next().unwrap_or_default().chars().take(200).collect::<String>();
         let first: Vec<String> = finds.iter().take(3).map(quoted).collect();
-        Error::new(Code::MatchNotFound, "String to replace not found in file.")
+        let error = Error::new(Code::MatchNotFound, "String to replace not found in file.")
             .evidence(format!("The first line of what was looked for: {}", first.join(" | ")))
             .evidence(format!(
                 "The file has {size} bytes. Only in files of up to {most} bytes is text looked for that is merely like \
                  old_string."
             ))
-            .next(
-                "Call search for a word of the line, read those lines with offset and limit, and copy old_string from the \
-                 reply, every character of it.",
-            )
             .fact("reason", "not_found")
             .fact("size", size)
-            .fact("limit", most)
+            .fact("limit", most);
+        let lines = telling(finds);
+        let scanned = Engine::scan(source, &lines, &[])?.ok();
+        let places = scanned.map(|scanned| scanned.places).unwrap_or_default();
+        let of = |needle: usize| places.iter().filter(move |stand| stand.needle == needle).map(|stand| stand.line);
+        let best =
+            (0..lines.len()).filter(|&needle| of(needle).next().is_some()).min_by_key(|&needle| of(needle).count());
+        let Some((needle, line)) = best.and_then(|needle| Some((needle, of(needle).next()?))) else {
+            return Err(error.next(
+                "None of its lines is in the file. Find the line another way, e.g. with grep -n, read it with offset and \
+                 limit, and copy old_string from the reply.",
+            ));
+        };
+        let numbers: Vec<usize> = of(needle).take(TOLD).collect();
+        let shown: String = lines[needle].chars().take(200).collect();
+        let list: Vec<String> = numbers.iter().map(usize::to_string).collect();
+        let more = if of(needle).count() > TOLD { " and more" } else { "" };
+        let call = json!({ "offset": line.saturating_sub(AROUND).max(1), "limit": 2 * AROUND });
+        Err(error
+            .evidence(format!("This line of it is in the file, at line {}{more}: {shown}", list.join(", ")))
+            .next(format!(
+                "Call read with {} and copy old_string from the reply.",
+                raw_path::call(place.absolute(), call)
+            ))
+            .fact("lines", numbers))
     }
+}
+
+/// Lines that are told of a text that is nowhere as a whole, and lines to be read around one.
+const TOLD: usize = 5;
+const AROUND: usize = 20;
+/// Lines of the texts that are looked for then, and the shortest worth it.
+const LINES: usize = 16;
+const SHORT: usize = 6;
+
+/// The longest lines of the texts, without the blanks around them.
+fn telling<'o>(finds: &[&'o Find]) -> Vec<&'o str> {
+    let mut lines: Vec<&str> =
+        finds.iter().flat_map(|find| find.old.lines()).map(str::trim).filter(|line| line.len() >= SHORT).collect();
+    lines.sort_by_key(|line| std::cmp::Reverse(line.len()));
+    lines.dedup();
+    lines.truncate(LINES);
+    lines
 }
 
 const ALL: Why = Why::new(
@@ -167,7 +209,7 @@ const MERGED: Why = Why::new(
 );
 const NOWHERE: Why = Why::new(
     "does not have the text as it was given; what is like it is looked for in all of the text",
-    "Search for a word of the line, read those lines, and copy old_string from the reply.",
+    "Read the lines, and copy old_string from the reply.",
 );
 const LONG: Why = Why::new(
     "has lines around the place that are too long, or too many places, to be edited in parts",

@@ -48,7 +48,7 @@ impl Why {
 /// What a read shows that shows lines in a way of their own.
 pub(crate) const SHOWN: Why = Why::new(
     "is to be shown in a way that needs all of its text",
-    "Read it with offset and limit alone, as numbered or plain lines; search finds the line.",
+    "Read it with offset and limit alone, as numbered or plain lines.",
 );
 const BINARY: Why = Why::new("is binary", "It cannot be edited as text; use another program.");
 const ENCODING: Why = Why::new(

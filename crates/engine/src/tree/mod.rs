@@ -165,7 +165,9 @@ impl Tree<'_> {
     /// The rules for a file, with the version the text names for it.
     fn options(&self, place: &Place) -> Options {
         let named = self.bases.get(place.absolute()).copied();
-        Options { tag: named.or(self.options.tag), ..*self.options }
+        // Steps on one another, and files that are written together, take their texts whole.
+        let whole = self.options.whole || self.targets.len() > 1;
+        Options { tag: named.or(self.options.tag), whole, ..*self.options }
     }
 
     fn plan_at(&self, place: &Place) -> Option<usize> {
