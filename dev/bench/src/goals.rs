@@ -31,7 +31,7 @@ pub(crate) static GOALS: &[Goal] = &[
         title: "an exact edit on disk, without a sync",
         text: "At most 1.25 times a write and rename of the same bytes, up to 100 MB; 1.15 times from 10 to 100 KB; 1.2 times `cp` at 1 GB.",
         charts: &[Drawn { key: "exact-disk", title: "One exact edit on disk, no sync", across: SIZE }],
-        missed: "An edit is read, found, proved unique, compared with what is on disk under a read lease before the names change places, and compared once more after it; the floor writes bytes it already has. The lease and the comparisons are what protects a save that slips in (docs/durability.md) and stay. Above some MB the file is still held and compared as a whole; the way out is the streaming path of issue 8.",
+        missed: "An edit is read, found, proved unique, compared with what is on disk under a read lease before the names change places, and compared once more after it; the floor writes bytes it already has. The lease and the comparisons are what protects a save that slips in (docs/durability.md) and stay. Above 4 MiB it is gone through in chunks, which are hashed, searched, counted and checked before they are copied and hashed once more; the comparisons are a lease there, and cost nothing.",
         apart: "",
     },
     Goal {
@@ -39,7 +39,7 @@ pub(crate) static GOALS: &[Goal] = &[
         title: "a durable edit beside cp, fsync, rename and fsync of the folder",
         text: "At most 1.1 times as long up to 1 MB, 1.2 times from 10 MB to 1 GB.",
         charts: &[Drawn { key: "commit", title: "One edit at each durability", across: SIZE }],
-        missed: "Above some MB the file is still held, written and compared as a whole, and nothing is sent to the disk before the last byte is written; the streaming path of issue 8 writes and syncs as it goes.",
+        missed: "Above 4 MiB the disk begins to write every 8 MiB while the rest is copied; what is above the copy is the pass in which the text is found and proved unique.",
         apart: "",
     },
     Goal {
@@ -55,7 +55,7 @@ pub(crate) static GOALS: &[Goal] = &[
         title: "peak memory of an edit",
         text: "At most 8 MB and twice the patch for files above 4 MB, 1.1 times the file below. Measured as what the process of `emend edit` holds more than for a file of 1 KB.",
         charts: &[Drawn { key: "memory", title: "Peak memory of one edit", across: SIZE }],
-        missed: "The file is held as a whole, and its text beside it where it is decoded; the streaming path of issue 8 is what ends that.",
+        missed: "Up to 4 MiB the file is held as a whole, and its text beside it where it is decoded. Above, it is held in chunks of 256 KiB, and the lines around the edit.",
         apart: "",
     },
     Goal {
@@ -159,7 +159,7 @@ pub(crate) static GOALS: &[Goal] = &[
         title: "file systems that share extents",
         text: "On XFS, a file of 100 MB or more: an edit at 90 % at most a quarter, at 99.9 % at most a twentieth of writing it all.",
         charts: &[],
-        missed: "The new file is written as a whole from memory; `copy_file_range` of what stands before the edit is part of the streaming path of issue 8.",
+        missed: "What stands before the edit is shared, but every byte of the file is read twice: once to find the text and to prove that it is there once, and once to know which bytes the new file has.",
         apart: "Btrfs: it shares extents by the same call.",
     },
     Goal {
