@@ -143,6 +143,23 @@ fn what_changed_meanwhile_stays() {
     }
 }
 
+#[test]
+fn what_changed_before_it_was_held_stays() {
+    for level in rig::LEVELS {
+        let rig = Rig::new();
+        rig.put("f", "abc");
+        // Open for writing, so that no lease is to be had.
+        let writer = std::fs::OpenOptions::new().write(true).open(rig.path("f")).unwrap();
+        let result = splice(&rig.store, &rig.path("f"), &ALL_BUT_ONE, level, || {
+            std::io::Write::write_all(&mut &writer, b"xyz").unwrap();
+            drop(writer);
+        });
+        assert_eq!(result.unwrap_err().code(), Code::ConflictRaced, "{level:?}");
+        assert_eq!(rig.text("f"), "xyz");
+        rig.clean();
+    }
+}
+
 /// What the kernel says of leases on the file.
 fn leases(rig: &Rig) -> String {
     let inode = std::fs::metadata(rig.path("f")).unwrap().ino();

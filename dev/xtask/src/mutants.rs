@@ -56,6 +56,24 @@ const MUTANTS: &[Mutant] = &[
         ("lib", "the_last_comparison_stands_alone"),
     ),
     mutant(
+        "spliced-look",
+        (
+            "held.rs",
+            "file.vouches(now, source.stamp(), content)",
+            "file.vouches(now, source.stamp(), content).map(|_| true)",
+        ),
+        ("splicing", "what_changed_before_it_was_held_stays"),
+    ),
+    mutant(
+        "spliced-lease",
+        (
+            "publish.rs",
+            "&& source.leased().is_some_and(splice::Leased::is_wanted)",
+            "&& source.stamp().size > u64::MAX - 1",
+        ),
+        ("splicing", "what_changed_meanwhile_stays"),
+    ),
+    mutant(
         "identity",
         ("held.rs", "if !now.same_file(stamp) {", "if false {"),
         ("writing", "nothing_is_published_over_somebody_elses_save"),

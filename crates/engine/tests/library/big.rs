@@ -1,6 +1,6 @@
 //! Large files, which are gone through in parts: the same as files that are taken whole, in bytes, replies and errors.
 
-use crate::bench::{Bench, ok};
+use crate::bench::{Bench, code, ok};
 use emendate::{Config, Reply};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -46,8 +46,12 @@ fn same(text: &[u8], calls: &[(&str, Value)]) -> Result<(), TestCaseError> {
         fs::write(bench.path("f"), text).unwrap();
     }
     for (tool, input) in calls {
-        let [one, other] = [&whole, &parts].map(|bench| said(bench, &bench.call_on("f", tool, input.clone())));
-        prop_assert_eq!(one, other, "{} {}", tool, input);
+        let replies = [&whole, &parts].map(|bench| bench.call_on("f", tool, input.clone()));
+        prop_assert_eq!(code(&replies[0]), code(&replies[1]));
+        // In memory an undo is told by a diff, which may pair lines that repeat in another way than the edit did.
+        if *tool != "undo" {
+            prop_assert_eq!(said(&whole, &replies[0]), said(&parts, &replies[1]), "{} {}", tool, input);
+        }
         let [one, other] = [&whole, &parts].map(|bench| fs::read(bench.path("f")).unwrap());
         prop_assert!(one == other, "{} {}", tool, input);
     }
