@@ -29,6 +29,7 @@ mod convert;
 mod described;
 mod diagnose;
 mod edit;
+mod editor;
 mod encoding;
 mod engine;
 mod entries;

@@ -5,7 +5,7 @@ use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::reply::Reply;
 use crate::tools::{TOOLS, Tool, tool};
-use emendate_core::formats::hashline;
+use emendate_core::formats::{apply_patch, hashline, search_replace};
 use emendate_core::marks::Marks;
 use serde_json::{Map, Value};
 
@@ -23,6 +23,8 @@ pub struct Offer {
     prompt: Option<&'static str>,
     /// How lines are shown, where a call does not say it.
     marks: Option<&'static str>,
+    /// Fields under other names: the profile's, then the tool's.
+    renamed: &'static [(&'static str, &'static str)],
 }
 
 /// A set of tools for one kind of client. Chosen by a flag at start, never by the connection.
@@ -38,7 +40,7 @@ pub struct Profile {
 }
 
 const fn all(name: &'static str) -> Offer {
-    Offer { name, tool: name, fields: None, required: None, prompt: None, marks: None }
+    Offer { name, tool: name, fields: None, required: None, prompt: None, marks: None, renamed: &[] }
 }
 
 /// [`Profile::instructions`], which differ in how a place is named.
@@ -55,6 +57,7 @@ macro_rules! instructions {
     };
 }
 
+const BY_PATCH: &str = instructions!("by a patch (apply_patch) whose context is copied from it. Names in it start from the first root.");
 const BY_TEXT: &str = instructions!("with text copied exactly from what was read, without line numbers.");
 
 /// Every profile, the default first.
@@ -118,6 +121,57 @@ pub static PROFILES: &[Profile] = &[
         ],
     },
     Profile {
+        name: "codex",
+        summary: "Codex's names: apply_patch, read_file, grep_files",
+        instructions: BY_PATCH,
+        offers: &[
+            Offer { name: "apply_patch", fields: Some(&["input"]), prompt: Some(apply_patch::PROMPT), ..all("apply") },
+            Offer { name: "read_file", fields: Some(&["file_path", "offset", "limit"]), ..all("read") },
+            Offer {
+                name: "grep_files",
+                fields: Some(&["pattern", "path", "glob", "limit"]),
+                prompt: Some(GREP),
+                renamed: &[("include", "glob")],
+                ..all("search")
+            },
+        ],
+    },
+    Profile {
+        name: "anthropic",
+        summary: "Anthropic's text editor tool: view, create, str_replace, insert",
+        instructions: BY_TEXT,
+        offers: &[Offer {
+            name: "str_replace_based_edit_tool",
+            fields: Some(&[
+                "command",
+                "path",
+                "file_text",
+                "old_str",
+                "new_str",
+                "insert_line",
+                "insert_text",
+                "view_range",
+            ]),
+            ..all("text_editor")
+        }],
+    },
+    Profile {
+        name: "aider",
+        summary: "editing by SEARCH/REPLACE blocks: read, search, edit, undo",
+        instructions: instructions!("by SEARCH/REPLACE blocks whose SEARCH part is copied from it."),
+        offers: &[
+            Offer { fields: Some(&["file_path", "offset", "limit"]), ..all("read") },
+            Offer { fields: Some(SEARCH_FIELDS), prompt: Some(SHORT_SEARCH), ..all("search") },
+            Offer {
+                name: "edit",
+                fields: Some(&["input", "directory", "dry_run"]),
+                prompt: Some(search_replace::PROMPT),
+                ..all("apply")
+            },
+            Offer { fields: Some(&["id", "redo"]), prompt: Some(SHORT_UNDO), ..all("undo") },
+        ],
+    },
+    Profile {
         name: "anchors",
         summary: "editing by the words of lines: read, search, edit, write, undo",
         instructions: instructions!("by the words in front of its lines."),
@@ -173,6 +227,7 @@ pub static PROFILES: &[Profile] = &[
             all("multi_edit"),
             all("write"),
             all("notebook_edit"),
+            all("text_editor"),
             all("apply"),
             all("replace_in_files"),
             all("convert"),
@@ -189,6 +244,10 @@ pub static PROFILES: &[Profile] = &[
 const CLAUDE_EDIT: &str = "\
 Replaces text in a file. Read the file with Read first. Copy old_string from what follows the line number and TAB in Read's output, with \
 its exact indentation. It must be unique in the file, or set replace_all.";
+
+const GREP: &str = "\
+Searches a folder or file for a regular expression. Hits are shown as read_file shows lines and count as read, so they can be patched at \
+once. Ignored and hidden files are left out; include picks files (\"*.rs\", \"!tests/**\").";
 
 /// What most searches need; the others are in the full profile.
 const SEARCH_FIELDS: &[&str] = &["pattern", "path", "literal", "ignore_case", "glob", "context"];
@@ -249,6 +308,9 @@ impl Offer {
         if let Some(Value::Object(properties)) = schema.get_mut("properties") {
             properties.retain(|name, _| fields.contains(&name.as_str()));
         }
+        for (name, field) in self.renamed {
+            rename(&mut schema, name, field);
+        }
         if let Some(required) = self.required {
             schema.insert("required".to_owned(), required.iter().map(|name| Value::from(*name)).collect());
         }
@@ -261,11 +323,26 @@ impl Offer {
     }
 
     /// Calls the tool behind it. Every field of the tool is taken, whether offered or not: an error may advise one.
-    pub fn call(&self, engine: &Engine, caller: &Caller, input: Value) -> Reply {
+    pub fn call(&self, engine: &Engine, caller: &Caller, mut input: Value) -> Reply {
+        if let Value::Object(fields) = &mut input {
+            for (name, field) in self.renamed {
+                if let Some(value) = fields.shift_remove(*name) {
+                    fields.insert((*field).to_owned(), value);
+                }
+            }
+        }
         match self.marks.and_then(Marks::named) {
             Some(marks) => engine.call(&Caller { marks: Some(marks), ..caller.clone() }, self.tool, input),
             None => engine.call(caller, self.tool, input),
         }
+    }
+}
+
+/// Gives a field of a schema the profile's own name, in its place.
+fn rename(schema: &mut Map<String, Value>, name: &str, field: &str) {
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        let old = std::mem::take(properties);
+        properties.extend(old.into_iter().map(|(key, value)| (if key == field { name.to_owned() } else { key }, value)));
     }
 }
 

@@ -65,10 +65,11 @@ impl Engine {
         };
         let subject = Subject { caller, place: &place, now: &now, options, header };
         let mut notes = Vec::new();
+        let by_word = rows::named_by_word(ops);
         let mut blocks = None;
         let mut base = self.base(caller, options, &place, &now);
         let (mut numbered, mut moved) = (None, false);
-        if let (Ok(_), true) = (&base, rows::named_by_word(ops)) {
+        if let (Ok(_), true) = (&base, by_word) {
             let looked = self.by_number(&subject, base?, ops)?;
             (base, moved) = (Ok(looked.base), looked.moved);
             numbered = Some(looked.ops);
@@ -105,10 +106,11 @@ impl Engine {
         let lines = seen::after_writing(&lines, &now.snapshot, &resolved.changes);
         let replaced = rows::replaced(&now.snapshot, &ops);
         let mut plan = Plan::edit(place, now, resolved, lines);
-        // Without a tag there were only words.
         match options.tag {
             Some(_) => plan.header = Some(header),
-            None => plan.worded = Some(worded::marks(options)),
+            None if by_word => plan.worded = Some(worded::marks(options)),
+            // Numbers of what the session saw last.
+            None => {}
         }
         plan.replaced = replaced;
         plan.merged = merged;

@@ -15,7 +15,9 @@ use crate::reply::{Answer, Reply, SeedCodes};
 use crate::search;
 use crate::syntax;
 use crate::undo;
-use emendate_core::formats::{self, Format, Input, anchors, line_anchors, multi_edit, notebook_edit, replace, write};
+use emendate_core::formats::{
+    self, Format, Input, anchors, line_anchors, multi_edit, notebook_edit, replace, text_editor, write,
+};
 use emendate_core::{Code, Error, Result};
 use serde_json::{Map, Value};
 use std::os::unix::ffi::OsStringExt as _;
@@ -77,6 +79,10 @@ enum ToolInput {
     Check,
     /// Something to be done to a symbol.
     Symbol,
+    /// A command of a text editor.
+    Editor,
+    /// The first list; or the second, for inputs that have its field. That is not in the schema: errors lead there.
+    FormatsAnd(&'static [&'static dyn Format], &'static [&'static dyn Format]),
     /// One of these formats, plus the option fields. The first whose required fields are there is taken.
     Formats(&'static [&'static dyn Format]),
 }
@@ -121,7 +127,10 @@ all matched against the file as it was read). Empty new_string deletes. If the c
         annotations: EDITS,
         seed: SeedCodes::Edit,
         example: r#"{"file_path": "/work/src/main.rs", "old_string": "let x = 1;", "new_string": "let x = 2;"}"#,
-        input: ToolInput::Formats(&[&replace::Replace, &multi_edit::MultiEdit, &line_anchors::LineAnchors]),
+        input: ToolInput::FormatsAnd(
+            &[&replace::Replace, &multi_edit::MultiEdit, &line_anchors::LineAnchors],
+            &[&notebook_edit::NotebookEdit],
+        ),
     },
     Tool {
         name: "multi_edit",
@@ -166,6 +175,16 @@ changes to part of a file.",
         seed: SeedCodes::Edit,
         example: r#"{"notebook_path": "/work/model.ipynb", "cell_id": "a1b2c3d4", "new_source": "x = 1\nx"}"#,
         input: ToolInput::Formats(&[&notebook_edit::NotebookEdit]),
+    },
+    Tool {
+        name: "text_editor",
+        title: "View and edit files",
+        summary: "view, create, str_replace, insert: Anthropic's text editor tool",
+        prompt: text_editor::PROMPT,
+        annotations: Annotations { read_only: false, destructive: true, idempotent: false },
+        seed: SeedCodes::Edit,
+        example: r#"{"command": "str_replace", "path": "/work/src/main.rs", "old_str": "let x = 1;", "new_str": "let x = 2;"}"#,
+        input: ToolInput::Editor,
     },
     Tool {
         name: "apply",
@@ -309,7 +328,8 @@ impl Tool {
             ToolInput::Restore => vec![schemars::schema_for!(undo::RestoreArgs), schemars::schema_for!(RawPath)],
             ToolInput::Text => vec![schemars::schema_for!(apply::Args), schemars::schema_for!(OptionFields)],
             ToolInput::Convert => vec![schemars::schema_for!(convert::Args)],
-            ToolInput::Formats(formats) => {
+            ToolInput::Editor => vec![schemars::schema_for!(text_editor::Args), schemars::schema_for!(OptionFields)],
+            ToolInput::Formats(formats) | ToolInput::FormatsAnd(formats, _) => {
                 let specs = formats.iter().filter_map(|format| format.spec().schema).map(|schema| schema());
                 specs.chain([schemars::schema_for!(RawPath), schemars::schema_for!(OptionFields)]).collect()
             }
@@ -319,7 +339,10 @@ impl Tool {
 
     /// True when a path may be given as bytes in base64.
     pub fn takes_raw_paths(&self) -> bool {
-        !matches!(self.input, ToolInput::Text | ToolInput::Convert | ToolInput::Replace | ToolInput::Check)
+        !matches!(
+            self.input,
+            ToolInput::Text | ToolInput::Convert | ToolInput::Replace | ToolInput::Check | ToolInput::Editor
+        )
     }
 
     /// Does what the input asks for.
@@ -336,7 +359,12 @@ impl Tool {
             ToolInput::Restore => engine.restore(caller, self.name, input),
             ToolInput::Text => engine.apply_text(caller, self.name, input),
             ToolInput::Convert => engine.convert(caller, self.name, input),
+            ToolInput::Editor => engine.text_editor(caller, self.name, input),
             ToolInput::Formats(formats) => change(engine, caller, (self.name, formats), input),
+            ToolInput::FormatsAnd(formats, also) => {
+                let meant = also.iter().any(|format| input.get(format.spec().key).is_some());
+                change(engine, caller, (self.name, if meant { also } else { formats }), input)
+            }
         }
     }
 }
@@ -370,7 +398,7 @@ fn merged(parts: &[schemars::Schema]) -> Map<String, Value> {
 }
 
 /// A change of files: takes out the options, lets the format read the rest, applies the request.
-fn change(
+pub(crate) fn change(
     engine: &Engine,
     caller: &Caller,
     (tool, formats): (&'static str, &[&'static dyn Format]),

@@ -104,7 +104,7 @@ const SENT: usize = 8680;
 
 #[tokio::test]
 async fn what_a_model_is_sent_with_every_request_is_short() {
-    for name in ["default", "claude", "anchors", "hashline"] {
+    for name in ["default", "claude", "codex", "anthropic", "aider", "anchors", "hashline"] {
         let mut client = Client::new(name, false, None);
         let list = client.ask("tools/list", json!({})).await["result"].clone();
         let bytes = list.to_string().len() + profile(name).unwrap().instructions.len();

@@ -13,6 +13,7 @@ pub mod recognise;
 pub mod replace;
 pub mod search_replace;
 pub mod stream;
+pub mod text_editor;
 pub mod unified_diff;
 pub mod whole_file;
 pub mod write;
@@ -82,6 +83,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &multi_edit::MultiEdit,
     &write::Write,
     &notebook_edit::NotebookEdit,
+    &text_editor::TextEditor,
     &search_replace::SearchReplace,
     &whole_file::WholeFile,
     &line_anchors::LineAnchors,

@@ -31,6 +31,9 @@ pub(crate) fn as_text(place: &Place, before: &Snapshot, ops: &[emendate_core::Ou
     (broken && !before.text().trim().is_empty()).then(|| AS_TEXT.to_owned())
 }
 
+/// The tool, and what takes its fields where that one is not offered.
+const TOOL: &str = "notebook_edit (or edit, with the same fields)";
+
 impl Engine {
     /// Refuses text edits of a notebook, and works out the call that does the same to its cells. One that is broken JSON is
     /// text like any other: nothing else could mend it.
@@ -52,7 +55,7 @@ impl Engine {
         };
         match meant(&notebook, place, now, ops) {
             Meant::Call(call) if call.to_string().len() <= SPELLED => {
-                Err(error.next(format!("{first} notebook_edit with {call}.")).fact("call", call))
+                Err(error.next(format!("{first} {TOOL} with {call}.")).fact("call", call))
             }
             Meant::Call(mut call) => {
                 if let Some(fields) = call.as_object_mut() {
@@ -60,21 +63,21 @@ impl Engine {
                     fields.shift_remove("edits");
                 }
                 Err(error.next(format!(
-                    "{first} notebook_edit with {call} and in new_source the whole new source of the cell (several: in edits)."
+                    "{first} {TOOL} with {call} and in new_source the whole new source of the cell (several: in edits)."
                 )))
             }
             Meant::Cells(cells) if !cells.is_empty() => {
-                let next = format!("{first} notebook_edit; new_source is the whole new source of the cell.");
+                let next = format!("{first} {TOOL}; new_source is the whole new source of the cell.");
                 Err(error.evidence(format!("The edit is about:\n{}", notebook.listed(&cells))).next(next))
             }
             Meant::Cells(_) if notebook.cells().is_empty() => {
                 let call = json!({ "notebook_path": place.shown(), "edit_mode": "insert", "cell_type": "code", "new_source": "" });
-                Err(error.evidence("It has no cells.").next(format!("{first} notebook_edit, for example with {call}.")))
+                Err(error.evidence("It has no cells.").next(format!("{first} {TOOL}, for example with {call}.")))
             }
             Meant::Cells(_) => {
                 let all: Vec<usize> = (0..notebook.cells().len()).collect();
                 let next =
-                    format!("{first} notebook_edit with the id or number of the cell, and its whole new source.");
+                    format!("{first} {TOOL} with the id or number of the cell, and its whole new source.");
                 Err(error.evidence(format!("Its cells:\n{}", notebook.listed(&all))).next(next))
             }
         }

@@ -55,7 +55,7 @@ pub(crate) struct Args {
     #[serde(default)]
     multiline: bool,
     /// Which files: `*.rs`, `src/**`; with `!` in front, which not.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "one_or_many")]
     glob: Vec<String>,
     /// Also files and folders whose names begin with a dot.
     #[serde(default)]
@@ -145,6 +145,20 @@ impl Engine {
         };
         Ok(search.answer(&place.shown(), &walked))
     }
+}
+
+/// A list, or the only entry of one by itself.
+fn one_or_many<'de, D: serde::Deserializer<'de>>(from: D) -> std::result::Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "a glob, or a list of globs")]
+    enum Either {
+        One(String),
+        Many(Vec<String>),
+    }
+    Ok(match Either::deserialize(from)? {
+        Either::One(glob) => vec![glob],
+        Either::Many(globs) => globs,
+    })
 }
 
 /// How a pattern is to be taken.

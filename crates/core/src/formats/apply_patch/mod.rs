@@ -82,7 +82,8 @@ impl Format for ApplyPatch {
     }
 }
 
-const PROMPT: &str = "\
+/// The text that teaches it.
+pub const PROMPT: &str = "\
 Changes files by a patch, all or nothing:
 
 *** Begin Patch

@@ -174,7 +174,8 @@ fn request(read: Blocks) -> Result<Request> {
     Ok(Request { files: files.into_iter().map(file).collect(), notes })
 }
 
-const PROMPT: &str = "\
+/// The text that teaches it.
+pub const PROMPT: &str = "\
 Changes files by blocks. Each block: the file's path alone on a line, then
 
 <<<<<<< SEARCH

@@ -1,0 +1,189 @@
+//! `text_editor`: the edits of Anthropic's text editor tool (`str_replace_based_edit_tool`): create, `str_replace`, insert.
+
+use super::replace::Replacement;
+use super::{Format, Input, Spec};
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::op::{Ask, FileRequest, Locator, Op, Order, Request, reading_of};
+use crate::rows::{Ends, RowPlace, Rows};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// The format.
+pub struct TextEditor;
+
+/// What a call of the tool is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Command {
+    /// Shows a file with line numbers, or a folder.
+    View,
+    /// Makes a file, or replaces its whole text.
+    Create,
+    /// Replaces a text that occurs once.
+    StrReplace,
+    /// Puts lines behind a line.
+    Insert,
+    /// Takes the last edit of the file back.
+    UndoEdit,
+}
+
+/// The input of the tool.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Args {
+    /// What to do.
+    pub command: Command,
+    /// The absolute path of the file; for view also of a folder.
+    pub path: String,
+    /// For create: the whole text of the file.
+    #[serde(default)]
+    pub file_text: Option<String>,
+    /// For `str_replace`: the text to replace, exactly as in the file; it must occur once.
+    #[serde(default)]
+    pub old_str: Option<String>,
+    /// For `str_replace`: the text to put in its place; left out, the old text is deleted.
+    #[serde(default)]
+    pub new_str: Option<String>,
+    /// For insert: the line behind which the text goes, 0 for the beginning of the file.
+    #[serde(default)]
+    pub insert_line: Option<usize>,
+    /// For insert: the lines to insert.
+    #[serde(default)]
+    pub insert_text: Option<String>,
+    /// For view: first and last line to show, -1 for the end of the file.
+    #[serde(default)]
+    pub view_range: Option<[i64; 2]>,
+}
+
+/// Reads a call of the tool, whatever it is to do.
+///
+/// Errors: [`Code::CallInvalid`] for another shape.
+pub fn read(input: Input) -> Result<Args> {
+    super::from_json(input)
+}
+
+impl Format for TextEditor {
+    fn spec(&self) -> &'static Spec {
+        &Spec {
+            name: "text_editor",
+            summary: "create, str_replace and insert, as Anthropic's text editor tool has them",
+            prompt: PROMPT,
+            schema: Some(|| schemars::schema_for!(Args)),
+            key: "command",
+            example: r#"{"command": "str_replace", "path": "/src/main.rs", "old_str": "let x = 1;", "new_str": "let x = 2;"}"#,
+            grammar: None,
+        }
+    }
+
+    fn parse(&self, input: Input) -> Result<Request> {
+        let Args { command, path, file_text, old_str, new_str, insert_line, insert_text, .. } = read(input)?;
+        let edit = |op| Ask::Edit { ops: vec![op], order: Order::Together };
+        let ask = match command {
+            Command::Create => Ask::Write(reading_of(&given("create", "file_text", file_text)?)),
+            Command::StrReplace => {
+                let old_string = given("str_replace", "old_str", old_str)?;
+                let new_string = new_str.unwrap_or_default();
+                edit(Replacement { old_string, new_string, ..Replacement::default() }.to_op()?)
+            }
+            Command::Insert => {
+                // The first version of the tool had `new_str` here.
+                edit(insertion(given("insert", "insert_line", insert_line)?, &given("insert", "insert_text", insert_text.or(new_str))?)?)
+            }
+            Command::View | Command::UndoEdit => {
+                return Err(Error::new(Code::CallInvalid, "This command is no edit.")
+                    .next("Use create, str_replace or insert."));
+            }
+        };
+        Ok(Request { files: vec![FileRequest::new(path, ask)], notes: Vec::new() })
+    }
+}
+
+fn given<T>(command: &str, field: &str, value: Option<T>) -> Result<T> {
+    value.ok_or_else(|| {
+        Error::new(Code::CallInvalid, format!("The command {command} needs {field}."))
+            .next(format!("Send the call again with {field}; nothing was changed."))
+    })
+}
+
+fn insertion(line: usize, text: &str) -> Result<Op> {
+    let mut text = reading_of(text);
+    if text.is_empty() {
+        return Err(Error::new(Code::EditNoChange, "No changes to make: insert_text is empty.")
+            .next("Send the lines to insert, or nothing if the file is as wanted."));
+    }
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    let place = if line == 0 { RowPlace::Head } else { RowPlace::After(line) };
+    let said = format!("insert_line {line}");
+    let rows =
+        Rows { place, words: Ends::default(), check: None, old: Vec::new(), keep: None, paste: None, said, said_at: 0 };
+    Ok(Op { at: Locator::Rows(Box::new(rows)), text })
+}
+
+/// The text that teaches it.
+pub const PROMPT: &str = "\
+Shows, creates and edits text files. view shows a file with line numbers (view_range for a part) or lists a folder; a file must have been \
+viewed before it is changed. str_replace: old_str must match the file exactly, without line numbers, and occur once; give more lines to \
+make it unique. insert puts insert_text behind line insert_line as view numbered it. create makes a file or replaces all of it.";
+
+#[cfg(test)]
+mod tests {
+    use super::TextEditor;
+    use crate::code::Code;
+    use crate::formats::{Format, Input};
+    use crate::op::{Ask, Locator};
+    use crate::rows::{self, RowPlace};
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    fn ask(input: Value) -> Result<Ask, Code> {
+        let request = TextEditor.parse(Input::Json(input)).map_err(|error| error.code())?;
+        Ok(request.files[0].ask.clone())
+    }
+
+    #[test]
+    fn every_command_is_an_ask() {
+        let write = ask(json!({ "command": "create", "path": "/a", "file_text": "x\r\n" })).unwrap();
+        assert_eq!(write, Ask::Write("x\n".to_owned()));
+        let Ask::Edit { ops, .. } = ask(json!({ "command": "str_replace", "path": "/a", "old_str": "x" })).unwrap() else {
+            panic!()
+        };
+        assert!(matches!(&ops[0].at, Locator::Find(find) if find.old == "x") && ops[0].text.is_empty());
+        for (line, place) in [(0, RowPlace::Head), (3, RowPlace::After(3))] {
+            for field in ["insert_text", "new_str"] {
+                let Ask::Edit { ops, .. } =
+                    ask(json!({ "command": "insert", "path": "/a", "insert_line": line, field: "x" })).unwrap()
+                else {
+                    panic!()
+                };
+                assert_eq!((rows::of(&ops[0]).unwrap().place, &*ops[0].text), (place, "x\n"));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        for (input, code) in [
+            (json!({ "command": "create", "path": "/a" }), Code::CallInvalid),
+            (json!({ "command": "insert", "path": "/a", "insert_text": "x" }), Code::CallInvalid),
+            (json!({ "command": "insert", "path": "/a", "insert_line": -1, "insert_text": "x" }), Code::CallInvalid),
+            (json!({ "command": "insert", "path": "/a", "insert_line": 1, "insert_text": "" }), Code::EditNoChange),
+            (json!({ "command": "str_replace", "path": "/a", "old_str": "x", "new_str": "x" }), Code::EditNoChange),
+            (json!({ "command": "view", "path": "/a" }), Code::CallInvalid),
+            (json!({ "command": "delete", "path": "/a" }), Code::CallInvalid),
+        ] {
+            assert_eq!(ask(input.clone()), Err(code), "{input}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn never_panics(command in "view|create|str_replace|insert|undo_edit|x", line in any::<i64>(), text in any::<String>()) {
+            for field in ["file_text", "old_str", "new_str", "insert_text"] {
+                let _ = ask(json!({ "command": command, "path": "/a", "insert_line": line, field: text }));
+            }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The tool `text_editor`: the commands of Anthropic's text editor tool, each done by the tool that does it already, told in
+//! the words that models know.
+
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::policy::Access;
+use crate::reply::Answer;
+use crate::tools::change;
+use emendate_core::formats::Input;
+use emendate_core::formats::text_editor::{self, Args, Command, TextEditor};
+use emendate_core::{Code, Error, Result};
+use emendate_fs::{Kind, Place};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// Names that a view of a folder lists.
+const NAMES: usize = 1000;
+
+impl Engine {
+    /// The tool `text_editor`.
+    pub(crate) fn text_editor(&self, caller: &Caller, tool: &'static str, input: Value) -> Result<Answer> {
+        let args = text_editor::read(Input::Json(input.clone()))?;
+        match args.command {
+            Command::View => self.view(caller, &args),
+            Command::UndoEdit => self.undo(caller, tool, json!({ "file_path": args.path })),
+            Command::Create | Command::StrReplace | Command::Insert => {
+                let answer = change(self, caller, (tool, &[&TextEditor]), input);
+                answer.map(|answer| told(answer, &args)).map_err(|error| taught(error, &args))
+            }
+        }
+    }
+
+    fn view(&self, caller: &Caller, args: &Args) -> Result<Answer> {
+        let place = self.store().admit(Path::new(&args.path))?;
+        if self.store().list(&place)?.is_some() {
+            if args.view_range.is_some() {
+                return Err(Error::new(Code::CallInvalid, "view_range is for files; this is a folder.")
+                    .next("Leave view_range out."));
+            }
+            return self.names(&place);
+        }
+        let mut input = json!({ "file_path": args.path });
+        if let Some([from, to]) = args.view_range {
+            let wrong = || {
+                let what = format!("view_range [{from}, {to}] is no range of lines.");
+                Error::new(Code::CallInvalid, what).next("Give first and last line, the first being 1; -1 for the end.")
+            };
+            let first = usize::try_from(from).ok().filter(|from| *from > 0).ok_or_else(wrong)?;
+            input["offset"] = first.into();
+            let limit = match to {
+                -1 => usize::MAX,
+                to => usize::try_from(to).ok().filter(|to| *to >= first).ok_or_else(wrong)? - first + 1,
+            };
+            input["limit"] = limit.into();
+        }
+        let mut answer = self.read(caller, input)?;
+        answer.text.insert_str(0, &format!("Here's the result of running `cat -n` on {}:\n", place.shown()));
+        Ok(answer)
+    }
+
+    /// A folder, two levels deep, without what is hidden.
+    fn names(&self, place: &Place) -> Result<Answer> {
+        let mut names = Vec::new();
+        self.add_names(place, 2, &mut names)?;
+        let cut = names.len() > NAMES;
+        names.truncate(NAMES);
+        let shown = place.shown();
+        let mut text = format!(
+            "Here're the files and directories up to 2 levels deep in {shown}, excluding hidden items and node_modules:\n{shown}\n"
+        );
+        names.iter().for_each(|name| text.extend([name, "\n"]));
+        if cut {
+            let _ = writeln!(text, "Note: There are more than {NAMES} names; view a folder further down.");
+        }
+        let mut answer = Answer { text, ..Answer::default() };
+        answer.data.insert("names".to_owned(), names.into());
+        answer.data.insert("truncated".to_owned(), cut.into());
+        Ok(answer)
+    }
+
+    fn add_names(&self, folder: &Place, levels: usize, names: &mut Vec<String>) -> Result<()> {
+        for entry in self.store().list(folder)?.unwrap_or_default() {
+            if entry.name.as_encoded_bytes().starts_with(b".") || entry.name == "node_modules" || names.len() > NAMES {
+                continue;
+            }
+            // What goes away in between, or leads out of the roots, is not named.
+            let Ok(place) = self.store().admit_link(&folder.absolute().join(&entry.name)) else { continue };
+            if entry.kind != Kind::Folder {
+                if self.may_by_name(&place, Access::Read) {
+                    names.push(place.shown());
+                }
+                continue;
+            }
+            names.push(format!("{}/", place.shown()));
+            if levels > 1 {
+                // A folder that cannot be entered still has its name.
+                let _ = self.add_names(&place, levels - 1, names);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The answer in the tool's own words: a headline that models know, the snippet, and then what else there is to say.
+fn told(mut answer: Answer, args: &Args) -> Answer {
+    let (headline, rest) = answer.text.split_once('\n').unwrap_or((&answer.text, ""));
+    if answer.data.get("dryRun") == Some(&Value::Bool(true)) || answer.data.get("writtenBy").is_none() {
+        return answer;
+    }
+    let path = &args.path;
+    let notes: usize = rest.split_inclusive('\n').take_while(|line| line.starts_with("Note: ")).map(str::len).sum();
+    let (notes, snippet) = rest.split_at(notes);
+    let created = answer.data.get("type").is_some_and(|kind| kind == "create");
+    answer.text = match args.command {
+        Command::Create if created => format!("File created successfully at: {path}\n{notes}"),
+        Command::Create => format!("{headline}\n{notes}"),
+        Command::Insert => format!(
+            "The file {path} has been edited. Here's the result of running `cat -n` on a snippet of the edited file:\n{snippet}{notes}\
+             Review the changes and make sure they are as expected (correct indentation, no duplicate lines, etc). Edit the file \
+             again if necessary.\n"
+        ),
+        _ => format!(
+            "The file {path} has been edited. Here's the result of running `cat -n` on a snippet of {path}:\n{snippet}{notes}\
+             Review the changes and make sure they are as expected. Edit the file again if necessary.\n"
+        ),
+    };
+    answer
+}
+
+/// Line numbers have no header here: what is out of date is viewed again.
+fn taught(error: Error, args: &Args) -> Error {
+    let stale = matches!(error.code(), Code::StaleChanged | Code::StaleUnknownTag);
+    if args.command != Command::Insert || !stale {
+        return error;
+    }
+    let line = args.insert_line.unwrap_or_default();
+    let what = format!("Nothing was inserted: the file changed around line {line} since it was viewed.");
+    let call = json!({ "command": "view", "path": args.path });
+    Error::new(error.code(), what).next(format!("View it again with {call}, then insert behind the line as it is numbered now."))
+}
