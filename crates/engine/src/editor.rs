@@ -2,10 +2,10 @@
 //! the words that models know.
 
 use crate::caller::Caller;
+use crate::changing::change;
 use crate::engine::Engine;
 use crate::policy::Access;
 use crate::reply::Answer;
-use crate::tools::change;
 use emendate_core::formats::Input;
 use emendate_core::formats::text_editor::{self, Args, Command, TextEditor};
 use emendate_core::{Code, Error, Result};
@@ -137,5 +137,6 @@ fn taught(error: Error, args: &Args) -> Error {
     let line = args.insert_line.unwrap_or_default();
     let what = format!("Nothing was inserted: the file changed around line {line} since it was viewed.");
     let call = json!({ "command": "view", "path": args.path });
-    Error::new(error.code(), what).next(format!("View it again with {call}, then insert behind the line as it is numbered now."))
+    Error::new(error.code(), what)
+        .next(format!("View it again with {call}, then insert behind the line as it is numbered now."))
 }

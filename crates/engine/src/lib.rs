@@ -21,6 +21,7 @@ mod approval;
 mod attachment;
 mod big;
 mod caller;
+mod changing;
 mod check;
 mod commit;
 mod compat;

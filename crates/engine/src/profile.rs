@@ -57,7 +57,8 @@ macro_rules! instructions {
     };
 }
 
-const BY_PATCH: &str = instructions!("by a patch (apply_patch) whose context is copied from it. Names in it start from the first root.");
+const BY_PATCH: &str =
+    instructions!("by a patch (apply_patch) whose context is copied from it. Names in it start from the first root.");
 const BY_TEXT: &str = instructions!("with text copied exactly from what was read, without line numbers.");
 
 /// Every profile, the default first.
@@ -342,7 +343,8 @@ impl Offer {
 fn rename(schema: &mut Map<String, Value>, name: &str, field: &str) {
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         let old = std::mem::take(properties);
-        properties.extend(old.into_iter().map(|(key, value)| (if key == field { name.to_owned() } else { key }, value)));
+        properties
+            .extend(old.into_iter().map(|(key, value)| (if key == field { name.to_owned() } else { key }, value)));
     }
 }
 

@@ -88,7 +88,10 @@ impl Format for TextEditor {
             }
             Command::Insert => {
                 // The first version of the tool had `new_str` here.
-                edit(insertion(given("insert", "insert_line", insert_line)?, &given("insert", "insert_text", insert_text.or(new_str))?)?)
+                edit(insertion(
+                    given("insert", "insert_line", insert_line)?,
+                    &given("insert", "insert_text", insert_text.or(new_str))?,
+                )?)
             }
             Command::View | Command::UndoEdit => {
                 return Err(Error::new(Code::CallInvalid, "This command is no edit.")
@@ -147,7 +150,8 @@ mod tests {
     fn every_command_is_an_ask() {
         let write = ask(json!({ "command": "create", "path": "/a", "file_text": "x\r\n" })).unwrap();
         assert_eq!(write, Ask::Write("x\n".to_owned()));
-        let Ask::Edit { ops, .. } = ask(json!({ "command": "str_replace", "path": "/a", "old_str": "x" })).unwrap() else {
+        let Ask::Edit { ops, .. } = ask(json!({ "command": "str_replace", "path": "/a", "old_str": "x" })).unwrap()
+        else {
             panic!()
         };
         assert!(matches!(&ops[0].at, Locator::Find(find) if find.old == "x") && ops[0].text.is_empty());

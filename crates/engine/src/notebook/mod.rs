@@ -76,8 +76,7 @@ impl Engine {
             }
             Meant::Cells(_) => {
                 let all: Vec<usize> = (0..notebook.cells().len()).collect();
-                let next =
-                    format!("{first} {TOOL} with the id or number of the cell, and its whole new source.");
+                let next = format!("{first} {TOOL} with the id or number of the cell, and its whole new source.");
                 Err(error.evidence(format!("Its cells:\n{}", notebook.listed(&all))).next(next))
             }
         }

@@ -1,0 +1,60 @@
+//! A call that changes files: its options are taken out, a format reads the rest, the request is applied.
+
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::options::Options;
+use crate::raw_path;
+use crate::receipt::{Receipt, noted};
+use crate::reply::Answer;
+use emendate_core::formats::{Format, Input};
+use emendate_core::{Code, Error, Result};
+use serde_json::{Map, Value};
+use std::os::unix::ffi::OsStringExt as _;
+
+/// A change of files: takes out the options, lets the format read the rest, applies the request.
+pub(crate) fn change(
+    engine: &Engine,
+    caller: &Caller,
+    (tool, formats): (&'static str, &[&'static dyn Format]),
+    mut input: Value,
+) -> Result<Answer> {
+    let mut options = Options::take(&mut input, caller, engine.config(), tool)?;
+    let raw = raw_path::take(&mut input)?;
+    let format = chosen(formats, &input)?;
+    options.cause.format = format.spec().name;
+    caller.reads_as(options.cause.format);
+    let replace_all = input.get("replace_all").and_then(Value::as_bool).unwrap_or(false);
+    let mut request = format.parse(Input::Json(input))?;
+    if let Some(file) = request.files.first_mut() {
+        file.raw = raw.map(|path| path.into_os_string().into_vec());
+    }
+    let notes = noted(&request.notes);
+    let receipts = engine.apply(caller, request, &options)?;
+    if receipts.len() > 1 {
+        let operation = receipts.iter().find_map(Receipt::operation);
+        let (text, files, _) = engine.tell(receipts);
+        let mut data = Map::from_iter([("files".to_owned(), Value::Array(files))]);
+        data.extend(operation.map(|operation| ("operation".to_owned(), operation.to_string().into())));
+        return Ok(Answer { text: notes + &text, data });
+    }
+    let mut answer = engine.answer_of_one(receipts, replace_all);
+    answer.text.insert_str(0, &notes);
+    Ok(answer)
+}
+
+/// The format whose own field the input has; the first of the row when it has none, which then says what is missing.
+///
+/// Errors: `call.invalid` for the fields of two formats.
+fn chosen(formats: &[&'static dyn Format], input: &Value) -> Result<&'static dyn Format> {
+    let meant = formats.iter().copied().filter(|format| input.get(format.spec().key).is_some());
+    let meant: Vec<&'static dyn Format> = meant.collect();
+    match (&*meant, formats) {
+        ([only], _) | ([], [only, ..]) => Ok(*only),
+        ([], []) => Err(Error::new(Code::InternalBug, "The tool has no format.")),
+        (several, _) => {
+            let keys: Vec<&str> = several.iter().map(|format| format.spec().key).collect();
+            Err(Error::new(Code::CallInvalid, format!("Give one of {}, not several of them.", keys.join(", ")))
+                .next("Put several replacements into edits, one entry each."))
+        }
+    }
+}
