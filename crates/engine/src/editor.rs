@@ -69,7 +69,7 @@ impl Engine {
         let mut text = format!(
             "Here're the files and directories up to 2 levels deep in {shown}, excluding hidden items and node_modules:\n{shown}\n"
         );
-        names.iter().for_each(|name| text.extend([name, "\n"]));
+        text.extend(names.iter().flat_map(|name| [name, "\n"]));
         if cut {
             let _ = writeln!(text, "Note: There are more than {NAMES} names; view a folder further down.");
         }

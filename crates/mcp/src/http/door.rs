@@ -32,15 +32,14 @@ impl Door {
                 .next("Give another port, or end the program that has this one.")
         };
         let short = address.strip_prefix(':').unwrap_or(address);
-        let (listener, name) = match short.parse::<u16>() {
-            Ok(port) => (TcpListener::bind((Ipv4Addr::LOCALHOST, port)), None),
-            Err(_) => {
-                let host = address.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok());
-                let Some((host, _)) = host.filter(|(host, _)| !host.is_empty()) else {
-                    return Err(wrong(format!("`{address}` is neither a port nor HOST:PORT.")));
-                };
-                (TcpListener::bind(address), Some(host.to_owned()))
-            }
+        let (listener, name) = if let Ok(port) = short.parse::<u16>() {
+            (TcpListener::bind((Ipv4Addr::LOCALHOST, port)), None)
+        } else {
+            let host = address.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok());
+            let Some((host, _)) = host.filter(|(host, _)| !host.is_empty()) else {
+                return Err(wrong(format!("`{address}` is neither a port nor HOST:PORT.")));
+            };
+            (TcpListener::bind(address), Some(host.to_owned()))
         };
         let listener = listener.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;

@@ -31,6 +31,9 @@ const LARGE: u64 = 1 << 20;
 const LARGE_ONES: usize = 4;
 
 type Answer = Response<BoxBody<Bytes, Infallible>>;
+/// The answer to a request that goes no further.
+struct Refusal(Box<Answer>);
+
 type Service = StreamableHttpService<Server, LocalSessionManager>;
 
 /// A connection. It is known once it has shown the token, and takes one of the places for those then.
@@ -99,7 +102,7 @@ impl Gate {
     pub(super) async fn answer(&self, request: Request<Incoming>, guest: &Guest) -> Answer {
         let (mut parts, body) = request.into_parts();
         if let Err(refusal) = self.lets_in(&mut parts, guest) {
-            return refusal;
+            return *refusal.0;
         }
         if parts.method == Method::GET {
             return self.standing.handle(Request::from_parts(parts, body)).await;
@@ -114,16 +117,16 @@ impl Gate {
         }
         let body = match self.read(body).await {
             Ok(body) => body,
-            Err(refusal) => return refusal,
+            Err(refusal) => return *refusal.0,
         };
         if let Err(refusal) = self.understood(&body).await {
-            return refusal;
+            return *refusal.0;
         }
         self.service.handle(Request::from_parts(parts, Full::new(body))).await
     }
 
     /// Who it is, and whether it is meant for us.
-    fn lets_in(&self, parts: &mut Parts, guest: &Guest) -> Result<(), Answer> {
+    fn lets_in(&self, parts: &mut Parts, guest: &Guest) -> Result<(), Refusal> {
         let mut hosts = parts.headers.get_all(HOST).iter();
         let host = hosts.next().and_then(|host| host.to_str().ok());
         let named = parts.uri.authority().map(hyper::http::uri::Authority::as_str);
@@ -141,7 +144,7 @@ impl Gate {
         if !shown.next().is_some_and(|shown| self.token.is_in(shown.as_bytes())) || shown.next().is_some() {
             let mut refusal =
                 refused(StatusCode::UNAUTHORIZED, "Send the server's token: Authorization: Bearer TOKEN.");
-            refusal.headers_mut().insert(WWW_AUTHENTICATE, hyper::header::HeaderValue::from_static("Bearer"));
+            refusal.0.headers_mut().insert(WWW_AUTHENTICATE, hyper::header::HeaderValue::from_static("Bearer"));
             return Err(refusal);
         }
         if !guest.is_known() {
@@ -164,7 +167,7 @@ impl Gate {
     }
 
     /// The body of a request, whole.
-    async fn read(&self, body: Incoming) -> Result<Bytes, Answer> {
+    async fn read(&self, body: Incoming) -> Result<Bytes, Refusal> {
         let most = self.limits.bytes;
         let too_large = || refused(StatusCode::PAYLOAD_TOO_LARGE, &format!("A request has at most {most} bytes."));
         let size = body.size_hint();
@@ -185,7 +188,7 @@ impl Gate {
     }
 
     /// What is no message is answered here, as on standard input: to the request it belongs to, if that can be told.
-    async fn understood(&self, body: &[u8]) -> Result<(), Answer> {
+    async fn understood(&self, body: &[u8]) -> Result<(), Refusal> {
         let message = match message::read(body) {
             Line::Message(message) => message,
             Line::Fault(error, id) => return Err(fault(error, id)),
@@ -204,22 +207,22 @@ fn body(text: Vec<u8>) -> BoxBody<Bytes, Infallible> {
 }
 
 /// No in words. The connection ends with it, so that nothing more of the request has to be read.
-fn refused(status: StatusCode, words: &str) -> Answer {
+fn refused(status: StatusCode, words: &str) -> Refusal {
     let mut answer = Response::new(body(format!("{words}\n").into_bytes()));
     *answer.status_mut() = status;
     let headers = answer.headers_mut();
     headers.insert(CONTENT_TYPE, hyper::header::HeaderValue::from_static("text/plain; charset=utf-8"));
     headers.insert(CONNECTION, hyper::header::HeaderValue::from_static("close"));
-    answer
+    Refusal(Box::new(answer))
 }
 
 /// An error of the protocol.
-fn fault(error: ErrorData, id: Option<RequestId>) -> Answer {
+fn fault(error: ErrorData, id: Option<RequestId>) -> Refusal {
     let message = ServerJsonRpcMessage::error(error, id);
     let mut answer = Response::new(body(serde_json::to_vec(&message).unwrap_or_default()));
     *answer.status_mut() = StatusCode::BAD_REQUEST;
     answer.headers_mut().insert(CONTENT_TYPE, hyper::header::HeaderValue::from_static("application/json"));
-    answer
+    Refusal(Box::new(answer))
 }
 
 /// The session whose reads a call counts under: the one that the path names; else one for each session of the older era,
