@@ -1,5 +1,6 @@
 //! Random schemas and values, through ours and the library of others: both say yes, or both say no. The library cannot be
 //! bounded, so it is here and not in the program.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test, which ROUNDS makes longer")]
 
 use emendate_schema::{Kind, Schema, read};
 use oracles::luck::Luck;
