@@ -75,7 +75,11 @@ fn texts() -> impl Strategy<Value = String> {
             for nth in 0..times {
                 for (line, end) in &lines {
                     let end = uniform.unwrap_or(end);
-                    out.push_str(&if nth == 0 { format!("{line}{end}") } else { format!("{nth}{line}{end}") });
+                    if nth > 0 {
+                        out.push_str(&nth.to_string());
+                    }
+                    out.push_str(line);
+                    out.push_str(end);
                 }
             }
             if open { out.trim_end_matches(['\r', '\n']).to_owned() } else { out }

@@ -96,7 +96,7 @@ fn another_name_that_was_made_a_moment_ago_is_seen() {
         bench.put("src/config/settings.json", "{}\n");
         bench.put("src/notes.txt", "a\n");
         let at = |name: &str| bench.root.join("src").join(name);
-        for text in ["one\n", "two\n", "three\n"] {
+        for text in ["[1]\n", "[2]\n", "[3]\n"] {
             ok(&bench.write("src/config/settings.json", text));
             ok(&bench.write("src/notes.txt", text));
             symlink("config", at(".vscode")).unwrap();
@@ -123,7 +123,7 @@ fn a_rule_for_the_guarded_name_holds_for_its_other_names() {
     let bench = Bench::trusted(Config::default().allowing(".vscode", "--allow").unwrap());
     bench.put("config/settings.json", "{}\n");
     symlink("config", bench.root.join(".vscode")).unwrap();
-    ok(&bench.write("config/settings.json", "written\n"));
+    ok(&bench.write("config/settings.json", "[\"written\"]\n"));
     let strict = Bench::trusted(Config::default().denying("locked", "emend.toml").unwrap());
     strict.put("real/f", "x\n");
     symlink("real", strict.root.join("locked")).unwrap();

@@ -54,14 +54,14 @@ fn every_tool_that_changes_files_is_met() {
         let mut call = call.clone();
         call["allow_invalid"] = json!(true);
         call["dry_run"] = json!(true);
-        let text = ok(&bench.call(tool, call)).to_owned();
+        let text = ok(&bench.call(tool, call)).clone();
         assert!(text.contains("is no valid"), "{tool} {text}");
     }
     assert_eq!((bench.get("a.json"), bench.get("b.yaml")), (GOOD.to_owned(), "a: [1]\n".to_owned()));
     // One tells it, not both.
     let text =
         ok(&bench.call_on("a.json", "edit", json!({ "old_string": "1", "new_string": "[", "allow_invalid": true })))
-            .to_owned();
+            .clone();
     assert!(text.matches("Note:").count() == 1, "{text}");
     // To take back is not to edit.
     ok(&bench.call("undo", json!({})));
@@ -192,11 +192,11 @@ fn limits_are_told() {
     for lines in [1_400_000, 4_000_000] {
         let large = format!("[{}1]\n", "1,\n".repeat(lines));
         bench.put("large.json", &large);
-        let text = ok(&bench.edit("large.json", "\n1]", "\n1,]")).to_owned();
+        let text = ok(&bench.edit("large.json", "\n1]", "\n1,]")).clone();
         assert!(text.contains("was not looked at: it is too large") && text.matches("Note:").count() == 1, "{text}");
     }
     let deep = format!("{}{}\n", "[".repeat(200), "]".repeat(200));
-    let text = ok(&bench.write("deep.json", &deep)).to_owned();
+    let text = ok(&bench.write("deep.json", &deep)).clone();
     assert!(text.contains("nested deeper than 128 levels"), "{text}");
 }
 
@@ -204,7 +204,7 @@ fn limits_are_told() {
 fn schemas_of_the_users_own_may_lie_elsewhere() {
     let elsewhere = tempfile::tempdir().unwrap();
     let folder = elsewhere.path().canonicalize().unwrap();
-    std::fs::write(folder.join("s.json"), r##"{"$ref": "more/t.json"}"##).unwrap();
+    std::fs::write(folder.join("s.json"), r#"{"$ref": "more/t.json"}"#).unwrap();
     std::fs::create_dir(folder.join("more")).unwrap();
     std::fs::write(folder.join("more/t.json"), r#"{"type": "array"}"#).unwrap();
     let text = "[[schemas]]\nfiles = '*.conf'\nschema = 's.json'\n";
@@ -216,7 +216,7 @@ fn schemas_of_the_users_own_may_lie_elsewhere() {
     ok(&bench.write("a.conf", "[]\n"));
     assert_eq!(code(&bench.write("b.conf", "{}\n")), "schema.violation");
     assert_eq!(code(&bench.write("b.conf", "[\n")), "schema.violation");
-    std::fs::write(folder.join("s.json"), r##"{"$ref": "../x.json"}"##).unwrap();
+    std::fs::write(folder.join("s.json"), r#"{"$ref": "../x.json"}"#).unwrap();
     let reply = bench.write("c.conf", "[]\n");
     assert!(reply.text().contains("not below its folder"), "{}", reply.text());
 }
