@@ -1,6 +1,6 @@
 //! Whether a text is what its name says (JSON, JSONC, TOML, YAML), and whether it fits a JSON Schema. Text in, faults and
 //! violations with their places out; no file, no network. Everything is bounded: depth, nodes, steps; what is beyond the
-//! bounds is [unchecked](Fault::beyond), never wrong.
+//! bounds is unchecked (`Fault::beyond`), never wrong.
 
 mod claude;
 mod document;
@@ -54,7 +54,7 @@ pub const DEEPEST: usize = 128;
 
 /// Reads a text as what it should be.
 ///
-/// Errors: the first place where it is not, or [`Fault::beyond`] our bounds.
+/// Errors: the first place where it is not, or `Fault::beyond` our bounds.
 pub fn read(kind: Kind, text: &str) -> Result<Document, Fault> {
     if text.len() > MOST_BYTES {
         return Err(Fault::beyond(0, "the text is larger than 4 MiB"));
