@@ -15,8 +15,9 @@ use emendate_fs::{Draft, Piece, Stamp, Written};
 use emendate_history::{Lines, OperationId, Record};
 use serde_json::Value;
 
-/// Times a request is worked out again because a file changed between the check and the write.
-const ATTEMPTS: usize = 32;
+/// Times a request is worked out again because a file changed between the check and the write. Where eight processes keep
+/// editing one file, each loses seven races of eight.
+const ATTEMPTS: usize = 256;
 
 impl Engine {
     /// Plans, commits and settles, again while somebody writes in between. Callers of this process queue up at
