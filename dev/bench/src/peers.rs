@@ -1,9 +1,10 @@
 //! The tools of others, installed from their registries below `target/peers` on first use.
 
+use crate::startup;
 use oracles::codex::Codex;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// The MCP server for files, from npm.
 pub(crate) const FILESYSTEM: &str = "@modelcontextprotocol/server-filesystem@2026.8.31";
@@ -48,7 +49,7 @@ pub(crate) fn hashline_crate() -> Result<(PathBuf, PathBuf), String> {
     fs::write(prefix.join("Cargo.toml"), manifest).map_err(|error| error.to_string())?;
     let target = prefix.join("target");
     let cargo = |arguments: &[&str]| {
-        let mut cargo = Command::new(env!("CARGO"));
+        let mut cargo = startup::this_cargo();
         cargo.args(arguments).current_dir(&prefix).env("CARGO_TARGET_DIR", &target).stdin(Stdio::null());
         let output = cargo.output().map_err(|error| error.to_string())?;
         if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }

@@ -85,8 +85,15 @@ fn target() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target")
 }
 
-fn cargo(arguments: &[&str], flags: Option<&str>) {
+/// The toolchain that built this program, also where a crate that is built asks for another in its folder.
+pub(crate) fn this_cargo() -> Command {
     let mut cargo = Command::new(env!("CARGO"));
+    cargo.env("RUSTC", Path::new(env!("CARGO")).with_file_name("rustc"));
+    cargo
+}
+
+fn cargo(arguments: &[&str], flags: Option<&str>) {
+    let mut cargo = this_cargo();
     cargo.current_dir(target().join("..")).args(["build", "--quiet"]).args(arguments);
     if let Some(flags) = flags {
         cargo.env("RUSTFLAGS", flags);
