@@ -172,7 +172,7 @@ fn machine() -> String {
         memory.div_ceil(1 << 20),
         said("uname", &["-s"]),
         said("uname", &["-r"]),
-        said("stat", &["-f", "-c", "%T", &scratch]),
+        said("stat", &["-f", "-c", "%T", &scratch]).replace("ext2/ext3", "ext4"),
         said("rustc", &["--version"]),
     )
 }

@@ -39,7 +39,7 @@ pub(crate) struct Chart {
     pub(crate) series: Vec<Series>,
 }
 
-const WIDTH: f64 = 860.0;
+const WIDTH: f64 = 920.0;
 const HEIGHT: f64 = 400.0;
 /// The edges of the plot.
 const LEFT: f64 = 78.0;

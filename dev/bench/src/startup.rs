@@ -220,6 +220,8 @@ impl Bed {
     /// The line after the first of the block, to and fro; its anchor is read first, untimed.
     fn hashline(&self, program: &Path) -> Case<'_> {
         let file = self.file("hashline");
+        // It keeps its notes in the nearest repository above.
+        let _ = fs::create_dir(self.root.join(".git"));
         let (program, mut round) = (program.to_owned(), 0);
         let words = ["stale", "old"];
         Case::peer(HASHLINE, move || {
