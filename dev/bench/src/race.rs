@@ -48,12 +48,17 @@ pub(crate) fn settle() {
     rustix::fs::sync();
 }
 
-/// Runs all cases `rounds` times, each round starting with another case, after one round that does not count.
+/// Runs all cases `rounds` times after one round that does not count. Each round starts with another case and goes on in other
+/// steps, so that none always comes after the same one and pays for what that left behind.
 pub(crate) fn race(title: impl Into<String>, rounds: usize, mut cases: Vec<Case<'_>>) -> Outcome {
     let mut samples: Vec<Vec<(Duration, bool)>> = vec![Vec::with_capacity(rounds); cases.len()];
+    let count = cases.len();
+    let strides: Vec<usize> =
+        (1..=count).filter(|stride| (2..=*stride).all(|by| stride % by > 0 || count % by > 0)).collect();
     for round in 0..=rounds {
-        for step in 0..cases.len() {
-            let at = (round + step) % cases.len();
+        let stride = strides[round % strides.len()];
+        for step in 0..count {
+            let at = (round + step * stride) % count;
             let calm = pressure() < 20.0;
             let time = (cases[at].run)();
             if round > 0 {
