@@ -53,8 +53,9 @@ pub(crate) fn settle() {
 pub(crate) fn race(title: impl Into<String>, rounds: usize, mut cases: Vec<Case<'_>>) -> Outcome {
     let mut samples: Vec<Vec<(Duration, bool)>> = vec![Vec::with_capacity(rounds); cases.len()];
     let count = cases.len();
-    let strides: Vec<usize> =
-        (1..=count).filter(|stride| (2..=*stride).all(|by| stride % by > 0 || count % by > 0)).collect();
+    let strides: Vec<usize> = (1..=count)
+        .filter(|stride| (2..=*stride).all(|by| !stride.is_multiple_of(by) || !count.is_multiple_of(by)))
+        .collect();
     for round in 0..=rounds {
         let stride = strides[round % strides.len()];
         for step in 0..count {
