@@ -3,7 +3,8 @@
 
 use crate::desk::Desk;
 use crate::{io_error, show};
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use emendate::core::{Code, Error, Result};
 use emendate::fs::shown;
 use emendate::tallies::{By, Row, Tally};
@@ -22,49 +23,13 @@ pub(crate) struct StatsArgs {
     #[arg(long, value_name = "N")]
     pub(crate) hours: Option<u64>,
     /// Only this table (repeatable)
-    #[arg(long, value_name = "WHAT", value_enum)]
-    pub(crate) by: Vec<Table>,
+    #[arg(long, value_name = "WHAT", value_parser = by_parser())]
+    pub(crate) by: Vec<By>,
 }
 
-/// What calls are told apart by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Table {
-    /// The tool
-    Tool,
-    /// The format of the edit
-    Format,
-    /// The tier of matching that was needed
-    Tier,
-    /// The model
-    Model,
-    /// The front end
-    Door,
-    /// The code of the answer
-    Code,
-}
-
-impl Table {
-    fn by(self) -> By {
-        match self {
-            Table::Tool => By::Tool,
-            Table::Format => By::Format,
-            Table::Tier => By::Tier,
-            Table::Model => By::Model,
-            Table::Door => By::Door,
-            Table::Code => By::Code,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Table::Tool => "tool",
-            Table::Format => "format",
-            Table::Tier => "tier",
-            Table::Model => "model",
-            Table::Door => "door",
-            Table::Code => "code",
-        }
-    }
+fn by_parser() -> impl TypedValueParser<Value = By> {
+    let named = |word: String| By::ALL.into_iter().find(|by| by.name() == word).ok_or("there is no such table");
+    PossibleValuesParser::new(By::ALL.map(By::name)).try_map(named)
 }
 
 /// Prints the tables; the exit status.
@@ -81,9 +46,9 @@ pub(crate) fn run(desk: &Desk<'_>, args: &StatsArgs) -> Result<u8> {
     let since = since.duration_since(UNIX_EPOCH).unwrap_or_default();
     let since = u64::try_from(since.as_micros()).unwrap_or(0);
     let tally = Tally::since(&path, since).map_err(|error| io_error(&shown(&path), &error))?;
-    let tables = if args.by.is_empty() { Table::value_variants() } else { &args.by };
+    let tables = if args.by.is_empty() { &By::ALL[..] } else { &args.by };
     if desk.global.json {
-        let table = |table: &Table| (table.name().to_owned(), tally.by(table.by()).iter().map(row_json).collect());
+        let table = |table: &By| (table.name().to_owned(), tally.by(*table).iter().map(row_json).collect());
         let mut data =
             Map::from_iter([("hours".to_owned(), Value::from(hours)), ("total".to_owned(), row_json(&tally.total()))]);
         data.extend(tables.iter().map(table));
@@ -105,7 +70,7 @@ fn row_json(row: &Row) -> Value {
     })
 }
 
-fn page(tally: &Tally, tables: &[Table], hours: u64) -> String {
+fn page(tally: &Tally, tables: &[By], hours: u64) -> String {
     let total = tally.total();
     let time =
         if hours > 24 && hours.is_multiple_of(24) { format!("{} days", hours / 24) } else { format!("{hours} hours") };
@@ -114,19 +79,19 @@ fn page(tally: &Tally, tables: &[Table], hours: u64) -> String {
     }
     let mut out = format!("{time}: {} calls, {} succeeded, {} each\n", total.calls, share(&total), mean(&total));
     for table in tables {
-        let rows = tally.by(table.by());
+        let rows = tally.by(*table);
         // One row of calls without a model says nothing.
-        if rows.is_empty() || (*table == Table::Model && rows.len() == 1 && rows[0].name.is_empty()) {
+        if rows.is_empty() || (*table == By::Model && rows.len() == 1 && rows[0].name.is_empty()) {
             continue;
         }
         let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).max(16);
         // Of one code, all calls have one outcome.
-        let share_head = if *table == Table::Code { "" } else { "succeeded" };
+        let share_head = if *table == By::Code { "" } else { "succeeded" };
         // Writing to a String cannot fail.
         let _ = writeln!(out, "\n{:<width$}  {:>8}  {share_head:>9}  {:>9}", table.name(), "calls", "each");
         for row in &rows {
             let name = if row.name.is_empty() { "(not told)" } else { &row.name };
-            let share = if *table == Table::Code { String::new() } else { share(row) };
+            let share = if *table == By::Code { String::new() } else { share(row) };
             let _ = writeln!(out, "{name:<width$}  {:>8}  {share:>9}  {:>9}", row.calls, mean(row));
         }
     }

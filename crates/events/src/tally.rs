@@ -26,6 +26,23 @@ pub enum By {
     Code,
 }
 
+impl By {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [By; 6] = [By::Tool, By::Format, By::Tier, By::Model, By::Door, By::Code];
+
+    /// Its word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            By::Tool => "tool",
+            By::Format => "format",
+            By::Tier => "tier",
+            By::Model => "model",
+            By::Door => "door",
+            By::Code => "code",
+        }
+    }
+}
+
 /// One row of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
