@@ -31,10 +31,11 @@ def receive():
     return None
 
 
-def send(message):
+def send(message, more=False):
     body = json.dumps({"jsonrpc": "2.0", **message}).encode()
     OUTPUT.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
-    OUTPUT.flush()
+    if not more:
+        OUTPUT.flush()
 
 
 def tell(method, params):
@@ -116,7 +117,7 @@ def main():
         OUTPUT.flush()
     if "mute" in FAULTS:
         time.sleep(600)
-    documents, questions = {}, 0
+    documents, questions, loaded = {}, 0, False
     gate = [fault.removeprefix("gate=") for fault in FAULTS if fault.startswith("gate=")]
     while message := receive():
         method, params = message.get("method"), message.get("params")
@@ -148,6 +149,14 @@ def main():
             documents[uri] = {"text": text, "version": document["version"], "old": old and old["text"]}
             if "dies-at-text" in FAULTS or ("dies-of-bad" in FAULTS and "bad" in text):
                 sys.exit("cannot go on")
+            if "push" in FAULTS and "loads" in FAULTS and not loaded:
+                loaded = True
+                # As below: what it says before it has loaded is followed by the truth a little later.
+                version = document["version"]
+                tell("textDocument/publishDiagnostics", {"uri": uri, "version": version, "diagnostics": []})
+                time.sleep(1.2)
+                tell("experimental/serverStatus", {"health": "ok", "quiescent": True})
+                time.sleep(0.02)
             if "push" in FAULTS:
                 publish(uri, documents[uri])
         elif method == "textDocument/didClose":
@@ -164,8 +173,8 @@ def main():
                 continue
             found = problems(documents[params["textDocument"]["uri"]]["text"])
             if "loads" in FAULTS and questions == 1:
-                # It knows nothing yet, and says so afterwards.
-                send({"id": message["id"], "result": {"kind": "full", "items": []}})
+                # It knows nothing yet, and says so afterwards: at once, so that both are heard together.
+                send({"id": message["id"], "result": {"kind": "full", "items": []}}, more=True)
                 tell("experimental/serverStatus", {"health": "ok", "quiescent": True})
                 continue
             send({"id": message["id"], "result": {"kind": "full", "items": found}})

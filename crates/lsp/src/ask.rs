@@ -1,6 +1,6 @@
 //! Asking what is wrong with a text that the server was shown, and when the answer is to be believed.
 
-use crate::live::{Live, State};
+use crate::live::Live;
 use crate::message::{AGAIN, Fault, NO_METHOD, TSSERVER, uri};
 use crate::problem::{Problem, listed, listed_by_tsserver};
 use crate::servers::{Basis, Unknown, Why};
@@ -65,15 +65,16 @@ impl Live {
         until: Instant,
     ) -> Result<(Vec<Problem>, Basis), Unknown> {
         loop {
-            match self.answer(id, until)? {
+            let heard = self.answer(id, until)?;
+            match heard.answer {
+                Ok(_) if !heard.loaded => {
+                    self.wait(until, Why::Starting, |state| state.has_loaded(&self.spec).then_some(()))?;
+                }
                 Ok(mut report) => {
-                    if self.is_believed(&self.state()) {
-                        let Value::Array(items) = report["items"].take() else {
-                            return Err(Unknown::new(Why::Failed, "its report has no list".to_owned()));
-                        };
-                        return Ok((self.listed((path, version), &items)?, Basis::Asked));
-                    }
-                    self.wait(until, Why::Starting, |state| self.is_believed(state).then_some(()))?;
+                    let Value::Array(items) = report["items"].take() else {
+                        return Err(Unknown::new(Why::Failed, "its report has no list".to_owned()));
+                    };
+                    return Ok((self.listed((path, version), &items)?, Basis::Asked));
                 }
                 Err(Fault { code: NO_METHOD, .. }) => {
                     self.state().abilities.pull = false;
@@ -104,7 +105,7 @@ impl Live {
         let mut all = Vec::new();
         // Both are taken, so that no answer is left over.
         for answer in ids.map(|id| self.answer(id, until)) {
-            let mut said = answer?.map_err(|fault| Unknown::refused(&fault.message))?;
+            let mut said = answer?.answer.map_err(|fault| Unknown::refused(&fault.message))?;
             let Value::Array(items) = said["body"].take() else {
                 return Err(Unknown::refused(said["message"].as_str().unwrap_or_default()));
             };
@@ -120,12 +121,13 @@ impl Live {
             if let Err(unknown) = state.text_of((path, version)) {
                 return Some(Err(unknown));
             }
-            if !self.is_believed(state) {
+            if !state.has_loaded(&self.spec) {
                 return None;
             }
             let at_rest = state.working.is_empty();
             let published = state.documents.open.get(path)?.published.as_ref()?;
-            let since = published.when.elapsed();
+            // What it said before it had loaded everything, it has to have had time to correct.
+            let since = state.loaded.map_or(published.when, |loaded| loaded.max(published.when)).elapsed();
             match (published.version, settle) {
                 (Some(about), _) if about == version => {
                     (since >= settle.unwrap_or(SPOKEN)).then(|| Ok((published.items.clone(), Basis::Version)))
@@ -143,11 +145,6 @@ impl Live {
         });
         let (items, basis) = heard??;
         Ok((self.listed((path, version), &items)?, basis))
-    }
-
-    /// True when the server has loaded what it needs, as far as it says so.
-    fn is_believed(&self, state: &State) -> bool {
-        state.quiescent.unwrap_or(!self.spec.says_when_ready)
     }
 
     fn listed(&self, document: (&Path, i64), items: &[Value]) -> Result<Vec<Problem>, Unknown> {

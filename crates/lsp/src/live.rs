@@ -41,18 +41,28 @@ pub(crate) enum Stage {
     Gone(String),
 }
 
+/// What came back to a question.
+pub(crate) struct Heard {
+    pub(crate) answer: Result<Value, Fault>,
+    /// It came when the server had loaded what it needs. Looked at when it comes: what the server says next may be that it has
+    /// loaded everything only now.
+    pub(crate) loaded: bool,
+}
+
 /// What is known of a server.
 pub(crate) struct State {
     pub(crate) stage: Stage,
     pub(crate) abilities: Abilities,
     pub(crate) documents: Documents,
     /// Questions, with what came back.
-    answers: HashMap<i64, Option<Result<Value, Fault>>>,
+    answers: HashMap<i64, Option<Heard>>,
     last_question: i64,
     /// What it works at, by its own names.
     pub(crate) working: HashSet<String>,
     /// It said that it has loaded everything, or that it has not.
-    pub(crate) quiescent: Option<bool>,
+    quiescent: Option<bool>,
+    /// When it last said so.
+    pub(crate) loaded: Option<Instant>,
     unreadable: usize,
     /// Since when it owes an answer without having said anything at all.
     silent: Option<Instant>,
@@ -79,9 +89,20 @@ impl State {
                     _ => {}
                 }
             }
-            "experimental/serverStatus" => self.quiescent = params["quiescent"].as_bool().or(self.quiescent),
+            "experimental/serverStatus" => {
+                let Some(quiescent) = params["quiescent"].as_bool() else { return };
+                if quiescent && self.quiescent != Some(true) {
+                    self.loaded = Some(Instant::now());
+                }
+                self.quiescent = Some(quiescent);
+            }
             _ => {}
         }
+    }
+
+    /// True when it has loaded what it needs, as far as it says so.
+    pub(crate) fn has_loaded(&self, spec: &Spec) -> bool {
+        self.quiescent.unwrap_or(!spec.says_when_ready)
     }
 
     /// The text of a version, while it is the last one that was shown.
@@ -122,6 +143,7 @@ impl Live {
             last_question: 0,
             working: HashSet::new(),
             quiescent: None,
+            loaded: None,
             unreadable: 0,
             silent: None,
         };
@@ -192,7 +214,7 @@ impl Live {
     }
 
     /// The answer to a question. One that comes later is not heard.
-    pub(crate) fn answer(&self, id: i64, until: Instant) -> Result<Result<Value, Fault>, Unknown> {
+    pub(crate) fn answer(&self, id: i64, until: Instant) -> Result<Heard, Unknown> {
         let answer = self.wait(until, Why::Timeout, |state| state.answers.get_mut(&id).and_then(Option::take));
         self.state().answers.remove(&id);
         if answer.as_ref().is_err_and(|unknown| unknown.why == Why::Timeout) {
@@ -313,8 +335,11 @@ impl Live {
                 let why = format!("it refuses to work: {}", line_of(&fault.message, 200));
                 state.stage = Stage::Gone(why);
             }
-        } else if let Some(slot) = state.answers.get_mut(&id) {
-            *slot = Some(answer);
+        } else {
+            let loaded = state.has_loaded(&self.spec);
+            if let Some(slot) = state.answers.get_mut(&id) {
+                *slot = Some(Heard { answer, loaded });
+            }
         }
     }
 
