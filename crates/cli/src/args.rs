@@ -59,6 +59,11 @@ impl Cli {
     ///
     /// Errors: what clap has to say, which may also be help.
     pub(crate) fn parse_line(line: &[OsString]) -> Result<Cli, clap::Error> {
+        if let [_, word] = line
+            && (word == "--version" || word == "-V")
+        {
+            clap::Command::new("emend").version(env!("CARGO_PKG_VERSION")).try_get_matches_from(line)?;
+        }
         Cli::shortcut(line).map_or_else(|| Cli::try_parse_from(line), Ok)
     }
 
@@ -591,6 +596,15 @@ mod tests {
             let part = augment(clap::Command::new(name));
             assert_eq!(ids(&part), ids(whole.find_subcommand(name).unwrap()), "{name}");
         }
+    }
+
+    #[test]
+    fn the_version_is_the_same_with_and_without_the_other_arguments() {
+        let said = |text: &str| Cli::parse_line(&line(text)).err().map(|error| (error.kind(), error.to_string()));
+        let short = said("emend -V");
+        assert!(short.as_ref().is_some_and(|(kind, _)| *kind == clap::error::ErrorKind::DisplayVersion));
+        assert_eq!(said("emend --version"), short);
+        assert_eq!(said("emend --json --version"), short);
     }
 
     #[test]
