@@ -17,6 +17,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
+os.environ["NO_PROXY"] = "127.0.0.1"  # a machine's way to the registries is none to a server beside us
 EMEND = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else sys.exit("usage: run.py PATH_OF_EMEND")
 DATA = "io.github.emendate/data"
 SIZE = "anthropic/maxResultSizeChars"
