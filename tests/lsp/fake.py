@@ -15,9 +15,12 @@ INPUT, OUTPUT = sys.stdin.buffer, sys.stdout.buffer
 WORDS = {"bad": 1, "ugly": 2, "odd": 4}
 
 
-def value(name, otherwise):
-    """The number of a fault that has one, as in `late=3`."""
-    return next((float(fault.split("=")[1]) for fault in FAULTS if fault.startswith(name + "=")), otherwise)
+def wait_at(gate):
+    """Waits, where a fault names a file for this gate as in `gate=PATH`, until that is there."""
+    for fault in FAULTS:
+        if fault.startswith(gate + "="):
+            while not os.path.exists(fault.partition("=")[2]):
+                time.sleep(0.01)
 
 
 def receive():
@@ -87,7 +90,7 @@ def publish(uri, document):
             return
     if "other-file" in FAULTS:
         params["uri"] += ".other"
-    time.sleep(value("late", 0))
+    wait_at("gate")
     tell("textDocument/publishDiagnostics", params)
 
 
@@ -118,7 +121,6 @@ def main():
     if "mute" in FAULTS:
         time.sleep(600)
     documents, questions, loaded = {}, 0, False
-    gate = [fault.removeprefix("gate=") for fault in FAULTS if fault.startswith("gate=")]
     while message := receive():
         method, params = message.get("method"), message.get("params")
         log(method, params if method else message)
@@ -126,7 +128,7 @@ def main():
             if "refuses" in FAULTS:
                 send({"id": message["id"], "error": {"code": -32000, "message": "not in this folder"}})
                 continue
-            time.sleep(value("slow-start", 0))
+            wait_at("start-gate")
             sync = {"openClose": True, "change": 1 if "full" in FAULTS else 2, "save": {"includeText": True}}
             abilities = {"textDocumentSync": sync}
             if "push" not in FAULTS:
@@ -154,7 +156,7 @@ def main():
                 # As below: what it says before it has loaded is followed by the truth a little later.
                 version = document["version"]
                 tell("textDocument/publishDiagnostics", {"uri": uri, "version": version, "diagnostics": []})
-                time.sleep(1.2)
+                time.sleep(2.2)
                 tell("experimental/serverStatus", {"health": "ok", "quiescent": True})
                 time.sleep(0.02)
             if "push" in FAULTS:
@@ -163,9 +165,7 @@ def main():
             documents.pop(params["textDocument"]["uri"], None)
         elif method == "textDocument/diagnostic":
             questions += 1
-            time.sleep(value("late", 0))
-            while gate and not os.path.exists(gate[0]):
-                time.sleep(0.01)
+            wait_at("gate")
             if "hangs" in FAULTS:
                 time.sleep(600)
             if "cancels" in FAULTS and questions % 2:

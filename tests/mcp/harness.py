@@ -17,9 +17,12 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
+os.environ["NO_PROXY"] = "127.0.0.1"  # a machine's way to the registries is none to a server beside us
 EMEND = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else sys.exit("usage: run.py PATH_OF_EMEND")
 DATA = "io.github.emendate/data"
 SIZE = "anthropic/maxResultSizeChars"
+# Seconds after which what hangs has failed; far more than anything takes on any machine.
+PATIENCE = 120
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
 # How a client speaks, and by which transport.
 MODES = {"modern": MODERN, "legacy": "legacy", "auto": "auto"}
@@ -141,7 +144,7 @@ class Raw:
     def end(self):
         """Ends the input; returns what still came, the exit status and the seconds it took."""
         begun = time.perf_counter()
-        out, err = self.process.communicate(timeout=10)
+        out, err = self.process.communicate(timeout=PATIENCE)
         assert not err, err
         return out.decode().splitlines(), self.process.returncode, time.perf_counter() - begun
 
@@ -179,7 +182,7 @@ class Http:
 
     def end(self):
         self.process.send_signal(signal.SIGTERM)
-        out, err = self.process.communicate(timeout=20)
+        out, err = self.process.communicate(timeout=PATIENCE)
         assert (out, err, self.process.returncode) == ("", "", 0), (out, err, self.process.returncode)
 
     def __enter__(self):
@@ -199,7 +202,7 @@ def run():
         try:
             outcome = function()
             if asyncio.iscoroutine(outcome):
-                asyncio.run(asyncio.wait_for(outcome, 60))
+                asyncio.run(asyncio.wait_for(outcome, PATIENCE))
         except Exception as error:
             wrong += 1
             while isinstance(error, ExceptionGroup):

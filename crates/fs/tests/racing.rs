@@ -9,7 +9,31 @@ use emendate_core::Code;
 use emendate_fs::{Draft, Durability, Goal, Local, Memory, Store};
 use rig::{Rig, replace};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// What does not come about within this time never does.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Waits until the text of `f` is as it should; false where it does not become so.
+fn becomes(rig: &Rig, right: impl Fn(&str) -> bool, patience: Duration) -> bool {
+    let begun = Instant::now();
+    loop {
+        if right(&rig.text("f")) {
+            return true;
+        }
+        if begun.elapsed() > patience {
+            return false;
+        }
+        std::thread::sleep(Duration::from_micros(100));
+    }
+}
+
+/// So many rounds, and more where the other side has not come to do anything meanwhile.
+fn rounds(count: usize, done: &AtomicUsize) -> impl Iterator<Item = usize> {
+    let begun = Instant::now();
+    (1..).take_while(move |round| *round <= count || (done.load(Ordering::Relaxed) == 0 && begun.elapsed() < PATIENCE))
+}
 
 /// Every thread adds its own lines one by one; none may be missing at the end.
 fn append_from_threads(stores: &[&dyn Store], path: &Path, threads: usize, rounds: usize) {
@@ -86,18 +110,18 @@ fn a_swapped_link_never_leads_outside() {
                 let _ = std::fs::rename(&folder, &parked).and_then(|()| std::fs::rename(&link, &folder));
                 let _ = std::fs::rename(&folder, &link).and_then(|()| std::fs::rename(&parked, &folder));
                 // The folder is there for about as long as an edit takes.
-                std::thread::sleep(std::time::Duration::from_micros(100));
+                std::thread::sleep(Duration::from_micros(100));
             }
         });
         // A failed assertion must end the test, not wait for the other thread.
         let _ends = StopOnDrop(&stop);
-        let mut written = 0;
-        let mut rounds = 0;
-        while rounds < rig::rounds(1_500) || (written == 0 && rounds < 10_000) {
-            rounds += 1;
-            let text = format!("{rounds}");
+        let written = AtomicUsize::new(0);
+        for round in rounds(rig::rounds(1_500), &written) {
+            let text = format!("{round}");
             match replace(&rig.store, &rig.path("home/f"), text.as_bytes(), Durability::None) {
-                Ok(_) => written += 1,
+                Ok(_) => {
+                    written.fetch_add(1, Ordering::Relaxed);
+                }
                 Err(error) => assert!(
                     matches!(
                         error.code(),
@@ -107,7 +131,7 @@ fn a_swapped_link_never_leads_outside() {
                 ),
             }
         }
-        assert!(written > 0);
+        assert!(written.into_inner() > 0);
     });
     assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 1);
     assert_eq!(std::fs::read_to_string(outside.join("f")).unwrap(), "secret");
@@ -118,10 +142,9 @@ fn a_swapped_link_never_leads_outside() {
 fn a_user_who_saves_by_rename_loses_nothing() {
     let rig = Rig::new();
     let path = rig.put("f", "user 0");
-    let stop = AtomicBool::new(false);
+    let (stop, edits) = (AtomicBool::new(false), AtomicUsize::new(0));
     std::thread::scope(|scope| {
-        let engine = scope.spawn(|| {
-            let mut edits = 0;
+        scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
                 // Marks the user's text as seen; a save that is replaced without having been seen is lost.
                 let place = rig.store.admit(&path).unwrap();
@@ -130,31 +153,21 @@ fn a_user_who_saves_by_rename_loses_nothing() {
                 let draft = [Draft { place: &place, expect: rig::expect(Some(&old)), goal: Goal::content(&pieces) }];
                 if old.bytes.len() < 90 && rig.store.stage(&draft, Durability::Power).is_ok_and(|s| s.commit().is_ok())
                 {
-                    edits += 1;
+                    edits.fetch_add(1, Ordering::Relaxed);
                 }
             }
-            edits
         });
         let _ends = StopOnDrop(&stop);
-        for round in 1..=rig::rounds(150) {
+        for round in rounds(rig::rounds(150), &edits) {
             let text = format!("user {round}");
             let temp = rig.path("saving");
             std::fs::write(&temp, &text).unwrap();
             std::fs::rename(&temp, &path).unwrap();
-            std::thread::sleep(std::time::Duration::from_micros(300));
-            // Whatever the engine did, it is this save or built on it; for a moment it may be what is being put back.
-            let mut now = rig.text("f");
-            for _ in 0..200 {
-                if now.trim_end_matches('+') == text {
-                    break;
-                }
-                std::thread::sleep(std::time::Duration::from_micros(100));
-                now = rig.text("f");
-            }
-            assert_eq!(now.trim_end_matches('+'), text);
+            std::thread::sleep(Duration::from_micros(300));
+            // Whatever the engine did, it is this save or built on it; while it is being put back it is not.
+            assert!(becomes(&rig, |now| now.trim_end_matches('+') == text, PATIENCE), "{} is no {text}", rig.text("f"));
         }
-        stop.store(true, Ordering::Relaxed);
-        assert!(engine.join().unwrap() > 0);
+        assert!(edits.load(Ordering::Relaxed) > 0);
     });
     rig.clean();
 }
@@ -166,12 +179,10 @@ fn a_user_who_saves_by_rename_loses_nothing() {
 fn a_user_who_saves_in_place_loses_next_to_nothing() {
     let rig = Rig::new();
     let path = rig.put("f", "user 0000");
-    let stop = AtomicBool::new(false);
-    let saves = rig::rounds(300);
-    let mut lost = 0;
+    let (stop, edits) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let (mut saves, mut lost) = (0, 0);
     std::thread::scope(|scope| {
-        let engine = scope.spawn(|| {
-            let mut edits = 0;
+        scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
                 let place = rig.store.admit(&path).unwrap();
                 let Ok(Some(old)) = rig.store.read(&place, 100, Vec::new()) else { continue };
@@ -181,28 +192,22 @@ fn a_user_who_saves_in_place_loses_next_to_nothing() {
                 }
                 let pieces: [&[u8]; 2] = [&old.bytes, b"+"];
                 let draft = [Draft { place: &place, expect: rig::expect(Some(&old)), goal: Goal::content(&pieces) }];
-                edits += usize::from(rig.store.stage(&draft, Durability::None).is_ok_and(|s| s.commit().is_ok()));
+                let edited = rig.store.stage(&draft, Durability::None).is_ok_and(|s| s.commit().is_ok());
+                edits.fetch_add(usize::from(edited), Ordering::Relaxed);
             }
-            edits
         });
         let _ends = StopOnDrop(&stop);
-        for round in 1..=saves {
+        for round in rounds(rig::rounds(300), &edits) {
+            saves = round;
             let text = format!("user {:04}", round % 10_000);
             std::fs::write(&path, &text).unwrap();
-            std::thread::sleep(std::time::Duration::from_micros(300));
-            let mine = |now: &str| now.trim_end_matches('+') == text;
-            let settled = (0..200).any(|_| {
-                mine(&rig.text("f")) || {
-                    std::thread::sleep(std::time::Duration::from_micros(100));
-                    false
-                }
-            });
+            std::thread::sleep(Duration::from_micros(300));
+            let settled = becomes(&rig, |now| now.trim_end_matches('+') == text, Duration::from_secs(2));
             let now = rig.text("f");
             assert!(now.starts_with("user ") && now[9..].bytes().all(|byte| byte == b'+'), "torn: {now}");
             lost += usize::from(!settled);
         }
-        stop.store(true, Ordering::Relaxed);
-        assert!(engine.join().unwrap() > 0);
+        assert!(edits.load(Ordering::Relaxed) > 0);
     });
     eprintln!("{lost} of {saves} saves in place were lost");
     assert!(lost * 100 <= saves, "{lost} of {saves}");

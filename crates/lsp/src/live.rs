@@ -31,6 +31,8 @@ const WORKS: usize = 1000;
 const LOOK: Duration = Duration::from_millis(10);
 /// How long a server that closed its output may take to end.
 const LEAVING: Duration = Duration::from_millis(200);
+/// How long its last words may take to be heard, where something that it started keeps the pipe open.
+const LEAVING_WORDS: Duration = Duration::from_secs(1);
 
 /// How far it is.
 pub(crate) enum Stage {
@@ -124,7 +126,16 @@ pub(crate) struct Live {
     outbox: Mutex<Option<Sender<Vec<u8>>>>,
     unread: AtomicUsize,
     process: Mutex<Process>,
-    last_words: Mutex<Vec<u8>>,
+    last_words: Mutex<LastWords>,
+    fell_silent: Condvar,
+}
+
+/// The end of what a server wrote to its standard error.
+#[derive(Default)]
+struct LastWords {
+    bytes: Vec<u8>,
+    /// Nothing more will come.
+    all: bool,
 }
 
 impl Live {
@@ -157,6 +168,7 @@ impl Live {
             unread: AtomicUsize::new(0),
             process: Mutex::new(process),
             last_words: Mutex::default(),
+            fell_silent: Condvar::new(),
         });
         // Where no thread can be started the server says nothing, which ends like any silence.
         let speaker = Arc::clone(&live);
@@ -255,11 +267,17 @@ impl Live {
         let Some(mut stderr) = stderr else { return };
         let mut buffer = [0; 1 << 10];
         while let Ok(read @ 1..) = stderr.read(&mut buffer) {
-            let mut words = self.last_words.lock().unwrap_or_else(PoisonError::into_inner);
+            let words = &mut self.last_words().bytes;
             words.extend_from_slice(buffer.get(..read).unwrap_or_default());
             let surplus = words.len().saturating_sub(LAST_WORDS);
             words.drain(..surplus);
         }
+        self.last_words().all = true;
+        self.fell_silent.notify_all();
+    }
+
+    fn last_words(&self) -> MutexGuard<'_, LastWords> {
+        self.last_words.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn listen(&self, stdout: Option<ChildStdout>) {
@@ -284,13 +302,18 @@ impl Live {
         *self.outbox.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let patience = if why.is_some() { Duration::ZERO } else { LEAVING };
         let ended = self.process.lock().unwrap_or_else(PoisonError::into_inner).end_within(patience);
+        let mut words = self.last_words();
+        if why.is_none() {
+            // It has said why before it ended; whether that has been heard yet is another question.
+            let silent = self.fell_silent.wait_timeout_while(words, LEAVING_WORDS, |words| !words.all);
+            words = silent.unwrap_or_else(PoisonError::into_inner).0;
+        }
         let why = why.unwrap_or_else(|| match ended.and_then(|status| status.code()) {
             Some(code) => format!("ended with status {code}"),
             None => "was ended".to_owned(),
         });
-        let words = self.last_words.lock().unwrap_or_else(PoisonError::into_inner);
         let words =
-            String::from_utf8_lossy(&words).lines().rev().find(|line| !line.trim().is_empty()).map(str::to_owned);
+            String::from_utf8_lossy(&words.bytes).lines().rev().find(|line| !line.trim().is_empty()).map(str::to_owned);
         let words = words.map_or(String::new(), |words| format!(": {}", line_of(&words, 200)));
         let mut state = self.state();
         if !matches!(state.stage, Stage::Gone(_)) {

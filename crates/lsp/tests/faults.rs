@@ -32,6 +32,29 @@ fn spec(faults: &[&str]) -> Arc<Spec> {
     })
 }
 
+/// What the server waits at: nothing here depends on how quick the machine is.
+struct Gate {
+    folder: tempfile::TempDir,
+}
+
+impl Gate {
+    fn new() -> Gate {
+        Gate { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("open")
+    }
+
+    fn fault(&self, name: &str) -> String {
+        format!("{name}={}", self.path().display())
+    }
+
+    fn open(&self) {
+        std::fs::write(self.path(), "").unwrap();
+    }
+}
+
 /// A project with one file.
 struct Bench {
     dir: tempfile::TempDir,
@@ -132,7 +155,7 @@ fn who_has_not_loaded_the_project_is_not_believed() {
     // Its first answer is that nothing is wrong.
     for (faults, basis) in [(&["loads"][..], Basis::Asked), (&["loads", "push"], Basis::Version)] {
         // Where it speaks by itself the silence is to be long enough for a slow machine.
-        let bench = Bench::of(Arc::new(Spec { settle: Some(Duration::from_secs(1)), ..(*spec(faults)).clone() }));
+        let bench = Bench::of(Arc::new(Spec { settle: Some(Duration::from_secs(2)), ..(*spec(faults)).clone() }));
         assert_eq!(bench.found("bad\nfine\n", "bad\nugly\n"), (vec![(2, 1)], 1, basis));
     }
     let patient = Arc::new(Spec { says_when_ready: true, ..(*spec(&[])).clone() });
@@ -141,15 +164,19 @@ fn who_has_not_loaded_the_project_is_not_believed() {
 
 #[test]
 fn who_is_late_costs_no_more_than_the_time_and_is_heard_the_next_time() {
-    let bench = Bench::new(&["slow-start=2"]);
+    let gate = Gate::new();
+    let bench = Bench::new(&[&gate.fault("start-gate")]);
     assert_eq!(bench.unknown(SHORT).why, Why::Starting);
+    gate.open();
     assert_eq!(bench.found("bad\nfine\n", "bad\nugly\n").0, [(2, 1)]);
-    for (faults, basis) in [(&["late=1"][..], Basis::Asked), (&["late=1", "push"], Basis::Version)] {
-        let bench = Bench::new(faults);
+    for (more, basis) in [(&[][..], Basis::Asked), (&["push"], Basis::Version)] {
+        let gate = Gate::new();
+        let bench = Bench::new(&[&[&*gate.fault("gate")], more].concat());
         bench.started();
         let begun = Instant::now();
-        assert_eq!(bench.unknown(SHORT).why, Why::Timeout, "{faults:?}");
+        assert_eq!(bench.unknown(SHORT).why, Why::Timeout, "{more:?}");
         assert!(begun.elapsed() < LONG / 2);
+        gate.open();
         // What comes late for that text is not taken for an answer about this.
         assert_eq!(bench.found("bad\nugly\n", "bad\nugly\n\nugly\n"), (vec![(4, 1)], 2, basis));
     }
@@ -252,7 +279,7 @@ fn alive(pids: &Path) -> Vec<String> {
 #[test]
 fn none_is_left_over() {
     let stubborn = &["refuses", "never-stops", "deaf-to-signals"][..];
-    for faults in [&[][..], &["never-stops", "deaf-to-signals"], stubborn, &["mute"], &["push", "late=1"]] {
+    for faults in [&[][..], &["never-stops", "deaf-to-signals"], stubborn, &["mute"], &["push", "gate=/never"]] {
         let dir = tempfile::tempdir().unwrap();
         let pids = dir.path().join("pids");
         let base = spec(faults);

@@ -13,11 +13,12 @@ pub use process::{Process, end_all};
 
 use emendate_core::{Code, Error, Result};
 use process::LOOK;
-use std::io::{Read, Write};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::fs::File;
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -78,81 +79,94 @@ struct Running<'a> {
 }
 
 impl Running<'_> {
+    /// One thread hears both pipes and sees the end, so what was said before the end is there, however late this thread gets
+    /// its turn.
     fn listen(mut self) -> Result<Said> {
         let (stdin, stdout, stderr) = self.process.streams();
-        let most = self.job.most;
-        let output = collected(stdout, most + 1);
-        let complaint = collected(stderr, COMPLAINT);
         let input = self.job.input.to_vec();
         // A command that does not read is no fault; what it says counts. The thread ends with the pipe.
         drop(thread::Builder::new().spawn(move || stdin.map(|mut stdin| stdin.write_all(&input))));
-        let output = self.wait(&output)?;
-        if output.len() > most {
-            return Err(Error::new(
-                Code::CallTooLarge,
-                format!("The command `{}` wrote more than {most} bytes.", self.program()),
-            ));
-        }
-        let status = self.status()?;
-        // Something it started may hold this pipe open; it had its time.
-        let complaint =
-            complaint.recv_timeout(LOOK.max(self.left().min(Duration::from_millis(100)))).unwrap_or_default();
-        Ok(Said { status: status.code(), output, complaint: String::from_utf8_lossy(&complaint).trim().to_owned() })
-    }
-
-    fn program(&self) -> &str {
-        self.job.words.first().map_or("", |word| word)
-    }
-
-    fn left(&self) -> Duration {
-        self.job.time.saturating_sub(self.begun.elapsed())
-    }
-
-    fn late(&self) -> Error {
-        let seconds = self.job.time.as_secs_f32();
-        Error::new(Code::IoFailed, format!("The command `{}` did not end within {seconds} seconds.", self.program()))
-    }
-
-    fn wait(&self, pipe: &Receiver<Vec<u8>>) -> Result<Vec<u8>> {
-        loop {
-            let left = self.left();
-            match pipe.recv_timeout(left.min(GLANCE)) {
-                Ok(output) => return Ok(output),
-                Err(_) if self.stop.load(Ordering::Relaxed) => {
-                    let what = format!("The command `{}` was ended, because the call was cancelled.", self.program());
-                    return Err(Error::new(Code::CallCancelled, what));
-                }
-                Err(RecvTimeoutError::Timeout) if left > GLANCE => {}
-                Err(_) => return Err(self.late()),
+        let most = self.job.most;
+        let mut output = Ear::on(stdout, most + 1);
+        let mut complaint = Ear::on(stderr, COMPLAINT);
+        let status = loop {
+            let (left, heard) = (self.job.time.saturating_sub(self.begun.elapsed()), output.heard.len());
+            let step = if output.pipe.is_some() { GLANCE } else { LOOK };
+            hear([&mut output, &mut complaint], left.min(step));
+            if output.heard.len() > most {
+                return Err(self.fault(Code::CallTooLarge, &format!("wrote more than {most} bytes")));
             }
-        }
+            if let (None, Some(status)) = (&output.pipe, self.process.status()?) {
+                break status;
+            }
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(self.fault(Code::CallCancelled, "was ended, because the call was cancelled"));
+            }
+            // What it said in time counts, also where nobody came to hear it.
+            if left.is_zero() && output.heard.len() == heard {
+                let seconds = self.job.time.as_secs_f32();
+                return Err(self.fault(Code::IoFailed, &format!("did not end within {seconds} seconds")));
+            }
+        };
+        // Something it started may hold this pipe open, so its end is not waited for.
+        while complaint.heard.len() < COMPLAINT && hear([&mut complaint], Duration::ZERO) {}
+        let complaint = String::from_utf8_lossy(&complaint.heard).trim().to_owned();
+        Ok(Said { status: status.code(), output: output.heard, complaint })
     }
 
-    fn status(&mut self) -> Result<ExitStatus> {
-        let left = self.left();
-        self.process.wait(left)?.ok_or_else(|| self.late())
+    fn fault(&self, code: Code, what: &str) -> Error {
+        Error::new(code, format!("The command `{}` {what}.", self.job.words.first().map_or("", |word| word)))
     }
 }
 
-/// Everything that comes out of a pipe, up to `most` bytes, when it is closed.
-fn collected(pipe: Option<impl Read + Send + 'static>, most: usize) -> Receiver<Vec<u8>> {
-    let (sender, receiver) = channel();
-    let work = move || {
-        let mut bytes = Vec::new();
-        if let Some(pipe) = pipe {
+/// A pipe, and what has come out of it.
+struct Ear {
+    /// `None` once it is closed.
+    pipe: Option<File>,
+    heard: Vec<u8>,
+    /// Bytes that are kept; what follows is taken out and forgotten, so that who writes it can go on.
+    most: usize,
+}
+
+impl Ear {
+    fn on(pipe: Option<impl Into<OwnedFd>>, most: usize) -> Ear {
+        Ear { pipe: pipe.map(|pipe| File::from(pipe.into())), heard: Vec::new(), most }
+    }
+
+    /// Takes what is there; waits where nothing is.
+    fn take(&mut self) {
+        let mut bytes = [0; 8 << 10];
+        match self.pipe.as_mut().map(|pipe| pipe.read(&mut bytes)) {
+            Some(Ok(read @ 1..)) => {
+                let kept = read.min(self.most.saturating_sub(self.heard.len()));
+                self.heard.extend_from_slice(bytes.get(..kept).unwrap_or_default());
+            }
+            Some(Err(error)) if error.kind() == ErrorKind::Interrupted => {}
             // What came before a failure of the pipe is all there is.
-            let _ = pipe.take(most as u64).read_to_end(&mut bytes);
+            _ => self.pipe = None,
         }
-        let _ = sender.send(bytes);
-    };
-    drop(thread::Builder::new().spawn(work));
-    receiver
+    }
+}
+
+/// Takes in what comes out of some pipes, as soon as something does or one is closed; false where nothing did in this time.
+fn hear<const N: usize>(ears: [&mut Ear; N], time: Duration) -> bool {
+    let open: Vec<&mut Ear> = ears.into_iter().filter(|ear| ear.pipe.is_some()).collect();
+    let pipes = open.iter().filter_map(|ear| ear.pipe.as_ref());
+    let mut pipes: Vec<PollFd<'_>> = pipes.map(|pipe| PollFd::new(pipe, PollFlags::IN)).collect();
+    let time = Timespec::try_from(time).ok();
+    // A signal ends the waiting early; who called looks again.
+    let any = poll(&mut pipes, time.as_ref()).is_ok_and(|count| count > 0);
+    let ready: Vec<bool> = pipes.iter().map(|pipe| any && !pipe.revents().is_empty()).collect();
+    open.into_iter().zip(ready).filter(|(_, ready)| *ready).for_each(|(ear, _)| ear.take());
+    any
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Job, Said, run, run_until};
+    use super::{COMPLAINT, Job, Said, run, run_until};
     use emendate_core::{Code, Result};
+    use std::io::Read as _;
+    use std::os::fd::AsRawFd as _;
     use std::path::Path;
     use std::sync::atomic::AtomicBool;
     use std::time::Duration;
@@ -173,15 +187,28 @@ mod tests {
 
     #[test]
     fn limits_end_it_and_what_it_started() {
-        let folder = tempfile::tempdir().unwrap();
-        let mark = folder.path().join("late");
-        let script = format!("(sleep 2; touch {}) & sleep 60", mark.display());
+        let (mut held, holds) = std::io::pipe().unwrap();
+        let writer = format!("/proc/{}/fd/{}", std::process::id(), holds.as_raw_fd());
+        let script = format!("sleep 600 3>{writer} & wait");
         assert_eq!(shell(&script, "", 1).unwrap_err().code(), Code::IoFailed);
         assert_eq!(shell("yes", "", 20).unwrap_err().code(), Code::CallTooLarge);
-        // Closes its output and stays.
+        // Closes its output and stays; complains without end.
         assert_eq!(shell("exec >&- 2>&-; sleep 60", "", 1).unwrap_err().code(), Code::IoFailed);
-        std::thread::sleep(Duration::from_secs(2));
-        assert!(!mark.exists(), "what it started has ended with it");
+        assert_eq!(shell("yes >&2", "", 1).unwrap_err().code(), Code::IoFailed);
+        drop(holds);
+        // Who has this pipe open has to end first.
+        assert_eq!(held.read_to_end(&mut Vec::new()).unwrap(), 0);
+    }
+
+    #[test]
+    fn all_that_it_said_before_its_end_is_heard() {
+        // More complaint than a pipe holds hinders nobody, and what it started keeps the pipe open and goes on.
+        let said = shell("yes | head -c 200000 >&2; echo done; (yes >&2 & sleep 1) & exit 4", "", 20).unwrap();
+        assert_eq!((said.status, &*said.output, said.complaint.len()), (Some(4), &b"done\n"[..], COMPLAINT - 1));
+        for round in 0..100 {
+            let said = shell(&format!("echo {round} >&2; exit 1"), "", 60).unwrap();
+            assert_eq!((said.status, said.complaint), (Some(1), round.to_string()));
+        }
     }
 
     #[test]

@@ -29,9 +29,7 @@ pub(crate) fn codex() -> Result<Codex, String> {
 pub(crate) fn filesystem() -> Result<PathBuf, String> {
     let prefix = folder().join("filesystem");
     let script = prefix.join("node_modules/@modelcontextprotocol/server-filesystem/dist/index.js");
-    if !script.is_file() {
-        oracles::npm_install(&prefix, FILESYSTEM).map_err(|error| error.to_string())?;
-    }
+    oracles::install::npm(&prefix, &[FILESYSTEM], || script.is_file()).map_err(|error| error.to_string())?;
     script.canonicalize().map_err(|error| error.to_string())
 }
 

@@ -86,8 +86,6 @@ pub fn play(peers: &Path, seed: u64, rounds: u64) -> Result<Counts<(Tool, Kind)>
         let text = |error: std::io::Error| error.to_string();
         Ok(Desk { ours: ours.map_err(text)?, codex: codex.map_err(text)?, folder: folder.map_err(text)? })
     };
-    // Once, before all threads do it.
-    start()?;
     in_parallel(seed, rounds, start, one)
 }
 

@@ -4,7 +4,7 @@ use crate::luck::Luck;
 use crate::make::{self, Files};
 use crate::ours::Ours;
 use crate::tree::{self, Tree};
-use crate::{Counts, feed, in_parallel, npm_install};
+use crate::{Counts, feed, in_parallel, install};
 use emendate::core::formats::apply_patch::codex::{self, Change, Failure, How, Looked, Outcome};
 use serde_json::json;
 use std::io;
@@ -42,9 +42,7 @@ impl Codex {
     /// Errors: no npm, no network, no disk.
     pub fn install(peers: &Path) -> io::Result<Codex> {
         let prefix = peers.join("codex");
-        if find(&prefix).is_none() {
-            npm_install(&prefix, &format!("@openai/codex@{VERSION}"))?;
-        }
+        install::npm(&prefix, &[&format!("@openai/codex@{VERSION}")], || find(&prefix).is_some())?;
         let binary = find(&prefix).ok_or_else(|| io::Error::other("npm installed no codex for this machine"))?;
         let home = tempfile::tempdir()?;
         // It is the patch tool when it is called by that name.
@@ -200,8 +198,6 @@ pub enum Kind {
 /// Errors: the first difference of no listed kind, in words.
 pub fn play(peers: &Path, seed: u64, rounds: u64) -> Result<Counts<Kind>, String> {
     let start = || Codex::install(peers).map_err(|error| error.to_string());
-    // Once, before all threads do it.
-    start()?;
     in_parallel(seed, rounds, start, |codex, number, out| {
         let round = make::round(number, Files::Wild);
         let mut luck = Luck::new(!number);

@@ -12,6 +12,7 @@ pub mod beside;
 pub mod codex;
 pub mod git;
 pub mod gnu;
+pub mod install;
 pub mod luck;
 pub mod make;
 pub mod ours;
@@ -21,7 +22,6 @@ pub mod vocabularies;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
-use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// Runs a program with this text on its standard input.
@@ -35,17 +35,6 @@ fn feed(command: &mut Command, text: &str) -> io::Result<Output> {
         }
     }
     child.wait_with_output()
-}
-
-/// Installs a package of npm below a folder.
-///
-/// Errors: no npm, no network, no disk.
-pub fn npm_install(prefix: &Path, package: &str) -> io::Result<()> {
-    std::fs::create_dir_all(prefix)?;
-    let mut npm = Command::new("npm");
-    npm.args(["install", "--no-audit", "--no-fund", "--no-save", "--prefix"]).arg(prefix).arg(package);
-    let done = npm.stdin(Stdio::null()).output()?;
-    if done.status.success() { Ok(()) } else { Err(io::Error::other(String::from_utf8_lossy(&done.stderr))) }
 }
 
 /// How rounds ended, by kind.

