@@ -63,7 +63,7 @@ impl LineIndex {
     }
 
     /// The same by counting the lines of this text alone.
-    fn nth_of(&self, text: &str, offset: usize) -> usize {
+    pub(crate) fn nth_of(&self, text: &str, offset: usize) -> usize {
         let offset = offset.min(text.len());
         let block = (offset / BLOCK).min(self.before.len().saturating_sub(1));
         let counted = self.before.get(block).copied().unwrap_or(0);
@@ -84,7 +84,7 @@ impl LineIndex {
     }
 
     /// The same by counting the lines of this text alone.
-    fn start_of_nth(&self, text: &str, line: usize) -> usize {
+    pub(crate) fn start_of_nth(&self, text: &str, line: usize) -> usize {
         let Some(ends) = line.checked_sub(1).filter(|&ends| ends > 0) else { return 0 };
         if ends > self.total {
             return text.len();

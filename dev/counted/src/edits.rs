@@ -111,12 +111,28 @@ fn patch(format: &'static str, input: String) -> Box<dyn FnMut()> {
     })
 }
 
+/// A patch of one hunk whose line is not there, with the report of where it nearly is.
+pub(crate) fn miss() -> Box<dyn FnMut()> {
+    let text = lines(LINES);
+    let body = hunks([7005], |at| format!("@@ -{0},7 +{0},7 @@", at - 2)).replace("-    let", "-    let mut");
+    let input = format!("--- a/f.rs\n+++ b/f.rs\n{body}");
+    Box::new(move || {
+        let Some(format) = named("unified_diff") else { panic!("no such format") };
+        let request = format.parse(Input::Text(input.clone())).unwrap_or_else(|error| panic!("{error}"));
+        let Ask::Edit { ops, .. } = &request.files[0].ask else { panic!("no edit") };
+        let base = Snapshot::from_text(&text);
+        let Err(error) = resolve(&base, ops, Order::AsNeeded, Settings::default()) else { panic!("it fits") };
+        assert_eq!(error.data()["nearest"]["from"], 7003);
+        black_box(error.to_string());
+    })
+}
+
 /// The hunks, each under its head.
-fn hunks(head: impl Fn(usize) -> String) -> String {
+fn hunks(lines_changed: impl IntoIterator<Item = usize>, head: impl Fn(usize) -> String) -> String {
     let text = lines(LINES);
     let all: Vec<&str> = text.lines().collect();
     let mut out = String::new();
-    for at in marked(LINES, HUNKS) {
+    for at in lines_changed {
         let context =
             |from: usize, to: usize| all[from..to].iter().map(|line| format!(" {line}\n")).collect::<String>();
         let (before, after) = (context(at - 3, at), context(at + 1, at + 4));
@@ -127,13 +143,13 @@ fn hunks(head: impl Fn(usize) -> String) -> String {
 
 /// Twenty hunks with the numbers of their lines.
 pub(crate) fn unified_diff() -> Box<dyn FnMut()> {
-    let body = hunks(|at| format!("@@ -{0},7 +{0},7 @@", at - 2));
+    let body = hunks(marked(LINES, HUNKS), |at| format!("@@ -{0},7 +{0},7 @@", at - 2));
     patch("unified_diff", format!("--- a/f.rs\n+++ b/f.rs\n{body}"))
 }
 
 /// Twenty hunks without.
 pub(crate) fn apply_patch() -> Box<dyn FnMut()> {
-    let body = hunks(|_| "@@".to_owned());
+    let body = hunks(marked(LINES, HUNKS), |_| "@@".to_owned());
     patch("apply_patch", format!("*** Begin Patch\n*** Update File: f.rs\n{body}*** End Patch\n"))
 }
 

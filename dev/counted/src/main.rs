@@ -32,6 +32,7 @@ static PATHS: &[Path] = &[
     Path { name: "unified_diff", prepare: edits::unified_diff },
     Path { name: "apply_patch", prepare: edits::apply_patch },
     Path { name: "hashline", prepare: edits::hashline },
+    Path { name: "miss", prepare: edits::miss },
     Path { name: "anchors", prepare: edits::anchors },
     Path { name: "read", prepare: calls::read },
     Path { name: "call", prepare: calls::edit },

@@ -50,7 +50,7 @@ pub(super) fn form(line: &str, look: Look) -> Cow<'_, str> {
         (Cow::Owned(line), Look::Ended) => Cow::Owned(line.trim_end_matches(BLANKS).to_owned()),
         (Cow::Owned(line), _) => Cow::Owned(line.trim_matches(BLANKS).to_owned()),
     };
-    if look == Look::Runs && has_runs(&line) { Cow::Owned(single_blanks(&line)) } else { line }
+    if look == Look::Runs && has_runs(line.as_bytes()) { Cow::Owned(single_blanks(&line)) } else { line }
 }
 
 /// The blanks that are white space within a line.
@@ -71,11 +71,20 @@ pub(super) fn substance(text: &str, enough: usize) -> usize {
     text.chars().filter(|ch| ch.is_alphanumeric()).take(enough).count()
 }
 
+/// Without the blanks around.
+fn trimmed(mut line: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = line {
+        line = rest;
+    }
+    line
+}
+
 /// True when a blank run is anything but one blank.
-fn has_runs(line: &str) -> bool {
-    let bytes = line.as_bytes();
-    // Counted without a branch per byte: nearly every line has none.
-    bytes.windows(2).map(|pair| usize::from(pair == b"  ")).sum::<usize>() > 0 || bytes.contains(&b'\t')
+fn has_runs(bytes: &[u8]) -> bool {
+    // Without a branch per byte: nearly every line has none.
+    let pairs = bytes.iter().zip(bytes.get(1..).unwrap_or(&[]));
+    let runs = pairs.fold(0, |any, (a, b)| any | u8::from(*a == b' ') & u8::from(*b == b' '));
+    runs | bytes.iter().fold(0, |any, byte| any | u8::from(*byte == b'\t')) > 0
 }
 
 fn single_blanks(line: &str) -> String {
@@ -93,6 +102,13 @@ fn single_blanks(line: &str) -> String {
 
 /// Hash of [`form`].
 pub(super) fn key(line: &str, look: Look) -> u64 {
+    // What nearly every line is, without a look at its characters.
+    if look != Look::Ended && line.is_ascii() {
+        let line = trimmed(line.as_bytes());
+        if look == Look::Trimmed || !has_runs(line) {
+            return xxhash_rust::xxh3::xxh3_64(line);
+        }
+    }
     xxhash_rust::xxh3::xxh3_64(form(line, look).as_bytes())
 }
 

@@ -9,6 +9,7 @@ mod align;
 mod anchors;
 mod candidates;
 mod failure;
+mod file_lines;
 mod fold;
 pub(crate) mod hunk;
 mod indent;
@@ -16,6 +17,7 @@ mod literal;
 mod place;
 mod refusal;
 mod search;
+mod stands;
 #[cfg(test)]
 mod testing;
 mod tier;

@@ -1,22 +1,31 @@
 //! What one search shares between its tiers: the lines of the file and their keys, made when first asked for.
 
+use super::file_lines::{FileLines, Known};
 use super::fold::{self, Look, is_blank};
 use super::place::Place;
+use super::stands::{self, Stands};
 use crate::op::Find;
 use crate::snapshot::Snapshot;
 use crate::span::Span;
 use core::ops::Range;
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// What all searches in one text share, made when first asked for.
 pub(crate) struct Index<'a> {
     pub(super) base: &'a Snapshot,
-    text: &'a str,
-    lines: OnceCell<FileLines>,
+    pub(super) text: &'a str,
+    lines: Known,
     loose: OnceCell<Vec<u64>>,
     close: OnceCell<Vec<u64>>,
     table: OnceCell<LineTable>,
+    /// The lines that are not ASCII; `None`: many.
+    odd: OnceCell<Option<Vec<(usize, u64)>>>,
+    /// What was looked up, by the key of the line.
+    known: RefCell<HashMap<u64, Option<Rc<Stands>>>>,
+    /// Nothing is looked up: every line gets its keys.
+    plain: bool,
 }
 
 impl<'a> Index<'a> {
@@ -25,11 +34,20 @@ impl<'a> Index<'a> {
         Index {
             base,
             text: base.text(),
-            lines: OnceCell::new(),
+            lines: Known::default(),
             loose: OnceCell::new(),
             close: OnceCell::new(),
             table: OnceCell::new(),
+            odd: OnceCell::new(),
+            known: RefCell::default(),
+            plain: false,
         }
+    }
+
+    /// An index that goes the plain way, which the quick one has to agree with.
+    #[cfg(test)]
+    pub(super) fn plain(base: &'a Snapshot) -> Index<'a> {
+        Index { plain: true, ..Index::new(base) }
     }
 
     /// The snapshot.
@@ -38,13 +56,35 @@ impl<'a> Index<'a> {
     }
 
     /// The lines of the file.
-    pub(super) fn lines(&self) -> &FileLines {
-        self.lines.get_or_init(|| FileLines::new(self.text))
+    pub(super) fn lines(&self) -> FileLines<'_> {
+        FileLines::new(self.base, &self.lines)
     }
 
     /// One line of the file, zero-based, without its line end.
     pub(super) fn line(&self, at: usize) -> &'a str {
-        self.lines().line(self.text, at)
+        let lines = self.lines();
+        let start = lines.start(at);
+        &self.text[start..start + lines.line(at).len()]
+    }
+
+    /// The lines of the file that look like this one under the look that forgives most; `None` where only a look at all lines
+    /// would tell.
+    pub(super) fn stands(&self, line: &str) -> Option<Rc<Stands>> {
+        if self.plain {
+            return None;
+        }
+        let key = fold::key(line, Look::Runs);
+        if let Some(known) = self.known.borrow().get(&key) {
+            return known.clone();
+        }
+        let found = stands::stands(self, line).map(Rc::new);
+        self.known.borrow_mut().insert(key, found.clone());
+        found
+    }
+
+    /// The lines that are not ASCII, each with its key under the look that forgives most; `None`: they are many.
+    pub(super) fn odd(&self) -> Option<&[(usize, u64)]> {
+        self.odd.get_or_init(|| stands::odd(self)).as_deref()
     }
 
     /// Where each line stands, by its exact text.
@@ -58,7 +98,7 @@ impl<'a> Index<'a> {
     }
 
     fn keys(&self, look: Look) -> Vec<u64> {
-        (0..self.lines().count()).map(|at| fold::key(self.line(at), look)).collect()
+        split(self.text).into_iter().map(|line| fold::key(line, look)).collect()
     }
 }
 
@@ -89,7 +129,7 @@ impl<'a> Search<'a> {
     }
 
     /// The lines of the file.
-    pub(super) fn lines(&self) -> &'a FileLines {
+    pub(super) fn lines(&self) -> FileLines<'a> {
         self.index.lines()
     }
 
@@ -115,6 +155,11 @@ impl<'a> Search<'a> {
 
     /// Where whole lines begin that may be `old`: zero-based, overlapping ones too.
     pub(super) fn windows(&self, old: &[&str]) -> Vec<usize> {
+        if self.index.loose.get().is_none()
+            && let Some(starts) = stands::windows(self, old)
+        {
+            return starts;
+        }
         let keys: Vec<u64> = old.iter().map(|line| fold::key(line, Look::Runs)).collect();
         occurrences(self.loose_keys(), &keys)
     }
@@ -164,55 +209,6 @@ pub(super) fn split(text: &str) -> Vec<&str> {
         return Vec::new();
     }
     text.strip_suffix('\n').unwrap_or(text).split('\n').collect()
-}
-
-/// Where the lines of a text begin.
-pub(super) struct FileLines {
-    /// Start of every line, and one past the last line end (be it there or not).
-    starts: Vec<usize>,
-    /// True when the last line has no line end.
-    open: bool,
-}
-
-impl FileLines {
-    fn new(text: &str) -> FileLines {
-        let open = !text.is_empty() && !text.ends_with('\n');
-        let mut starts = Vec::with_capacity(text.len() / 32 + 2);
-        starts.push(0);
-        starts.extend(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1));
-        if open {
-            starts.push(text.len() + 1);
-        }
-        FileLines { starts, open }
-    }
-
-    pub(super) fn count(&self) -> usize {
-        self.starts.len() - 1
-    }
-
-    /// The zero-based line that begins at, or holds, this offset.
-    pub(super) fn at(&self, offset: usize) -> usize {
-        self.starts.partition_point(|&start| start <= offset).saturating_sub(1).min(self.count().saturating_sub(1))
-    }
-
-    fn line<'t>(&self, text: &'t str, at: usize) -> &'t str {
-        &text[self.starts[at]..self.end(at)]
-    }
-
-    /// Offset at which line `at` begins; for the line after the last, the end of the text.
-    pub(super) fn start(&self, at: usize) -> usize {
-        self.starts[at] - usize::from(self.is_open(at.wrapping_sub(1)))
-    }
-
-    /// Offset of the line end of line `at`.
-    pub(super) fn end(&self, at: usize) -> usize {
-        self.starts[at + 1] - 1
-    }
-
-    /// True when line `at` has no line end.
-    pub(super) fn is_open(&self, at: usize) -> bool {
-        self.open && at.wrapping_add(1) == self.count()
-    }
 }
 
 /// Where each line of a text stands, by a hash of its exact text: chains through two flat arrays.
@@ -305,6 +301,6 @@ pub(super) fn occurrences(keys: &[u64], wanted: &[u64]) -> Vec<usize> {
 }
 
 /// The span of whole lines `from..to`, without the last line end.
-pub(super) fn span_of(lines: &FileLines, from: usize, to: usize) -> Span {
+pub(super) fn span_of(lines: FileLines<'_>, from: usize, to: usize) -> Span {
     Span::new(lines.start(from), lines.end(to.max(from + 1) - 1))
 }

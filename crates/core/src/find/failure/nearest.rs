@@ -6,7 +6,7 @@ use crate::find::search::{Search, Wanted};
 use crate::find::tokens::{ratio, similarity, tokens};
 use core::cmp::Reverse;
 use core::ops::Range;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Bytes of the file that all searches for a similar line may read together.
 const BYTES: usize = 64_000_000;
@@ -14,8 +14,8 @@ const BYTES: usize = 64_000_000;
 const SEEDS: usize = 2;
 /// Votes that a line of old may cast: a line that occurs more often tells nothing.
 const VOTES: usize = 64;
-/// Votes in all.
-const ALL_VOTES: usize = 200_000;
+/// Lines of old that are looked up one by one; for more, all lines get their keys.
+const LOOKED_UP: usize = 24;
 /// Places that are rated.
 const RATED: usize = 6;
 /// Lines of old that are rated.
@@ -70,29 +70,53 @@ fn height(old: &[&str]) -> isize {
 /// Where old would begin, by lines that are there as they are: the best supported beginnings first.
 fn voted(search: &Search<'_>) -> Vec<isize> {
     let old = &search.wanted.old;
-    let mut at: HashMap<u64, Vec<usize>> = HashMap::new();
+    let mut at: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for (index, line) in old.iter().enumerate().filter(|(_, line)| !is_blank(line)) {
         at.entry(fold::key(line, Look::Trimmed)).or_default().push(index);
     }
-    let mut seen: HashMap<u64, usize> = HashMap::new();
     let mut votes: HashMap<isize, usize> = HashMap::new();
-    let mut cast = 0;
-    for (line, key) in search.close_keys().iter().enumerate() {
-        let Some(places) = at.get(key) else { continue };
-        let often = seen.entry(*key).or_default();
-        *often += 1;
-        if *often > VOTES || cast > ALL_VOTES {
-            continue;
-        }
+    let mut vote = |line: usize, places: &[usize]| {
         for &place in places.iter().take(VOTES) {
-            cast += 1;
-            *votes.entry(line.cast_signed() - place.cast_signed()).or_default() +=
-                fold::substance(old[place], 80).max(1);
+            let weight = fold::substance(old[place], 80).max(1);
+            *votes.entry(line.cast_signed() - place.cast_signed()).or_default() += weight;
+        }
+    };
+    match looked_up(search, &at) {
+        Some(lines) => lines.into_iter().for_each(|(line, key)| vote(line, &at[&key])),
+        None => {
+            let mut seen: HashMap<u64, usize> = HashMap::new();
+            for (line, key) in search.close_keys().iter().enumerate() {
+                let Some(places) = at.get(key) else { continue };
+                let often = seen.entry(*key).or_default();
+                *often += 1;
+                if *often <= VOTES {
+                    vote(line, places);
+                }
+            }
         }
     }
     let mut votes: Vec<(isize, usize)> = votes.into_iter().collect();
     votes.sort_unstable_by_key(|&(start, weight)| (Reverse(weight), start));
     votes.into_iter().map(|(start, _)| start).take(RATED).collect()
+}
+
+/// The lines of the file that vote, each with its key: the first [`VOTES`] of each; `None` where only a look at all lines
+/// would tell.
+fn looked_up(search: &Search<'_>, at: &BTreeMap<u64, Vec<usize>>) -> Option<Vec<(usize, u64)>> {
+    if at.len() > LOOKED_UP {
+        return None;
+    }
+    let mut out = Vec::new();
+    for (&key, places) in at {
+        let stands = search.index.stands(search.wanted.old[*places.first()?])?;
+        let same = |line: &&usize| fold::key(search.line(**line), Look::Trimmed) == key;
+        let lines: Vec<usize> = stands.lines.iter().filter(same).take(VOTES).copied().collect();
+        if lines.len() < VOTES && stands.all().is_none() {
+            return None;
+        }
+        out.extend(lines.into_iter().map(|line| (line, key)));
+    }
+    Some(out)
 }
 
 /// Where old would begin, by the file's lines that are most like its weightiest lines.

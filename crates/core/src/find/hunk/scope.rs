@@ -104,6 +104,11 @@ fn lines_named(index: &Index<'_>, name: &str) -> Vec<usize> {
 }
 
 fn alike(index: &Index<'_>, name: &str) -> Vec<usize> {
+    if let Some(stands) = index.stands(name)
+        && let Some(all) = stands.all()
+    {
+        return all.to_vec();
+    }
     let key = fold::key(name, Look::Runs);
     let keys = index.loose_keys().iter().enumerate();
     keys.filter(|&(_, other)| *other == key).map(|(at, _)| at).take(MOST).collect()

@@ -7,7 +7,6 @@ use crate::find::refusal::Reason;
 use crate::find::search::{Index, Search};
 
 use crate::find::{ROWS, Row, Tier, fold, omission, tier};
-use crate::lines::{line_start, line_stop};
 use crate::omission::is_elision;
 use crate::op::{Find, Hunk, HunkLine, LineKind, Pick, Settings};
 use crate::span::Span;
@@ -17,9 +16,6 @@ use memchr::memmem;
 const MOST: usize = 200;
 /// Lines of a chain that are looked at before another line of the hunk is tried.
 const CHAIN: usize = 64;
-/// Words of a line that are looked for, and lines with a word that are looked at, before the line is taken to be somewhere.
-const WORDS: usize = 8;
-const OCCURRENCES: usize = 32;
 
 /// What a hunk allows.
 pub(super) struct Limits {
@@ -206,38 +202,23 @@ impl Seeker<'_> {
     }
 
     /// False when it is certain that no tier finds the hunk: a removed line is nowhere in the file, under the look that
-    /// forgives most. One pass of a substring search for each removed line, where a tier would look at every line.
+    /// forgives most.
     fn is_possible(&self) -> bool {
         let lines = &self.hunk.lines;
         let removed = || lines.iter().filter(|line| line.kind == LineKind::Removed);
         if removed().next().is_some() {
             removed().all(|line| self.may_stand(&line.text))
         } else {
-            self.search.wanted.old.iter().any(|line| words(line).next().is_some() && self.may_stand(line))
+            self.search.wanted.old.iter().any(|line| !fold::is_blank(line) && self.may_stand(line))
         }
     }
 
-    /// False when no line of the file is like this one: all lines with one of its words were looked at.
+    /// False when no line of the file is like this one, and none holds what it is when its escapes are decoded.
     fn may_stand(&self, line: &str) -> bool {
-        // What a tier would decode or strip first is not looked for as it stands.
-        if line.contains(['\\', '&']) || line.trim_start().starts_with(|ch: char| ch.is_ascii_digit()) {
-            return true;
-        }
-        let text = self.search.text;
-        let holds = |at: usize| text[line_start(text, at)..line_stop(text, at)].trim_end_matches('\n');
-        let mut words = words(line).take(WORDS);
-        !words.any(|word| {
-            let mut places = memmem::find_iter(text.as_bytes(), word);
-            let mut some = places.by_ref().take(OCCURRENCES);
-            let alike = some.any(|at| fold::alike(holds(at), line, fold::Look::Runs));
-            !alike && places.next().is_none()
-        })
+        let holds = |part: &str| memmem::find(self.search.text.as_bytes(), part.as_bytes()).is_some();
+        let like = || self.index.stands(line).is_none_or(|stands| !stands.lines.is_empty());
+        like() || tier::escapes::plain_parts(line).is_some_and(|parts| parts.into_iter().all(holds))
     }
-}
-
-/// The runs of ASCII letters and digits of a line.
-fn words(line: &str) -> impl Iterator<Item = &str> {
-    line.split(|ch: char| !ch.is_ascii_alphanumeric()).filter(|word| word.len() > 2)
 }
 
 /// What a tier says of itself, in words about a hunk.

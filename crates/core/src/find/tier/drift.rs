@@ -22,7 +22,8 @@ use crate::find::tier::widths;
 use crate::find::tokens::ratio;
 use crate::find::transplant::{self, Window};
 use core::ops::Range;
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
 
 /// Cells (lines × lines) that all alignments may cost together.
 const CELLS: usize = 8_000_000;
@@ -34,6 +35,8 @@ const MARGIN: f64 = 0.15;
 const DISTINCTIVE: usize = 8;
 /// Blank lines of the file that a window may have more than old.
 const SLACK: usize = 6;
+/// Lines near places where old may begin, up to which only they get keys.
+const NEARBY: usize = 4096;
 
 pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
     let Some(target) = Target::new(search) else { return Ok(Trial::default()) };
@@ -72,10 +75,45 @@ struct Target<'s, 'a> {
     keys: Vec<u64>,
     /// Letters and digits of each, at least one.
     weights: Vec<usize>,
-    /// How often each key occurs in the file.
-    counts: HashMap<u64, usize>,
-    /// For every line of the file the weight of lines of old before it.
+}
+
+/// Lines of the file with their keys: all of them, or those near a place where old may begin.
+struct Stretch<'k> {
+    /// The first of them.
+    from: usize,
+    keys: Cow<'k, [u64]>,
+    /// For every one the weight of lines of old before it.
     before: Vec<usize>,
+}
+
+impl<'k> Stretch<'k> {
+    fn new(target: &Target<'_, '_>, from: usize, keys: Cow<'k, [u64]>) -> Stretch<'k> {
+        let known: HashMap<u64, usize> = target.keys.iter().copied().zip(target.weights.iter().copied()).collect();
+        // Most lines of a file are none of old: one look at a bit tells that.
+        let bits = target.keys.iter().fold(0u64, |bits, key| bits | 1 << (key & 63));
+        let weight = |key: &u64| if bits >> (key & 63) & 1 == 0 { 0 } else { known.get(key).copied().unwrap_or(0) };
+        let mut before = Vec::with_capacity(keys.len() + 1);
+        let mut sum = 0;
+        before.push(0);
+        for key in &*keys {
+            sum += weight(key);
+            before.push(sum);
+        }
+        Stretch { from, keys, before }
+    }
+
+    fn key(&self, line: usize) -> u64 {
+        self.keys[line - self.from]
+    }
+
+    fn weight(&self, lines: Range<usize>) -> usize {
+        self.before[lines.end - self.from] - self.before[lines.start - self.from]
+    }
+
+    fn places(&self, wanted: u64) -> Vec<usize> {
+        let at = self.keys.iter().enumerate().filter(|&(_, key)| *key == wanted);
+        at.map(|(at, _)| self.from + at).collect()
+    }
 }
 
 /// One way to read a stretch of the file as old.
@@ -99,56 +137,90 @@ impl<'s, 'a> Target<'s, 'a> {
         }
         let keys: Vec<u64> = at.iter().map(|&at| fold::key(old[at], Look::Trimmed)).collect();
         let weights: Vec<usize> = at.iter().map(|&at| fold::substance(old[at], usize::MAX).max(1)).collect();
-        let known: HashMap<u64, usize> = keys.iter().copied().zip(weights.iter().copied()).collect();
-        let mut counts: HashMap<u64, usize> = HashMap::with_capacity(keys.len());
-        let mut before = Vec::with_capacity(search.close_keys().len() + 1);
-        let mut sum = 0;
-        before.push(0);
-        for key in search.close_keys() {
-            if let Some(weight) = known.get(key) {
-                *counts.entry(*key).or_default() += 1;
-                sum += weight;
-            }
-            before.push(sum);
-        }
-        Some(Target { search, at, keys, weights, counts, before })
+        Some(Target { search, at, keys, weights })
     }
 
     fn most_extra(&self) -> usize {
         (self.at.len() / 5).max(1)
     }
 
+    /// How many lines of the file old may reach over.
+    fn reach(&self) -> usize {
+        self.search.wanted.old.len() + self.most_extra() + SLACK
+    }
+
     /// Every stretch between a first and a last line that may be heavy enough to be the place, or a rival of it.
     fn readings(&self) -> Result<Vec<Reading>, Refusal> {
-        let keys = self.search.close_keys();
-        let all: usize = self.weights.iter().sum();
-        let (Some(&first), Some(&last)) = (self.keys.first(), self.keys.last()) else { return Ok(Vec::new()) };
-        let places = |wanted: u64| (0..keys.len()).filter(|&at| keys[at] == wanted).collect::<Vec<usize>>();
-        let (starts, ends) = (places(first), places(last));
-        let reach = self.search.wanted.old.len() + self.most_extra() + SLACK;
         let (mut out, mut cells) = (Vec::new(), 0usize);
+        let Some(starts) = self.starts() else {
+            let all = Stretch::new(self, 0, Cow::Borrowed(self.search.close_keys()));
+            self.readings_in(&all, &all.places(self.keys[0]), &mut cells, &mut out)?;
+            return Ok(out);
+        };
         for start in starts {
-            let from = ends.partition_point(|&end| end <= start);
-            for &end in ends[from..].iter().take_while(|&&end| end < start + reach) {
-                cells += 1;
-                if ratio(self.before[end + 1] - self.before[start], all) < LIKE - MARGIN {
-                    continue;
-                }
-                cells = cells.saturating_add(READING + (end - start).saturating_mul(self.keys.len()));
-                if cells > CELLS {
-                    return Err(Refusal::new(Reason::TooLarge, "The text is too large to search for similar text."));
-                }
-                out.extend(self.reading(start..end + 1, all));
-            }
+            let end = self.search.lines().count().min(start + self.reach());
+            let keys = (start..end).map(|at| fold::key(self.search.line(at), Look::Trimmed)).collect();
+            self.readings_in(&Stretch::new(self, start, Cow::Owned(keys)), &[start], &mut cells, &mut out)?;
         }
         Ok(out)
     }
 
-    fn reading(&self, lines: Range<usize>, all: usize) -> Option<Reading> {
-        let keys = self.search.close_keys();
+    /// Where the first line stands, in front of a last one at least; `None` where only a look at all lines would tell.
+    fn starts(&self) -> Option<Vec<usize>> {
+        let few = |places: &Vec<usize>| places.len().saturating_mul(self.reach()) <= NEARBY;
+        if let Some(starts) = self.places(0).filter(few) {
+            return Some(starts);
+        }
+        let ends = self.places(self.at.len() - 1).filter(few)?;
+        let near = ends.iter().flat_map(|&end| (end + 1).saturating_sub(self.reach())..end);
+        let near: BTreeSet<usize> = near.collect();
+        let first = |at: &usize| fold::key(self.search.line(*at), Look::Trimmed) == self.keys[0];
+        Some(near.into_iter().filter(first).collect()).filter(few)
+    }
+
+    /// The lines of the file that are a line of old; `None` where only a look at all lines would tell.
+    fn places(&self, old: usize) -> Option<Vec<usize>> {
+        let stands = self.search.index.stands(self.search.wanted.old[self.at[old]])?;
+        let same = |at: &usize| fold::key(self.search.line(*at), Look::Trimmed) == self.keys[old];
+        Some(stands.all()?.iter().copied().filter(same).collect())
+    }
+
+    /// How often a line of old stands in the file.
+    fn count(&self, old: usize) -> usize {
+        let all = || self.search.close_keys().iter().filter(|key| **key == self.keys[old]).count();
+        self.places(old).map_or_else(all, |places| places.len())
+    }
+
+    fn readings_in(
+        &self,
+        stretch: &Stretch<'_>,
+        starts: &[usize],
+        cells: &mut usize,
+        out: &mut Vec<Reading>,
+    ) -> Result<(), Refusal> {
+        let all: usize = self.weights.iter().sum();
+        let ends = stretch.places(self.keys[self.keys.len() - 1]);
+        for &start in starts {
+            let from = ends.partition_point(|&end| end <= start);
+            for &end in ends[from..].iter().take_while(|&&end| end < start + self.reach()) {
+                *cells += 1;
+                if ratio(stretch.weight(start..end + 1), all) < LIKE - MARGIN {
+                    continue;
+                }
+                *cells = cells.saturating_add(READING + (end - start).saturating_mul(self.keys.len()));
+                if *cells > CELLS {
+                    return Err(Refusal::new(Reason::TooLarge, "The text is too large to search for similar text."));
+                }
+                out.extend(self.reading(stretch, start..end + 1, all));
+            }
+        }
+        Ok(())
+    }
+
+    fn reading(&self, stretch: &Stretch<'_>, lines: Range<usize>, all: usize) -> Option<Reading> {
         let inner: Vec<usize> =
             (lines.start + 1..lines.end - 1).filter(|&at| !is_blank(self.search.line(at))).collect();
-        let file: Vec<u64> = inner.iter().map(|&at| keys[at]).collect();
+        let file: Vec<u64> = inner.iter().map(|&at| stretch.key(at)).collect();
         let last = self.at.len() - 1;
         let (early, late) =
             align(&self.keys[1..last], &file, |at| u32::try_from(self.weights[at + 1]).unwrap_or(u32::MAX >> 12));
@@ -185,12 +257,11 @@ impl<'s, 'a> Target<'s, 'a> {
             return unlike("too many lines are missing or come in between");
         }
         let weighty = |&old: &usize| self.weights[old] >= DISTINCTIVE;
-        let count = |old: usize| self.counts.get(&self.keys[old]).copied().unwrap_or(0);
-        if let Some(&old) = best.missing.iter().filter(|old| weighty(old)).find(|&&old| count(old) > 0) {
+        if let Some(&old) = best.missing.iter().filter(|old| weighty(old)).find(|&&old| self.count(old) > 0) {
             let line = self.search.wanted.old[self.at[old]].trim();
             return unlike(&format!("a line of old_string stands elsewhere in the file: {line}"));
         }
-        if !best.early.iter().any(|(old, _)| weighty(old) && count(*old) == 1) {
+        if !best.early.iter().any(|(old, _)| weighty(old) && self.count(*old) == 1) {
             return unlike("none of its lines is distinctive");
         }
         Ok(())

@@ -69,6 +69,24 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
     Ok(Trial::default())
 }
 
+/// What stands between the escapes of a text: it is there to the letter wherever the text is found by decoding them. `None`
+/// for a text without any.
+pub(in crate::find) fn plain_parts(text: &str) -> Option<Vec<&str>> {
+    let (mut out, mut from, mut at) = (Vec::new(), 0, 0);
+    while let Some((lead, ch)) = text[at..].char_indices().find(|(_, ch)| CODES.iter().any(|code| code.lead == *ch)) {
+        let behind = at + lead + ch.len_utf8();
+        at = behind;
+        let row = CODES.iter().filter(|code| code.lead == ch).find_map(|code| code.row(&text[behind..]));
+        if let Some((name, _)) = row {
+            out.push(&text[from..at - ch.len_utf8()]);
+            at = behind + name.len();
+            from = at;
+        }
+    }
+    out.push(&text[from..]);
+    (out.len() > 1).then_some(out)
+}
+
 impl Code {
     /// The row of the escape that begins behind a lead.
     fn row(&self, rest: &str) -> Option<&'static (&'static str, &'static str)> {

@@ -1,0 +1,145 @@
+//! The lines of a file by their numbers: found from line ends counted per block, which is cheap for a few of them; once many
+//! are asked for, where every one begins is written down.
+
+use crate::lines::{LineIndex, line_stop};
+use crate::snapshot::Snapshot;
+use std::cell::{Cell, OnceCell};
+
+/// So many lines are looked for by their blocks.
+const FEW: usize = 256;
+
+/// Where the lines of a text begin.
+#[derive(Clone, Copy)]
+pub(super) struct FileLines<'a> {
+    text: &'a str,
+    blocks: &'a LineIndex,
+    known: &'a Known,
+    count: usize,
+    /// True when the last line has no line end.
+    open: bool,
+}
+
+/// What is kept of the lines of a text.
+#[derive(Default)]
+pub(super) struct Known {
+    /// Line ends by block, where those of the snapshot are numbered otherwise.
+    own: OnceCell<LineIndex>,
+    /// How often a line was looked for by its block.
+    asked: Cell<usize>,
+    /// A line and where it begins: the next one is close by.
+    last: Cell<(usize, usize)>,
+    /// Start of every line, and of what is behind the last.
+    starts: OnceCell<Vec<usize>>,
+}
+
+impl<'a> FileLines<'a> {
+    pub(super) fn new(base: &'a Snapshot, known: &'a Known) -> FileLines<'a> {
+        let text = base.text();
+        let blocks = if base.is_extract() { known.own.get_or_init(|| LineIndex::new(text)) } else { base.lines() };
+        let open = !text.is_empty() && !text.ends_with('\n');
+        FileLines { text, blocks, known, count: blocks.ends() + usize::from(open), open }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The zero-based line that begins at, or holds, this offset.
+    pub(super) fn at(&self, offset: usize) -> usize {
+        let line = match self.all() {
+            Some(starts) => starts.partition_point(|&start| start <= offset).saturating_sub(1),
+            None => self.blocks.nth_of(self.text, offset) - 1,
+        };
+        line.min(self.count.saturating_sub(1))
+    }
+
+    /// One line, zero-based, without its line end.
+    pub(super) fn line(&self, at: usize) -> &'a str {
+        let start = self.start(at);
+        let stop = line_stop(self.text, start);
+        self.known.last.set((at + 1, stop));
+        let line = &self.text[start..stop];
+        line.strip_suffix('\n').unwrap_or(line)
+    }
+
+    /// Offset at which line `at` begins; for the line after the last, the end of the text.
+    pub(super) fn start(&self, at: usize) -> usize {
+        let (line, start) = self.known.last.get();
+        if line == at {
+            return start;
+        }
+        let start = match self.all() {
+            Some(starts) => starts[at],
+            None => self.blocks.start_of_nth(self.text, at + 1),
+        };
+        self.known.last.set((at, start));
+        start
+    }
+
+    /// Offset of the line end of line `at`.
+    pub(super) fn end(&self, at: usize) -> usize {
+        self.start(at) + self.line(at).len()
+    }
+
+    /// True when line `at` has no line end.
+    pub(super) fn is_open(&self, at: usize) -> bool {
+        self.open && at.wrapping_add(1) == self.count
+    }
+
+    /// Where all lines begin, once so many were asked for that it pays.
+    fn all(&self) -> Option<&'a [usize]> {
+        let asked = self.known.asked.get() + 1;
+        self.known.asked.set(asked);
+        if asked <= FEW && self.known.starts.get().is_none() {
+            return None;
+        }
+        Some(self.known.starts.get_or_init(|| {
+            let mut starts = Vec::with_capacity(self.count + 2);
+            starts.push(0);
+            starts.extend(memchr::memchr_iter(b'\n', self.text.as_bytes()).map(|at| at + 1));
+            if self.open {
+                starts.push(self.text.len());
+            }
+            starts
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FileLines, Known};
+    use crate::find::search::split;
+    use crate::snapshot::Snapshot;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_few_and_all_are_the_same(
+            lines in prop::collection::vec("[a-zé]{0,90}", 0..80),
+            end in "\n?",
+            asked in prop::collection::vec((0usize..4000, 0usize..80), 1..300),
+        ) {
+            let text = lines.join("\n") + &end;
+            let base = Snapshot::from_text(&text);
+            let all = split(&text);
+            let known = Known::default();
+            let lines = FileLines::new(&base, &known);
+            prop_assert_eq!(lines.count(), all.len());
+            let starts: Vec<usize> = all.iter().map(|line| line.as_ptr() as usize - text.as_ptr() as usize).collect();
+            for (offset, line) in asked {
+                let offset = offset.min(text.len());
+                let holds = starts.iter().rposition(|&start| start <= offset).unwrap_or(0);
+                prop_assert_eq!(lines.at(offset), holds, "{}", offset);
+                if all.is_empty() {
+                    continue;
+                }
+                let line = line % all.len();
+                prop_assert_eq!(lines.start(line), starts[line]);
+                prop_assert_eq!(lines.line(line), all[line]);
+                prop_assert_eq!(lines.end(line), starts[line] + all[line].len());
+                prop_assert_eq!(lines.start(all.len()), text.len());
+                prop_assert_eq!(lines.is_open(line), line + 1 == all.len() && !text.ends_with('\n'));
+            }
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! Where lines stand that look like a given one: found by a word of it, where a key of every line of the file would cost many
+//! times as much.
+//!
+//! A line of ASCII that has another's form has all its words to the letter, so the lines with one of them are all that can
+//! be meant; the others, which are few or else all lines get their keys, are compared one by one.
+
+use super::fold::{self, Look, is_blank};
+use super::search::{Index, Search};
+use crate::lines::{line_start, line_stop};
+use core::cmp::Reverse;
+use memchr::memmem;
+
+/// Lines that are told of one; from so many on, more may stand behind them.
+pub(super) const MANY: usize = 65;
+/// Words of a line that are tried, the longest first.
+const WORDS: usize = 8;
+/// Lines with a word, and not like the one that is looked for, after which another word is tried; and after which it is left,
+/// when none is better.
+const STRAY: (usize, usize) = (64, 1024);
+/// Lines that are not ASCII: of more, all lines get their keys.
+const ODD: usize = 256;
+/// Bytes that are looked at together for a character that is not ASCII.
+const CHUNK: usize = 4096;
+/// Lines of old that are tried, one after another, until one tells where windows may begin.
+const PIVOTS: usize = 4;
+/// Lines compared to tell so.
+const COMPARED: usize = 16_384;
+
+/// The lines of the file that look like one, the first [`MANY`] of them, in order.
+pub(super) struct Stands {
+    pub(super) lines: Vec<usize>,
+}
+
+impl Stands {
+    /// All lines that look like it; `None` where there may be more than were looked for.
+    pub(super) fn all(&self) -> Option<&[usize]> {
+        (self.lines.len() < MANY).then_some(&*self.lines)
+    }
+}
+
+/// The lines that look like this one; `None` where its words are too common to tell.
+pub(super) fn stands(index: &Index<'_>, line: &str) -> Option<Stands> {
+    let form = fold::form(line, Look::Runs);
+    let key = fold::key(line, Look::Runs);
+    let mut lines: Vec<usize> = index.odd()?.iter().filter(|it| it.1 == key).map(|it| it.0).collect();
+    if form.is_ascii() {
+        lines.extend(with_words(index, &form)?);
+        lines.sort_unstable();
+        lines.truncate(MANY);
+    }
+    Some(Stands { lines })
+}
+
+/// The lines of ASCII that have this form.
+fn with_words(index: &Index<'_>, form: &str) -> Option<Vec<usize>> {
+    let mut words: Vec<&str> = form.split(' ').filter(|word| !word.is_empty()).collect();
+    words.sort_by_key(|word| Reverse(word.len()));
+    let longest = *words.first()?;
+    let tried = words.iter().take(WORDS).find_map(|word| with_word(index, form, word, STRAY.0));
+    tried.or_else(|| with_word(index, form, longest, STRAY.1))
+}
+
+fn with_word(index: &Index<'_>, form: &str, word: &str, most: usize) -> Option<Vec<usize>> {
+    let text = index.text;
+    let finder = memmem::Finder::new(word);
+    let (mut lines, mut strays, mut from) = (Vec::new(), 0, 0);
+    while let Some(at) = finder.find(&text.as_bytes()[from..]).map(|at| from + at) {
+        let (start, stop) = (line_start(text, at), line_stop(text, at));
+        let line = text[start..stop].trim_end_matches('\n');
+        if line.is_ascii() && *fold::form(line, Look::Runs) == *form {
+            lines.push(index.lines().at(start));
+            if lines.len() == MANY {
+                break;
+            }
+        } else {
+            strays += 1;
+            if strays > most {
+                return None;
+            }
+        }
+        from = stop;
+    }
+    Some(lines)
+}
+
+/// The lines that are not ASCII, with their keys; `None`: they are many.
+pub(super) fn odd(index: &Index<'_>) -> Option<Vec<(usize, u64)>> {
+    let text = index.text;
+    let (mut out, mut from) = (Vec::new(), 0);
+    while from < text.len() {
+        let chunk = &text.as_bytes()[from..text.len().min(from + CHUNK)];
+        if chunk.is_ascii() {
+            from += chunk.len();
+            continue;
+        }
+        let at = from + chunk.iter().take_while(|byte| byte.is_ascii()).count();
+        let (start, stop) = (line_start(text, at), line_stop(text, at));
+        if out.len() == ODD {
+            return None;
+        }
+        out.push((index.lines().at(start), fold::key(text[start..stop].trim_end_matches('\n'), Look::Runs)));
+        from = stop;
+    }
+    Some(out)
+}
+
+/// [`Search::windows`] by the line of old that has the longest word; `None` where none of a few tells.
+pub(super) fn windows(search: &Search<'_>, old: &[&str]) -> Option<Vec<usize>> {
+    let (count, height) = (search.lines().count(), old.len());
+    let longest = |at: &usize| old[*at].split(fold::BLANKS).map(str::len).max();
+    let mut pivots: Vec<usize> = (0..height).filter(|&at| !is_blank(old[at])).collect();
+    pivots.sort_by_cached_key(|at| Reverse(longest(at)));
+    for pivot in pivots.into_iter().take(PIVOTS) {
+        let Some(stands) = search.index.stands(old[pivot]) else { continue };
+        let Some(all) = stands.all().filter(|all| all.len().saturating_mul(height) <= COMPARED) else { continue };
+        let starts = all.iter().filter_map(|line| line.checked_sub(pivot));
+        let fits = |first: &usize| {
+            first + height <= count
+                && (*first..).zip(old).all(|(at, old)| fold::alike(search.line(at), old, Look::Runs))
+        };
+        return Some(starts.filter(fits).collect());
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::find::hunk::place_all;
+    use crate::find::search::{Index, Search};
+    use crate::find::{Found, found};
+    use crate::op::{Find, Hunk, HunkLine, LineKind, Pick, Settings};
+    use crate::snapshot::Snapshot;
+    use proptest::prelude::*;
+
+    const LINES: &[&str] = &[
+        "fn first() {",
+        "    alpha_and_omega(1);",
+        "\talpha_and_omega(1);",
+        "    alpha_and_omega(1);  ",
+        "  alpha_and_omega(2);",
+        "}",
+        "    }",
+        "",
+        "   ",
+        "let  quoted = “here”;",
+        "let quoted = \"here\";",
+        "    return None;",
+        "return None;",
+        "caf\u{e9} au lait, please",
+        "cafe\u{301} au lait, please",
+        "mea\u{200B}sure(all)",
+        "measure(all)",
+        "unlike_any_other_line();",
+        "unlike any  other line();",
+        "a &lt; b && c == \\\"d\\\"",
+        "a < b && c == \"d\"",
+        "12: measure(all)",
+        "...",
+    ];
+
+    /// Lines, some of them many times over.
+    fn texts() -> impl Strategy<Value = Vec<&'static str>> {
+        let times = prop_oneof![8 => Just(1usize), 1 => 60usize..75];
+        prop::collection::vec((prop::sample::select(LINES), times), 0..24)
+            .prop_map(|all| all.into_iter().flat_map(|(line, times)| vec![line; times]).collect())
+    }
+
+    /// Some lines of a text, a few of them exchanged.
+    fn cut(text: &[&'static str], from: usize, len: usize, other: &[(usize, usize)]) -> Vec<&'static str> {
+        let from = from % (text.len() + 1);
+        let mut old = text[from..text.len().min(from + len)].to_vec();
+        for &(at, line) in other {
+            let count = old.len().max(1);
+            if let Some(slot) = old.get_mut(at % count) {
+                *slot = LINES[line % LINES.len()];
+            }
+        }
+        old
+    }
+
+    fn told(found: crate::error::Result<Found>) -> String {
+        found.map_or_else(|error| format!("{error} {:?}", error.data()), |found| format!("{found:?}"))
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_looked_up_is_what_all_keys_tell(
+            text in texts(),
+            end in "\n?",
+            (from, len) in (0usize..400, 1usize..9),
+            other in prop::collection::vec((0usize..9, 0usize..99), 0..3),
+            new in prop::collection::vec((0usize..9, 0usize..99), 1..3),
+            all in any::<bool>(),
+        ) {
+            let old = cut(&text, from, len, &other).join("\n");
+            let new = cut(&old.split('\n').map(|line| LINES.iter().find(|it| **it == line).unwrap_or(&"")).copied().collect::<Vec<_>>(), 0, 9, &new).join("\n");
+            let base = Snapshot::from_text(&(text.join("\n") + &end));
+            let find = Find::new(&old, if all { Pick::All } else { Pick::Unique });
+            let (quick, plain) = (Index::new(&base), Index::plain(&base));
+            let windows = |index| Search::new(index, &find, &new).wanted_windows().to_vec();
+            prop_assert_eq!(windows(&quick), windows(&plain));
+            let one = |index| told(found(index, &find, &new, Settings::default(), None));
+            // Twice: what was looked up is remembered.
+            prop_assert_eq!(one(&quick), one(&plain));
+            prop_assert_eq!(one(&quick), one(&plain));
+        }
+
+        #[test]
+        fn hunks_are_placed_alike(
+            text in texts(),
+            from in 0usize..400,
+            kinds in prop::collection::vec(0u8..5, 1..9),
+            other in prop::collection::vec((0usize..9, 0usize..99), 0..3),
+            added in prop::collection::vec(0usize..99, 1..4),
+        ) {
+            let old = cut(&text, from, kinds.len(), &other);
+            let line = |(nth, text): (usize, &&str)| {
+                let kind = if kinds[nth] == 0 { LineKind::Removed } else { LineKind::Context };
+                let fresh = added.get(nth).filter(|_| kinds[nth] == 0);
+                let fresh = fresh.map(|line| HunkLine { kind: LineKind::Added, text: LINES[line % LINES.len()].to_owned() });
+                [Some(HunkLine { kind, text: (*text).to_owned() }), fresh]
+            };
+            let lines = old.iter().enumerate().flat_map(line).flatten().collect();
+            let hunk = Hunk { lines, said_at: 1, ..Hunk::default() };
+            let base = Snapshot::from_text(&(text.join("\n") + "\n"));
+            let place = |index: &Index<'_>| place_all(index, &[&hunk], Settings::default()).pop().unwrap();
+            match (place(&Index::new(&base)), place(&Index::plain(&base))) {
+                (Ok(quick), Ok(plain)) => prop_assert_eq!(quick, plain),
+                // A hunk of which a removed line is nowhere is refused before the tiers are asked, in other words than theirs.
+                (quick, plain) => prop_assert!(quick.is_err() && plain.is_err(), "{:?}\n{:?}", quick, plain),
+            }
+        }
+    }
+}
