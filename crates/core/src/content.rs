@@ -125,11 +125,11 @@ impl ShortTag {
     /// The same of the concatenation of `pieces`, without joining them. A CR before a line end is a blank, so that raw
     /// UTF-8 without its byte order mark has the handle of its reading.
     pub fn of_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> ShortTag {
-        let mut lines = Lines { hash: Xxh32::new(0), held: Vec::new() };
+        let mut hash = ShortHash::default();
         for piece in pieces {
-            lines.push(piece);
+            hash.update(piece);
         }
-        ShortTag((lines.hash.digest() & 0xFFFF) as u16)
+        hash.tag()
     }
 
     /// The four digits, in either case; `None` for anything else.
@@ -148,24 +148,43 @@ impl fmt::Display for ShortTag {
 /// Bytes of text looked at together.
 const BLOCK: usize = 4096;
 
-/// The hash of text without the blanks at its line ends, fed piece by piece.
-struct Lines {
+/// A [`ShortTag`] of text that comes in pieces: the hash of it without the blanks at its line ends.
+#[derive(Clone)]
+pub struct ShortHash {
     hash: Xxh32,
-    /// Blanks at the end of what was fed: the next byte tells whether they end a line.
-    held: Vec<u8>,
+    /// The same with the blanks at the end of what was fed: the next byte tells whether they end a line.
+    held: Option<Xxh32>,
 }
 
-impl Lines {
-    fn push(&mut self, bytes: &[u8]) {
+impl Default for ShortHash {
+    fn default() -> ShortHash {
+        ShortHash { hash: Xxh32::new(0), held: None }
+    }
+}
+
+impl fmt::Debug for ShortHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ShortHash({})", self.tag())
+    }
+}
+
+impl ShortHash {
+    /// The tag of what was fed so far.
+    pub fn tag(&self) -> ShortTag {
+        ShortTag((self.hash.digest() & 0xFFFF) as u16)
+    }
+
+    /// Takes the next bytes of the reading, or of raw UTF-8 without its byte order mark.
+    pub fn update(&mut self, bytes: &[u8]) {
         let Some(first) = bytes.iter().position(|byte| !is_blank(*byte)) else {
-            self.held.extend(bytes);
+            self.hold(bytes);
             return;
         };
         let ends = bytes[first] == b'\n';
-        if !ends {
-            self.hash.update(&self.held);
+        let held = self.held.take();
+        if let (Some(held), false) = (held, ends) {
+            self.hash = held;
         }
-        self.held.clear();
         let mut done = if ends { first } else { 0 };
         let mut stop = done;
         while stop < bytes.len() {
@@ -183,7 +202,14 @@ impl Lines {
             self.hash.update(&bytes[done..kept]);
             done = kept;
         }
-        self.held.extend(&bytes[done..]);
+        self.hold(&bytes[done..]);
+    }
+
+    /// Takes blanks, which may be many.
+    fn hold(&mut self, blanks: &[u8]) {
+        if !blanks.is_empty() {
+            self.held.get_or_insert_with(|| self.hash.clone()).update(blanks);
+        }
     }
 }
 

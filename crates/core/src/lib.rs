@@ -34,7 +34,7 @@ pub use binary::{MOST_BYTES, apply_binary};
 pub use change::{ChangeSet, Conflict, Overlap, Rebased, Splice, Tie};
 pub use charset::{Charset, Codec, Declared, Settled};
 pub use code::{CODES, Code, CodeRow, Remedy};
-pub use content::{ContentHash, ContentId, Handle, Header, ShortTag, Tag};
+pub use content::{ContentHash, ContentId, Handle, Header, ShortHash, ShortTag, Tag};
 pub use error::{Error, Result};
 pub use find::{Found, Hit, LOOKED_UP, MOST_FRESH, MOST_PLACES, TextEdit, Tier, find};
 pub use generated::generated;

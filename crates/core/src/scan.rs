@@ -3,7 +3,7 @@
 //! lines, and where lines begin. What is kept between two chunks is as long as the longest text looked for.
 
 use crate::charset::{Charset, Codec};
-use crate::content::ContentHash;
+use crate::content::{ContentHash, ShortHash};
 use crate::needles::{Needles, SHORT};
 use crate::snapshot::{LineEnds, Whole};
 use memchr::memmem::Finder;
@@ -41,7 +41,7 @@ pub struct Stand {
 }
 
 /// What a [`Scan`] found.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Scanned {
     /// What is known of the file.
     pub whole: Whole,
@@ -49,6 +49,9 @@ pub struct Scanned {
     pub places: Vec<Stand>,
     /// Where the lines that were asked for begin, in bytes; `None` for lines that are not there.
     pub starts: Vec<Option<usize>>,
+    /// For the short tag of what becomes of the file, where its own was asked for: a number of bytes at its beginning, most
+    /// likely before all places and lines that were asked for, and their hash.
+    pub before: Option<(usize, ShortHash)>,
 }
 
 /// A pass over a file. Feed it all chunks in order, then [`Scan::finish`].
@@ -57,10 +60,15 @@ pub struct Scan<'n> {
     search: Search<'n>,
     /// Numbers of lines whose beginnings are asked for, with their places in the list; sorted.
     wanted: Vec<(usize, usize)>,
+    /// How many of them were met.
+    met: usize,
     starts: Vec<Option<usize>>,
     /// Bytes that the caller says the file has: no more than a hint.
     size: usize,
     hash: ContentHash,
+    /// That of the short tag, where it is asked for, and what it was before the first of the lines.
+    short: Option<ShortHash>,
+    before: Option<(usize, ShortHash)>,
     /// The first bytes, until there are enough of them.
     opening: Vec<u8>,
     codec: Option<Codec>,
@@ -83,6 +91,8 @@ pub struct Scan<'n> {
     crlfs_before: usize,
     places: Vec<Stand>,
     scratch: Vec<u8>,
+    /// The reading of what was fed, where somebody takes it.
+    given: Option<Vec<u8>>,
 }
 
 /// How texts are looked for.
@@ -109,9 +119,12 @@ impl<'n> Scan<'n> {
             needles: needles.to_vec(),
             search,
             wanted,
+            met: 0,
             starts: vec![None; lines.len()],
             size,
             hash: ContentHash::default(),
+            short: None,
+            before: None,
             opening: Vec::with_capacity(OPENING),
             codec: None,
             ascii: true,
@@ -127,7 +140,27 @@ impl<'n> Scan<'n> {
             crlfs_before: 0,
             places: Vec::new(),
             scratch: Vec::new(),
+            given: None,
         }
+    }
+
+    /// The same that also tells the short tag, which costs more than all of the rest.
+    #[must_use]
+    pub fn tagged(self) -> Scan<'n> {
+        Scan { short: Some(ShortHash::default()), ..self }
+    }
+
+    /// The same whose reading is taken by [`Scan::take_reading`] after every chunk.
+    #[must_use]
+    pub fn giving(self) -> Scan<'n> {
+        Scan { given: Some(Vec::new()), ..self }
+    }
+
+    /// The reading of what was fed since, in exchange for a buffer. It is no text before the scan is finished: what comes may
+    /// not be UTF-8.
+    pub fn take_reading(&mut self, mut buffer: Vec<u8>) -> Vec<u8> {
+        buffer.clear();
+        self.given.as_mut().map(|given| std::mem::replace(given, buffer)).unwrap_or_default()
     }
 
     /// Takes the next bytes of the file.
@@ -147,18 +180,25 @@ impl<'n> Scan<'n> {
         self.take(&chunk[missing..])
     }
 
+    /// Looks at the last bytes, after which none are fed.
+    ///
+    /// Errors: as [`Scan::feed`].
+    pub fn close(&mut self) -> Result<(), Unfit> {
+        if self.codec.is_none() {
+            self.open()?;
+        }
+        if std::mem::take(&mut self.cr) {
+            self.look(b"\r")?;
+        }
+        Ok(())
+    }
+
     /// What was found, once all of the file was fed.
     ///
     /// Errors: as [`Scan::feed`].
     pub fn finish(mut self) -> Result<Scanned, Unfit> {
-        let codec = match self.codec {
-            Some(codec) => codec,
-            None => self.open()?,
-        };
-        if self.cr {
-            self.cr = false;
-            self.look(b"\r")?;
-        }
+        self.close()?;
+        let Some(codec) = self.codec else { return Err(Unfit::Encoding(0)) };
         if !self.utf8.is_whole() {
             return Err(Unfit::Encoding(self.raw));
         }
@@ -166,14 +206,15 @@ impl<'n> Scan<'n> {
         let lines = self.ends + usize::from(open);
         let crlf = self.crlfs_before + self.crlfs.len();
         let ends = LineEnds { lf: self.ends - crlf, crlf };
-        let whole = Whole { id: self.hash.id(), size: self.raw, codec, ends, lines, open, ascii: self.ascii };
+        let short = self.short.as_ref().map(ShortHash::tag);
+        let whole = Whole { id: self.hash.id(), short, size: self.raw, codec, ends, lines, open, ascii: self.ascii };
         // A long text that begins before a short one may have been met after it.
         self.places.sort_unstable();
-        Ok(Scanned { whole, places: self.places, starts: self.starts })
+        Ok(Scanned { whole, places: self.places, starts: self.starts, before: self.before })
     }
 
     /// Tells the encoding from the first bytes, and takes them.
-    fn open(&mut self) -> Result<Codec, Unfit> {
+    fn open(&mut self) -> Result<(), Unfit> {
         let opening = std::mem::take(&mut self.opening);
         let codec = Codec::settle(&opening, true, None).map_err(|_| Unfit::Binary)?;
         if codec.charset != Charset::Utf8 {
@@ -183,12 +224,11 @@ impl<'n> Scan<'n> {
         let (mark, rest) = opening.split_at(codec.mark);
         self.hash.update(mark);
         self.raw = mark.len();
-        while let Some(&(line, nth)) = self.wanted.first().filter(|(line, _)| *line <= 1) {
+        while let Some(&(line, nth)) = self.wanted.get(self.met).filter(|(line, _)| *line <= 1) {
             self.starts[nth] = (line == 1).then_some(0);
-            self.wanted.remove(0);
+            self.met += 1;
         }
-        self.take(rest)?;
-        Ok(codec)
+        self.take(rest)
     }
 
     fn take(&mut self, chunk: &[u8]) -> Result<(), Unfit> {
@@ -196,6 +236,12 @@ impl<'n> Scan<'n> {
             return Err(Unfit::Binary);
         }
         self.hash.update(chunk);
+        if let Some(short) = &mut self.short {
+            if self.met == 0 && self.places.is_empty() {
+                self.before = Some((self.raw, short.clone()));
+            }
+            short.update(chunk);
+        }
         if !(self.utf8.is_whole() && chunk.is_ascii()) {
             self.ascii = false;
             if !self.utf8.takes(chunk) {
@@ -252,6 +298,9 @@ impl<'n> Scan<'n> {
     /// Goes through a piece of the reading.
     fn look(&mut self, piece: &[u8]) -> Result<(), Unfit> {
         let Some(&last) = piece.last() else { return Ok(()) };
+        if let Some(given) = &mut self.given {
+            given.extend_from_slice(piece);
+        }
         self.last = last;
         let ends = memchr::memchr_iter(b'\n', piece).count();
         self.lines_wanted(piece, ends);
@@ -264,11 +313,15 @@ impl<'n> Scan<'n> {
 
     /// Notes where lines begin that are asked for.
     fn lines_wanted(&mut self, piece: &[u8], ends: usize) {
-        while let Some(&(line, nth)) = self.wanted.first() {
-            let Some(back) = (line - 1).checked_sub(self.ends + 1).filter(|back| *back < ends) else { return };
-            let at = memchr::memchr_iter(b'\n', piece).nth(back);
-            self.starts[nth] = at.map(|at| self.raw_at(self.read + at + 1));
-            self.wanted.remove(0);
+        let mut all = memchr::memchr_iter(b'\n', piece);
+        let (mut passed, mut last) = (self.ends, 0);
+        while let Some(&(line, nth)) = self.wanted.get(self.met).filter(|(line, _)| *line - 1 <= self.ends + ends) {
+            if let Some(further) = (line - 1).checked_sub(passed + 1) {
+                last = all.nth(further).unwrap_or(last);
+                passed = line - 1;
+            }
+            self.starts[nth] = Some(self.raw_at(self.read + last + 1));
+            self.met += 1;
         }
     }
 

@@ -191,6 +191,11 @@ impl Snapshot {
         *self.0.id.get_or_init(|| ContentId::of(self.raw()))
     }
 
+    /// The short tag of this version; `None` for an extract that was made without it.
+    pub fn short_tag(&self) -> Option<ShortTag> {
+        self.whole().map_or_else(|| Some(ShortTag::of(self.text())), |whole| whole.short)
+    }
+
     /// The short tag of this version with changes made; `None` where only the new reading tells.
     pub fn short_tag_with(&self, changes: &ChangeSet) -> Option<ShortTag> {
         if self.is_extract()

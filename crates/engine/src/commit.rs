@@ -1,5 +1,6 @@
 //! Hops 7 and 8: what was planned for all files becomes visible together, and the session knows what it wrote.
 
+use crate::big;
 use crate::caller::{Caller, Shows};
 use crate::engine::Engine;
 use crate::log::Cause;
@@ -29,7 +30,11 @@ impl Engine {
         dry_run: bool,
         mut plan: impl FnMut() -> Result<Vec<Plan>>,
     ) -> Result<Vec<Receipt>> {
-        let mut plan = || plan().map(|plans| as_asked(caller, plans));
+        let mut plan = || {
+            let mut plans = as_asked(caller, plan()?);
+            big::tag_parts(&mut plans)?;
+            Ok(plans)
+        };
         for attempt in 1.. {
             let mut plans = plan()?;
             if cause.is_an_edit() {

@@ -305,7 +305,8 @@ impl Engine {
             }
             // Only what needs all of its text is refused.
             error.next(
-                "Change parts of it by edit or multi_edit with old_string copied exactly, and read it with offset and limit.",
+                "Change parts of it by line number, or by edit or multi_edit with old_string copied exactly, and read it with offset \
+                 and limit.",
             )
         })
     }

@@ -2,7 +2,7 @@
 //! `tests/limits.rs` has a test at each number and one above.
 
 use crate::attachment::MOST_IMAGE;
-use crate::big::{MAX_WHOLE, MOST_PARTS, MOST_READ, NEAR};
+use crate::big::{MAX_WHOLE, MOST_LINE, MOST_PARTS, MOST_READ, NEAR};
 use crate::check::MOST_CHECKED;
 use crate::config::MAX_FILE;
 use crate::diagnose::MOST_ASKED;
@@ -79,7 +79,7 @@ pub static LIMITS: &[Limit] = &[
     Limit {
         name: "file",
         most: MAX_FILE,
-        unit: "bytes of a file that is read by lines or edited exactly",
+        unit: "bytes of a file that is read or edited by lines, edited exactly, or searched",
         code: Some(Code::FileTooLarge),
         next: "`max_file` in the user's configuration; a project's can only lower it. What it is now counts, before anything is read.",
     },
@@ -88,7 +88,7 @@ pub static LIMITS: &[Limit] = &[
         most: MAX_WHOLE,
         unit: "bytes of a file that is taken whole: for any other call, and where it is not UTF-8, has a formatter or more than one name, or the text is not there as it was given",
         code: Some(Code::FileTooLarge),
-        next: "Lines with `offset` and `limit`, edits with `old_string` copied exactly. Or `max_whole`, as `max_file`.",
+        next: "Lines with `offset` and `limit`, edits by line number or with `old_string` copied exactly. Or `max_whole`, as `max_file`.",
     },
     Limit {
         name: "parts: places",
@@ -100,7 +100,14 @@ pub static LIMITS: &[Limit] = &[
     Limit {
         name: "parts: around",
         most: NEAR as u64,
-        unit: "bytes of the sixteen lines before a place there, and of those behind it",
+        unit: "bytes of the sixteen lines before a place there, and of those behind it; of 24 where lines are edited by number",
+        code: Some(Code::FileTooLarge),
+        next: "Another program, for a file of such lines.",
+    },
+    Limit {
+        name: "parts: line",
+        most: MOST_LINE as u64,
+        unit: "bytes of a line there that is searched",
         code: Some(Code::FileTooLarge),
         next: "Another program, for a file of such lines.",
     },

@@ -7,7 +7,7 @@ use crate::plan::{Becomes, Now, Plan};
 use crate::policy;
 use crate::shelves::key;
 use emendate_core::explain::{self, DiffStat};
-use emendate_core::{Code, ContentId, Error, Result};
+use emendate_core::{Code, ContentId, Error, Result, Snapshot};
 use emendate_fs::{Place, Stamp};
 use emendate_history::{
     Body, Change, Entered, Kind, Known, Operation, OperationId, Outcome, Record, Role, Side, Swap, Touched,
@@ -154,9 +154,9 @@ fn link(target: &OsStr) -> Side {
     Side { content: ContentId::of(target.as_bytes()), mode: 0o777, kind: Kind::Link }
 }
 
-/// How a version's bytes are kept for its session: not at all when they are secret.
-pub(crate) fn body<'a>(place: &Place, raw: &'a [u8]) -> Body<'a> {
-    if policy::is_secret(place) { Body::None } else { Body::Bytes(raw) }
+/// How a version's bytes are kept for its session: not at all when they are secret, or when only parts of them are here.
+pub(crate) fn body<'a>(place: &Place, version: &'a Snapshot) -> Body<'a> {
+    if version.is_extract() || policy::is_secret(place) { Body::None } else { Body::Bytes(version.raw()) }
 }
 
 /// A version that can only be had from the file itself, for now.

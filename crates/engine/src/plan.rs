@@ -12,7 +12,8 @@ use emendate_core::marks::Marks;
 use emendate_core::rows::{self, Replaced};
 use emendate_core::words;
 use emendate_core::{
-    ChangeSet, ContentId, Error, Header, Op, Order, Outcome, Resolved, Result, Snapshot, Span, Splice, resolve,
+    ChangeSet, ContentId, Error, Header, Op, Order, Outcome, Resolved, Result, ShortHash, ShortTag, Snapshot, Span,
+    Splice, resolve,
 };
 use emendate_fs::{Attributes, Draft, Expect, Goal, Piece, Place, Source};
 use emendate_history::Lines;
@@ -102,6 +103,10 @@ pub(crate) struct Plan {
     pub(crate) rejected: String,
     /// The open file, where it is so large that `before` is an extract of it.
     pub(crate) source: Option<Arc<Source>>,
+    /// The hash of the short tag for so many bytes at the beginning of a large file, where it was gone through for that.
+    pub(crate) hashed: Option<(usize, ShortHash)>,
+    /// The short tag of a large file as this plan leaves it, where the reply shows it.
+    pub(crate) short: Option<ShortTag>,
     /// What a large file must hold then, where that is known before.
     pub(crate) promised: Option<ContentId>,
 }
@@ -164,6 +169,8 @@ impl Plan {
             failed,
             rejected: String::new(),
             source: None,
+            hashed: None,
+            short: None,
             promised: None,
         }
     }
@@ -225,6 +232,11 @@ impl Plan {
     pub(crate) fn loses_file(&self) -> bool {
         let stays = self.becomes == Becomes::File && self.origin.is_none() && self.attributes.is_none();
         matches!(self.now, Now::File(_)) && !self.moved_on && !stays
+    }
+
+    /// Of an extract of this file, gone through once, with the hash of its beginning where that is known.
+    pub(crate) fn of_parts(self, source: Source, hashed: Option<(usize, ShortHash)>) -> Plan {
+        Plan { source: Some(Arc::new(source)), hashed, ..self }
     }
 
     /// The new content of a large file, made of parts of the old one; none for any other.

@@ -13,7 +13,7 @@ use crate::reply::Answer;
 use crate::syntax;
 use emendate_core::marks::{MARKS, Mark, Marks};
 use emendate_core::words::{Word, Words};
-use emendate_core::{Code, ContentId, Error, Result, Settled, ShortTag, Snapshot, formats};
+use emendate_core::{Code, ContentId, Error, Result, Settled, Snapshot, formats};
 use emendate_fs::{Place, Stamp, shown};
 use emendate_history::{Body, How, Lines, Record};
 use emendate_media::Kind;
@@ -85,14 +85,15 @@ impl Engine {
         let path = raw.as_deref().unwrap_or(Path::new(&args.file_path));
         let place = self.admit(path, Access::Read)?;
         let by_lines = args.offset.is_some() || args.limit.is_some() || args.format.is_some();
-        let plain = declared.is_none() && args.symbol.is_none() && args.cells.is_none() && marks.header.is_none();
+        let plain = declared.is_none() && args.symbol.is_none() && args.cells.is_none();
         let in_parts = plain && !marks.words && (by_lines || !notebook::is_named(&place));
         let version = match self.sized(&place)? {
             Sized::Whole(version) => version,
             Sized::Big(source) => {
                 let lines = (args.offset.unwrap_or(1), args.limit.unwrap_or(DEFAULT_LIMIT));
                 let size = source.stamp().size;
-                let opened = if in_parts { self.open_lines(&place, source, lines)? } else { None };
+                let opened =
+                    if in_parts { self.open_lines(&place, source, lines, marks.header.is_some())? } else { None };
                 if let Some(opened) = opened {
                     return self.show(caller, &place, opened, &args, (marks, None));
                 }
@@ -139,10 +140,10 @@ impl Engine {
         let mut page = page(&opened.snapshot, args, (marks, words))?;
         let Opened { snapshot, stamp, racy } = opened;
         let record = record(snapshot.id(), (stamp, racy), page.lines.clone(), args);
-        let body = if snapshot.is_extract() { Body::None } else { log::body(place, snapshot.raw()) };
+        let body = log::body(place, &snapshot);
         let unkept = self.remember(caller, place, &record, &body);
         let name = || self.name_in_header(caller, place);
-        let header = marks.header.map(|header| header.line(&name(), ShortTag::of(snapshot.text())));
+        let header = marks.header.and_then(|header| Some(header.line(&name(), snapshot.short_tag()?)));
         if let Some(header) = &header {
             page.text.insert_str(0, &format!("{header}\n"));
         }
@@ -171,7 +172,7 @@ impl Engine {
             Err(error) => Err(error.evidence(place.shown())),
             Ok(page) => {
                 let record = record(opened.snapshot.id(), (opened.stamp, opened.racy), page.lines, args);
-                let body = log::body(place, opened.snapshot.raw());
+                let body = log::body(place, &opened.snapshot);
                 let unkept = self.remember(caller, place, &record, &body);
                 Ok(Cells::Shown(with_names(with_notes(page.answer, link(place).into_iter().chain(unkept)), place)))
             }
@@ -282,12 +283,22 @@ fn page(snapshot: &Snapshot, args: &Args, (marks, words): (&Marks, &[Word])) -> 
 
 /// Appends a line in marks. The number of characters left out, for one that is too long to be shown whole.
 pub(crate) fn shown_line(out: &mut String, marks: &Marks, mark: Mark, line: &str) -> Option<usize> {
-    let Some((at, left)) = cut_at(line) else {
-        (marks.line)(out, mark, line);
-        return None;
-    };
-    (marks.line)(out, mark, &format!("{} ⟪{left} more characters of this line are not shown⟫", &line[..at]));
-    Some(left)
+    let cut = cut(line);
+    push_line(out, marks, mark, cut);
+    cut.1
+}
+
+/// So much of a line as is shown, and the number of characters left out, for one that is too long to be shown whole.
+pub(crate) fn cut(line: &str) -> (&str, Option<usize>) {
+    cut_at(line).map_or((line, None), |(at, left)| (&line[..at], Some(left)))
+}
+
+/// Appends a line that was cut like that.
+pub(crate) fn push_line(out: &mut String, marks: &Marks, mark: Mark, (line, left): (&str, Option<usize>)) {
+    match left {
+        None => (marks.line)(out, mark, line),
+        Some(left) => (marks.line)(out, mark, &format!("{line} ⟪{left} more characters of this line are not shown⟫")),
+    }
 }
 
 /// Where a line is cut and how many characters are left out; `None` for lines that are shown whole.

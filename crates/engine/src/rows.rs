@@ -3,6 +3,7 @@
 
 mod named;
 
+use crate::big::Sized;
 use crate::caller::{Caller, OnStale, Unread};
 use crate::edit::settings;
 use crate::engine::{Engine, Opened};
@@ -44,6 +45,17 @@ struct Subject<'a> {
     header: Header,
 }
 
+/// Why an edit does not fit the file as it is.
+#[derive(Clone, Copy)]
+enum Misfit<'a> {
+    /// Nobody knows the version of its header.
+    Unknown,
+    /// The session saw other versions, which are not kept.
+    Lost,
+    /// The version is known, but the edit cannot be carried over.
+    Blocked(&'a Snapshot, &'a ChangeSet, Blocked),
+}
+
 impl Engine {
     /// Hops 4 and 5 for edits by line number.
     pub(crate) fn plan_rows(
@@ -54,11 +66,31 @@ impl Engine {
         options: &Options,
         registers: &mut Registers,
     ) -> Result<Plan> {
+        let now = match self.sized(&place)? {
+            Sized::Whole(version) => version,
+            Sized::Big(source) => match self.plan_big_rows(caller, &place, source, ops, options, registers)? {
+                Some(plan) => return Ok(plan),
+                None => self.version(&place)?,
+            },
+        };
         let fresh: String = ops.iter().map(|op| &*op.text).collect();
-        let Some(now) = self.snapshot(&place, options.declared, &fresh)? else {
+        let Some(now) = now.map(|now| self.decoded(&place, now, options.declared, &fresh)).transpose()? else {
             return Err(self.missing(&place, caller));
         };
         self.no_notebook(caller, &place, &now.snapshot, ops)?;
+        let base = self.base(caller, options, &place, &now);
+        self.plan_rows_in(caller, place, (now, base), (ops, registers), options)
+    }
+
+    /// The same for a file, or an extract that has the lines, and the version the caller saw.
+    pub(crate) fn plan_rows_in(
+        &self,
+        caller: &Caller,
+        place: Place,
+        (now, base): (Opened, Result<Base>),
+        (ops, registers): (&[Op], &mut Registers),
+        options: &Options,
+    ) -> Result<Plan> {
         let header = match options.tag {
             Some(Handle::Lines(header, _)) => header,
             _ => Header::Pilcrow,
@@ -66,8 +98,7 @@ impl Engine {
         let subject = Subject { caller, place: &place, now: &now, options, header };
         let mut notes = Vec::new();
         let by_word = rows::named_by_word(ops);
-        let mut blocks = None;
-        let mut base = self.base(caller, options, &place, &now);
+        let (mut blocks, mut base) = (None, base);
         let (mut numbered, mut moved) = (None, false);
         if let (Ok(_), true) = (&base, by_word) {
             let looked = self.by_number(&subject, base?, ops)?;
@@ -75,12 +106,14 @@ impl Engine {
             numbered = Some(looked.ops);
         }
         let ops = numbered.as_deref().unwrap_or(ops);
+        let nameable = matches!(options.tag, Some(Handle::Lines(..)));
+        let nameless = is_nameless(&base, nameable);
         let (ops, lines, merged) = match base {
-            Err(error) if error.code() == Code::StaleUnknownTag && rows::anywhere(ops) => {
+            _ if nameless && rows::anywhere(ops) => {
                 notes.push(ANYWHERE.to_owned());
                 (rows::fill(&now.snapshot, ops, registers, &mut notes)?, Lines::none(), true)
             }
-            Err(error) if error.code() == Code::StaleUnknownTag => return Err(self.mismatch(&subject, ops, None)),
+            Err(_) if nameless => return Err(self.mismatch(&subject, ops, Misfit::Unknown)),
             Err(error) => return Err(error),
             Ok(Base::Fresh { lines, note }) => {
                 notes.extend(note);
@@ -99,7 +132,9 @@ impl Engine {
                 notes.extend(carried.notes);
                 (carried.ops.into(), seen::carried(&lines, &seen, &theirs), true)
             }
-            Ok(Base::Stale { .. } | Base::Lost) => return Err(self.mismatch(&subject, ops, None)),
+            Ok(Base::Lost) if nameless => return Err(self.mismatch(&subject, ops, Misfit::Lost)),
+            Ok(Base::Stale { .. }) if nameable => return Err(self.mismatch(&subject, ops, Misfit::Unknown)),
+            Ok(Base::Stale { .. } | Base::Lost) => return Err(stale::lost(self, caller, &place, &now)),
         };
         let (ops, mut resolved) = self.resolved(&subject, ops, &mut notes)?;
         resolved.notes = notes;
@@ -128,7 +163,9 @@ impl Engine {
         let resolved = resolve(&now.snapshot, &ops, Order::Together, settings(options, false))
             .map_err(|error| self.without_effect(subject, &ops, error))
             .map_err(|error| notes.iter().fold(error, |error, note| error.evidence(note.clone())))?;
-        let Some(mended) = self.mended(place, &now.snapshot, (&ops, &resolved), options) else {
+        // A parse takes all of the text.
+        let mended = || self.mended(place, &now.snapshot, (&ops, &resolved), options);
+        let Some(mended) = (!now.snapshot.is_extract()).then(mended).flatten() else {
             return Ok((ops, resolved));
         };
         notes.extend(mended.notes);
@@ -198,30 +235,35 @@ impl Engine {
             Err(error) if error.code() == Code::ReadRange => return error,
             _ => {}
         }
-        self.mismatch(subject, ops, Some((seen, theirs, blocked)))
+        self.mismatch(subject, ops, Misfit::Blocked(seen, theirs, blocked))
     }
 
     /// The report of a header that does not fit the file, with the lines the edit names as they are now.
-    fn mismatch(&self, subject: &Subject<'_>, ops: &[Op], blocked: Option<(&Snapshot, &ChangeSet, Blocked)>) -> Error {
+    fn mismatch(&self, subject: &Subject<'_>, ops: &[Op], misfit: Misfit<'_>) -> Error {
         let Subject { place, now, options, header, .. } = subject;
-        let live = ShortTag::of(now.snapshot.text());
+        let Some(live) = now.snapshot.short_tag() else { return stale::again(place) };
         let path = place.shown();
         let bound = match options.tag {
             Some(Handle::Lines(_, tag)) => tag.to_string(),
             Some(Handle::Tag(tag)) => tag.to_string(),
             None => String::new(),
         };
-        let known = blocked.is_some() || options.on_stale == OnStale::Reject;
+        let bound_to = format!("Section is bound to #{bound}, but the current file hashes to #{live}.");
+        let known = matches!(misfit, Misfit::Blocked(..)) || options.on_stale == OnStale::Reject;
         let mut error = if known {
             Error::new(Code::StaleChanged, format!("Edit rejected for {path}: file changed between read and edit."))
-                .evidence(format!("Section is bound to #{bound}, but the current file hashes to #{live}."))
+                .evidence(bound_to)
+        } else if matches!(misfit, Misfit::Lost) {
+            Error::new(Code::StaleChanged, format!("Edit rejected for {path}: it is not the version of the header."))
+                .evidence(bound_to)
+                .evidence("What was read of it before is not kept, so the edit cannot be carried over.")
         } else {
             let what = format!("Edit rejected for {path}: hash #{bound} is not from this session.");
             Error::new(Code::StaleUnknownTag, what).evidence(format!(
                 "The current file hashes to #{live}. Never invent the tag and never reuse one from a prior session."
             ))
         };
-        if let Some((seen, _, Blocked { op, line, why })) = blocked {
+        if let Misfit::Blocked(seen, _, Blocked { op, line, why }) = misfit {
             let span = seen.lines().span_of(seen.text(), line, line);
             let text: String = seen.text()[span.range()].trim_end().chars().take(80).collect();
             let hunk = ops.get(op).and_then(rows::of).map_or(0, |rows| rows.said_at);
@@ -232,12 +274,12 @@ impl Engine {
                 .fact("blocking_line", line);
         }
         let named = ops.iter().filter_map(|op| rows::of(op)?.named()).filter(|(from, _)| *from > 0);
-        let (lines, which): (Vec<(usize, usize)>, _) = match blocked {
-            Some((seen, theirs, _)) => {
+        let (lines, which): (Vec<(usize, usize)>, _) = match misfit {
+            Misfit::Blocked(seen, theirs, _) => {
                 let moved = |(from, to)| now_at(seen, &now.snapshot, theirs, (from, to));
                 (named.map(moved).collect(), "The lines you named")
             }
-            None => (named.collect(), "The lines of these numbers"),
+            Misfit::Unknown | Misfit::Lost => (named.collect(), "The lines of these numbers"),
         };
         let excerpt = rows::excerpt(&now.snapshot, &lines);
         self.serve_rows(subject, &Lines::none(), &excerpt.whole);
@@ -276,6 +318,14 @@ impl Engine {
     }
 }
 
+/// True for a header that names no version anybody can look at.
+fn is_nameless(base: &Result<Base>, nameable: bool) -> bool {
+    match base {
+        Err(error) => error.code() == Code::StaleUnknownTag,
+        Ok(base) => nameable && matches!(base, Base::Lost),
+    }
+}
+
 const CARRIED: &str = "The file changed since the version of your header; the lines you named did not, and the edit was made where they are now.";
 
 /// Where lines of one version, or what took their place, stand in a later one.
@@ -293,7 +343,7 @@ impl Receipt {
     pub(crate) fn in_rows(&self, header: Header, warnings: &[String]) -> Answer {
         let (plan, path) = (self.plan(), self.plan().place.shown());
         let after = || ShortTag::of(plan.after().unwrap_or_else(|_| plan.before.clone()).text());
-        let tag = plan.before.short_tag_with(&plan.changes).unwrap_or_else(after);
+        let tag = plan.short.or_else(|| plan.before.short_tag_with(&plan.changes)).unwrap_or_else(after);
         let line = header.line(&plan.name, tag);
         let hunks = |context| explain::hunks(&plan.before, &plan.changes, context);
         let shown = hunks(rows::AROUND);

@@ -88,7 +88,7 @@ impl Engine {
     }
 
     /// Finds the version that a header names: the latest the session knows under that tag. So short a tag names several
-    /// texts sooner or later; where one is known, it is that one which was seen.
+    /// texts sooner or later; where one is known, it is that one which was seen. Where none is, it may be one that is not kept.
     ///
     /// Errors: `stale.unknown_tag`.
     fn base_of_lines(
@@ -99,7 +99,8 @@ impl Engine {
         now: &Opened,
     ) -> Result<Base> {
         let sessions = self.sessions(place);
-        let fits = ShortTag::of(now.snapshot.text()) == tag;
+        let fits = now.snapshot.short_tag() == Some(tag);
+        let mut unkept = false;
         for record in sessions.versions(&caller.session, key(place))? {
             if record.content == now.snapshot.id() {
                 if fits {
@@ -107,15 +108,20 @@ impl Engine {
                 }
                 continue;
             }
-            // What is not kept, or cannot be read any more, cannot be what is looked for.
             let bytes = sessions.bytes(record.content)?;
+            unkept |= bytes.is_none();
+            // What cannot be read any more cannot be what is looked for.
             let seen = bytes.and_then(|bytes| self.decode(place, bytes, options.declared, "").ok());
             if let Some(seen) = seen.filter(|seen| ShortTag::of(seen.text()) == tag) {
                 return Ok(Base::of(seen, record.lines, now));
             }
         }
         // A tag is made of the content, so whoever names the present one has seen it somewhere.
-        if fits { Ok(Base::fresh(Lines::all())) } else { Err(unknown_tag(place, &tag.to_string())) }
+        match (fits, unkept) {
+            (true, _) => Ok(Base::fresh(Lines::all())),
+            (false, true) => Ok(Base::Lost),
+            (false, false) => Err(unknown_tag(place, &tag.to_string())),
+        }
     }
 
     /// Remembers a version as known to the session; a store that fails must not fail an edit that is already on disk.
@@ -142,7 +148,7 @@ impl Engine {
             limit: None,
         };
         // When this cannot be kept, the caller has to read; the error that is being answered says enough.
-        let _ = self.remember(caller, place, &record, &log::body(place, now.snapshot.raw()));
+        let _ = self.remember(caller, place, &record, &log::body(place, &now.snapshot));
     }
 }
 

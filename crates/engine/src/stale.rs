@@ -22,6 +22,10 @@ pub(crate) const MARKED: &str =
 
 /// The caller's version is not there to merge with, or merging is off.
 pub(crate) fn lost(engine: &Engine, caller: &Caller, place: &Place, now: &Opened) -> Error {
+    // Parts of a text show nothing of how it changed.
+    if now.snapshot.is_extract() {
+        return again(place);
+    }
     let record = engine.sessions(place).latest(&caller.session, crate::shelves::key(place)).ok().flatten();
     let bytes = record.and_then(|record| engine.sessions(place).bytes(record.content).ok().flatten());
     let seen = bytes.and_then(|bytes| engine.decode(place, bytes, None, "").ok());

@@ -1,5 +1,6 @@
 //! An open file that is too large to be taken whole.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -54,11 +55,20 @@ impl Source {
     /// Goes through the whole file in chunks of at most `chunk` bytes, as many as it had when it was opened.
     ///
     /// `conflict.raced` when it is shorter, or was seen to change; what `each` says; `io.*`.
-    pub fn each(&self, chunk: usize, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-        let mut buffer = vec![0; chunk.clamp(1, usize::try_from(self.stamp.size).unwrap_or(usize::MAX).max(1))];
-        let mut at = 0;
-        while at < self.stamp.size {
-            let most = usize::try_from(self.stamp.size - at).unwrap_or(usize::MAX).min(buffer.len());
+    pub fn each(&self, chunk: usize, each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        self.each_of(0..self.stamp.size, chunk, each)?;
+        self.still()
+    }
+
+    /// Goes through a part of the file like that.
+    ///
+    /// `conflict.raced` when it is shorter; what `each` says; `io.*`.
+    pub fn each_of(&self, part: Range<u64>, chunk: usize, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let size = usize::try_from(part.end.saturating_sub(part.start)).unwrap_or(usize::MAX);
+        let mut buffer = vec![0; chunk.clamp(1, size.max(1))];
+        let mut at = part.start;
+        while at < part.end {
+            let most = usize::try_from(part.end - at).unwrap_or(usize::MAX).min(buffer.len());
             let read = self.read(at, &mut buffer[..most])?;
             if read == 0 {
                 return Err(fault::raced(&self.path, "became shorter while it was read"));
@@ -66,7 +76,7 @@ impl Source {
             each(&buffer[..read])?;
             at += read as u64;
         }
-        self.still()
+        Ok(())
     }
 
     /// Nobody was seen to change it since it was opened. Without a lease this is no proof; the commit has one.

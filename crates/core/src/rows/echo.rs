@@ -7,8 +7,8 @@ use crate::omission;
 use crate::op::Op;
 use crate::snapshot::Snapshot;
 
-/// The longest echo looked for.
-pub(super) const LONGEST: usize = 20;
+/// The longest echo looked for; no more lines than these are looked at on either side of what a hunk names.
+pub const LONGEST: usize = 20;
 
 /// First and last line of what a hunk replaced, so that a miscount is seen at once.
 #[derive(Clone, Debug, PartialEq, Eq)]

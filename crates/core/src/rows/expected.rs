@@ -1,5 +1,6 @@
 //! What the caller says stands on the lines it names, and what seems to belong together by indentation.
 
+use super::echo::LONGEST;
 use super::{RowPlace, Rows, Table, rows_shown};
 use crate::code::Code;
 use crate::error::{Error, Result};
@@ -39,7 +40,7 @@ fn elsewhere(table: &Table<'_>, rows: &Rows, (from, to): (usize, usize), text: &
     let error = Error::new(Code::MatchNotFound, what).evidence(shown).fact("line", rows.said_at);
     let mut hits = memchr::memmem::find_iter(table.text.as_bytes(), text.as_bytes());
     match (hits.next(), hits.next()) {
-        (Some(at), None) if !text.is_empty() => {
+        (Some(at), None) if table.whole && !text.is_empty() => {
             let line = table.index.line_of(table.text, at);
             error
                 .next(format!("`{text}` stands on line {line}: count again, and send the hunk with the right numbers."))
@@ -86,7 +87,7 @@ pub(super) fn shallow(table: &Table<'_>, rows: &Rows, text: &str) -> Option<Stri
     if line > table.count || own >= depth(table.line(line)) {
         return None;
     }
-    let below = (line + 1..=table.count).map(|line| (line, table.line(line)));
+    let below = (line + 1..=table.count).take(LONGEST).map(|line| (line, table.line(line)));
     let closers = below.take_while(|(_, text)| is_closer(text) && depth(text) >= own);
     let (last, _) = closers.last()?;
     Some(format!(

@@ -24,7 +24,7 @@ use crate::span::Span;
 use crate::words::Word;
 
 pub use carry::{Blocked, Carried, anywhere, carry};
-pub use echo::{Replaced, replaced};
+pub use echo::{LONGEST, Replaced, replaced};
 pub use meant::{Meant, meant};
 pub use named::{are_by_word, by_number, named_by_word};
 pub(crate) use place::{place_all, place_one};
@@ -144,13 +144,16 @@ struct Table<'a> {
     count: usize,
     /// The last line has no line end.
     open: bool,
+    /// The text is that of the file, not an extract of it.
+    whole: bool,
 }
 
 impl<'a> Table<'a> {
     fn new(base: &'a Snapshot) -> Table<'a> {
         let text = base.text();
         let count = base.lines().count(text);
-        Table { text, index: base.lines(), count, open: !text.is_empty() && !text.ends_with('\n') }
+        let open = base.whole().map_or_else(|| !text.is_empty() && !text.ends_with('\n'), |whole| whole.open);
+        Table { text, index: base.lines(), count, open, whole: !base.is_extract() }
     }
 
     fn start(&self, line: usize) -> usize {

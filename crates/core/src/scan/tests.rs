@@ -1,23 +1,44 @@
-use super::{Scan, Scanned, Stand, Unfit};
-use crate::content::ContentId;
-use crate::snapshot::Snapshot;
+use super::{Scan, Stand, Unfit};
+use crate::content::{ContentId, ShortHash, ShortTag};
+use crate::snapshot::{Snapshot, Whole};
 use proptest::prelude::*;
 
+/// What a scan tells of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Told {
+    whole: Whole,
+    places: Vec<Stand>,
+    starts: Vec<Option<usize>>,
+}
+
 /// All of a file in chunks of these sizes, over and over.
-fn scanned(raw: &[u8], chunks: &[usize], needles: &[&str], lines: &[usize]) -> Result<Scanned, Unfit> {
-    let mut scan = Scan::new(needles, lines, raw.len());
-    let mut rest = raw;
+fn scanned(raw: &[u8], chunks: &[usize], needles: &[&str], lines: &[usize]) -> Result<Told, Unfit> {
+    let mut scan = Scan::new(needles, lines, raw.len()).tagged().giving();
+    let (mut rest, mut reading) = (raw, Vec::new());
     let mut sizes = chunks.iter().cycle();
     while !rest.is_empty() {
         let (chunk, more) = rest.split_at((*sizes.next().unwrap()).clamp(1, rest.len()));
         scan.feed(chunk)?;
+        reading.extend(scan.take_reading(Vec::new()));
         rest = more;
     }
-    scan.finish()
+    scan.close()?;
+    reading.extend(scan.take_reading(Vec::new()));
+    let scanned = scan.finish()?;
+    assert_eq!(reading, Snapshot::open(raw.to_vec(), None).unwrap().text().as_bytes());
+    // What comes before the lines is hashed so far that the rest goes on from there.
+    let mark = scanned.whole.codec.mark;
+    let (at, mut short) = scanned.before.unwrap_or((mark, ShortHash::default()));
+    assert_eq!(short.tag(), ShortTag::of_pieces([&raw[mark..at]]));
+    let first = scanned.starts.iter().flatten().min();
+    assert!(first.is_none_or(|&first| at <= first || at == mark), "{at} {first:?}");
+    short.update(&raw[at..]);
+    assert_eq!(Some(short.tag()), scanned.whole.short);
+    Ok(Told { whole: scanned.whole, places: scanned.places, starts: scanned.starts })
 }
 
 /// The same by the whole text.
-fn plainly(raw: &[u8], needles: &[&str], lines: &[usize]) -> Scanned {
+fn plainly(raw: &[u8], needles: &[&str], lines: &[usize]) -> Told {
     let snapshot = Snapshot::open(raw.to_vec(), None).unwrap();
     let text = snapshot.text();
     let mut places = Vec::new();
@@ -37,8 +58,9 @@ fn plainly(raw: &[u8], needles: &[&str], lines: &[usize]) -> Scanned {
         1 => Some(0),
         line => (line - 1 <= ends).then(|| snapshot.to_raw(snapshot.lines().start_of(text, line))),
     };
-    let whole = crate::snapshot::Whole {
+    let whole = Whole {
         id: ContentId::of(raw),
+        short: Some(ShortTag::of(text)),
         size: raw.len(),
         codec: snapshot.codec(),
         ends: snapshot.line_ends(),
@@ -46,7 +68,7 @@ fn plainly(raw: &[u8], needles: &[&str], lines: &[usize]) -> Scanned {
         open: !text.is_empty() && !text.ends_with('\n'),
         ascii: raw[snapshot.codec().mark..].is_ascii(),
     };
-    Scanned { whole, places, starts: lines.iter().map(start).collect() }
+    Told { whole, places, starts: lines.iter().map(start).collect() }
 }
 
 fn texts() -> impl Strategy<Value = String> {

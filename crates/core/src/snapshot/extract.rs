@@ -5,7 +5,7 @@
 
 use super::{Inner, LineEnd, LineEnds, Raw, Snapshot};
 use crate::charset::Codec;
-use crate::content::ContentId;
+use crate::content::{ContentId, ShortTag};
 use crate::lines::{LineIndex, Stretch};
 use crate::span::Span;
 use std::sync::{Arc, OnceLock};
@@ -26,6 +26,8 @@ pub struct Part {
 pub struct Whole {
     /// Its identity.
     pub id: ContentId,
+    /// Its short tag, where the pass over it was asked for it.
+    pub short: Option<ShortTag>,
     /// Its length in bytes.
     pub size: usize,
     /// Its encoding: UTF-8, with or without a mark.

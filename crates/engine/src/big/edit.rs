@@ -1,35 +1,25 @@
 //! Exact edits of a large file.
 
-use super::extract::{Spot, around, with_lines};
-use super::{ATTEMPTS, Why, opened, why};
+use super::extract::{Least, Spot, around, with_lines};
+use super::{DECLARED, MERGED, Sought, Tried, Why, opened, why};
 use crate::caller::Caller;
-use crate::encoding;
 use crate::engine::Engine;
-use crate::notebook;
 use crate::options::Options;
 use crate::plan::Plan;
 use crate::raw_path;
 use crate::seen::{self, Base};
 use crate::stale;
 use emendate_core::{
-    Charset, Code, Error, Find, Handle, LOOKED_UP, Locator, Matching, Op, Order, Pick, Result, Scanned, Settings,
-    Stand, Whole, resolve,
+    Code, Error, Find, Handle, LOOKED_UP, Locator, Matching, Op, Order, Pick, Result, Scanned, Settings, Stand, Whole,
+    resolve,
 };
 use emendate_fs::{Place, Source};
 use serde_json::json;
-use std::sync::Arc;
 
 /// Bytes of unchanged text on either side of an edit that others of the call may be about.
 const CONTEXT: usize = 4096 + 4;
 /// Places of a text that is to be in one place only: so many are told.
 const COUNTED: usize = 1000;
-
-/// What became of a try.
-enum Tried {
-    Planned(Box<Plan>),
-    /// It takes all of the text.
-    Whole(Why),
-}
 
 impl Engine {
     /// Plans the edit of a large file; nothing where it has to be taken whole.
@@ -43,36 +33,16 @@ impl Engine {
         (ops, order): (&[Op], Order),
         options: &Options,
     ) -> Result<Option<Plan>> {
-        let size = source.stamp().size;
         let Some(finds) = self.streamed(place, (ops, order), options) else {
-            return self.not_whole(place, size, ALL).map(|()| None);
+            return self.not_whole(place, source.stamp().size, ALL).map(|()| None);
         };
-        let mut source = source;
-        for attempt in 1.. {
-            match self.try_big(caller, place, source, (ops, order, &finds), options) {
-                Ok(Tried::Planned(plan)) => return Ok(Some(*plan)),
-                Ok(Tried::Whole(why)) => return self.not_whole(place, size, why).map(|()| None),
-                Err(error) if error.code() == Code::ConflictRaced && attempt < ATTEMPTS => {
-                    let Some(again) = self.store().source(place)? else { return Ok(None) };
-                    source = again;
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(None)
+        self.tried(place, source, |source| self.try_big(caller, place, source, (ops, order, &finds), options))
     }
 
     /// The searches of a call that needs no more of the text than what is around their places.
     fn streamed<'o>(&self, place: &Place, (ops, order): (&'o [Op], Order), options: &Options) -> Option<Vec<&'o Find>> {
-        let plain = options.declared.is_none()
-            && !options.partial
-            && !options.whole
-            && options.header.is_none()
-            && options.worded.is_none()
-            && !matches!(options.tag, Some(Handle::Lines(..)))
-            && !(order == Order::InTurn && ops.len() > 1)
-            && !notebook::is_named(place)
-            && !self.config().formatters.iter().any(|it| it.files.matches(place.relative(), place.absolute()));
+        let plain =
+            self.asks_for_parts(place, options) && !options.partial && !(order == Order::InTurn && ops.len() > 1);
         let find = |op: &'o Op| match &op.at {
             Locator::Find(find) if !find.old.is_empty() && !find.old.contains('\0') => Some(find),
             _ => None,
@@ -89,13 +59,12 @@ impl Engine {
         options: &Options,
     ) -> Result<Tried> {
         let needles: Vec<&str> = finds.iter().map(|find| &*find.old).collect();
-        let scanned = match Engine::scan(&source, &needles, &[])? {
+        let tag = options.header.is_some() || matches!(options.tag, Some(Handle::Lines(..)));
+        let scanned = match Engine::scan(&source, Sought { needles: &needles, tag, ..Sought::default() })? {
             Ok(scanned) => scanned,
             Err(unfit) => return Ok(Tried::Whole(why(unfit))),
         };
-        let fresh = ops.iter().any(|op| !op.text.is_ascii());
-        let other = |it: encoding::Configured| it.declared.charset != Charset::Utf8;
-        if fresh && scanned.whole.ascii && encoding::configured(self.config(), self.store(), place).is_some_and(other) {
+        if self.is_declared_otherwise(place, ops, &scanned.whole) {
             return Ok(Tried::Whole(DECLARED));
         }
         let Some(head) = with_lines(&source, scanned.whole, None)? else { return Ok(Tried::Whole(LONG)) };
@@ -111,9 +80,9 @@ impl Engine {
         if counts.contains(&0) {
             return self.nowhere(place, &source, finds);
         }
-        let context = if ops.len() > 1 { CONTEXT } else { 0 };
+        let least = Least { bytes: if ops.len() > 1 { CONTEXT } else { 0 }, ..Least::TELLING };
         let spots = spots(&scanned, finds, &counts);
-        let Some(extract) = around(&source, scanned.whole, &spots, context)? else { return Ok(Tried::Whole(LONG)) };
+        let Some(extract) = around(&source, scanned.whole, &spots, least)? else { return Ok(Tried::Whole(LONG)) };
         source.still()?;
         let settings = Settings { matching: Matching::Exact, stale: false, partial: false };
         let mut resolved = match resolve(&extract, ops, order, settings) {
@@ -127,7 +96,7 @@ impl Engine {
         resolved.notes.extend(note);
         let lines = seen::after_writing(&lines, &extract, &resolved.changes);
         let plan = Plan::edit(place.clone(), opened(&source, extract), resolved, lines);
-        Ok(Tried::Planned(Box::new(Plan { source: Some(Arc::new(source)), ..plan })))
+        Ok(Tried::Planned(Box::new(plan.of_parts(source, scanned.before))))
     }
 
     /// The text is nowhere. Where the file is too large to be searched for what is like it, it is told where lines of the
@@ -151,7 +120,7 @@ impl Engine {
             .fact("size", size)
             .fact("limit", most);
         let lines = telling(finds);
-        let scanned = Engine::scan(source, &lines, &[])?.ok();
+        let scanned = Engine::scan(source, Sought { needles: &lines, ..Sought::default() })?.ok();
         let places = scanned.map(|scanned| scanned.places).unwrap_or_default();
         let of = |needle: usize| places.iter().filter(move |stand| stand.needle == needle).map(|stand| stand.line);
         let best =
@@ -196,16 +165,8 @@ fn telling<'o>(finds: &[&'o Find]) -> Vec<&'o str> {
 
 const ALL: Why = Why::new(
     "this call needs all of its text at once",
-    "Send it as edit or multi_edit with each old_string copied exactly from the file, and without encoding, marks, partial \
-     and order.",
-);
-const DECLARED: Why = Why::new(
-    "is said to be in another encoding than UTF-8, so it would have to be taken whole",
-    "Use ASCII text only, or ask a person to raise max_whole.",
-);
-const MERGED: Why = Why::new(
-    "changed since it was read, and would have to be taken whole to be merged",
-    "Read the lines again, then send the edit again.",
+    "Send it as edit or multi_edit with each old_string copied exactly from the file, and without encoding, marks with words, \
+     partial and order.",
 );
 const NOWHERE: Why = Why::new(
     "does not have the text as it was given; what is like it is looked for in all of the text",

@@ -5,7 +5,7 @@ use emendate_core::{Part, Result, Snapshot, Whole};
 use emendate_fs::Source;
 
 /// Lines on either side of a place: more than anything looks at to tell of a change.
-const LINES: usize = 16;
+pub(crate) const LINES: usize = 16;
 /// Bytes at most that are looked through for them; in a file of longer lines nothing is told by lines.
 pub(crate) const NEAR: usize = 1 << 20;
 /// Bytes of all parts together.
@@ -31,12 +31,23 @@ struct Region {
     line: usize,
 }
 
-/// An extract with these places, which are in order, and all lines around them, at least `bytes` bytes on either side.
-/// `None` where that is too much.
-pub(super) fn around(source: &Source, whole: Whole, spots: &[Spot], bytes: usize) -> Result<Option<Snapshot>> {
+/// At least so much of the text on either side of a place.
+#[derive(Clone, Copy)]
+pub(super) struct Least {
+    pub(super) bytes: usize,
+    pub(super) lines: usize,
+}
+
+impl Least {
+    /// What is needed to tell of a change.
+    pub(super) const TELLING: Least = Least { bytes: 0, lines: LINES };
+}
+
+/// An extract with these places, which are in order, and the text around them. `None` where that is too much.
+pub(super) fn around(source: &Source, whole: Whole, spots: &[Spot], least: Least) -> Result<Option<Snapshot>> {
     let mut regions = vec![head(source, whole.size)?];
     for spot in spots {
-        let Some(region) = region(source, whole.size, *spot, bytes)? else { return Ok(None) };
+        let Some(region) = region(source, whole.size, *spot, least)? else { return Ok(None) };
         join(&mut regions, region);
     }
     of(source, whole, &regions)
@@ -90,14 +101,14 @@ fn head(source: &Source, size: usize) -> Result<Region> {
 }
 
 /// A place with the lines around it; `None` where they are too long.
-fn region(source: &Source, size: usize, spot: Spot, least: usize) -> Result<Option<Region>> {
+fn region(source: &Source, size: usize, spot: Spot, Least { bytes: least, lines }: Least) -> Result<Option<Region>> {
     let mut window = (least + 4096).min(CHUNK);
     let (at, line) = loop {
         let from = spot.at.saturating_sub(window);
         let before = bytes(source, from, spot.at)?;
         let far = before.len().saturating_sub(least);
         let ends = memchr::memrchr_iter(b'\n', &before).enumerate();
-        let mut begins = ends.filter(|(nth, end)| *nth >= LINES.max(spot.above) && *end < far);
+        let mut begins = ends.filter(|(nth, end)| *nth >= lines.max(spot.above) && *end < far);
         if let Some((nth, end)) = begins.next() {
             break (from + end + 1, spot.line - nth);
         }
@@ -114,7 +125,7 @@ fn region(source: &Source, size: usize, spot: Spot, least: usize) -> Result<Opti
         let to = spot.end.saturating_add(window).min(size);
         let after = bytes(source, spot.end, to)?;
         let ends = memchr::memchr_iter(b'\n', &after).enumerate();
-        let mut stops = ends.filter(|(nth, end)| *nth >= LINES && *end >= least);
+        let mut stops = ends.filter(|(nth, end)| *nth >= lines && *end >= least);
         if let Some((_, end)) = stops.next() {
             return Ok(Some(Region { at, end: spot.end + end + 1, line }));
         }

@@ -1,17 +1,26 @@
-//! Files too large to be taken whole. What an exact edit or a read of some lines needs of them comes in one pass in chunks;
+//! Files too large to be taken whole. What an exact edit, an edit of some lines or a read of them needs comes in one pass in chunks;
 //! then the parts around the places that matter are looked at as an *extract*, by the same code as a whole text, and the new
 //! file is made of parts of the old one. Whatever needs all of the text at once goes the usual way, up to `max_whole`.
 
 mod edit;
 mod extract;
+mod pass;
 mod read;
+mod rows;
+mod tag;
 mod undo;
 
 pub(crate) use extract::{MOST_PARTS, NEAR};
+pub(crate) use pass::{MOST_LINE, Passing, SEARCHED};
 pub(crate) use read::MOST_READ;
+pub(crate) use tag::tag_parts;
 
+use crate::encoding;
 use crate::engine::{Engine, Opened};
-use emendate_core::{Code, Error, Result, Scan, Scanned, Snapshot, Unfit};
+use crate::notebook;
+use crate::options::Options;
+use crate::plan::Plan;
+use emendate_core::{Charset, Code, Error, Op, Result, Scan, Scanned, Snapshot, Unfit, Whole};
 use emendate_fs::{Place, Source, Version};
 
 /// A file above this many bytes is not taken whole where that is not needed.
@@ -22,7 +31,7 @@ pub const MAX_WHOLE: u64 = 256 << 20;
 /// Bytes read and looked at together.
 const CHUNK: usize = 256 << 10;
 /// Times a file is gone through that changes meanwhile.
-const ATTEMPTS: usize = 3;
+pub(crate) const ATTEMPTS: usize = 3;
 
 /// A file as it is now.
 pub(crate) enum Sized {
@@ -50,6 +59,14 @@ pub(crate) const SHOWN: Why = Why::new(
     "is to be shown in a way that needs all of its text",
     "Read it with offset and limit alone, as numbered or plain lines.",
 );
+const DECLARED: Why = Why::new(
+    "is said to be in another encoding than UTF-8, so it would have to be taken whole",
+    "Use ASCII text only, or ask a person to raise max_whole.",
+);
+const MERGED: Why = Why::new(
+    "changed since it was read, and would have to be taken whole to be merged",
+    "Read the lines again, then send the edit again.",
+);
 const BINARY: Why = Why::new("is binary", "It cannot be edited as text; use another program.");
 const ENCODING: Why = Why::new(
     "is not UTF-8, so it would have to be taken whole",
@@ -59,6 +76,23 @@ const CROWDED: Why = Why::new(
     "has the text in too many places to be edited in parts",
     "Give a longer old_string that fits fewer places, or ask a person to raise max_whole.",
 );
+
+/// What a pass over a file is to find.
+#[derive(Clone, Copy, Default)]
+struct Sought<'s> {
+    needles: &'s [&'s str],
+    /// Lines whose beginnings are asked for.
+    lines: &'s [usize],
+    /// Its short tag, too.
+    tag: bool,
+}
+
+/// What became of a try to edit a file in parts.
+enum Tried {
+    Planned(Box<Plan>),
+    /// It takes all of the text.
+    Whole(Why),
+}
 
 impl Engine {
     /// The file as it is now; a large one is only opened.
@@ -102,19 +136,61 @@ impl Engine {
         error.data().contains_key("in_place") && size.is_some_and(|size| size <= self.config().whole())
     }
 
+    /// Plans an edit in parts, again while others write the file; nothing where it has to be taken whole.
+    ///
+    /// Errors: as the edit; `file.too_large` where it has to be taken whole, and cannot.
+    fn tried(
+        &self,
+        place: &Place,
+        source: Source,
+        mut edit: impl FnMut(Source) -> Result<Tried>,
+    ) -> Result<Option<Plan>> {
+        let (size, mut source) = (source.stamp().size, source);
+        for attempt in 1.. {
+            match edit(source) {
+                Ok(Tried::Planned(plan)) => return Ok(Some(*plan)),
+                Ok(Tried::Whole(why)) => return self.not_whole(place, size, why).map(|()| None),
+                Err(error) if error.code() == Code::ConflictRaced && attempt < ATTEMPTS => {
+                    let Some(again) = self.store().source(place)? else { return Ok(None) };
+                    source = again;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    /// True where nothing but the edit itself asks for all of the text.
+    fn asks_for_parts(&self, place: &Place, options: &Options) -> bool {
+        options.declared.is_none()
+            && !options.whole
+            && options.worded.is_none()
+            && !notebook::is_named(place)
+            && !self.config().formatters.iter().any(|it| it.files.matches(place.relative(), place.absolute()))
+    }
+
+    /// True where new text has to be written in an encoding that the bytes do not show.
+    fn is_declared_otherwise(&self, place: &Place, ops: &[Op], whole: &Whole) -> bool {
+        let other = |it: encoding::Configured| it.declared.charset != Charset::Utf8;
+        whole.ascii
+            && ops.iter().any(|op| !op.text.is_ascii())
+            && encoding::configured(self.config(), self.store(), place).is_some_and(other)
+    }
+
     /// Goes through a file; nothing where it is not fit for that.
-    fn scan(source: &Source, needles: &[&str], lines: &[usize]) -> Result<Result<Scanned, Unfit>> {
-        Engine::scan_beside(source, needles, lines, |_| ())
+    fn scan(source: &Source, sought: Sought<'_>) -> Result<Result<Scanned, Unfit>> {
+        Engine::scan_beside(source, sought, |_| ())
     }
 
     /// The same for somebody else, too, who gets every chunk.
     fn scan_beside(
         source: &Source,
-        needles: &[&str],
-        lines: &[usize],
+        sought: Sought<'_>,
         mut beside: impl FnMut(&[u8]),
     ) -> Result<Result<Scanned, Unfit>> {
-        let mut scan = Scan::new(needles, lines, usize::try_from(source.stamp().size).unwrap_or(usize::MAX));
+        let size = usize::try_from(source.stamp().size).unwrap_or(usize::MAX);
+        let scan = Scan::new(sought.needles, sought.lines, size);
+        let mut scan = if sought.tag { scan.tagged() } else { scan };
         let mut unfit = None;
         let gone = source.each(CHUNK, |chunk| {
             beside(chunk);

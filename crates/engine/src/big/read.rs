@@ -1,7 +1,7 @@
 //! Reading some lines of a large file.
 
 use super::extract::{Spot, with_lines};
-use super::{ATTEMPTS, Why, opened, why};
+use super::{ATTEMPTS, Sought, Why, opened, why};
 use crate::engine::{Engine, Opened};
 use emendate_core::{Code, Result};
 use emendate_fs::{Place, Source};
@@ -13,13 +13,20 @@ const LONG: Why =
     Why::new("has lines there that are too long to be read in parts", "Read fewer of them, with a smaller limit.");
 
 impl Engine {
-    /// The file with the lines that are asked for, by the first and their number; nothing where it has to be taken whole.
+    /// The file with the lines that are asked for, by the first and their number, and with its short tag where that is asked
+    /// for; nothing where it has to be taken whole.
     ///
     /// Errors: `file.too_large` where it has to be, and cannot.
-    pub(crate) fn open_lines(&self, place: &Place, source: Source, lines: (usize, usize)) -> Result<Option<Opened>> {
+    pub(crate) fn open_lines(
+        &self,
+        place: &Place,
+        source: Source,
+        lines: (usize, usize),
+        tag: bool,
+    ) -> Result<Option<Opened>> {
         let mut source = source;
         for attempt in 1.. {
-            match self.lines_of(place, &source, lines) {
+            match self.lines_of(place, &source, lines, tag) {
                 Err(error) if error.code() == Code::ConflictRaced && attempt < ATTEMPTS => {
                     let Some(again) = self.store().source(place)? else { return Ok(None) };
                     source = again;
@@ -30,10 +37,17 @@ impl Engine {
         Ok(None)
     }
 
-    fn lines_of(&self, place: &Place, source: &Source, (from, limit): (usize, usize)) -> Result<Option<Opened>> {
+    fn lines_of(
+        &self,
+        place: &Place,
+        source: &Source,
+        (from, limit): (usize, usize),
+        tag: bool,
+    ) -> Result<Option<Opened>> {
         let size = source.stamp().size;
         let from = from.max(1);
-        let scanned = match Engine::scan(source, &[], &[from, from.saturating_add(limit)])? {
+        let sought = Sought { lines: &[from, from.saturating_add(limit)], tag, ..Sought::default() };
+        let scanned = match Engine::scan(source, sought)? {
             Ok(scanned) => scanned,
             Err(unfit) => return self.not_whole(place, size, why(unfit)).map(|()| None),
         };

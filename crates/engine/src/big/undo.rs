@@ -1,7 +1,7 @@
 //! Undoing an edit of a large file: the log has what came and what went.
 
-use super::extract::{Spot, around};
-use super::{CHUNK, Why, opened, why};
+use super::extract::{Least, Spot, around};
+use super::{CHUNK, Sought, Why, opened, why};
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::plan::{Plan, written_over};
@@ -11,7 +11,6 @@ use emendate_history::{Kind, Logged, OwnedSwap, Side};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
-use std::sync::Arc;
 
 const BY_EDIT: &str = "Make the change with an edit.";
 const MODE: Why = Why::new("also changed its mode, which is undone together with all of its text", BY_EDIT);
@@ -76,7 +75,7 @@ impl Engine {
             above: 0,
         };
         let spots: Vec<Spot> = swaps.iter().zip(&lines).map(spot).collect();
-        let Some(extract) = around(&source, scanned.whole, &spots, 0)? else { return whole(LONG) };
+        let Some(extract) = around(&source, scanned.whole, &spots, Least::TELLING)? else { return whole(LONG) };
         source.still()?;
         let mut splices = Vec::with_capacity(swaps.len());
         for (swap, nth) in swaps.iter().zip(0..) {
@@ -90,7 +89,7 @@ impl Engine {
         let Ok(changes) = ChangeSet::new(&extract, splices) else { return whole(LONG) };
         let lines = self.lines_then(caller, &place, &extract, &changes);
         let plan = Plan::edit(place, opened(&source, extract), written_over(changes), lines);
-        Ok(Some(Plan { source: Some(Arc::new(source)), promised: Some(before.content), ..plan }))
+        Ok(Some(Plan { promised: Some(before.content), ..plan.of_parts(source, None) }))
     }
 }
 
@@ -108,6 +107,6 @@ fn with_lines(source: &Source, swaps: &[OwnedSwap]) -> Result<Result<(Scanned, V
         line += memchr::memchr_iter(b'\n', &chunk[from..]).count();
         at += chunk.len();
     };
-    let scanned = Engine::scan_beside(source, &[], &[], count)?;
+    let scanned = Engine::scan_beside(source, Sought::default(), count)?;
     Ok(scanned.map(|scanned| (scanned, lines)))
 }

@@ -1,19 +1,21 @@
-//! Searching: hits in marks, so that they can be edited at once. Every file is read as a whole version first, and what a
-//! hit shows counts as read of that version; so a file that changes while it is searched needs no special care.
+//! Searching: hits in marks, so that they can be edited at once. What a hit shows counts as read of one version of its file,
+//! which is read as a whole first; a large one is gone through in parts, and has no marks where it changed meanwhile.
 
+mod parts;
 mod walk;
 
+use crate::big::Sized;
 use crate::caller::Caller;
 use crate::engine::{Engine, Opened};
 use crate::log;
 use crate::policy::Access;
 use crate::raw_path;
-use crate::read::{self, shown_line};
+use crate::read;
 use crate::reply::Answer;
 use crate::watch::Step;
 use emendate_core::marks::{MARKS, Mark, Marks};
 use emendate_core::words::{Word, Words};
-use emendate_core::{Code, Error, Result, ShortTag, Snapshot, formats};
+use emendate_core::{Code, Error, Result, formats};
 use emendate_fs::Place;
 use emendate_history::{How, Lines, Record};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -33,6 +35,8 @@ const MOST_HITS: usize = 2000;
 const CONTEXT: usize = 50;
 /// Characters of a reply.
 const REPLY: usize = 50_000;
+/// Bytes of the lines of one file that are kept to be shown.
+const SHOWN: usize = 4 << 20;
 /// Bytes of all files of one search. Regular expressions take time in proportion to them, so this bounds the time too.
 const BYTES: usize = 512 << 20;
 
@@ -81,6 +85,7 @@ struct Search<'a> {
     marks: &'static Marks,
     matcher: RegexMatcher,
     searcher: Searcher,
+    multiline: bool,
     limit: usize,
     text: String,
     files: Vec<Value>,
@@ -91,6 +96,8 @@ struct Search<'a> {
     cut: Option<&'static str>,
     binary: usize,
     unread: usize,
+    /// Files that were too large to be looked into on the way.
+    large: usize,
     /// Files with hits that are secrets by another name.
     denied: usize,
     /// Why what was shown does not count as read, if so.
@@ -118,6 +125,7 @@ impl Engine {
                 .binary_detection(BinaryDetection::none())
                 .bom_sniffing(false)
                 .build(),
+            multiline: args.multiline,
             limit: args.limit.unwrap_or(HITS).clamp(1, MOST_HITS),
             text: String::new(),
             files: Vec::new(),
@@ -127,6 +135,7 @@ impl Engine {
             cut: None,
             binary: 0,
             unread: 0,
+            large: 0,
             denied: 0,
             unkept: None,
         };
@@ -139,8 +148,9 @@ impl Engine {
             walked
         } else {
             let place = self.admit(place.asked(), Access::Read)?;
-            let Some(opened) = self.snapshot(&place, None, "")? else { return Err(self.missing(&place, caller)) };
-            search.version(&place, opened)?;
+            if search.look_into(&place, None)?.is_none() {
+                return Err(self.missing(&place, caller));
+            }
             Walked::default()
         };
         Ok(search.answer(&place.shown(), &walked))
@@ -186,78 +196,112 @@ pub(crate) fn matcher(pattern: &str, look: Look, plain: &str) -> Result<RegexMat
     })
 }
 
+const TOO_LARGE: &str = "of more than 536870912 bytes (search it by its own path)";
+const _: () = assert!(BYTES == 536_870_912);
+const CHANGES: &str = "it changes while it is searched: read these lines before you edit them";
+
+fn failed(error: &std::io::Error) -> Error {
+    Error::new(Code::InternalBug, format!("The search failed: {error}."))
+}
+
 impl Search<'_> {
     /// Searches a file that was found on the way; what cannot be read as text is counted.
     fn file(&mut self, place: &Place) -> Result<ControlFlow<()>> {
-        match self.engine.snapshot(place, None, "") {
-            Ok(Some(opened)) => self.version(place, opened)?,
-            Ok(None) => {}
+        match self.look_into(place, Some(BYTES as u64)) {
+            Ok(_) => {}
             Err(error) if matches!(error.code(), Code::ContentBinary | Code::ContentUndecodable) => self.binary += 1,
+            Err(error) if matches!(error.code(), Code::CallCancelled | Code::InternalBug) => return Err(error),
             Err(_) => self.unread += 1,
         }
         self.caller.advance()?;
         Ok(if self.cut.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 
-    fn version(&mut self, place: &Place, opened: Opened) -> Result<()> {
+    /// Searches a file; `None` when there is none. One of more than `most` bytes is left out.
+    fn look_into(&mut self, place: &Place, most: Option<u64>) -> Result<Option<()>> {
+        let version = match self.engine.sized(place)? {
+            Sized::Whole(version) => version,
+            Sized::Big(source) if most.is_some_and(|most| source.stamp().size > most) => {
+                self.large += 1;
+                return Ok(Some(()));
+            }
+            Sized::Big(source) => match self.in_parts(place, source)? {
+                Some(()) => return Ok(Some(())),
+                None => self.engine.version(place)?,
+            },
+        };
+        let Some(version) = version else { return Ok(None) };
+        let opened = self.engine.decoded(place, version, None, "")?;
+        let mut rows = Rows::new(self.limit - self.hits);
         let text = opened.snapshot.text();
+        self.searcher.search_slice(&self.matcher, text.as_bytes(), &mut rows).map_err(|error| failed(&error))?;
+        self.searched(text.len(), &rows);
+        match (rows.hits.is_empty(), rows.hits.is_empty() || self.may_show(place)) {
+            (true, _) => {}
+            (false, true) => self.show(place, Some(&opened), &rows)?,
+            (false, false) => self.deny(),
+        }
+        self.engine.recycle(opened.snapshot);
+        Ok(Some(()))
+    }
+
+    /// Counts a file that was gone through.
+    fn searched(&mut self, bytes: usize, rows: &Rows) {
         self.searched += 1;
-        self.bytes += text.len();
-        let mut rows = Rows { hits: Vec::new(), shown: Vec::new(), left: self.limit - self.hits, more: false };
-        let failed = |error: std::io::Error| Error::new(Code::InternalBug, format!("The search failed: {error}."));
-        self.searcher.search_slice(&self.matcher, text.as_bytes(), &mut rows).map_err(failed)?;
+        self.bytes += bytes;
         if rows.more {
             self.cut = Some("there are more hits");
         } else if self.bytes > BYTES {
             self.cut = Some("there was too much to search");
         }
-        if !rows.hits.is_empty() && self.engine.may(place, Access::Read).is_err() {
-            // A secret by another name, which is asked only where something would be shown.
-            self.denied += 1;
-            self.cut = None;
-        } else if !rows.hits.is_empty() {
-            self.hits += rows.hits.len();
-            self.show(place, &opened, &rows)?;
-        }
-        self.engine.recycle(opened.snapshot);
-        Ok(())
     }
 
-    /// Appends the rows of a file, and remembers them as read.
-    fn show(&mut self, place: &Place, opened: &Opened, rows: &Rows) -> Result<()> {
-        let snapshot = &opened.snapshot;
+    /// A secret by another name is asked for only where something would be shown.
+    fn may_show(&self, place: &Place) -> bool {
+        self.engine.may(place, Access::Read).is_ok()
+    }
+
+    fn deny(&mut self) {
+        self.denied += 1;
+        self.cut = None;
+    }
+
+    /// Appends the rows of a file, and remembers them as read of that version; without one they have no marks.
+    fn show(&mut self, place: &Place, opened: Option<&Opened>, rows: &Rows) -> Result<()> {
+        self.hits += rows.hits.len();
         let mut block = String::new();
         if !self.text.is_empty() {
             block.push('\n');
         }
         let name = || self.engine.name_in_header(self.caller, place);
-        let header = self.marks.header.map(|header| header.line(&name(), ShortTag::of(snapshot.text())));
-        let plain = || format!("{} (tag {})", place.shown(), snapshot.id().tag());
+        let header = self.marks.header.zip(opened.and_then(|it| it.snapshot.short_tag()));
+        let header = header.map(|(header, tag)| header.line(&name(), tag));
+        let plain = || match opened {
+            Some(opened) => format!("{} (tag {})", place.shown(), opened.snapshot.id().tag()),
+            None => format!("{} ({CHANGES})", place.shown()),
+        };
         let _ = writeln!(block, "{}", header.clone().unwrap_or_else(plain));
-        let words = self.marks.words.then(|| self.engine.words(place, snapshot)).transpose()?;
+        let words = opened.filter(|_| self.marks.words);
+        let words = words.map(|it| self.engine.words(place, &it.snapshot)).transpose()?;
         let words = words.as_ref().map_or(&[][..], Words::all);
-        let (lines, ranges) = render(&mut block, (self.marks, words), snapshot, rows);
+        let marks = if opened.is_some() { self.marks } else { &MARKS[0] };
+        let (lines, ranges) = render(&mut block, (marks, words), rows);
         if self.text.len() + block.len() > REPLY && !self.text.is_empty() {
             self.hits -= rows.hits.len();
             self.cut = Some("the reply would be too long");
             return Ok(());
         }
         self.text.push_str(&block);
-        let record = Record {
-            content: snapshot.id(),
-            stamp: opened.stamp,
-            racy: opened.racy,
-            lines,
-            how: How::Read,
-            offset: None,
-            limit: None,
-        };
-        let unkept = self.engine.remember(self.caller, place, &record, &log::body(place, snapshot.raw()));
-        self.unkept = self.unkept.take().or(unkept);
         let mut file = Map::new();
         file.insert("filePath".to_owned(), place.shown().into());
         file.extend(raw_path::of(place.absolute()).map(|bytes| (raw_path::FIELD.to_owned(), bytes.into())));
-        file.insert("tag".to_owned(), snapshot.id().tag().to_string().into());
+        if let Some(Opened { snapshot, stamp, racy }) = opened {
+            let (content, stamp, racy) = (snapshot.id(), *stamp, *racy);
+            let record = Record { content, stamp, racy, lines, how: How::Read, offset: None, limit: None };
+            let unkept = self.engine.remember(self.caller, place, &record, &log::body(place, snapshot));
+            self.unkept = self.unkept.take().or(unkept);
+            file.insert("tag".to_owned(), content.tag().to_string().into());
+        }
         file.extend(header.map(|header| ("header".to_owned(), header.into())));
         file.insert("hits".to_owned(), rows.hits.clone().into());
         file.insert("lines".to_owned(), ranges.into_iter().map(|(from, to)| json!([from, to])).collect());
@@ -283,6 +327,7 @@ impl Search<'_> {
             (walked.denied + self.denied, "that may not be read"),
             (self.binary, "that is no text"),
             (self.unread, "that could not be read"),
+            (self.large, TOO_LARGE),
         ]
         .into_iter()
         .filter(|(files, _)| *files > 0)
@@ -319,34 +364,32 @@ impl Search<'_> {
 }
 
 /// Writes the rows of a file; the lines that were shown whole, and the ranges of all.
-fn render(
-    out: &mut String,
-    (marks, words): (&Marks, &[Word]),
-    snapshot: &Snapshot,
-    rows: &Rows,
-) -> (Lines, Vec<(usize, usize)>) {
-    let text = snapshot.text();
+fn render(out: &mut String, (marks, words): (&Marks, &[Word]), rows: &Rows) -> (Lines, Vec<(usize, usize)>) {
     let mut lines = Lines::none();
     let mut ranges: Vec<(usize, usize)> = Vec::new();
-    for &number in &rows.shown {
+    for Row { line, text, left } in &rows.shown {
         match ranges.last_mut() {
-            Some((_, to)) if *to + 1 == number => *to = number,
-            _ => ranges.push((number, number)),
-        }
-    }
-    for (at, &(from, to)) in ranges.iter().enumerate() {
-        if at > 0 {
-            out.push_str("--\n");
-        }
-        let span = snapshot.lines().span_of(text, from, to);
-        for (number, line) in (from..).zip(text[span.range()].split_inclusive('\n')) {
-            let line = line.strip_suffix('\n').unwrap_or(line);
-            if shown_line(out, marks, Mark::of(number, words), line).is_none() {
-                lines.add(number as u64, number as u64);
+            Some((_, to)) if *to + 1 == *line => *to = *line,
+            last => {
+                if last.is_some() {
+                    out.push_str("--\n");
+                }
+                ranges.push((*line, *line));
             }
+        }
+        read::push_line(out, marks, Mark::of(*line, words), (text, *left));
+        if left.is_none() {
+            lines.add(*line as u64, *line as u64);
         }
     }
     (lines, ranges)
+}
+
+/// A line that is to be shown, cut where it is long.
+struct Row {
+    line: usize,
+    text: String,
+    left: Option<usize>,
 }
 
 /// The lines of one file that are to be shown.
@@ -354,16 +397,28 @@ struct Rows {
     /// Lines on which a hit begins.
     hits: Vec<usize>,
     /// All lines, sorted, each once.
-    shown: Vec<usize>,
+    shown: Vec<Row>,
+    /// Bytes of them.
+    bytes: usize,
     left: usize,
     more: bool,
 }
 
 impl Rows {
-    fn add(&mut self, from: Option<u64>, lines: usize) -> usize {
+    fn new(left: usize) -> Rows {
+        Rows { hits: Vec::new(), shown: Vec::new(), bytes: 0, left, more: false }
+    }
+
+    fn add<'l>(&mut self, from: Option<u64>, lines: impl Iterator<Item = &'l [u8]>) -> usize {
         let from = from.and_then(|from| usize::try_from(from).ok()).unwrap_or(1);
-        let next = self.shown.last().map_or(1, |last| last + 1);
-        self.shown.extend(from.max(next)..from + lines);
+        let next = self.shown.last().map_or(1, |last| last.line + 1);
+        for (line, bytes) in (from..).zip(lines).filter(|(line, _)| *line >= next) {
+            // What is searched is text, or will be found not to be.
+            let text = String::from_utf8_lossy(bytes.strip_suffix(b"\n").unwrap_or(bytes));
+            let (text, left) = read::cut(&text);
+            self.bytes += text.len();
+            self.shown.push(Row { line, text: text.to_owned(), left });
+        }
         from
     }
 }
@@ -372,17 +427,17 @@ impl Sink for Rows {
     type Error = std::io::Error;
 
     fn matched(&mut self, _: &Searcher, hit: &SinkMatch<'_>) -> std::io::Result<bool> {
-        if self.hits.len() == self.left {
+        if self.hits.len() == self.left || self.bytes > SHOWN {
             self.more = true;
             return Ok(false);
         }
-        let from = self.add(hit.line_number(), hit.lines().count());
+        let from = self.add(hit.line_number(), hit.lines());
         self.hits.push(from);
         Ok(true)
     }
 
     fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> std::io::Result<bool> {
-        self.add(context.line_number(), 1);
+        self.add(context.line_number(), std::iter::once(context.bytes()));
         Ok(true)
     }
 }

@@ -1,7 +1,7 @@
 //! Large files, which are gone through in parts: the same as files that are taken whole, in bytes, replies and errors.
 
 use crate::bench::{Bench, code, ok};
-use emendate::{Config, Reply};
+use emendate::{Config, Reply, Unread};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::fs;
@@ -46,7 +46,12 @@ fn same(text: &[u8], calls: &[(&str, Value)]) -> Result<(), TestCaseError> {
         fs::write(bench.path("f"), text).unwrap();
     }
     for (tool, input) in calls {
-        let replies = [&whole, &parts].map(|bench| bench.call_on("f", tool, input.clone()));
+        let replies = [&whole, &parts].map(|bench| {
+            let mut input = input.clone();
+            let path = if matches!(*tool, "text_editor" | "search") { "path" } else { "file_path" };
+            input[path] = json!(bench.path("f"));
+            bench.call(tool, input)
+        });
         prop_assert_eq!(code(&replies[0]), code(&replies[1]));
         // In memory an undo is told by a diff, which may pair lines that repeat in another way than the edit did.
         if *tool != "undo" {
@@ -122,8 +127,237 @@ fn undo_brings_back_every_one_of_neighbours() {
     }
 }
 
+/// A text of edits by line number under the header that a read showed: in either dialect, about lines that are there or not.
+fn hunks(header: &str, seeds: &[Hunk], count: usize, lines: &[&str]) -> String {
+    let mut out = format!("{header}\n");
+    for (at, len, kind, rows) in seeds {
+        let (from, to) = (1 + at.index(count + 1), 1 + at.index(count + 1) + len);
+        let said = |line: usize| lines.get(line - 1).copied().unwrap_or("what is nowhere").trim();
+        let (op, body) = match (header.starts_with('['), kind) {
+            (false, 0) => (format!("delete {from}..{to}"), false),
+            (false, 1) => (format!("insert before {from}:"), true),
+            (false, 2) => (format!("insert after {to}:"), true),
+            (false, 3) => ("insert head:".to_owned(), true),
+            (false, 4) => ("insert tail:".to_owned(), true),
+            (false, 5) if !said(from).is_empty() => (format!("replace {from}..{to} |{}|:", said(from)), true),
+            (false, 6) if !said(to).is_empty() => (format!("replace {from}..{to} |{}|:", said(to)), true),
+            (false, _) => (format!("replace {from}..{to}:"), true),
+            (true, 0) => (format!("CUT {from}.={to}"), false),
+            (true, 1) => (format!("PUT <{from}:"), true),
+            (true, 2) => (format!("PUT >{to}:"), true),
+            (true, 3) => ("PUT <1:".to_owned(), true),
+            (true, 4) => ("PUT >$:".to_owned(), true),
+            (true, 5) => (format!("CUT {from}.={to}\nPUT >{}", 1 + at.index(7)), false),
+            (true, _) => (format!("PUT {from}.={to}:"), true),
+        };
+        out.push_str(&op);
+        out.push('\n');
+        for row in rows.iter().filter(|_| body) {
+            // A row that restates one of the lines around, or a new one.
+            let near = row.parse::<usize>().ok().and_then(|off| lines.get((from + off).saturating_sub(4)));
+            out.extend(["+", near.unwrap_or(&&**row), "\n"]);
+        }
+    }
+    out
+}
+
+type Hunk = (prop::sample::Index, usize, u8, Vec<String>);
+
+fn seeds_of_hunks() -> impl Strategy<Value = Vec<Hunk>> {
+    let row = prop_oneof![2 => "[0-7]", 3 => "[a-zé ]{0,12}", 1 => Just("    }".to_owned())];
+    let rows = prop::collection::vec(row, 1..4);
+    let len = prop_oneof![4 => 0_usize..4, 1 => 0_usize..90];
+    prop::collection::vec((any::<prop::sample::Index>(), len, 0_u8..9, rows), 1..5)
+}
+
+/// Reads lines with a header, edits some of them in both ways, and takes that back.
+fn same_rows(text: &[u8], (format, shown): (&str, (usize, usize)), seeds: &[Hunk], caller: Unread) {
+    let benches = [parts(1 << 30, 1 << 30), parts(0, 1 << 30)].map(|mut bench| {
+        bench.caller.unread = caller;
+        fs::write(bench.path("f"), text).unwrap();
+        bench
+    });
+    let mut header = String::new();
+    for step in 0..6 {
+        let now = benches[0].get("f").trim_start_matches('\u{FEFF}').replace("\r\n", "\n");
+        let lines: Vec<&str> = now.lines().collect();
+        let edit = hunks(&header, seeds, lines.len(), &lines);
+        let replies = benches.each_ref().map(|bench| match step {
+            0 | 3 => {
+                let (offset, limit) = (shown.0.min(lines.len()).max(1), shown.1);
+                bench.call_on("f", "read", json!({ "format": format, "offset": offset, "limit": limit }))
+            }
+            // The second time what was not shown was served; the third is under the header of the reply.
+            1 | 2 | 4 => bench.apply(&edit),
+            _ => bench.call_on("f", "undo", json!({})),
+        });
+        assert_eq!(code(&replies[0]), code(&replies[1]), "{edit}");
+        if step < 5 {
+            assert_eq!(said(&benches[0], &replies[0]), said(&benches[1], &replies[1]), "{edit}");
+            if replies[0].result.is_ok() {
+                replies[0].text().lines().next().unwrap().clone_into(&mut header);
+            }
+        }
+        let [one, other] = benches.each_ref().map(|bench| fs::read(bench.path("f")).unwrap());
+        assert!(one == other, "{edit}");
+    }
+}
+
+/// A caller who reads before editing, of files that are never taken whole.
+fn never_whole() -> Bench {
+    let mut bench = parts(0, 1);
+    bench.caller.unread = Unread::Deny;
+    bench
+}
+
+/// The header of lines that are read.
+fn header(bench: &Bench, format: &str) -> String {
+    let reply = bench.call_on("f", "read", json!({ "format": format, "offset": 1, "limit": 5 }));
+    ok(&reply).lines().next().unwrap().to_owned()
+}
+
+#[test]
+fn a_header_goes_from_read_to_edit_to_edit() {
+    let bench = never_whole();
+    let text: String = (1..=3000).map(|nth| format!("line {nth}  \r\n")).collect();
+    fs::write(bench.path("f"), text.trim_end()).unwrap();
+    for (format, first, second) in [
+        ("hashline", "replace 3..4:\n+three\ninsert tail:\n+the end", "delete 3\ninsert tail:\n+and more"),
+        ("hashline_put", "PUT 3.=4:\n+three\nPUT >$:\n+the end", "CUT 3.=3\nPUT >$:\n+and more"),
+    ] {
+        fs::write(bench.path("f"), text.trim_end()).unwrap();
+        let told = ok(&bench.apply(&format!("{}\n{first}\n", header(&bench, format))));
+        assert_eq!(told.lines().next(), Some(&*header(&bench, format)), "the tag of what stands there now");
+        assert!(told.contains(":three") && told.contains("3000:the end"), "{told}");
+        let told = ok(&bench.apply(&format!("{}\n{second}\n", told.lines().next().unwrap())));
+        assert_eq!(told.lines().next(), Some(&*header(&bench, format)));
+        let now = bench.get("f");
+        assert!(now.starts_with("line 1  \r\nline 2  \r\nline 5  \r\n"), "{}", &now[..60]);
+        assert!(now.ends_with("line 3000\r\nthe end\r\nand more"), "{}", &now[now.len() - 60..]);
+    }
+}
+
+#[test]
+fn what_a_search_shows_can_be_edited() {
+    let bench = never_whole();
+    bench.put("f", &(1..=90_000).map(|nth| format!("line {nth}\r\n")).collect::<String>());
+    for (format, edit) in [("hashline", "replace 70001..70001:\n+x"), ("hashline_put", "PUT 70001.=70001:\n+y")] {
+        let pattern = if format == "hashline" { "line 70001$" } else { "^x$" };
+        let input = json!({ "pattern": pattern, "path": bench.root, "context": 1, "format": format });
+        let told = ok(&bench.call("search", input));
+        assert_eq!(told.lines().count(), 4, "{told}");
+        let told = ok(&bench.apply(&format!("{}\n{edit}\n", told.lines().next().unwrap())));
+        assert!(told.contains("70000:line 70000"), "{told}");
+    }
+    assert!(bench.get("f").contains("line 70000\r\ny\r\nline 70002\r\n"));
+    // Lines around a hit are known, others are not.
+    let told = ok(&bench.call("search", json!({ "pattern": "^y$", "path": bench.root, "format": "hashline" })));
+    let reply = bench.apply(&format!("{}\nreplace 70020..70020:\n+z\n", told.lines().next().unwrap()));
+    assert_eq!(code(&reply), "read.partial");
+    let over = bench.call("search", json!({ "pattern": "y", "path": bench.path("f"), "multiline": true }));
+    assert_eq!(code(&over), "file.too_large");
+    fs::write(bench.path("f"), b"not UTF-8 \xFF\n").unwrap();
+    let told = ok(&bench.call("search", json!({ "pattern": "UTF", "path": bench.root })));
+    assert!(told.contains("1 file that could not be read"), "{told}");
+}
+
+/// A file that is seen to change whenever it was searched has no marks, and does not count as read.
+#[test]
+fn a_file_that_changes_while_it_is_searched_has_no_marks() {
+    let hook = "touch -d @$(date +%N) f";
+    let text = format!(
+        "[policy]\nstream_from = 0\nmax_whole = 1\n[[hooks]]\non = 'before_read'\nfiles = 'f'\ncommand = ['sh', '-c', '{hook}']\n"
+    );
+    let mut bench = Bench::trusted(Config::default().with_file(&text, "test", true).unwrap());
+    bench.caller.unread = Unread::Deny;
+    bench.put("f", "one\ntwo\n");
+    let told = ok(&bench.call("search", json!({ "pattern": "two", "path": bench.root, "format": "hashline" })));
+    assert!(told.contains("it changes while it is searched") && told.contains("two") && !told.contains('#'), "{told}");
+    let edit = json!({ "old_string": "two", "new_string": "2" });
+    assert_eq!(code(&bench.call_on("f", "edit", edit)), "read.required");
+}
+
+#[test]
+fn what_needs_all_lines_says_what_would_work() {
+    let bench = never_whole();
+    bench.put("f", &"fn f() {\n    g();\n}\n".repeat(500));
+    let head = header(&bench, "hashline");
+    let reply = bench.apply(&format!("{head}\nreplace block 1:\n+x\n"));
+    assert_eq!(code(&reply), "file.too_large");
+    assert!(reply.text().contains("Name the lines by their numbers"), "{}", reply.text());
+    let reply = bench.apply(&format!("{head}\nreplace 2..2 |nothing like it|:\n+x\n"));
+    assert_eq!(code(&reply), "match.not_found");
+    assert!(reply.text().contains("2:    g();"), "{}", reply.text());
+    ok(&bench.apply(&format!("{head}\nreplace 2..2 |g()|:\n+    h();\n")));
+    assert!(bench.get("f").starts_with("fn f() {\n    h();\n}\n"));
+}
+
+#[test]
+fn a_version_that_is_gone_is_not_written_over() {
+    let bench = never_whole();
+    let text: String = (1..=2000).map(|nth| format!("line {nth}\n")).collect();
+    bench.put("f", &text);
+    let head = header(&bench, "hashline");
+    bench.put("f", &format!("new\n{text}"));
+    let reply = bench.apply(&format!("{head}\nreplace 3..3:\n+x\n"));
+    assert_eq!(code(&reply), "stale.changed");
+    assert!(reply.text().contains("*3:line 2\n") && reply.text().contains("is not kept"), "{}", reply.text());
+    let fresh = reply.result.unwrap_err().data()["header"].as_str().unwrap().to_owned();
+    // The lines were shown by the refusal.
+    ok(&bench.apply(&format!("{fresh}\nreplace 3..3:\n+x\n")));
+    assert!(bench.get("f").starts_with("new\nline 1\nx\nline 3\n"));
+    // What is put at an end does not depend on the version.
+    let told = ok(&bench.apply(&format!("{head}\ninsert tail:\n+the end\n")));
+    assert!(told.contains("head or tail") && bench.get("f").ends_with("line 2000\nthe end\n"), "{told}");
+    bench.put("f", &text);
+    let insert = json!({ "command": "insert", "path": bench.path("f"), "insert_line": 3, "insert_text": "x" });
+    let reply = bench.call("text_editor", insert);
+    assert_eq!(code(&reply), "stale.changed");
+    assert!(reply.text().contains("View it again"), "{}", reply.text());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn rows_edited_in_parts_are_those_of_the_whole(
+        text in texts(),
+        format in prop_oneof![Just("hashline"), Just("hashline_put")],
+        shown in (1_usize..300, 1_usize..300),
+        seeds in seeds_of_hunks(),
+        strict in any::<bool>(),
+    ) {
+        same_rows(text.as_bytes(), (format, shown), &seeds, if strict { Unread::Deny } else { Unread::Allow });
+    }
+
+    #[test]
+    fn a_search_in_parts_is_one_of_the_whole(
+        text in texts(),
+        searches in prop::collection::vec((0_usize..12, 0_usize..4, 1_usize..60, 0_usize..4), 1..5),
+    ) {
+        let patterns =
+            ["a", "^$", "b$", "^", "value", "é", r"\r", "zzz", "(?i)LET", "[0-9]b", r"a+\s*$", "^    let.*;$"];
+        let formats = ["numbered", "plain", "hashline", "hashline_put"];
+        let search = |&(pattern, context, limit, format): &(usize, usize, usize, usize)| {
+            let (pattern, format) = (patterns[pattern], formats[format]);
+            ("search", json!({ "pattern": pattern, "context": context, "limit": limit, "format": format }))
+        };
+        let calls: Vec<(&str, Value)> = searches.iter().map(search).collect();
+        same(text.as_bytes(), &calls)?;
+    }
+
+    #[test]
+    fn lines_inserted_in_parts_are_those_of_the_whole(
+        text in texts(),
+        inserts in prop::collection::vec((0_usize..400, "[a-zé\n]{1,12}"), 1..5),
+    ) {
+        let insert = |(line, text): &(usize, String)| {
+            ("text_editor", json!({ "command": "insert", "insert_line": line, "insert_text": text }))
+        };
+        let mut calls: Vec<(&str, Value)> = inserts.iter().map(insert).collect();
+        calls.push(("undo", json!({})));
+        same(text.as_bytes(), &calls)?;
+    }
+
     #[test]
     fn an_edit_in_parts_is_an_edit_of_the_whole(
         text in texts(),

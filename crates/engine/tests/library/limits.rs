@@ -22,6 +22,7 @@ const ROWS: &[Row] = &[
     Row { name: "whole file", try_with: whole_file },
     Row { name: "parts: places", try_with: parts_places },
     Row { name: "parts: around", try_with: parts_around },
+    Row { name: "parts: line", try_with: parts_line },
     Row { name: "parts: together", try_with: parts_together },
     Row { name: "parts: lines", try_with: parts_lines },
     Row { name: "files", try_with: files },
@@ -163,7 +164,7 @@ fn file(_: &Bench, bytes: usize) -> Reply {
 fn whole_file(_: &Bench, bytes: usize) -> Reply {
     let bench = Bench::trusted(Config::default());
     fs::File::create(bench.path("large")).unwrap().set_len(bytes as u64).unwrap();
-    let mut reply = bench.call_on("large", "read", json!({ "format": "hashline" }));
+    let mut reply = bench.call_on("large", "read", json!({ "format": "anchors" }));
     forgive(&mut reply, |error| error.code().as_str() == "content.binary");
     reply
 }
@@ -185,6 +186,11 @@ fn parts_around(_: &Bench, bytes: usize) -> Reply {
     // A line end, fifteen empty lines and a long one.
     let text = format!("the first line{}{}\nthe place\n", "\n".repeat(16), "x".repeat(bytes - 17));
     in_parts(&text).edit("large", "the place", "here")
+}
+
+fn parts_line(_: &Bench, bytes: usize) -> Reply {
+    let bench = in_parts(&format!("first\n{}\nlast\n", "x".repeat(bytes)));
+    bench.call("search", json!({ "pattern": "last", "path": bench.path("large") }))
 }
 
 fn parts_together(_: &Bench, bytes: usize) -> Reply {

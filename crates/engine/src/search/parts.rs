@@ -1,0 +1,49 @@
+//! Searching a large file: line by line, as it comes.
+
+use super::{Rows, Search, failed};
+use crate::big::{ATTEMPTS, Passing, SEARCHED};
+use emendate_core::{Code, Error, Result};
+use emendate_fs::{Place, Source};
+
+impl Search<'_> {
+    /// Searches a large file; nothing where it has to be taken whole.
+    ///
+    /// Errors: `file.too_large` where it has to be, and cannot.
+    pub(super) fn in_parts(&mut self, place: &Place, source: Source) -> Result<Option<()>> {
+        if self.multiline || self.marks.words {
+            return self.engine.not_whole(place, source.stamp().size, SEARCHED).map(|()| None);
+        }
+        let mut source = source;
+        for attempt in 1.. {
+            let mut rows = Rows::new(self.limit - self.hits);
+            let go_on = || self.caller.go_on();
+            let mut passing = Passing::new(&source, self.marks.header.is_some(), &go_on);
+            let found = self.searcher.search_reader(&self.matcher, &mut passing, &mut rows);
+            let opened = match passing.end(found.map_err(|error| failed(&error))) {
+                Ok(Err(why)) => return self.engine.not_whole(place, source.stamp().size, why).map(|()| None),
+                Ok(Ok(opened)) => Ok(opened),
+                Err(error) => Err(error),
+            };
+            let may = rows.hits.is_empty() || self.may_show(place);
+            // The last look: nothing is read after it.
+            let opened = match opened.and_then(|opened| source.still().map(|()| opened)) {
+                Ok(opened) => Some(opened),
+                Err(error) if error.code() != Code::ConflictRaced => return Err(error),
+                Err(_) if attempt < ATTEMPTS => {
+                    let Some(again) = self.engine.store().source(place)? else { return Ok(None) };
+                    source = again;
+                    continue;
+                }
+                Err(_) => None,
+            };
+            self.searched(usize::try_from(source.stamp().size).unwrap_or(usize::MAX), &rows);
+            match (rows.hits.is_empty(), may) {
+                (true, _) => {}
+                (false, true) => self.show(place, opened.as_ref(), &rows)?,
+                (false, false) => self.deny(),
+            }
+            return Ok(Some(()));
+        }
+        Err(Error::new(Code::InternalBug, "The attempts ran out without an answer."))
+    }
+}
