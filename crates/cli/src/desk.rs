@@ -1,7 +1,7 @@
 //! Where a command works: roots, state, configuration and caller, from the flags and the environment.
 
 use crate::global::Global;
-use crate::{io_error, memory, show};
+use crate::{export, io_error, memory, show};
 use emendate::core::{Code, Error, Result};
 use emendate::{Caller, Config, Engine, Front, State, Unread};
 use etcetera::base_strategy::{BaseStrategy as _, choose_base_strategy};
@@ -36,7 +36,7 @@ impl Desk<'_> {
         if state == State::Nowhere && self.global.state.is_none() {
             show::note("there is no home directory, so what is read is forgotten when this process ends; see --state");
         }
-        Engine::open(&self.roots()?, state, self.config()?)
+        self.opened(state)
     }
 
     /// Opens the engine for a process that answers many calls: without a directory, sessions live in memory.
@@ -44,9 +44,15 @@ impl Desk<'_> {
     /// Errors: as [`Desk::open`].
     pub(crate) fn open_to_stay(&self) -> Result<Engine> {
         match self.state() {
-            State::Nowhere => Engine::open(&self.roots()?, State::Memory, self.config()?),
+            State::Nowhere => self.opened(State::Memory),
             _ => self.open(),
         }
+    }
+
+    fn opened(&self, state: State) -> Result<Engine> {
+        let mut engine = Engine::open(&self.roots()?, state, self.config()?)?;
+        export::attach(&mut engine);
+        Ok(engine)
     }
 
     /// Who calls, at a terminal.
@@ -57,6 +63,8 @@ impl Desk<'_> {
     /// Who calls, through one of the front ends, with a profile where it has one.
     pub(crate) fn caller_through(&self, door: &'static str, profile: &'static str) -> Caller {
         let model = self.global.model.clone().unwrap_or_default();
+        // What runs commands within a trace says so like this.
+        let traceparent = std::env::var("TRACEPARENT").unwrap_or_default();
         Caller {
             session: self.global.session.clone(),
             unread: self.unread,
@@ -67,7 +75,7 @@ impl Desk<'_> {
             marks: None,
             names_from: None,
             watch: None,
-            front: Some(Arc::new(Front { door, profile, client: String::new(), model })),
+            front: Some(Arc::new(Front { door, profile, model, traceparent, client: String::new() })),
         }
     }
 

@@ -3,6 +3,7 @@
 use crate::clients::{Registered, registered};
 use crate::config::installed;
 use crate::desk::Desk;
+use crate::export::Export;
 use crate::show;
 use emendate::core::Result;
 use emendate::fs::{Local, Probe, Store as _};
@@ -23,6 +24,7 @@ struct Findings {
     clients: Vec<Registered>,
     /// Language servers: name, program, whether it is there, and the file that names it.
     servers: Vec<(String, String, bool, String)>,
+    export: Export,
     notices: Vec<String>,
     problems: Vec<String>,
 }
@@ -72,6 +74,7 @@ fn look(desk: &Desk<'_>) -> Findings {
         Ok(engine) => {
             found.notices.extend(engine.notices());
             found.servers(&engine);
+            found.export = Export::of(engine.config());
         }
         // A root that cannot be opened has been told already.
         Err(error) if !roots.is_empty() => found.problems.push(error.to_string()),
@@ -169,7 +172,7 @@ fn as_json(desk: &Desk<'_>, found: &Findings) -> Value {
         "languageServers": found.servers.iter().map(server).collect::<Vec<Value>>(),
         "notices": found.notices,
         "problems": found.problems,
-        "telemetry": false,
+        "telemetry": found.export.json(),
     })
 }
 
@@ -214,7 +217,7 @@ fn print<W: std::io::Write>(out: &mut show::Paper<W>, desk: &Desk<'_>, found: &F
     for (name, program, there, _) in &found.servers {
         out.plain(&format!("server    {} {name} ({program})", if *there { "yes" } else { "no " }))?;
     }
-    out.plain("telemetry none: emend opens no network connection")?;
+    out.plain(&format!("telemetry {}", found.export.line()))?;
     for notice in &found.notices {
         out.plain(&format!("note      {notice}"))?;
     }

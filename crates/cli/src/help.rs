@@ -217,7 +217,8 @@ pub(crate) const STATS: &str = "\
 Every call is counted in the state directory, of all projects and processes together: its tool, the format
 of its input, the tier of matching, the code of the answer, the model where it is known (--model,
 EMEND_MODEL, or what an MCP client says). No contents, no paths; `events.counts = false` in your emend.toml
-switches it off, and nothing leaves the machine. An event for each call, as JSON lines: docs/events.md.
+switches it off, and nothing leaves the machine. An event for each call, as JSON lines or, in a build with
+the feature otlp, to your OpenTelemetry collector: docs/events.md.
 
 Examples:
   emend stats                      the last 7 days
@@ -262,6 +263,14 @@ Examples:
   emend man | man -l -
   emend man edit > emend-edit.1";
 
+/// What leaves the machine, in this build.
+#[cfg(not(feature = "otlp"))]
+const TELEMETRY: &str = "There is no telemetry: emend opens no network connection.";
+#[cfg(feature = "otlp")]
+const TELEMETRY: &str = "\
+There is no telemetry, unless you name an OpenTelemetry collector: OTEL_EXPORTER_OTLP_ENDPOINT and the like, or
+events.otlp = true in your own config.toml (docs/events.md). It gets no contents of files, and no paths.";
+
 const EXITS: &str = "\
 Exit status:
    0  done
@@ -281,7 +290,7 @@ Exit status:
 
 Settings come from flags, then EMEND_* variables, then the project's emend.toml, then
 $XDG_CONFIG_HOME/emendate/config.toml. A project's file can tighten rules, never loosen them.
-There is no telemetry: emend opens no network connection.";
+";
 
 /// What `emend --help` says beyond the list of commands.
 pub(crate) fn overview() -> String {
@@ -291,6 +300,7 @@ pub(crate) fn overview() -> String {
     }
     out.push('\n');
     out.push_str(EXITS);
+    out.push_str(TELEMETRY);
     out
 }
 

@@ -18,6 +18,7 @@ mod desk;
 mod diff;
 mod doctor;
 mod ending;
+mod export;
 mod files;
 mod formats;
 mod global;

@@ -197,6 +197,11 @@ impl Engine {
         all
     }
 
+    /// Adds a message for a person.
+    pub fn notice(&self, text: String) {
+        self.notices.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+    }
+
     pub(crate) fn store(&self) -> &dyn Store {
         &*self.store
     }
@@ -409,6 +414,11 @@ impl Engine {
         let mut same = known.filter(|path| path.file_name() == place.absolute().file_name());
         let only = same.next().filter(|path| same.next().is_none() && path != place.absolute())?;
         self.store.admit(&only).is_ok_and(|place| self.is_there(&place)).then_some(only)
+    }
+
+    /// Events of this engine go there as well.
+    pub fn export(&mut self, export: Box<dyn emendate_events::Export>) {
+        self.events.export(export);
     }
 
     /// Where events go.

@@ -26,6 +26,8 @@ pub struct Front {
     pub client: String,
     /// The model, where it was told.
     pub model: String,
+    /// The trace that its calls belong to, as W3C's `traceparent`, where it was told.
+    pub traceparent: String,
 }
 
 impl Front {
@@ -118,6 +120,7 @@ fn event(caller: &Caller, name: &str, asked: Asked, reply: &Reply, (begun, forma
         client: front.map_or(String::new(), |front| front.client.clone()),
         model: front.map_or(String::new(), |front| front.model.clone()),
         session: caller.session.clone(),
+        traceparent: front.map_or(String::new(), |front| front.traceparent.clone()),
         paths: asked.paths,
         ..Event::default()
     };

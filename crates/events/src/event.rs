@@ -43,6 +43,8 @@ pub struct Event {
     pub session: String,
     /// The files.
     pub paths: Vec<String>,
+    /// The trace that the call belongs to, as W3C's `traceparent`, where the caller told it. Not in the lines.
+    pub traceparent: String,
 }
 
 /// A name that somebody gave, fit for a line.
@@ -53,12 +55,20 @@ pub(crate) fn name(text: &str) -> String {
 impl Event {
     /// As one line of JSON.
     pub(crate) fn line(&self, paths: bool) -> String {
+        let at = DateTime::<Utc>::from_timestamp_micros(i64::try_from(self.at).unwrap_or(i64::MAX));
+        let mut out = Map::new();
+        out.insert("time".to_owned(), at.unwrap_or_default().to_rfc3339_opts(SecondsFormat::Micros, true).into());
+        out.append(&mut self.fields(paths));
+        format!("{}\n", Value::Object(out))
+    }
+
+    /// All that is told of it but its time, by the names that the lines have: strings, numbers and booleans; with `paths`
+    /// a list of strings too. What somebody else gave as a name is cut to something that fits a line.
+    pub fn fields(&self, paths: bool) -> Map<String, Value> {
         let mut out = Map::new();
         let mut put = |key: &str, value: Value| {
             out.insert(key.to_owned(), value);
         };
-        let at = DateTime::<Utc>::from_timestamp_micros(i64::try_from(self.at).unwrap_or(i64::MAX));
-        put("time", at.unwrap_or_default().to_rfc3339_opts(SecondsFormat::Micros, true).into());
         put("tool", self.tool.into());
         put("ok", (self.code == "ok").into());
         put("code", self.code.into());
@@ -81,6 +91,6 @@ impl Event {
         if paths {
             put("paths", self.paths.clone().into());
         }
-        format!("{}\n", Value::Object(out))
+        out
     }
 }

@@ -1,5 +1,6 @@
 //! What was called and what came of it, for the owner of the machine: an event for each call, as lines of JSON in a file
-//! ([`Sink::file`]), and counters ([`Sink::counters`], [`Tally`]). Nothing here leaves the machine.
+//! ([`Sink::file`]), and counters ([`Sink::counters`], [`Tally`]). Nothing here leaves the machine; who wants that gives the
+//! sink an [`Export`].
 //!
 //! Both files take whole lines, appended by any number of processes, and are bounded: the first is moved aside when it is
 //! full, the other is summed up. An event costs its caller a push to a list; [`Sink::flush`] writes, when there is time. What
@@ -16,8 +17,9 @@ mod event;
 mod tally;
 
 pub use event::Event;
-pub use tally::{By, Row, Tally};
+pub use tally::{ASKED, By, Row, Tally};
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -31,6 +33,15 @@ const APART: Duration = Duration::from_millis(100);
 /// After a failure nothing is tried for so long.
 const REST: Duration = Duration::from_secs(1);
 
+/// What takes events to another program. It stands in the way of a call, so it must not wait for anything.
+pub trait Export: fmt::Debug + Send + Sync {
+    /// Takes an event, to send it when there is time.
+    fn take(&self, event: &Event);
+
+    /// True when it names files.
+    fn wants_paths(&self) -> bool;
+}
+
 /// Where events go.
 #[derive(Debug, Default)]
 pub struct Sink {
@@ -38,6 +49,7 @@ pub struct Sink {
     /// With the paths of files.
     paths: bool,
     counters: Option<PathBuf>,
+    export: Option<Box<dyn Export>>,
     waiting: Mutex<Waiting>,
 }
 
@@ -81,19 +93,30 @@ impl Sink {
         self
     }
 
+    /// Events go there as well.
+    pub fn export(&mut self, export: Box<dyn Export>) {
+        self.export = Some(export);
+    }
+
     /// A call begins; `None` where nobody wants to know.
     pub fn begin(&self) -> Option<Begun> {
-        let wanted = self.file.is_some() || self.counters.is_some();
+        let wanted = self.file.is_some() || self.counters.is_some() || self.export.is_some();
         wanted.then(|| Begun { at: SystemTime::now(), clock: Instant::now() })
     }
 
     /// True when events name files.
     pub fn wants_paths(&self) -> bool {
-        self.paths && self.file.is_some()
+        (self.paths && self.file.is_some()) || self.export.as_deref().is_some_and(Export::wants_paths)
     }
 
     /// Takes an event. It is written by the next [`Sink::flush`].
     pub fn push(&self, event: Event) {
+        if let Some(export) = &self.export {
+            export.take(&event);
+        }
+        if self.file.is_none() && self.counters.is_none() {
+            return;
+        }
         let full = {
             let mut waiting = self.waiting();
             waiting.events.push(event);

@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 
 /// The code of a call that ended with a question to a person: neither a success nor a failure.
-const ASKED: &str = "access.ask";
+pub const ASKED: &str = "access.ask";
 
 /// What calls are told apart by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

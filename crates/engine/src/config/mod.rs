@@ -2,6 +2,7 @@
 //! a cloned repository is not trusted, unless its user says so.
 
 mod claude;
+mod events;
 mod file;
 mod formatters;
 mod hooks;
@@ -14,6 +15,7 @@ use crate::caller::{OnStale, Shows, Word};
 use emendate_core::{Charset, Error, Matching, Result};
 use emendate_fs::Durability;
 use emendate_history::Limits;
+use events::Events;
 use file::File;
 pub use formatters::KNOWN as FORMATTERS;
 pub(crate) use formatters::{Formatter, When};
@@ -56,21 +58,6 @@ enum List {
     Ask,
     /// Refused.
     Deny,
-}
-
-/// What is written down of calls.
-#[derive(Clone, Debug)]
-pub(crate) struct Events {
-    pub(crate) file: Option<String>,
-    pub(crate) megabytes: u64,
-    pub(crate) paths: bool,
-    pub(crate) counts: bool,
-}
-
-impl Default for Events {
-    fn default() -> Events {
-        Events { file: None, megabytes: 10, paths: false, counts: true }
-    }
 }
 
 /// Settings of an engine. [`Config::default`] is what holds without any file.
@@ -332,23 +319,6 @@ impl Config {
         Ok(())
     }
 
-    fn add_events(&mut self, said: &file::Events, source: Source<'_>) {
-        if let Some(file) = &said.file {
-            self.events.file = Some(file.clone()).filter(|file| !file.is_empty());
-            self.came_from("events.file", source);
-        }
-        if let Some(size) = said.megabytes {
-            self.events.megabytes = size;
-            self.came_from("events.megabytes", source);
-        }
-        for (key, said) in [("events.paths", said.paths), ("events.counts", said.counts)] {
-            let Some(said) = said else { continue };
-            let slot = if key == "events.paths" { &mut self.events.paths } else { &mut self.events.counts };
-            *slot = said;
-            self.came_from(key, source);
-        }
-    }
-
     /// Adds a rule; what a source that is not trusted allows does not count.
     fn add(&mut self, list: List, text: &str, source: Source<'_>) -> Result<()> {
         let rule = Rule::new(text, source)?;
@@ -421,14 +391,6 @@ impl Config {
         self
     }
 
-    /// Says where events go; `none`: nowhere.
-    #[must_use]
-    pub fn with_events(mut self, file: &str, origin: &str) -> Config {
-        self.events.file = Some(file.to_owned()).filter(|file| file != "none");
-        self.origins.insert("events.file", origin.to_owned());
-        self
-    }
-
     /// Where the user is at home.
     pub(crate) fn home(&self) -> Option<&Path> {
         self.home.as_deref()
@@ -482,6 +444,8 @@ impl Config {
         put("events.megabytes", self.events.megabytes.into());
         put("events.paths", self.events.paths.into());
         put("events.counts", self.events.counts.into());
+        put("events.otlp", self.events.otlp.into());
+        put("events.otlp_paths", self.events.otlp_paths.into());
         out.extend(
             self.unchecked.iter().map(|it| json!({ "key": "validate.skip", "value": it.text, "origin": it.origin })),
         );

@@ -11,12 +11,13 @@ const MAY: &[(&str, &[&str])] = &[
     ("history", &["core", "fs"]),
     ("lsp", &["core", "run"]),
     ("media", &["core"]),
+    ("otlp", &["events"]),
     ("run", &["core"]),
     ("schema", &[]),
     ("syntax", &["core"]),
     ("engine", &["core", "events", "fs", "history", "lsp", "media", "run", "schema", "syntax"]),
     ("mcp", &["engine"]),
-    ("cli", &["clients", "engine", "mcp"]),
+    ("cli", &["clients", "engine", "mcp", "otlp"]),
 ];
 
 /// Folder of a crate by its package name.
