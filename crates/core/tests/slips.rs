@@ -424,6 +424,6 @@ fn slips_land_or_are_refused() {
     println!("{unknowing} of {} edits of a changed file that nobody knew to be changed", 4 * count);
     assert_eq!((wrong, edited), (0, 0));
     // One in two hundred, and what chance adds to it where they are few.
-    assert!(unknowing <= 4 * count / 200 + 2, "{unknowing}");
+    assert!(unknowing <= 4 * count / 200 + 4, "{unknowing}");
     assert!(right * 100 >= wanted * 97, "{right} of {wanted}");
 }
