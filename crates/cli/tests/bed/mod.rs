@@ -21,6 +21,8 @@ impl Bed {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let name = format!("emend-test-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let base = std::env::temp_dir().canonicalize().unwrap().join(name);
+        // Of a process of the same number that was killed.
+        let _ = fs::remove_dir_all(&base);
         fs::create_dir_all(base.join("work")).unwrap();
         Bed { base }
     }
