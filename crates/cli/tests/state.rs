@@ -185,7 +185,9 @@ fn a_read_only_state_directory_is_said_and_edits_work() {
     // Somebody who is not root, since nothing is read-only for root.
     let nobody = fs::metadata("/proc/self").is_ok_and(|it| std::os::unix::fs::MetadataExt::uid(&it) == 0);
     let program = bed.beside("emend");
-    fs::copy(env!("CARGO_BIN_EXE_emend"), &program).unwrap();
+    // By another process: while this one writes it, what other tests start could have it open for writing as well, and then
+    // it cannot be run.
+    bed::programs::run(std::process::Command::new("cp").arg(env!("CARGO_BIN_EXE_emend")).arg(&program));
     let run = |args: &[&str]| {
         let model = bed.command(args);
         let mut command = std::process::Command::new(&program);

@@ -17,6 +17,8 @@ pub struct Rig {
 
 impl Rig {
     pub fn new() -> Rig {
+        // Modes are looked at, and these are what most have.
+        rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
         let outer = tempfile::tempdir().unwrap();
         let root = outer.path().canonicalize().unwrap().join("root");
         std::fs::create_dir(&root).unwrap();

@@ -40,7 +40,7 @@ pub struct Stage {
 }
 
 /// Seconds after which a process is killed.
-const PATIENCE: &str = "30";
+const PATIENCE: &str = "120";
 
 impl Stage {
     /// The binary with the flags that make it behave as for a model, and nothing of this process's environment.
