@@ -20,7 +20,7 @@ fn play(bed: &Bed, script: &str) -> Option<Ran> {
     }
     let plain = bed.command(&[]);
     let mut command = Command::new("unshare");
-    let script = format!("fails() {{ if \"$@\"; then exit 9; fi; }}\n{script}");
+    let script = format!("umask 022; fails() {{ if \"$@\"; then exit 9; fi; }}\n{script}");
     command.args(["-m", "sh", "-euc", &script]).current_dir(bed.beside("")).env_clear();
     command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?)))).env("emend", plain.get_program());
     command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");

@@ -37,7 +37,7 @@ fn what_is_not_said_is_noticed() {
         (EDIT.to_owned(), "at the end, root/a.txt"),
         (format!("{EDIT}after a.txt\n| 2\n"), "a.txt: wanted"),
         (format!("{EDIT}after a.txt\n| 1\n\\ no final newline\n"), "a.txt: wanted"),
-        (format!("{EDIT}after a.txt mode=600\n| 1\n"), "mode 600 is wanted"),
+        (format!("{EDIT}after a.txt mode=601\n| 1\n"), "mode 601 is wanted"),
         (format!("{EDIT}after a.txt gone\n"), "nothing is wanted"),
         (said.replace("\"replacements\": 1", "\"replacements\": 2"), "data wanted"),
         (said.replace("| >     1\t1\n", ""), "text wanted"),
