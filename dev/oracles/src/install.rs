@@ -56,7 +56,8 @@ pub fn once(folder: &Path, list: &str, install: impl Fn(&Path) -> io::Result<()>
 /// Errors: those of [`once`].
 pub fn npm(folder: &Path, packages: &[&str], look: impl Fn() -> bool) -> io::Result<()> {
     once(folder, &packages.join("\n"), |folder| {
-        let options = ["--no-audit", "--no-fund", "--no-save", "--fetch-retries=5", "--fetch-timeout=60000", "--prefix"];
+        let options =
+            ["--no-audit", "--no-fund", "--no-save", "--fetch-retries=5", "--fetch-timeout=60000", "--prefix"];
         run(Command::new("npm").arg("install").args(options).arg(folder).args(packages))?;
         if look() { Ok(()) } else { Err(io::Error::other("npm was content, but has not installed what was asked for")) }
     })
