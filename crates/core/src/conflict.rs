@@ -10,6 +10,7 @@ use crate::op::{Find, Hunk, Locator, Op};
 use crate::resolve::Placed;
 use crate::snapshot::Snapshot;
 use crate::span::Span;
+use memchr::memmem;
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 use xxhash_rust::xxh3::xxh3_64;
@@ -276,8 +277,8 @@ fn created(
     let needles = needles.filter(|_| targets.iter().all(|target| target.len() <= CONTEXT));
     let total = 2 * longest * placed.len();
     let Some(needles) = needles.or_else(|| Needles::new(&patterns, text, total)) else { return Vec::new() };
-    let budget = 2 * total + text.len() / 4;
-    let mut search = Watch { patterns: &patterns, needles, budget, window: String::new() };
+    let way = Way::Needles(needles, 2 * total + text.len() / 4);
+    let mut search = Watch { patterns: &patterns, total, way, window: String::new() };
     let mut out = HashSet::new();
     let whole = |at: usize| (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
     for (op, placed) in placed.iter().enumerate().filter(|(op, _)| repeated[*op].is_none()) {
@@ -288,12 +289,11 @@ fn created(
             let fresh = &edit.text[head..edit.text.len() - tail];
             let from = whole(start.saturating_sub(longest));
             let written = Span::new(start - from, start - from + fresh.len());
-            for seen in search.seen([&text[from..start], fresh, &text[end..whole(end + longest)]]) {
+            let parts = [&text[from..start], fresh, &text[end..whole(end + longest)]];
+            for needle in search.clashing(parts, written) {
                 // Those that were not tried are no matter.
-                let Some(pattern) = patterns.get(seen.needle) else { continue };
-                let place = Span::new(seen.at, seen.at + pattern.len());
-                if seen.needle > op && place.clashes(written) && out.len() < LISTED {
-                    out.insert((Kind::Dependency, op, seen.needle));
+                if needle > op && needle < patterns.len() && out.len() < LISTED {
+                    out.insert((Kind::Dependency, op, needle));
                 }
             }
         }
@@ -304,26 +304,121 @@ fn created(
 /// A search for the targets of all edits, in many small texts.
 struct Watch<'p> {
     patterns: &'p [&'p str],
-    needles: Needles<'p>,
-    /// What the texts may cost, until the search is made the slower and steadier way.
-    budget: usize,
+    /// Bytes of all the texts, about.
+    total: usize,
+    way: Way<'p>,
     window: String,
 }
 
+/// How it is done.
+enum Way<'p> {
+    /// By their pieces, or an automaton, with what the texts may cost until another way is taken.
+    Needles(Needles<'p>, usize),
+    /// One by one.
+    Each(Vec<memmem::Finder<'p>>),
+}
+
+/// An automaton costs so many times more for each byte of the targets than a search for each byte of a text.
+const AUTOMATON: usize = 1000;
+
 impl Watch<'_> {
-    /// The places in a text of these parts.
-    fn seen(&mut self, parts: [&str; 3]) -> Vec<Seen> {
+    /// The targets that stand in a text of these parts where it was written.
+    fn clashing(&mut self, parts: [&str; 3], written: Span) -> Vec<usize> {
         self.window.clear();
         for part in parts {
             self.window.push_str(part);
         }
-        if let Some(seen) = self.needles.seen(&self.window, &mut self.budget) {
-            return seen;
+        loop {
+            match &mut self.way {
+                Way::Each(finders) => {
+                    let found = finders.iter().enumerate().filter(|(_, finder)| stands(finder, &self.window, written));
+                    return found.map(|(needle, _)| needle).collect();
+                }
+                Way::Needles(needles, budget) => {
+                    if let Some(seen) = needles.seen(&self.window, budget) {
+                        let length = |needle: usize| self.patterns.get(needle).map_or(0, |pattern| pattern.len());
+                        let clashes = |it: &Seen| Span::new(it.at, it.at + length(it.needle)).clashes(written);
+                        return seen.iter().filter(|it| clashes(it)).map(|it| it.needle).collect();
+                    }
+                    self.way = steady(self.patterns, self.total);
+                }
+            }
         }
-        if let Some(plain) = Needles::plain(self.patterns) {
-            self.needles = plain;
+    }
+}
+
+/// The way for texts that repeat themselves: the better one of a search for each target and an automaton.
+fn steady<'p>(patterns: &[&'p str], total: usize) -> Way<'p> {
+    let bytes: usize = patterns.iter().map(|pattern| pattern.len()).sum();
+    let automaton = || Needles::plain(patterns).map(|needles| Way::Needles(needles, usize::MAX));
+    let each = || Way::Each(patterns.iter().map(|pattern| memmem::Finder::new(pattern.as_bytes())).collect());
+    if patterns.len().saturating_mul(total) < AUTOMATON * bytes { each() } else { automaton().unwrap_or_else(each) }
+}
+
+/// True when a target is in a text across what was written there.
+fn stands(finder: &memmem::Finder<'_>, text: &str, written: Span) -> bool {
+    let length = finder.needle().len();
+    // Of those that touch it without clashing there is one at most on either side.
+    let mut from = written.start().saturating_sub(length);
+    let part = &text.as_bytes()[..text.len().min(written.end() + length)];
+    while length > 0
+        && let Some(at) = finder.find(&part[from..]).map(|at| from + at)
+    {
+        if Span::new(at, at + length).clashes(written) {
+            return true;
         }
-        self.budget = usize::MAX;
-        self.needles.seen(&self.window, &mut self.budget).unwrap_or_default()
+        from = at + 1;
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Watch, Way, stands, steady};
+    use crate::needles::Needles;
+    use crate::span::Span;
+    use memchr::memmem;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn every_way_tells_the_same(
+            text in "[ab]{0,60}|[a-c\n]{0,200}",
+            (start, len) in (0usize..200, 0usize..40),
+            cuts in prop::collection::vec((0usize..200, 0usize..50), 1..6),
+        ) {
+            let whole = |at: usize| at.min(text.len());
+            let patterns: Vec<&str> = cuts.iter().map(|&(from, len)| &text[whole(from)..whole(from + len)]).collect();
+            let (start, end) = (whole(start), whole(start + len));
+            let parts = [&text[..start], &text[start..end], &text[end..]];
+            let written = Span::new(start, end);
+            let every = |pattern: &&str| {
+                let at = (0..text.len()).filter(|&at| !pattern.is_empty() && text[at..].starts_with(*pattern));
+                at.into_iter().any(|at| Span::new(at, at + pattern.len()).clashes(written))
+            };
+            let want: Vec<usize> = (0..patterns.len()).filter(|&nth| every(&patterns[nth])).collect();
+            let ways = [
+                Way::Needles(Needles::new(&patterns, &text, text.len()).unwrap(), usize::MAX),
+                Way::Needles(Needles::new(&patterns, &text, text.len()).unwrap(), 0),
+                Way::Needles(Needles::plain(&patterns).unwrap(), usize::MAX),
+                Way::Each(patterns.iter().map(memmem::Finder::new).collect()),
+            ];
+            for way in ways {
+                let mut watch = Watch { patterns: &patterns, total: text.len(), way, window: String::new() };
+                let mut told = watch.clashing(parts, written);
+                told.sort_unstable();
+                told.dedup();
+                prop_assert_eq!(&told, &want);
+            }
+        }
+    }
+
+    #[test]
+    fn the_better_way_is_taken() {
+        let long = "a".repeat(2000);
+        assert!(matches!(steady(&[&long, &long], 8000), Way::Each(_)));
+        assert!(matches!(steady(&["ab", "cd"], 1 << 20), Way::Needles(..)));
+        assert!(stands(&memmem::Finder::new("bb"), "abba", Span::new(2, 3)));
+        assert!(!stands(&memmem::Finder::new("bb"), "abba", Span::new(3, 4)));
     }
 }

@@ -77,15 +77,15 @@ pub fn hunks(base: &Snapshot, changes: &ChangeSet, context: usize) -> Vec<Hunk> 
     let near = |a: &Block, b: &Block| forth(text, a.old.end(), 2 * context) >= b.old.start();
     let mut out = Vec::new();
     let mut gained = 0isize;
-    // Lines are counted on from hunk to hunk: no index is needed, and nothing behind the last change is looked at.
+    // Without an index lines are counted on from hunk to hunk, and nothing behind the last change is looked at.
     let (mut counted, mut line) = (0, 1);
     for group in blocks.chunk_by(near) {
         let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
         let (start, stop) = (back(text, first.old.start(), context), forth(text, last.old.end(), context));
-        line = if base.is_extract() {
-            base.lines().line_of(text, start)
-        } else {
-            line + memchr::memchr_iter(b'\n', &text.as_bytes()[counted..start]).count()
+        line = match base.known_lines() {
+            Some(index) => index.line_of(text, start),
+            None if base.is_extract() => base.lines().line_of(text, start),
+            None => line + memchr::memchr_iter(b'\n', &text.as_bytes()[counted..start]).count(),
         };
         counted = start;
         let old_start = line;

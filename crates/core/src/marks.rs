@@ -134,6 +134,10 @@ pub(crate) fn row(out: &mut String, number: usize, text: &str) {
 /// A line as evidence: cut where it is long.
 pub(crate) fn clipped(line: &str) -> Cow<'_, str> {
     const WIDTH: usize = 300;
+    // Never more characters than bytes.
+    if line.len() <= WIDTH {
+        return Cow::Borrowed(line);
+    }
     match line.char_indices().nth(WIDTH) {
         Some((at, _)) => Cow::Owned(format!("{}…", &line[..at])),
         None => Cow::Borrowed(line),

@@ -54,7 +54,8 @@ pub struct Anchors {
 
 /// Brings text from a call to the form of a reading: no byte order mark, `\n` line ends.
 pub fn reading_of(text: &str) -> String {
-    text.strip_prefix('\u{FEFF}').unwrap_or(text).replace("\r\n", "\n")
+    let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
+    if memchr::memchr(b'\r', text.as_bytes()).is_none() { text.to_owned() } else { text.replace("\r\n", "\n") }
 }
 
 /// How the caller points at text. Closed on purpose: a new syntax is a format, a new way to point is a variant.

@@ -231,6 +231,11 @@ impl Snapshot {
         self.0.lines.get_or_init(|| LineIndex::new(self.text()))
     }
 
+    /// The same, if somebody asked for it.
+    pub(crate) fn known_lines(&self) -> Option<&LineIndex> {
+        self.0.lines.get()
+    }
+
     /// Raw offset of an offset in the reading.
     pub fn to_raw(&self, text: usize) -> usize {
         match &self.0.reading {

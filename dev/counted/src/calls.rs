@@ -1,6 +1,7 @@
 //! Whole calls, from JSON to JSON, over files in memory.
 
-use crate::text::{changed, lines, mark};
+use crate::text::{changed, lines, mark, marked};
+use emendate::core::ShortTag;
 use emendate::fs::Memory;
 use emendate::{Caller, Config, Engine, State, Unread};
 use serde_json::{Value, json};
@@ -17,6 +18,23 @@ fn engine() -> (Engine, Caller) {
     let engine = Engine::over(Box::new(store), State::Memory, Config::default());
     let caller = Caller { unread: Unread::Allow, ..Caller::default() };
     (engine.unwrap_or_else(|error| panic!("{error}")), caller)
+}
+
+/// Two hundred lines by number in one patch, again and again.
+pub(crate) fn rows() -> Box<dyn FnMut()> {
+    let (engine, caller) = engine();
+    let (mut tag, mut round) = (ShortTag::of(&lines(LINES)), 0);
+    Box::new(move || {
+        round += 1;
+        let row = |at: usize| format!("PUT {0}.={0}:\n+{1} // {round}\n", at + 1, mark(at));
+        let patch = format!("[{FILE}#{tag}]\n{}", marked(LINES, 200).map(row).collect::<String>());
+        let reply = engine.call(&caller, "apply", json!({ "input": patch }));
+        let answer = reply.result.unwrap_or_else(|error| panic!("{error}"));
+        let header = answer.data["files"][0]["header"].as_str().unwrap_or_default();
+        let next = header.trim_end_matches(']').rsplit('#').next().and_then(ShortTag::parse);
+        tag = next.unwrap_or_else(|| panic!("no header"));
+        black_box(json!({ "text": answer.text, "data": answer.data }).to_string());
+    })
 }
 
 /// The call as a front end gets it, and the answer as it is sent.

@@ -114,7 +114,7 @@ fn patch(format: &'static str, input: String) -> Box<dyn FnMut()> {
 /// A patch of one hunk whose line is not there, with the report of where it nearly is.
 pub(crate) fn miss() -> Box<dyn FnMut()> {
     let text = lines(LINES);
-    let body = hunks([7005], |at| format!("@@ -{0},7 +{0},7 @@", at - 2)).replace("-    let", "-    let mut");
+    let body = hunks([7005], |at| format!("@@ -{0},7 +{0},7 @@", at - 2)).replace("-    let", "-    let &mut");
     let input = format!("--- a/f.rs\n+++ b/f.rs\n{body}");
     Box::new(move || {
         let Some(format) = named("unified_diff") else { panic!("no such format") };

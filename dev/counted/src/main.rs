@@ -35,6 +35,7 @@ static PATHS: &[Path] = &[
     Path { name: "miss", prepare: edits::miss },
     Path { name: "anchors", prepare: edits::anchors },
     Path { name: "read", prepare: calls::read },
+    Path { name: "rows", prepare: calls::rows },
     Path { name: "call", prepare: calls::edit },
 ];
 

@@ -5,8 +5,12 @@ use crate::lines::{LineIndex, line_stop};
 use crate::snapshot::Snapshot;
 use std::cell::{Cell, OnceCell};
 
-/// So many lines are looked for by their blocks.
+/// So many lines are looked for by their blocks, or one in so many of all: after that it would have been cheaper to write
+/// down where each of them begins.
 const FEW: usize = 256;
+const SHARE: usize = 8;
+/// Bytes behind the last line that was asked for that are gone through rather than looked for by blocks.
+const NEAR: usize = 1024;
 
 /// Where the lines of a text begin.
 #[derive(Clone, Copy)]
@@ -46,9 +50,15 @@ impl<'a> FileLines<'a> {
 
     /// The zero-based line that begins at, or holds, this offset.
     pub(super) fn at(&self, offset: usize) -> usize {
-        let line = match self.all() {
-            Some(starts) => starts.partition_point(|&start| start <= offset).saturating_sub(1),
-            None => self.blocks.nth_of(self.text, offset) - 1,
+        let offset = offset.min(self.text.len());
+        let (last, start) = self.known.last.get();
+        let line = if start <= offset && offset - start <= NEAR {
+            last + memchr::memchr_iter(b'\n', &self.text.as_bytes()[start..offset]).count()
+        } else {
+            match self.all() {
+                Some(starts) => starts.partition_point(|&start| start <= offset).saturating_sub(1),
+                None => self.blocks.nth_of(self.text, offset) - 1,
+            }
         };
         line.min(self.count.saturating_sub(1))
     }
@@ -68,10 +78,14 @@ impl<'a> FileLines<'a> {
         if line == at {
             return start;
         }
-        let start = match self.all() {
+        let near = || {
+            let part = &self.text.as_bytes()[start..self.text.len().min(start + NEAR)];
+            memchr::memchr_iter(b'\n', part).nth(at.checked_sub(line + 1)?).map(|end| start + end + 1)
+        };
+        let start = near().unwrap_or_else(|| match self.all() {
             Some(starts) => starts[at],
             None => self.blocks.start_of_nth(self.text, at + 1),
-        };
+        });
         self.known.last.set((at, start));
         start
     }
@@ -90,7 +104,7 @@ impl<'a> FileLines<'a> {
     fn all(&self) -> Option<&'a [usize]> {
         let asked = self.known.asked.get() + 1;
         self.known.asked.set(asked);
-        if asked <= FEW && self.known.starts.get().is_none() {
+        if asked <= FEW.max(self.count / SHARE) && self.known.starts.get().is_none() {
             return None;
         }
         Some(self.known.starts.get_or_init(|| {

@@ -8,7 +8,7 @@ use crate::op::Find;
 use crate::snapshot::Snapshot;
 use crate::span::Span;
 use core::ops::Range;
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -24,8 +24,8 @@ pub(crate) struct Index<'a> {
     odd: OnceCell<Option<Vec<(usize, u64)>>>,
     /// What was looked up, by the key of the line.
     known: RefCell<HashMap<u64, Option<Rc<Stands>>>>,
-    /// Nothing is looked up: every line gets its keys.
-    plain: bool,
+    /// Bytes that were gone through to look lines up.
+    pub(super) spent: Cell<usize>,
 }
 
 impl<'a> Index<'a> {
@@ -40,14 +40,14 @@ impl<'a> Index<'a> {
             table: OnceCell::new(),
             odd: OnceCell::new(),
             known: RefCell::default(),
-            plain: false,
+            spent: Cell::new(0),
         }
     }
 
     /// An index that goes the plain way, which the quick one has to agree with.
     #[cfg(test)]
     pub(super) fn plain(base: &'a Snapshot) -> Index<'a> {
-        Index { plain: true, ..Index::new(base) }
+        Index { spent: Cell::new(usize::MAX), odd: OnceCell::from(None), ..Index::new(base) }
     }
 
     /// The snapshot.
@@ -70,9 +70,6 @@ impl<'a> Index<'a> {
     /// The lines of the file that look like this one under the look that forgives most; `None` where only a look at all lines
     /// would tell.
     pub(super) fn stands(&self, line: &str) -> Option<Rc<Stands>> {
-        if self.plain {
-            return None;
-        }
         let key = fold::key(line, Look::Runs);
         if let Some(known) = self.known.borrow().get(&key) {
             return known.clone();

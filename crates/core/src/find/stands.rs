@@ -12,13 +12,17 @@ use memchr::memmem;
 
 /// Lines that are told of one; from so many on, more may stand behind them.
 pub(super) const MANY: usize = 65;
-/// Words of a line that are tried, the longest first.
+/// Words of a line that are tried, the longest first, and bytes of them that are looked for.
 const WORDS: usize = 8;
+const LETTERS: usize = 64;
+/// How often all lookups together may go through the text, and so many bytes beside; then all lines get their keys.
+const PASSES: usize = 12;
+const BESIDE: usize = 1 << 20;
 /// Lines with a word, and not like the one that is looked for, after which another word is tried; and after which it is left,
 /// when none is better.
 const STRAY: (usize, usize) = (64, 1024);
-/// Lines that are not ASCII: of more, all lines get their keys.
-const ODD: usize = 256;
+/// Lines that are not ASCII: of more, and more than one in so many, all lines get their keys.
+const ODD: (usize, usize) = (256, 8);
 /// Bytes that are looked at together for a character that is not ASCII.
 const CHUNK: usize = 4096;
 /// Lines of old that are tried, one after another, until one tells where windows may begin.
@@ -62,30 +66,39 @@ fn with_words(index: &Index<'_>, form: &str) -> Option<Vec<usize>> {
 
 fn with_word(index: &Index<'_>, form: &str, word: &str, most: usize) -> Option<Vec<usize>> {
     let text = index.text;
-    let finder = memmem::Finder::new(word);
+    let budget = text.len().saturating_mul(PASSES).saturating_add(BESIDE);
+    let finder = memmem::Finder::new(&word[..word.len().min(LETTERS)]);
     let (mut lines, mut strays, mut from) = (Vec::new(), 0, 0);
+    if index.spent.get() > budget {
+        return None;
+    }
+    let spent = |upto: usize| index.spent.set(index.spent.get().saturating_add(upto));
     while let Some(at) = finder.find(&text.as_bytes()[from..]).map(|at| from + at) {
         let (start, stop) = (line_start(text, at), line_stop(text, at));
         let line = text[start..stop].trim_end_matches('\n');
         if line.is_ascii() && *fold::form(line, Look::Runs) == *form {
             lines.push(index.lines().at(start));
             if lines.len() == MANY {
-                break;
+                spent(stop);
+                return Some(lines);
             }
         } else {
             strays += 1;
             if strays > most {
+                spent(stop);
                 return None;
             }
         }
         from = stop;
     }
+    spent(text.len());
     Some(lines)
 }
 
 /// The lines that are not ASCII, with their keys; `None`: they are many.
 pub(super) fn odd(index: &Index<'_>) -> Option<Vec<(usize, u64)>> {
     let text = index.text;
+    let most = ODD.0.max(index.lines().count() / ODD.1);
     let (mut out, mut from) = (Vec::new(), 0);
     while from < text.len() {
         let chunk = &text.as_bytes()[from..text.len().min(from + CHUNK)];
@@ -95,7 +108,7 @@ pub(super) fn odd(index: &Index<'_>) -> Option<Vec<(usize, u64)>> {
         }
         let at = from + chunk.iter().take_while(|byte| byte.is_ascii()).count();
         let (start, stop) = (line_start(text, at), line_stop(text, at));
-        if out.len() == ODD {
+        if out.len() == most {
             return None;
         }
         out.push((index.lines().at(start), fold::key(text[start..stop].trim_end_matches('\n'), Look::Runs)));

@@ -95,11 +95,11 @@ pub(super) fn check(table: &Table<'_>, rows: &Rows, text: &str, moved: isize) ->
 /// How many rows of a body restate the lines just above its range, and just below.
 pub(super) fn lengths(table: &Table<'_>, (from, to): (usize, usize), text: &str) -> (usize, usize) {
     let body = Body(text);
-    // One look into the index, not one for each line.
-    let start = from.saturating_sub(LONGEST).max(1);
-    let above: Vec<&str> = if start < from { table.slice(start, from - 1).lines().collect() } else { Vec::new() };
-    let below: Vec<&str> = table.slice(to + 1, to.saturating_add(LONGEST)).lines().collect();
     let (head, tail) = (body.first(LONGEST), body.last(LONGEST));
+    // No more than the body has rows, by one look into the index and not one for each line.
+    let start = from.saturating_sub(head.len()).max(1);
+    let above: Vec<&str> = if start < from { table.slice(start, from - 1).lines().collect() } else { Vec::new() };
+    let below: Vec<&str> = table.slice(to + 1, to.saturating_add(tail.len())).lines().collect();
     let leading = longest(head.len().min(above.len()), |n| head[..n] == above[above.len() - n..]);
     let trailing = longest(tail.len().min(below.len()), |n| tail[tail.len() - n..] == below[..n]);
     (leading, trailing)

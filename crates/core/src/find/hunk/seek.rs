@@ -213,8 +213,12 @@ impl Seeker<'_> {
         }
     }
 
-    /// False when no line of the file is like this one, and none holds what it is when its escapes are decoded.
+    /// False when no line of the file is like this one, and none holds what it is when its escapes are decoded. An elision
+    /// stands for any lines.
     fn may_stand(&self, line: &str) -> bool {
+        if is_elision(line) {
+            return true;
+        }
         let holds = |part: &str| memmem::find(self.search.text.as_bytes(), part.as_bytes()).is_some();
         let like = || self.index.stands(line).is_none_or(|stands| !stands.lines.is_empty());
         like() || tier::escapes::plain_parts(line).is_some_and(|parts| parts.into_iter().all(holds))

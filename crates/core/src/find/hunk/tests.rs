@@ -59,6 +59,23 @@ fn second_close() -> String {
 }
 
 #[test]
+fn a_removed_elision_stands_for_lines_that_stay() {
+    let file = "fn first() {\n    one();\n    two();\n}\n";
+    let patch = "-fn first() {\n+fn second() {\n-    ...\n+    ...\n-}\n+}\n";
+    assert_eq!(edit(file, hunk(patch)), "fn second() {\n    one();\n    two();\n}\n");
+}
+
+#[test]
+fn a_line_with_escapes_is_looked_for_decoded_too() {
+    let file = "if a &amp;&amp; b {\n    say(\"one\");\n}\n".replace("&amp;", "&");
+    assert_eq!(edit(&file, hunk("-if a &amp;&amp; b {\n+if a {")), file.replace("a && b", "a"));
+    assert_eq!(edit(&file, hunk("-    say(\\\"one\\\");\n+    say(\\\"two\\\");")), file.replace("one", "two"));
+    // What only looks like an escape is none.
+    let error = refuse(&file, hunk(" if a && b {\n-    ask(&one);\n+    ask(&two);\n }"));
+    assert_eq!(error.code(), Code::MatchNotFound, "{error}");
+}
+
+#[test]
 fn anchors_choose_and_several_places_are_a_question() {
     let error = refuse(APP, hunk(CLOSE));
     assert_eq!(error.code(), Code::MatchAmbiguous);
