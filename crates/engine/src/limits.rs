@@ -88,7 +88,7 @@ pub static LIMITS: &[Limit] = &[
         most: MAX_WHOLE,
         unit: "bytes of a file that is taken whole: for any other call, and where it is not UTF-8, has a formatter or more than one name, or the text is not there as it was given",
         code: Some(Code::FileTooLarge),
-        next: "Lines with `offset` and `limit`, edits by line number or with `old_string` copied exactly. Or `max_whole`, as `max_file`.",
+        next: "Lines with `offset` and `limit`, edits by line number, or with `old_string` or context lines copied exactly. Or `max_whole`, as `max_file`.",
     },
     Limit {
         name: "parts: places",

@@ -7,11 +7,11 @@ use crate::text::{Edits, NEW, OLD, source};
 use emendate::core::formats::replace::Replacement;
 use emendate::core::{ChangeSet, Order, Settings, Snapshot, resolve};
 use emendate::fs::Durability;
-use emendate::{Caller, Config, Engine, State, Unread};
+use emendate::{Caller, Config, Engine, Reply, State, Unread};
 use serde_json::json;
 use std::fs;
 use std::hint::black_box;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const STD: &str = "std: matches().count() + replacen";
 
@@ -133,8 +133,17 @@ fn disk(bytes: usize, quick: bool) -> Outcome {
         .1
     };
     let floor = if huge { "cp + rename" } else { "write + rename of the same bytes" };
-    let cases =
+    let mut cases =
         vec![Case::floor(floor, by_hand), ours, Case::peer("naive: read, matches, replacen, write + rename", naive)];
+    if bytes >= 10 << 20 {
+        for (name, hunk) in
+            [("ours: a line replaced by its number", "replace 3..3:"), ("ours: a line appended", "insert tail:")]
+        {
+            let path = root.join(format!("{}.txt", hunk.len()));
+            let _ = fs::write(&path, &text);
+            cases.push(rows(name, hunk, &engine, path));
+        }
+    }
     let most = match bytes {
         0x2800..=0x1_9000 => 1.15,
         _ if huge => 1.2,
@@ -143,6 +152,27 @@ fn disk(bytes: usize, quick: bool) -> Outcome {
     race(format!("exact edit on disk, no sync, {}", size(bytes)), rounds, cases)
         .goal("G1", "ours: edit through the engine", most)
         .at("exact-disk", bytes)
+}
+
+/// Edits by line number in hashline, each under the header that the reply before has.
+fn rows<'e>(name: &'static str, hunk: &'static str, engine: &'e Engine, path: PathBuf) -> Case<'e> {
+    let caller = Caller { unread: Unread::Allow, ..Caller::default() };
+    let read = json!({ "file_path": path, "format": "hashline", "limit": 1 });
+    let mut header = first_line(&engine.call(&caller, "read", read));
+    let mut edits = Edits::new();
+    Case::ours(name, move || {
+        let line = edits.next().1.lines().last().unwrap_or_default().to_owned();
+        let input = json!({ "input": format!("{header}\n{hunk}\n+{line}\n"), "directory": path.parent() });
+        settle();
+        let (reply, time) = timed(|| engine.call(&caller, "apply", input));
+        assert!(reply.result.is_ok(), "{}", reply.text());
+        header = first_line(&reply);
+        time
+    })
+}
+
+fn first_line(reply: &Reply) -> String {
+    reply.text().lines().next().unwrap_or_default().to_owned()
 }
 
 /// A folder on the disk that the repository is on.

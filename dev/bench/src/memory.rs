@@ -14,6 +14,9 @@ use std::process::{Command, Stdio};
 const MB: usize = 1 << 20;
 /// Up to here a file is held as a whole.
 const WHOLE: usize = 4 * MB;
+const ROWS: &str = "ours, a line by its number and an append: more than for 1 KB";
+const SEARCH: &str = "ours, a search: more than for 1 KB";
+const ROW: &str = "    a row that is new";
 const MORE: &str = "ours: more than for a file of 1 KB";
 
 pub(crate) fn run(report: &mut Report) {
@@ -41,7 +44,8 @@ fn one(title: &str, programs: &Programs, codex: Option<&Codex>, bytes: usize) ->
         emend.arg(path).args(["--old", OLD, "--new", NEW]);
         measured(&mut emend)
     };
-    let (least, all) = (ours(&file("small.txt", 1 << 10)), ours(&file("large.txt", bytes)));
+    let (small, large) = (file("small.txt", 1 << 10), file("large.txt", bytes));
+    let (least, all) = (ours(&small), ours(&large));
     let mut floor = peak(&programs.floor, root);
     floor.arg(&programs.floor).arg(file("floor.txt", bytes)).args([OLD, NEW]);
     let mut outcome = Outcome::new(title, Unit::Bytes)
@@ -49,6 +53,15 @@ fn one(title: &str, programs: &Programs, codex: Option<&Codex>, bytes: usize) ->
         .value(Kind::Ours, "ours: the whole process", all)
         .value(Kind::Ours, MORE, (all - least).max(0.0))
         .value(Kind::Floor, "minimal static process, which holds the text", measured(&mut floor));
+    for (row, ways) in [(ROWS, rows as fn(&mut Command, &Programs, &Path)), (SEARCH, search)] {
+        let held = |path: &Path| {
+            let mut emend = peak(&programs.floor, root);
+            emend.arg(&programs.emend).args(["--root", ".", "--state", "none", "--durability", "none"]);
+            ways(&mut emend, programs, path);
+            measured(&mut emend)
+        };
+        outcome = outcome.value(Kind::Ours, row, (held(&large) - held(&small)).max(0.0));
+    }
     if let Some(codex) = codex {
         let path = file("codex.txt", bytes);
         let patch = root.join("codex.patch");
@@ -61,7 +74,31 @@ fn one(title: &str, programs: &Programs, codex: Option<&Codex>, bytes: usize) ->
         outcome = outcome.value(Kind::Peer, "apply_patch of Codex", measured(&mut command));
     }
     let most = if bytes > WHOLE { 8 * MB + 2 * (OLD.len() + NEW.len()) } else { bytes + bytes / 10 };
-    outcome.at_most("G4", MORE, as_float(most)).at("memory", bytes)
+    let outcome = outcome.at_most("G4", MORE, as_float(most)).at("memory", bytes);
+    if bytes > WHOLE {
+        outcome.at_most("G4", ROWS, as_float(most)).at_most("G4", SEARCH, as_float(most))
+    } else {
+        outcome
+    }
+}
+
+/// A line replaced by its number, and one appended, under the header that a read shows.
+fn rows(emend: &mut Command, programs: &Programs, path: &Path) {
+    let mut read = Command::new(&programs.emend);
+    read.args(["--root", ".", "--state", "none", "read"]).arg(path).args(["--limit", "1", "--format", "hashline"]);
+    let Ok(shown) = read.current_dir(path.parent().unwrap_or(path)).stdin(Stdio::null()).output() else {
+        panic!("{read:?} failed")
+    };
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    let patch = path.with_extension("hashline");
+    let header = shown.lines().next().unwrap_or_default();
+    let _ = fs::write(&patch, format!("{header}\nreplace 2..2:\n+{ROW}\ninsert tail:\n+{ROW}\n"));
+    emend.arg("apply").arg(patch);
+}
+
+/// A search of all of the text for what is not there.
+fn search(emend: &mut Command, _: &Programs, path: &Path) {
+    emend.args(["search", "no line has [0-9]+ of th[ei]se"]).arg(path);
 }
 
 #[allow(clippy::cast_precision_loss, reason = "sizes of files")]

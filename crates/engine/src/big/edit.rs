@@ -1,7 +1,7 @@
 //! Exact edits of a large file.
 
 use super::extract::{Least, Spot, around, with_lines};
-use super::{DECLARED, MERGED, Sought, Tried, Why, opened, why};
+use super::{DECLARED, MERGED, Sought, Tried, Why, hunks, opened, why};
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::options::Options;
@@ -10,14 +10,15 @@ use crate::raw_path;
 use crate::seen::{self, Base};
 use crate::stale;
 use emendate_core::{
-    Code, Error, Find, Handle, LOOKED_UP, Locator, Matching, Op, Order, Pick, Result, Scanned, Settings, Stand, Whole,
-    resolve,
+    Code, Error, Find, Handle, LOOKED_UP, Locator, Matching, Op, Order, Pick, Resolved, Result, Scanned, Settings,
+    Snapshot, Stand, Whole, resolve,
 };
 use emendate_fs::{Place, Source};
+use emendate_history::Lines;
 use serde_json::json;
 
 /// Bytes of unchanged text on either side of an edit that others of the call may be about.
-const CONTEXT: usize = 4096 + 4;
+pub(super) const CONTEXT: usize = 4096 + 4;
 /// Places of a text that is to be in one place only: so many are told.
 const COUNTED: usize = 1000;
 
@@ -33,21 +34,17 @@ impl Engine {
         (ops, order): (&[Op], Order),
         options: &Options,
     ) -> Result<Option<Plan>> {
-        let Some(finds) = self.streamed(place, (ops, order), options) else {
-            return self.not_whole(place, source.stamp().size, ALL).map(|()| None);
-        };
-        self.tried(place, source, |source| self.try_big(caller, place, source, (ops, order, &finds), options))
-    }
-
-    /// The searches of a call that needs no more of the text than what is around their places.
-    fn streamed<'o>(&self, place: &Place, (ops, order): (&'o [Op], Order), options: &Options) -> Option<Vec<&'o Find>> {
         let plain =
             self.asks_for_parts(place, options) && !options.partial && !(order == Order::InTurn && ops.len() > 1);
-        let find = |op: &'o Op| match &op.at {
-            Locator::Find(find) if !find.old.is_empty() && !find.old.contains('\0') => Some(find),
-            _ => None,
-        };
-        ops.iter().map(find).collect::<Option<Vec<_>>>().filter(|_| plain)
+        if let Some(finds) = streamed(ops).filter(|_| plain) {
+            return self
+                .tried(place, source, |source| self.try_big(caller, place, source, (ops, order, &finds), options));
+        }
+        if let Some(old) = hunks::old_sides(ops).filter(|_| plain) {
+            return self
+                .tried(place, source, |source| self.try_hunks(caller, place, source, (ops, order, &old), options));
+        }
+        self.not_whole(place, source.stamp().size, ALL).map(|()| None)
     }
 
     fn try_big(
@@ -59,44 +56,52 @@ impl Engine {
         options: &Options,
     ) -> Result<Tried> {
         let needles: Vec<&str> = finds.iter().map(|find| &*find.old).collect();
-        let tag = options.header.is_some() || matches!(options.tag, Some(Handle::Lines(..)));
-        let scanned = match Engine::scan(&source, Sought { needles: &needles, tag, ..Sought::default() })? {
-            Ok(scanned) => scanned,
-            Err(unfit) => return Ok(Tried::Whole(why(unfit))),
+        let looked = match self.look(caller, place, &source, (ops, &needles), options)? {
+            Ok(looked) => looked,
+            Err(why) => return Ok(Tried::Whole(why)),
         };
-        if self.is_declared_otherwise(place, ops, &scanned.whole) {
-            return Ok(Tried::Whole(DECLARED));
-        }
-        let Some(head) = with_lines(&source, scanned.whole, None)? else { return Ok(Tried::Whole(LONG)) };
-        let now = opened(&source, head);
-        let (lines, note) = match self.base(caller, options, place, &now)? {
-            Base::Fresh { lines, note } => (lines, note),
-            Base::Stale { .. } if source.stamp().size > self.config().whole() => return Err(stale::again(place)),
-            Base::Stale { .. } => return Ok(Tried::Whole(MERGED)),
-            Base::Lost => return Err(stale::lost(self, caller, place, &now)),
-        };
+        let scanned = &looked.scanned;
         let mut counts = vec![0_usize; finds.len()];
         scanned.places.iter().for_each(|stand| counts[stand.needle] += 1);
         if counts.contains(&0) {
             return self.nowhere(place, &source, finds);
         }
         let least = Least { bytes: if ops.len() > 1 { CONTEXT } else { 0 }, ..Least::TELLING };
-        let spots = spots(&scanned, finds, &counts);
+        let spots = spots(scanned, finds, &counts);
         let Some(extract) = around(&source, scanned.whole, &spots, least)? else { return Ok(Tried::Whole(LONG)) };
         source.still()?;
-        let settings = Settings { matching: Matching::Exact, stale: false, partial: false };
-        let mut resolved = match resolve(&extract, ops, order, settings) {
+        match resolve(&extract, ops, order, EXACTLY) {
             // What is only like the text may still be somewhere.
-            Err(error) if error.code() == Code::MatchNotFound => return self.nowhere(place, &source, finds),
-            other => other?,
-        };
-        if resolved.changes.splices().iter().any(|splice| extract.in_file(splice.span).is_none()) {
-            return Ok(Tried::Whole(LONG));
+            Err(error) if error.code() == Code::MatchNotFound => self.nowhere(place, &source, finds),
+            other => Ok(looked.planned(place, source, extract, other?)),
         }
-        resolved.notes.extend(note);
-        let lines = seen::after_writing(&lines, &extract, &resolved.changes);
-        let plan = Plan::edit(place.clone(), opened(&source, extract), resolved, lines);
-        Ok(Tried::Planned(Box::new(plan.of_parts(source, scanned.before))))
+    }
+
+    /// Goes through a file once for these texts, and finds the version the caller saw.
+    pub(super) fn look(
+        &self,
+        caller: &Caller,
+        place: &Place,
+        source: &Source,
+        (ops, needles): (&[Op], &[&str]),
+        options: &Options,
+    ) -> Result<Result<Looked, Why>> {
+        let tag = options.header.is_some() || matches!(options.tag, Some(Handle::Lines(..)));
+        let scanned = match Engine::scan(source, Sought { needles, tag, ..Sought::default() })? {
+            Ok(scanned) => scanned,
+            Err(unfit) => return Ok(Err(why(unfit))),
+        };
+        if self.is_declared_otherwise(place, ops, &scanned.whole) {
+            return Ok(Err(DECLARED));
+        }
+        let Some(head) = with_lines(source, scanned.whole, None)? else { return Ok(Err(LONG)) };
+        let now = opened(source, head);
+        match self.base(caller, options, place, &now)? {
+            Base::Fresh { lines, note } => Ok(Ok(Looked { scanned, lines, note })),
+            Base::Stale { .. } if source.stamp().size > self.config().whole() => Err(stale::again(place)),
+            Base::Stale { .. } => Ok(Err(MERGED)),
+            Base::Lost => Err(stale::lost(self, caller, place, &now)),
+        }
     }
 
     /// The text is nowhere. Where the file is too large to be searched for what is like it, it is told where lines of the
@@ -146,6 +151,39 @@ impl Engine {
     }
 }
 
+/// What one pass found.
+pub(super) struct Looked {
+    pub(super) scanned: Scanned,
+    /// The lines the caller knows, and what there is to say of that.
+    lines: Lines,
+    note: Option<String>,
+}
+
+impl Looked {
+    /// The plan of an edit that was resolved in an extract.
+    pub(super) fn planned(self, place: &Place, source: Source, extract: Snapshot, resolved: Resolved) -> Tried {
+        if resolved.changes.splices().iter().any(|splice| extract.in_file(splice.span).is_none()) {
+            return Tried::Whole(LONG);
+        }
+        let mut resolved = resolved;
+        resolved.notes.extend(self.note);
+        let lines = seen::after_writing(&self.lines, &extract, &resolved.changes);
+        let plan = Plan::edit(place.clone(), opened(&source, extract), resolved, lines);
+        Tried::Planned(Box::new(plan.of_parts(source, self.scanned.before)))
+    }
+}
+
+/// The searches of a call that needs no more of the text than what is around their places.
+fn streamed(ops: &[Op]) -> Option<Vec<&Find>> {
+    let plain = |find: &Find| !find.old.is_empty() && !find.old.contains('\0');
+    ops.iter()
+        .map(|op| if let Locator::Find(find) = &op.at { Some(find).filter(|it| plain(it)) } else { None })
+        .collect()
+}
+
+/// What is searched in parts is searched for as it is written.
+pub(super) const EXACTLY: Settings = Settings { matching: Matching::Exact, stale: false, partial: false };
+
 /// Lines that are told of a text that is nowhere as a whole, and lines to be read around one.
 const TOLD: usize = 5;
 const AROUND: usize = 20;
@@ -165,14 +203,14 @@ fn telling<'o>(finds: &[&'o Find]) -> Vec<&'o str> {
 
 const ALL: Why = Why::new(
     "this call needs all of its text at once",
-    "Send it as edit or multi_edit with each old_string copied exactly from the file, and without encoding, marks with words, \
-     partial and order.",
+    "Send it as edit or multi_edit with each old_string copied exactly from the file, or as edits of lines by their numbers, \
+     and without encoding, marks with words, partial and order.",
 );
 const NOWHERE: Why = Why::new(
     "does not have the text as it was given; what is like it is looked for in all of the text",
     "Read the lines, and copy old_string from the reply.",
 );
-const LONG: Why = Why::new(
+pub(super) const LONG: Why = Why::new(
     "has lines around the place that are too long, or too many places, to be edited in parts",
     "Give a longer old_string that fits fewer places; for lines of more than a megabyte ask a person to raise max_whole.",
 );

@@ -4,6 +4,7 @@
 
 mod edit;
 mod extract;
+mod hunks;
 mod pass;
 mod read;
 mod rows;

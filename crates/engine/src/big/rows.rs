@@ -68,7 +68,8 @@ impl Engine {
     ) -> Result<Tried> {
         let lines: Vec<usize> =
             ops.iter().filter_map(named).flat_map(|(from, to)| [from, to.saturating_add(1)]).collect();
-        let scanned = match Engine::scan(&source, Sought { lines: &lines, tag: true, ..Sought::default() })? {
+        let tag = options.tag.is_some() || options.header.is_some();
+        let scanned = match Engine::scan(&source, Sought { lines: &lines, tag, ..Sought::default() })? {
             Ok(scanned) => scanned,
             Err(unfit) => return Ok(Tried::Whole(why(unfit))),
         };

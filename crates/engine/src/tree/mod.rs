@@ -165,8 +165,9 @@ impl Tree<'_> {
     /// The rules for a file, with the version the text names for it.
     fn options(&self, place: &Place) -> Options {
         let named = self.bases.get(place.absolute()).copied();
-        // Steps on one another, and files that are written together, take their texts whole.
-        let whole = self.options.whole || self.targets.len() > 1;
+        // Steps on one another, files that are written together and those that get a mode take their texts whole.
+        let moded = self.targets.iter().any(|target| target.mode.is_some());
+        let whole = self.options.whole || self.targets.len() > 1 || moded;
         Options { tag: named.or(self.options.tag), whole, ..*self.options }
     }
 

@@ -48,8 +48,12 @@ fn same(text: &[u8], calls: &[(&str, Value)]) -> Result<(), TestCaseError> {
     for (tool, input) in calls {
         let replies = [&whole, &parts].map(|bench| {
             let mut input = input.clone();
-            let path = if matches!(*tool, "text_editor" | "search") { "path" } else { "file_path" };
-            input[path] = json!(bench.path("f"));
+            let (field, path) = match *tool {
+                "text_editor" | "search" => ("path", bench.path("f")),
+                "apply" => ("directory", bench.root.clone()),
+                _ => ("file_path", bench.path("f")),
+            };
+            input[field] = json!(path);
             bench.call(tool, input)
         });
         prop_assert_eq!(code(&replies[0]), code(&replies[1]));
@@ -159,6 +163,30 @@ fn hunks(header: &str, seeds: &[Hunk], count: usize, lines: &[&str]) -> String {
         }
     }
     out
+}
+
+/// A patch of the text: at some lines, so many around and so many replaced by one; its numbers are off by some.
+fn patch(text: &str, mut seeds: Vec<(prop::sample::Index, usize, usize, String, i64)>, codex: bool) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    seeds.sort_by_key(|seed| seed.0.index(lines.len() + 1));
+    let mut out = if codex { "*** Begin Patch\n*** Update File: f\n" } else { "--- a/f\n+++ b/f\n" }.to_owned();
+    for (at, context, count, new, off) in seeds {
+        let at = at.index(lines.len() + 1);
+        let (from, to) = (at.saturating_sub(context), (at + count).min(lines.len()));
+        let end = (to + context).min(lines.len());
+        let (before, gone, behind) = (&lines[from..at], &lines[at..to], &lines[to..end]);
+        let first = i64::try_from(from + 1).unwrap() + off;
+        let (old, fresh) = (end - from, before.len() + 1 + behind.len());
+        let first = first.max(1).to_string();
+        let numbers = [" -", &first, &format!(",{old} +"), &first, &format!(",{fresh} @@")].concat();
+        out.extend(["@@", if codex { "" } else { &numbers }, "\n"]);
+        let mut add = |sign: &str, lines: &[&str]| lines.iter().for_each(|line| out.extend([sign, line, "\n"]));
+        add(" ", before);
+        add("-", gone);
+        add("+", &[&*new]);
+        add(" ", behind);
+    }
+    out + if codex { "*** End Patch\n" } else { "" }
 }
 
 type Hunk = (prop::sample::Index, usize, u8, Vec<String>);
@@ -278,6 +306,30 @@ fn a_file_that_changes_while_it_is_searched_has_no_marks() {
 }
 
 #[test]
+fn a_patch_whose_lines_stand_once_needs_no_more() {
+    let bench = never_whole();
+    let text: String = (1..=3000).map(|nth| format!("line {nth}\r\n")).collect();
+    bench.put("f", &text);
+    ok(&bench.call_on("f", "read", json!({ "limit": 1 })));
+    let told = ok(&bench.apply("--- a/f\n+++ b/f\n@@ -7,2 +7,2 @@\n line 2000\n-line 2001\n+two\n"));
+    assert!(told.contains("Found at line 2000; the header says 7"), "{told}");
+    let codex =
+        "*** Begin Patch\n*** Update File: f\n@@\n-line 10\n+ten\n line 11\n@@\n-line 2999\n+last\n*** End Patch\n";
+    ok(&bench.apply(codex));
+    let now = text.replace("line 10\r", "ten\r").replace("line 2001\r", "two\r").replace("line 2999\r", "last\r");
+    assert_eq!(bench.get("f"), now);
+    for hunk in ["@@\n-line\n+x\n", "@@ line 7\n-line 9\n+x\n", "@@\n-ten\n+10\n@@\n+beside\n"] {
+        let reply = bench.apply(&format!("*** Begin Patch\n*** Update File: f\n{hunk}*** End Patch\n"));
+        assert_eq!(code(&reply), "file.too_large", "{hunk}");
+        assert!(reply.text().contains("lines by their numbers"), "{}", reply.text());
+    }
+    assert_eq!(bench.get("f"), now);
+    bench.put("f", &"a\nb\n".repeat(900));
+    let twice = bench.apply("*** Begin Patch\n*** Update File: f\n@@\n-a\n+x\n b\n*** End Patch\n");
+    assert_eq!(code(&twice), "stale.changed");
+}
+
+#[test]
 fn what_needs_all_lines_says_what_would_work() {
     let bench = never_whole();
     bench.put("f", &"fn f() {\n    g();\n}\n".repeat(500));
@@ -327,6 +379,17 @@ proptest! {
         strict in any::<bool>(),
     ) {
         same_rows(text.as_bytes(), (format, shown), &seeds, if strict { Unread::Deny } else { Unread::Allow });
+    }
+
+    #[test]
+    fn patches_in_parts_are_those_of_the_whole(
+        text in texts(),
+        seeds in prop::collection::vec((any::<prop::sample::Index>(), 0_usize..4, 0_usize..3, "[a-z]{0,9}", -3_i64..4), 1..4),
+        codex in any::<bool>(),
+    ) {
+        let reading = text.trim_start_matches('\u{FEFF}').replace("\r\n", "\n");
+        let calls = [("apply", json!({ "input": patch(&reading, seeds, codex) })), ("undo", json!({}))];
+        same(text.as_bytes(), &calls)?;
     }
 
     #[test]

@@ -1,11 +1,12 @@
-//! The calls that no library offers: read leases, and a signal that is not to end the process.
+//! The calls that no library offers: read leases, the disk told to begin to write, and a signal that is not to end the
+//! process.
 //!
 //! While we hold a read lease, the kernel holds up whoever opens the file for writing, and shows that somebody waits. That
 //! closes the gap that no comparison can: a program that writes in place, into the file that we displace.
 #![allow(
     unsafe_code,
-    reason = "fcntl and signal take and give plain integers here: nothing touches memory, the descriptor is borrowed for \
-              the length of each call, and no handler of ours ever runs"
+    reason = "fcntl, sync_file_range and signal take and give plain integers here: nothing touches memory, the descriptor \
+              is borrowed for the length of each call, and no handler of ours ever runs"
 )]
 
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -34,9 +35,19 @@ pub(super) fn unlease(file: BorrowedFd<'_>) -> Result<()> {
     command(file, libc::F_SETLEASE, libc::F_UNLCK).map(drop)
 }
 
+/// The disk begins to write so many bytes from there on; nobody waits for them, and the pages stay as they are.
+pub(super) fn begin_writing(file: BorrowedFd<'_>, from: u64, len: u64) -> Result<()> {
+    let (Ok(from), Ok(len)) = (from.try_into(), len.try_into()) else { return Err(Errno::INVAL) };
+    // SAFETY: the descriptor is open as long as it is borrowed, and the other arguments are integers.
+    told(unsafe { libc::sync_file_range(file.as_raw_fd(), from, len, libc::SYNC_FILE_RANGE_WRITE) }).map(drop)
+}
+
 fn command(file: BorrowedFd<'_>, command: libc::c_int, argument: libc::c_int) -> Result<libc::c_int> {
     // SAFETY: the descriptor is open as long as it is borrowed, and these commands read their argument as an integer.
-    let answer = unsafe { libc::fcntl(file.as_raw_fd(), command, argument) };
+    told(unsafe { libc::fcntl(file.as_raw_fd(), command, argument) })
+}
+
+fn told(answer: libc::c_int) -> Result<libc::c_int> {
     if answer < 0 {
         Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO))
     } else {

@@ -1,6 +1,5 @@
 //! Files too large to be taken whole: opened under a lease, copied from in parts, never twice in memory.
 
-use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
@@ -169,7 +168,7 @@ impl Output<'_> {
         self.at += bytes;
         if self.flush && self.at - self.flushed >= FLUSH {
             // Only a hint: the sync at the end is what counts.
-            let _ = sys::begin_writing(self.file, self.flushed, NonZeroU64::new(self.at - self.flushed));
+            let _ = sys::begin_writing(self.file, self.flushed, self.at - self.flushed);
             self.flushed = self.at;
         }
     }

@@ -4,7 +4,6 @@
 use std::ffi::{CString, OsStr};
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
-use std::num::NonZeroU64;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -12,8 +11,8 @@ use std::thread::Builder;
 
 use rustix::buffer::Buffer;
 use rustix::fs::{
-    Access, Advice, AtFlags, FallocateFlags, FlockOperation, Gid, Mode, OFlags, RenameFlags, ResolveFlags, Stat,
-    StatFs, StatVfs, Statx, StatxFlags, Uid, XattrFlags,
+    Access, AtFlags, FallocateFlags, FlockOperation, Gid, Mode, OFlags, RenameFlags, ResolveFlags, Stat, StatFs,
+    StatVfs, Statx, StatxFlags, Uid, XattrFlags,
 };
 use rustix::io::Result;
 
@@ -261,11 +260,10 @@ pub(super) fn copy_file_range(
     Ok(copied)
 }
 
-/// The disk begins to write these bytes, and nobody waits for it. That is what this advice does to pages that are not
-/// written yet (they stay in memory); `sync_file_range`, which says it more plainly, is in no library without unsafe code.
-pub(super) fn begin_writing(file: impl AsFd, from: u64, len: Option<NonZeroU64>) -> Result<()> {
+/// See [`raw::begin_writing`].
+pub(super) fn begin_writing(file: impl AsFd, from: u64, len: u64) -> Result<()> {
     gate!();
-    rustix::fs::fadvise(file, from, len, Advice::DontNeed)
+    raw::begin_writing(file.as_fd(), from, len)
 }
 
 pub(super) fn ftruncate(file: impl AsFd, length: u64) -> Result<()> {

@@ -75,7 +75,8 @@ fn settle(index: &Index<'_>, hunk: &Hunk, sought: Sought) -> Result<Found> {
         return Err(failure::already(hunk, line));
     }
     if let Some(said) = hunk.first.filter(|_| hunk.lines.iter().any(|line| line.kind != LineKind::Added)) {
-        let line = candidate.lines.start + 1;
+        let start = index.lines().start(candidate.lines.start);
+        let line = index.base().lines().line_of(index.base().text(), start);
         if said != line {
             notes.push(format!("Found at line {line}; the header says {said}."));
         }
