@@ -36,6 +36,7 @@ static PATHS: &[Path] = &[
     Path { name: "anchors", prepare: edits::anchors },
     Path { name: "read", prepare: calls::read },
     Path { name: "call", prepare: calls::edit },
+    Path { name: "small", prepare: calls::small },
 ];
 
 /// What is counted, and nothing else: valgrind knows it by its name.
