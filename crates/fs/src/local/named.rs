@@ -21,9 +21,14 @@ const FEW: usize = 8;
 /// Bytes that a folder's inode may say it has to be listed; below a hundred names on most file systems.
 const SMALL: u64 = 8 << 10;
 
-/// Room for what one call says of a folder. What does not fit is not looked at in a second one: between two calls a name
-/// may move from what is still to be told to what was.
+/// The same where the list is of use later. It does not become less when names go, so a folder that once held the temporary
+/// files of a call for many is larger than it looks.
+const LARGE: u64 = 64 << 10;
+
+/// Room for what one call says of a small folder, and most room for a large one. What does not fit is not looked at in a second
+/// one: between two calls a name may move from what is still to be told to what was.
 const ROOM: usize = 16 << 10;
+const MOST_ROOM: usize = 256 << 10;
 
 /// Folders of which is kept what is in them.
 const KEPT: usize = 512;
@@ -114,22 +119,23 @@ pub(super) const AGAIN: usize = 8;
 fn listed(local: &Local, root: usize, folder: &OwnedFd, names: &[&OsStr]) -> Option<Vec<bool>> {
     let now = look::now_ns();
     let stamp = look::stamp_of(&sys::fstat(folder).ok()?);
-    if stamp.size > SMALL || !local.is_plain(root, &stamp) || names.iter().any(|name| !name.is_ascii()) {
+    // The kernel may give the stamp of a change to another one right behind it.
+    let stands = now.saturating_sub(stamp.ctime_ns) > local.grain_ns(root, &stamp);
+    let most = if stands { LARGE } else { SMALL };
+    if stamp.size > most || !local.is_plain(root, &stamp) || names.iter().any(|name| !name.is_ascii()) {
         return None;
     }
     // A name of several parts may be there if its first one is.
     let may_be = |there: &Vec<u64>| names.iter().map(|name| there.binary_search(&along::first(name)).is_ok()).collect();
     let kept = || local.listed.lock().unwrap_or_else(PoisonError::into_inner);
     let id = (stamp.dev, stamp.ino);
-    // The kernel may give the stamp of a change to another one right behind it.
-    let stands = now.saturating_sub(stamp.ctime_ns) > local.grain_ns(root, &stamp);
     match kept().get(&id) {
         Some(known) if known.ctime_ns == Some(stamp.ctime_ns) => return known.names.as_ref().map(may_be),
         // A list would be of no use later, and dearer than the questions.
         Some(known) if !stands && known.names.as_ref().is_none_or(|there| there.len() > names.len()) => return None,
         _ => {}
     }
-    let there = list(folder);
+    let there = list(folder, stamp.size);
     let stands = stands && !is_encrypted(folder);
     let answer = there.as_ref().map(may_be);
     let mut kept = kept();
@@ -152,10 +158,10 @@ pub(super) fn look_again(local: &Local, root: usize, folder: &Path) {
     let id = (stamp.dev, stamp.ino);
     let stale = kept().get(&id).is_some_and(|known| known.names.is_some() && known.ctime_ns != Some(stamp.ctime_ns));
     let fine = local.grain_ns(root, &stamp) == FINE_GRAIN_NS;
-    if !stale || !fine || stamp.size > SMALL || is_encrypted(&fd) {
+    if !stale || !fine || stamp.size > LARGE || is_encrypted(&fd) {
         return;
     }
-    let there = list(&fd);
+    let there = list(&fd, stamp.size);
     let old = look::now_ns().saturating_sub(FINE_GRAIN_NS);
     let mut kept = kept();
     // What is old by now tells itself.
@@ -170,13 +176,18 @@ fn is_encrypted(folder: &OwnedFd) -> bool {
 }
 
 /// See [`Listed::names`]; `None` where that would not tell all.
-fn list(folder: &OwnedFd) -> Option<Vec<u64>> {
+fn list(folder: &OwnedFd, size: u64) -> Option<Vec<u64>> {
     let (mut there, mut plain) = (Vec::new(), true);
-    let mut room = [MaybeUninit::uninit(); ROOM];
-    let whole = sys::list_at_once(folder, &mut room, |name| {
+    let each = |name: &[u8]| {
         plain &= name.is_ascii();
         there.push(along::hash(name));
-    });
+    };
+    let whole = if size <= SMALL {
+        sys::list_at_once(folder, &mut [MaybeUninit::uninit(); ROOM], each)
+    } else {
+        let mut room: Vec<u8> = Vec::with_capacity(MOST_ROOM);
+        sys::list_at_once(folder, room.spare_capacity_mut(), each)
+    };
     there.sort_unstable();
     (whole.ok()? && plain).then_some(there)
 }
@@ -296,6 +307,27 @@ mod tests {
         assert_eq!(at_once, one_by_one);
         let name = |at: usize| wanted.names()[at].to_string_lossy().into_owned();
         at_once.into_iter().map(|met| met.beside.into_iter().map(|(at, _)| name(at)).collect()).collect()
+    }
+
+    #[test]
+    fn a_folder_that_was_large_once_is_known_like_any_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let local = Local::open(&[root.to_owned()]).unwrap();
+        let name = |nth: usize| root.join(format!("file-with-a-name-that-fills-the-list-{nth}"));
+        (0..500).for_each(|nth| fs::write(name(nth), "").unwrap());
+        for count in [500, 100] {
+            fs::create_dir(root.join(".git")).unwrap();
+            let started = std::time::Instant::now();
+            // On other file systems it takes two seconds, and on some it is never known.
+            while !kept(&local, root) && started.elapsed().as_secs() < 4 {
+                assert_eq!(alike(&local, "", &ASKED[..11]), [".git"]);
+            }
+            assert_eq!(beside(&local, name(7).file_name().unwrap().to_str().unwrap()), [[".git"]]);
+            fs::remove_dir(root.join(".git")).unwrap();
+            assert_eq!(beside(&local, name(7).file_name().unwrap().to_str().unwrap()), [Vec::<String>::new()]);
+            (100..count).for_each(|nth| fs::remove_file(name(nth)).unwrap());
+        }
     }
 
     #[test]
