@@ -146,8 +146,8 @@ fn listed(local: &Local, root: usize, folder: &OwnedFd, names: &[&OsStr]) -> Opt
     answer
 }
 
-/// Looks into a folder in which names were changed, if it is one that is asked about, so that the next question finds it
-/// known. For when there is time: nothing depends on it.
+/// Looks into a folder in which names were changed, so that the next question finds it known. For when there is time: nothing
+/// depends on it.
 ///
 /// The stamp is young. Where the kernel gives fine stamps it gives another one to the first change after somebody has looked,
 /// as long as it has the folder in memory, and that it has while the folder is open.
@@ -156,7 +156,7 @@ pub(super) fn look_again(local: &Local, root: usize, folder: &Path) {
     let Ok(stamp) = sys::fstat(&fd).map(|stat| look::stamp_of(&stat)) else { return };
     let kept = || local.listed.lock().unwrap_or_else(PoisonError::into_inner);
     let id = (stamp.dev, stamp.ino);
-    let stale = kept().get(&id).is_some_and(|known| known.names.is_some() && known.ctime_ns != Some(stamp.ctime_ns));
+    let stale = kept().get(&id).is_none_or(|known| known.names.is_some() && known.ctime_ns != Some(stamp.ctime_ns));
     let fine = local.grain_ns(root, &stamp) == FINE_GRAIN_NS;
     if !stale || !fine || stamp.size > LARGE || is_encrypted(&fd) {
         return;
@@ -164,6 +164,9 @@ pub(super) fn look_again(local: &Local, root: usize, folder: &Path) {
     let there = list(&fd, stamp.size);
     let old = look::now_ns().saturating_sub(FINE_GRAIN_NS);
     let mut kept = kept();
+    if kept.len() >= KEPT {
+        kept.clear();
+    }
     // What is old by now tells itself.
     kept.values_mut().filter(|known| known.ctime_ns.is_none_or(|ctime| ctime < old)).for_each(|known| known.open = None);
     kept.insert(id, Listed { ctime_ns: Some(stamp.ctime_ns), names: there, open: Some(fd) });
