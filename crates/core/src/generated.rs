@@ -27,8 +27,11 @@ pub fn generated(text: &str) -> Option<(usize, &str)> {
         |line: &str| line.starts_with(|char: char| char.is_ascii_punctuation() && !matches!(char, '"' | '\''));
     text[..end].lines().take(HEAD).enumerate().find_map(|(nth, line)| {
         let line = line.trim();
+        if !comment(line) {
+            return None;
+        }
         let small = line.to_ascii_lowercase();
-        (comment(line) && SAYINGS.iter().any(|saying| small.contains(saying))).then_some((nth + 1, line))
+        SAYINGS.iter().any(|saying| small.contains(saying)).then_some((nth + 1, line))
     })
 }
 

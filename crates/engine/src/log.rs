@@ -282,6 +282,10 @@ impl Engine {
     /// left is done when the engine is dropped.
     pub fn settle_history(&self) {
         self.store().settle();
+        self.settle_log();
+    }
+
+    fn settle_log(&self) {
         self.settle_own();
         for Loose { root, place, content } in std::mem::take(&mut *self.loose()) {
             if !self.history(root).lacks(content).unwrap_or(false) {
@@ -316,7 +320,7 @@ fn operation(caller: &Caller, cause: Cause<'_>, (plans, done): (&[Plan], &[Done<
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        self.settle_history();
+        self.settle_log();
     }
 }
 

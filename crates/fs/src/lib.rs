@@ -8,6 +8,7 @@
     reason = "this is the crate that may touch files, clocks for file stamps, and wait for locks"
 )]
 
+mod along;
 mod attributes;
 mod fault;
 mod local;
@@ -18,6 +19,7 @@ mod source;
 mod stamp;
 mod store;
 
+pub use along::{Met, Wanted};
 pub use attributes::Attributes;
 pub use fault::show as shown;
 pub use local::{Local, Probe, Recovered, outlive_size_limit};

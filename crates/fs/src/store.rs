@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use emendate_core::{Code, ContentId, Error, Result};
 
-use crate::{Attributes, Place, RootInfo, Source, Stamp};
+use crate::{Attributes, Met, Place, RootInfo, Source, Stamp, Wanted, along};
 
 /// One version of one regular file, as read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -333,6 +333,14 @@ pub trait Store: Send + Sync {
     ///
     /// `io.*` when the folder is there and cannot be entered.
     fn named(&self, root: usize, folder: &Path, names: &[&OsStr]) -> Result<Vec<Option<Named>>>;
+
+    /// What each part of a path below a root is, the first one first, and which of the wanted names are beside it. Ends
+    /// before the first part that is not there; what is behind a link is not there.
+    ///
+    /// `io.*` when a folder is there and cannot be entered.
+    fn along(&self, root: usize, path: &Path, wanted: &Wanted) -> Result<Vec<Met>> {
+        along::one_by_one(self, root, path, wanted)
+    }
 
     /// Writes every draft aside, durable as asked, not visible yet. Missing parent directories are created.
     ///

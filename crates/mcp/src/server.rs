@@ -140,16 +140,19 @@ impl Server {
         let _stop = Stopping(watch.clone());
         let caller = Caller { watch: Some(watch.clone()), ..caller };
         let engine = Arc::clone(&self.engine);
-        let behind = Arc::clone(&self.engine);
         // The next change need not wait for what language servers say of this one.
         watch.hold(turn);
         let held = watch.clone();
-        let mut work = tokio::task::spawn_blocking(move || {
+        let (answer, mut work) = oneshot::channel();
+        drop(tokio::task::spawn_blocking(move || {
             let reply = offer.call(&engine, &caller, Value::Object(input));
             tell(&engine);
             held.let_go();
-            reply
-        });
+            // Whoever waited may be gone.
+            let _ = answer.send(reply);
+            // Beside the answer, which does not wait for it; and by this thread, which is awake.
+            engine.catch_up();
+        }));
         let (ended, end) = oneshot::channel();
         let work = async {
             let _ended = ended;
@@ -164,8 +167,6 @@ impl Server {
             }
         };
         let (work, ()) = tokio::join!(work, progress::tell(context, &watch, end));
-        // Beside the answer, which does not wait for it.
-        drop(tokio::task::spawn_blocking(move || behind.catch_up()));
         work.map_err(|error| internal(&error))
     }
 }

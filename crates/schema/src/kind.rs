@@ -90,11 +90,13 @@ impl Kind {
         if path.contains("{{") {
             return None;
         }
-        let names: Vec<&str> = path.split('/').collect();
-        let (_, kind) = NAMES.iter().find(|(pattern, _)| {
-            let wanted = pattern.split('/').count();
-            names.len() >= wanted
-                && pattern.split('/').zip(&names[names.len() - wanted..]).all(|(pattern, name)| fits(pattern, name))
+        let (above, name) = path.rsplit_once('/').unwrap_or(("", &path));
+        let last = name.as_bytes().last();
+        // Every file is asked about every pattern, so what cannot fit is told by one byte.
+        let mut near = NAMES.iter().filter(|(pattern, _)| pattern.as_bytes().last() == last);
+        let (_, kind) = near.find(|(pattern, _)| match pattern.rsplit_once('/') {
+            None => fits(pattern, name),
+            Some((folder, pattern)) => fits(pattern, name) && above.rsplit('/').next() == Some(folder),
         })?;
         Some(*kind)
     }

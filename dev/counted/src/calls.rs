@@ -10,11 +10,14 @@ use std::path::Path;
 
 const FILE: &str = "/w/page.rs";
 const LINES: usize = 2000;
+/// A small file, of no language that is parsed.
+const SMALL: &str = "/w/page.txt";
+const FEW: usize = 30;
 
-/// An engine with one file.
-fn engine() -> (Engine, Caller) {
+/// An engine with one file of so many lines.
+fn engine(file: &str, count: usize) -> (Engine, Caller) {
     let store = Memory::new(Path::new("/w"));
-    store.put(Path::new(FILE), lines(LINES));
+    store.put(Path::new(file), lines(count));
     let engine = Engine::over(Box::new(store), State::Memory, Config::default());
     let caller = Caller { unread: Unread::Allow, ..Caller::default() };
     (engine.unwrap_or_else(|error| panic!("{error}")), caller)
@@ -49,7 +52,7 @@ fn call((engine, caller): &(Engine, Caller), tool: &str, input: &str) -> String 
 
 /// A file of two thousand lines, read and shown.
 pub(crate) fn read() -> Box<dyn FnMut()> {
-    let engine = engine();
+    let engine = engine(FILE, LINES);
     let input = json!({ "file_path": FILE }).to_string();
     Box::new(move || {
         let shown = call(&engine, "read", &input);
@@ -60,10 +63,20 @@ pub(crate) fn read() -> Box<dyn FnMut()> {
 
 /// One line changed, to and fro.
 pub(crate) fn edit() -> Box<dyn FnMut()> {
-    let engine = engine();
-    let (mut old, mut new) = (mark(1005), changed(1005));
+    changing(FILE, LINES)
+}
+
+/// The same in a small file, where the text itself costs next to nothing.
+pub(crate) fn small() -> Box<dyn FnMut()> {
+    changing(SMALL, FEW)
+}
+
+fn changing(file: &'static str, count: usize) -> Box<dyn FnMut()> {
+    let engine = engine(file, count);
+    let line = count / 20 * 10 + 5;
+    let (mut old, mut new) = (mark(line), changed(line));
     Box::new(move || {
-        let input = json!({ "file_path": FILE, "old_string": old, "new_string": new }).to_string();
+        let input = json!({ "file_path": file, "old_string": old, "new_string": new }).to_string();
         black_box(call(&engine, "edit", &input));
         std::mem::swap(&mut old, &mut new);
     })

@@ -37,6 +37,7 @@ static PATHS: &[Path] = &[
     Path { name: "read", prepare: calls::read },
     Path { name: "rows", prepare: calls::rows },
     Path { name: "call", prepare: calls::edit },
+    Path { name: "small", prepare: calls::small },
 ];
 
 /// What is counted, and nothing else: valgrind knows it by its name.

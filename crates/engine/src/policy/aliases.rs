@@ -20,26 +20,23 @@ const LEFT_OUT: &[&str] = &["objects", "node_modules"];
 ///
 /// Errors: `io.*` where a folder on the way cannot be looked into.
 pub(super) fn of(store: &dyn Store, place: &Place, access: Access) -> Result<Vec<PathBuf>> {
-    let parts: Vec<&OsStr> = place.relative().iter().collect();
-    let reserved: Vec<&OsStr> = spelled_out(access).collect();
+    let (wanted, parts) = (spelled_out(access), place.relative());
     let mut known: Vec<(Stamp, PathBuf)> = Vec::new();
     let mut found = Vec::new();
     let mut last = None;
-    let mut folder = PathBuf::new();
-    for (at, part) in parts.iter().enumerate() {
-        let names: Vec<&OsStr> = std::iter::once(*part).chain(reserved.iter().copied()).collect();
-        let mut answers = store.named(place.root(), &folder, &names)?.into_iter();
-        let own = answers.next().flatten();
-        let beside = reserved.iter().zip(answers).filter(|(name, _)| *name != part);
-        known.extend(beside.filter_map(|(name, it)| Some((leads_to(it?), folder.join(name)))));
-        // What is not there has no other name.
-        let Some(own) = own else { return Ok(found) };
-        let rest: PathBuf = parts[at + 1..].iter().collect();
-        let same = known.iter().filter(|(stamp, _)| stamp.same_file(&own.stamp));
-        found.extend(same.map(|(_, path)| if rest.as_os_str().is_empty() { path.clone() } else { path.join(&rest) }));
-        last = Some(own.stamp);
+    let (mut folder, mut rest) = (PathBuf::new(), parts.iter());
+    for met in store.along(place.root(), parts, wanted)? {
+        let Some(part) = rest.next() else { break };
+        let beside = met.beside.into_iter().map(|(nth, it)| (&wanted.names()[nth], it)).filter(|(name, _)| *name != part);
+        known.extend(beside.map(|(name, it)| (leads_to(it), folder.join(name))));
+        let below = rest.as_path();
+        let same = known.iter().filter(|(stamp, _)| stamp.same_file(&met.stamp));
+        found.extend(same.map(|(_, path)| if below.as_os_str().is_empty() { path.clone() } else { path.join(below) }));
+        last = Some(met.stamp);
         folder.push(part);
     }
+    // What is not there has no other name.
+    let last = last.filter(|_| folder == *parts);
     if let Some(file) = last.filter(|it| it.links > 1 && !it.is_folder()) {
         found.extend(hard_links(store, place, &file, access)?);
     }

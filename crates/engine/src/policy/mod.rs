@@ -8,10 +8,10 @@ mod names;
 pub(crate) use crate::config::Access;
 use crate::config::{Config, Mode, Rule};
 use emendate_core::{Code, Error, Result};
-use emendate_fs::{Place, Store, shown};
+use emendate_fs::{Place, Store, Wanted, shown};
 use names::folded;
-use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
+use std::sync::LazyLock;
 
 /// Secrets: neither read nor edited without a rule that allows it. A `*` stands at one end of a name.
 const SECRETS: &[&str] = &[
@@ -181,6 +181,7 @@ fn secret(names: &[&str]) -> Option<&'static str> {
     hit(SECRETS, names).filter(|_| hit(SAMPLES, names).is_none())
 }
 
+/// The first pattern of a table that covers a path.
 fn hit(table: &'static [&'static str], names: &[&str]) -> Option<&'static str> {
     table.iter().copied().find(|pattern| covers(pattern, names))
 }
@@ -191,9 +192,14 @@ fn guarded(names: &[&str], access: Access) -> Option<&'static str> {
 }
 
 /// The names that one can look for: those of the tables without a `*`.
-fn spelled_out(access: Access) -> impl Iterator<Item = &'static OsStr> {
-    let control = if access == Access::Write { CONTROL } else { &[] };
-    SECRETS.iter().chain(control).filter(|name| !name.contains('*')).map(OsStr::new)
+fn spelled_out(access: Access) -> &'static Wanted {
+    static READ: LazyLock<Wanted> = LazyLock::new(|| Wanted::new(without_stars(SECRETS)));
+    static WRITE: LazyLock<Wanted> = LazyLock::new(|| Wanted::new(without_stars(SECRETS).chain(without_stars(CONTROL))));
+    if access == Access::Write { &WRITE } else { &READ }
+}
+
+fn without_stars(table: &'static [&'static str]) -> impl Iterator<Item = &'static str> {
+    table.iter().copied().filter(|name| !name.contains('*'))
 }
 
 impl Guard<'_> {
@@ -306,13 +312,20 @@ fn by_mode(mode: Mode, setting: &str) -> Verdict {
 /// True when consecutive names of the path match the pattern's: the thing itself, or a folder above. A `*` stands at one
 /// end of a name. Two dozen names are compared faster than one glob is compiled.
 fn covers(pattern: &str, names: &[&str]) -> bool {
+    if !pattern.contains('/') {
+        return names.iter().any(|name| is_named(name, pattern));
+    }
     let wanted = pattern.split('/').count();
-    let same = |(want, name): (&str, &&str)| match (want.strip_prefix('*'), want.strip_suffix('*')) {
-        (Some(end), _) => name.ends_with(end),
-        (None, Some(start)) => name.starts_with(start),
-        (None, None) => want == *name,
-    };
-    names.windows(wanted).any(|run| pattern.split('/').zip(run).all(same))
+    names.windows(wanted).any(|run| pattern.split('/').zip(run).all(|(want, name)| is_named(name, want)))
+}
+
+/// Every call asks about every pattern, so what cannot match is told by a byte.
+fn is_named(name: &str, pattern: &str) -> bool {
+    match pattern.as_bytes() {
+        [b'*', end @ ..] => name.as_bytes().ends_with(end),
+        [start @ .., b'*'] => name.as_bytes().starts_with(start),
+        all => all.len() == name.len() && all == name.as_bytes(),
+    }
 }
 
 fn denied(place: &Place, access: Access, hit: &Hit, other: Option<&Path>) -> Error {

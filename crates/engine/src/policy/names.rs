@@ -22,7 +22,8 @@ fn one(name: &str) -> String {
     let stream = seen.split_once(':').map_or(&*seen, |(file, _)| file);
     let bare = [stream, &seen].into_iter().map(|name| name.trim_end_matches(['.', ' '])).find(|name| !name.is_empty());
     // Upper case first: some characters have a small one that is none of theirs.
-    let lower = bare.unwrap_or(name).to_uppercase().to_lowercase();
+    let bare = bare.unwrap_or(name);
+    let lower = if bare.is_ascii() { bare.to_ascii_lowercase() } else { bare.to_uppercase().to_lowercase() };
     match lower.split_once('~') {
         Some(("git", number)) if is_number(number) => ".git".to_owned(),
         Some(("gitmod", number)) if is_number(number) => ".gitmodules".to_owned(),

@@ -2,6 +2,8 @@
 
 use super::what::What;
 use crate::engine::{Engine, Opened};
+use crate::notebook;
+use crate::policy::Access;
 use crate::watch::Watch;
 use emendate_core::{Code, Error, Resolved, Result};
 use emendate_fs::Place;
@@ -23,6 +25,8 @@ pub(super) enum Looked {
     Unread,
     /// It has the text in so many places.
     With(Box<Opened>, Resolved, usize),
+    /// It has the text, and may not be edited.
+    Guarded,
     /// It has the text, and cannot take the new one.
     Failed(Error),
 }
@@ -72,6 +76,7 @@ fn look_at(engine: &Engine, place: &Place, what: &What) -> Looked {
         Ok(None) | Err(_) => return Looked::Unread,
     };
     match what.change(&now.snapshot) {
+        Ok(Some(_)) if !notebook::is_named(place) && engine.may(place, Access::Write).is_err() => Looked::Guarded,
         Ok(Some((resolved, places))) => Looked::With(Box::new(now), resolved, places),
         Ok(None) => {
             engine.recycle(now.snapshot);

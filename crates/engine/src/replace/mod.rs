@@ -153,14 +153,13 @@ impl Engine {
                 Looked::Without => {}
                 Looked::Binary => found.left.binary += 1,
                 Looked::Unread => found.left.unread += 1,
+                Looked::Guarded => found.left.guarded.push(place.shown()),
                 Looked::Failed(error) => failed.push(error.prefixed(&format!("{}: ", place.shown()))),
                 Looked::With(now, resolved, count) => {
                     let now = *now;
                     bytes += now.snapshot.raw().len();
                     if notebook::is_named(&place) {
                         found.left.notebooks.push(place.shown());
-                    } else if self.may(&place, Access::Write).is_err() {
-                        found.left.guarded.push(place.shown());
                     } else if now.stamp.links < 2 || names.insert((now.stamp.dev, now.stamp.ino)) {
                         // Two names of one file are one file.
                         found.places.push(count);

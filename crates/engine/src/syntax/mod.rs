@@ -20,9 +20,13 @@ use emendate_fs::Place;
 use emendate_lsp::{Basis, Found, Problem, Severity, Unknown};
 use emendate_syntax::{Definition, FirstError, Language, Limits, Parsed, Symbol, parse};
 use serde_json::{Value, json};
+use std::thread;
 
 /// Files of one call that are checked: each may take some milliseconds.
 const CHECKED: usize = 50;
+/// Threads that check them, and how many one takes at least.
+const THREADS: usize = 4;
+const FEW: usize = 8;
 
 /// Symbols that an error lists.
 const LISTED: usize = 20;
@@ -146,32 +150,45 @@ impl Engine {
         if !self.config().syntax_check {
             return;
         }
-        for plan in plans.iter_mut().take(CHECKED) {
-            let edited = matches!((&plan.now, &plan.becomes), (Now::File(_), Becomes::File));
-            let unfit = plan.before.is_opaque() || plan.source.is_some() || self.validates(plan);
-            if !edited || plan.changes.is_empty() || unfit {
-                continue;
-            }
-            let Some(language) = language(&plan.place, plan.before.text()) else { continue };
-            let Some(proof) = self.trees().proof(plan.before.id(), plan.before.text(), language) else { continue };
-            // What cannot be decoded any more is told elsewhere.
-            let Ok(after) = plan.after() else { continue };
-            let Some(parsed) = proof.after(after.text()) else { continue };
-            let Some(error) = parsed.first_error() else {
-                self.trees().keep(after.id(), parsed);
-                continue;
-            };
-            let line = after.lines().span_of(after.text(), error.line, error.line);
-            let shown: String = after.text()[line.range()].trim().chars().take(80).collect();
-            let missing = error.missing.map_or(String::new(), |it| format!(" (`{it}` is missing)"));
-            let to = if error.last > error.line { format!(" to {}", error.last) } else { String::new() };
-            plan.notes.push(format!(
-                "The file parsed as {} before this edit and does not any more, first at line {}{to}{missing}: {shown}",
-                language.name(),
-                error.line,
-            ));
-            let rest = mend::inside_a_block(&proof, plan, &after);
-            plan.notes.extend(rest);
+        let most = plans.len().min(CHECKED);
+        let plans = &mut plans[..most];
+        let threads = thread::available_parallelism().map_or(1, |count| count.get().min(THREADS));
+        let part = most.div_ceil(threads).max(FEW);
+        if most <= part {
+            return plans.iter_mut().for_each(|plan| self.warn_of_one(plan));
         }
+        thread::scope(|scope| {
+            for part in plans.chunks_mut(part) {
+                scope.spawn(|| part.iter_mut().for_each(|plan| self.warn_of_one(plan)));
+            }
+        });
+    }
+
+    fn warn_of_one(&self, plan: &mut Plan) {
+        let edited = matches!((&plan.now, &plan.becomes), (Now::File(_), Becomes::File));
+        let unfit = plan.before.is_opaque() || plan.source.is_some() || self.validates(plan);
+        if !edited || plan.changes.is_empty() || unfit {
+            return;
+        }
+        let Some(language) = language(&plan.place, plan.before.text()) else { return };
+        let Some(proof) = self.trees().proof(plan.before.id(), plan.before.text(), language) else { return };
+        // What cannot be decoded any more is told elsewhere.
+        let Ok(after) = plan.after() else { return };
+        let Some(parsed) = proof.after(after.text()) else { return };
+        let Some(error) = parsed.first_error() else {
+            self.trees().keep(after.id(), parsed);
+            return;
+        };
+        let line = after.lines().span_of(after.text(), error.line, error.line);
+        let shown: String = after.text()[line.range()].trim().chars().take(80).collect();
+        let missing = error.missing.map_or(String::new(), |it| format!(" (`{it}` is missing)"));
+        let to = if error.last > error.line { format!(" to {}", error.last) } else { String::new() };
+        plan.notes.push(format!(
+            "The file parsed as {} before this edit and does not any more, first at line {}{to}{missing}: {shown}",
+            language.name(),
+            error.line,
+        ));
+        let rest = mend::inside_a_block(&proof, plan, &after);
+        plan.notes.extend(rest);
     }
 }

@@ -7,8 +7,10 @@ use emendate_core::{ContentId, Result};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
+use super::Local;
+use super::folder::Folder;
 use super::look::{self, LOOK, same_bytes};
-use super::stage::{OVERWRITE, Plan};
+use super::stage::{Entry, OVERWRITE, Plan};
 use super::sys;
 use super::temp::{Temp, identity_at};
 use crate::{Expect, Source, Stamp, fault};
@@ -122,57 +124,61 @@ fn hold(file: &OwnedFd) -> Hold {
 }
 
 impl Plan<'_> {
-    /// Compares what is at the path now with what the draft expects; gives what is there, if there is to be something.
+    /// See [`still_expected`].
     pub(super) fn still_expected(&self, index: usize, look: Look) -> Result<Option<Held>> {
         let entry = &self.entries[index];
-        let (place, path) = (entry.draft.place, entry.path());
-        let folder = &self.folders[entry.folder];
-        let stamp = match entry.draft.expect {
-            Expect::Version { stamp, .. } => stamp,
-            Expect::Content { source, .. } => source.stamp(),
-            _ if !folder.in_place(self.local) => return Err(fault::raced(path, "has lost its folder")),
-            Expect::Missing => {
-                return match sys::statat(&folder.fd, entry.name) {
-                    Err(Errno::NOENT) => Ok(None),
-                    Ok(_) => Err(fault::raced(path, "was created meanwhile")),
-                    Err(errno) => Err(fault::os("look at", path, errno)),
-                };
-            }
-            Expect::Link { target } => {
-                return match look::link_at(&folder.fd, entry.name, target) {
-                    Ok(Some(stamp)) => Ok(Some(Held { file: None, stamp, hold: Hold::Unknown })),
-                    Ok(None) => Err(fault::raced(path, "is not the link any more that it was")),
-                    Err(errno) => Err(fault::os("look at", path, errno)),
-                };
-            }
-        };
-        let flags: OFlags = if look == Look::Write { OVERWRITE } else { LOOK };
-        // By the whole path again: the folder may have been moved away since it was opened.
-        let file = match self.local.open_beneath(place.root(), place.relative(), flags) {
-            Ok(file) => file,
-            Err(Errno::NOENT) => return Err(fault::raced(path, "was removed")),
-            Err(Errno::LOOP | Errno::NOTDIR | Errno::NXIO | Errno::ISDIR) => {
-                return Err(fault::raced(path, "was replaced by something else"));
-            }
-            // By another of its names.
-            Err(Errno::AGAIN) => return Err(fault::raced(path, "is just being replaced")),
-            Err(errno) if look == Look::Write => return Err(fault::os("open for writing", path, errno)),
-            Err(errno) => return Err(fault::os("open", path, errno)),
-        };
-        // Network file systems refuse leases for other reasons than that somebody writes.
-        let leases = look == Look::Hold && self.local.is_plain(place.root(), stamp);
-        let hold = if leases { hold(&file) } else { Hold::Unknown };
-        let now = look::stamp_of(&sys::fstat(&file).map_err(|errno| fault::os("look at", path, errno))?);
-        let held = Held { file: Some(file), stamp: now, hold };
-        if !now.same_file(stamp) {
-            return Err(fault::raced(path, "was replaced by another file"));
-        }
-        let same = match (&held.file, entry.draft.expect) {
-            (Some(file), Expect::Version { bytes, .. }) if now.size == bytes.len() as u64 => same_bytes(file, bytes),
-            (Some(_), Expect::Content { source, content }) => vouched(&now, source, content),
-            _ => Ok(false),
-        };
-        let same = same.map_err(|errno| fault::os("compare", path, errno))?;
-        if same { Ok(Some(held)) } else { Err(fault::raced(path, "was changed")) }
+        still_expected(self.local, &self.folders[entry.folder], entry, look)
     }
+}
+
+/// Compares what is at the path now with what the draft expects; gives what is there, if there is to be something.
+pub(super) fn still_expected(local: &Local, folder: &Folder<'_>, entry: &Entry<'_>, look: Look) -> Result<Option<Held>> {
+    let (place, path) = (entry.draft.place, entry.path());
+    let stamp = match entry.draft.expect {
+        Expect::Version { stamp, .. } => stamp,
+        Expect::Content { source, .. } => source.stamp(),
+        _ if !folder.in_place(local) => return Err(fault::raced(path, "has lost its folder")),
+        Expect::Missing => {
+            return match sys::statat(&folder.fd, entry.name) {
+                Err(Errno::NOENT) => Ok(None),
+                Ok(_) => Err(fault::raced(path, "was created meanwhile")),
+                Err(errno) => Err(fault::os("look at", path, errno)),
+            };
+        }
+        Expect::Link { target } => {
+            return match look::link_at(&folder.fd, entry.name, target) {
+                Ok(Some(stamp)) => Ok(Some(Held { file: None, stamp, hold: Hold::Unknown })),
+                Ok(None) => Err(fault::raced(path, "is not the link any more that it was")),
+                Err(errno) => Err(fault::os("look at", path, errno)),
+            };
+        }
+    };
+    let flags: OFlags = if look == Look::Write { OVERWRITE } else { LOOK };
+    // By the whole path again: the folder may have been moved away since it was opened.
+    let file = match local.open_beneath(place.root(), place.relative(), flags) {
+        Ok(file) => file,
+        Err(Errno::NOENT) => return Err(fault::raced(path, "was removed")),
+        Err(Errno::LOOP | Errno::NOTDIR | Errno::NXIO | Errno::ISDIR) => {
+            return Err(fault::raced(path, "was replaced by something else"));
+        }
+        // By another of its names.
+        Err(Errno::AGAIN) => return Err(fault::raced(path, "is just being replaced")),
+        Err(errno) if look == Look::Write => return Err(fault::os("open for writing", path, errno)),
+        Err(errno) => return Err(fault::os("open", path, errno)),
+    };
+    // Network file systems refuse leases for other reasons than that somebody writes.
+    let leases = look == Look::Hold && local.is_plain(place.root(), stamp);
+    let hold = if leases { hold(&file) } else { Hold::Unknown };
+    let now = look::stamp_of(&sys::fstat(&file).map_err(|errno| fault::os("look at", path, errno))?);
+    let held = Held { file: Some(file), stamp: now, hold };
+    if !now.same_file(stamp) {
+        return Err(fault::raced(path, "was replaced by another file"));
+    }
+    let same = match (&held.file, entry.draft.expect) {
+        (Some(file), Expect::Version { bytes, .. }) if now.size == bytes.len() as u64 => same_bytes(file, bytes),
+        (Some(_), Expect::Content { source, content }) => vouched(&now, source, content),
+        _ => Ok(false),
+    };
+    let same = same.map_err(|errno| fault::os("compare", path, errno))?;
+    if same { Ok(Some(held)) } else { Err(fault::raced(path, "was changed")) }
 }

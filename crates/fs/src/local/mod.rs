@@ -19,6 +19,7 @@ mod stage;
 mod sweep;
 mod sys;
 mod temp;
+mod together;
 #[cfg(test)]
 mod trial;
 mod walk;
@@ -43,7 +44,7 @@ pub(crate) use splice::Leased;
 
 use self::journal::Journal;
 use crate::{
-    Attributes, Draft, Durability, Entry, Kind, Named, Place, RootInfo, Source, Staged, Stamp, Store, Version, fault,
+    Attributes, Draft, Durability, Entry, Kind, Met, Named, Place, RootInfo, Source, Staged, Stamp, Store, Version, Wanted, fault,
 };
 
 /// The local disk, beneath some roots.
@@ -61,6 +62,8 @@ pub struct Local {
     listed: Mutex<HashMap<(u64, u64), named::Listed>>,
     /// Files without a name any more. The last close frees what they hold, which takes longer than all else of a small edit.
     spent: Mutex<Vec<OwnedFd>>,
+    /// Folders in which names changed, by root and path in it, to be looked into again.
+    touched: Mutex<Vec<(usize, PathBuf)>>,
 }
 
 /// An open root.
@@ -92,6 +95,7 @@ impl Local {
             swept: Mutex::default(),
             listed: Mutex::default(),
             spent: Mutex::default(),
+            touched: Mutex::default(),
         };
         for given in roots {
             if !given.is_absolute() || given.as_os_str().as_bytes().contains(&0) {
@@ -344,13 +348,28 @@ impl Store for Local {
         named::named(self, root, folder, names)
     }
 
+    fn along(&self, root: usize, path: &Path, wanted: &Wanted) -> Result<Vec<Met>> {
+        named::along(self, root, path, wanted)
+    }
+
     fn stage<'a>(&'a self, drafts: &'a [Draft<'a>], durability: Durability) -> Result<Staged<'a>> {
         // Where nobody settles, nothing is held for longer than until the next edit, which may need the space.
-        self.settle();
+        self.free();
         stage::stage(self, drafts, durability).map(Staged::new)
     }
 
     fn settle(&self) {
+        self.free();
+        let touched = std::mem::take(&mut *self.touched.lock().unwrap_or_else(PoisonError::into_inner));
+        for (root, folder) in touched {
+            named::look_again(self, root, &folder);
+        }
+    }
+}
+
+impl Local {
+    /// Gives back what files without a name hold.
+    fn free(&self) {
         let spent = std::mem::take(&mut *self.spent.lock().unwrap_or_else(PoisonError::into_inner));
         drop(spent);
     }

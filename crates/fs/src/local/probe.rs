@@ -19,7 +19,7 @@ use crate::fault;
 pub(super) const GRAIN_NS: i64 = 2_100_000_000;
 
 /// The same where the kernel gives a finer stamp as soon as somebody has looked at the last one.
-const FINE_GRAIN_NS: i64 = 10_000_000;
+pub(super) const FINE_GRAIN_NS: i64 = 10_000_000;
 
 /// Magic numbers and names of file systems; the flag says that Linux 6.13 and later stamps them finely.
 const FILE_SYSTEMS: [(u64, &str, bool); 19] = [

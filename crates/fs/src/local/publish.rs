@@ -12,10 +12,10 @@ use super::folder;
 use super::held::{Held, Look};
 use super::look;
 use super::record::Frame;
-use super::stage::{Entry, MANY, Plan, failed_write};
+use super::stage::{Entry, Plan, failed_write};
 use super::sys;
 use super::temp::{self, Temp};
-use super::{kernel, rollback, splice};
+use super::{kernel, named, rollback, splice, together};
 use crate::{Ahead, Expect, Goal, Method, Stamp, Transaction, Written, fault};
 
 impl Transaction for Plan<'_> {
@@ -45,7 +45,13 @@ impl Transaction for Plan<'_> {
         if needs_record && let Err(error) = self.promise() {
             return Err(rollback::undo(&mut self, error));
         }
+        if let Err(error) = self.exchange_together() {
+            return Err(rollback::undo(&mut self, error));
+        }
         for index in 0..self.entries.len() {
+            if self.entries[index].done.is_some() {
+                continue;
+            }
             match self.publish(index) {
                 Ok(method) => self.entries[index].done = Some(method),
                 Err(error) => return Err(rollback::undo(&mut self, error)),
@@ -155,7 +161,7 @@ impl Plan<'_> {
         temp.live = true;
         let cause = match old.is_at(folder, temp, entry.draft.expect) {
             Ok(true) => {
-                self.keep(index, old);
+                entry.displaced = Some(old).filter(|_| self.keeps);
                 return Ok(Method::Removed);
             }
             Ok(false) => fault::raced(path, "was changed at the last moment, and that change was put back"),
@@ -172,7 +178,7 @@ impl Plan<'_> {
     fn swap(&mut self, index: usize, old: Held) -> Result<Method> {
         let entry = &mut self.entries[index];
         let folder = self.folders[entry.folder].fd.as_fd();
-        let overwrites = entry.overwrites();
+        let (overwrites, keeps) = (entry.overwrites(), self.keeps);
         let Some(temp) = &mut entry.temp else {
             return self.overwrite(index);
         };
@@ -181,7 +187,7 @@ impl Plan<'_> {
             exchanged => exchanged.map(|()| Method::Exchanged),
         };
         match swapped {
-            Ok(Method::Exchanged) => self.verify(index, old),
+            Ok(Method::Exchanged) => together::verify(folder, entry, old, keeps),
             Ok(method) => Ok(method),
             Err(errno @ (Errno::BUSY | Errno::XDEV | Errno::PERM | Errno::ACCESS)) if overwrites => {
                 // A mounted file, or one that may be written but not replaced.
@@ -211,36 +217,6 @@ impl Plan<'_> {
         let _ = temp.discard(self.folder_of(index));
         noted?;
         self.overwrite(index)
-    }
-
-    /// Looks at what an exchange displaced; anything unexpected goes back to the name.
-    fn verify(&mut self, index: usize, old: Held) -> Result<Method> {
-        let entry = &mut self.entries[index];
-        let folder = self.folders[entry.folder].fd.as_fd();
-        let path = entry.draft.place.absolute();
-        let Some(temp) = &mut entry.temp else {
-            return Ok(Method::Exchanged);
-        };
-        let cause = match old.is_at(folder, temp, entry.draft.expect) {
-            Ok(true) => {
-                self.keep(index, old);
-                return Ok(Method::Exchanged);
-            }
-            Ok(false) => fault::raced(path, "was changed at the last moment, and that change was put back"),
-            Err(errno) => fault::os("compare", path, errno),
-        };
-        match rollback::put_back(folder, temp, entry.name) {
-            Ok(()) => Err(cause),
-            Err(what) => Err(fault::partial(&cause, &what)),
-        }
-    }
-
-    /// Keeps what was displaced, and the lease on it, until all is done: who found the file by its name before, and came to
-    /// open it after, is seen then.
-    fn keep(&mut self, index: usize, old: Held) {
-        if self.entries.len() <= MANY {
-            self.entries[index].displaced = Some(old);
-        }
     }
 
     /// Writes the new bytes over the old ones, in the same inode.
@@ -323,6 +299,12 @@ impl Plan<'_> {
         let spent: Vec<OwnedFd> =
             self.entries.iter_mut().filter_map(|entry| entry.displaced.take()?.release()).collect();
         self.local.spent.lock().unwrap_or_else(PoisonError::into_inner).extend(spent);
+        let mut touched = self.local.touched.lock().unwrap_or_else(PoisonError::into_inner);
+        let folders = self.folders.iter().map(|folder| (folder.key.0, folder.key.1.to_owned()));
+        touched.extend(folders.take(named::AGAIN));
+        let from = touched.len().saturating_sub(named::AGAIN);
+        touched.drain(..from);
+        drop(touched);
         (0..self.entries.len()).map(|index| self.report(index)).collect()
     }
 

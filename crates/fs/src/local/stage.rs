@@ -34,6 +34,8 @@ pub(super) struct Plan<'a> {
     pub(super) made: Vec<Made>,
     /// The folders that hold those reached the disk.
     pub(super) made_synced: bool,
+    /// So few that what is displaced may be kept open until all is done.
+    pub(super) keeps: bool,
 }
 
 /// One draft on its way.
@@ -129,6 +131,7 @@ pub(super) fn stage<'a>(local: &'a Local, drafts: &'a [Draft<'a>], durability: D
         folders: Vec::new(),
         made: Vec::new(),
         made_synced: false,
+        keeps: drafts.len() <= MANY,
         entries: Vec::new(),
     };
     if drafts.len() > 1 {

@@ -52,6 +52,8 @@ pub(super) enum Event {
 struct Trial {
     wrongs: Vec<(usize, Wrong)>,
     calls: usize,
+    /// Their names.
+    names: Vec<&'static str>,
     writes: usize,
     tripped: bool,
     dying: bool,
@@ -77,6 +79,7 @@ pub(super) struct Ran<T> {
     pub(super) result: T,
     /// System calls made, or tried.
     pub(super) calls: usize,
+    pub(super) names: Vec<&'static str>,
     /// Whether the time of the wrong came.
     pub(super) tripped: bool,
     /// What changed the disk, and by which call.
@@ -89,14 +92,22 @@ pub(super) fn run<T>(wrongs: &[(usize, Wrong)], work: impl FnOnce() -> T) -> Ran
     let result = work();
     let trial = TRIAL.take();
     assert!(!trial.repeated, "a sync that failed is repeated on the same open file");
-    Ran { result, calls: trial.calls, tripped: trial.tripped, log: trial.log.unwrap_or_default() }
+    Ran { result, calls: trial.calls, names: trial.names, tripped: trial.tripped, log: trial.log.unwrap_or_default() }
+}
+
+/// The name of the function that a function stands in.
+pub(super) fn name<T>(_: T) -> &'static str {
+    std::any::type_name::<T>().trim_end_matches("::here").rsplit("::").next().unwrap_or_default()
 }
 
 /// Counts a call, and fails it if its turn has come.
-pub(super) fn gate() -> Result<()> {
+pub(super) fn gate(name: &'static str) -> Result<()> {
     TRIAL.with_borrow_mut(|trial| {
         let call = trial.calls;
         trial.calls += 1;
+        if trial.log.is_some() {
+            trial.names.push(name);
+        }
         let failing = trial.wrongs.iter().find_map(|&(at, wrong)| match wrong {
             Wrong::Once(errno) if call == at => Some(errno),
             Wrong::Always(errno) if call >= at => Some(errno),
@@ -115,7 +126,7 @@ pub(super) fn gate_sync(file: impl AsFd) -> Result<()> {
     use std::os::fd::AsRawFd;
     let number = file.as_fd().as_raw_fd();
     TRIAL.with_borrow_mut(|trial| trial.repeated |= trial.unsynced.contains(&number));
-    gate().inspect_err(|_| TRIAL.with_borrow_mut(|trial| trial.unsynced.push(number)))
+    gate("fdatasync").inspect_err(|_| TRIAL.with_borrow_mut(|trial| trial.unsynced.push(number)))
 }
 
 /// A file was opened.
@@ -150,13 +161,13 @@ pub(super) fn gate_write(slices: &[IoSlice<'_>]) -> Result<Option<Vec<u8>>> {
         cut
     });
     if is_on(Wrong::Forgets) {
-        gate()?;
+        gate("pwritev")?;
         return Ok(Some(vec![0; length]));
     }
     if cut {
         Ok(Some(slices.iter().flat_map(|slice| slice.iter()).take(length / 2).copied().collect()))
     } else {
-        gate().map(|()| None)
+        gate("pwritev").map(|()| None)
     }
 }
 

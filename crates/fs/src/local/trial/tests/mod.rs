@@ -1,5 +1,6 @@
 //! Every operation under every fault: what must hold whatever goes wrong.
 
+mod calls;
 mod deaths;
 mod faults;
 mod meanwhile;

@@ -1,0 +1,101 @@
+//! What is met on the way to a path: every part of it, and which of some names are beside it.
+
+use std::ffi::{OsStr, OsString};
+use std::hash::{DefaultHasher, Hasher as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use emendate_core::Result;
+
+use crate::{Named, Stamp, Store};
+
+/// Names that are looked for in many folders. A name may have several parts: `.aws/credentials`.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    names: Vec<OsString>,
+    /// Hashes of the first part of each, and where it stands in `names`; sorted.
+    hashes: Vec<(u64, usize)>,
+    plain: bool,
+}
+
+impl Wanted {
+    /// These names.
+    pub fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Wanted {
+        let names: Vec<OsString> = names.into_iter().map(OsString::from).collect();
+        let plain = names.iter().all(|name| name.is_ascii());
+        let mut hashes: Vec<(u64, usize)> = names.iter().enumerate().map(|(at, name)| (first(name), at)).collect();
+        hashes.sort_unstable();
+        Wanted { names, hashes, plain }
+    }
+
+    /// The names, in the order in which they were given.
+    pub fn names(&self) -> &[OsString] {
+        &self.names
+    }
+
+    /// True when all of them are ASCII.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.plain
+    }
+
+    /// Which of them may be in a folder, by the hashes of all names in it.
+    pub(crate) fn among(&self, there: &[u64]) -> Vec<usize> {
+        let mut found = Vec::new();
+        for hash in there {
+            let from = self.hashes.partition_point(|(wanted, _)| wanted < hash);
+            found.extend(self.hashes[from..].iter().take_while(|(wanted, _)| wanted == hash).map(|(_, at)| *at));
+        }
+        found
+    }
+}
+
+/// A part of a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Met {
+    /// What has the name itself.
+    pub stamp: Stamp,
+    /// Which of the wanted names are in the same folder, by their place in [`Wanted::names`], and what has them.
+    pub beside: Vec<(usize, Named)>,
+}
+
+/// See [`Store::along`], for a store in which asking costs nothing.
+pub(crate) fn one_by_one(store: &(impl Store + ?Sized), root: usize, path: &Path, wanted: &Wanted) -> Result<Vec<Met>> {
+    let (mut met, mut folder) = (Vec::new(), PathBuf::new());
+    for part in path {
+        let own = store.named(root, &folder, &[part])?.pop().flatten();
+        let Some(own) = own else { break };
+        met.push(Met { stamp: own.stamp, beside: beside(store, root, &folder, wanted)? });
+        folder.push(part);
+    }
+    Ok(met)
+}
+
+/// Which of the names are in a folder.
+pub(crate) fn beside(
+    store: &(impl Store + ?Sized),
+    root: usize,
+    folder: &Path,
+    wanted: &Wanted,
+) -> Result<Vec<(usize, Named)>> {
+    let names: Vec<&OsStr> = wanted.names.iter().map(|name| &**name).collect();
+    let found = store.named(root, folder, &names)?.into_iter().enumerate();
+    Ok(found.filter_map(|(at, named)| Some((at, named?))).collect())
+}
+
+/// Hash of the first part of a name: nothing is behind it where that is not there.
+pub(crate) fn first(name: &OsStr) -> u64 {
+    hash(name.as_bytes().split(|byte| *byte == b'/').next().unwrap_or_default())
+}
+
+/// Hash of a name; the same for names that differ in case only.
+pub(crate) fn hash(name: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let mut small = [0; 64];
+    for part in name.chunks(small.len()) {
+        let small = &mut small[..part.len()];
+        small.copy_from_slice(part);
+        small.make_ascii_lowercase();
+        hasher.write(small);
+    }
+    hasher.finish()
+}
