@@ -112,10 +112,11 @@ fn real_servers_say_what_is_new() {
     let node = programs::npm("servers/npm", &NODE, "typescript-language-server");
     let bed = Bed::new();
     let server = |name: &str| format!("[[lsp]]\nname = '{name}'\ntimeout_ms = 100000\n");
-    configure(&bed, &["ruff", "basedpyright", "typescript"].map(server).concat());
+    configure(&bed, &["ruff", "basedpyright", "typescript", "clangd"].map(server).concat());
     bed.put("pyrightconfig.json", r#"{ "typeCheckingMode": "standard" }"#);
     bed.put("tsconfig.json", r#"{ "compilerOptions": { "strict": true, "noEmit": true } }"#);
     bed.put("a.py", "import os\n\n\ndef f(x: int) -> str:\n    return str(x)\n\n\nprint(f(1), os.name)\n");
+    bed.put("a.c", "int main(void) {\n    int n = 1;\n    return n;\n}\n");
     bed.put("a.ts", "export const ä = '😀', n: number = 1;\nexport const m = n;\n");
     let mut command = bed.command(&["serve", "--ndjson", "--unread", "allow"]);
     // basedpyright brings a node that is new enough for all; that of the machine may not be.
@@ -138,6 +139,11 @@ fn real_servers_say_what_is_new() {
     assert_eq!(serve.edit(&ts, "= 1", "= 2"), (vec![], json!(0)));
     assert_eq!(serve.edit(&ts, "= 2", "= 'x'"), (vec!["typescript 2322 1".to_owned()], json!(0)));
     assert_eq!(serve.edit(&ts, "m = n", "m = o"), (vec!["typescript 2304 2".to_owned()], json!(1)));
+    let c = bed.path("a.c");
+    assert_eq!(serve.edit(&c, "= 1", "= 2"), (vec![], json!(0)));
+    assert_eq!(serve.edit(&c, "= 2", "= \"x\""), (vec!["clangd -Wint-conversion 2".to_owned()], json!(0)));
+    assert_eq!(serve.edit(&c, "return n", "return m"), (vec!["clangd undeclared_var_use 3".to_owned()], json!(1)));
+    assert_eq!(serve.edit(&c, "\"x\"", "3"), (vec![], json!(1)));
     // What is wrong in one file may lie in another that has just been written.
     let import = "import { k } from './a';\nexport const l: number = k;\n";
     let made = serve.call("write", &json!({ "file_path": bed.path("b.ts"), "content": import }));

@@ -21,14 +21,14 @@ impl Engine {
     /// The tool `text_editor`.
     pub(crate) fn text_editor(&self, caller: &Caller, tool: &'static str, input: Value) -> Result<Answer> {
         let args = text_editor::read(Input::Json(input.clone()))?;
-        match args.command {
+        let answer = match args.command {
             Command::View => self.view(caller, &args),
             Command::UndoEdit => self.undo(caller, tool, json!({ "file_path": args.path })),
             Command::Create | Command::StrReplace | Command::Insert => {
-                let answer = change(self, caller, (tool, &[&TextEditor]), input);
-                answer.map(|answer| told(answer, &args)).map_err(|error| taught(error, &args))
+                change(self, caller, (tool, &[&TextEditor]), input).map(|answer| told(answer, &args))
             }
-        }
+        };
+        answer.map_err(|error| taught(error, &args))
     }
 
     fn view(&self, caller: &Caller, args: &Args) -> Result<Answer> {
@@ -128,15 +128,44 @@ fn told(mut answer: Answer, args: &Args) -> Answer {
     answer
 }
 
-/// Line numbers have no header here: what is out of date is viewed again.
+/// The error with advice that this tool can follow: its only tool is itself, and its fields have names of their own.
 fn taught(error: Error, args: &Args) -> Error {
-    let stale = matches!(error.code(), Code::StaleChanged | Code::StaleUnknownTag);
-    if args.command != Command::Insert || !stale {
-        return error;
+    let view = json!({ "command": "view", "path": args.path });
+    let next = match error.code() {
+        // Line numbers have no header here: what is out of date is viewed again.
+        Code::StaleChanged | Code::StaleUnknownTag if args.command == Command::Insert => {
+            let line = args.insert_line.unwrap_or_default();
+            let what = format!("Nothing was inserted: the file changed around line {line} since it was viewed.");
+            return Error::new(error.code(), what)
+                .next(format!("View it again with {view}, then insert behind the line as it is numbered now."));
+        }
+        Code::ReadRequired | Code::StaleUnknownTag | Code::StaleChanged | Code::ReadPartial => {
+            format!("View the file with {view}, then send this call again, as far as it still fits.")
+        }
+        Code::MatchAmbiguous => {
+            "Send the call again with more lines around the text in old_str, and the same lines in new_str, so that it \
+                                 occurs once."
+                .to_owned()
+        }
+        Code::MatchNotFound => {
+            format!("View {} and copy old_str from it, without line numbers.", nearest(&error, view))
+        }
+        Code::EditNoChange if args.command == Command::StrReplace => {
+            "Send a new_str that differs from old_str, or nothing if the file is as wanted.".to_owned()
+        }
+        Code::FileMissing => error.next_step().replace("use write", "use the command create"),
+        Code::OperationMissing => "Make the change with str_replace or insert.".to_owned(),
+        _ => return error,
+    };
+    error.next(next)
+}
+
+/// The call that views the place that is most like the text, where there is one, else all of the file.
+fn nearest(error: &Error, mut view: Value) -> String {
+    let line = |key: &str| error.data().get("nearest")?.get(key)?.as_u64();
+    if let (Some(from), Some(to)) = (line("from"), line("to")) {
+        view["view_range"] = json!([from.saturating_sub(3).max(1), to + 3]);
+        return format!("the lines with {view}");
     }
-    let line = args.insert_line.unwrap_or_default();
-    let what = format!("Nothing was inserted: the file changed around line {line} since it was viewed.");
-    let call = json!({ "command": "view", "path": args.path });
-    Error::new(error.code(), what)
-        .next(format!("View it again with {call}, then insert behind the line as it is numbered now."))
+    format!("the file again with {view}")
 }

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct OptionFields {
-    /// The tag of the version this edit is based on, as a read or an edit returned it (default: the last one this session saw).
+    /// The version this is based on: the tag that a read or an edit returned (default: the last one this session saw).
     tag: Option<String>,
     /// The file's encoding, if it is neither UTF-8 nor marked.
     encoding: Option<String>,

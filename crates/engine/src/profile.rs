@@ -1,6 +1,8 @@
 //! Profiles: which tools one kind of client is offered, under which names and with which fields. Chosen by a flag at start,
 //! never by the connection.
 
+mod lean;
+
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::reply::Reply;
@@ -21,6 +23,8 @@ pub struct Offer {
     required: Option<&'static [&'static str]>,
     /// The text that teaches it, where the profile words it in its own way.
     prompt: Option<&'static str>,
+    /// Fields that the profile describes in its own way.
+    described: &'static [(&'static str, &'static str)],
     /// How lines are shown, where a call does not say it.
     marks: Option<&'static str>,
     /// Fields under other names: the profile's, then the tool's.
@@ -40,7 +44,7 @@ pub struct Profile {
 }
 
 const fn all(name: &'static str) -> Offer {
-    Offer { name, tool: name, fields: None, required: None, prompt: None, marks: None, renamed: &[] }
+    Offer { name, tool: name, fields: None, required: None, prompt: None, described: &[], marks: None, renamed: &[] }
 }
 
 /// [`Profile::instructions`], which differ in how a place is named.
@@ -65,7 +69,7 @@ const BY_TEXT: &str = instructions!("with text copied exactly from what was read
 pub static PROFILES: &[Profile] = &[
     Profile {
         name: "default",
-        summary: "read, search, edit, write, apply, undo",
+        summary: "read, search, edit, write, notebook_edit, apply, undo",
         instructions: BY_TEXT,
         offers: &[
             Offer { fields: Some(&["file_path", "offset", "limit", "format"]), ..all("read") },
@@ -84,11 +88,26 @@ pub static PROFILES: &[Profile] = &[
                     "on_stale",
                     "dry_run",
                 ]),
+                described: &[("edits", "Several replacements instead; their fields mean the same."), ("order", ORDER)],
                 ..all("edit")
             },
             Offer { fields: Some(&["file_path", "content", "tag"]), ..all("write") },
+            Offer {
+                fields: Some(&["notebook_path", "cell_id", "cell_number", "new_source", "cell_type", "edit_mode"]),
+                prompt: Some(SHORT_NOTEBOOK),
+                described: &[
+                    ("cell_type", "Needed for insert; else the cell keeps its own."),
+                    ("edit_mode", "What to do (default: replace)."),
+                ],
+                ..all("notebook_edit")
+            },
             Offer { fields: Some(&["input", "format", "directory", "partial", "dry_run"]), ..all("apply") },
-            Offer { fields: Some(&["id", "redo"]), prompt: Some(SHORT_UNDO), ..all("undo") },
+            Offer {
+                fields: Some(&["id", "redo"]),
+                prompt: Some(SHORT_UNDO),
+                described: &[("id", "The operation (default: the last one).")],
+                ..all("undo")
+            },
         ],
     },
     Profile {
@@ -242,6 +261,15 @@ pub static PROFILES: &[Profile] = &[
     },
 ];
 
+const ORDER: &str = "\
+together (default): all are matched against the file as it was read, and refused if they depend on each other. in_turn: each against the result \
+of the one before.";
+
+const SHORT_NOTEBOOK: &str = "\
+Edits a cell of a Jupyter notebook that was read before: the one of cell_id or cell_number. new_source becomes its whole \
+source, and its outputs are cleared. edit_mode insert puts a new cell behind that of cell_id, or makes it number cell_number; without either, \
+the first. delete removes the cell.";
+
 const CLAUDE_EDIT: &str = "\
 Replaces text in a file. Read the file with Read first. Copy old_string from what follows the line number and TAB in Read's output, with \
 its exact indentation. It must be unique in the file, or set replace_all.";
@@ -255,7 +283,7 @@ const SEARCH_FIELDS: &[&str] = &["pattern", "path", "literal", "ignore_case", "g
 
 const SHORT_SEARCH: &str = "\
 Searches a folder or file for a regular expression (or plain text with literal). Hits are shown as read shows lines and count as read, so \
-they can be edited at once. Ignored and hidden files are left out; glob picks files (\"*.rs\", \"!tests/**\").";
+they can be edited at once. Ignored and hidden files are left out.";
 
 const WORDED_READ: &str = "\
 Reads a text file. Each line is shown as Word:text; edit names lines by these words, which stay with their lines. By default the first \
@@ -315,11 +343,14 @@ impl Offer {
         if let Some(required) = self.required {
             schema.insert("required".to_owned(), required.iter().map(|name| Value::from(*name)).collect());
         }
-        let text = Value::Object(schema.clone()).to_string();
-        if let Some(Value::Object(definitions)) = schema.get_mut("$defs") {
-            definitions.retain(|name, _| text.contains(&format!("#/$defs/{name}\"")));
+        lean::lean(&mut schema);
+        if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+            for (name, text) in self.described {
+                if let Some(Value::Object(field)) = properties.get_mut(*name) {
+                    field.insert("description".to_owned(), (*text).into());
+                }
+            }
         }
-        schema.values_mut().for_each(lean);
         schema
     }
 
@@ -345,28 +376,6 @@ fn rename(schema: &mut Map<String, Value>, name: &str, field: &str) {
         let old = std::mem::take(properties);
         properties
             .extend(old.into_iter().map(|(key, value)| (if key == field { name.to_owned() } else { key }, value)));
-    }
-}
-
-/// Takes out what a model pays for and learns nothing from: values that stand for a field left out, and sizes of integers.
-fn lean(schema: &mut Value) {
-    match schema {
-        Value::Object(schema) => {
-            let nothing = |value: &Value| match value {
-                Value::Null | Value::Bool(false) => true,
-                Value::Number(number) => number.as_u64() == Some(0),
-                Value::Array(list) => list.is_empty(),
-                _ => false,
-            };
-            schema.retain(|name, value| match &**name {
-                "default" | "minimum" => !nothing(value),
-                "format" => value != "uint",
-                _ => true,
-            });
-            schema.values_mut().for_each(lean);
-        }
-        Value::Array(list) => list.iter_mut().for_each(lean),
-        _ => {}
     }
 }
 

@@ -120,8 +120,8 @@ no_ignore or hidden is set; glob picks files (\"*.rs\", \"!tests/**\"). Set cont
         summary: "replace text in a file: one replacement, or several in edits[], all or nothing",
         prompt: "\
 Replaces text in a file that was read before. old_string is copied from the file exactly, with its indentation, without line \
-numbers, and must occur once: add surrounding lines, or set replace_all. Several replacements go into edits[] (all or nothing, \
-all matched against the file as it was read). Empty new_string deletes. If the call fails, the reply says what to send instead.",
+numbers, and must occur once: add surrounding lines, or set replace_all. Several replacements go into edits[], all or nothing. \
+Empty new_string deletes.",
         annotations: EDITS,
         seed: SeedCodes::Edit,
         example: r#"{"file_path": "/work/src/main.rs", "old_string": "let x = 1;", "new_string": "let x = 2;"}"#,

@@ -88,7 +88,7 @@ pub fn act(path: &Path, act: &Act, text: impl Fn(&str) -> Result<String, String>
         Act::Touch(_) => {
             fs::File::open(path).and_then(|file| file.set_modified(SystemTime::now() + Duration::from_secs(3600)))
         }
-        Act::Call(_) | Act::After(..) => Ok(()),
+        Act::Call(_) | Act::After(..) | Act::Events(..) => Ok(()),
     };
     done.map_err(|error| format!("{}: {error}", path.display()))
 }

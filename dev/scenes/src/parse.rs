@@ -65,6 +65,10 @@ impl Reader<'_> {
                 let mode = u32::from_str_radix(rest, 8).map_err(|_| format!("`{rest}` is not an octal mode"))?;
                 Ok(Act::Chmod(name, mode))
             }
+            "events" => {
+                let values = self.block()?.text()?.lines().map(serde_json::from_str).collect::<Result<_, _>>();
+                none(Act::Events(name, values.map_err(|error| format!("a line is no JSON: {error}"))?))
+            }
             "after" => match rest {
                 "gone" => Ok(Act::After(name, None)),
                 "dir" => Ok(Act::After(name, Some(Thing::Folder))),
@@ -220,6 +224,7 @@ after l gone
             ("# t\nfile a loud\n| x", "says nothing"),
             ("# t\nfile a\n...", "replies only"),
             ("# t\n| x", "line 2"),
+            ("# t\nevents e\n| x", "a line is no JSON"),
         ] {
             let error = parse(source).unwrap_err();
             assert!(error.contains(part), "{source}: {error}");

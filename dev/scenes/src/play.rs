@@ -70,6 +70,13 @@ impl Play {
                 Act::After(name, thing) => {
                     played.failures.extend(self.after(name, thing.as_ref()).map_err(told)?.map(told));
                 }
+                Act::Events(name, wanted) => {
+                    // What a process tells of its calls is whole when it has ended.
+                    if let Some(mut driver) = self.driver.take() {
+                        driver.close().map_err(told)?;
+                    }
+                    played.failures.extend(self.events(name, wanted).err().map(told));
+                }
                 Act::Make(name, _)
                 | Act::Append(name, _)
                 | Act::Delete(name)
@@ -145,6 +152,19 @@ impl Play {
             }
         }
         Ok(failure)
+    }
+
+    /// Compares the lines of a file with what each must have.
+    fn events(&self, name: &str, wanted: &[Value]) -> Result<(), String> {
+        let text = fs::read_to_string(self.names.root.join(name)).map_err(|error| format!("{name}: {error}"))?;
+        let found = text.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>();
+        let found = found.map_err(|error| format!("{name}: a line is no JSON: {error}"))?;
+        let wanted = wanted.iter().map(|line| self.names.value(line)).collect::<Result<Vec<Value>, _>>()?;
+        if found.len() == wanted.len() && found.iter().zip(&wanted).all(|(found, wanted)| holds(found, wanted)) {
+            return Ok(());
+        }
+        let wanted: Vec<String> = wanted.iter().map(|line| format!("{line}\n")).collect();
+        Err(format!("{name}: events wanted:\n{}events found:\n{text}", wanted.concat()))
     }
 
     /// The mode a file must have: what the scene says, else what it had, else whatever a new file gets.

@@ -51,6 +51,8 @@ pub enum Act {
     Call(Call),
     /// What is there now: the thing, or nothing.
     After(String, Option<Thing>),
+    /// The lines of JSON in a file when the process has ended: fields that each has among others.
+    Events(String, Vec<Value>),
 }
 
 /// Something with a name on the disk.

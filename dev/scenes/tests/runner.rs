@@ -70,3 +70,17 @@ fn changes_from_outside_are_no_leftovers() {
         "append a.txt\n| two\nfile new/c\n| y\nfile a.txt by-rename\n| z\nchmod a.txt 600\ndelete d\ntouch a.txt\n";
     assert_eq!(failures(&format!("{steps}{read}{later}")), Vec::<String>::new());
 }
+
+#[test]
+fn events_are_compared_when_the_process_has_ended() {
+    let setting = "file ../home/.config/emendate/config.toml\n| [events]\n| file = \"~/e\"\n";
+    let calls = "call read {\"file_path\": \"$ROOT/gone\"}\nerror file.not_found\n...\n";
+    let with = |lines: &str| failures(&format!("{setting}{calls}events ../home/e\n{lines}"));
+    assert_eq!(with("| {\"tool\": \"read\", \"ok\": false, \"tier\": null}\n"), Vec::<String>::new());
+    for wrong in ["", "| {\"tool\": \"edit\"}\n", "| {\"tool\": null}\n", "| {}\n| {}\n"] {
+        let found = with(wrong);
+        assert!(found.len() == 1 && found[0].contains("events wanted"), "{wrong}: {found:?}");
+    }
+    let found = failures(&format!("{calls}events ../home/e\n"));
+    assert!(found.len() == 1 && found[0].contains("No such file"), "{found:?}");
+}

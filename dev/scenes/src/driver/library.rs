@@ -10,7 +10,7 @@ pub(super) struct Library {
 
 impl Library {
     pub(super) fn open(stage: &Stage) -> Result<Library, String> {
-        let mut config = Config::default();
+        let mut config = Config::default().at_home(Some(stage.home.clone()));
         if let Ok(text) = std::fs::read_to_string(stage.home.join(".config/emendate/config.toml")) {
             config = config.with_file(&text, "config.toml", true).map_err(|it| it.to_string())?;
         }
