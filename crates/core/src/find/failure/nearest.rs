@@ -82,7 +82,9 @@ fn voted(search: &Search<'_>) -> Vec<isize> {
         }
     };
     if let Some(lines) = looked_up(search, &at) {
-        lines.into_iter().for_each(|(line, key)| vote(line, &at[&key]));
+        for (line, key) in lines {
+            vote(line, &at[&key]);
+        }
     } else {
         let mut seen: HashMap<u64, usize> = HashMap::new();
         for (line, key) in search.close_keys().iter().enumerate() {
