@@ -25,7 +25,7 @@ fn engine(file: &str, count: usize) -> (Engine, Caller) {
 
 /// Two hundred lines by number in one patch, again and again.
 pub(crate) fn rows() -> Box<dyn FnMut()> {
-    let (engine, caller) = engine();
+    let (engine, caller) = engine(FILE, LINES);
     let (mut tag, mut round) = (ShortTag::of(&lines(LINES)), 0);
     Box::new(move || {
         round += 1;
