@@ -15,8 +15,10 @@ use super::sys;
 use super::temp::{Temp, identity_at};
 use crate::{Expect, Source, Stamp, fault};
 
-/// How long a program that has the file open for writing is waited for.
-const PATIENCE: Duration = Duration::from_millis(50);
+/// How long a program that has the file open for writing is waited for. It need not be one that writes: a process that was
+/// just started has open what the one that started it had, until it comes to run its own program, and on a busy machine that
+/// takes a while.
+const PATIENCE: Duration = Duration::from_millis(200);
 
 /// How often it is looked whether it is done.
 const PAUSE: Duration = Duration::from_micros(200);
