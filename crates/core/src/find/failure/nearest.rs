@@ -81,17 +81,18 @@ fn voted(search: &Search<'_>) -> Vec<isize> {
             *votes.entry(line.cast_signed() - place.cast_signed()).or_default() += weight;
         }
     };
-    match looked_up(search, &at) {
-        Some(lines) => lines.into_iter().for_each(|(line, key)| vote(line, &at[&key])),
-        None => {
-            let mut seen: HashMap<u64, usize> = HashMap::new();
-            for (line, key) in search.close_keys().iter().enumerate() {
-                let Some(places) = at.get(key) else { continue };
-                let often = seen.entry(*key).or_default();
-                *often += 1;
-                if *often <= VOTES {
-                    vote(line, places);
-                }
+    if let Some(lines) = looked_up(search, &at) {
+        for (line, key) in lines {
+            vote(line, &at[&key]);
+        }
+    } else {
+        let mut seen: HashMap<u64, usize> = HashMap::new();
+        for (line, key) in search.close_keys().iter().enumerate() {
+            let Some(places) = at.get(key) else { continue };
+            let often = seen.entry(*key).or_default();
+            *often += 1;
+            if *often <= VOTES {
+                vote(line, places);
             }
         }
     }
