@@ -58,7 +58,7 @@ impl Why {
 /// What a read shows that shows lines in a way of their own.
 pub(crate) const SHOWN: Why = Why::new(
     "is to be shown in a way that needs all of its text",
-    "Read it with offset and limit alone, as numbered or plain lines.",
+    "Read it with offset and limit alone, in any format but those with words.",
 );
 const DECLARED: Why = Why::new(
     "is said to be in another encoding than UTF-8, so it would have to be taken whole",
