@@ -27,7 +27,8 @@ pub(super) fn of(store: &dyn Store, place: &Place, access: Access) -> Result<Vec
     let (mut folder, mut rest) = (PathBuf::new(), parts.iter());
     for met in store.along(place.root(), parts, wanted)? {
         let Some(part) = rest.next() else { break };
-        let beside = met.beside.into_iter().map(|(nth, it)| (&wanted.names()[nth], it)).filter(|(name, _)| *name != part);
+        let beside =
+            met.beside.into_iter().map(|(nth, it)| (&wanted.names()[nth], it)).filter(|(name, _)| *name != part);
         known.extend(beside.map(|(name, it)| (leads_to(it), folder.join(name))));
         let below = rest.as_path();
         let same = known.iter().filter(|(stamp, _)| stamp.same_file(&met.stamp));

@@ -194,7 +194,8 @@ fn guarded(names: &[&str], access: Access) -> Option<&'static str> {
 /// The names that one can look for: those of the tables without a `*`.
 fn spelled_out(access: Access) -> &'static Wanted {
     static READ: LazyLock<Wanted> = LazyLock::new(|| Wanted::new(without_stars(SECRETS)));
-    static WRITE: LazyLock<Wanted> = LazyLock::new(|| Wanted::new(without_stars(SECRETS).chain(without_stars(CONTROL))));
+    static WRITE: LazyLock<Wanted> =
+        LazyLock::new(|| Wanted::new(without_stars(SECRETS).chain(without_stars(CONTROL))));
     if access == Access::Write { &WRITE } else { &READ }
 }
 

@@ -132,7 +132,12 @@ impl Plan<'_> {
 }
 
 /// Compares what is at the path now with what the draft expects; gives what is there, if there is to be something.
-pub(super) fn still_expected(local: &Local, folder: &Folder<'_>, entry: &Entry<'_>, look: Look) -> Result<Option<Held>> {
+pub(super) fn still_expected(
+    local: &Local,
+    folder: &Folder<'_>,
+    entry: &Entry<'_>,
+    look: Look,
+) -> Result<Option<Held>> {
     let (place, path) = (entry.draft.place, entry.path());
     let stamp = match entry.draft.expect {
         Expect::Version { stamp, .. } => stamp,

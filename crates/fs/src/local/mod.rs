@@ -44,7 +44,8 @@ pub(crate) use splice::Leased;
 
 use self::journal::Journal;
 use crate::{
-    Attributes, Draft, Durability, Entry, Kind, Met, Named, Place, RootInfo, Source, Staged, Stamp, Store, Version, Wanted, fault,
+    Attributes, Draft, Durability, Entry, Kind, Met, Named, Place, RootInfo, Source, Staged, Stamp, Store, Version,
+    Wanted, fault,
 };
 
 /// The local disk, beneath some roots.

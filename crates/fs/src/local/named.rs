@@ -168,7 +168,9 @@ pub(super) fn look_again(local: &Local, root: usize, folder: &Path) {
         kept.clear();
     }
     // What is old by now tells itself.
-    kept.values_mut().filter(|known| known.ctime_ns.is_none_or(|ctime| ctime < old)).for_each(|known| known.open = None);
+    kept.values_mut()
+        .filter(|known| known.ctime_ns.is_none_or(|ctime| ctime < old))
+        .for_each(|known| known.open = None);
     kept.insert(id, Listed { ctime_ns: Some(stamp.ctime_ns), names: there, open: Some(fd) });
 }
 

@@ -43,7 +43,8 @@ impl Plan<'_> {
 /// Exchanges the names of what is there and of what was written for it; `None` where nothing was done and more is to be
 /// looked at than this file.
 fn exchange(local: &Local, folder: &Folder<'_>, entry: &mut Entry<'_>, keeps: bool) -> Result<Option<Method>> {
-    let plain = matches!((entry.draft.expect, entry.draft.goal), (Expect::Version { .. }, Goal::File { like: None, .. }));
+    let plain =
+        matches!((entry.draft.expect, entry.draft.goal), (Expect::Version { .. }, Goal::File { like: None, .. }));
     if !plain || entry.temp.is_none() {
         return Ok(None);
     }

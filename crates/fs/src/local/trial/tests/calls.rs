@@ -34,7 +34,8 @@ fn an_edit_makes_these_system_calls_and_no_others() {
     (0..300).for_each(|nth| std::fs::write(folder.join(format!("a-name-that-fills-a-list-{nth}")), "").unwrap());
     let local = bed.open();
     let probe = local.probe(0).unwrap();
-    let wanted = Wanted::new([".env", ".git", ".ssh", ".vscode", ".idea", ".zed", ".jj", ".hg", ".svn", "node_modules"]);
+    let wanted =
+        Wanted::new([".env", ".git", ".ssh", ".vscode", ".idea", ".zed", ".jj", ".hg", ".svn", "node_modules"]);
     if !(probe.leases && probe.exchange && probe.openat2 && local.roots[0].grain_ns < 1_000_000_000) {
         // Others are made elsewhere.
         return;
