@@ -1,6 +1,7 @@
 """A language server that does as it is told, for tests: `fake.py FAULT…`.
 
-It finds a problem in every line with `bad` (an error), `ugly` (a warning) or `odd` (a hint). Without a fault it answers to
+It finds a problem in every line with `bad` (an error), `ugly` (a warning) or `odd` (a hint); with `between`, also in every
+line `needs X` as long as no open text has the line `has X`. Without a fault it answers to
 `textDocument/diagnostic`; what it does otherwise is said by the words of the command line, see `main`.
 """
 
@@ -60,6 +61,18 @@ def problems(text):
                 end = {"line": number, "character": start["character"] + len(word)}
                 message = {"range": {"start": start, "end": end}, "severity": severity, "message": f"{word} thing"}
                 found.append({**message, "source": "fake", "code": word})
+    return found
+
+
+def between(text, documents):
+    """What is wrong with a text because of the others."""
+    there = {line[4:] for document in documents.values() for line in document["text"].split("\n") if line.startswith("has ")}
+    found = []
+    for number, line in enumerate(text.split("\n")):
+        if "between" in FAULTS and line.startswith("needs ") and line[6:] not in there:
+            start, end = {"line": number, "character": 0}, {"line": number, "character": units(line)}
+            found.append({"range": {"start": start, "end": end}, "severity": 1, "message": f"nobody has {line[6:]}",
+                          "source": "fake", "code": "needs"})
     return found
 
 
@@ -132,7 +145,7 @@ def main():
             sync = {"openClose": True, "change": 1 if "full" in FAULTS else 2, "save": {"includeText": True}}
             abilities = {"textDocumentSync": sync}
             if "push" not in FAULTS:
-                abilities["diagnosticProvider"] = {"interFileDependencies": False, "workspaceDiagnostics": False}
+                abilities["diagnosticProvider"] = {"interFileDependencies": "between" in FAULTS, "workspaceDiagnostics": False}
             send({"id": message["id"], "result": {"capabilities": abilities}})
         elif method == "initialized":
             if "loads" in FAULTS:
@@ -171,7 +184,8 @@ def main():
             if "cancels" in FAULTS and questions % 2:
                 send({"id": message["id"], "error": {"code": -32802, "message": "busy"}})
                 continue
-            found = problems(documents[params["textDocument"]["uri"]]["text"])
+            text = documents[params["textDocument"]["uri"]]["text"]
+            found = problems(text) + between(text, documents)
             if "loads" in FAULTS and questions == 1:
                 # It knows nothing yet, and says so afterwards: at once, so that both are heard together.
                 send({"id": message["id"], "result": {"kind": "full", "items": []}}, more=True)

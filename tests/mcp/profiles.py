@@ -117,22 +117,22 @@ async def the_aider_profile_takes_blocks():
 
 
 @check
-async def notebooks_are_edited_by_their_tool_and_as_an_error_says():
+async def notebooks_are_edited_by_edit_and_as_an_error_says():
     place = Place()
     cell = {"cell_type": "code", "execution_count": None, "id": "a1", "metadata": {}, "outputs": [], "source": ["x = 1"]}
     path = place.file("n.ipynb", json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
     async with place.client("auto") as client:
-        fields = (await tools_of(client))["notebook_edit"]
-        assert fields == {"notebook_path", "cell_id", "cell_number", "new_source", "cell_type", "edit_mode"}, fields
+        fields = (await tools_of(client))["edit"]
+        assert fields >= {"file_path", "old_string", "cell_id", "cell_number", "new_source", "cell_type", "edit_mode"}, fields
         await done(client, "read", path)
         refused = await client.call_tool("edit", {"file_path": str(path), "old_string": "x = 1", "new_string": "x = 2"})
         assert data(refused)["seed_code"] == 5 and "(or edit, with the same fields)" in text(refused), text(refused)
         begin = text(refused).index('{"notebook_path"')
         call, _ = json.JSONDecoder().raw_decode(text(refused)[begin:])
-        await answered(client, "notebook_edit", **call)
+        await answered(client, "edit", **call)
         assert json.loads(path.read_text())["cells"][0]["source"] == ["x = 2"], path.read_text()
         await answered(client, "edit", notebook_path=str(path), edits=[{"cell_id": "a1", "new_source": "x = 3"}])
         assert json.loads(path.read_text())["cells"][0]["source"] == ["x = 3"], path.read_text()
-        await answered(client, "notebook_edit", notebook_path=str(path), edit_mode="insert", cell_id="a1", cell_type="markdown", new_source="text")
-        await answered(client, "notebook_edit", notebook_path=str(path), edit_mode="delete", cell_number=0)
+        await answered(client, "edit", file_path=str(path), edit_mode="insert", cell_id="a1", cell_type="markdown", new_source="text")
+        await answered(client, "edit", file_path=str(path), edit_mode="delete", cell_number=0)
         assert [cell["source"] for cell in json.loads(path.read_text())["cells"]] == [["text"]], path.read_text()

@@ -149,6 +149,18 @@ fn real_servers_say_what_is_new() {
     let made = serve.call("write", &json!({ "file_path": bed.path("b.ts"), "content": import }));
     assert_eq!(found(&made["data"]["diagnostics"]), (vec!["typescript 2305 1".to_owned()], json!(0)), "{made}");
     assert_eq!(serve.edit(&ts, "m = o", "k = 1"), (vec![], json!(1)));
+    // The other way round: what an edit breaks in a file that it does not touch.
+    let mut elsewhere = |path: &str, old: &str, new: &str| {
+        let reply = serve.call("edit", &json!({ "file_path": path, "old_string": old, "new_string": new }));
+        let text = reply["text"].as_str().unwrap().to_owned();
+        let other = reply["data"]["diagnostics"]["elsewhere"][0].clone();
+        assert_eq!(other["known"], true, "{reply}");
+        (other["filePath"].as_str().unwrap().to_owned(), other["new"][0]["code"].clone(), text)
+    };
+    let (file, code, text) = elsewhere(&ts, "k = 1", "q = 1");
+    assert_eq!((file, code), (bed.path("b.ts"), json!("2305")), "{text}");
+    assert!(text.contains("b.ts: 1 new problem by this edit (typescript):\n  1:10 error:"), "{text}");
+    assert_eq!(elsewhere(&ts, "q = 1", "k = 1").1, Value::Null);
     let checked = serve.call("check", &json!({ "paths": [bed.path("b.ts"), ts, py], "timeout_ms": 100_000 }));
     assert_eq!((&checked["data"]["problems"], &checked["data"]["unknown"]), (&json!(2), &json!(0)), "{checked}");
     // Quickly, one after another: each reply is about its own text.

@@ -63,13 +63,14 @@ impl Engine {
             })
             .collect();
         let time = Duration::from_millis(args.timeout_ms.unwrap_or(TIMEOUT).min(LONGEST));
-        let said = self.consulted(&subjects, |server| server.when != Moment::Off, Some(time));
+        let (said, _) = self.consulted(&subjects, |server| server.when != Moment::Off, Some(time));
         let mut answer = Answer::default();
         let (mut rows, mut problems, mut unknown) = (Vec::new(), 0, 0);
         for ((place, opened), said) in files.iter().zip(said) {
             let grammar =
                 syntax::said(place, &opened.snapshot).map(|answer| Said { server: "syntax".to_owned(), answer });
-            let diagnosis = Diagnosis { said: grammar.into_iter().chain(said).collect(), most: LISTED };
+            let diagnosis =
+                Diagnosis { said: grammar.into_iter().chain(said).collect(), most: LISTED, elsewhere: Vec::new() };
             answer.text.push_str(&told(place, &diagnosis));
             problems += diagnosis.fresh().len();
             unknown += diagnosis.unknown().count() + usize::from(diagnosis.said.is_empty());

@@ -6,8 +6,8 @@ use crate::engine::Engine;
 use crate::plan::{Becomes, Now, Plan};
 use crate::receipt::Receipt;
 use emendate_core::{ChangeSet, Charset, Snapshot, Span};
-use emendate_fs::Place;
-use emendate_lsp::{Edit, Found, Job, Problem, Text, Unknown, Why};
+use emendate_fs::{Place, shown};
+use emendate_lsp::{Edit, Elsewhere, Found, Job, Problem, Text, Unknown, Why};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -22,6 +22,8 @@ pub(crate) const MOST_ASKED: usize = 50;
 const LARGEST: usize = 2 << 20;
 /// Problems that the text of a reply lists, of all its files.
 const LISTED: usize = 30;
+/// Problems that it lists of one file that was not written.
+const LISTED_ELSEWHERE: usize = 5;
 /// Problems that the data of a reply lists, of one file.
 const IN_DATA: usize = 100;
 
@@ -37,6 +39,8 @@ pub(crate) struct Diagnosis {
     pub(crate) said: Vec<Said>,
     /// Problems that the text lists.
     pub(crate) most: usize,
+    /// What the call brought to files that it did not write, each with who says so.
+    pub(crate) elsewhere: Vec<(String, Elsewhere)>,
 }
 
 /// A file that servers are asked about.
@@ -73,13 +77,14 @@ impl Engine {
             .collect();
         let subjects: Vec<Subject<'_>> =
             of_receipts.iter().filter_map(|(nth, after)| Some(subject(receipts.get(*nth)?.plan(), after))).collect();
-        let said = self.consulted(&subjects, asks, None);
+        let (said, mut elsewhere) = self.consulted(&subjects, asks, None);
         let gone: Vec<bool> = subjects.iter().map(|subject| subject.after.is_none()).collect();
         drop(subjects);
         let files = said.iter().filter(|said| !said.is_empty()).count().max(1);
         for (((nth, _), said), gone) in of_receipts.iter().zip(said).zip(gone) {
             if let Some(receipt) = receipts.get_mut(*nth).filter(|_| !gone && !said.is_empty()) {
-                receipt.diagnosis = Some(Diagnosis { said, most: (LISTED / files).max(2) });
+                let most = (LISTED / files).max(2);
+                receipt.diagnosis = Some(Diagnosis { said, most, elsewhere: std::mem::take(&mut elsewhere) });
             }
         }
     }
@@ -91,7 +96,7 @@ impl Engine {
         subjects: &[Subject<'_>],
         asks: impl Fn(&Server) -> bool,
         time: Option<Duration>,
-    ) -> Vec<Vec<Said>> {
+    ) -> (Vec<Vec<Said>>, Vec<(String, Elsewhere)>) {
         let mut groups: BTreeMap<(usize, PathBuf), Vec<(usize, &str)>> = BTreeMap::new();
         let mut all: Vec<Vec<Said>> = subjects.iter().map(|_| Vec::new()).collect();
         for (nth, subject) in subjects.iter().enumerate() {
@@ -115,20 +120,27 @@ impl Engine {
                 let server = self.config().servers.get(*which)?;
                 let jobs: Vec<Job<'_>> =
                     files.iter().filter_map(|(nth, language)| Some(subjects.get(*nth)?.job(language))).collect();
-                Some(self.servers().ask(&server.spec, root, &jobs, time.unwrap_or(server.time)))
+                // Where nothing was written, nothing came of it.
+                let written = jobs.iter().any(|job| job.written);
+                let stands =
+                    |path: &Path, text: &str| written && self.glance(path).is_some_and(|now| exact(&now) == text);
+                Some(self.servers().ask_around(&server.spec, root, &jobs, time.unwrap_or(server.time), &stands))
             };
             let running: Vec<_> = groups.iter().map(|group| scope.spawn(move || ask(group))).collect();
             running.into_iter().map(|thread| thread.join().ok().flatten()).collect::<Vec<_>>()
         });
+        let mut elsewhere = Vec::new();
         for (((which, _), files), answers) in groups.iter().zip(answers) {
-            let name = self.config().servers.get(*which).map_or("", |server| &server.spec.name);
-            for ((nth, _), answer) in files.iter().zip(answers.unwrap_or_default()) {
+            let name = self.config().servers.get(*which).map_or_else(String::new, |server| server.spec.name.clone());
+            let (answers, others) = answers.unwrap_or_default();
+            elsewhere.extend(others.into_iter().map(|other| (name.clone(), other)));
+            for ((nth, _), answer) in files.iter().zip(answers) {
                 if let Some(said) = all.get_mut(*nth) {
-                    said.push(Said { server: name.to_owned(), answer });
+                    said.push(Said { server: name.clone(), answer });
                 }
             }
         }
-        all
+        (all, elsewhere)
     }
 
     /// The folder of the project that a file belongs to, for a server: the nearest one above the file with the surest
@@ -256,7 +268,18 @@ impl Diagnosis {
         for (server, unknown) in self.unknown() {
             let _ = writeln!(out, "Diagnostics ({server}): unknown ({}).", reason(unknown));
         }
+        for (server, path, problems) in self.brought().filter(|(.., problems)| !problems.is_empty()) {
+            let noun = if problems.len() == 1 { "problem" } else { "problems" };
+            let _ = writeln!(out, "{}: {} new {noun} by this edit ({server}):", shown(path), problems.len());
+            let problems: Vec<(&str, &Problem)> = problems.iter().map(|problem| (server, problem)).collect();
+            out.push_str(&listed(&problems, LISTED_ELSEWHERE));
+        }
         out
+    }
+
+    /// What is known of other files.
+    fn brought(&self) -> impl Iterator<Item = (&str, &Path, &[Problem])> {
+        self.elsewhere.iter().filter_map(|(server, it)| Some((&**server, &*it.path, it.new.as_deref().ok()?)))
     }
 
     /// For programs, in a shape that stays: `{"state": "clean" | "new" | "existing" | "unknown", "new", "newCount",
@@ -283,7 +306,19 @@ impl Diagnosis {
                 "name": said.server, "known": false, "reason": unknown.why.name(), "detail": unknown.detail,
             }),
         };
+        let other = |(server, it): &(String, Elsewhere)| {
+            let mut out = json!({ "filePath": shown(&it.path), "server": server, "known": it.new.is_ok() });
+            match &it.new {
+                Ok(new) => {
+                    out["newCount"] = new.len().into();
+                    out["new"] = new.iter().take(IN_DATA).map(Problem::to_json).collect();
+                }
+                Err(unknown) => out["reason"] = unknown.why.name().into(),
+            }
+            out
+        };
         json!({
+            "elsewhere": self.elsewhere.iter().map(other).collect::<Vec<Value>>(),
             "state": state,
             "new": new.iter().take(IN_DATA).map(problem).collect::<Vec<Value>>(),
             "newCount": new.len(),

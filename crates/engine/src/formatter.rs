@@ -6,7 +6,7 @@ use crate::config::{Formatter, When};
 use crate::engine::Engine;
 use crate::plan::{Becomes, Now, Plan};
 use emendate_core::Result;
-use emendate_run::{Job, run_until};
+use emendate_run::{COPY, Job, run_on_copy, run_until};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -71,7 +71,12 @@ fn formatted(
     let name = words.first().cloned().unwrap_or_default();
     let most = text.len() * 2 + ROOM;
     let job = Job { words: &words, folder, input: text.as_bytes(), time: formatter.time, most };
-    let said = run_until(job, stop).map_err(|error| error.message().to_owned())?;
+    let said = if formatter.words.iter().any(|word| word.contains(COPY)) {
+        run_on_copy(job, path.file_name().unwrap_or_default(), stop)
+    } else {
+        run_until(job, stop)
+    };
+    let said = said.map_err(|error| error.message().to_owned())?;
     if said.status != Some(0) {
         let complaint = said.complaint.lines().next().unwrap_or("it ended with a failure and said nothing").to_owned();
         return Err(format!("{name} did not take it: {complaint}."));

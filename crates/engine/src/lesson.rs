@@ -82,7 +82,7 @@ impl Engine {
     }
 
     /// Another file as it is now, if it may be read and is of a handy size.
-    fn glance(&self, path: &Path) -> Option<Snapshot> {
+    pub(crate) fn glance(&self, path: &Path) -> Option<Snapshot> {
         let place = self.store().admit(path).ok()?;
         self.may(&place, Access::Read).ok()?;
         let version = self.store().read(&place, BYTES, Vec::new()).ok()??;

@@ -25,6 +25,8 @@ pub struct Offer {
     prompt: Option<&'static str>,
     /// Fields that the profile describes in its own way.
     described: &'static [(&'static str, &'static str)],
+    /// Takes the fields of cells of notebooks too, beside the path of the file: what has one is an edit of a cell.
+    cells: bool,
     /// How lines are shown, where a call does not say it.
     marks: Option<&'static str>,
     /// Fields under other names: the profile's, then the tool's.
@@ -44,7 +46,17 @@ pub struct Profile {
 }
 
 const fn all(name: &'static str) -> Offer {
-    Offer { name, tool: name, fields: None, required: None, prompt: None, described: &[], marks: None, renamed: &[] }
+    Offer {
+        name,
+        tool: name,
+        fields: None,
+        required: None,
+        prompt: None,
+        described: &[],
+        cells: false,
+        marks: None,
+        renamed: &[],
+    }
 }
 
 /// [`Profile::instructions`], which differ in how a place is named.
@@ -69,7 +81,7 @@ const BY_TEXT: &str = instructions!("with text copied exactly from what was read
 pub static PROFILES: &[Profile] = &[
     Profile {
         name: "default",
-        summary: "read, search, edit, write, notebook_edit, apply, undo",
+        summary: "read, search, edit, write, apply, undo",
         instructions: BY_TEXT,
         offers: &[
             Offer { fields: Some(&["file_path", "offset", "limit", "format"]), ..all("read") },
@@ -88,19 +100,20 @@ pub static PROFILES: &[Profile] = &[
                     "on_stale",
                     "dry_run",
                 ]),
-                described: &[("edits", "Several replacements instead; their fields mean the same."), ("order", ORDER)],
+                prompt: Some(EDIT_WITH_CELLS),
+                cells: true,
+                described: &[
+                    ("edits", "Several replacements instead; their fields mean the same."),
+                    ("order", ORDER),
+                    ("cell_id", "Notebook: the cell by its id, as read shows it."),
+                    ("cell_number", "Notebook: the cell by its number, 0 for the first."),
+                    ("new_source", "Notebook: the whole new source of the cell; its outputs are cleared."),
+                    ("cell_type", "Notebook: needed for insert; else the cell keeps its own."),
+                    ("edit_mode", CELL_MODE),
+                ],
                 ..all("edit")
             },
             Offer { fields: Some(&["file_path", "content", "tag"]), ..all("write") },
-            Offer {
-                fields: Some(&["notebook_path", "cell_id", "cell_number", "new_source", "cell_type", "edit_mode"]),
-                prompt: Some(SHORT_NOTEBOOK),
-                described: &[
-                    ("cell_type", "Needed for insert; else the cell keeps its own."),
-                    ("edit_mode", "What to do (default: replace)."),
-                ],
-                ..all("notebook_edit")
-            },
             Offer { fields: Some(&["input", "format", "directory", "partial", "dry_run"]), ..all("apply") },
             Offer {
                 fields: Some(&["id", "redo"]),
@@ -261,14 +274,18 @@ pub static PROFILES: &[Profile] = &[
     },
 ];
 
+const CELL_MODE: &str = "\
+Notebook: replace (default); insert: a new cell behind that of cell_id, or as number cell_number, without either the first; delete.";
+
 const ORDER: &str = "\
 together (default): all are matched against the file as it was read, and refused if they depend on each other. in_turn: each against the result \
 of the one before.";
 
-const SHORT_NOTEBOOK: &str = "\
-Edits a cell of a Jupyter notebook that was read before: the one of cell_id or cell_number. new_source becomes its whole \
-source, and its outputs are cleared. edit_mode insert puts a new cell behind that of cell_id, or makes it number cell_number; without either, \
-the first. delete removes the cell.";
+/// What `edit` says of itself, with cells of notebooks.
+const EDIT_WITH_CELLS: &str = "\
+Replaces text in a file that was read before. old_string is copied from the file exactly, with its indentation, without line numbers, and must \
+occur once: add surrounding lines, or set replace_all. Several replacements go into edits[], all or nothing. Empty new_string deletes. In a \
+Jupyter notebook a whole cell is edited: give cell_id or cell_number, and new_source.";
 
 const CLAUDE_EDIT: &str = "\
 Replaces text in a file. Read the file with Read first. Copy old_string from what follows the line number and TAB in Read's output, with \
@@ -277,6 +294,11 @@ its exact indentation. It must be unique in the file, or set replace_all.";
 const GREP: &str = "\
 Searches a folder or file for a regular expression. Hits are shown as read_file shows lines and count as read, so they can be patched at \
 once. Ignored and hidden files are left out; include picks files (\"*.rs\", \"!tests/**\").";
+
+/// The tool for cells of notebooks, its path, and the fields that say what is done to one cell.
+const NOTEBOOK: &str = "notebook_edit";
+const NOTEBOOK_PATH: &str = "notebook_path";
+const CELLS: &[&str] = &["cell_id", "cell_number", "new_source", "cell_type", "edit_mode"];
 
 /// What most searches need; the others are in the full profile.
 const SEARCH_FIELDS: &[&str] = &["pattern", "path", "literal", "ignore_case", "glob", "context"];
@@ -343,6 +365,16 @@ impl Offer {
         if let Some(required) = self.required {
             schema.insert("required".to_owned(), required.iter().map(|name| Value::from(*name)).collect());
         }
+        if self.cells {
+            let other = tool(NOTEBOOK).map(Tool::schema).unwrap_or_default();
+            for part in ["properties", "$defs"] {
+                let Some(Value::Object(theirs)) = other.get(part) else { continue };
+                let ours = schema.entry(part).or_insert_with(|| Map::new().into());
+                let wanted = theirs.iter().filter(|(name, _)| part == "$defs" || CELLS.contains(&&***name));
+                let wanted = wanted.map(|(name, value)| (name.clone(), value.clone()));
+                ours.as_object_mut().into_iter().for_each(|ours| ours.extend(wanted.clone()));
+            }
+        }
         lean::lean(&mut schema);
         if let Some(Value::Object(properties)) = schema.get_mut("properties") {
             for (name, text) in self.described {
@@ -362,6 +394,13 @@ impl Offer {
                     fields.insert((*field).to_owned(), value);
                 }
             }
+        }
+        if let Value::Object(fields) = &mut input
+            && self.cells
+            && CELLS.iter().any(|name| fields.contains_key(*name))
+            && let Some(path) = fields.shift_remove("file_path")
+        {
+            fields.entry(NOTEBOOK_PATH).or_insert(path);
         }
         match self.marks.and_then(Marks::named) {
             Some(marks) => engine.call(&Caller { marks: Some(marks), ..caller.clone() }, self.tool, input),

@@ -48,6 +48,15 @@ impl Documents {
         self.last_version
     }
 
+    /// Those that were shown last, but for some: path, version and text.
+    pub(crate) fn latest(&self, most: usize, but: impl Fn(&Path) -> bool) -> Vec<(PathBuf, i64, Arc<str>)> {
+        let mut all: Vec<(&PathBuf, &Document)> = self.open.iter().filter(|(path, _)| !but(path)).collect();
+        all.sort_by_key(|(_, document)| std::cmp::Reverse(document.used));
+        let one =
+            |(path, document): (&PathBuf, &Document)| (path.clone(), document.version, Arc::clone(&document.text));
+        all.into_iter().take(most).map(one).collect()
+    }
+
     /// The one that has not been shown for the longest time.
     fn oldest(&self) -> Option<PathBuf> {
         self.open.iter().min_by_key(|(_, document)| document.used).map(|(path, _)| path.clone())

@@ -5,6 +5,7 @@
 //! very text it was last shown ([`Basis`]); everything else is [`Why`] nothing is known.
 #![allow(clippy::disallowed_methods, reason = "who waits for another program needs a clock")]
 
+mod around;
 mod ask;
 mod document;
 mod frame;
@@ -16,6 +17,7 @@ mod servers;
 mod sorted;
 mod spec;
 
+pub use around::{Elsewhere, StandsStill};
 pub use problem::{Problem, Severity};
 pub use servers::{Basis, Found, Job, Servers, Text, Unknown, Why};
 pub use sorted::Edit;

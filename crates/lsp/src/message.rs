@@ -57,11 +57,18 @@ pub(crate) struct Abilities {
     /// It wants the text with it.
     pub(crate) saves_text: bool,
     pub(crate) pull: bool,
+    /// What is wrong with one file may lie in another, it says.
+    pub(crate) between_files: bool,
     /// It lets its `tsserver` be asked.
     pub(crate) tsserver: bool,
 }
 
 impl Abilities {
+    /// True where it can be asked about one file what another brought to it.
+    pub(crate) fn relates(&self) -> bool {
+        self.tsserver || (self.pull && self.between_files)
+    }
+
     /// As the answer to `initialize` says.
     pub(crate) fn of(result: &Value) -> Abilities {
         let all = &result["capabilities"];
@@ -80,6 +87,7 @@ impl Abilities {
             saves: save == true || save.is_object(),
             saves_text: save["includeText"] == true,
             pull: all["diagnosticProvider"].is_object(),
+            between_files: all["diagnosticProvider"]["interFileDependencies"] == true,
             tsserver: commands.is_some_and(|all| all.iter().any(|command| command == TSSERVER)),
         }
     }

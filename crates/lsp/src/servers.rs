@@ -1,5 +1,6 @@
 //! All servers of an engine: started when they are needed, ended with it, and not started over and over when they crash.
 
+use crate::around::{self, Elsewhere, StandsStill};
 use crate::live::{Live, Stage};
 use crate::message::uri;
 use crate::problem::{Problem, line_of};
@@ -186,15 +187,31 @@ impl Servers {
     /// What a server says of some texts of a project, within a time for all of them together. The answers are in the order
     /// of the jobs.
     pub fn ask(&self, spec: &Arc<Spec>, root: &Path, jobs: &[Job<'_>], time: Duration) -> Vec<Result<Found, Unknown>> {
+        self.ask_around(spec, root, jobs, time, &|_, _| false).0
+    }
+
+    /// The same, and what is new in other texts that the server was shown and that still stand as they were shown.
+    pub fn ask_around(
+        &self,
+        spec: &Arc<Spec>,
+        root: &Path,
+        jobs: &[Job<'_>],
+        time: Duration,
+        stands: &StandsStill<'_>,
+    ) -> (Vec<Result<Found, Unknown>>, Vec<Elsewhere>) {
         // That a file is gone is no reason to start one.
         if jobs.iter().all(|job| job.after.is_none()) && !self.runs(spec, root) {
-            return jobs.iter().map(|_| Ok(Found::NOTHING)).collect();
+            return (jobs.iter().map(|_| Ok(Found::NOTHING)).collect(), Vec::new());
         }
         let until = Instant::now() + time;
         let live = self.live(spec, root).and_then(|live| live.ready(until).map(|()| live));
         match live {
-            Ok(live) => jobs.chunks(TOGETHER).flat_map(|jobs| talk(&live, jobs, until)).collect(),
-            Err(unknown) => jobs.iter().map(|_| Err(unknown.clone())).collect(),
+            Ok(live) if jobs.len() <= TOGETHER => talk(&live, jobs, until, stands),
+            Ok(live) => {
+                let parts = jobs.chunks(TOGETHER).flat_map(|jobs| talk(&live, jobs, until, &|_, _| false).0);
+                (parts.collect(), Vec::new())
+            }
+            Err(unknown) => (jobs.iter().map(|_| Err(unknown.clone())).collect(), Vec::new()),
         }
     }
 
@@ -293,9 +310,16 @@ impl Drop for Servers {
 }
 
 /// Shows the texts before, asks; shows the texts after, asks again.
-fn talk(live: &Live, jobs: &[Job<'_>], until: Instant) -> Vec<Result<Found, Unknown>> {
+fn talk(
+    live: &Live,
+    jobs: &[Job<'_>],
+    until: Instant,
+    stands: &StandsStill<'_>,
+) -> (Vec<Result<Found, Unknown>>, Vec<Elsewhere>) {
     let befores = jobs.iter().map(|job| job.before.map(|text| (job, text)));
     let before = asked(live, befores, until);
+    let silent = before.iter().any(|answer| matches!(answer, Some(Err(_))));
+    let others = if silent { Vec::new() } else { around::before(live, jobs, stands, until) };
     for job in jobs {
         for path in job.moved().into_iter().chain(job.after.is_none().then_some(job.path)) {
             live.close(&mut live.state(), path);
@@ -305,7 +329,8 @@ fn talk(live: &Live, jobs: &[Job<'_>], until: Instant) -> Vec<Result<Found, Unkn
     let afters = jobs.iter().map(|job| job.after.map(|text| (job, Text { path: job.path, text })));
     let after = asked(live, afters, until);
     let both = jobs.iter().zip(before.into_iter().zip(after));
-    both.map(|(job, (before, after))| judged(job, before, after)).collect()
+    let found = both.map(|(job, (before, after))| judged(job, before, after)).collect();
+    (found, around::after(live, others, until))
 }
 
 type Answer = Option<Result<(Vec<Problem>, Basis), Unknown>>;

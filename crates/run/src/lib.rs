@@ -4,11 +4,13 @@
 #![allow(
     clippy::disallowed_types,
     clippy::disallowed_methods,
-    reason = "the one crate below the command line that starts processes"
+    reason = "the one crate below the command line that starts processes, and gives them copies of texts"
 )]
 
+mod copy;
 mod process;
 
+pub use copy::{COPY, run_on_copy};
 pub use process::{Process, end_all};
 
 use emendate_core::{Code, Error, Result};

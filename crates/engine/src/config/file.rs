@@ -155,7 +155,8 @@ pub(super) struct Formatter {
     /// The files, as a gitignore pattern.
     pub(super) files: String,
     /// A formatter that is known by its name (see `emend config formatters`), or the words of a command that reads
-    /// standard input and writes standard output; `{path}` stands for the path of the file.
+    /// standard input and writes standard output; `{path}` stands for the path of the file. One that changes files in
+    /// place has `{file}` among its words: a copy of the text, of the same name and in a temporary folder.
     pub(super) command: Command,
     /// When: `formatted` leaves files alone that were not in shape before, `always` does not.
     pub(super) when: Option<String>,

@@ -49,6 +49,19 @@ fn a_file_that_was_not_in_shape_is_left_alone_unless_always() {
 }
 
 #[test]
+fn a_program_that_writes_in_place_gets_a_copy() {
+    let text = "[[formatters]]\nfiles = '*.txt'\ncommand = ['sed', '-i', 's/ *$//', '{file}']\n";
+    let bench = Bench::trusted(Config::default().with_file(text, "test", true).unwrap());
+    bench.put("a.txt", "one\ntwo\n");
+    let reply = bench.edit("a.txt", "two", "2  ");
+    assert!(notes(&reply).contains("sed changed the new text: +1 -1 lines"), "{}", reply.text());
+    assert_eq!(bench.get("a.txt"), "one\n2\n");
+    // The name of a file is no word of the command.
+    ok(&bench.write("{file}.txt", "x  \n"));
+    assert_eq!(bench.get("{file}.txt"), "x\n");
+}
+
+#[test]
 fn a_failure_leaves_the_edit_as_it_was_sent() {
     let scripts = [
         ("exit 3", "always", "did not take it"),

@@ -11,8 +11,9 @@ pub(super) struct Library {
 impl Library {
     pub(super) fn open(stage: &Stage) -> Result<Library, String> {
         let mut config = Config::default().at_home(Some(stage.home.clone()));
-        if let Ok(text) = std::fs::read_to_string(stage.home.join(".config/emendate/config.toml")) {
-            config = config.with_file(&text, "config.toml", true).map_err(|it| it.to_string())?;
+        let own = stage.home.join(".config/emendate/config.toml");
+        if let Ok(text) = std::fs::read_to_string(&own) {
+            config = config.with_file(&text, &own.display().to_string(), true).map_err(|it| it.to_string())?;
         }
         let root = &stage.root;
         let engine = Engine::open(std::slice::from_ref(root), State::Memory, config).map_err(|it| it.to_string())?;
