@@ -229,21 +229,26 @@ pub(crate) fn marked_lines(hunks: &[Hunk], limit: usize, out: &mut String) {
 /// The hunks in the shape of the Edit tool's `structuredPatch` (seed 001).
 pub fn structured(hunks: &[Hunk]) -> Value {
     let lines = |hunk: &Hunk| {
-        let mut out: Vec<String> = Vec::with_capacity(hunk.lines.len());
+        let mut out: Vec<Value> = Vec::with_capacity(hunk.lines.len());
         for line in &hunk.lines {
-            out.push(format!("{}{}", line.kind.sign(), line.text));
+            let mut marked = String::with_capacity(line.text.len() + 1);
+            marked.push(line.kind.sign());
+            marked.push_str(&line.text);
+            out.push(marked.into());
             if !line.ended {
-                out.push("\\ No newline at end of file".to_owned());
+                out.push("\\ No newline at end of file".into());
             }
         }
         out
     };
     let hunk = |hunk: &Hunk| {
-        json!({
+        let mut out = json!({
             "oldStart": hunk.old_start, "oldLines": hunk.old_lines,
             "newStart": hunk.new_start, "newLines": hunk.new_lines,
-            "lines": lines(hunk),
-        })
+        });
+        // Not by the macro, which copies what it is given.
+        out["lines"] = lines(hunk).into();
+        out
     };
     Value::Array(hunks.iter().map(hunk).collect())
 }

@@ -345,15 +345,13 @@ impl Receipt {
         let after = || ShortTag::of(plan.after().unwrap_or_else(|_| plan.before.clone()).text());
         let tag = plan.short.or_else(|| plan.before.short_tag_with(&plan.changes)).unwrap_or_else(after);
         let line = header.line(&plan.name, tag);
-        let hunks = |context| explain::hunks(&plan.before, &plan.changes, context);
-        let shown = hunks(rows::AROUND);
+        let shown = explain::hunks(&plan.before, &plan.changes, rows::AROUND);
         let mut text = format!("{line}\n{}", rows::preview(header, &shown));
         if self.is_dry() {
             text.push_str("(dry run: nothing was written)\n");
         }
         text.push_str(&echoes(header, &plan.replaced));
-        let bare = hunks(0);
-        text.push_str(&shifts(&plan.before, &bare));
+        text.push_str(&shifts(&plan.before, &shown));
         if let Some(origin) = &plan.origin {
             let how = if origin.copied { "Copied" } else { "Moved" };
             let _ = writeln!(text, "{how} from {}.", origin.place.shown());
@@ -365,18 +363,17 @@ impl Receipt {
                 text.push('\n');
             }
         }
-        let first = bare.first().map(|hunk| hunk.new_start + usize::from(hunk.new_lines == 0));
         let echo = |it: &rows::Replaced| json!({ "start": it.from, "end": it.to, "first": it.first, "last": it.last });
         let moved = |it: rows::Renumbered| json!({ "from": it.from, "delta": it.delta });
         let data = json!({
             "header": line,
             "diff": explain::unified(&path, &shown, DIFF),
-            "firstChangedLine": first,
+            "firstChangedLine": rows::first_changed(&shown),
             "op": if plan.creates() { "create" } else { "update" },
             "diagnostics": Value::Null,
             "meta": {},
             "replacementEchoes": plan.replaced.iter().map(echo).collect::<Vec<Value>>(),
-            "renumbers": rows::renumbered(&bare).into_iter().map(moved).collect::<Vec<Value>>(),
+            "renumbers": rows::renumbered(&shown).into_iter().map(moved).collect::<Vec<Value>>(),
         });
         let data = if let Value::Object(data) = data { data } else { Map::new() };
         Answer { text, data }

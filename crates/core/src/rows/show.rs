@@ -147,16 +147,28 @@ pub struct Renumbered {
     pub delta: isize,
 }
 
-/// Where the numbers of unchanged lines change. `hunks` have no context.
+/// Where the numbers of unchanged lines change.
 pub fn renumbered(hunks: &[Hunk]) -> Vec<Renumbered> {
     let mut delta = 0isize;
     let mut out = Vec::new();
     for hunk in hunks {
-        let grown = hunk.new_lines.cast_signed() - hunk.old_lines.cast_signed();
-        delta += grown;
-        if grown != 0 {
-            out.push(Renumbered { from: hunk.old_start + hunk.old_lines.max(1), delta });
+        let mut line = hunk.old_start + usize::from(hunk.old_lines == 0);
+        for run in hunk.lines.chunk_by(|a, b| (a.kind == LineKind::Kept) == (b.kind == LineKind::Kept)) {
+            let added = run.iter().filter(|line| line.kind == LineKind::Added).count();
+            let grown = (2 * added).cast_signed() - run.len().cast_signed();
+            line += run.len() - added;
+            if grown != 0 && run.iter().any(|line| line.kind != LineKind::Kept) {
+                delta += grown;
+                out.push(Renumbered { from: line, delta });
+            }
         }
     }
     out
+}
+
+/// The number that the first changed line has, or would have, in the version after.
+pub fn first_changed(hunks: &[Hunk]) -> Option<usize> {
+    let hunk = hunks.first()?;
+    let kept = hunk.lines.iter().take_while(|line| line.kind == LineKind::Kept).count();
+    Some(hunk.new_start + usize::from(hunk.new_lines == 0) + kept)
 }

@@ -1,4 +1,7 @@
-use super::{AROUND, Register, Registers, RowPlace, Rows, carry, excerpt, fill, preview, renumbered, replaced};
+use super::{
+    AROUND, Register, Registers, Renumbered, RowPlace, Rows, carry, excerpt, fill, first_changed, preview, renumbered,
+    replaced,
+};
 use crate::change::ChangeSet;
 use crate::code::Code;
 use crate::content::Header;
@@ -253,6 +256,34 @@ fn what_changed_is_shown_in_rows() {
     assert_eq!(moved, [(4, 1), (12, 0)]);
     let echo = &replaced(&base, &edits)[..];
     assert!(matches!(echo, [only] if (only.from, &*only.first) == (3, "l3")));
+}
+
+proptest! {
+    #[test]
+    fn context_does_not_change_what_is_renumbered(
+        before in prop::collection::vec("[a-d]", 0..20),
+        after in prop::collection::vec("[a-d]", 0..20),
+        end in "\n?",
+    ) {
+        let (before, after) = (text(&(before.join("\n") + &end)), text(&after.join("\n")));
+        let changes = ChangeSet::between(&before, &after);
+        let hunks = |context| explain::hunks(&before, &changes, context);
+        // Without context a hunk is one change.
+        let mut delta = 0;
+        let mut want = Vec::new();
+        for hunk in hunks(0) {
+            let grown = hunk.new_lines.cast_signed() - hunk.old_lines.cast_signed();
+            delta += grown;
+            if grown != 0 {
+                want.push(Renumbered { from: hunk.old_start + hunk.old_lines.max(1), delta });
+            }
+        }
+        let first = hunks(0).first().map(|hunk| hunk.new_start + usize::from(hunk.new_lines == 0));
+        for context in [0, 1, AROUND, 4] {
+            prop_assert_eq!(renumbered(&hunks(context)), &*want);
+            prop_assert_eq!(first_changed(&hunks(context)), first);
+        }
+    }
 }
 
 #[test]
