@@ -20,11 +20,12 @@ use emendate_fs::Place;
 use emendate_lsp::{Basis, Found, Problem, Severity, Unknown};
 use emendate_syntax::{Definition, FirstError, Language, Limits, Parsed, Symbol, parse};
 use serde_json::{Value, json};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// Files of one call that are checked: each may take some milliseconds.
 const CHECKED: usize = 50;
-/// Threads that check them, and how many one takes at least.
+/// Threads that check them, and how many one takes at once.
 const THREADS: usize = 4;
 const FEW: usize = 8;
 
@@ -151,16 +152,24 @@ impl Engine {
             return;
         }
         let most = plans.len().min(CHECKED);
-        let plans = &mut plans[..most];
-        let threads = thread::available_parallelism().map_or(1, |count| count.get().min(THREADS));
-        let part = most.div_ceil(threads).max(FEW);
-        if most <= part {
-            return plans.iter_mut().for_each(|plan| self.warn_of_one(plan));
-        }
-        thread::scope(|scope| {
-            for part in plans.chunks_mut(part) {
-                scope.spawn(|| part.iter_mut().for_each(|plan| self.warn_of_one(plan)));
+        let parts = Mutex::new(plans[..most].chunks_mut(FEW));
+        let work = || {
+            loop {
+                let part = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+                let Some(part) = part else { return };
+                for plan in part {
+                    self.warn_of_one(plan);
+                }
             }
+        };
+        // How many processors there are costs as much to ask as many an edit.
+        let threads = if most <= FEW { 1 } else { thread::available_parallelism().map_or(1, usize::from).min(THREADS) };
+        thread::scope(|scope| {
+            // Where no thread is to be had, this one does it all.
+            for _ in 1..threads {
+                drop(thread::Builder::new().spawn_scoped(scope, work));
+            }
+            work();
         });
     }
 
