@@ -79,6 +79,15 @@ const MUTANTS: &[Mutant] = &[
         ("writing", "nothing_is_published_over_somebody_elses_save"),
     ),
     mutant(
+        "exchange-together",
+        (
+            "together.rs",
+            "kernel::exchange(here, &temp.name, entry.name).is_err()",
+            "sys::rename(here, &temp.name, entry.name, rustix::fs::RenameFlags::empty()).is_err()",
+        ),
+        ("lib", "a_save_that_slips_in_before_the_exchange_is_put_back"),
+    ),
+    mutant(
         "exchange",
         (
             "publish.rs",
