@@ -134,7 +134,8 @@ impl<'a> Done<'a> {
             Now::Link(target) => Some(target.as_bytes()),
             Now::Nothing => None,
         };
-        Change { base, swaps: &self.swaps, old, new }
+        let from = base.filter(|_| !plan.before.is_extract()).map(|_| plan.before.raw());
+        Change { base, from, swaps: &self.swaps, old, new }
     }
 }
 

@@ -501,6 +501,61 @@ fn files_of_any_kind_and_size() {
     }
 }
 
+/// Larger than what the history keeps of every version: what is removed, moved over or written anew is kept all the same, or
+/// it is told that it is not.
+#[test]
+fn large_files_that_are_removed_or_written_anew_come_back() {
+    let text = |seed: u64| {
+        let mut number = seed;
+        let mut line = || {
+            number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            format!("{number:016x}\n")
+        };
+        (0..500_000).map(|_| line()).collect::<String>()
+    };
+    let (first, second) = (text(1), text(2));
+    assert!(first.len() > 8 << 20);
+    let mut bench = Bench::new();
+    let person = person();
+    bench.put("a", &first);
+    bench.put("b", &second);
+    let start = bench.tree();
+    let steps: [(&str, Value); 2] = [
+        ("write", json!({ "file_path": bench.path("a"), "content": second })),
+        ("apply", json!({ "input": "*** Begin Patch\n*** Delete File: b\n*** End Patch\n" })),
+    ];
+    for (tool, input) in steps {
+        let reply = ok(bench.call(&person, tool, input));
+        assert!(!reply.text().contains("cannot be undone"), "{}", reply.text());
+    }
+    let end = bench.tree();
+    // Not compared by assert_eq, which would print them.
+    for (redo, tree) in [(false, &start), (true, &end)] {
+        bench.reopen();
+        for _ in 0..2 {
+            ok(bench.call(&person, "undo", json!({ "redo": redo })));
+        }
+        assert!(&bench.tree() == tree, "redo: {redo}");
+    }
+}
+
+/// Where there is no room for it, that is told with the edit, and not when it is too late.
+#[test]
+fn what_cannot_be_kept_is_told_at_once() {
+    let bench = Bench::new();
+    let state = State::Directory(bench.dir.path().join("small"));
+    let config = Config::default().with_file("[history]\nmegabytes = 4\n", "test", true).unwrap();
+    let engine = Engine::open(std::slice::from_ref(&bench.root), state, config).unwrap();
+    let noise =
+        |seed: usize| (seed..seed + 1_500_000).map(|at| format!("{:x}", at.wrapping_mul(0x9E37_79B9))).collect();
+    let (before, after): (String, String) = (noise(1), noise(7));
+    bench.put("a", &before);
+    let input = json!({ "file_path": bench.path("a"), "content": after });
+    let reply = ok(engine.call(&person(), "write", input));
+    assert!(reply.text().contains("This cannot be undone: "), "{}", reply.text().chars().take(300).collect::<String>());
+    assert_eq!(code(&engine.call(&person(), "undo", json!({}))), "operation.not_kept");
+}
+
 #[test]
 fn a_dry_run_writes_nothing() {
     let bench = Bench::new();

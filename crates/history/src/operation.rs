@@ -221,6 +221,8 @@ pub struct Change<'a> {
     /// The version that `swaps` lead from: what stood at the path, or at the path that it was moved from; `None`: from
     /// nothing.
     pub base: Option<ContentId>,
+    /// The bytes of that version, where they are at hand as a whole.
+    pub from: Option<&'a [u8]>,
     /// What leads to the version that stands there now; empty when nothing does.
     pub swaps: &'a [Swap<'a>],
     /// The bytes that stood at the path, where they are lost otherwise: they are not the base, or nothing stands there now.

@@ -32,9 +32,10 @@ pub(crate) fn owned(raw: Vec<u8>) -> Packed<'static> {
 
 /// Unpacks what [`pack`] made; `None` when it is damaged or larger than `at_most`, which also bounds what is allocated.
 pub(crate) fn unpack(data: Vec<u8>, zstd: bool, at_most: u64) -> Option<Vec<u8>> {
-    let at_most = usize::try_from(at_most).ok()?;
     if zstd {
-        return zstd::bulk::decompress(&data, at_most).ok();
+        // As much as the frame says, and not as it may be, is what is asked of the memory.
+        let size = zstd::zstd_safe::get_frame_content_size(&data).ok()?.filter(|size| *size <= at_most)?;
+        return zstd::bulk::decompress(&data, usize::try_from(size).ok()?).ok();
     }
-    (data.len() <= at_most).then_some(data)
+    (data.len() as u64 <= at_most).then_some(data)
 }

@@ -52,10 +52,23 @@ pub trait Sessions: Send + Sync {
     fn notices(&self) -> Vec<String>;
 }
 
+/// The most bytes of any content: whoever takes it back holds it in memory.
+pub(crate) const LARGEST: u64 = 1 << 30;
+
+/// How large one content may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Room {
+    /// Its bytes.
+    pub(crate) raw: u64,
+    /// What it takes as it is stored.
+    pub(crate) stored: u64,
+}
+
 /// How much is kept. The oldest goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Contents of more bytes are remembered by identity only.
+    /// Contents of more bytes are remembered by identity only, but for those that an operation replaces or removes and that
+    /// nothing else could bring back: they are kept where they take at most half of `total` as they are stored.
     pub blob: u64,
     /// Bytes of all stored contents together. A store may be over it by an eighth between two clean-ups.
     pub total: u64,
@@ -79,6 +92,17 @@ impl Limits {
             total: leave.bytes.map_or(self.total, |bytes| bytes.min(self.total)),
             ..*self
         }
+    }
+
+    /// The room for a content of a session.
+    pub(crate) fn usual(&self) -> Room {
+        Room { raw: self.blob, stored: self.blob }
+    }
+
+    /// The room for a content that would be lost otherwise. Where nothing is kept, that is not either.
+    pub(crate) fn last(&self) -> Room {
+        let raw = if self.blob == 0 { 0 } else { self.blob.max(LARGEST) };
+        Room { raw, stored: self.total / 2 }
     }
 
     /// The most bytes of a serialised change: its texts, and the numbers between them.

@@ -6,6 +6,7 @@
 
 use emendate_core::ContentId;
 
+use crate::sessions::{LARGEST, Room};
 use crate::trail::Step;
 use crate::{Body, Limits, delta, pack};
 
@@ -65,7 +66,7 @@ pub(crate) fn keep<S: Shelf>(
 ) -> Result<Kept, S::Error> {
     let known = shelf.version(content)?;
     let full = match *body {
-        Body::Bytes(raw) => return keep_proven(shelf, content, raw, known, limits),
+        Body::Bytes(raw) => return keep_proven(shelf, content, raw, known, limits.usual()),
         Body::None if known.as_ref().is_some_and(|version| version.contested) => return Ok(Kept::Contested),
         Body::None => return Ok(Kept::Agreed(0)),
         Body::Change { base, splices, full } => {
@@ -80,7 +81,18 @@ pub(crate) fn keep<S: Shelf>(
             }
         }
     };
-    keep_proven(shelf, content, &full, known, limits)
+    keep_proven(shelf, content, &full, known, limits.usual())
+}
+
+/// Keeps bytes that would be lost otherwise, which may therefore be larger.
+pub(crate) fn keep_last<S: Shelf>(
+    shelf: &mut S,
+    content: ContentId,
+    raw: &[u8],
+    limits: &Limits,
+) -> Result<Kept, S::Error> {
+    let known = shelf.version(content)?;
+    keep_proven(shelf, content, raw, known, limits.last())
 }
 
 fn keep_proven<S: Shelf>(
@@ -88,12 +100,12 @@ fn keep_proven<S: Shelf>(
     content: ContentId,
     raw: &[u8],
     known: Option<Version>,
-    limits: &Limits,
+    room: Room,
 ) -> Result<Kept, S::Error> {
     if ContentId::of(raw) != content {
         return Ok(Kept::Agreed(0));
     }
-    keep_bytes(shelf, content, raw, known, limits)
+    keep_bytes(shelf, content, raw, known, room)
 }
 
 /// Keeps whole bytes. What is too large leaves a version without data, so that its size still tells an impostor.
@@ -102,13 +114,15 @@ pub(crate) fn keep_bytes<S: Shelf>(
     content: ContentId,
     raw: &[u8],
     known: Option<Version>,
-    limits: &Limits,
+    room: Room,
 ) -> Result<Kept, S::Error> {
     let size = raw.len() as u64;
-    let fits = size <= limits.blob;
-    let hash = fits.then(|| *blake3::hash(raw).as_bytes());
+    let fits = size <= room.raw;
+    // What is known by its hash is compared by it, however large.
+    let hashed = fits || known.as_ref().is_some_and(|version| version.hash.is_some());
+    let hash = hashed.then(|| *blake3::hash(raw).as_bytes());
     if let Some(mut version) = known {
-        let (agrees, intact) = compare(shelf, content, &version, raw, hash, limits)?;
+        let (agrees, intact) = compare(shelf, content, &version, raw, hash)?;
         if !agrees || version.contested {
             if !version.contested {
                 version.contested = true;
@@ -125,11 +139,11 @@ pub(crate) fn keep_bytes<S: Shelf>(
         }
     }
     let mut version = Version { hash, size, stored: None, zstd: false, base: None, depth: 0, contested: false };
-    if !fits {
+    let packed = fits.then(|| pack::pack(raw)).filter(|packed| packed.data.len() as u64 <= room.stored);
+    let Some(packed) = packed else {
         shelf.put(content, &version, None)?;
         return Ok(Kept::Agreed(0));
-    }
-    let packed = pack::pack(raw);
+    };
     let stored = packed.data.len() as u64;
     version.stored = Some(stored);
     version.zstd = packed.zstd;
@@ -144,7 +158,6 @@ fn compare<S: Shelf>(
     version: &Version,
     raw: &[u8],
     hash: Option<[u8; 32]>,
-    limits: &Limits,
 ) -> Result<(bool, bool), S::Error> {
     if version.size != raw.len() as u64 {
         return Ok((false, true));
@@ -153,7 +166,7 @@ fn compare<S: Shelf>(
         (Some(known), Some(new)) => Ok((known == new, version.stored.is_some())),
         _ if version.stored.is_none() => Ok((true, false)),
         // A change: nobody has seen its bytes whole yet. Where it cannot be rebuilt, there is nothing to differ from.
-        _ => Ok(rebuild(shelf, content, limits)?.map_or((true, false), |known| (known == raw, true))),
+        _ => Ok(rebuild(shelf, content)?.map_or((true, false), |known| (known == raw, true))),
     }
 }
 
@@ -194,12 +207,12 @@ fn keep_change<S: Shelf>(
 }
 
 /// The bytes of a version, proven by its id; `None` when any piece on the way is missing, damaged or contested.
-pub(crate) fn rebuild<S: Shelf>(shelf: &S, content: ContentId, limits: &Limits) -> Result<Option<Vec<u8>>, S::Error> {
+pub(crate) fn rebuild<S: Shelf>(shelf: &S, content: ContentId) -> Result<Option<Vec<u8>>, S::Error> {
     let mut changes = Vec::new();
     let mut at = content;
     let mut bytes = loop {
         let Some(version) = shelf.version(at)? else { return Ok(None) };
-        if version.contested || version.size > limits.blob || changes.len() > DEPTH as usize {
+        if version.contested || version.size > LARGEST || changes.len() > DEPTH as usize {
             return Ok(None);
         }
         let Some(data) = shelf.data(at)? else { return Ok(None) };
@@ -229,7 +242,7 @@ mod tests {
     /// Colliding contents cannot be made here, so `keep_bytes` is called past the check of the id.
     fn impostor(shelf: &mut Shelves, content: ContentId, raw: &[u8], limits: &Limits) -> Kept {
         let known = shelf.version(content).unwrap();
-        keep_bytes(shelf, content, raw, known, limits).unwrap()
+        keep_bytes(shelf, content, raw, known, limits.usual()).unwrap()
     }
 
     #[test]
@@ -245,19 +258,19 @@ mod tests {
             keep(shelf, ContentId::of(child), &body, &limits)
         };
         assert_eq!(change(&mut shelf, &child), Ok(Kept::Agreed(4)));
-        assert_eq!(rebuild(&shelf, ContentId::of(&child), &limits).unwrap(), Some(child.clone()));
+        assert_eq!(rebuild(&shelf, ContentId::of(&child)).unwrap(), Some(child.clone()));
 
         assert_eq!(impostor(&mut shelf, content, &vec![b'x'; 900], &limits), Kept::Contested);
         // Neither the one nor the other, nor what is rebuilt from it; and it stays so for all who come.
-        assert_eq!(rebuild(&shelf, content, &limits), Ok(None));
-        assert_eq!(rebuild(&shelf, ContentId::of(&child), &limits), Ok(None));
+        assert_eq!(rebuild(&shelf, content), Ok(None));
+        assert_eq!(rebuild(&shelf, ContentId::of(&child)), Ok(None));
         for body in [Body::Bytes(&raw), Body::None] {
             assert_eq!(keep(&mut shelf, content, &body, &limits), Ok(Kept::Contested));
         }
         // A new change of it is stored whole.
         child[6] = b'c';
         assert_eq!(change(&mut shelf, &child), Ok(Kept::Agreed(900)));
-        assert_eq!(rebuild(&shelf, ContentId::of(&child), &limits).unwrap(), Some(child));
+        assert_eq!(rebuild(&shelf, ContentId::of(&child)).unwrap(), Some(child));
     }
 
     #[test]
@@ -294,6 +307,6 @@ mod tests {
         let change = Body::Change { base, splices: &[(5..6, b"b")], full: Some(&Vec::new) };
         assert_eq!(keep(&mut shelf, content, &change, &limits), Ok(Kept::Agreed(4)));
         assert_eq!(impostor(&mut shelf, content, &vec![b'x'; 900], &limits), Kept::Contested);
-        assert_eq!(rebuild(&shelf, content, &limits), Ok(None));
+        assert_eq!(rebuild(&shelf, content), Ok(None));
     }
 }

@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use emendate_core::ContentId;
 
 use crate::pack::{self, Packed};
-use crate::shelf::{Shelf, keep, rebuild};
+use crate::shelf::{Shelf, keep, keep_last, rebuild};
 use crate::{Body, Change, Limits, OwnedSwap, Touched, swap};
 
 /// A change in the log, from one version to another.
@@ -52,7 +52,7 @@ pub(crate) fn keep_sides<S: Shelf>(
     if let (Some(before), Some(old)) = (touched.before, change.old)
         && !holds(shelf, before.content)?
     {
-        kept.added += added(keep(shelf, before.content, &Body::Bytes(old), limits)?);
+        kept.added += added(keep_last(shelf, before.content, old, limits)?);
         kept.lost = !holds(shelf, before.content)?;
     }
     let Some(after) = touched.after.map(|side| side.content) else { return Ok(kept) };
@@ -78,9 +78,18 @@ pub(crate) fn keep_sides<S: Shelf>(
         return Ok(kept);
     }
     kept.loose = (!found).then_some(after);
-    if base != after && swap::weight(change.swaps) <= limits.blob {
+    if base == after {
+        return Ok(kept);
+    }
+    if swap::weight(change.swaps) <= limits.blob {
         let data = swap::encode(change.swaps).map(pack::owned);
         kept.link = data.map(|data| Link { base, result: after, data });
+    } else if !known {
+        // Nothing will lead back from what stands there now.
+        if let Some(from) = change.from {
+            kept.added += added(keep_last(shelf, base, from, limits)?);
+        }
+        kept.lost |= !holds(shelf, base)?;
     }
     Ok(kept)
 }
@@ -106,7 +115,7 @@ pub(crate) fn content<S: Shelf>(
 ) -> Result<Option<Vec<u8>>, S::Error> {
     let start = |content: ContentId| match at_hand.iter().find(|(id, _)| *id == content) {
         Some((_, bytes)) => Ok(Some(bytes.to_vec())),
-        None => rebuild(shelf, content, limits),
+        None => rebuild(shelf, content),
     };
     let Some((mut bytes, way)) = search(shelf, content, start)? else { return Ok(None) };
     for (step, back) in way {

@@ -132,7 +132,7 @@ impl Engine {
             (0..lines.len()).filter(|&needle| of(needle).next().is_some()).min_by_key(|&needle| of(needle).count());
         let Some((needle, line)) = best.and_then(|needle| Some((needle, of(needle).next()?))) else {
             return Err(error.next(
-                "None of its lines is in the file. Find the line another way, e.g. with grep -n, read it with offset and \
+                "None of its lines is in the file. Find the line with search (or grep -n), read it with offset and \
                  limit, and copy old_string from the reply.",
             ));
         };

@@ -18,6 +18,7 @@ pub(crate) fn all(open: Open<'_>) {
     what_cannot_wait_is_kept_at_once(open);
     what_is_known_whole_needs_no_trail(open);
     one_side_missing(open);
+    the_last_copy_of_a_large_content(open);
     moved_over_another(open);
     secrets(open);
     freeing(open);
@@ -254,8 +255,8 @@ fn what_is_known_whole_needs_no_trail(open: Open<'_>) {
 }
 
 fn one_side_missing(open: Open<'_>) {
-    let store = open(Limits { blob: 4000, ..Limits::default() });
-    let (new, gone, large) = (noise(3000, 3), noise(3000, 4), noise(4001, 5));
+    let store = open(Limits { blob: 4000, total: 400_000, ..Limits::default() });
+    let (new, gone, large) = (noise(3000, 3), noise(3000, 4), noise(200_001, 5));
     let files = vec![touched(b"/n", None, side(&new, 0o644)), touched(b"/g", side(&gone, 0o644), None)];
     let swaps = [Swap { at: 0, old: b"", new: &new }];
     let changes = [Change { swaps: &swaps, ..Change::default() }, Change { old: Some(&gone), ..Change::default() }];
@@ -268,6 +269,40 @@ fn one_side_missing(open: Open<'_>) {
     let changes = [Change { old: Some(&large), ..Change::default() }];
     assert_eq!(store.log(&operation("s", files), &changes, &[]).unwrap().lost, [0]);
     assert!(!store.reaches(ContentId::of(&large), &[]).unwrap());
+}
+
+/// What no change leads back to is kept although it is large: a file that was removed, one that was written anew. What takes
+/// more than half of all room is told as lost, and leaves room for the rest.
+fn the_last_copy_of_a_large_content(open: Open<'_>) {
+    let store = open(Limits { blob: 1000, total: 400_000, ..Limits::default() });
+    let (gone, before, after) = (noise(40_000, 11), noise(30_000, 12), noise(30_000, 13));
+    let removed = vec![touched(b"/g", side(&gone, 0o644), None)];
+    let entered =
+        store.log(&operation("s", removed), &[Change { old: Some(&gone), ..Change::default() }], &[]).unwrap();
+    assert_eq!((entered.lost, entered.loose), (vec![], vec![]));
+
+    let swaps = [Swap { at: 0, old: &before, new: &after }];
+    let written = || operation("s", vec![touched(b"/w", side(&before, 0o644), side(&after, 0o644))]);
+    let whole = Change { from: Some(&before), ..from(&before, &swaps) };
+    let entered = store.log(&written(), &[whole], &[]).unwrap();
+    assert_eq!((entered.lost, entered.loose), (vec![], vec![ContentId::of(&after)]));
+    for bytes in [&gone, &before] {
+        assert_eq!(store.content(ContentId::of(bytes), &[]).unwrap().as_ref(), Some(bytes));
+    }
+    // A session that meets such a content again remembers no second copy of it, nor one of another of its size.
+    store.record("s", b"/g", &record(&gone, &[]), &Body::Bytes(&gone)).unwrap();
+    store.record("s", b"/w", &record(&after, &[]), &Body::Bytes(&after)).unwrap();
+    assert_eq!(store.content(ContentId::of(&gone), &[]).unwrap(), Some(gone));
+    assert_eq!(store.content(ContentId::of(&after), &[]).unwrap(), None);
+
+    // Where nobody has the bytes of what was there, or where they are too many, that is told.
+    let (before, after) = (noise(200_001, 14), noise(200_001, 15));
+    let swaps = [Swap { at: 0, old: &before, new: &after }];
+    for from_bytes in [None, Some(&before[..])] {
+        let written = operation("s", vec![touched(b"/x", side(&before, 0o644), side(&after, 0o644))]);
+        let change = Change { from: from_bytes, ..from(&before, &swaps) };
+        assert_eq!(store.log(&written, &[change], &[]).unwrap().lost, [0]);
+    }
 }
 
 /// A file that takes the place of another one, with the edit that was made on the way.
