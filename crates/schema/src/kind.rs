@@ -86,14 +86,19 @@ const NAMES: &[(&str, Kind)] = &[
 impl Kind {
     /// What the file at this path is; `None` for what is not looked at. Names with template marks are none of them.
     pub fn of(path: &Path) -> Option<Kind> {
+        // Every file is asked about every pattern, so what cannot fit is told by two bytes.
+        let ends = |text: &[u8]| text.last_chunk().map(<[u8; 2]>::to_ascii_lowercase);
+        let bytes = path.as_os_str().as_encoded_bytes();
+        let last = ends(bytes);
+        // A name that is not ASCII may end in these in small letters only.
+        let may_fit = |(pattern, _): &&(&str, Kind)| !bytes.is_ascii() || ends(pattern.as_bytes()) == last;
+        NAMES.iter().find(may_fit)?;
         let path = path.to_string_lossy().to_lowercase();
         if path.contains("{{") {
             return None;
         }
         let (above, name) = path.rsplit_once('/').unwrap_or(("", &path));
-        let last = name.as_bytes().last();
-        // Every file is asked about every pattern, so what cannot fit is told by one byte.
-        let mut near = NAMES.iter().filter(|(pattern, _)| pattern.as_bytes().last() == last);
+        let mut near = NAMES.iter().filter(may_fit);
         let (_, kind) = near.find(|(pattern, _)| match pattern.rsplit_once('/') {
             None => fits(pattern, name),
             Some((folder, pattern)) => fits(pattern, name) && above.rsplit('/').next() == Some(folder),

@@ -150,8 +150,9 @@ impl Local {
     fn find_root<'p>(&self, path: &'p Path) -> Option<(usize, &'p Path)> {
         let mut best: Option<(usize, &Path)> = None;
         for (index, info) in self.infos.iter().enumerate() {
-            for base in [&info.given, &info.canonical] {
-                if let Ok(relative) = path.strip_prefix(base)
+            let same = info.given.as_os_str() == info.canonical.as_os_str();
+            for base in [&info.given, &info.canonical].into_iter().skip(usize::from(same)) {
+                if let Some(relative) = beneath(path, base)
                     && best.is_none_or(|(_, found)| relative.as_os_str().len() < found.as_os_str().len())
                 {
                     best = Some((index, relative));
@@ -266,6 +267,21 @@ impl Local {
         }
         names.sort_unstable();
         Ok(names)
+    }
+}
+
+/// What follows `base` in a path that is beneath it, part by part.
+fn beneath<'p>(path: &'p Path, base: &Path) -> Option<&'p Path> {
+    let rest = path.as_os_str().as_bytes().strip_prefix(base.as_os_str().as_bytes());
+    let rest = rest.and_then(|rest| rest.strip_prefix(b"/"));
+    // What is written in another way than it is meant is taken apart; that is dearer than all else of a lookup.
+    let plain = |rest: &&[u8]| {
+        let (first, last) = (rest.first(), rest.last());
+        first.is_some_and(|byte| !matches!(byte, b'/' | b'.')) && last.is_some_and(|byte| !matches!(byte, b'/' | b'.'))
+    };
+    match rest.filter(plain) {
+        Some(rest) => Some(Path::new(OsStr::from_bytes(rest))),
+        None => path.strip_prefix(base).ok(),
     }
 }
 
