@@ -301,7 +301,7 @@ fn right_aligned(number: usize, digits: &mut [u8; 20]) -> &str {
     let (mut at, mut left) = (digits.len(), number);
     while at > 0 {
         at -= 1;
-        digits[at] = b'0' + (left % 10) as u8;
+        digits[at] = b"0123456789"[left % 10];
         left /= 10;
         if left == 0 {
             break;

@@ -87,7 +87,7 @@ impl Kind {
     /// What the file at this path is; `None` for what is not looked at. Names with template marks are none of them.
     pub fn of(path: &Path) -> Option<Kind> {
         // Every file is asked about every pattern, so what cannot fit is told by two bytes.
-        let ends = |text: &[u8]| text.last_chunk().map(<[u8; 2]>::to_ascii_lowercase);
+        let ends = |text: &[u8]| text.last_chunk().map(|end: &[u8; 2]| end.map(|byte| byte.to_ascii_lowercase()));
         let bytes = path.as_os_str().as_encoded_bytes();
         let last = ends(bytes);
         // A name that is not ASCII may end in these in small letters only.

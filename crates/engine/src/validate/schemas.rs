@@ -55,7 +55,8 @@ impl Engine {
     pub(super) fn schemas_of(&self, place: &Place) -> Vec<Source> {
         let absolute = place.absolute();
         // Bytes first: to take a path apart is dear, and every edit asks.
-        let ends = |end: &str| absolute.as_os_str().as_encoded_bytes().ends_with(end.as_bytes()) && absolute.ends_with(end);
+        let ends =
+            |end: &str| absolute.as_os_str().as_encoded_bytes().ends_with(end.as_bytes()) && absolute.ends_with(end);
         let mut out = Vec::new();
         if [".claude/settings.json", ".claude/settings.local.json", "claude-code/managed-settings.json"]
             .into_iter()

@@ -391,3 +391,23 @@ impl Local {
         drop(spent);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::beneath;
+    use std::path::Path;
+
+    #[test]
+    fn what_is_beneath_a_root_is_what_the_parts_of_its_path_say() {
+        let parts = ["/", "a", "/a", "a/", "//", ".", "..", "./", "b", ".b", "b.", "\u{e9}", ""];
+        for nth in 0..parts.len().pow(3) {
+            let part = |digit: u32| parts[nth / parts.len().pow(digit) % parts.len()];
+            let path = format!("/r{}{}{}", part(2), part(1), part(0));
+            for base in ["/", "/r", "/r/", "/r/a", "/ra", "/r/./a", "/r//a", "/r/a/b"] {
+                let (path, base) = (Path::new(&path), Path::new(base));
+                let expected = path.strip_prefix(base).ok().map(Path::as_os_str);
+                assert_eq!(beneath(path, base).map(Path::as_os_str), expected, "{} {}", path.display(), base.display());
+            }
+        }
+    }
+}
