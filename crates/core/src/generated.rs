@@ -28,7 +28,16 @@ pub fn generated(text: &str) -> Option<(usize, &str)> {
     }
     let comment =
         |line: &str| line.starts_with(|char: char| char.is_ascii_punctuation() && !matches!(char, '"' | '\''));
-    text[..end].lines().take(HEAD).enumerate().find_map(|(nth, line)| {
+    let mut rest = &text[..end];
+    (0..HEAD).find_map(|nth| {
+        let stop = memchr::memchr(b'\n', rest.as_bytes());
+        let line = &rest[..stop.unwrap_or(rest.len())];
+        rest = stop.map_or("", |stop| &rest[stop + 1..]);
+        // Most lines are code, and that is told by their first letter.
+        let first = line.bytes().find(|byte| !matches!(byte, b' ' | b'\t'));
+        if first.is_none_or(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'"' | b'\'')) {
+            return None;
+        }
         let line = line.trim();
         if line.len() < SHORTEST || !comment(line) {
             return None;

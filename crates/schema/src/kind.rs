@@ -86,12 +86,12 @@ const NAMES: &[(&str, Kind)] = &[
 impl Kind {
     /// What the file at this path is; `None` for what is not looked at. Names with template marks are none of them.
     pub fn of(path: &Path) -> Option<Kind> {
-        // Every file is asked about every pattern, so what cannot fit is told by two bytes.
+        // Every file is asked about every pattern, so what cannot fit is told by two bytes. Only of a name in ASCII: others
+        // may have another end in small letters.
         let ends = |text: &[u8]| text.last_chunk().map(|end: &[u8; 2]| end.map(|byte| byte.to_ascii_lowercase()));
         let bytes = path.as_os_str().as_encoded_bytes();
-        let last = ends(bytes);
-        // A name that is not ASCII may end in these in small letters only.
-        let may_fit = |(pattern, _): &&(&str, Kind)| !bytes.is_ascii() || ends(pattern.as_bytes()) == last;
+        let last = Some(ends(bytes)).filter(|_| bytes.is_ascii());
+        let may_fit = |(pattern, _): &&(&str, Kind)| last.is_none_or(|last| ends(pattern.as_bytes()) == last);
         NAMES.iter().find(may_fit)?;
         let path = path.to_string_lossy().to_lowercase();
         if path.contains("{{") {
