@@ -81,6 +81,8 @@ pub(crate) fn keep_sides<S: Shelf>(
     if base != after && swap::weight(change.swaps) <= limits.blob {
         let data = swap::encode(change.swaps).map(pack::owned);
         kept.link = data.map(|data| Link { base, result: after, data });
+    } else if base != after && !known {
+        kept.lost |= !reaches(shelf, base, &[])?;
     }
     Ok(kept)
 }

@@ -18,6 +18,7 @@ pub(crate) fn all(open: Open<'_>) {
     what_cannot_wait_is_kept_at_once(open);
     what_is_known_whole_needs_no_trail(open);
     one_side_missing(open);
+    more_changed_than_is_kept(open);
     moved_over_another(open);
     secrets(open);
     freeing(open);
@@ -268,6 +269,21 @@ fn one_side_missing(open: Open<'_>) {
     let changes = [Change { old: Some(&large), ..Change::default() }];
     assert_eq!(store.log(&operation("s", files), &changes, &[]).unwrap().lost, [0]);
     assert!(!store.reaches(ContentId::of(&large), &[]).unwrap());
+}
+
+/// A file that is written over: its text is in the change, or nowhere.
+fn more_changed_than_is_kept(open: Open<'_>) {
+    let store = open(Limits { blob: 4000, ..Limits::default() });
+    let (large, small, more) = (noise(3990, 6), noise(10, 7), noise(30, 8));
+    assert!(wholly(&*store, "s", b"/fits", &large, &small).lost.is_empty());
+    assert!(store.reaches(ContentId::of(&large), &[ContentId::of(&small)]).unwrap());
+    // On the shelf it is, whatever the change weighs.
+    let shelved = noise(3999, 9);
+    store.record("s", PATH, &record(&shelved, &[]), &Body::Bytes(&shelved)).unwrap();
+    assert!(wholly(&*store, "s", PATH, &shelved, &more).lost.is_empty());
+    let other = noise(3995, 10);
+    assert_eq!(wholly(&*store, "s", b"/over", &other, &more).lost, [0]);
+    assert!(!store.reaches(ContentId::of(&other), &[ContentId::of(&more)]).unwrap());
 }
 
 /// A file that takes the place of another one, with the edit that was made on the way.
