@@ -775,6 +775,11 @@ fn a_state_directory_that_is_removed_under_an_engine_is_made_anew() {
     ok(bench.call(&agent, "undo", json!({})));
     assert_eq!(bench.get("f"), "three\n");
     assert!(bench.engine().notices().iter().any(|it| it.contains("was removed while it was in use")));
+    // So is the journal, which calls of several files need.
+    let patch = "*** Begin Patch\n*** Update File: f\n@@\n-three\n+3\n*** Add File: g\n+new\n*** End Patch\n";
+    ok(bench.call(&agent, "apply", json!({ "input": patch, "directory": bench.root })));
+    ok(bench.call(&agent, "undo", json!({})));
+    assert!(bench.get("f") == "three\n" && !bench.path("g").exists());
     // It is all in the new one.
     bench.reopen();
     ok(bench.edit(&agent, "f", "three", "four"));
