@@ -1,6 +1,7 @@
 //! Images and PDFs as `read` shows them.
 
 use crate::attachment::{ATTACHMENTS, Attachment, MOST_IMAGE, listed};
+use crate::raw_path;
 use crate::read::{Args, MAX_REPLY, remind};
 use crate::reply::Answer;
 use emendate_core::{Code, ContentId, Error, Result};
@@ -36,7 +37,10 @@ fn picture(place: &Place, bytes: &[u8], args: &Args) -> Result<Answer> {
     let sent = made.as_deref().unwrap_or(bytes);
     if sent.len() > MOST_IMAGE {
         let next = if has_downscale() {
-            format!("Call read with {} for a smaller one.", json!({ "file_path": place.shown(), "max_side": 1568 }))
+            format!(
+                "Call read with {} for a smaller one.",
+                raw_path::call(place.absolute(), json!({ "max_side": 1568 }))
+            )
         } else {
             "Have a program make the image smaller first.".to_owned()
         };
@@ -117,8 +121,10 @@ fn pages(place: &Place, bytes: &[u8], args: &Args, (text, data): (&mut String, &
     let next = asked.start() + shown;
     let mut notes = Vec::new();
     if next <= total && (next <= *asked.end() || args.pages.is_none()) {
-        let call =
-            json!({ "file_path": place.shown(), "pages": format!("{next}-{}", total.min(next + MOST_PAGES - 1)) });
+        let call = raw_path::call(
+            place.absolute(),
+            json!({ "pages": format!("{next}-{}", total.min(next + MOST_PAGES - 1)) }),
+        );
         notes.push(format!("Pages {} to {} of {total} are shown. Read on with {call}.", asked.start(), next - 1));
     }
     for note in &notes {

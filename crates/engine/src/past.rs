@@ -79,13 +79,9 @@ impl Engine {
     /// Operations that fit, each with its root, the newest first.
     fn fitting(&self, args: &Args, place: Option<&Place>, limit: usize) -> Result<Vec<(usize, Logged)>> {
         let filter = Filter { session: args.session.as_deref(), path: place.map(key), below: None, limit };
-        let mut found: Vec<(usize, Logged)> = Vec::new();
-        for root in 0..self.roots().len() {
-            found.extend(self.history(root).operations(&filter)?.into_iter().map(|logged| (root, logged)));
-        }
-        found.sort_by_key(|(_, logged)| std::cmp::Reverse((logged.at, logged.id)));
-        found.truncate(limit);
-        Ok(found)
+        let roots = 0..self.roots().len();
+        let found = roots.map(|root| self.history(root).operations(&filter)).collect::<Result<_>>()?;
+        Ok(newest_first(found, |logged: &Logged| logged.at, limit))
     }
 
     fn listed(&self, args: &Args, place: Option<&Place>) -> Result<Answer> {
@@ -237,6 +233,18 @@ impl Engine {
     }
 }
 
+/// What several roots have, each with its newest first, as one list, each with its root. Within a root the order stays as it
+/// is: operations are numbered, and a clock may have been set back since. Between roots there is only the clock.
+pub(crate) fn newest_first<T>(roots: Vec<Vec<T>>, at: impl Fn(&T) -> i64, most: usize) -> Vec<(usize, T)> {
+    let mut heads: Vec<_> = roots.into_iter().map(|all| all.into_iter().peekable()).collect();
+    let next = move || {
+        let moments = heads.iter_mut().map(|head| head.peek().map(&at));
+        let (root, _) = moments.enumerate().filter(|(_, at)| at.is_some()).max_by_key(|(_, at)| *at)?;
+        Some((root, heads.get_mut(root)?.next()?))
+    };
+    std::iter::from_fn(next).take(most).collect()
+}
+
 /// The files of an operation without the places that others were moved from.
 pub(crate) fn told(logged: &Logged) -> impl Iterator<Item = &Touched> {
     let files = &logged.operation.files;
@@ -297,7 +305,7 @@ fn summary(file: &Touched, path: &str) -> String {
 fn file_data(file: &Touched, path: &str) -> Map<String, Value> {
     let mut out = Map::new();
     out.insert("filePath".to_owned(), path.into());
-    let raw = |path: &[u8]| raw_path::of(Path::new(OsStr::from_bytes(path)));
+    let raw = |path: &[u8]| raw_path::unless_shown(Path::new(OsStr::from_bytes(path)));
     out.extend(raw(&file.path).map(|bytes| (raw_path::FIELD.to_owned(), bytes.into())));
     out.insert("type".to_owned(), kind(file).into());
     if let Some(from) = &file.moved_from {
@@ -377,4 +385,18 @@ fn row(logged: &Logged, why_not: Option<&str>) -> Value {
         "pending": owner.is_some(),
         "files": told(logged).map(|file| file_data(file, &shown(&file.path))).collect::<Vec<_>>(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::newest_first;
+
+    #[test]
+    fn a_clock_that_was_set_back_changes_no_order_within_a_root() {
+        let roots = vec![vec![10, 90, 20], vec![], vec![50, 40]];
+        let all = |most| newest_first(roots.clone(), |at| *at, most);
+        assert_eq!(all(9), [(2, 50), (2, 40), (0, 10), (0, 90), (0, 20)]);
+        assert_eq!(all(2), [(2, 50), (2, 40)]);
+        assert_eq!(newest_first(vec![vec![1, 2, 3]], |at| *at, 2), [(0, 1), (0, 2)]);
+    }
 }

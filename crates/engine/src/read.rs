@@ -201,6 +201,8 @@ fn with_names(mut answer: Answer, place: &Place) -> Answer {
         }
         answer.text.push_str(&raw_path::told(&bytes));
         answer.text.push('\n');
+    }
+    if let Some(bytes) = raw_path::unless_shown(place.absolute()) {
         answer.data.insert(raw_path::FIELD.to_owned(), bytes.into());
     }
     answer.data.insert("filePath".to_owned(), place.shown().into());

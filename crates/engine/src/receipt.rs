@@ -81,13 +81,13 @@ impl Receipt {
         };
         put("summary", headline.into());
         put("filePath", path.into());
-        if let Some(bytes) = raw_path::of(plan.place.absolute()) {
+        if let Some(bytes) = raw_path::unless_shown(plan.place.absolute()) {
             put(raw_path::FIELD, bytes.into());
         }
         put("type", kind(plan).into());
         if let Some(origin) = &plan.origin {
             put("from", origin.place.shown().into());
-            if let Some(bytes) = raw_path::of(origin.place.absolute()) {
+            if let Some(bytes) = raw_path::unless_shown(origin.place.absolute()) {
                 put("from_b64", bytes.into());
             }
         }
@@ -272,13 +272,16 @@ fn headline(plan: &Plan, path: &str, stat: DiffStat, replacements: usize, dry_ru
         _ => "updated",
     };
     let be = if dry_run { "would be " } else { "has been " };
-    let mode = match plan.executable {
-        Some(true) => " It is executable now.",
-        Some(false) => " It is not executable any more.",
-        None => "",
+    // An undo brings back all of it.
+    let bits = plan.mode.filter(|to| plan.origin.is_none() && plan.now.mode().is_some_and(|now| now != *to));
+    let mode = match (plan.executable, bits) {
+        (Some(true), _) => " It is executable now.".to_owned(),
+        (Some(false), _) => " It is not executable any more.".to_owned(),
+        (None, Some(bits)) => format!(" Its mode is {bits:o} now."),
+        (None, None) => String::new(),
     };
-    let mode = if dry_run { "" } else { mode };
-    let same = plan.changes.is_empty() && (plan.origin.is_some() || plan.executable.is_some());
+    let mode = if dry_run { String::new() } else { mode };
+    let same = plan.changes.is_empty() && (plan.origin.is_some() || plan.executable.is_some() || bits.is_some());
     if plan.becomes != Becomes::File || same {
         return format!("The file {path} {be}{verb}{to}{link}.{mode}");
     }

@@ -195,7 +195,7 @@ impl Engine {
         if seen.id() != subject.now.snapshot.id() {
             return Err(error.next("The file has changed since, too: read it again, and use the new header."));
         }
-        self.serve_rows(subject, lines, &excerpt.whole);
+        let unkept = self.serve_rows(subject, lines, &excerpt.whole);
         let (from, to) = unseen.first().copied().unwrap_or((1, 1));
         Err(if excerpt.cut {
             let limit = to.saturating_sub(from) + 1;
@@ -204,17 +204,18 @@ impl Engine {
                 raw_path::call(subject.place.absolute(), json!({ "offset": from, "limit": limit }))
             ))
         } else {
-            error.next("They are shown now: send the same edit again if these are the lines you mean.")
+            let next = "They are shown now: send the same edit again if these are the lines you mean.";
+            error.next(unkept.unwrap_or_else(|| next.to_owned()))
         })
     }
 
-    /// Remembers lines that an error shows.
-    fn serve_rows(&self, subject: &Subject<'_>, known: &Lines, whole: &[usize]) {
+    /// Remembers lines that an error shows; what to say where that failed.
+    fn serve_rows(&self, subject: &Subject<'_>, known: &Lines, whole: &[usize]) -> Option<String> {
         let mut lines = known.clone();
         for &line in whole {
             lines.add(line as u64, line as u64);
         }
-        self.serve(subject.caller, subject.place, subject.now, lines);
+        self.serve(subject.caller, subject.place, subject.now, lines)
     }
 
     /// The hunks cannot be carried over: done already, or in the way of another change.

@@ -137,7 +137,8 @@ impl Engine {
     }
 
     /// Remembers lines that an error has just shown, so that the next call needs no read.
-    pub(crate) fn serve(&self, caller: &Caller, place: &Place, now: &Opened, lines: Lines) {
+    /// Where they could not be remembered: what to say instead of that.
+    pub(crate) fn serve(&self, caller: &Caller, place: &Place, now: &Opened, lines: Lines) -> Option<String> {
         let record = Record {
             content: now.snapshot.id(),
             stamp: now.stamp,
@@ -147,8 +148,7 @@ impl Engine {
             offset: None,
             limit: None,
         };
-        // When this cannot be kept, the caller has to read; the error that is being answered says enough.
-        let _ = self.remember(caller, place, &record, &log::body(place, &now.snapshot));
+        self.remember(caller, place, &record, &log::body(place, &now.snapshot))
     }
 }
 

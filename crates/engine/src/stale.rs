@@ -61,10 +61,9 @@ fn with_diff(
     error: Error,
 ) -> Error {
     if now.snapshot.text().is_empty() {
-        engine.serve(caller, place, now, emendate_history::Lines::all());
-        return error
-            .evidence("The file is empty now.")
-            .next("Fill it with write, or with an edit whose old_string is empty.");
+        let unkept = engine.serve(caller, place, now, emendate_history::Lines::all());
+        let next = "Fill it with write, or with an edit whose old_string is empty.";
+        return error.evidence("The file is empty now.").next(unkept.unwrap_or_else(|| next.to_owned()));
     }
     let hunks = explain::hunks(seen, theirs, 3);
     let diff = explain::unified(&place.shown(), &hunks, DIFF);
@@ -79,10 +78,9 @@ fn with_diff(
         record.filter(|record| record.content == seen.id()).map_or_else(emendate_history::Lines::none, |it| it.lines);
     let mut lines = seen::carried(&known, seen, theirs);
     lines.union(&seen::shown(&hunks));
-    engine.serve(caller, place, now, lines);
-    error
-        .next("Send the edit again, based on the text as it is now (shown above); no new read is needed.")
-        .fact("tag", now.snapshot.id().tag().to_string())
+    let unkept = engine.serve(caller, place, now, lines);
+    let next = "Send the edit again, based on the text as it is now (shown above); no new read is needed.";
+    error.next(unkept.unwrap_or_else(|| next.to_owned())).fact("tag", now.snapshot.id().tag().to_string())
 }
 
 /// The edit does not even fit what the caller saw.

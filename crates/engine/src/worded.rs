@@ -218,7 +218,10 @@ impl Engine {
         for &line in &excerpt.whole {
             known.add(line as u64, line as u64);
         }
-        self.serve(file.caller, file.place, file.now, known);
+        let error = match self.serve(file.caller, file.place, file.now, known) {
+            Some(unkept) => error.next(unkept),
+            None => error,
+        };
         error.evidence(format!("{} as it is now:\n{}", file.place.shown(), excerpt.text))
     }
 }

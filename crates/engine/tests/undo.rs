@@ -774,3 +774,97 @@ fn one_operation_on_two_roots() {
         assert_eq!(fs::read_to_string(root.join("f.txt")).unwrap(), "old\n");
     }
 }
+
+#[test]
+fn restore_before_an_operation_brings_what_it_found() {
+    let bench = Bench::new();
+    bench.put("f.txt", "one\n");
+    let first = name_of(&ok(bench.edit(&person(), "f.txt", "one", "two")));
+    bench.engine().settle_history();
+    // Somebody else goes on; what the next operation finds is theirs.
+    bench.put("f.txt", "two\ntheirs\n");
+    fs::set_permissions(bench.path("f.txt"), fs::Permissions::from_mode(0o600)).unwrap();
+    let second = name_of(&ok(bench.edit(&person(), "f.txt", "two", "three")));
+    fs::set_permissions(bench.path("f.txt"), fs::Permissions::from_mode(0o644)).unwrap();
+    let restore = |id: &str| bench.call(&person(), "restore", json!({ "file_path": bench.path("f.txt"), "id": id }));
+    ok(restore(&format!("{second}^")));
+    assert_eq!(bench.get("f.txt"), "two\ntheirs\n");
+    assert_eq!(fs::metadata(bench.path("f.txt")).unwrap().permissions().mode() & 0o7777, 0o600);
+    ok(restore(&first));
+    assert_eq!(bench.get("f.txt"), "two\n");
+    ok(restore(&format!("{first}^")));
+    assert_eq!(bench.get("f.txt"), "one\n");
+}
+
+#[test]
+fn restore_neither_takes_set_id_bits_nor_gives_them() {
+    let bench = Bench::new();
+    let mode = |to: u32| fs::set_permissions(bench.path("f"), fs::Permissions::from_mode(to)).unwrap();
+    let is = || fs::metadata(bench.path("f")).unwrap().permissions().mode() & 0o7777;
+    bench.put("f", "one\n");
+    mode(0o4755);
+    let id = name_of(&ok(bench.edit(&person(), "f", "one", "two")));
+    assert_eq!(is(), 0o4755);
+    let restore = |id: &str| bench.call(&person(), "restore", json!({ "file_path": bench.path("f"), "id": id }));
+    assert_eq!(restore(&id).result.unwrap_err().code().as_str(), "edit.no_change");
+    ok(restore(&format!("{id}^")));
+    assert_eq!((is(), &*bench.get("f")), (0o4755, "one\n"));
+    mode(0o700);
+    ok(restore(&id));
+    assert_eq!((is(), &*bench.get("f")), (0o755, "two\n"));
+}
+
+#[test]
+fn a_state_directory_that_is_removed_under_an_engine_is_made_anew() {
+    let mut bench = Bench::new();
+    let agent = caller("a");
+    bench.put("f", "one\n");
+    bench.read(&agent, "f");
+    ok(bench.edit(&agent, "f", "one", "two"));
+    bench.engine().catch_up();
+    fs::remove_dir_all(bench.dir.path().join("state")).unwrap();
+    // What was seen went with it.
+    ok(bench.read(&agent, "f"));
+    ok(bench.edit(&agent, "f", "two", "three"));
+    ok(bench.edit(&agent, "f", "three", "four"));
+    ok(bench.call(&agent, "undo", json!({})));
+    assert_eq!(bench.get("f"), "three\n");
+    assert!(bench.engine().notices().iter().any(|it| it.contains("was removed while it was in use")));
+    // So is the journal, which calls of several files need.
+    let patch = "*** Begin Patch\n*** Update File: f\n@@\n-three\n+3\n*** Add File: g\n+new\n*** End Patch\n";
+    ok(bench.call(&agent, "apply", json!({ "input": patch, "directory": bench.root })));
+    ok(bench.call(&agent, "undo", json!({})));
+    assert!(bench.get("f") == "three\n" && !bench.path("g").exists());
+    // It is all in the new one.
+    bench.reopen();
+    ok(bench.edit(&agent, "f", "three", "four"));
+    ok(bench.call(&agent, "undo", json!({ "last": 2 })));
+    assert_eq!(bench.get("f"), "two\n");
+}
+
+#[test]
+fn who_cannot_remember_what_an_error_shows_does_not_say_that_it_needs_no_read() {
+    let bench = Bench::new();
+    let agent = caller("a");
+    bench.put("f", "one\n");
+    ok(bench.read(&agent, "f"));
+    ok(bench.edit(&agent, "f", "one", "two"));
+    let state = bench.dir.path().join("state");
+    fs::remove_dir_all(&state).unwrap();
+    fs::write(&state, "in the way").unwrap();
+    bench.put("f", "outside\n");
+    let error = bench.edit(&agent, "f", "two", "three").result.unwrap_err();
+    assert_eq!(error.code().as_str(), "stale.changed");
+    assert!(error.next_step().contains("could not remember"), "{}", error.next_step());
+}
+
+#[test]
+fn an_undo_tells_what_becomes_of_the_mode() {
+    let bench = Bench::new();
+    bench.put("f", "one\n");
+    fs::set_permissions(bench.path("f"), fs::Permissions::from_mode(0o640)).unwrap();
+    ok(bench.call(&person(), "apply", json!({ "input": "diff --git a/f b/f\nold mode 100644\nnew mode 100755\n" })));
+    let undone = ok(bench.call(&person(), "undo", json!({})));
+    assert!(undone.text().contains("f has been updated. Its mode is 640 now.\n"), "{}", undone.text());
+    assert_eq!(fs::metadata(bench.path("f")).unwrap().permissions().mode() & 0o7777, 0o640);
+}

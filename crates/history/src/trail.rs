@@ -89,7 +89,7 @@ pub(crate) fn keep_sides<S: Shelf>(
         if let Some(from) = change.from {
             kept.added += added(keep_last(shelf, base, from, limits)?);
         }
-        kept.lost |= !holds(shelf, base)?;
+        kept.lost |= !reaches(shelf, base, &[])?;
     }
     Ok(kept)
 }

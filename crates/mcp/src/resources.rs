@@ -96,10 +96,13 @@ fn linked(id: &str, mut data: Map<String, Value>) -> Map<String, Value> {
     let files = data.get_mut("files").and_then(Value::as_array_mut);
     for file in files.into_iter().flatten().filter_map(Value::as_object_mut) {
         let text = |key: &str| file.get(key).and_then(Value::as_str);
-        let raw = text(RAW_PATH).and_then(|raw| data_encoding::BASE64.decode(raw.as_bytes()).ok());
-        let own = raw.or_else(|| text("filePath").map(|path| path.as_bytes().to_vec())).unwrap_or_default();
+        let path = |raw: &str, shown: &str| {
+            let raw = text(raw).and_then(|raw| data_encoding::BASE64.decode(raw.as_bytes()).ok());
+            raw.or_else(|| text(shown).map(|path| path.as_bytes().to_vec()))
+        };
+        let own = path(RAW_PATH, "filePath").unwrap_or_default();
         // A file that was moved stood somewhere else before.
-        let old = text("from").map_or_else(|| own.clone(), |path| path.as_bytes().to_vec());
+        let old = path("from_b64", "from").unwrap_or_else(|| own.clone());
         for (name, path) in [("before", old), ("after", own)] {
             if file.get(name).is_some_and(Value::is_string) || (name == "before" && file.contains_key("from")) {
                 file.insert(format!("{name}Uri"), address(id, name, Path::new(OsStr::from_bytes(&path))).into());
@@ -111,4 +114,38 @@ fn linked(id: &str, mut data: Map<String, Value>) -> Map<String, Value> {
 
 fn address(id: &str, name: &str, path: &Path) -> String {
     format!("{HISTORY}{id}/{name}{}", percent_encode(path.as_os_str().as_bytes(), PLAIN))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods, reason = "tests play the outside world")]
+
+    use super::{HISTORY, OsStr, RAW_PATH, Value, json, read};
+    use emendate::{Caller, Config, Engine, State, Unread};
+    use rmcp::model::ResourceContents;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    #[test]
+    fn files_with_any_name_have_uris_that_name_them() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path().canonicalize().unwrap();
+        let engine = Engine::open(std::slice::from_ref(&root), State::Memory, Config::default()).unwrap();
+        let caller = Caller { unread: Unread::Allow, ..Caller::default() };
+        let text = |uri: &str, at: usize| match &read(&engine, &caller, uri).unwrap().contents[at] {
+            ResourceContents::TextResourceContents { text, .. } => text.clone(),
+            other => panic!("{other:?}"),
+        };
+        for name in [&b"a\nb"[..], b"a\\b", "a\u{202E}b".as_bytes(), b"a\xffb"] {
+            let path = root.join(OsStr::from_bytes(name));
+            std::fs::write(&path, "one\n").unwrap();
+            let raw = data_encoding::BASE64.encode(path.as_os_str().as_bytes());
+            let edit = json!({ RAW_PATH: raw, "old_string": "one", "new_string": "two" });
+            let reply = engine.call(&caller, "edit", edit).to_json();
+            let id = reply["data"]["operation"].as_str().unwrap();
+            let files: Value = serde_json::from_str(&text(&format!("{HISTORY}{id}"), 1)).unwrap();
+            for (side, holds) in [("beforeUri", "one\n"), ("afterUri", "two\n")] {
+                assert_eq!(text(files["files"][0][side].as_str().unwrap(), 0), holds, "{path:?}");
+            }
+        }
+    }
 }

@@ -5,13 +5,14 @@ use crate::edit::settings;
 use crate::engine::{Engine, Opened};
 use crate::options::Options;
 use crate::plan::Plan;
+use crate::raw_path;
 use crate::seen::{self, Base};
 use crate::stale;
 use emendate_core::notebook::{self, CellAct, CellEdit, Notebook};
 use emendate_core::{ChangeSet, Code, Error, Locator, Op, Order, Result, Snapshot, resolve};
 use emendate_fs::Place;
 use emendate_history::Lines;
-use serde_json::json;
+use serde_json::{Value, json};
 
 const CARRIED: &str =
     "The notebook changed since it was read; the cells you named did not, and the edit was made where they are now.";
@@ -87,15 +88,16 @@ impl Engine {
             let Some((_, cell)) = cell else {
                 return error.next(format!(
                     "Call read with {}, then send the edit again.",
-                    json!({ "file_path": place.shown() })
+                    raw_path::call(place.absolute(), Value::Null)
                 ));
             };
             let theirs = ChangeSet::between(seen, &now.snapshot);
             let mut known = seen::carried(lines, seen, &theirs);
             let (from, to) = present.lines(cell, now.snapshot.lines());
             known.add(from as u64, to as u64);
-            self.serve(caller, place, now, known);
-            error.next("Send the edit again, based on the cell as it is now (shown above); no new read is needed.")
+            let unkept = self.serve(caller, place, now, known);
+            let next = "Send the edit again, based on the cell as it is now (shown above); no new read is needed.";
+            error.next(unkept.unwrap_or_else(|| next.to_owned()))
         })
     }
 }
@@ -125,7 +127,7 @@ fn cells_shown(caller: &Caller, place: &Place, base: &Snapshot, lines: &Lines, o
         .evidence(notebook.listed(&unseen))
         .next(format!(
             "Call read with {}, then send this call again.",
-            json!({ "file_path": place.shown(), "cells": cells })
+            raw_path::call(place.absolute(), json!({ "cells": cells }))
         ))
         .fact("missing", unseen))
 }

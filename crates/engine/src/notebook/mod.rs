@@ -5,6 +5,7 @@ mod read;
 
 use crate::caller::{Caller, Unread};
 use crate::engine::Engine;
+use crate::raw_path;
 use crate::shelves::key;
 use emendate_core::notebook::Notebook;
 use emendate_core::{Code, Error, Locator, Op, Result, Snapshot, notebook, rows};
@@ -50,7 +51,7 @@ impl Engine {
         };
         let known = self.sessions(place).latest(&caller.session, key(place)).ok().flatten();
         let first = match (known, caller.unread) {
-            (None, Unread::Deny) => format!("Call read with {}, then", json!({ "file_path": place.shown() })),
+            (None, Unread::Deny) => format!("Call read with {}, then", raw_path::call(place.absolute(), Value::Null)),
             _ => "Call".to_owned(),
         };
         match meant(&notebook, place, now, ops) {

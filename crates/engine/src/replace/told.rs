@@ -2,6 +2,7 @@
 
 use super::{Args, Found, Left};
 use crate::plan::Plan;
+use crate::raw_path;
 use crate::receipt::{Receipt, noted};
 use crate::reply::Answer;
 use emendate_core::explain::{self, Hunk};
@@ -59,7 +60,7 @@ fn left(left: &Left) -> Vec<String> {
     };
     let counted: Vec<String> = [
         (left.denied, "file", "that may not be read"),
-        (left.binary, "file", "that is no text"),
+        (left.binary, "file", if left.binary == 1 { "that is no text" } else { "that are no text" }),
         (left.unread, "file", "that could not be read"),
         (left.closed, "folder", "that could not be listed"),
     ]
@@ -96,6 +97,9 @@ pub(super) fn answer(receipts: &[Receipt], places: &[usize], searched: usize, sk
     text += &diagnosed(receipts);
     let file = |(receipt, places): (&Receipt, &usize)| {
         let mut file = json!({ "filePath": receipt.plan().place.shown(), "replacements": places });
+        if let Some(bytes) = raw_path::unless_shown(receipt.plan().place.absolute()) {
+            file[raw_path::FIELD] = bytes.into();
+        }
         if let Some(content) = receipt.content() {
             file["tag"] = content.tag().to_string().into();
         }

@@ -294,7 +294,7 @@ impl Search<'_> {
         self.text.push_str(&block);
         let mut file = Map::new();
         file.insert("filePath".to_owned(), place.shown().into());
-        file.extend(raw_path::of(place.absolute()).map(|bytes| (raw_path::FIELD.to_owned(), bytes.into())));
+        file.extend(raw_path::unless_shown(place.absolute()).map(|bytes| (raw_path::FIELD.to_owned(), bytes.into())));
         if let Some(Opened { snapshot, stamp, racy }) = opened {
             let (content, stamp, racy) = (snapshot.id(), *stamp, *racy);
             let record = Record { content, stamp, racy, lines, how: How::Read, offset: None, limit: None };
@@ -325,7 +325,7 @@ impl Search<'_> {
         }
         let left: Vec<String> = [
             (walked.denied + self.denied, "that may not be read"),
-            (self.binary, "that is no text"),
+            (self.binary, if self.binary == 1 { "that is no text" } else { "that are no text" }),
             (self.unread, "that could not be read"),
             (self.large, TOO_LARGE),
         ]

@@ -3,6 +3,7 @@
 use super::Args;
 use crate::caller::{Caller, Unread};
 use crate::engine::Engine;
+use crate::past::newest_first;
 use crate::policy::Access;
 use crate::shelves::key;
 use emendate_core::{Code, Error, Result};
@@ -102,20 +103,16 @@ impl Engine {
         times: usize,
     ) -> Result<(usize, Vec<Logged>)> {
         let place = path.map(|path| self.admit_link(path, Access::Read)).transpose()?;
-        let mut all: Vec<(usize, Logged)> = Vec::new();
-        for root in 0..self.roots().len() {
-            let found = self.last_of(root, (session, place.as_ref().map(key)), redo, times)?;
-            all.extend(found.into_iter().map(|logged| (root, logged)));
-        }
-        all.sort_by_key(|(_, logged)| std::cmp::Reverse((logged.at, logged.id)));
-        all.truncate(times);
+        let roots = 0..self.roots().len();
+        let found = roots.map(|root| self.last_of(root, (session, place.as_ref().map(key)), redo, times));
+        let all = newest_first(found.collect::<Result<_>>()?, |logged: &Logged| logged.at, times);
         let verb = if redo { "redo" } else { "undo" };
         let Some(&(root, _)) = all.first() else {
             let whose = session.map_or(String::new(), |session| format!(" of the session {session}"));
             let error = Error::new(Code::OperationMissing, format!("There is nothing{whose} to {verb}."));
             let error = place.into_iter().fold(error, |error, place| error.evidence(place.shown()));
-            return Err(error
-                .next("Call history to see what was done; any_session: true takes other sessions' operations, too."));
+            let others = session.map_or("", |_| "; any_session: true takes other sessions' operations, too");
+            return Err(error.next(format!("Call history to see what was done{others}.")));
         };
         if all.len() < times {
             let there =

@@ -102,12 +102,14 @@ impl Engine {
         if side.kind == Kind::Link && same(&now, Some(side)) {
             return Ok(Plan::other(place.clone(), Now::Nothing, Becomes::Nothing));
         }
+        // Set-id bits that a file has not lost stay; none are given to it.
+        let held = now.mode().map_or(0, |mode| mode & 0o7000);
         let attributes = match now {
             Now::Nothing => self.attributes_then(root, place, side)?,
             Now::File(_) | Now::Link(_) => None,
         };
         let plan = self.putting(caller, place.clone(), now, bytes, (side, attributes));
-        Ok(Plan { mode: (side.kind == Kind::Regular).then_some(side.mode & 0o777), ..plan })
+        Ok(Plan { mode: (side.kind == Kind::Regular).then_some(side.mode & (0o777 | held)), ..plan })
     }
 
     /// Owner and attributes of a file that went away as it was then.
@@ -137,6 +139,10 @@ impl Engine {
         (logged, before): (&Logged, bool),
     ) -> Result<(Option<Side>, Logged)> {
         let touched = |logged: &Logged| logged.operation.files.iter().find(|file| file.path == key(place)).cloned();
+        // Others may have changed it between the operation before this one and this one.
+        if before && let Some(file) = touched(logged) {
+            return Ok((file.before, logged.clone()));
+        }
         let history = self.history(root);
         let number = logged.id.number;
         let upto = Some(if before { number } else { number.saturating_add(1) });

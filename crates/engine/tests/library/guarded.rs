@@ -244,6 +244,20 @@ fn names_are_shown_on_one_line_and_as_they_are() {
             let unseen = |char: char| matches!(char, '\u{1b}' | '\u{202E}' | '\u{200B}' | '\r');
             assert!(!said.contains(unseen) && !said.contains("a\nb.txt"), "{name:?}: {said}");
         }
+        // Who has only what a reply shows has its bytes beside it.
+        let raw = base64(path.as_os_str().as_bytes());
+        let history = bench.call("history", json!({})).to_json();
+        ok(&bench.read(name));
+        let replaced = json!({ "path": bench.root, "old_string": "one", "new_string": "two", "expected": 1 });
+        for reply in [
+            bench.read(name).to_json()["data"].clone(),
+            history["data"]["operations"][0]["files"][0].clone(),
+            bench.call("search", json!({ "pattern": "one", "path": bench.root })).to_json()["data"]["files"][0].clone(),
+            bench.call("replace_in_files", replaced).to_json()["data"]["files"][0].clone(),
+            bench.call("undo", json!({})).to_json()["data"]["files"][0].clone(),
+        ] {
+            assert_eq!(reply["path_b64"], raw.as_str(), "{name:?}: {reply}");
+        }
         // A near miss is told what JSON would have to say.
         let near = bench.read(&name.replace("b.txt", "bx.txt").replace("txt.exe", "txt.exf"));
         assert_eq!(near.result.unwrap_err().data()["path_b64"], base64(path.as_os_str().as_bytes()).as_str());

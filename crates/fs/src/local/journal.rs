@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use emendate_core::Result;
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
@@ -24,21 +25,26 @@ const SUFFIX: &str = ".record";
 #[derive(Debug)]
 pub(super) struct Journal {
     path: PathBuf,
-    pub(super) folder: OwnedFd,
+    folder: Mutex<Arc<OwnedFd>>,
 }
 
 impl Journal {
     /// Makes the folder if it is missing, for nobody else to look into.
     pub(super) fn open(path: &Path) -> Result<Journal> {
-        let failed = |errno| fault::os("open the journal", path, errno);
-        std::fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(path)
-            .map_err(|error| failed(Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let folder = rustix::fs::open(path, flags, Mode::empty()).map_err(failed)?;
-        Ok(Journal { path: path.to_owned(), folder })
+        let folder = made(path).map_err(|errno| fault::os("open the journal", path, errno))?;
+        Ok(Journal { path: path.to_owned(), folder: Mutex::new(Arc::new(folder)) })
+    }
+
+    /// The folder as it was opened.
+    fn folder(&self) -> Arc<OwnedFd> {
+        Arc::clone(&self.folder.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The folder is gone: somebody removed the state directory. Makes it anew.
+    fn make_anew(&self) -> rustix::io::Result<()> {
+        let folder = Arc::new(made(&self.path)?);
+        *self.folder.lock().unwrap_or_else(PoisonError::into_inner) = folder;
+        Ok(())
     }
 
     /// Where it is.
@@ -49,7 +55,7 @@ impl Journal {
     /// Names of all records.
     pub(super) fn records(&self) -> rustix::io::Result<Vec<OsString>> {
         let folder =
-            sys::openat(&self.folder, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+            sys::openat(&self.folder(), ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         let mut names = Vec::new();
         for entry in sys::list(folder)? {
             let entry = entry?;
@@ -64,13 +70,13 @@ impl Journal {
 
     /// True when a record speaks of the temporary files of this batch; true as well when it cannot be told.
     pub(super) fn speaks_of(&self, batch: u32) -> bool {
-        !matches!(sys::statat(&self.folder, name(batch)), Err(Errno::NOENT))
+        !matches!(sys::statat(&self.folder(), name(batch)), Err(Errno::NOENT))
     }
 
     /// Opens a record whose owner is gone and locks it; `None` when it lives, or the record is no more.
     pub(super) fn take(&self, name: &OsStr) -> rustix::io::Result<Option<OwnedFd>> {
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = match sys::openat(&self.folder, name, flags, Mode::empty()) {
+        let file = match sys::openat(&self.folder(), name, flags, Mode::empty()) {
             Err(Errno::NOENT) => return Ok(None),
             other => other?,
         };
@@ -84,9 +90,17 @@ impl Journal {
 
     /// Removes a record for good.
     pub(super) fn remove(&self, name: &OsStr) -> rustix::io::Result<()> {
-        sys::unlinkat(&self.folder, name, AtFlags::empty())?;
-        sys::fsync(&self.folder)
+        let folder = self.folder();
+        sys::unlinkat(&folder, name, AtFlags::empty())?;
+        sys::fsync(&folder)
     }
+}
+
+/// The folder at `path`, made if it is missing.
+fn made(path: &Path) -> rustix::io::Result<OwnedFd> {
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
+    made.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
 }
 
 fn name(batch: u32) -> String {
@@ -109,6 +123,8 @@ pub(super) struct Book<'a> {
 }
 
 struct Record {
+    /// The journal's folder, in which it is.
+    folder: Arc<OwnedFd>,
     file: OwnedFd,
     batch: u32,
     length: u64,
@@ -176,7 +192,7 @@ impl<'a> Book<'a> {
         }
         sys::fdatasync(&record.file).inspect_err(|_| record.lost = true).map_err(failed)?;
         if !record.named {
-            sys::fsync(&journal.folder).map_err(failed)?;
+            sys::fsync(&record.folder).map_err(failed)?;
             record.named = true;
         }
         Ok(())
@@ -193,11 +209,11 @@ impl<'a> Book<'a> {
 
     /// All is done, or undone.
     pub(super) fn close(&mut self) -> rustix::io::Result<()> {
-        let (Some(journal), Some(record)) = (self.journal, self.record.take()) else {
+        let Some(record) = self.record.take() else {
             return Ok(());
         };
-        sys::unlinkat(&journal.folder, name(record.batch), AtFlags::empty())?;
-        if record.seal && record.committed && self.sync { sys::fsync(&journal.folder) } else { Ok(()) }
+        sys::unlinkat(&record.folder, name(record.batch), AtFlags::empty())?;
+        if record.seal && record.committed && self.sync { sys::fsync(&record.folder) } else { Ok(()) }
     }
 
     /// Leaves the record to the next start, because something stayed half done.
@@ -209,10 +225,16 @@ impl<'a> Book<'a> {
 impl Record {
     fn create(journal: &Journal) -> rustix::io::Result<Record> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut gone = false;
         loop {
-            let batch = temp::batch()?;
-            let file = match sys::openat(&journal.folder, name(batch), flags, Mode::from_raw_mode(0o600)) {
+            let (batch, folder) = (temp::batch()?, journal.folder());
+            let file = match sys::openat(&folder, name(batch), flags, Mode::from_raw_mode(0o600)) {
                 Err(Errno::EXIST) => continue,
+                Err(Errno::NOENT) if !gone => {
+                    gone = true;
+                    journal.make_anew()?;
+                    continue;
+                }
                 other => other?,
             };
             let locked = sys::flock(&file, FlockOperation::NonBlockingLockExclusive);
@@ -222,14 +244,14 @@ impl Record {
                 Ok(stat) if stat.st_nlink == 0 => continue,
                 Ok(_) => {}
                 Err(errno) => {
-                    let _ = sys::unlinkat(&journal.folder, name(batch), AtFlags::empty());
+                    let _ = sys::unlinkat(&folder, name(batch), AtFlags::empty());
                     return Err(errno);
                 }
             }
             let mut record =
-                Record { file, batch, length: 0, named: false, seal: false, committed: false, lost: false };
+                Record { folder, file, batch, length: 0, named: false, seal: false, committed: false, lost: false };
             if let Err(errno) = record.append(HEADER) {
-                let _ = sys::unlinkat(&journal.folder, name(batch), AtFlags::empty());
+                let _ = sys::unlinkat(&record.folder, name(batch), AtFlags::empty());
                 return Err(errno);
             }
             return Ok(record);

@@ -53,6 +53,9 @@ impl Database {
 
     pub(super) fn lock(&self, state: &mut State) -> Result<Locked> {
         let (mut spool, whole) = state.spool.lock()?;
+        if state.spool.was_removed() {
+            self.go_on_anew(state);
+        }
         if !whole {
             state.spools = false;
             // Where that fails, the next one finds it as it is and says so again.
@@ -60,6 +63,21 @@ impl Database {
             self.tell_spoilt(state);
         }
         Ok(spool)
+    }
+
+    /// The spool was removed. Where the database went with it, what is written there now would be found by nobody.
+    fn go_on_anew(&self, state: &mut State) {
+        if open::identity(&self.path) == state.file {
+            return;
+        }
+        state.connection = None;
+        state.spools = false;
+        state.memo.clear();
+        let path = self.path.display();
+        state.notices.push(format!(
+            "{path} was removed while it was in use, and a new one begun: files have to be read again before they are \
+             edited, and what was done until now cannot be undone."
+        ));
     }
 
     fn tell_spoilt(&self, state: &mut State) {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use emendate_core::{Code, ContentId, Error, Result};
 
 use super::failure::of_io;
-use super::open::PATIENCE;
+use super::open::{PATIENCE, make_directory};
 use crate::clock;
 
 /// Begins the head; another layout gets another number.
@@ -77,6 +77,8 @@ fn check(bytes: &[u8]) -> [u8; 8] {
 pub(super) struct Spool {
     path: PathBuf,
     file: Arc<File>,
+    /// The one that was open before was removed.
+    anew: bool,
 }
 
 impl Spool {
@@ -84,12 +86,17 @@ impl Spool {
     pub(super) fn open(database: &Path) -> Result<Spool> {
         let path = database.with_extension("spool");
         let file = Arc::new(open(&path)?);
-        Ok(Spool { path, file })
+        Ok(Spool { path, file, anew: false })
     }
 
     /// How the file stands, without its lock; `None` when somebody is just writing that, or it is damaged.
     pub(super) fn look(&self) -> Option<Head> {
         read_head(&self.file).ok().flatten()
+    }
+
+    /// True, once, when the file was removed and made anew.
+    pub(super) fn was_removed(&mut self) -> bool {
+        std::mem::take(&mut self.anew)
     }
 
     /// Waits for its lock. The second answer is false when the file was damaged, and is empty now.
@@ -101,7 +108,10 @@ impl Spool {
             let mut locked = Locked { file: Arc::clone(&self.file), head: Head::fresh(), sure };
             if self.file.metadata().map_err(|error| told(&error, &self.path))?.nlink() == 0 {
                 drop(locked);
+                // Somebody may have removed the state directory with all that is in it.
+                make_directory(self.path.parent().unwrap_or(&self.path))?;
                 self.file = Arc::new(open(&self.path)?);
+                self.anew = true;
                 continue;
             }
             let found = read_head(&self.file).map_err(|error| told(&error, &self.path))?;

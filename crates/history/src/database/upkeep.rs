@@ -100,18 +100,19 @@ fn clean(all: &Connection, limits: &Limits, (used, now): (u64, i64)) -> rusqlite
     Ok(())
 }
 
-/// Operations that are too old or too many: always the oldest, so that what is left is a whole stretch of the past.
+/// Operations that are too old or too many: always the oldest, so that what is left is a whole stretch of the past. One that
+/// only seems old, because the clock was wrong when it was done, takes no younger ones before it along.
 fn drop_operations(all: &Connection, limits: &Limits, now: i64) -> rusqlite::Result<()> {
     let oldest = clock::days_before(now, limits.history_days);
-    let aged: i64 =
-        all.query_row("SELECT coalesce(max(number), 0) FROM operations WHERE at<?1", [oldest], |row| row.get(0))?;
+    let young: Option<i64> =
+        all.query_row("SELECT min(number) FROM operations WHERE at>=?1", [oldest], |row| row.get(0))?;
     let surplus: Option<i64> = all
         .query_row("SELECT number FROM operations ORDER BY number DESC LIMIT 1 OFFSET ?1", [limits.operations], |row| {
             row.get(0)
         })
         .optional()?;
     let newest = number(all, "SELECT coalesce(max(number), 0) FROM operations")?;
-    let last = aged.max(surplus.unwrap_or(0)).min(newest - 1);
+    let last = young.map_or(newest, |young| young - 1).max(surplus.unwrap_or(0)).min(newest - 1);
     all.execute("DELETE FROM operations WHERE number<=?1", [last])?;
     // Whoever does a thing long after somebody else took it for dead will not find it here.
     let stale = now.saturating_sub(RARELY);
@@ -185,4 +186,35 @@ fn weights(all: &Connection) -> rusqlite::Result<Vec<Weight>> {
         });
     }
     Ok(weights)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Limits, clock, drop_operations};
+    use crate::Database;
+    use rusqlite::Connection;
+
+    /// The operations that stay of those that were done so many days ago.
+    fn left(days: &[u32]) -> Vec<i64> {
+        let temp = tempfile::tempdir().unwrap();
+        drop(Database::open(temp.path(), Limits::default()).unwrap());
+        let all = Connection::open(temp.path().join("sessions.db")).unwrap();
+        let now = clock::now_us();
+        for (number, days) in (1_i64..).zip(days) {
+            let row = "INSERT INTO operations VALUES(?1, ?2, 's', 't', 'f', x'00', '', 0, 1, 0, NULL, NULL, NULL, NULL, 0, NULL)";
+            all.execute(row, [number, clock::days_before(now, *days)]).unwrap();
+        }
+        drop_operations(&all, &Limits { history_days: 30, ..Limits::default() }, now).unwrap();
+        let mut rows = all.prepare("SELECT number FROM operations ORDER BY number").unwrap();
+        rows.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn a_clock_that_was_wrong_once_does_not_cost_the_younger_past() {
+        assert_eq!(left(&[50, 40, 3, 2]), [3, 4]);
+        assert_eq!(left(&[50, 3, 9000, 2]), [2, 3, 4]);
+        assert_eq!(left(&[3, 2, 9000]), [1, 2, 3]);
+        assert_eq!(left(&[50, 40, 9000]), [3]);
+        assert_eq!(left(&[]), [0; 0]);
+    }
 }

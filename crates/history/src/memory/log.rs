@@ -200,7 +200,7 @@ impl Inner {
     /// Drops operations that are too old or too many, and changes that belong to none or are too much.
     pub(super) fn drop_operations(&mut self, limits: &Limits, now: i64) {
         let oldest = clock::days_before(now, limits.history_days);
-        let aged = self.operations.iter().rposition(|entry| entry.logged.at < oldest).map_or(0, |last| last + 1);
+        let aged = self.operations.iter().take_while(|entry| entry.logged.at < oldest).count();
         let surplus = self.operations.len().saturating_sub(limits.operations as usize);
         self.operations.drain(..aged.max(surplus));
         let first = self.operations.first().map_or(u64::MAX, |entry| entry.logged.id.number);

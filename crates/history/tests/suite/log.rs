@@ -19,6 +19,7 @@ pub(crate) fn all(open: Open<'_>) {
     what_is_known_whole_needs_no_trail(open);
     one_side_missing(open);
     the_last_copy_of_a_large_content(open);
+    more_changed_than_is_kept(open);
     moved_over_another(open);
     secrets(open);
     freeing(open);
@@ -303,6 +304,21 @@ fn the_last_copy_of_a_large_content(open: Open<'_>) {
         let change = Change { from: from_bytes, ..from(&before, &swaps) };
         assert_eq!(store.log(&written, &[change], &[]).unwrap().lost, [0]);
     }
+}
+
+/// A file that is written over: its text is in the change, or nowhere.
+fn more_changed_than_is_kept(open: Open<'_>) {
+    let store = open(Limits { blob: 4000, ..Limits::default() });
+    let (large, small, more) = (noise(3990, 6), noise(10, 7), noise(30, 8));
+    assert!(wholly(&*store, "s", b"/fits", &large, &small).lost.is_empty());
+    assert!(store.reaches(ContentId::of(&large), &[ContentId::of(&small)]).unwrap());
+    // On the shelf it is, whatever the change weighs.
+    let shelved = noise(3999, 9);
+    store.record("s", PATH, &record(&shelved, &[]), &Body::Bytes(&shelved)).unwrap();
+    assert!(wholly(&*store, "s", PATH, &shelved, &more).lost.is_empty());
+    let other = noise(3995, 10);
+    assert_eq!(wholly(&*store, "s", b"/over", &other, &more).lost, [0]);
+    assert!(!store.reaches(ContentId::of(&other), &[ContentId::of(&more)]).unwrap());
 }
 
 /// A file that takes the place of another one, with the edit that was made on the way.
