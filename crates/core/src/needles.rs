@@ -158,13 +158,16 @@ impl<'p> Grams<'p> {
     }
 
     fn scan<const WIDTH: usize>(&self, text: &[u8], budget: &mut usize, out: &mut Vec<Seen>) -> Option<()> {
-        let last = (text.len() + 1).saturating_sub(WIDTH);
-        for at in (0..last).step_by(self.stride) {
-            let hash = hash_at::<WIDTH>(text, at);
-            let bit = slot(hash, self.shifts.0);
-            if self.bits[bit / 64] >> (bit % 64) & 1 == 1 {
+        let (stride, shift) = (self.stride.max(1), self.shifts.0);
+        let bits = &*self.bits;
+        let mut at = 0;
+        while let Some(piece) = text.get(at..).and_then(<[u8]>::first_chunk::<WIDTH>) {
+            let hash = hash_of(piece);
+            let bit = slot(hash, shift);
+            if bits.get(bit / 64).is_some_and(|word| word >> (bit % 64) & 1 == 1) {
                 self.look(text, (at, hash), budget, out)?;
             }
+            at += stride;
         }
         Some(())
     }
@@ -246,8 +249,12 @@ impl Sample {
 /// A hash of the piece that begins at `at`, one to one for pieces of eight bytes; the upper bits are the good ones.
 #[inline(always)]
 fn hash_at<const WIDTH: usize>(text: &[u8], at: usize) -> u64 {
+    text.get(at..).and_then(<[u8]>::first_chunk::<WIDTH>).map_or(0, hash_of)
+}
+
+#[inline(always)]
+fn hash_of<const WIDTH: usize>(piece: &[u8; WIDTH]) -> u64 {
     const ODD: [u64; 4] = [0x9E37_79B9_7F4A_7C15, 0xC2B2_AE3D_27D4_EB4F, 0xD6E8_FEB8_6659_FD93, 0xA076_1D64_78BD_642F];
-    let Some(piece) = text.get(at..at + WIDTH) else { return 0 };
     let mut hash = 0u64;
     for (word, odd) in piece.chunks_exact(8).zip(ODD) {
         let word = word.try_into().map_or(0, u64::from_le_bytes);
