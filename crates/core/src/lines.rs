@@ -8,7 +8,7 @@ const BLOCK: usize = 1024;
 /// So many lines are looked for by their blocks, or one in so many of all: after that it would have been cheaper to write
 /// down where each of them begins.
 const ASKED: usize = 64;
-const SHARE: usize = 32;
+const SHARE: usize = 16;
 /// The end of so few lines is looked for from where they begin.
 const FEW: usize = 32;
 
@@ -146,27 +146,13 @@ impl LineIndex {
     }
 }
 
-/// The offset behind each of so many line ends, and 0; `None` where they are too large to write down. Eight bytes at a time:
-/// lines are so short that a search for each of their ends costs more.
+/// The offset behind each of so many line ends, and 0; `None` where they are too large to write down.
 fn starts(text: &[u8], ends: usize) -> Option<Vec<u32>> {
-    const ONES: u64 = u64::MAX / 255;
-    const LOW: u64 = ONES * 0x7F;
     u32::try_from(text.len()).ok()?;
     let mut out = Vec::with_capacity(ends + 1);
     out.push(0);
-    let mut at = 0u32;
-    let (words, rest) = text.as_chunks::<8>();
-    for word in words {
-        let word = u64::from_le_bytes(*word) ^ ONES * u64::from(b'\n');
-        // The upper bit of every byte that is none: exact, no carry leaves its byte.
-        let mut found = !((word & LOW) + LOW | word | LOW);
-        while found != 0 {
-            out.push(at + found.trailing_zeros() / 8 + 1);
-            found &= found - 1;
-        }
-        at += 8;
-    }
-    out.extend((at + 1..).zip(rest).filter(|(_, byte)| **byte == b'\n').map(|(start, _)| start));
+    // None is left out: the length of the text fits.
+    out.extend(memchr::memchr_iter(b'\n', text).filter_map(|at| u32::try_from(at + 1).ok()));
     Some(out)
 }
 
