@@ -29,6 +29,12 @@ pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
             at += block;
         }
     }
+    // What is left is short, as edits of lines are: by words, the rest byte by byte.
+    while let (Some(one), Some(other)) = (a[at..len].first_chunk::<8>(), b[at..len].first_chunk::<8>())
+        && one == other
+    {
+        at += 8;
+    }
     at + a[at..len].iter().zip(&b[at..len]).take_while(|(a, b)| a == b).count()
 }
 
@@ -41,6 +47,11 @@ pub(crate) fn common_suffix(a: &[u8], b: &[u8]) -> usize {
         while left >= block && a[left - block..left] == b[left - block..left] {
             left -= block;
         }
+    }
+    while let (Some(one), Some(other)) = (a[..left].last_chunk::<8>(), b[..left].last_chunk::<8>())
+        && one == other
+    {
+        left -= 8;
     }
     len - left + a[..left].iter().rev().zip(b[..left].iter().rev()).take_while(|(a, b)| a == b).count()
 }
@@ -339,7 +350,7 @@ pub(crate) fn longest_rise<T: Copy + Ord>(pairs: &[(T, T)]) -> Vec<(T, T)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Range, line_hunks};
+    use super::{Range, common_prefix, common_suffix, line_hunks};
     use proptest::prelude::*;
 
     /// Writes the hunks of `b` over those of `a`, and says how many lines that were.
@@ -358,6 +369,23 @@ mod tests {
 
     fn lines(count: usize, of: impl Fn(usize) -> String) -> Vec<String> {
         (0..count).map(of).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn common_ends_are_as_long_as_they_can_be(
+            same in "[ab]{0,200}", at in 0usize..200, before in "[ab]{0,20}", after in "[ab]{0,20}",
+        ) {
+            let at = at.min(same.len());
+            let (a, b) = (same.clone(), format!("{}{before}{}", &same[..at], &same[at..]));
+            let (c, d) = (format!("{a}{after}"), format!("{before}{a}"));
+            for (one, other) in [(&a, &b), (&b, &c), (&c, &d), (&a, &a), (&d, &b)] {
+                let (one, other) = (one.as_bytes(), other.as_bytes());
+                let head = one.iter().zip(other).take_while(|(a, b)| a == b).count();
+                let tail = one.iter().rev().zip(other.iter().rev()).take_while(|(a, b)| a == b).count();
+                prop_assert_eq!((common_prefix(one, other), common_suffix(one, other)), (head, tail));
+            }
+        }
     }
 
     proptest! {

@@ -1,16 +1,28 @@
-//! Line numbers: a sparse index, one count per block of 1 KiB.
+//! Line numbers: a sparse index, one count per block of 1 KiB; once many lines are asked for, where every one begins.
 
 use crate::span::Span;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::OnceLock;
 
 const BLOCK: usize = 1024;
+/// So many lines are looked for by their blocks, or one in so many of all: after that it would have been cheaper to write
+/// down where each of them begins.
+const ASKED: usize = 64;
+const SHARE: usize = 16;
 /// The end of so few lines is looked for from where they begin.
 const FEW: usize = 32;
 
 /// For every 1 KiB of a reading, the number of line ends before it. One pass to build, eight bytes per block.
+///
+/// All questions are about the text that it was made of.
 #[derive(Debug)]
 pub struct LineIndex {
     before: Vec<usize>,
     total: usize,
+    /// How often a line was looked for by its block.
+    asked: AtomicUsize,
+    /// Start of every line, and of what is behind the last line end; `None` for a text too long for that.
+    starts: OnceLock<Option<Vec<u32>>>,
     /// Of an extract: what of the file it holds, and how many lines the whole file has.
     sparse: Option<(Vec<Stretch>, usize)>,
 }
@@ -33,12 +45,17 @@ impl LineIndex {
             before.push(total);
             total += memchr::memchr_iter(b'\n', block).count();
         }
-        LineIndex { before, total, sparse: None }
+        LineIndex { before, total, asked: AtomicUsize::new(0), starts: OnceLock::new(), sparse: None }
     }
 
     /// Indexes an extract of a file with `count` lines: lines have the numbers that they have there.
     pub(crate) fn sparse(text: &str, stretches: Vec<Stretch>, count: usize) -> LineIndex {
         LineIndex { sparse: Some((stretches, count)), ..LineIndex::new(text) }
+    }
+
+    /// True once it is written down where every line begins.
+    pub(crate) fn knows_all(&self) -> bool {
+        matches!(self.starts.get(), Some(Some(_)))
     }
 
     /// Number of line ends.
@@ -65,6 +82,9 @@ impl LineIndex {
     /// The same by counting the lines of this text alone.
     pub(crate) fn nth_of(&self, text: &str, offset: usize) -> usize {
         let offset = offset.min(text.len());
+        if let Some(starts) = self.starts.get().and_then(Option::as_deref) {
+            return starts.partition_point(|&start| start as usize <= offset);
+        }
         let block = (offset / BLOCK).min(self.before.len().saturating_sub(1));
         let counted = self.before.get(block).copied().unwrap_or(0);
         let rest = text.as_bytes().get(block * BLOCK..offset).unwrap_or(&[]);
@@ -89,6 +109,9 @@ impl LineIndex {
         if ends > self.total {
             return text.len();
         }
+        if let Some(start) = self.starts(text).and_then(|starts| starts.get(ends)) {
+            return *start as usize;
+        }
         // The block in which the last line end before `line` lies.
         let block = self.before.partition_point(|&before| before < ends) - 1;
         let from = block * BLOCK;
@@ -96,17 +119,41 @@ impl LineIndex {
         memchr::memchr_iter(b'\n', &text.as_bytes()[from..]).nth(nth).map_or(text.len(), |at| from + at + 1)
     }
 
+    /// Where all lines begin, once so many were asked for that it pays.
+    fn starts(&self, text: &str) -> Option<&[u32]> {
+        if let Some(known) = self.starts.get() {
+            return known.as_deref();
+        }
+        let asked = self.asked.fetch_add(1, Ordering::Relaxed);
+        if asked < ASKED.max(self.total / SHARE) {
+            return None;
+        }
+        self.starts.get_or_init(|| starts(text.as_bytes(), self.total)).as_deref()
+    }
+
     /// Span of 1-based lines `from..=to`, line ends included.
     pub fn span_of(&self, text: &str, from: usize, to: usize) -> Span {
         let start = self.start_of(text, from);
         let end = match to.saturating_add(1).checked_sub(from) {
-            Some(count @ 1..=FEW) if from > 0 => memchr::memchr_iter(b'\n', &text.as_bytes()[start..])
-                .nth(count - 1)
-                .map_or(text.len(), |at| start + at + 1),
+            Some(count @ 1..=FEW) if from > 0 && (self.sparse.is_some() || !self.knows_all()) => {
+                memchr::memchr_iter(b'\n', &text.as_bytes()[start..])
+                    .nth(count - 1)
+                    .map_or(text.len(), |at| start + at + 1)
+            }
             _ => self.start_of(text, to.saturating_add(1)),
         };
         Span::new(start, end)
     }
+}
+
+/// The offset behind each of so many line ends, and 0; `None` where they are too large to write down.
+fn starts(text: &[u8], ends: usize) -> Option<Vec<u32>> {
+    u32::try_from(text.len()).ok()?;
+    let mut out = Vec::with_capacity(ends + 1);
+    out.push(0);
+    // None is left out: the length of the text fits.
+    out.extend(memchr::memchr_iter(b'\n', text).filter_map(|at| u32::try_from(at + 1).ok()));
+    Some(out)
 }
 
 /// Offset at which the line that holds `at` begins.
@@ -146,6 +193,24 @@ mod tests {
                 }
                 start += line.len();
             }
+            // As often as it takes until the starts are written down.
+            for _ in 0..super::ASKED {
+                prop_assert_eq!(index.start_of(&text, 2), text.split_inclusive('\n').next().map_or(0, str::len));
+            }
+            let written = index.starts.get().is_some_and(Option::is_some);
+            prop_assert!(written || index.total == 0);
+            let plain = LineIndex::new(&text);
+            for line in (0..text.lines().count() + 3).rev() {
+                plain.asked.store(0, core::sync::atomic::Ordering::Relaxed);
+                prop_assert_eq!(index.start_of(&text, line), plain.start_of(&text, line));
+                for to in [line, line + 1, line + 5, line + 50] {
+                    prop_assert_eq!(index.span_of(&text, line, to), plain.span_of(&text, line, to), "{}..{}", line, to);
+                }
+            }
+            for offset in (0..text.len() + 3).step_by(7) {
+                prop_assert_eq!(index.line_of(&text, offset), plain.line_of(&text, offset));
+            }
+            prop_assert!(plain.starts.get().is_none());
             prop_assert_eq!(index.start_of(&text, text.lines().count() + 1), text.len());
             prop_assert_eq!(index.start_of(&text, usize::MAX), text.len());
         }

@@ -8,15 +8,21 @@
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-/// Bytes of a piece: as many as the shortest of the texts leaves room for.
-const WIDTHS: [usize; 3] = [32, 16, 8];
+/// Bytes of a piece, and the stride that the shortest of the texts must leave room for, if it is wished: long pieces tell more,
+/// and more places to look at cost more than that.
+const WIDTHS: [(usize, usize); 2] = [(32, 64), (16, 16)];
+/// Bytes of a piece where the texts are too short for that.
+const NARROW: usize = 8;
 /// Texts shorter than this have too few pieces; they go to an automaton.
 pub(crate) const SHORT: usize = 16;
 /// The largest stride; beyond it every step costs a line of the cache.
 const STRIDE: usize = 128;
 /// What a look at one candidate costs, in bytes compared.
 const LOOK: usize = 16;
-/// Places of the searched text in the sample, and of the texts that are looked for: about as many as pieces are kept, between
+/// Bits for each kept piece, at least and where they stay in the nearest cache; and how many do.
+const SPARSE: (usize, usize) = (16, 64);
+const CACHED: usize = 1 << 17;
+/// Places of the searched text in the sample, and of the texts that are looked for: half as many as pieces are kept, between
 /// these.
 const SAMPLED: (usize, usize) = (1024, 1 << 16);
 
@@ -106,11 +112,12 @@ impl<'p> Grams<'p> {
         let (count, least) = (long().count(), long().map(|needle| needle.len()).min()?);
         // A longer stride makes fewer looks at the text and more pieces.
         let wish = (total / (5 * count)).isqrt().clamp(1, STRIDE);
-        let fits = |width: &&usize| least + 1 >= **width + wish.min(**width);
-        let width = WIDTHS.iter().find(fits).copied().unwrap_or(8);
+        let fits = |&&(width, stride): &&(usize, usize)| least + 1 >= width + wish.min(stride);
+        let width = WIDTHS.iter().find(fits).map_or(NARROW, |it| it.0);
         let stride = wish.min(least + 1 - width);
         let kept = count * stride;
-        let (bits, chains) = ((kept * 16).next_power_of_two().max(64), (kept * 2).next_power_of_two());
+        let bits = (kept * SPARSE.1).min(CACHED).max(kept * SPARSE.0).next_power_of_two().max(64);
+        let chains = (kept * 2).next_power_of_two();
         let mut grams = Grams {
             all: all.iter().map(|needle| needle.as_bytes()).collect(),
             stride,
@@ -131,11 +138,10 @@ impl<'p> Grams<'p> {
     fn keep_all<const WIDTH: usize>(&mut self, sample: &[u8]) {
         let long: Vec<usize> = (0..self.all.len()).filter(|&needle| self.all[needle].len() >= SHORT).collect();
         let common = Sample::new::<WIDTH>(sample, &self.all, self.pieces.capacity());
-        let mut best = vec![(0u16, 0usize); self.stride];
         for needle in long {
-            common.rarest::<WIDTH>(self.all[needle], &mut best);
-            for &(_, offset) in &best {
-                self.keep(needle, offset, hash_at::<WIDTH>(self.all[needle], offset));
+            for class in 0..self.stride {
+                let (offset, hash) = common.rarest::<WIDTH>(self.all[needle], class, self.stride);
+                self.keep(needle, offset, hash);
             }
         }
     }
@@ -158,13 +164,16 @@ impl<'p> Grams<'p> {
     }
 
     fn scan<const WIDTH: usize>(&self, text: &[u8], budget: &mut usize, out: &mut Vec<Seen>) -> Option<()> {
-        let last = (text.len() + 1).saturating_sub(WIDTH);
-        for at in (0..last).step_by(self.stride) {
-            let hash = hash_at::<WIDTH>(text, at);
-            let bit = slot(hash, self.shifts.0);
-            if self.bits[bit / 64] >> (bit % 64) & 1 == 1 {
+        let (stride, shift) = (self.stride.max(1), self.shifts.0);
+        let bits = &*self.bits;
+        let mut at = 0;
+        while let Some(piece) = text.get(at..).and_then(<[u8]>::first_chunk::<WIDTH>) {
+            let hash = hash_of(piece);
+            let bit = slot(hash, shift);
+            if bits.get(bit / 64).is_some_and(|word| word >> (bit % 64) & 1 == 1) {
                 self.look(text, (at, hash), budget, out)?;
             }
+            at += stride;
         }
         Some(())
     }
@@ -196,14 +205,14 @@ impl<'p> Grams<'p> {
 
 /// How often pieces stand in a text, and in the texts that are looked for in it, by a sample of them.
 struct Sample {
-    slots: Vec<u16>,
+    slots: Vec<u8>,
     shift: u32,
 }
 
 impl Sample {
     fn new<const WIDTH: usize>(text: &[u8], needles: &[&[u8]], kept: usize) -> Sample {
         let (least, most) = SAMPLED;
-        let places = kept.clamp(least, most);
+        let places = (kept / 2).clamp(least, most);
         let bytes: usize = needles.iter().map(|needle| needle.len()).sum();
         let slots = (8 * places).next_power_of_two();
         let mut sample = Sample { slots: vec![0; slots], shift: 64 - slots.trailing_zeros() };
@@ -216,45 +225,54 @@ impl Sample {
     }
 
     fn count<const WIDTH: usize>(&mut self, text: &[u8], step: usize) {
-        for at in (0..(text.len() + 1).saturating_sub(WIDTH)).step_by(step) {
-            let slot = &mut self.slots[slot(hash_at::<WIDTH>(text, at), self.shift)];
-            *slot = slot.saturating_add(1);
+        let mut at = 0;
+        while let Some(piece) = text.get(at..).and_then(<[u8]>::first_chunk::<WIDTH>) {
+            if let Some(often) = self.slots.get_mut(slot(hash_of(piece), self.shift)) {
+                *often = often.saturating_add(1);
+            }
+            at += step;
         }
     }
 
-    /// For each remainder by the stride the offset whose piece is rarest, the first of those that are seen once at most.
-    fn rarest<const WIDTH: usize>(&self, needle: &[u8], best: &mut [(u16, usize)]) {
-        best.fill((u16::MAX, usize::MAX));
-        let mut settled = 0;
-        let mut class = 0;
-        for offset in 0..=needle.len() - WIDTH {
-            let often = self.slots[slot(hash_at::<WIDTH>(needle, offset), self.shift)];
-            let (least, known) = best[class];
-            if known == usize::MAX || often < least {
+    /// The offset of this remainder by the stride whose piece is rarest, with its hash: the first that is seen once at most.
+    fn rarest<const WIDTH: usize>(&self, needle: &[u8], class: usize, stride: usize) -> (usize, u64) {
+        let mut best = (u8::MAX, class, 0);
+        let mut offset = class;
+        while let Some(piece) = needle.get(offset..).and_then(<[u8]>::first_chunk::<WIDTH>) {
+            let hash = hash_of(piece);
+            let often = self.slots.get(slot(hash, self.shift)).copied().unwrap_or(0);
+            if often < best.0 || offset == class {
+                best = (often, offset, hash);
                 // Once is where it stands itself.
-                settled += usize::from(often <= 1 && (known == usize::MAX || least > 1));
-                best[class] = (often, offset);
+                if often <= 1 {
+                    break;
+                }
             }
-            class = if class + 1 == best.len() { 0 } else { class + 1 };
-            if settled == best.len() {
-                break;
-            }
+            offset += stride;
         }
+        (best.1, best.2)
     }
 }
 
-/// A hash of the piece that begins at `at`, one to one for pieces of eight bytes; the upper bits are the good ones.
+/// A hash of a piece, one to one for pieces of eight bytes; the upper bits are the good ones.
 #[inline(always)]
-fn hash_at<const WIDTH: usize>(text: &[u8], at: usize) -> u64 {
+fn hash_of<const WIDTH: usize>(piece: &[u8; WIDTH]) -> u64 {
     const ODD: [u64; 4] = [0x9E37_79B9_7F4A_7C15, 0xC2B2_AE3D_27D4_EB4F, 0xD6E8_FEB8_6659_FD93, 0xA076_1D64_78BD_642F];
-    let Some(piece) = text.get(at..at + WIDTH) else { return 0 };
-    let mut hash = 0u64;
-    for (word, odd) in piece.chunks_exact(8).zip(ODD) {
-        let word = word.try_into().map_or(0, u64::from_le_bytes);
-        hash = hash.rotate_left(29) ^ word.wrapping_mul(odd);
+    let mut words = piece.as_chunks::<8>().0.iter().zip(ODD).map(|(word, odd)| u64::from_le_bytes(*word) ^ odd);
+    if WIDTH == 8 {
+        return words.next().unwrap_or(0).wrapping_mul(ODD[1]);
     }
-    // One word is mixed well enough.
-    if WIDTH == 8 { hash } else { (hash ^ hash >> 32).wrapping_mul(ODD[0]) }
+    let mut hash = 0;
+    while let (Some(one), Some(other)) = (words.next(), words.next()) {
+        let [low, high] = halves(u128::from(one) * u128::from(other));
+        hash ^= low ^ high;
+    }
+    hash
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the halves of it")]
+fn halves(product: u128) -> [u64; 2] {
+    [product as u64, (product >> 64) as u64]
 }
 
 fn slot(hash: u64, shift: u32) -> usize {

@@ -150,8 +150,7 @@ impl Snapshot {
     /// A snapshot of UTF-8 text, e.g. for a file that is about to be created.
     pub fn from_text(text: &str) -> Snapshot {
         let raw = text.to_owned();
-        let crlf = memchr::memmem::find(raw.as_bytes(), b"\r\n");
-        let reading = crlf.map(|_| reading::without_crlf(&raw, 0));
+        let reading = Snapshot::utf8_reading(&raw, 0);
         Snapshot(Arc::new(Inner { raw: Raw::Utf8(raw), reading, ..Inner::default() }))
     }
 

@@ -74,7 +74,7 @@ pub(crate) static GOALS: &[Goal] = &[
             Drawn { key: "many-1024", title: "Many edits in one call, 1 MB", across: EDITS },
             Drawn { key: "many-10240", title: "Many edits in one call, 10 MB", across: EDITS },
         ],
-        missed: "One edit is found so quickly that a goal of 3 µs for each more counts the fixed cost of the table of pieces against the tenth edit. The plan: the lines of a sought text are prepared only for those that the pass does not find.",
+        missed: "One edit is found so quickly that a goal of 3 µs for each more counts the fixed cost of the pass against the tenth edit: how many places are looked at is told by the shortest of the old texts. What an edit costs beside the pass are the pieces that are kept of it, the comparison of its lines and its part of the reply.",
         apart: "",
     },
     Goal {
@@ -101,7 +101,7 @@ pub(crate) static GOALS: &[Goal] = &[
                 across: LINES,
             },
         ],
-        missed: "Most lines are looked up by a word now, without keys of all lines (decision 108). A typo in a context line is the case in which the line that differs has to be compared with every line by its tokens; the plan is to look only near the lines of the block that were found.",
+        missed: "Where it is missed: lines are looked up by a word, one pass over the text for each line of the block that is asked for (decision 108). The step by which the file is indented, which takes a look at all of its lines, is told only where depths have to be mapped.",
         apart: "Sassy: it is built for AVX2 or AVX-512 alone.",
     },
     Goal {

@@ -1,14 +1,9 @@
-//! The lines of a file by their numbers: found from line ends counted per block, which is cheap for a few of them; once many
-//! are asked for, where every one begins is written down.
+//! The lines of a file by their numbers, counted from 0, with the one that was asked for last at hand.
 
 use crate::lines::{LineIndex, line_stop};
 use crate::snapshot::Snapshot;
 use std::cell::{Cell, OnceCell};
 
-/// So many lines are looked for by their blocks, or one in so many of all: after that it would have been cheaper to write
-/// down where each of them begins.
-const FEW: usize = 256;
-const SHARE: usize = 8;
 /// Bytes behind the last line that was asked for that are gone through rather than looked for by blocks.
 const NEAR: usize = 1024;
 
@@ -28,12 +23,8 @@ pub(super) struct FileLines<'a> {
 pub(super) struct Known {
     /// Line ends by block, where those of the snapshot are numbered otherwise.
     own: OnceCell<LineIndex>,
-    /// How often a line was looked for by its block.
-    asked: Cell<usize>,
     /// A line and where it begins: the next one is close by.
     last: Cell<(usize, usize)>,
-    /// Start of every line, and of what is behind the last.
-    starts: OnceCell<Vec<usize>>,
 }
 
 impl<'a> FileLines<'a> {
@@ -55,10 +46,7 @@ impl<'a> FileLines<'a> {
         let line = if start <= offset && offset - start <= NEAR {
             last + memchr::memchr_iter(b'\n', &self.text.as_bytes()[start..offset]).count()
         } else {
-            match self.all() {
-                Some(starts) => starts.partition_point(|&start| start <= offset).saturating_sub(1),
-                None => self.blocks.nth_of(self.text, offset) - 1,
-            }
+            self.blocks.nth_of(self.text, offset) - 1
         };
         line.min(self.count.saturating_sub(1))
     }
@@ -82,10 +70,8 @@ impl<'a> FileLines<'a> {
             let part = &self.text.as_bytes()[start..self.text.len().min(start + NEAR)];
             memchr::memchr_iter(b'\n', part).nth(at.checked_sub(line + 1)?).map(|end| start + end + 1)
         };
-        let start = near().unwrap_or_else(|| match self.all() {
-            Some(starts) => starts[at],
-            None => self.blocks.start_of_nth(self.text, at + 1),
-        });
+        let near = if self.blocks.knows_all() { None } else { near() };
+        let start = near.unwrap_or_else(|| self.blocks.start_of_nth(self.text, at + 1));
         self.known.last.set((at, start));
         start
     }
@@ -98,24 +84,6 @@ impl<'a> FileLines<'a> {
     /// True when line `at` has no line end.
     pub(super) fn is_open(&self, at: usize) -> bool {
         self.open && at.wrapping_add(1) == self.count
-    }
-
-    /// Where all lines begin, once so many were asked for that it pays.
-    fn all(&self) -> Option<&'a [usize]> {
-        let asked = self.known.asked.get() + 1;
-        self.known.asked.set(asked);
-        if asked <= FEW.max(self.count / SHARE) && self.known.starts.get().is_none() {
-            return None;
-        }
-        Some(self.known.starts.get_or_init(|| {
-            let mut starts = Vec::with_capacity(self.count + 2);
-            starts.push(0);
-            starts.extend(memchr::memchr_iter(b'\n', self.text.as_bytes()).map(|at| at + 1));
-            if self.open {
-                starts.push(self.text.len());
-            }
-            starts
-        }))
     }
 }
 

@@ -45,8 +45,9 @@ impl IndentMap {
         }
     }
 
-    /// A one-to-one map of depths that keeps their order; steps of both sides agree.
-    pub(super) fn widths(pairs: &[Pair<'_>], steps: Option<(String, String)>) -> Option<IndentMap> {
+    /// A one-to-one map of depths that keeps their order; steps of both sides agree. They are asked for once the depths are
+    /// a map at all: that of the file is told by all of its lines.
+    pub(super) fn widths(pairs: &[Pair<'_>], steps: impl FnOnce() -> Option<(String, String)>) -> Option<IndentMap> {
         let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
         for &(old, file) in pairs {
             if *seen.entry(old).or_insert(file) != file {
@@ -62,7 +63,7 @@ impl IndentMap {
             return None;
         }
         let &base = order.first()?;
-        let steps = match steps {
+        let steps = match steps() {
             Some(steps) => Some(agreeing(&order, steps)?),
             None => None,
         };
@@ -147,9 +148,27 @@ pub(super) fn step<'t>(lines: impl Iterator<Item = &'t str> + Clone) -> Option<S
     if indents.clone().any(|indent| indent.contains('\t')) {
         return Some("\t".to_owned());
     }
+    blanks(indents.map(str::len))
+}
+
+/// The step of the lines that are indented by blanks alone.
+pub(super) fn step_in_blanks<'t>(lines: impl Iterator<Item = &'t str>) -> Option<String> {
+    blanks(lines.filter_map(|line| {
+        let depth = line.bytes().take_while(|byte| *byte == b' ').count();
+        match line.as_bytes().get(depth)? {
+            b'\t' => None,
+            // Nearly every line; others may be blank by characters that are neither.
+            b'!'..=b'~' => Some(depth),
+            _ => Some(depth).filter(|_| !is_blank(line)),
+        }
+    }))
+}
+
+/// The step that depths in blanks show, in the order of their lines.
+fn blanks(depths: impl Iterator<Item = usize>) -> Option<String> {
     let (mut rises, mut falls): (BTreeMap<usize, usize>, BTreeMap<usize, usize>) = Default::default();
     let (mut last, mut least) = (None, None::<usize>);
-    for len in indents.map(str::len) {
+    for len in depths {
         if let Some(last) = last.filter(|&last| last != len) {
             let side = if last < len { &mut rises } else { &mut falls };
             *side.entry(len.abs_diff(last)).or_default() += 1;
@@ -170,11 +189,23 @@ pub(super) fn pairs<'a>(lines: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<
 
 #[cfg(test)]
 mod tests {
-    use super::{IndentMap, step};
+    use super::{IndentMap, indent_of, step, step_in_blanks};
+    use proptest::prelude::*;
 
-    #[expect(clippy::unnecessary_wraps, reason = "short hand")]
-    fn steps(old: &str, file: &str) -> Option<(String, String)> {
-        Some((old.to_owned(), file.to_owned()))
+    fn steps(old: &str, file: &str) -> impl FnOnce() -> Option<(String, String)> {
+        let steps = (old.to_owned(), file.to_owned());
+        move || Some(steps)
+    }
+
+    proptest! {
+        #[test]
+        fn lines_without_tabs_in_front_tell_their_step(
+            lines in prop::collection::vec("[ ]{0,9}[\t ]{0,2}(\u{A0}|\u{2003}|\r|\u{1}|é|x y| |\t)?\r?", 0..30),
+        ) {
+            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+            let spaced = lines.iter().copied().filter(|line| !indent_of(line).contains('\t'));
+            prop_assert_eq!(step_in_blanks(lines.iter().copied()), step(spaced));
+        }
     }
 
     #[test]
@@ -197,7 +228,7 @@ mod tests {
         let two = IndentMap::widths(&[("    ", "  "), ("        ", "    ")], steps("    ", "  ")).unwrap();
         assert_eq!(two.apply("            x", false).unwrap(), "      x");
         for bad in [[("", ""), ("", "  ")], [("", "  "), ("  ", "  ")], [("", "    "), ("  ", "  ")]] {
-            assert_eq!(IndentMap::widths(&bad, None), None, "{bad:?}");
+            assert_eq!(IndentMap::widths(&bad, || None), None, "{bad:?}");
         }
         assert_eq!(IndentMap::widths(&[("", ""), ("    ", "      ")], steps("    ", "  ")), None);
     }

@@ -2,6 +2,7 @@
 
 use super::file_lines::{FileLines, Known};
 use super::fold::{self, Look, is_blank};
+use super::indent;
 use super::place::Place;
 use super::stands::{self, Stands};
 use crate::op::Find;
@@ -22,6 +23,8 @@ pub(crate) struct Index<'a> {
     table: OnceCell<LineTable>,
     /// The lines that are not ASCII; `None`: many.
     odd: OnceCell<Option<Vec<(usize, u64)>>>,
+    /// The step by which lines are indented that are so by blanks.
+    step: OnceCell<Option<String>>,
     /// What was looked up, by the key of the line.
     known: RefCell<HashMap<u64, Option<Rc<Stands>>>>,
     /// Bytes that were gone through to look lines up.
@@ -39,6 +42,7 @@ impl<'a> Index<'a> {
             close: OnceCell::new(),
             table: OnceCell::new(),
             odd: OnceCell::new(),
+            step: OnceCell::new(),
             known: RefCell::default(),
             spent: Cell::new(0),
         }
@@ -82,6 +86,11 @@ impl<'a> Index<'a> {
     /// The lines that are not ASCII, each with its key under the look that forgives most; `None`: they are many.
     pub(super) fn odd(&self) -> Option<&[(usize, u64)]> {
         self.odd.get_or_init(|| stands::odd(self)).as_deref()
+    }
+
+    /// The step by which the lines of the file are indented, of those that have blanks in front and no tab.
+    pub(super) fn step(&self) -> Option<&str> {
+        self.step.get_or_init(|| indent::step_in_blanks(self.text.split('\n'))).as_deref()
     }
 
     /// Where each line stands, by its exact text.

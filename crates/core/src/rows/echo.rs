@@ -63,8 +63,11 @@ pub(super) fn check(table: &Table<'_>, rows: &Rows, text: &str, moved: isize) ->
             .next("Write the lines out in full, or name only those that change.")
             .fact("line", rows.said_at));
     }
-    let (head, tail) = (body.first(LONGEST), body.last(LONGEST));
     let (leading, trailing) = lengths(table, (from, to), text);
+    if (leading, trailing) == (0, 0) {
+        return Ok(Vec::new());
+    }
+    let (head, tail) = (body.first(LONGEST), body.last(LONGEST));
     let taken = to - from + 1;
     let count = text.lines().count();
     let mut notes = Vec::new();
@@ -94,6 +97,15 @@ pub(super) fn check(table: &Table<'_>, rows: &Rows, text: &str, moved: isize) ->
 
 /// How many rows of a body restate the lines just above its range, and just below.
 pub(super) fn lengths(table: &Table<'_>, (from, to): (usize, usize), text: &str) -> (usize, usize) {
+    // Nearly always neither the line just above nor the one just below is among the rows.
+    let next_to = |line: usize| table.slice(line, line).lines().next();
+    let above = (from > 1).then(|| next_to(from - 1)).flatten();
+    let below = next_to(to.saturating_add(1));
+    let has = |line: Option<&str>| line.is_some_and(|line| text.lines().any(|row| row == line));
+    if has(above) || has(below) { compared(table, (from, to), text) } else { (0, 0) }
+}
+
+fn compared(table: &Table<'_>, (from, to): (usize, usize), text: &str) -> (usize, usize) {
     let body = Body(text);
     let (head, tail) = (body.first(LONGEST), body.last(LONGEST));
     // No more than the body has rows, by one look into the index and not one for each line.
@@ -143,5 +155,31 @@ impl<'a> Body<'a> {
         let mut out: Vec<&str> = self.0.lines().rev().take(n).collect();
         out.reverse();
         out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{compared, lengths};
+    use crate::rows::Table;
+    use crate::snapshot::Snapshot;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_look_at_two_lines_tells_the_same(
+            lines in prop::collection::vec("[ab]?\r?", 1..40),
+            end in "\n?",
+            rows in prop::collection::vec("[ab]?\r?", 0..30),
+            (from, more) in (0usize..40, 0usize..4),
+        ) {
+            let base = Snapshot::from_text(&(lines.join("\n") + &end));
+            let table = Table::new(&base);
+            prop_assume!(table.count > 0);
+            let from = from % table.count + 1;
+            let range = (from, (from + more).min(table.count));
+            let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
+            prop_assert_eq!(lengths(&table, range, &text), compared(&table, range, &text));
+        }
     }
 }

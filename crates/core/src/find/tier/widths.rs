@@ -25,7 +25,7 @@ fn fits(search: &Search<'_>, wanted: &Wanted<'_>, first: usize) -> Fit {
 
 /// The map of widths for these pairs; the first `but` lines of old and new say nothing about its steps.
 pub(super) fn map(search: &Search<'_>, wanted: &Wanted<'_>, pairs: &[Pair<'_>], but: usize) -> Option<IndentMap> {
-    IndentMap::widths(pairs, steps(search, wanted, pairs, but))
+    IndentMap::widths(pairs, || steps(search, wanted, pairs, but))
 }
 
 /// The map of a text whose first line lost its indentation, in old and in new.
@@ -43,12 +43,7 @@ pub(super) fn first_line_exempt(search: &Search<'_>, wanted: &Wanted<'_>, pairs:
 fn steps(search: &Search<'_>, wanted: &Wanted<'_>, pairs: &[Pair<'_>], but: usize) -> Option<(String, String)> {
     let old = indent::step(wanted.old.iter().skip(but).chain(wanted.new.iter().skip(but)).copied())?;
     let tabs = pairs.iter().any(|(_, file)| file.contains('\t'));
-    let file = if tabs {
-        "\t".to_owned()
-    } else {
-        let lines = (0..search.lines().count()).map(|at| search.line(at));
-        indent::step(lines.filter(|line| !indent_of(line).contains('\t')))?
-    };
+    let file = if tabs { "\t".to_owned() } else { search.index.step()?.to_owned() };
     Some((old, file))
 }
 
