@@ -7,7 +7,7 @@ use crate::change::{ChangeSet, Splice};
 use crate::lines::{line_start, line_stop, starts_line};
 use crate::snapshot::Snapshot;
 use crate::span::Span;
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 use std::fmt::Write as _;
 
 pub use inline::{Piece, by_words, inline};
@@ -90,7 +90,8 @@ pub fn hunks(base: &Snapshot, changes: &ChangeSet, context: usize) -> Vec<Hunk> 
         counted = start;
         let old_start = line;
         let new_start = old_start.saturating_add_signed(gained);
-        let mut hunk = Hunk { old_start, old_lines: 0, new_start, new_lines: 0, lines: Vec::new() };
+        let lines = Vec::with_capacity(2 * (context + group.len()));
+        let mut hunk = Hunk { old_start, old_lines: 0, new_start, new_lines: 0, lines };
         let mut at = start;
         for block in group {
             hunk.push(LineKind::Kept, &text[at..block.old.start()]);
@@ -109,12 +110,14 @@ pub fn hunks(base: &Snapshot, changes: &ChangeSet, context: usize) -> Vec<Hunk> 
 }
 
 impl Hunk {
-    fn push(&mut self, kind: LineKind, text: &str) {
-        for line in text.split_inclusive('\n') {
-            let body = line.strip_suffix('\n');
-            self.lines.push(DiffLine { kind, text: body.unwrap_or(line).to_owned(), ended: body.is_some() });
+    fn push(&mut self, kind: LineKind, mut text: &str) {
+        while !text.is_empty() {
+            let end = memchr::memchr(b'\n', text.as_bytes());
+            let (line, rest) = end.map_or((text, ""), |end| (&text[..end], &text[end + 1..]));
+            self.lines.push(DiffLine { kind, text: line.to_owned(), ended: end.is_some() });
             self.old_lines += usize::from(kind != LineKind::Added);
             self.new_lines += usize::from(kind != LineKind::Removed);
+            text = rest;
         }
     }
 }
@@ -196,6 +199,16 @@ pub fn stat(hunks: &[Hunk]) -> DiffStat {
     DiffStat { added: count(LineKind::Added), removed: count(LineKind::Removed) }
 }
 
+/// The same, from the change alone.
+pub fn counted(base: &Snapshot, changes: &ChangeSet) -> DiffStat {
+    let lines = |text: &str| text.split_inclusive('\n').count();
+    let text = base.text();
+    blocks(base, changes).iter().fold(DiffStat::default(), |stat, block| DiffStat {
+        added: stat.added + lines(&block.new),
+        removed: stat.removed + lines(&text[block.old.range()]),
+    })
+}
+
 /// The hunks as a unified diff of `path`, at most `limit` bytes, cut between lines and said so.
 pub fn unified(path: &str, hunks: &[Hunk], limit: usize) -> String {
     let mut out = format!("--- {path}\n+++ {path}\n");
@@ -242,13 +255,14 @@ pub fn structured(hunks: &[Hunk]) -> Value {
         out
     };
     let hunk = |hunk: &Hunk| {
-        let mut out = json!({
-            "oldStart": hunk.old_start, "oldLines": hunk.old_lines,
-            "newStart": hunk.new_start, "newLines": hunk.new_lines,
-        });
         // Not by the macro, which copies what it is given.
-        out["lines"] = lines(hunk).into();
-        out
+        let mut out = Map::with_capacity(5);
+        out.insert("oldStart".to_owned(), hunk.old_start.into());
+        out.insert("oldLines".to_owned(), hunk.old_lines.into());
+        out.insert("newStart".to_owned(), hunk.new_start.into());
+        out.insert("newLines".to_owned(), hunk.new_lines.into());
+        out.insert("lines".to_owned(), lines(hunk).into());
+        Value::Object(out)
     };
     Value::Array(hunks.iter().map(hunk).collect())
 }
@@ -264,21 +278,41 @@ pub fn snippet(hunks: &[Hunk], limit: usize) -> String {
         let first = hunk.new_start + usize::from(hunk.new_lines == 0);
         let lines = hunk.lines.iter().filter(|line| line.kind != LineKind::Removed);
         for (number, line) in (first..).zip(lines) {
-            let mark = if line.kind == LineKind::Added { '>' } else { ' ' };
-            let row = format!("{mark}{number:>6}\t{}\n", line.text);
-            if out.len() + row.len() > limit {
+            let mut digits = [b' '; 20];
+            let number = right_aligned(number, &mut digits);
+            // The mark, the tab and the line end are the other three.
+            if out.len() + number.len() + line.text.len() + 3 > limit {
                 out.push_str("... (truncated)\n");
                 return out;
             }
-            out.push_str(&row);
+            out.push(if line.kind == LineKind::Added { '>' } else { ' ' });
+            out.push_str(number);
+            out.push('\t');
+            out.push_str(&line.text);
+            out.push('\n');
         }
     }
     out
 }
 
+/// The number in six places, or more where it needs them. Every reply has a dozen of these rows, and the formatter of the
+/// library takes longer for each than all else of it.
+fn right_aligned(number: usize, digits: &mut [u8; 20]) -> &str {
+    let (mut at, mut left) = (digits.len(), number);
+    while at > 0 {
+        at -= 1;
+        digits[at] = b"0123456789"[left % 10];
+        left /= 10;
+        if left == 0 {
+            break;
+        }
+    }
+    std::str::from_utf8(&digits[at.min(digits.len() - 6)..]).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{hunks, snippet, stat, unified};
+    use super::{counted, hunks, snippet, stat, unified};
     use crate::change::{ChangeSet, Splice};
     use crate::snapshot::Snapshot;
     use crate::span::Span;
@@ -288,6 +322,7 @@ mod tests {
         let base = Snapshot::from_text(base);
         let splices = splices.into_iter().map(|(a, b, text)| Splice::new(Span::new(a, b), text.as_bytes(), 0));
         let changes = ChangeSet::new(&base, splices).unwrap();
+        assert_eq!(counted(&base, &changes), stat(&hunks(&base, &changes, 1)));
         unified("f", &hunks(&base, &changes, 1), usize::MAX)
     }
 
@@ -328,6 +363,9 @@ mod tests {
         let hunks = hunks(&base, &changes, 4);
         assert_eq!(snippet(&hunks, 1000), "      1\ta\n>     2\tB\n>     3\tB2\n      4\tc\n");
         assert_eq!((stat(&hunks).added, stat(&hunks).removed), (2, 1));
+        for number in [0, 7, 10, 99_999, 999_999, 1_000_000, usize::MAX] {
+            assert_eq!(super::right_aligned(number, &mut [b' '; 20]), format!("{number:>6}"));
+        }
     }
 
     /// Applies hunks the way `patch` does, without looking at anything else.

@@ -103,7 +103,7 @@ impl<'a> Done<'a> {
         let stat = if plan.before.is_opaque() || plan.moved_on {
             DiffStat::default()
         } else {
-            explain::stat(&explain::hunks(&plan.before, &plan.changes, 0))
+            explain::counted(&plan.before, &plan.changes)
         };
         let moved_from = plan.origin.as_ref().filter(|origin| !origin.copied).map(|origin| key(&origin.place).to_vec());
         let lost = plan.becomes == Becomes::Nothing && !plan.moved_on && !plan.before.is_opaque();

@@ -33,6 +33,23 @@ pub(crate) struct OptionFields {
     marks: Option<String>,
 }
 
+impl OptionFields {
+    fn take(input: &mut Value) -> Result<OptionFields> {
+        let Value::Object(input) = input else { return Ok(OptionFields::default()) };
+        // Most calls have none of them.
+        if !input.keys().any(|name| OPTION_FIELDS.contains(&&**name)) {
+            return Ok(OptionFields::default());
+        }
+        let mut fields = Map::new();
+        for name in OPTION_FIELDS {
+            if let Some(value) = input.shift_remove(*name) {
+                fields.insert((*name).to_owned(), value);
+            }
+        }
+        emendate_core::formats::from_json(emendate_core::formats::Input::Json(Value::Object(fields)))
+    }
+}
+
 /// The names of the fields above.
 pub(crate) const OPTION_FIELDS: &[&str] =
     &["tag", "encoding", "on_stale", "match", "dry_run", "partial", "allow_invalid", "marks"];
@@ -66,16 +83,7 @@ impl Options {
     /// Errors: `call.invalid` for values that mean nothing.
     pub(crate) fn take(input: &mut Value, caller: &Caller, config: &Config, tool: &'static str) -> Result<Options> {
         let mut cause = Cause::new(tool, input);
-        let mut fields = Map::new();
-        if let Value::Object(input) = input {
-            for name in OPTION_FIELDS {
-                if let Some(value) = input.shift_remove(*name) {
-                    fields.insert((*name).to_owned(), value);
-                }
-            }
-        }
-        let fields: OptionFields =
-            emendate_core::formats::from_json(emendate_core::formats::Input::Json(Value::Object(fields)))?;
+        let fields = OptionFields::take(input)?;
         let on_stale = fields.on_stale.as_deref().map(|word| OnStale::parse("on_stale", word)).transpose()?;
         let marks = fields.marks.as_deref().map(read::marks).transpose()?.or(caller.marks);
         cause.allows_invalid = fields.allow_invalid.unwrap_or(false);

@@ -23,6 +23,8 @@ const DIFF: usize = 8000;
 const ORIGINAL: usize = 64 << 10;
 /// Operations whose own diffs a reply lists.
 const LISTED: usize = 100;
+/// Fields that the data of a reply may have: there is room for them from the beginning.
+const FIELDS: usize = 28;
 /// Characters of the words by which a file says that it is generated.
 const GENERATED: usize = 80;
 
@@ -153,15 +155,16 @@ impl Receipt {
         if let (Some(marks), Some(words)) = (plan.worded, &self.line_words) {
             let around = explain::hunks(&plan.before, &plan.changes, rows::AROUND);
             let rows = worded::preview(marks, words.all(), &around);
-            return (format!("{headline}\n{}{failed}{rows}", noted(notes)), Map::new());
+            return (format!("{headline}\n{}{failed}{rows}", noted(notes)), Map::with_capacity(FIELDS));
         }
         if shows == Shows::Diff && !hunks.is_empty() {
             let (form, diff) = explain::sized(&plan.place.shown(), &plan.before, &plan.changes, hunks, DIFF);
-            let data = Map::from_iter([("diff".to_owned(), json!({ "form": form.name(), "text": diff }))]);
+            let mut data = Map::with_capacity(FIELDS);
+            data.insert("diff".to_owned(), json!({ "form": form.name(), "text": diff }));
             return (format!("{headline}\n{}{failed}{diff}", noted(notes)), data);
         }
         let snippet = explain::snippet(hunks, SNIPPET);
-        (format!("{headline}\n{}{failed}{snippet}", noted(notes)), Map::new())
+        (format!("{headline}\n{}{failed}{snippet}", noted(notes)), Map::with_capacity(FIELDS))
     }
 
     /// Edits that were left out, as text.

@@ -1,7 +1,7 @@
 //! The one shape of an answer. The command line, NDJSON and MCP all show this.
 
 use emendate_core::{Code, Error};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// A call that worked.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -56,7 +56,14 @@ impl Reply {
     /// `{"ok": true, "text", "data"}` or `{"ok": false, "code", "seed_code", "message", "evidence", "next", "retryable", "data"?}`.
     pub fn to_json(&self) -> Value {
         match &self.result {
-            Ok(answer) => json!({ "ok": true, "text": answer.text, "data": answer.data }),
+            Ok(answer) => {
+                // Not by the macro, which makes values of values.
+                let mut out = Map::with_capacity(4);
+                out.insert("ok".to_owned(), Value::Bool(true));
+                out.insert("text".to_owned(), Value::String(answer.text.clone()));
+                out.insert("data".to_owned(), Value::Object(answer.data.clone()));
+                Value::Object(out)
+            }
             Err(error) => {
                 let mut out = Map::new();
                 out.insert("ok".to_owned(), Value::Bool(false));

@@ -62,7 +62,9 @@ impl Engine {
                 errors.push(twice(&targets[before].place));
                 continue;
             }
-            last.extend(target.paths().map(|path| (path.to_owned(), targets.len())));
+            if of > 1 {
+                last.extend(target.paths().map(|path| (path.to_owned(), targets.len())));
+            }
             targets.push(target);
         }
         match Error::all(errors, of) {

@@ -14,8 +14,15 @@ use crate::{MAX_NAME, MAX_PATH, RootInfo};
 /// A path for a message: one line whatever the name holds, with nothing in it that is not seen or turns text round: control
 /// and formatting characters are escaped, bytes that are no UTF-8 stand as `\xNN`.
 pub fn show(path: impl AsRef<OsStr>) -> String {
-    let mut out = String::new();
-    for chunk in path.as_ref().as_bytes().utf8_chunks() {
+    let bytes = path.as_ref().as_bytes();
+    let mut out = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        // Nearly every path is nothing else.
+        if chunk.valid().bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+            out.push_str(chunk.valid());
+            extend_invalid(&mut out, chunk.invalid());
+            continue;
+        }
         for char in chunk.valid().chars() {
             if char.is_control() || is_unseen(char) {
                 out.extend(char.escape_default());
@@ -23,12 +30,16 @@ pub fn show(path: impl AsRef<OsStr>) -> String {
                 out.push(char);
             }
         }
-        for byte in chunk.invalid() {
-            // Writing to a String cannot fail.
-            let _ = write!(out, "\\x{byte:02X}");
-        }
+        extend_invalid(&mut out, chunk.invalid());
     }
     out
+}
+
+fn extend_invalid(out: &mut String, bytes: &[u8]) {
+    for byte in bytes {
+        // Writing to a String cannot fail.
+        let _ = write!(out, "\\x{byte:02X}");
+    }
 }
 
 /// Characters that show nothing by themselves but change what is seen around them: directions, joiners, line and paragraph

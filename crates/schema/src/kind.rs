@@ -86,14 +86,19 @@ const NAMES: &[(&str, Kind)] = &[
 impl Kind {
     /// What the file at this path is; `None` for what is not looked at. Names with template marks are none of them.
     pub fn of(path: &Path) -> Option<Kind> {
+        // Every file is asked about every pattern, so what cannot fit is told by two bytes. Only of a name in ASCII: others
+        // may have another end in small letters.
+        let ends = |text: &[u8]| text.last_chunk().map(|end: &[u8; 2]| end.map(|byte| byte.to_ascii_lowercase()));
+        let bytes = path.as_os_str().as_encoded_bytes();
+        let last = Some(ends(bytes)).filter(|_| bytes.is_ascii());
+        let may_fit = |(pattern, _): &&(&str, Kind)| last.is_none_or(|last| ends(pattern.as_bytes()) == last);
+        NAMES.iter().find(may_fit)?;
         let path = path.to_string_lossy().to_lowercase();
         if path.contains("{{") {
             return None;
         }
         let (above, name) = path.rsplit_once('/').unwrap_or(("", &path));
-        let last = name.as_bytes().last();
-        // Every file is asked about every pattern, so what cannot fit is told by one byte.
-        let mut near = NAMES.iter().filter(|(pattern, _)| pattern.as_bytes().last() == last);
+        let mut near = NAMES.iter().filter(may_fit);
         let (_, kind) = near.find(|(pattern, _)| match pattern.rsplit_once('/') {
             None => fits(pattern, name),
             Some((folder, pattern)) => fits(pattern, name) && above.rsplit('/').next() == Some(folder),

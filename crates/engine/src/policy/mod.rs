@@ -13,8 +13,39 @@ use names::folded;
 use std::path::{Component, Path, PathBuf};
 use std::sync::LazyLock;
 
+/// What one row of a table below covers: names of a path that follow each other. A `*` stands at one end of a name.
+#[derive(Clone, Copy)]
+struct Pattern {
+    text: &'static str,
+    /// So many names.
+    names: usize,
+}
+
+impl Pattern {
+    const fn of(text: &'static str) -> Pattern {
+        let (mut names, mut at) = (1, 0);
+        while at < text.len() {
+            if text.as_bytes()[at] == b'/' {
+                names += 1;
+            }
+            at += 1;
+        }
+        Pattern { text, names }
+    }
+}
+
+const fn patterns<const N: usize>(texts: [&'static str; N]) -> [Pattern; N] {
+    let mut all = [Pattern::of(""); N];
+    let mut at = 0;
+    while at < N {
+        all[at] = Pattern::of(texts[at]);
+        at += 1;
+    }
+    all
+}
+
 /// Secrets: neither read nor edited without a rule that allows it. A `*` stands at one end of a name.
-const SECRETS: &[&str] = &[
+const SECRETS: &[Pattern] = &patterns([
     ".env",
     ".env.*",
     ".ssh",
@@ -36,13 +67,13 @@ const SECRETS: &[&str] = &[
     "*.key",
     "*.p12",
     "*.pfx",
-];
+]);
 
 /// Samples of the secrets that hold none.
-const SAMPLES: &[&str] = &[".env.example", ".env.sample", ".env.template"];
+const SAMPLES: &[Pattern] = &patterns([".env.example", ".env.sample", ".env.template"]);
 
 /// Files that control other programs, ourselves included: readable, but edited only where a rule allows it.
-const CONTROL: &[&str] = &[
+const CONTROL: &[Pattern] = &patterns([
     // Version control.
     ".git",
     ".gitmodules",
@@ -91,39 +122,39 @@ const CONTROL: &[&str] = &[
     ".envrc",
     ".husky",
     ".pre-commit-config.yaml",
-];
+]);
 
 /// Files that steer agents or run elsewhere, or that others write, but are everyday work: edited freely, and told of.
-const FLAGGED: &[(&str, &str)] = &[
-    ("claude.md", INSTRUCTIONS),
-    ("claude.local.md", INSTRUCTIONS),
-    ("agents.md", INSTRUCTIONS),
-    ("gemini.md", INSTRUCTIONS),
-    ("copilot-instructions.md", INSTRUCTIONS),
-    (".github/workflows", WORKFLOW),
-    (".gitlab-ci.yml", WORKFLOW),
-    ("cargo.lock", LOCK),
-    ("package-lock.json", LOCK),
-    ("npm-shrinkwrap.json", LOCK),
-    ("yarn.lock", LOCK),
-    ("pnpm-lock.yaml", LOCK),
-    ("bun.lock", LOCK),
-    ("deno.lock", LOCK),
-    ("poetry.lock", LOCK),
-    ("uv.lock", LOCK),
-    ("pdm.lock", LOCK),
-    ("pipfile.lock", LOCK),
-    ("go.sum", LOCK),
-    ("composer.lock", LOCK),
-    ("gemfile.lock", LOCK),
-    ("flake.lock", LOCK),
-    ("mix.lock", LOCK),
-    ("pubspec.lock", LOCK),
-    ("podfile.lock", LOCK),
-    ("packages.lock.json", LOCK),
-    ("vendor", VENDORED),
-    ("third_party", VENDORED),
-    ("bower_components", VENDORED),
+const FLAGGED: &[(Pattern, &str)] = &[
+    (Pattern::of("claude.md"), INSTRUCTIONS),
+    (Pattern::of("claude.local.md"), INSTRUCTIONS),
+    (Pattern::of("agents.md"), INSTRUCTIONS),
+    (Pattern::of("gemini.md"), INSTRUCTIONS),
+    (Pattern::of("copilot-instructions.md"), INSTRUCTIONS),
+    (Pattern::of(".github/workflows"), WORKFLOW),
+    (Pattern::of(".gitlab-ci.yml"), WORKFLOW),
+    (Pattern::of("cargo.lock"), LOCK),
+    (Pattern::of("package-lock.json"), LOCK),
+    (Pattern::of("npm-shrinkwrap.json"), LOCK),
+    (Pattern::of("yarn.lock"), LOCK),
+    (Pattern::of("pnpm-lock.yaml"), LOCK),
+    (Pattern::of("bun.lock"), LOCK),
+    (Pattern::of("deno.lock"), LOCK),
+    (Pattern::of("poetry.lock"), LOCK),
+    (Pattern::of("uv.lock"), LOCK),
+    (Pattern::of("pdm.lock"), LOCK),
+    (Pattern::of("pipfile.lock"), LOCK),
+    (Pattern::of("go.sum"), LOCK),
+    (Pattern::of("composer.lock"), LOCK),
+    (Pattern::of("gemfile.lock"), LOCK),
+    (Pattern::of("flake.lock"), LOCK),
+    (Pattern::of("mix.lock"), LOCK),
+    (Pattern::of("pubspec.lock"), LOCK),
+    (Pattern::of("podfile.lock"), LOCK),
+    (Pattern::of("packages.lock.json"), LOCK),
+    (Pattern::of("vendor"), VENDORED),
+    (Pattern::of("third_party"), VENDORED),
+    (Pattern::of("bower_components"), VENDORED),
 ];
 const INSTRUCTIONS: &str = "is read by agents as instructions; a person should look at this change";
 const LOCK: &str = "is written by a package manager; change what it is made from and let that write it";
@@ -182,8 +213,8 @@ fn secret(names: &[&str]) -> Option<&'static str> {
 }
 
 /// The first pattern of a table that covers a path.
-fn hit(table: &'static [&'static str], names: &[&str]) -> Option<&'static str> {
-    table.iter().copied().find(|pattern| covers(pattern, names))
+fn hit(table: &'static [Pattern], names: &[&str]) -> Option<&'static str> {
+    table.iter().find(|pattern| covers(pattern, names)).map(|pattern| pattern.text)
 }
 
 /// The built-in guard's pattern for a folded path.
@@ -199,8 +230,8 @@ fn spelled_out(access: Access) -> &'static Wanted {
     if access == Access::Write { &WRITE } else { &READ }
 }
 
-fn without_stars(table: &'static [&'static str]) -> impl Iterator<Item = &'static str> {
-    table.iter().copied().filter(|name| !name.contains('*'))
+fn without_stars(table: &'static [Pattern]) -> impl Iterator<Item = &'static str> {
+    table.iter().map(|pattern| pattern.text).filter(|name| !name.contains('*'))
 }
 
 impl Guard<'_> {
@@ -310,14 +341,14 @@ fn by_mode(mode: Mode, setting: &str) -> Verdict {
     }
 }
 
-/// True when consecutive names of the path match the pattern's: the thing itself, or a folder above. A `*` stands at one
-/// end of a name. Two dozen names are compared faster than one glob is compiled.
-fn covers(pattern: &str, names: &[&str]) -> bool {
-    if !pattern.contains('/') {
-        return names.iter().any(|name| is_named(name, pattern));
+/// True when consecutive names of the path match the pattern's: the thing itself, or a folder above. Two dozen names are
+/// compared faster than one glob is compiled.
+fn covers(pattern: &Pattern, names: &[&str]) -> bool {
+    let Pattern { text, names: wanted } = *pattern;
+    if wanted == 1 {
+        return names.iter().any(|name| is_named(name, text));
     }
-    let wanted = pattern.split('/').count();
-    names.windows(wanted).any(|run| pattern.split('/').zip(run).all(|(want, name)| is_named(name, want)))
+    names.windows(wanted).any(|run| text.split('/').zip(run).all(|(want, name)| is_named(name, want)))
 }
 
 /// Every call asks about every pattern, so what cannot match is told by a byte.

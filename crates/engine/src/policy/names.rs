@@ -11,10 +11,21 @@ pub(super) fn folded(path: &Path) -> String {
             if !out.is_empty() {
                 out.push('/');
             }
-            out.push_str(&one(name));
+            if is_plain(name) {
+                let from = out.len();
+                out.push_str(name);
+                out[from..].make_ascii_lowercase();
+            } else {
+                out.push_str(&one(name));
+            }
         }
     }
     out
+}
+
+/// True for names of which folding changes nothing but the case: nearly all.
+fn is_plain(name: &str) -> bool {
+    name.is_ascii() && !name.ends_with(['.', ' ']) && !name.bytes().any(|byte| matches!(byte, b':' | b'~'))
 }
 
 fn one(name: &str) -> String {

@@ -152,6 +152,10 @@ impl Engine {
             return;
         }
         let most = plans.len().min(CHECKED);
+        if let [only] = &mut plans[..most] {
+            self.warn_of_one(only);
+            return;
+        }
         let parts = Mutex::new(plans[..most].chunks_mut(FEW));
         let work = || {
             loop {

@@ -53,7 +53,10 @@ pub(super) fn also_wrong(source: &Source, text: &str) -> Option<String> {
 impl Engine {
     /// The schemas that a file has to fit.
     pub(super) fn schemas_of(&self, place: &Place) -> Vec<Source> {
-        let ends = |end: &str| place.absolute().ends_with(end);
+        let absolute = place.absolute();
+        // Bytes first: to take a path apart is dear, and every edit asks.
+        let ends =
+            |end: &str| absolute.as_os_str().as_encoded_bytes().ends_with(end.as_bytes()) && absolute.ends_with(end);
         let mut out = Vec::new();
         if [".claude/settings.json", ".claude/settings.local.json", "claude-code/managed-settings.json"]
             .into_iter()

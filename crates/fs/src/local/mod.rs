@@ -150,8 +150,9 @@ impl Local {
     fn find_root<'p>(&self, path: &'p Path) -> Option<(usize, &'p Path)> {
         let mut best: Option<(usize, &Path)> = None;
         for (index, info) in self.infos.iter().enumerate() {
-            for base in [&info.given, &info.canonical] {
-                if let Ok(relative) = path.strip_prefix(base)
+            let same = info.given.as_os_str() == info.canonical.as_os_str();
+            for base in [&info.given, &info.canonical].into_iter().skip(usize::from(same)) {
+                if let Some(relative) = beneath(path, base)
                     && best.is_none_or(|(_, found)| relative.as_os_str().len() < found.as_os_str().len())
                 {
                     best = Some((index, relative));
@@ -269,6 +270,21 @@ impl Local {
     }
 }
 
+/// What follows `base` in a path that is beneath it, part by part.
+fn beneath<'p>(path: &'p Path, base: &Path) -> Option<&'p Path> {
+    let rest = path.as_os_str().as_bytes().strip_prefix(base.as_os_str().as_bytes());
+    let rest = rest.and_then(|rest| rest.strip_prefix(b"/"));
+    // What is written in another way than it is meant is taken apart; that is dearer than all else of a lookup.
+    let plain = |rest: &&[u8]| {
+        let (first, last) = (rest.first(), rest.last());
+        first.is_some_and(|byte| !matches!(byte, b'/' | b'.')) && last.is_some_and(|byte| !matches!(byte, b'/' | b'.'))
+    };
+    match rest.filter(plain) {
+        Some(rest) => Some(Path::new(OsStr::from_bytes(rest))),
+        None => path.strip_prefix(base).ok(),
+    }
+}
+
 /// The path with the links of its existing folders resolved: only another name, which is then walked from a root like any.
 fn by_real_name(path: &Path) -> Option<PathBuf> {
     if path.starts_with("/proc") {
@@ -373,5 +389,25 @@ impl Local {
     fn free(&self) {
         let spent = std::mem::take(&mut *self.spent.lock().unwrap_or_else(PoisonError::into_inner));
         drop(spent);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::beneath;
+    use std::path::Path;
+
+    #[test]
+    fn what_is_beneath_a_root_is_what_the_parts_of_its_path_say() {
+        let parts = ["/", "a", "/a", "a/", "//", ".", "..", "./", "b", ".b", "b.", "\u{e9}", ""];
+        for nth in 0..parts.len().pow(3) {
+            let part = |digit: u32| parts[nth / parts.len().pow(digit) % parts.len()];
+            let path = format!("/r{}{}{}", part(2), part(1), part(0));
+            for base in ["/", "/r", "/r/", "/r/a", "/ra", "/r/./a", "/r//a", "/r/a/b"] {
+                let (path, base) = (Path::new(&path), Path::new(base));
+                let expected = path.strip_prefix(base).ok().map(Path::as_os_str);
+                assert_eq!(beneath(path, base).map(Path::as_os_str), expected, "{} {}", path.display(), base.display());
+            }
+        }
     }
 }
