@@ -342,7 +342,8 @@ pub trait Store: Send + Sync {
         along::one_by_one(self, root, path, wanted)
     }
 
-    /// Writes every draft aside, durable as asked, not visible yet. Missing parent directories are created.
+    /// Writes every draft aside, not visible yet; it is to be durable as asked when it becomes so. Missing parent directories
+    /// are created.
     ///
     /// `io.permission` for a file the caller may not write or remove, `conflict.raced` when it is already clear that a
     /// draft's expectation does not hold, `file.not_found` when nothing is to be removed or imitated, `path.not_regular`,
@@ -394,7 +395,8 @@ impl Staged<'_> {
         self.transaction.ahead()
     }
 
-    /// Locks, checks every expectation again, then publishes; one entry per draft, in their order.
+    /// Waits for the disk where that was asked for, locks, checks every expectation again, then publishes; one entry per
+    /// draft, in their order.
     ///
     /// `conflict.raced` when a file is not what the draft expects, `lock.timeout`, `io.*`: nothing was changed.
     /// `io.partial`: something stayed changed, the evidence says what.

@@ -32,6 +32,11 @@ const MUTANTS: &[Mutant] = &[
         ("lib", "a_power_cut_leaves_the_old_or_the_new"),
     ),
     mutant(
+        "sync-before-publishing",
+        ("publish.rs", "            self.sync(0)?;\n", ""),
+        ("lib", "a_power_cut_leaves_the_old_or_the_new"),
+    ),
+    mutant(
         "folder-sync",
         ("publish.rs", "sys::fsync(&folder.fd)?;", ""),
         ("lib", "a_power_cut_leaves_the_old_or_the_new"),

@@ -45,7 +45,7 @@ pub(super) fn aside(
             beside(folder, entry, &source, &stamp, (batch, flush))
         }
         (Goal::File { .. }, Some(Standing { file: Some(source), stamp })) => {
-            add_existing(folder, entry, &source, &stamp, batch)
+            add_existing(folder, entry, &source, &stamp, (batch, flush))
         }
         (Goal::Spliced { .. }, Some(Standing { file: Some(model), stamp })) => {
             if let Some(why) = in_place(folder, &stamp) {
@@ -54,11 +54,11 @@ pub(super) fn aside(
             beside(folder, entry, &model, &stamp, (batch, flush))
         }
         (Goal::Spliced { .. }, _) => Err(fault::raced(path, "is no file any more")),
-        (Goal::File { .. }, _) => add_new(folder, entry, batch),
+        (Goal::File { .. }, _) => add_new(folder, entry, (batch, flush)),
     }
 }
 
-fn add_new(folder: &Folder<'_>, entry: &mut Entry<'_>, batch: Option<u32>) -> Result<()> {
+fn add_new(folder: &Folder<'_>, entry: &mut Entry<'_>, (batch, flush): (Option<u32>, bool)) -> Result<()> {
     if folder.fixed {
         // A temporary file could not be removed again.
         return Err(fault::os("create", entry.path(), Errno::PERM));
@@ -78,17 +78,23 @@ fn add_new(folder: &Folder<'_>, entry: &mut Entry<'_>, batch: Option<u32>) -> Re
         rustix::fs::fchmod(fd, Mode::from_raw_mode(exactly & 0o7777))
             .map_err(|errno| failed_write(folder, entry, "set the mode of a file beside", errno))?;
     }
-    fill(folder, entry)
+    fill(folder, entry, flush)
 }
 
-fn fill(folder: &Folder<'_>, entry: &Entry<'_>) -> Result<()> {
+/// Writes the new content; with `flush` the disk begins to take it.
+fn fill(folder: &Folder<'_>, entry: &Entry<'_>, flush: bool) -> Result<()> {
     let Some(fd) = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref()) else {
         return Ok(());
     };
     let pieces = entry.draft.goal.pieces();
     temp::reserve(fd, FallocateFlags::empty(), 0, temp::length(pieces))
         .and_then(|()| temp::write(fd, pieces))
-        .map_err(|errno| failed_write(folder, entry, "write a temporary file beside", errno))
+        .map_err(|errno| failed_write(folder, entry, "write a temporary file beside", errno))?;
+    if flush {
+        // It promises nothing, and nobody relies on it: the sync comes later, and tells what went wrong here.
+        let _ = sys::begin_writing(fd, 0, temp::length(pieces));
+    }
+    Ok(())
 }
 
 fn fill_spliced(
@@ -152,13 +158,13 @@ fn add_existing(
     entry: &mut Entry<'_>,
     source: &OwnedFd,
     stamp: &Stamp,
-    batch: Option<u32>,
+    batch: (Option<u32>, bool),
 ) -> Result<()> {
     if let Some(why) = in_place(folder, stamp) {
         entry.notes.push(format!("written in place: {why}"));
         return Ok(());
     }
-    beside(folder, entry, source, stamp, (batch, false))
+    beside(folder, entry, source, stamp, batch)
 }
 
 /// Why a file cannot be replaced by another one.
@@ -243,7 +249,7 @@ fn beside(
     }
     match entry.draft.goal {
         Goal::Spliced { source, pieces } => fill_spliced(folder, entry, (source, pieces), flush)?,
-        _ => fill(folder, entry)?,
+        _ => fill(folder, entry, flush)?,
     }
     let Some(fd) = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref()) else {
         return Ok(());

@@ -34,6 +34,10 @@ impl Transaction for Plan<'_> {
     }
 
     fn commit(mut self: Box<Self>) -> Result<Vec<Written>> {
+        if self.keeps {
+            // As late as it can be: the disk has been writing since, and what else had to be done is done.
+            self.sync(0)?;
+        }
         folder::lock_all(self.local, &self.folders)?;
         if self.entries.len() > 1 {
             // The later ones before the first is visible: what is known to fail need not be put back.

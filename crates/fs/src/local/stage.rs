@@ -1,4 +1,5 @@
-//! Staging: new content is written beside its target, with the target's metadata, and synced. Nothing is visible yet.
+//! Staging: new content is written beside its target, with the target's metadata. Nothing is visible yet, and it is synced
+//! before anything is.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -34,7 +35,8 @@ pub(super) struct Plan<'a> {
     pub(super) made: Vec<Made>,
     /// The folders that hold those reached the disk.
     pub(super) made_synced: bool,
-    /// So few that what is displaced may be kept open until all is done.
+    /// So few that they, and what is displaced, may be kept open until all is done. They are synced right before they are
+    /// published, all others when they are written.
     pub(super) keeps: bool,
 }
 
@@ -145,9 +147,9 @@ pub(super) fn stage<'a>(local: &'a Local, drafts: &'a [Draft<'a>], durability: D
         let first = plan.entries.len();
         part.iter().try_for_each(|draft| plan.add(draft))?;
         plan.write_aside(first)?;
-        // All is written before the first sync, so that the disk can take it in one go.
-        plan.sync(first)?;
-        if drafts.len() > MANY {
+        if !plan.keeps {
+            // All is written before the first sync, so that the disk can take it in one go.
+            plan.sync(first)?;
             plan.entries[first..].iter_mut().filter_map(|entry| entry.temp.as_mut()).for_each(|temp| temp.fd = None);
         }
     }
@@ -219,7 +221,9 @@ impl<'a> Plan<'a> {
 
     /// Writes the entries from `first` on aside; the first of several failures is told.
     fn write_aside(&mut self, first: usize) -> Result<()> {
-        let (local, folders, batch) = (self.local, &self.folders, (self.batch, self.durability.syncs()));
+        // The disk works while all else is done; many files are given to it together by those who wait for them.
+        let early = self.durability.syncs() && self.entries.len() - first < sys::FEW;
+        let (local, folders, batch) = (self.local, &self.folders, (self.batch, early));
         let one = |entry: &mut Entry<'a>| aside::aside(local, &folders[entry.folder], entry, batch);
         sys::in_parts(&mut self.entries[first..], |part| part.iter_mut().try_for_each(one))
             .into_iter()
@@ -227,7 +231,7 @@ impl<'a> Plan<'a> {
     }
 
     /// What was written for the entries from `first` on reaches the disk.
-    fn sync(&self, first: usize) -> Result<()> {
+    pub(super) fn sync(&self, first: usize) -> Result<()> {
         let open = |entry: &Entry<'_>| entry.temp.as_ref().is_some_and(|temp| temp.fd.is_some());
         let entries: Vec<&Entry<'_>> = self.entries[first..].iter().filter(|entry| open(entry)).collect();
         if self.durability.syncs() {

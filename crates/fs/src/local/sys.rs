@@ -22,7 +22,7 @@ use super::trial::{self, Event};
 
 /// Calls that wait for the disk at once, and how many are worth it.
 const AT_ONCE: usize = 16;
-const FEW: usize = 4;
+pub(super) const FEW: usize = 4;
 /// Threads that work on many files, and how many files one takes at a time.
 const THREADS: usize = 4;
 const PART: usize = 16;

@@ -54,6 +54,10 @@ fn an_edit_makes_these_system_calls_and_no_others() {
     let before = [&admit[..], &guard, &read, &folder, &stage].concat();
     assert_eq!(edit(&local, &path, &wanted, Durability::None), [&before[..], &ahead, &hold, &swap].concat());
     let durable = ["rename", "statat", "is_leased", "pread", "is_leased", "unlinkat", "fsync", "unlease", "fstat"];
-    let wanted_now = [&before[..], &["fdatasync"], &ahead, &hold, &durable].concat();
+    let at = before.iter().position(|name| *name == "pwritev").unwrap() + 1;
+    let mut before = before;
+    before.insert(at, "begin_writing");
+    // The wait comes last before others are held up.
+    let wanted_now = [&before[..], &ahead, &["fdatasync"], &hold, &durable].concat();
     assert_eq!(edit(&local, &path, &wanted, Durability::Power), wanted_now);
 }
