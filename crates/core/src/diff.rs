@@ -5,10 +5,8 @@
 use crate::lines::{line_start, line_stop, starts_line};
 use crate::snapshot::Snapshot;
 use crate::span::Span;
-use core::hash::Hash;
 use core::ops::Range;
-use similar::DiffOp;
-use similar::algorithms::{Capture, Compact, Replace, myers};
+use similar::{Algorithm, DiffOp, capture_diff_slices};
 use std::collections::HashMap;
 
 /// Cells (lines × lines) that all gaps of one comparison may cost together; ~50 ms at worst.
@@ -203,14 +201,6 @@ fn numbered<T: AsRef<[u8]>>(a: &[T], b: &[T]) -> (Vec<u32>, Vec<u32>, usize) {
     (a, b, known.len())
 }
 
-/// What Myers's algorithm finds. Called by its name: the library's choice among its algorithms brings all of them into the
-/// program, once for each type.
-pub(crate) fn least_changes<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<DiffOp> {
-    let mut found = Compact::new(Replace::new(Capture::new()), old, new);
-    let Ok(()) = myers::diff(&mut found, old, 0..old.len(), new, 0..new.len());
-    found.into_inner().into_inner().into_ops()
-}
-
 /// Ranges that differ, found from left to right; those that touch are one.
 #[derive(Default)]
 struct Hunks(Vec<(Range<usize>, Range<usize>)>);
@@ -229,8 +219,8 @@ impl Hunks {
     }
 
     /// Compares every line with every line; `at` is where the two pieces begin.
-    fn compare<T: Eq + Hash + Ord>(&mut self, a: &[T], b: &[T], at: (usize, usize)) {
-        for op in least_changes(a, b) {
+    fn compare<T: Eq + core::hash::Hash + Ord>(&mut self, a: &[T], b: &[T], at: (usize, usize)) {
+        for op in capture_diff_slices(Algorithm::Myers, a, b) {
             if !matches!(op, DiffOp::Equal { .. }) {
                 let (old, new) = (op.old_range(), op.new_range());
                 self.push(at.0 + old.start..at.0 + old.end, at.1 + new.start..at.1 + new.end);

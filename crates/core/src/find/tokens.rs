@@ -2,9 +2,8 @@
 //! looks like the one it was made for.
 
 use super::fold::Mapped;
-use crate::diff::least_changes;
 use core::ops::Range;
-use similar::DiffOp;
+use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 /// Cells (tokens × tokens) that one comparison may cost.
 const CELLS: usize = 1_000_000;
@@ -46,7 +45,7 @@ pub(crate) fn stretches(old: &[&str], new: &[&str]) -> Vec<Stretch> {
     if (old_end - head).saturating_mul(new_end - head) > CELLS {
         out.push(Stretch { new: head..new_end, kept: None });
     } else {
-        for op in least_changes(&old[head..old_end], &new[head..new_end]) {
+        for op in capture_diff_slices(Algorithm::Myers, &old[head..old_end], &new[head..new_end]) {
             let shift = |range: Range<usize>| range.start + head..range.end + head;
             let kept = matches!(op, DiffOp::Equal { .. }).then(|| shift(op.old_range()));
             out.push(Stretch { new: shift(op.new_range()), kept });
