@@ -22,6 +22,9 @@ use std::path::PathBuf;
 /// else changes it, or if the session read it.
 const WHOLE: u64 = 256 << 10;
 
+/// Contents that are kept in one go: others who want to write the history wait for that long.
+const TOGETHER: usize = 128;
+
 /// What was called, and why.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cause<'a> {
@@ -288,15 +291,26 @@ impl Engine {
 
     fn settle_log(&self) {
         self.settle_own();
-        for Loose { root, place, content } in std::mem::take(&mut *self.loose()) {
-            if !self.history(root).lacks(content).unwrap_or(false) {
-                continue;
-            }
-            // A file that changed since, or cannot be read, leaves its past where it is: in the changes of the log.
-            let Ok(Some(version)) = self.store().read(&place, WHOLE, Vec::new()) else { continue };
-            if ContentId::of(&version.bytes) == content {
-                let _ = self.history(root).keep(content, &version.bytes);
-            }
+        let mut loose = std::mem::take(&mut *self.loose());
+        loose.sort_by_key(|it| it.root);
+        for of_root in loose.chunk_by(|one, next| one.root == next.root) {
+            of_root.chunks(TOGETHER).for_each(|some| self.keep_whole(some));
+        }
+    }
+
+    /// Keeps some contents of one root whole. Where that fails, their past stays where it is: in the changes of the log.
+    fn keep_whole(&self, some: &[Loose]) {
+        let Some(root) = some.first().map(|it| it.root) else { return };
+        let contents: Vec<ContentId> = some.iter().map(|it| it.content).collect();
+        let Ok(lacking) = self.history(root).lacking(&contents) else { return };
+        let read = |it: &Loose| {
+            // A file that changed since, or cannot be read, is left out.
+            let version = self.store().read(&it.place, WHOLE, Vec::new()).ok()??;
+            (ContentId::of(&version.bytes) == it.content).then_some((it.content, version.bytes))
+        };
+        let found: Vec<_> = some.iter().filter(|it| lacking.contains(&it.content)).filter_map(read).collect();
+        if !found.is_empty() {
+            let _ = self.history(root).keep(&found);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::str::FromStr;
+use std::collections::HashSet;
 
 use emendate_core::{ContentId, Error, Result};
 use emendate_fs::Attributes;
@@ -321,12 +322,12 @@ pub trait Operations: Send + Sync {
     /// True when [`Operations::content`] would find that version, apart from damage.
     fn reaches(&self, content: ContentId, at_hand: &[ContentId]) -> Result<bool>;
 
-    /// True when the version is not kept itself, though something may lead to it.
-    fn lacks(&self, content: ContentId) -> Result<bool>;
+    /// Those of the versions that are not kept themselves, though something may lead to them.
+    fn lacking(&self, contents: &[ContentId]) -> Result<HashSet<ContentId>>;
 
-    /// Keeps a version whole: what [`Entered::loose`] asks for. Bytes that are not those of `content`, and versions that no
-    /// operation speaks of, are not kept.
-    fn keep(&self, content: ContentId, bytes: &[u8]) -> Result<()>;
+    /// Keeps versions whole, in one go: what [`Entered::loose`] asks for. Bytes that are not those of their id, and versions
+    /// that no operation speaks of, are not kept.
+    fn keep(&self, versions: &[(ContentId, Vec<u8>)]) -> Result<()>;
 
     /// What the store takes of a disk; `None` when it takes nothing.
     fn on_disk(&self) -> Option<OnDisk>;

@@ -18,6 +18,9 @@ pub trait Sessions: Send + Sync {
     /// The latest version this session knows of the path.
     fn latest(&self, session: &str, path: &[u8]) -> Result<Option<Record>>;
 
+    /// The same of each of many paths, in their order, by a few questions for all of them.
+    fn latest_of(&self, session: &str, paths: &[&[u8]]) -> Result<Vec<Option<Record>>>;
+
     /// Every version this session knows of the path, the latest first.
     fn versions(&self, session: &str, path: &[u8]) -> Result<Vec<Record>>;
 

@@ -4,10 +4,12 @@
 //! has its BLAKE3, and bytes that arrive under a known id are compared with it. Once two contents claimed one id, the
 //! id is *contested*: it names no bytes for anybody, and the mark stays as long as a record refers to it.
 
+use std::sync::Arc;
+
 use emendate_core::ContentId;
 
 use crate::sessions::{LARGEST, Room};
-use crate::trail::Step;
+use crate::trail::Graph;
 use crate::{Body, Limits, delta, pack};
 
 /// The most changes between a version and the nearest one stored whole.
@@ -42,8 +44,8 @@ pub(crate) trait Shelf {
     fn data(&self, content: ContentId) -> Result<Option<Vec<u8>>, Self::Error>;
     /// Adds or replaces a version; its data only when given.
     fn put(&mut self, content: ContentId, version: &Version, data: Option<&[u8]>) -> Result<(), Self::Error>;
-    /// The changes of the log.
-    fn steps(&self) -> Result<Vec<Step>, Self::Error>;
+    /// The changes of the log, by what they lead from and to.
+    fn graph(&self) -> Result<Arc<Graph>, Self::Error>;
     /// The data of such a change, unpacked.
     fn change(&self, data: i64, limits: &Limits) -> Result<Option<Vec<u8>>, Self::Error>;
 }

@@ -2,7 +2,7 @@
 //! either of them whole, so that its cost does not grow with the file; the way to a version may then begin at the file as
 //! it is now.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use emendate_core::ContentId;
 
@@ -17,6 +17,25 @@ pub(crate) struct Step {
     pub(crate) data: i64,
     pub(crate) base: ContentId,
     pub(crate) result: ContentId,
+}
+
+/// The changes of the log by the versions at their ends, each with whether it is gone backwards from its other end.
+#[derive(Debug, Default)]
+pub(crate) struct Graph(HashMap<ContentId, Vec<(Step, bool)>>);
+
+impl Graph {
+    pub(crate) fn of(steps: impl Iterator<Item = Step>) -> Graph {
+        let mut ends: HashMap<ContentId, Vec<(Step, bool)>> = HashMap::new();
+        for step in steps {
+            ends.entry(step.base).or_default().push((step, true));
+            ends.entry(step.result).or_default().push((step, false));
+        }
+        Graph(ends)
+    }
+
+    fn at(&self, content: ContentId) -> &[(Step, bool)] {
+        self.0.get(&content).map_or(&[], Vec::as_slice)
+    }
 }
 
 /// What was kept of one file of an operation.
@@ -106,6 +125,17 @@ pub(crate) fn holds<S: Shelf>(shelf: &S, content: ContentId) -> Result<bool, S::
     Ok(shelf.version(content)?.is_some_and(|version| version.stored.is_some() && !version.contested))
 }
 
+/// Those of the versions that the shelf has not.
+pub(crate) fn lacking<S: Shelf>(shelf: &S, contents: &[ContentId]) -> Result<HashSet<ContentId>, S::Error> {
+    let mut lacking = HashSet::new();
+    for &content in contents {
+        if !holds(shelf, content)? {
+            lacking.insert(content);
+        }
+    }
+    Ok(lacking)
+}
+
 /// The bytes of a version, from the shelf or along the trail; `None` when no way leads to it.
 pub(crate) fn content<S: Shelf>(
     shelf: &S,
@@ -133,13 +163,11 @@ pub(crate) fn swaps<S: Shelf>(
     to: ContentId,
     limits: &Limits,
 ) -> Result<Option<Vec<OwnedSwap>>, S::Error> {
-    for step in shelf.steps()? {
-        let back = (step.result, step.base) == (from, to);
-        if back || (step.base, step.result) == (from, to) {
-            return Ok(shelf.change(step.data, limits)?.and_then(|data| swap::turned(&data, back)));
-        }
-    }
-    Ok(None)
+    let graph = shelf.graph()?;
+    let other = |(step, back): &&(Step, bool)| if *back { step.result == to } else { step.base == to };
+    let Some((step, _)) = graph.at(from).iter().find(other) else { return Ok(None) };
+    let back = (step.result, step.base) == (from, to);
+    Ok(shelf.change(step.data, limits)?.and_then(|data| swap::turned(&data, back)))
 }
 
 /// True when [`content`] would find a way.
@@ -163,16 +191,12 @@ fn search<S: Shelf, T>(
     if let Some(found) = start(target)? {
         return Ok(Some((found, Vec::new())));
     }
-    let mut from: HashMap<ContentId, Vec<(Step, bool)>> = HashMap::new();
-    for step in shelf.steps()? {
-        from.entry(step.base).or_default().push((step, true));
-        from.entry(step.result).or_default().push((step, false));
-    }
+    let graph = shelf.graph()?;
     // For each version met: the step that leads from it towards the target.
     let mut towards: HashMap<ContentId, Option<(Step, bool)>> = HashMap::from([(target, None)]);
     let mut queue = VecDeque::from([target]);
     while let Some(at) = queue.pop_front() {
-        for &(step, back) in from.get(&at).into_iter().flatten() {
+        for &(step, back) in graph.at(at) {
             let other = if back { step.result } else { step.base };
             if towards.contains_key(&other) {
                 continue;

@@ -3,6 +3,7 @@
 
 mod suite;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -58,6 +59,9 @@ impl Sessions for Chosen {
     fn forget(&self, session: &str, path: &[u8]) -> Result<()> {
         self.now().forget(session, path)
     }
+    fn latest_of(&self, session: &str, paths: &[&[u8]]) -> Result<Vec<Option<Record>>> {
+        self.now().latest_of(session, paths)
+    }
     fn words(&self, path: &[u8]) -> Result<Option<Vec<u8>>> {
         self.now().words(path)
     }
@@ -105,11 +109,11 @@ impl Operations for Chosen {
     fn reaches(&self, content: ContentId, at_hand: &[ContentId]) -> Result<bool> {
         self.now().reaches(content, at_hand)
     }
-    fn lacks(&self, content: ContentId) -> Result<bool> {
-        self.now().lacks(content)
+    fn lacking(&self, contents: &[ContentId]) -> Result<HashSet<ContentId>> {
+        self.now().lacking(contents)
     }
-    fn keep(&self, content: ContentId, bytes: &[u8]) -> Result<()> {
-        self.now().keep(content, bytes)
+    fn keep(&self, versions: &[(ContentId, Vec<u8>)]) -> Result<()> {
+        self.now().keep(versions)
     }
     fn on_disk(&self) -> Option<OnDisk> {
         self.now().on_disk()

@@ -1,7 +1,7 @@
 //! A text that parsed before an edit and does not after.
 
 use crate::language::Language;
-use crate::parse::{Limits, Parsed, timed};
+use crate::parse::{Limits, Parsed, timed_clean};
 use crate::path::last_row;
 use std::cell::Cell;
 use std::time::Duration;
@@ -28,7 +28,7 @@ pub struct Proof<'t> {
 impl<'t> Proof<'t> {
     /// `None` when the text does not parse, or not within the limits, of which the time is that of all questions.
     pub fn of(before: &'t str, language: Language, limits: Limits) -> Option<Proof<'t>> {
-        let (before, spent) = timed(before, language, limits);
+        let (before, spent) = timed_clean(before, language, limits);
         let left = Cell::new(Duration::from_millis(limits.millis).saturating_sub(spent));
         Some(Proof { before: before.filter(Parsed::is_clean)?, limits, left })
     }

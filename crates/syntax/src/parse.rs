@@ -47,18 +47,39 @@ pub fn parse(text: &str, language: Language, limits: Limits) -> Option<Parsed<'_
 
 /// The same with the time that it took.
 pub(crate) fn timed(text: &str, language: Language, limits: Limits) -> (Option<Parsed<'_>>, Duration) {
-    let (tree, spent) = run(text, language, limits, None);
+    of_tree((text, language), run(text, language, limits, Wanted::Any))
+}
+
+/// The same of a text that may have to be clean: at the first error, which costs the parser the most, it ends.
+pub(crate) fn timed_clean(text: &str, language: Language, limits: Limits) -> (Option<Parsed<'_>>, Duration) {
+    of_tree((text, language), run(text, language, limits, Wanted::Clean))
+}
+
+fn of_tree(
+    (text, language): (&str, Language),
+    (tree, spent): (Option<Tree>, Duration),
+) -> (Option<Parsed<'_>>, Duration) {
     (tree.map(|tree| Parsed { text, tree, language }), spent)
 }
 
+/// Which tree is wanted.
+#[derive(Clone, Copy)]
+enum Wanted<'o> {
+    Any,
+    /// None where a part of the text is outside the grammar.
+    Clean,
+    /// Of a text that came out of the one of this tree.
+    After(&'o Tree),
+}
+
 /// The tree, and the time that it took.
-fn run(text: &str, language: Language, limits: Limits, old: Option<&Tree>) -> (Option<Tree>, Duration) {
+fn run(text: &str, language: Language, limits: Limits, wanted: Wanted<'_>) -> (Option<Tree>, Duration) {
     if text.len() > limits.bytes || language.0.beyond.is_some_and(|beyond| beyond(text)) {
         return (None, Duration::ZERO);
     }
     let timed = || {
         let clock = Clock::start();
-        (bounded(text, language, limits, old, clock), clock.spent())
+        (bounded(text, language, limits, wanted, clock), clock.spent())
     };
     if text.len() <= SHALLOW {
         return timed();
@@ -70,13 +91,16 @@ fn run(text: &str, language: Language, limits: Limits, old: Option<&Tree>) -> (O
     })
 }
 
-fn bounded(text: &str, language: Language, limits: Limits, old: Option<&Tree>, clock: Clock) -> Option<Tree> {
+fn bounded(text: &str, language: Language, limits: Limits, wanted: Wanted<'_>, clock: Clock) -> Option<Tree> {
     let mut parser = Parser::new();
     // Fails only for a grammar of another generation, which a test excludes.
     parser.set_language(&(language.0.load)()).ok()?;
     let end = Duration::from_millis(limits.millis);
     let mut left = limits.steps;
-    let mut count = |_: &tree_sitter::ParseState| match left.checked_sub(1) {
+    let clean = matches!(wanted, Wanted::Clean);
+    let mut count = |state: &tree_sitter::ParseState| match left.checked_sub(1) {
+        // Once every way to read the text has an error, no tree is without one.
+        _ if clean && state.has_error() => ControlFlow::Break(()),
         Some(rest) if clock.spent() < end => {
             left = rest;
             ControlFlow::Continue(())
@@ -85,6 +109,7 @@ fn bounded(text: &str, language: Language, limits: Limits, old: Option<&Tree>, c
     };
     let bytes = text.as_bytes();
     let mut read = |at: usize, _: Point| bytes.get(at..).unwrap_or_default();
+    let old = if let Wanted::After(old) = wanted { Some(old) } else { None };
     parser.parse_with_options(&mut read, old, Some(ParseOptions::new().progress_callback(&mut count)))
 }
 
@@ -132,8 +157,7 @@ impl Parsed<'_> {
             old_end_position: point(self.text, old_end),
             new_end_position: point(after, new_end),
         });
-        let (tree, spent) = run(after, self.language, limits, Some(&tree));
-        (tree.map(|tree| Parsed { text: after, tree, language: self.language }), spent)
+        of_tree((after, self.language), run(after, self.language, limits, Wanted::After(&tree)))
     }
 
     /// The language it was parsed in.

@@ -109,7 +109,7 @@ pub(crate) static GOALS: &[Goal] = &[
         title: "one replacement in 10,000 files",
         text: "Without a sync at most 1.2 times two threads that write aside and exchange the names; durable at most 1.3 times that and a quarter of a sync of each file.",
         charts: &[],
-        missed: "The loop has its list of files and overwrites blindly. Ours walks the folders and reads what is ignored, compares each file under a read lease before and after the exchange, keeps mode, owner and attributes, and writes what can be undone into the history. Guard, syntax checks and exchanges are made by several threads. The plan: one statement of the history for all files of a call, and no question to it for each file.",
+        missed: "The loop has its list of files and overwrites blindly. Ours walks the folders and reads what is ignored, compares each file under a read lease before and after the exchange, keeps mode, owner and attributes, and writes what can be undone into the history: one question and one entry for all files of a call. Guard, syntax checks and exchanges are made by several threads, and what was displaced is freed after the answer. The plan: each file is opened and compared once under its lease, in place of once before the first name changes and once right before its own does.",
         apart: "",
     },
     Goal {

@@ -93,6 +93,15 @@ const MUTANTS: &[Mutant] = &[
         ("lib", "a_save_that_slips_in_before_the_exchange_is_put_back"),
     ),
     mutant(
+        "together-put-back",
+        (
+            "publish.rs",
+            "if let Err(error) = self.exchange_together() {\n            return Err(rollback::undo(&mut self, error));",
+            "if let Err(error) = self.exchange_together() {\n            return Err(error);",
+        ),
+        ("lib", "a_failure_in_one_of_several_threads_takes_all_back"),
+    ),
+    mutant(
         "exchange",
         (
             "publish.rs",

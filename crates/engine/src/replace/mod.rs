@@ -17,7 +17,7 @@ use crate::shelves::key;
 use crate::watch::{Step, Watch};
 use emendate_core::{Code, Error, Resolved, Result, formats};
 use emendate_fs::Place;
-use emendate_history::Lines;
+use emendate_history::{Lines, Record};
 use gather::{Looked, look_at_all};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -148,6 +148,7 @@ impl Engine {
         let mut found = Found { searched: places.len(), ..Found::default() };
         (found.left.denied, found.left.closed) = (walked.denied, walked.closed);
         let (mut failed, mut bytes, mut names) = (Vec::new(), 0, HashSet::new());
+        let mut changing = Vec::new();
         for (place, looked) in places.into_iter().zip(looked) {
             match looked {
                 Looked::Without => {}
@@ -163,20 +164,23 @@ impl Engine {
                     } else if now.stamp.links < 2 || names.insert((now.stamp.dev, now.stamp.ino)) {
                         // Two names of one file are one file.
                         found.places.push(count);
-                        found.plans.push(self.plan_of(caller, place, now, resolved)?);
+                        changing.push((place, now, resolved));
                     }
                 }
             }
-            if found.plans.len() > MOST_REPLACED || bytes > BYTES {
-                return Err(too_many(&found, bytes));
+            if changing.len() > MOST_REPLACED || bytes > BYTES {
+                return Err(too_many(changing.len(), bytes));
             }
         }
-        let of = found.plans.len() + failed.len();
+        let of = changing.len() + failed.len();
         failed.truncate(FAILURES);
         match Error::all(failed, of) {
             Some(error) => Err(error),
-            None if found.plans.is_empty() => Err(told::nowhere(&args.path, &found)),
-            None => Ok(found),
+            None if changing.is_empty() => Err(told::nowhere(&args.path, &found)),
+            None => {
+                found.plans = self.plans_of(caller, changing)?;
+                Ok(found)
+            }
         }
     }
 
@@ -204,21 +208,25 @@ impl Engine {
     }
 
     /// What is written over was not shown, so it is not known afterwards either, unless the session had read it.
-    fn plan_of(&self, caller: &Caller, place: Place, now: Opened, resolved: Resolved) -> Result<Plan> {
-        let known = self.sessions(&place).latest(&caller.session, key(&place))?;
-        let known = known.filter(|record| record.content == now.snapshot.id());
-        let unseen = known.is_none();
-        let lines = known.map_or_else(Lines::all, |record| {
-            crate::seen::after_writing(&record.lines, &now.snapshot, &resolved.changes)
-        });
-        let mut plan = Plan::edit(place, now, resolved, lines);
-        plan.unseen = unseen;
-        Ok(plan)
+    fn plans_of(&self, caller: &Caller, changing: Vec<(Place, Opened, Resolved)>) -> Result<Vec<Plan>> {
+        // All are beneath one folder, so one history knows of them.
+        let Some((first, ..)) = changing.first() else { return Ok(Vec::new()) };
+        let paths: Vec<&[u8]> = changing.iter().map(|(place, ..)| key(place)).collect();
+        let known = self.sessions(first).latest_of(&caller.session, &paths)?;
+        let plan = |((place, now, resolved), known): ((Place, Opened, Resolved), Option<Record>)| {
+            let known = known.filter(|record| record.content == now.snapshot.id());
+            let unseen = known.is_none();
+            let lines = known.map_or_else(Lines::all, |record| {
+                crate::seen::after_writing(&record.lines, &now.snapshot, &resolved.changes)
+            });
+            Plan { unseen, ..Plan::edit(place, now, resolved, lines) }
+        };
+        Ok(changing.into_iter().zip(known).map(plan).collect())
     }
 }
 
-fn too_many(found: &Found, bytes: usize) -> Error {
-    let what = if found.plans.len() > MOST_REPLACED {
+fn too_many(files: usize, bytes: usize) -> Error {
+    let what = if files > MOST_REPLACED {
         format!("More than {MOST_REPLACED} files would change.")
     } else {
         format!("The files to be changed have more than {BYTES} bytes together ({bytes} and more).")

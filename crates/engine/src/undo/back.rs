@@ -13,6 +13,7 @@ use emendate_core::{ChangeSet, Code, ContentId, Error, Result, Snapshot, Tie, ex
 use emendate_fs::{Attributes, Place};
 use emendate_history::{Kind, Lines, Logged, Side, Touched};
 use serde_json::json;
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
@@ -68,8 +69,9 @@ fn of_one(back: &Back<'_>) -> Result<Vec<Plan>> {
     };
     let mut plans = Vec::with_capacity(files.len());
     let mut errors = Vec::new();
+    let moved: HashSet<&Vec<u8>> = files.iter().filter_map(|file| file.moved_from.as_ref()).collect();
     for file in files {
-        let emptied = files.iter().any(|other| other.moved_from.as_ref() == Some(&file.path));
+        let emptied = moved.contains(&file.path);
         let planned = match source(file) {
             Some(source) => back.moved(file, source, emptied),
             // The plan of the file that was moved from here puts it back.

@@ -112,9 +112,9 @@ fn vouched(now: &Stamp, source: &Source, content: ContentId) -> rustix::io::Resu
     source.leased().map_or(Ok(false), |file| file.vouches(now, source.stamp(), content))
 }
 
-/// Takes a lease; a writer who will be done in a moment is waited for.
-fn hold(file: &OwnedFd) -> Hold {
-    let patience = Instant::now() + PATIENCE;
+/// Takes a lease; a writer who will be done in a moment is waited for, unless he was already.
+fn hold(file: &OwnedFd, occupied: bool) -> Hold {
+    let patience = Instant::now() + if occupied { Duration::ZERO } else { PATIENCE };
     loop {
         match sys::lease(file) {
             Ok(()) => return Hold::Leased,
@@ -175,7 +175,7 @@ pub(super) fn still_expected(
     };
     // Network file systems refuse leases for other reasons than that somebody writes.
     let leases = look == Look::Hold && local.is_plain(place.root(), stamp);
-    let hold = if leases { hold(&file) } else { Hold::Unknown };
+    let hold = if leases { hold(&file, entry.occupied) } else { Hold::Unknown };
     let now = look::stamp_of(&sys::fstat(&file).map_err(|errno| fault::os("look at", path, errno))?);
     let held = Held { file: Some(file), stamp: now, hold };
     if !now.same_file(stamp) {

@@ -55,7 +55,7 @@ impl Journal {
     /// Names of all records.
     pub(super) fn records(&self) -> rustix::io::Result<Vec<OsString>> {
         let folder =
-            sys::openat(&self.folder(), ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+            sys::openat(self.folder(), ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         let mut names = Vec::new();
         for entry in sys::list(folder)? {
             let entry = entry?;
@@ -70,13 +70,13 @@ impl Journal {
 
     /// True when a record speaks of the temporary files of this batch; true as well when it cannot be told.
     pub(super) fn speaks_of(&self, batch: u32) -> bool {
-        !matches!(sys::statat(&self.folder(), name(batch)), Err(Errno::NOENT))
+        !matches!(sys::statat(self.folder(), name(batch)), Err(Errno::NOENT))
     }
 
     /// Opens a record whose owner is gone and locks it; `None` when it lives, or the record is no more.
     pub(super) fn take(&self, name: &OsStr) -> rustix::io::Result<Option<OwnedFd>> {
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = match sys::openat(&self.folder(), name, flags, Mode::empty()) {
+        let file = match sys::openat(self.folder(), name, flags, Mode::empty()) {
             Err(Errno::NOENT) => return Ok(None),
             other => other?,
         };

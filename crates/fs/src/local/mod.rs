@@ -388,7 +388,9 @@ impl Local {
     /// Gives back what files without a name hold.
     fn free(&self) {
         let spent = std::mem::take(&mut *self.spent.lock().unwrap_or_else(PoisonError::into_inner));
-        drop(spent);
+        if spent.len() > 1 {
+            sys::close_all(spent);
+        }
     }
 }
 

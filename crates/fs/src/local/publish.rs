@@ -34,7 +34,7 @@ impl Transaction for Plan<'_> {
     }
 
     fn commit(mut self: Box<Self>) -> Result<Vec<Written>> {
-        if self.keeps {
+        if self.late {
             // As late as it can be: the disk has been writing since, and what else had to be done is done.
             self.sync(0)?;
         }
@@ -345,7 +345,7 @@ impl Plan<'_> {
             .filter(|(_, temp)| temp.live)
             .map(|(folder, temp)| (self.folders[folder].fd.as_fd(), &*temp.name))
             .collect();
-        let mut removed = sys::unlink_all(&names).into_iter();
+        let mut removed = sys::unlink_all(&names, self.keeps).into_iter();
         let mut all = true;
         for entry in &mut self.entries {
             let Some(temp) = entry.temp.as_mut().filter(|temp| temp.live) else { continue };
@@ -364,11 +364,11 @@ impl Plan<'_> {
     /// Syncs every folder in which names change, and those in which folders were made; the latter once.
     fn sync_folders(&mut self) -> rustix::io::Result<()> {
         let mut synced = Vec::new();
-        for (index, folder) in self.folders.iter().enumerate().filter(|(_, folder)| folder.readable) {
-            if self.entries.iter().any(|entry| entry.folder == index && entry.temp.is_some()) {
-                sys::fsync(&folder.fd)?;
-                synced.push(folder.id);
-            }
+        let mut changed = vec![false; self.folders.len()];
+        self.entries.iter().filter(|entry| entry.temp.is_some()).for_each(|entry| changed[entry.folder] = true);
+        for (folder, _) in self.folders.iter().zip(changed).filter(|(folder, changed)| *changed && folder.readable) {
+            sys::fsync(&folder.fd)?;
+            synced.push(folder.id);
         }
         if !self.made_synced {
             self.made.iter().rev().try_for_each(|made| made.sync_parent(&mut synced))?;

@@ -1,6 +1,7 @@
 //! What a record of the journal says, as bytes: a header, then frames, each with its own checksum, so that a torn end is
 //! seen as such.
 
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -137,6 +138,17 @@ pub(super) fn frames(record: &[u8]) -> Option<(Vec<Frame>, usize)> {
         rest = next;
     }
     Some((out, record.len() - rest.len()))
+}
+
+/// Of each step that overwrites a file, by its number, the old bytes and the new ones.
+pub(super) fn overwritten(frames: &[Frame]) -> HashMap<usize, (&[u8], &[u8])> {
+    let mut all = HashMap::new();
+    for frame in frames {
+        if let Frame::Bytes { step, old, new } = frame {
+            all.entry(*step as usize).or_insert((&old[..], &new[..]));
+        }
+    }
+    all
 }
 
 /// The frame that these bytes begin with, and what follows it.

@@ -2,6 +2,7 @@
 //! changed since stays as it is; our version of it is then kept beside. Doing it twice, or being killed in the middle of
 //! it, changes nothing.
 
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -15,7 +16,7 @@ use super::folder::{self, Folder};
 use super::journal::{self, Journal};
 use super::look::{self, LOOK};
 use super::publish::{rename_new, replace_bytes};
-use super::record::{Frame, State, Step, frames};
+use super::record::{Frame, State, Step, frames, overwritten};
 use super::stage::OVERWRITE;
 use super::temp::{self, Maker, Temp};
 use super::{Local, kernel, rollback, sys};
@@ -161,26 +162,27 @@ impl Local {
             places.push(Place::new((root, &self.infos[root].canonical), relative.to_owned(), &step.path, None));
         }
         let mut back = frames.contains(&Frame::Abort);
-        let mut folders: Vec<Folder<'_>> = Vec::new();
+        let (mut folders, mut known): (Vec<Folder<'_>>, HashMap<_, usize>) = (Vec::new(), HashMap::new());
         for (place, step) in places.iter().zip(steps) {
-            if folders.iter().any(|folder| Some(folder.key) == folder::key(place)) {
+            if folder::key(place).is_some_and(|key| known.contains_key(&key)) {
                 continue;
             }
             match Folder::open(self, place) {
-                Ok(folder) => folders.push(folder),
+                Ok(folder) => {
+                    known.insert(folder.key, folders.len());
+                    folders.push(folder);
+                }
                 // It was made for this, and is gone again.
                 Err(_) if back && step.old == State::Missing => {}
                 Err(error) => out.notes.push(format!("Left as it is: {}", error.message())),
             }
         }
         folder::lock_all(self, &folders)?;
+        let overwritten = overwritten(frames);
         let work = |back: bool, index: usize| {
             let step = &steps[index];
-            let folder = folders.iter().find(|folder| Some(folder.key) == folder::key(&places[index]))?;
-            let bytes = frames.iter().find_map(|frame| match frame {
-                Frame::Bytes { step, old, new } if *step as usize == index => Some((&old[..], &new[..])),
-                _ => None,
-            });
+            let folder = folders.get(*known.get(&folder::key(&places[index])?)?)?;
+            let bytes = overwritten.get(&index).copied();
             let (want, from) = if back { (step.old, step.new) } else { (step.new, step.old) };
             let bytes = bytes.map(|(old, new)| if back { (new, old) } else { (old, new) });
             Some(Work { folder: folder.fd.as_fd(), name: step.path.file_name()?, step, want, from, bytes, back, batch })

@@ -1,7 +1,7 @@
 //! Staging: new content is written beside its target, with the target's metadata. Nothing is visible yet, and it is synced
 //! before anything is.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -19,8 +19,17 @@ use super::temp::{self, Temp};
 use super::{Local, aside, splice, sweep, sys};
 use crate::{Draft, Durability, Expect, Goal, Method, Stamp, fault};
 
-/// A batch with more drafts keeps no descriptor per draft open.
-pub(super) const MANY: usize = 128;
+/// A batch with more drafts keeps no descriptor of what is staged, and of what it displaces only where the process may have
+/// that many.
+const MANY: usize = 128;
+
+/// From so many on, room for descriptors is made at once.
+const FEW: usize = 16;
+
+/// What is displaced by so many drafts in so many folders may be kept open: at most half of all that may be open.
+fn may_be_kept(drafts: usize, folders: usize) -> bool {
+    drafts <= MANY || drafts.saturating_add(folders) <= sys::most_open() / 2
+}
 
 /// A staged transaction. Dropping it removes what it made, unless it was committed.
 pub(super) struct Plan<'a> {
@@ -32,11 +41,15 @@ pub(super) struct Plan<'a> {
     /// Dropped before the folders, whose locks end with them: who comes next must not find our files open for writing.
     pub(super) entries: Vec<Entry<'a>>,
     pub(super) folders: Vec<Folder<'a>>,
+    /// Where each of them stands there, by what led to it.
+    places: HashMap<(usize, &'a Path), usize>,
     pub(super) made: Vec<Made>,
     /// The folders that hold those reached the disk.
     pub(super) made_synced: bool,
-    /// So few that they, and what is displaced, may be kept open until all is done. They are synced right before they are
-    /// published, all others when they are written.
+    /// So few that what is staged stays open until all is done: it is synced right before it is published. All others are
+    /// synced when they are written.
+    pub(super) late: bool,
+    /// What is displaced is kept open until all is done.
     pub(super) keeps: bool,
 }
 
@@ -53,6 +66,8 @@ pub(super) struct Entry<'a> {
     pub(super) done: Option<Method>,
     /// What was displaced, under a lease where there are any.
     pub(super) displaced: Option<Held>,
+    /// Another program was waited for that has the file open for writing, and kept it so.
+    pub(super) occupied: bool,
     /// The stamp of what is replaced or removed.
     pub(super) before: Option<Stamp>,
     /// The file's stamp after it was overwritten.
@@ -133,8 +148,10 @@ pub(super) fn stage<'a>(local: &'a Local, drafts: &'a [Draft<'a>], durability: D
         folders: Vec::new(),
         made: Vec::new(),
         made_synced: false,
-        keeps: drafts.len() <= MANY,
-        entries: Vec::new(),
+        late: drafts.len() <= MANY,
+        keeps: false,
+        places: HashMap::new(),
+        entries: Vec::with_capacity(drafts.len()),
     };
     if drafts.len() > 1 {
         if let Some(draft) = drafts.iter().find(|draft| matches!(draft.goal, Goal::Spliced { .. })) {
@@ -143,16 +160,21 @@ pub(super) fn stage<'a>(local: &'a Local, drafts: &'a [Draft<'a>], durability: D
         plan.announce(drafts)?;
     }
     // A part of a large batch at a time, because of its descriptors.
-    for part in drafts.chunks(MANY) {
+    let part = MANY.max(sys::most_open() / 8);
+    for part in drafts.chunks(part) {
         let first = plan.entries.len();
         part.iter().try_for_each(|draft| plan.add(draft))?;
+        if let Some(folder) = plan.folders.first().filter(|_| first == 0 && drafts.len() > FEW) {
+            sys::expect_open((plan.folders.len() + 2 * part.len()).min(sys::most_open() / 2), &folder.fd);
+        }
         plan.write_aside(first)?;
-        if !plan.keeps {
+        if !plan.late {
             // All is written before the first sync, so that the disk can take it in one go.
             plan.sync(first)?;
             plan.entries[first..].iter_mut().filter_map(|entry| entry.temp.as_mut()).for_each(|temp| temp.fd = None);
         }
     }
+    plan.keeps = may_be_kept(drafts.len(), plan.folders.len());
     plan.refuse_twins()?;
     Ok(plan)
 }
@@ -181,8 +203,8 @@ impl<'a> Plan<'a> {
     /// The index of the parent folder of `draft`, opened if it is not yet.
     fn folder(&mut self, draft: &'a Draft<'a>) -> Result<usize> {
         let key = folder::key(draft.place);
-        if let Some(index) = self.folders.iter().rposition(|folder| Some(folder.key) == key) {
-            return Ok(index);
+        if let Some(index) = key.and_then(|key| self.places.get(&key)) {
+            return Ok(*index);
         }
         let folder = match Folder::open(self.local, draft.place) {
             Err(error) if error.code() == Code::FileMissing && matches!(draft.expect, Expect::Missing) => {
@@ -195,6 +217,7 @@ impl<'a> Plan<'a> {
         };
         self.batch = self.batch.or(self.book.batch());
         sweep::sweep(self.local, &folder);
+        self.places.insert(folder.key, self.folders.len());
         self.folders.push(folder);
         Ok(self.folders.len() - 1)
     }
@@ -212,6 +235,7 @@ impl<'a> Plan<'a> {
             notes: Vec::new(),
             done: None,
             displaced: None,
+            occupied: false,
             before: None,
             stamp: None,
             spliced: None,

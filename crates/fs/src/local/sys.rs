@@ -6,7 +6,7 @@ use std::io::IoSlice;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::Builder;
 
 use rustix::buffer::Buffer;
@@ -23,9 +23,10 @@ use super::trial::{self, Event};
 /// Calls that wait for the disk at once, and how many are worth it.
 const AT_ONCE: usize = 16;
 pub(super) const FEW: usize = 4;
-/// Threads that work on many files, and how many files one takes at a time.
+/// Threads that work on many files, the least that one takes at a time, and how many times it comes for more.
 const THREADS: usize = 4;
 const PART: usize = 16;
+const TURNS: usize = 4;
 
 /// In tests: counts the call, and fails it if its turn has come.
 macro_rules! gate {
@@ -64,6 +65,8 @@ pub(super) fn openat2(
     resolve: ResolveFlags,
 ) -> Result<OwnedFd> {
     gate!();
+    #[cfg(test)]
+    trial::refuse(name.as_ref())?;
     let fd = rustix::fs::openat2(folder, name.as_ref(), flags, Mode::empty(), resolve)?;
     #[cfg(test)]
     trial::opened(&fd);
@@ -307,7 +310,7 @@ pub(super) fn fdatasync_all(files: &[BorrowedFd<'_>]) -> Vec<Result<()>> {
     if files.len() < FEW {
         return files.iter().map(fdatasync).collect();
     }
-    let results = at_once(files, |file| rustix::fs::fdatasync(file));
+    let results = at_once(files, AT_ONCE, |file| rustix::fs::fdatasync(file));
     #[cfg(test)]
     for (file, _) in files.iter().zip(&results).filter(|(_, result)| result.is_ok()) {
         log!(Event::Sync(trial::inode(file)));
@@ -315,12 +318,14 @@ pub(super) fn fdatasync_all(files: &[BorrowedFd<'_>]) -> Vec<Result<()>> {
     results
 }
 
-/// Removes many names, several at a time: to free a file is to wait for the disk as well. One answer per name.
-pub(super) fn unlink_all(names: &[(BorrowedFd<'_>, &OsStr)]) -> Vec<Result<()>> {
+/// Removes many names, several at a time: to free a file is to wait for the disk as well. One answer per name. `held`: the
+/// files are open, so that none of them is freed by this.
+pub(super) fn unlink_all(names: &[(BorrowedFd<'_>, &OsStr)], held: bool) -> Vec<Result<()>> {
     if names.len() < FEW {
         return names.iter().map(|(folder, name)| unlinkat(folder, name, AtFlags::empty())).collect();
     }
-    let results = at_once(names, |(folder, name)| rustix::fs::unlinkat(folder, *name, AtFlags::empty()));
+    let threads = if held { threads() } else { AT_ONCE };
+    let results = at_once(names, threads, |(folder, name)| rustix::fs::unlinkat(folder, *name, AtFlags::empty()));
     #[cfg(test)]
     for ((folder, name), _) in names.iter().zip(&results).filter(|(_, result)| result.is_ok()) {
         log!(Event::Remove(trial::path(folder, name)));
@@ -328,14 +333,29 @@ pub(super) fn unlink_all(names: &[(BorrowedFd<'_>, &OsStr)]) -> Vec<Result<()>> 
     results
 }
 
-/// Does the same to parts of a list, in several threads; one answer per part, in their order. Tests have one thread, in which
-/// they count the calls.
+/// How many threads work on files: as many as there are processors, and never one alone, because some calls wait.
+fn threads() -> usize {
+    static THERE: OnceLock<usize> = OnceLock::new();
+    *THERE.get_or_init(|| std::thread::available_parallelism().map_or(2, usize::from).clamp(2, THREADS))
+}
+
+/// True where several threads may work: tests have one, in which they count the calls, unless they ask for more.
+fn in_threads() -> bool {
+    #[cfg(test)]
+    return trial::in_threads();
+    #[cfg(not(test))]
+    true
+}
+
+/// Does the same to parts of a list, in several threads; one answer per part, in their order. What stands side by side is
+/// mostly in one folder, whose names are changed by one thread at a time: so the parts are large.
 pub(super) fn in_parts<T: Send, R: Send>(all: &mut [T], work: impl Fn(&mut [T]) -> R + Sync) -> Vec<R> {
-    if cfg!(test) || all.len() <= PART {
+    if all.len() <= PART || !in_threads() {
         return vec![work(all)];
     }
-    let threads = THREADS.min(all.len().div_ceil(PART));
-    let parts = Mutex::new(all.chunks_mut(PART).enumerate());
+    let threads = threads().min(all.len().div_ceil(PART));
+    let part = all.len().div_ceil(threads * TURNS).max(PART);
+    let parts = Mutex::new(all.chunks_mut(part).enumerate());
     let work = || {
         let mut done = Vec::new();
         loop {
@@ -358,25 +378,59 @@ pub(super) fn in_parts<T: Send, R: Send>(all: &mut [T], work: impl Fn(&mut [T]) 
     done.into_iter().map(|(_, answer)| answer).collect()
 }
 
+/// Closes many files, several at a time: the last close of a file without a name frees it.
+pub(super) fn close_all(mut files: Vec<OwnedFd>) {
+    let part = files.len().div_ceil(AT_ONCE).max(FEW);
+    std::thread::scope(|scope| {
+        while files.len() > part {
+            let some = files.split_off(files.len() - part);
+            // Where no thread is to be had, they are closed here.
+            drop(Builder::new().spawn_scoped(scope, move || drop(some)));
+        }
+        drop(files);
+    });
+}
+
+/// Makes room for so many open files. The list of them grows by doubling, and each time the kernel waits for all
+/// processors; so it is made to grow once.
+pub(super) fn expect_open(files: usize, any: impl AsFd) {
+    if let Ok(high) = i32::try_from(files) {
+        // It is as well where it cannot be had.
+        drop(rustix::io::fcntl_dupfd_cloexec(any, high));
+    }
+}
+
+/// Files that the process may have open.
+pub(super) fn most_open() -> usize {
+    let most = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    most.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX))
+}
+
 /// Makes one call for each of many, several at a time. Tests see them as if they came one after another.
-fn at_once<T: Sync>(all: &[T], call: impl Fn(&T) -> Result<()> + Sync) -> Vec<Result<()>> {
+fn at_once<T: Sync>(all: &[T], threads: usize, call: impl Fn(&T) -> Result<()> + Sync) -> Vec<Result<()>> {
     let allowed = |_| {
         gate!();
         Ok(())
     };
     let allowed: Vec<Result<()>> = all.iter().map(allowed).collect();
     let next = AtomicUsize::new(0);
+    // Neighbours are in one folder, whose names are changed by one thread at a time.
+    let run = (all.len() / (threads * TURNS)).max(1);
     let work = || {
         let mut done = Vec::new();
         loop {
-            let nth = next.fetch_add(1, Ordering::Relaxed);
-            let Some(one) = all.get(nth) else { return done };
-            done.push((nth, allowed[nth].and_then(|()| call(one))));
+            let from = next.fetch_add(run, Ordering::Relaxed);
+            let some = all.iter().zip(&allowed).enumerate().skip(from).take(run);
+            let before = done.len();
+            done.extend(some.map(|(nth, (one, allowed))| (nth, allowed.and_then(|()| call(one)))));
+            if done.len() == before {
+                return done;
+            }
         }
     };
     let done: Vec<(usize, Result<()>)> = std::thread::scope(|scope| {
         // Where no thread is to be had, this one does it all.
-        let others = (1..AT_ONCE.min(all.len())).map_while(|_| Builder::new().spawn_scoped(scope, work).ok());
+        let others = (1..threads.min(all.len())).map_while(|_| Builder::new().spawn_scoped(scope, work).ok());
         let others: Vec<_> = others.collect();
         let mut done = work();
         done.extend(others.into_iter().flat_map(|other| other.join().unwrap_or_default()));
@@ -447,7 +501,7 @@ mod tests {
             .filter(|name| **name != "f12")
             .for_each(|name| std::fs::write(folder.path().join(name), "").unwrap());
         let open: Vec<_> = names.iter().map(|name| (fd.as_fd(), name.as_os_str())).collect();
-        let ran = run(&[(7, Wrong::Once(Errno::IO))], || unlink_all(&open));
+        let ran = run(&[(7, Wrong::Once(Errno::IO))], || unlink_all(&open, false));
         let failed: Vec<usize> = (0..40).filter(|nth| ran.result[*nth].is_err()).collect();
         assert_eq!((failed, ran.calls, ran.log.len()), (vec![7, 12], 40, 38));
         let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|it| it.unwrap().file_name()).collect();

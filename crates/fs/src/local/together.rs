@@ -30,14 +30,18 @@ impl Plan<'_> {
             Ok(())
         };
         let ends = sys::in_parts(&mut self.entries, |part| part.iter_mut().try_for_each(one));
-        let mut errors: Vec<Error> = ends.into_iter().filter_map(Result::err).collect();
-        // One that says where somebody's content is goes before all others, and none of those is lost.
-        errors.sort_by_key(|error| error.code() != Code::IoPartial);
-        let mut errors = errors.into_iter();
-        let Some(first) = errors.next() else { return Ok(()) };
-        let others = errors.filter(|error| error.code() == Code::IoPartial);
-        Err(others.fold(first, |first, other| first.evidence(other.evidence_text())))
+        told(ends.into_iter().filter_map(Result::err).collect()).map_or(Ok(()), Err)
     }
+}
+
+/// The error to tell of several, in the order of their files: the first. One that says where somebody's content is goes
+/// before all others, and none of those is lost.
+fn told(mut errors: Vec<Error>) -> Option<Error> {
+    errors.sort_by_key(|error| error.code() != Code::IoPartial);
+    let mut errors = errors.into_iter();
+    let first = errors.next()?;
+    let others = errors.filter(|error| error.code() == Code::IoPartial);
+    Some(others.fold(first, |first, other| first.evidence(other.evidence_text())))
 }
 
 /// Exchanges the names of what is there and of what was written for it; `None` where nothing was done and more is to be
@@ -48,9 +52,11 @@ fn exchange(local: &Local, folder: &Folder<'_>, entry: &mut Entry<'_>, keeps: bo
     if !plain || entry.temp.is_none() {
         return Ok(None);
     }
-    let Some(old) = still_expected(local, folder, entry, Look::Hold)?.filter(|old| !old.is_open_elsewhere()) else {
+    let Some(old) = still_expected(local, folder, entry, Look::Hold)? else { return Ok(None) };
+    if old.is_open_elsewhere() {
+        entry.occupied = true;
         return Ok(None);
-    };
+    }
     let here = folder.fd.as_fd();
     match &entry.temp {
         // Whatever is in the way, nothing has changed.
@@ -77,5 +83,111 @@ pub(super) fn verify(folder: BorrowedFd<'_>, entry: &mut Entry<'_>, old: Held, k
     match rollback::put_back(folder, temp, entry.name) {
         Ok(()) => Err(cause),
         Err(what) => Err(fault::partial(&cause, &what)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::trial::{refused, run, with_threads};
+    use super::told;
+    use crate::{Draft, Durability, Expect, Goal, Local, Method, Place, Store, Version, Written, fault};
+    use emendate_core::{Code, Result};
+    use rustix::io::Errno;
+    use std::path::{Path, PathBuf};
+
+    fn draft((place, Version { bytes, stamp, .. }): &(Place, Version)) -> Draft<'_> {
+        Draft { place, expect: Expect::Version { bytes, stamp }, goal: Goal::content(&[b"new"]) }
+    }
+
+    /// Files that say what they are, beneath a root, with a journal beside it.
+    struct Bed {
+        outer: tempfile::TempDir,
+        local: Local,
+        files: Vec<(Place, Version)>,
+    }
+
+    impl Bed {
+        fn new(name: &str, files: usize) -> Bed {
+            let outer = tempfile::tempdir().unwrap();
+            let root = outer.path().join("root");
+            std::fs::create_dir(&root).unwrap();
+            let local = Local::open(std::slice::from_ref(&root)).unwrap();
+            let local = local.with_journal(&outer.path().join("journal")).unwrap();
+            let file = |nth| {
+                let path = root.join(format!("{name}-{nth:02}"));
+                std::fs::write(&path, format!("old {nth}")).unwrap();
+                let place = local.admit(&path).unwrap();
+                let version = local.read(&place, 100, Vec::new()).unwrap().unwrap();
+                (place, version)
+            };
+            let files = (0..files).map(file).collect();
+            Bed { outer, local, files }
+        }
+
+        fn replace(&self, durability: Durability) -> Result<Vec<Written>> {
+            let drafts: Vec<Draft<'_>> = self.files.iter().map(draft).collect();
+            self.local.stage(&drafts, durability)?.commit()
+        }
+
+        /// What the files say; there is nothing beside them, and nothing in the journal.
+        fn texts(&self) -> Vec<String> {
+            let count = |folder: &str| std::fs::read_dir(self.outer.path().join(folder)).unwrap().count();
+            assert_eq!((count("root"), count("journal")), (self.files.len(), 0));
+            self.files.iter().map(|(place, _)| std::fs::read_to_string(place.absolute()).unwrap()).collect()
+        }
+    }
+
+    #[test]
+    fn a_failure_in_one_of_several_threads_takes_all_back() {
+        for (level, name) in [(Durability::Process, "process"), (Durability::Power, "power")] {
+            let bed = Bed::new(&format!("in-threads-{name}"), 64);
+            // One look before the first name changes, and the one right before its own does.
+            refused(&PathBuf::from(format!("in-threads-{name}-37")), 1, Errno::IO);
+            let error = with_threads(|| bed.replace(level)).unwrap_err();
+            assert_eq!(error.code(), Code::IoFailed);
+            assert!(error.message().contains("-37"), "{}", error.message());
+            // Those that the same thread had exchanged before, at the least.
+            assert!(error.evidence_text().contains("were put back; nothing is changed"), "{}", error.evidence_text());
+            assert_eq!(bed.texts(), (0..64).map(|nth| format!("old {nth}")).collect::<Vec<_>>());
+        }
+        let bed = Bed::new("in-threads", 64);
+        let written = with_threads(|| bed.replace(Durability::Power)).unwrap();
+        assert!(written.iter().all(|it| it.method == Method::Exchanged), "{written:?}");
+        assert_eq!(bed.texts(), vec!["new"; 64]);
+    }
+
+    #[test]
+    fn the_first_error_is_told_and_where_contents_are_kept_before_it() {
+        let plain = |name: &str| fault::os("open", Path::new(name), Errno::IO);
+        let partial = |name: &str, what: &str| fault::partial(&plain(name), what);
+        assert!(told(Vec::new()).is_none());
+        let first = told(vec![plain("/a"), plain("/b")]).unwrap();
+        assert!(first.message().contains("/a"), "{}", first.message());
+        let all = vec![plain("/a"), partial("/b", "kept at B"), plain("/c"), partial("/d", "kept at D")];
+        let first = told(all).unwrap();
+        assert_eq!(first.code(), Code::IoPartial);
+        let evidence = first.evidence_text();
+        assert!(evidence.contains("kept at B") && evidence.contains("kept at D"), "{evidence}");
+        assert!(evidence.find("kept at B") < evidence.find("kept at D"), "{evidence}");
+    }
+
+    #[test]
+    fn a_file_that_is_kept_open_is_waited_for_once() {
+        let bed = Bed::new("waited", 2);
+        if !bed.local.probe(0).unwrap().leases {
+            // Some sandboxes have none.
+            return;
+        }
+        let keeper = std::fs::File::options().append(true).open(bed.files[0].0.absolute()).unwrap();
+        let ran = run(&[], || bed.replace(Durability::Process));
+        let methods: Vec<Method> = ran.result.unwrap().iter().map(|it| it.method).collect();
+        assert_eq!(methods, [Method::InPlace, Method::Exchanged]);
+        // First it is waited for, then the other file is exchanged, then it is only asked whether it is free by now.
+        let exchanged = ran.names.iter().position(|name| *name == "rename").unwrap();
+        let asked = |names: &[&str]| names.iter().filter(|name| **name == "lease").count();
+        assert!(asked(&ran.names[..exchanged]) > 2);
+        assert_eq!(asked(&ran.names[exchanged..]), 1);
+        drop(keeper);
+        assert_eq!(bed.texts(), ["new", "new"]);
     }
 }

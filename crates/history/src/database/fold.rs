@@ -17,10 +17,16 @@ impl Database {
     /// Runs `work` on the connection once everything is in the database.
     pub(super) fn ask<T>(&self, work: impl FnOnce(&mut Connection) -> rusqlite::Result<T>) -> Result<T> {
         let state = &mut *self.state();
+        self.fold_in(state)?;
+        self.with(state, work)
+    }
+
+    /// Brings everything into the database.
+    pub(super) fn fold_in(&self, state: &mut State) -> Result<()> {
         if state.spool.look().is_none_or(|head| !head.is_empty()) {
             self.change(state, |_, _| Ok(()))?;
         }
-        self.with(state, work)
+        Ok(())
     }
 
     /// Brings everything into the database and runs `work`, in one transaction.
@@ -133,7 +139,7 @@ impl Database {
             return None;
         }
         let head = spool.head();
-        let most = spool::ENTRY.min(usize::try_from(self.limits.blob).unwrap_or(spool::ENTRY));
+        let most = spool::room(operation.files.len()).min(usize::try_from(self.limits.blob).unwrap_or(spool::ENTRY));
         let entry = entry::pack((head.next, now, std::process::id()), operation, changes, known, most)?;
         // Where it fails, the database says why, or takes it.
         if !spool.append(&entry).ok()? {

@@ -13,6 +13,8 @@ mod shelves;
 mod spool;
 mod upkeep;
 
+use std::cell::RefCell;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -25,7 +27,7 @@ use crate::{
     Operations, OwnedSwap, Record, Sessions, clock, operation, pack, prune, trail,
 };
 use memo::Memo;
-use shelves::Shelves;
+use shelves::{Along, Charted, Shelves};
 use spool::Spool;
 
 /// The sessions of every process, in a file that outlives them. A file that is damaged, foreign or newer than this
@@ -55,6 +57,9 @@ struct State {
     /// The spool takes operations: it knows the number of the next one from this process, and can be locked.
     spools: bool,
     memo: Memo,
+    /// Connections that were opened so far.
+    opened: u64,
+    charted: Option<Charted>,
 }
 
 impl Database {
@@ -69,7 +74,18 @@ impl Database {
         // Most processes make one record and end, so which of them looks at the limits is left to the clock.
         let until_upkeep = u32::try_from(clock::now_us().rem_euclid(prune::EVERY.into())).unwrap_or(0);
         let (spool, memo) = (Spool::open(&path)?, Memo::default());
-        let state = State { connection, file, notices, until_upkeep, added: 0, spool, spools: false, memo };
+        let state = State {
+            connection,
+            file,
+            notices,
+            until_upkeep,
+            added: 0,
+            spool,
+            spools: false,
+            memo,
+            opened: 1,
+            charted: None,
+        };
         Ok(Database { distant: network::is_distant(dir), path, limits, state: Mutex::new(state) })
     }
 
@@ -90,6 +106,7 @@ impl Database {
             none => {
                 let connection = none.insert(open::open(&self.path, &mut state.notices)?);
                 state.file = open::identity(&self.path);
+                state.opened += 1;
                 connection
             }
         };
@@ -100,6 +117,21 @@ impl Database {
             }
             failure::of_sql(&error, &self.path)
         })
+    }
+
+    /// Runs `work` on what is kept and on the changes between; one snapshot for all that it looks at.
+    fn go_along<T>(&self, work: impl FnOnce(&Along<'_>) -> rusqlite::Result<T>) -> Result<T> {
+        let state = &mut *self.state();
+        self.fold_in(state)?;
+        // Opens it where it is not open.
+        self.with(state, |_| Ok(()))?;
+        let (opened, charted) = (state.opened, RefCell::new(state.charted.take()));
+        let done = self.with(state, |connection| {
+            let reading = connection.transaction()?;
+            work(&Along { shelves: Shelves(&reading), opened, charted: &charted })
+        });
+        state.charted = charted.into_inner();
+        done
     }
 
     /// Cleans up when it is time.
@@ -156,6 +188,10 @@ impl Sessions for Database {
         self.ask(|connection| rows::latest(connection, session, path))
     }
 
+    fn latest_of(&self, session: &str, paths: &[&[u8]]) -> Result<Vec<Option<Record>>> {
+        self.ask(|connection| rows::latest_of(&*connection.transaction()?, session, paths))
+    }
+
     fn versions(&self, session: &str, path: &[u8]) -> Result<Vec<Record>> {
         self.ask(|connection| rows::versions(connection, session, path))
     }
@@ -169,11 +205,7 @@ impl Sessions for Database {
     }
 
     fn bytes(&self, content: ContentId) -> Result<Option<Vec<u8>>> {
-        self.ask(|connection| {
-            // One snapshot for all the links of a chain.
-            let reading = connection.transaction()?;
-            trail::content(&Shelves(&reading), content, &[], &self.limits)
-        })
+        self.go_along(|along| trail::content(along, content, &[], &self.limits))
     }
 
     fn forget(&self, session: &str, path: &[u8]) -> Result<()> {
@@ -237,6 +269,7 @@ impl Operations for Database {
 
     fn settle(&self, ids: &[OperationId]) -> Result<()> {
         let state = &mut *self.state();
+        state.charted = None;
         self.change(state, |all, _| log::settle(all, ids))?;
         self.upkeep(state, clock::now_us())
     }
@@ -265,37 +298,30 @@ impl Operations for Database {
     }
 
     fn content(&self, content: ContentId, at_hand: &[(ContentId, &[u8])]) -> Result<Option<Vec<u8>>> {
-        self.ask(|connection| {
-            let reading = connection.transaction()?;
-            trail::content(&Shelves(&reading), content, at_hand, &self.limits)
-        })
+        self.go_along(|along| trail::content(along, content, at_hand, &self.limits))
     }
 
     fn swaps(&self, from: ContentId, to: ContentId) -> Result<Option<Vec<OwnedSwap>>> {
-        self.ask(|connection| {
-            let reading = connection.transaction()?;
-            trail::swaps(&Shelves(&reading), from, to, &self.limits)
-        })
+        self.go_along(|along| trail::swaps(along, from, to, &self.limits))
     }
 
     fn reaches(&self, content: ContentId, at_hand: &[ContentId]) -> Result<bool> {
-        self.ask(|connection| {
-            let reading = connection.transaction()?;
-            trail::reaches(&Shelves(&reading), content, at_hand)
-        })
+        self.go_along(|along| trail::reaches(along, content, at_hand))
     }
 
-    fn lacks(&self, content: ContentId) -> Result<bool> {
-        self.ask(|connection| Ok(!trail::holds(&Shelves(connection), content)?))
+    fn lacking(&self, contents: &[ContentId]) -> Result<HashSet<ContentId>> {
+        self.ask(|connection| trail::lacking(&Shelves(&*connection.transaction()?), contents))
     }
 
-    fn keep(&self, content: ContentId, bytes: &[u8]) -> Result<()> {
+    fn keep(&self, versions: &[(ContentId, Vec<u8>)]) -> Result<()> {
         let state = &mut *self.state();
         self.change(state, |all, learned| {
-            if let Kept::Agreed(added) = keep(&mut Shelves(all), content, &Body::Bytes(bytes), &self.limits)? {
-                learned.added += added;
+            for (content, bytes) in versions {
+                if let Kept::Agreed(added) = keep(&mut Shelves(all), *content, &Body::Bytes(bytes), &self.limits)? {
+                    learned.added += added;
+                }
+                learned.held.extend(trail::holds(&Shelves(all), *content)?.then_some(*content));
             }
-            learned.held.extend(trail::holds(&Shelves(all), content)?.then_some(content));
             Ok(())
         })
     }

@@ -1,5 +1,7 @@
 //! Rows of the table `seen`, to and from records, and of the table `words`.
 
+use std::collections::HashSet;
+
 use emendate_core::{ContentId, Tag};
 use emendate_fs::Stamp;
 use rusqlite::types::{FromSqlError, FromSqlResult};
@@ -67,6 +69,17 @@ pub(super) fn latest(connection: &Connection, session: &str, path: &[u8]) -> rus
         )?
         .query_row(params![session, path], read)
         .optional()
+}
+
+/// The same of each of many paths; most of them the session may not know at all.
+pub(super) fn latest_of(
+    connection: &Connection,
+    session: &str,
+    wanted: &[&[u8]],
+) -> rusqlite::Result<Vec<Option<Record>>> {
+    let known: HashSet<Vec<u8>> = paths(connection, session)?.into_iter().collect();
+    let one = |path: &&[u8]| if known.contains(*path) { latest(connection, session, path) } else { Ok(None) };
+    wanted.iter().map(one).collect()
 }
 
 /// All records of the session and path, the latest first.

@@ -1,11 +1,14 @@
 //! Versions and their bodies in tables.
 
+use std::cell::RefCell;
+use std::sync::Arc;
+
 use emendate_core::ContentId;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::rows::{fixed, size};
 use crate::shelf::{Shelf, Version};
-use crate::trail::Step;
+use crate::trail::{Graph, Step};
 use crate::{Limits, pack};
 
 /// The tables `versions` and `bodies`, and the changes of the log.
@@ -65,7 +68,7 @@ impl Shelf for Shelves<'_> {
         Ok(())
     }
 
-    fn steps(&self) -> rusqlite::Result<Vec<Step>> {
+    fn graph(&self) -> rusqlite::Result<Arc<Graph>> {
         let mut query = self.0.prepare_cached("SELECT id, base, result FROM changes")?;
         let steps = query.query_map([], |row| {
             let side = |column| -> rusqlite::Result<ContentId> {
@@ -73,7 +76,8 @@ impl Shelf for Shelves<'_> {
             };
             Ok(Step { data: row.get(0)?, base: side(1)?, result: side(2)? })
         })?;
-        steps.collect()
+        let steps: Vec<Step> = steps.collect::<rusqlite::Result<_>>()?;
+        Ok(Arc::new(Graph::of(steps.into_iter())))
     }
 
     fn change(&self, data: i64, limits: &Limits) -> rusqlite::Result<Option<Vec<u8>>> {
@@ -83,5 +87,54 @@ impl Shelf for Shelves<'_> {
             .query_row([data], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
         Ok(found.and_then(|(data, zstd)| pack::unpack(data, zstd, limits.change())))
+    }
+}
+
+/// The changes of the log as they were when somebody asked.
+pub(super) struct Charted {
+    /// Which connection was asked.
+    pub(super) opened: u64,
+    /// What others, and this connection itself, had written by then.
+    written: (i64, i64),
+    graph: Arc<Graph>,
+}
+
+/// The same tables for those who go along the log: for many files of one operation its changes are gathered once.
+pub(super) struct Along<'a> {
+    pub(super) shelves: Shelves<'a>,
+    pub(super) opened: u64,
+    pub(super) charted: &'a RefCell<Option<Charted>>,
+}
+
+impl Shelf for Along<'_> {
+    type Error = rusqlite::Error;
+
+    fn version(&self, content: ContentId) -> rusqlite::Result<Option<Version>> {
+        self.shelves.version(content)
+    }
+
+    fn data(&self, content: ContentId) -> rusqlite::Result<Option<Vec<u8>>> {
+        self.shelves.data(content)
+    }
+
+    fn put(&mut self, content: ContentId, version: &Version, data: Option<&[u8]>) -> rusqlite::Result<()> {
+        self.shelves.put(content, version, data)
+    }
+
+    fn graph(&self) -> rusqlite::Result<Arc<Graph>> {
+        let all = self.shelves.0;
+        let number = |sql: &str| all.prepare_cached(sql)?.query_row([], |row| row.get::<_, i64>(0));
+        let written = (number("PRAGMA data_version")?, number("SELECT total_changes()")?);
+        let mut charted = self.charted.borrow_mut();
+        if let Some(charted) = charted.as_ref().filter(|it| (it.opened, it.written) == (self.opened, written)) {
+            return Ok(Arc::clone(&charted.graph));
+        }
+        let graph = self.shelves.graph()?;
+        *charted = Some(Charted { opened: self.opened, written, graph: Arc::clone(&graph) });
+        Ok(graph)
+    }
+
+    fn change(&self, data: i64, limits: &Limits) -> rusqlite::Result<Option<Vec<u8>>> {
+        self.shelves.change(data, limits)
     }
 }

@@ -22,13 +22,24 @@ const HEAD: usize = 40;
 const BODY: u64 = HEAD as u64;
 /// Length and check before each entry.
 const FRAME: usize = 12;
-/// The most bytes of an entry: beyond, compressing is worth its time.
+/// The most bytes of an entry for a few files: beyond, compressing is worth its time.
 pub(super) const ENTRY: usize = 32 << 10;
-/// The most bytes of the file.
+/// So much more for each further file, and the most of all.
+const FILE: usize = 1 << 10;
+const LARGE: usize = 16 << 20;
+/// The bytes of the file beyond which nothing is added. One large entry may reach beyond it: what is brought into the
+/// database in one go is not more for the small ones that stand before it.
 const MOST: u64 = 256 << 10;
+/// The most bytes of the file.
+const END: u64 = MOST + (FRAME + LARGE) as u64;
 /// How long one waits first for another, and later.
 const SHORT: Duration = Duration::from_micros(50);
 const LONG: Duration = Duration::from_millis(1);
+
+/// The most bytes of an entry for so many files.
+pub(super) fn room(files: usize) -> usize {
+    ENTRY.saturating_add(files.saturating_sub(1).saturating_mul(FILE)).min(LARGE)
+}
 
 /// How the file stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +76,7 @@ impl Head {
         let number = |at: usize| Some(u64::from_le_bytes(*parts.get(at..)?.first_chunk()?));
         let head = Head { next: number(8)?, end: number(16)?, turn: number(24)? };
         let whole = parts.starts_with(&MAGIC) && sum == check(parts);
-        (whole && (BODY..=MOST).contains(&head.end)).then_some(head)
+        (whole && (BODY..=END).contains(&head.end)).then_some(head)
     }
 }
 
@@ -190,7 +201,9 @@ impl Locked {
     /// Whatever ends the process in here: there is the whole entry, or nothing of it.
     pub(super) fn append(&mut self, entry: &[u8]) -> io::Result<bool> {
         let size = (FRAME + entry.len()) as u64;
-        if !self.sure || self.head.next == 0 || entry.len() > ENTRY || self.head.end + size > MOST {
+        let room = if entry.len() > ENTRY { END } else { MOST };
+        let fits = entry.len() <= LARGE && self.head.end <= MOST && self.head.end + size <= room;
+        if !self.sure || self.head.next == 0 || !fits {
             return Ok(false);
         }
         let length = u32::try_from(entry.len()).unwrap_or(u32::MAX).to_le_bytes();
@@ -207,7 +220,10 @@ impl Locked {
 
     /// Everything is in the database.
     pub(super) fn clear(&mut self) -> io::Result<()> {
-        self.set(Head { end: BODY, ..self.head })
+        let end = self.head.end;
+        self.set(Head { end: BODY, ..self.head })?;
+        // The space of a large entry is given back at once.
+        if end > MOST { self.file.set_len(BODY) } else { Ok(()) }
     }
 
     /// The next operation has at least that number.
@@ -313,9 +329,20 @@ mod tests {
         let (temp, mut spool) = filled(&[]);
         let (mut locked, _) = spool.lock().unwrap();
         let entry = vec![0; super::ENTRY];
-        assert!(!locked.append(&[&entry[..], b"1"].concat()).unwrap());
+        assert!(!locked.append(&vec![0; super::LARGE + 1]).unwrap());
         while locked.append(&entry).unwrap() {}
         assert_eq!(locked.entries().0.len(), 7);
+        // A large one finds room behind small ones, and nothing behind it.
+        let large = vec![1; super::LARGE];
+        assert!(locked.append(&large).unwrap());
+        assert!(!locked.append(&large).unwrap() && !locked.append(b"small").unwrap());
+        drop(locked);
+        let (mut locked, whole) = spool.lock().unwrap();
+        let (entries, all) = locked.entries();
+        assert_eq!((whole, all, entries.len(), entries[7] == large), (true, true, 8, true));
+        locked.clear().unwrap();
+        assert_eq!(spool.file.metadata().unwrap().len(), BODY);
+        assert!(locked.append(&entry).unwrap());
         drop(locked);
         std::fs::remove_file(temp.path().join("x.spool")).unwrap();
         let (locked, whole) = spool.lock().unwrap();

@@ -1,5 +1,7 @@
 //! The log of one process.
 
+use std::collections::HashSet;
+
 use emendate_core::{ContentId, Result};
 
 use super::{Inner, Memory};
@@ -43,6 +45,7 @@ impl Operations for Memory {
             lost.extend(kept.lost.then_some(nth));
             if let Some(Link { base, result, data }) = kept.link {
                 let data = pack::unpack(data.data.into_owned(), data.zstd, self.limits.change());
+                inner.shelves.graph.take();
                 inner.shelves.changes.extend(data.map(|data| Trail { number: id.number, base, result, data }));
             }
         }
@@ -154,13 +157,16 @@ impl Operations for Memory {
         Ok(found)
     }
 
-    fn lacks(&self, content: ContentId) -> Result<bool> {
-        let Ok(found) = trail::holds(&self.inner().shelves, content);
-        Ok(!found)
+    fn lacking(&self, contents: &[ContentId]) -> Result<HashSet<ContentId>> {
+        let Ok(lacking) = trail::lacking(&self.inner().shelves, contents);
+        Ok(lacking)
     }
 
-    fn keep(&self, content: ContentId, bytes: &[u8]) -> Result<()> {
-        let Ok(_) = keep(&mut self.inner().shelves, content, &Body::Bytes(bytes), &self.limits);
+    fn keep(&self, versions: &[(ContentId, Vec<u8>)]) -> Result<()> {
+        let inner = &mut *self.inner();
+        for (content, bytes) in versions {
+            let Ok(_) = keep(&mut inner.shelves, *content, &Body::Bytes(bytes), &self.limits);
+        }
         Ok(())
     }
 
@@ -213,5 +219,6 @@ impl Inner {
         let kept = newest.count();
         let gone = self.shelves.changes.len() - kept;
         self.shelves.changes.drain(..gone);
+        self.shelves.graph.take();
     }
 }

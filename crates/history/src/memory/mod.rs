@@ -4,13 +4,13 @@ mod log;
 
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use emendate_core::{ContentId, Result, Tag};
 
 use crate::prune::{Weight, condemned, room};
 use crate::shelf::{Kept, Shelf, Version, keep};
-use crate::trail::Step;
+use crate::trail::{Graph, Step};
 use crate::{Body, Limits, Record, Sessions, clock, prune, trail};
 
 /// The sessions of this process only: for tests, and where no database can be had.
@@ -47,6 +47,8 @@ pub(crate) struct Shelves {
     versions: HashMap<ContentId, (Version, Option<Vec<u8>>)>,
     stored: u64,
     changes: Vec<log::Trail>,
+    /// Of those changes, once somebody asked.
+    graph: OnceLock<Arc<Graph>>,
 }
 
 impl Shelf for Shelves {
@@ -70,9 +72,10 @@ impl Shelf for Shelves {
         Ok(())
     }
 
-    fn steps(&self) -> Result<Vec<Step>, Infallible> {
-        let steps = (0..).zip(&self.changes);
-        Ok(steps.map(|(data, change)| Step { data, base: change.base, result: change.result }).collect())
+    fn graph(&self) -> Result<Arc<Graph>, Infallible> {
+        let step = |(data, change): (i64, &log::Trail)| Step { data, base: change.base, result: change.result };
+        let graph = || Arc::new(Graph::of((0..).zip(&self.changes).map(step)));
+        Ok(Arc::clone(self.graph.get_or_init(graph)))
     }
 
     fn change(&self, data: i64, _: &Limits) -> Result<Option<Vec<u8>>, Infallible> {
@@ -105,9 +108,12 @@ impl Sessions for Memory {
     }
 
     fn latest(&self, session: &str, path: &[u8]) -> Result<Option<Record>> {
+        Ok(self.inner().latest(session, path))
+    }
+
+    fn latest_of(&self, session: &str, paths: &[&[u8]]) -> Result<Vec<Option<Record>>> {
         let inner = self.inner();
-        let known = inner.seen.get(path).and_then(|sessions| sessions.get(session));
-        Ok(known.and_then(|known| known.last()).map(|seen| seen.record.clone()))
+        Ok(paths.iter().map(|path| inner.latest(session, path)).collect())
     }
 
     fn versions(&self, session: &str, path: &[u8]) -> Result<Vec<Record>> {
@@ -193,6 +199,10 @@ fn keep_young<K: Eq + std::hash::Hash + Clone>(all: &mut HashMap<K, (i64, Vec<u8
 }
 
 impl Inner {
+    fn latest(&self, session: &str, path: &[u8]) -> Option<Record> {
+        self.seen.get(path)?.get(session)?.last().map(|seen| seen.record.clone())
+    }
+
     /// Remembers `record` as the latest of the session and path, with the lines of an earlier record of the same content
     /// unless `alone`, and forgets all but the newest `keep`.
     fn know(&mut self, (session, path): (&str, &[u8]), record: &Record, alone: bool, (now, keep): (i64, u32)) {

@@ -221,9 +221,12 @@ fn contents_along_the_trail(open: Open<'_>) {
     // A version that is not what it claims to be leads nowhere.
     assert_eq!(store.content(ContentId::of(&states[0]), &[(hand[0].0, b"something else")]).unwrap(), None);
     // One of them whole is enough, whichever it is.
-    store.keep(ContentId::of(&states[11]), b"lies").unwrap();
+    store.keep(&[(ContentId::of(&states[11]), b"lies".to_vec())]).unwrap();
     assert!(!store.reaches(ContentId::of(&states[0]), &[]).unwrap());
-    store.keep(ContentId::of(&states[11]), &states[11]).unwrap();
+    let ids: Vec<ContentId> = states.iter().map(|state| ContentId::of(state)).collect();
+    assert_eq!(store.lacking(&ids).unwrap(), ids.iter().copied().collect());
+    store.keep(&[(ids[11], states[11].clone()), (ids[12], b"lies".to_vec())]).unwrap();
+    assert_eq!(store.lacking(&ids[10..13]).unwrap(), [ids[10], ids[12]].into());
     for state in &states {
         assert_eq!(store.content(ContentId::of(state), &[]).unwrap().as_ref(), Some(state));
         assert_eq!(store.bytes(ContentId::of(state)).unwrap().as_ref(), Some(state));

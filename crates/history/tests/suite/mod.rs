@@ -55,6 +55,7 @@ pub(crate) fn all(open: Open<'_>) {
 /// Everything but the limits on the whole store, which a store that is opened for each call meets only by and by.
 pub(crate) fn without_limits(open: Open<'_>) {
     latest_and_lines(open);
+    latest_of_many(open);
     words(open);
     registers(open);
     tags(open);
@@ -96,6 +97,23 @@ fn latest_and_lines(open: Open<'_>) {
     assert_eq!(store.latest("s", PATH).unwrap(), Some(whole));
     assert_eq!(store.bytes(first.content).unwrap().as_deref(), Some(&b"one"[..]));
     assert!(store.notices().is_empty());
+}
+
+fn latest_of_many(open: Open<'_>) {
+    let store = open(Limits::default());
+    let paths: Vec<Vec<u8>> = (0..40).map(|nth| format!("/many/{nth}").into_bytes()).collect();
+    for (nth, path) in paths.iter().enumerate().filter(|(nth, _)| nth % 3 == 0) {
+        for text in [b"first".to_vec(), format!("text {nth}").into_bytes()] {
+            store.record("s", path, &record(&text, &[(1, 2)]), &Body::None).unwrap();
+        }
+    }
+    store.record("other", &paths[1], &record(b"theirs", &[]), &Body::None).unwrap();
+    let wanted: Vec<&[u8]> = paths.iter().rev().map(|path| &**path).collect();
+    let alone = |session: &str| wanted.iter().map(|path| store.latest(session, path).unwrap()).collect::<Vec<_>>();
+    for (session, known) in [("s", 14), ("other", 1), ("nobody", 0)] {
+        let found = store.latest_of(session, &wanted).unwrap();
+        assert_eq!((found.iter().flatten().count(), &found), (known, &alone(session)));
+    }
 }
 
 fn words(open: Open<'_>) {

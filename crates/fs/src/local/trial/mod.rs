@@ -3,11 +3,12 @@
 
 mod tests;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::{OsStr, OsString};
 use std::io::IoSlice;
 use std::os::fd::AsFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use rustix::io::{Errno, Result};
 
@@ -65,6 +66,43 @@ struct Trial {
 }
 
 thread_local!(static TRIAL: RefCell<Trial> = RefCell::default());
+
+thread_local!(static THREADS: Cell<bool> = const { Cell::new(false) });
+
+/// True where this thread shares its work with others, in which nothing is counted.
+pub(super) fn in_threads() -> bool {
+    THREADS.get()
+}
+
+/// Runs `work` so.
+pub(super) fn with_threads<T>(work: impl FnOnce() -> T) -> T {
+    THREADS.set(true);
+    let done = work();
+    THREADS.set(false);
+    done
+}
+
+/// Files that cannot be opened by their whole path, whichever thread tries: the path below the root, how often it can be
+/// opened before, and the error.
+static REFUSED: Mutex<Vec<(PathBuf, usize, Errno)>> = Mutex::new(Vec::new());
+
+/// Refuses a file from then on.
+pub(super) fn refused(path: &Path, after: usize, errno: Errno) {
+    REFUSED.lock().unwrap().push((path.to_owned(), after, errno));
+}
+
+/// Fails where it is one of them.
+pub(super) fn refuse(path: &OsStr) -> Result<()> {
+    let mut all = REFUSED.lock().unwrap();
+    let Some((_, left, errno)) = all.iter_mut().find(|(refused, ..)| refused == Path::new(path)) else { return Ok(()) };
+    match left.checked_sub(1) {
+        Some(rest) => {
+            *left = rest;
+            Ok(())
+        }
+        None => Err(*errno),
+    }
+}
 
 /// Bytes of an open file.
 pub(super) fn bytes(file: impl AsFd, at: u64, len: usize) -> Vec<u8> {
