@@ -87,6 +87,12 @@ impl Names {
         timeless(named)
     }
 
+    /// Bytes in base64, as a scene writes the text that they are.
+    fn plain_bytes(&self, value: &Value) -> Value {
+        let bytes = value.as_str().and_then(|text| data_encoding::BASE64.decode(text.as_bytes()).ok());
+        bytes.map_or_else(|| value.clone(), |bytes| self.plain(&bytes.escape_ascii().to_string()).into())
+    }
+
     /// A reply's data likewise.
     pub fn plain_value(&self, value: &Value) -> Value {
         match value {
@@ -96,6 +102,8 @@ impl Names {
                 let plain = |(key, value): (&String, &Value)| {
                     // Hashes of what names the root or of a secret, which are others each time.
                     let value = match &**key {
+                        // The path, which begins with a root that is another each time.
+                        "path_b64" => self.plain_bytes(value),
                         "digest" => "#DIGEST".into(),
                         "seal" => "#SEAL".into(),
                         _ => self.plain_value(value),
