@@ -248,7 +248,7 @@ pub struct Entered {
     /// The name of the operation.
     pub id: OperationId,
     /// Contents that can perhaps only be had from the file as it is now: [`Operations::keep`] what the store
-    /// [lacks](Operations::lacks) when there is time.
+    /// [lacks](Operations::lacking) when there is time.
     pub loose: Vec<ContentId>,
     /// Files, by their place in the operation, whose content before is lost: it was larger than what is kept.
     pub lost: Vec<usize>,

