@@ -88,11 +88,7 @@ impl Engine {
             return Ok(Vec::new());
         }
         if plan.source.is_some() {
-            // Only parts of it are known.
-            return Ok(vec![told::unchecked(&plan.place, "it is too large")]);
-        }
-        // Of a large file only the parts around the edit are here.
-        if plan.source.is_some() {
+            // Of a large file only the parts around the edit are here.
             return Ok(vec![told::unchecked(&plan.place, "it is too large")]);
         }
         // What cannot be decoded any more is told elsewhere.
