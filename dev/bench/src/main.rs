@@ -30,6 +30,7 @@ mod outcome;
 mod page;
 mod patches;
 mod peers;
+mod profile;
 mod race;
 mod reflink;
 mod report;
@@ -52,7 +53,7 @@ pub(crate) struct Bench {
 /// Every bench that measures time or memory.
 pub(crate) static BENCHES: &[Bench] = &[
     Bench { name: "exact", goals: &["G1", "G5"], run: exact::run },
-    Bench { name: "commit", goals: &["G2", "G3", "G13"], run: commit::run },
+    Bench { name: "commit", goals: &["G1", "G2", "G3", "G13"], run: commit::run },
     Bench { name: "memory", goals: &["G4"], run: memory::run },
     Bench { name: "many", goals: &["G6"], run: many::run },
     Bench { name: "diff", goals: &["G7"], run: diff::run },

@@ -4,6 +4,7 @@ use crate::all::{Results, Run};
 use crate::chart::{Chart, Look, Series};
 use crate::goals::{Drawn, GOALS, Goal};
 use crate::outcome::{Claim, Kind, Outcome, Row};
+use crate::profile::Profiles;
 use crate::report::Found;
 use crate::{BENCHES, chart};
 use std::fmt::Write as _;
@@ -47,7 +48,7 @@ pub(crate) fn write() -> Result<(), String> {
         }
     }
     let page = folder().with_extension("md");
-    fs::write(&page, text(&results, &drawn)).map_err(|error| error.to_string())?;
+    fs::write(&page, text(&results, &Profiles::read()?, &drawn)).map_err(|error| error.to_string())?;
     println!("\nwrote docs/benchmarks.md and {} charts", drawn.len());
     Ok(())
 }
@@ -58,7 +59,7 @@ fn file_name(drawing: &Drawn) -> String {
 }
 
 /// The whole page, with the charts that were drawn.
-fn text(results: &Results, drawn: &[String]) -> String {
+fn text(results: &Results, profiles: &Profiles, drawn: &[String]) -> String {
     let mut out = HEAD.to_owned();
     out.push_str(&machines(results));
     out.push_str("\n| goal | | verdict |\n|---|---|---|\n");
@@ -68,7 +69,7 @@ fn text(results: &Results, drawn: &[String]) -> String {
         let _ = writeln!(out, "| [{name}](#{}) | {title} | {} |", name.to_lowercase(), verdict(results, goal));
     }
     for goal in GOALS {
-        out.push_str(&section(results, goal, drawn));
+        out.push_str(&section(results, profiles, goal, drawn));
     }
     out.push_str(&other_claims(results));
     out.push_str(&slower(results));
@@ -127,7 +128,7 @@ fn verdict(results: &Results, goal: &Goal) -> String {
     }
 }
 
-fn section(results: &Results, goal: &Goal, drawn: &[String]) -> String {
+fn section(results: &Results, profiles: &Profiles, goal: &Goal, drawn: &[String]) -> String {
     let mut out = format!("\n## {}\n\n**{}.** {}\n\n", goal.name, capital(goal.title), goal.text);
     for drawing in goal.charts.iter().filter(|drawing| drawn.contains(&file_name(drawing))) {
         let _ = writeln!(out, "![{}](benchmarks/{})\n", drawing.title, file_name(drawing));
@@ -154,6 +155,10 @@ fn section(results: &Results, goal: &Goal, drawn: &[String]) -> String {
     }
     if claims.iter().any(|(_, outcome, claim)| !outcome.met(claim)) {
         let _ = writeln!(out, "\nWhy it is missed, and what next: {}", goal.missed);
+        let lines: Vec<String> = goal.profile.iter().filter_map(|path| profiles.line(path)).collect();
+        if !lines.is_empty() {
+            let _ = writeln!(out, "\nProfile, in instructions (`cargo xtask instructions`): {}.", lines.join("; "));
+        }
     }
     out
 }
@@ -335,6 +340,7 @@ mod tests {
     use super::{Drawn, charted, ratios, text};
     use crate::all::{Results, Run};
     use crate::outcome::{Kind, Outcome, Unit};
+    use crate::profile::Profiles;
     use crate::report::Found;
 
     fn results(ours: f64) -> Results {
@@ -361,7 +367,7 @@ mod tests {
 
     #[test]
     fn what_is_missed_slower_or_absent_is_told() {
-        let page = text(&results(3e-3), &["exact-disk.svg".to_owned()]);
+        let page = text(&results(3e-3), &Profiles::read().unwrap(), &["exact-disk.svg".to_owned()]);
         for line in [
             "| [G1](#g1) | an exact edit on disk, without a sync | 🔴 **missed in 2 of 2 rows** |",
             "| an edit of 100 | ours | 3.000 ms | floor | 1.000 ms | 3.00× | ≤ 1.25× | 🔴 **missed** | 7/9 | `exact --quick` |",
@@ -370,6 +376,7 @@ mod tests {
             "| [G2](#g2) | a durable edit beside cp, fsync, rename and fsync of the folder | ⚪ not measured |",
             "![One exact edit on disk, no sync](benchmarks/exact-disk.svg)",
             "Why it is missed, and what next:",
+            "Profile, in instructions (`cargo xtask instructions`): `small`,",
         ] {
             assert!(page.contains(line), "{line}\n{page}");
         }
@@ -380,7 +387,7 @@ mod tests {
 
     #[test]
     fn what_is_met_is_not_red() {
-        let page = text(&results(1.2e-3), &[]);
+        let page = text(&results(1.2e-3), &Profiles::read().unwrap(), &[]);
         assert!(page.contains("| 🟢 met, 2 of 2 rows |") && page.contains("Nowhere."), "{page}");
         assert!(!page.contains("🔴 **"), "{page}");
         let chart = charted(&results(1.2e-3), &CHART).unwrap();
