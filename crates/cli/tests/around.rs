@@ -26,6 +26,31 @@ fn help_teaches() {
 }
 
 #[test]
+fn every_name_of_a_list_stands_apart_from_its_text() {
+    let bed = Bed::new();
+    let tools = bed.run(&["tools", "--json"]).exits(0).json();
+    let names: Vec<&str> = tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"edit_anchors") && names.contains(&"replace_in_files"), "{names:?}");
+    let formats = ["search_replace", "notebook_edit", "hashline_put"];
+    for (args, names) in [
+        (&["--help"][..], &names[..]),
+        (&["help"], &names),
+        (&["tools"], &names),
+        (&["prompt"], &formats),
+        (&["config", "formatters"], &["clang-format"]),
+        (&["config", "servers"], &["basedpyright", "rust-analyzer"]),
+    ] {
+        let page = bed.run(args).exits(0).out;
+        let list = page.split("Tools, for call").last().unwrap();
+        for name in names {
+            let apart = |line: &str| line.strip_prefix(name).is_some_and(|text| text.starts_with("  "));
+            let mut lines = list.lines().map(|line| line.trim_start_matches([' ', '✓']));
+            assert!(lines.any(apart), "{args:?} {name}: {page}");
+        }
+    }
+}
+
+#[test]
 fn tools_are_listed_and_shown() {
     let bed = Bed::new();
     let list = bed.run(&["tools"]).exits(0).out;
