@@ -1,9 +1,6 @@
 //! What is around the tools: help, lists, colours, configuration, tour and doctor.
-#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests look at the disk and start processes")]
 
-mod bed;
-
-use bed::Bed;
+use crate::bed::{Bed, feed};
 use serde_json::Value;
 
 const ESC: char = '\u{1b}';
@@ -90,7 +87,7 @@ fn colours() {
     let dry = |variables: &[(&str, &str)], more: &[&str]| {
         let mut command = bed.command(&[&["edit", "a.txt", "--old", "a", "--new", "b", "--dry-run"], more].concat());
         command.envs(variables.iter().copied());
-        bed::feed(command, b"").exits(0).out
+        feed(command, b"").exits(0).out
     };
     assert!(!dry(&[], &[]).contains(ESC), "no terminal");
     let colored = dry(&[], &["--color", "always"]);

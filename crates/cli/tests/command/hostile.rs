@@ -1,11 +1,7 @@
 //! Trees that mean harm, and a machine that gives little: real processes of `emend`, none of which may hang, lose a
 //! finished edit, or leave anything behind.
-#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests look at the disk and start processes")]
-#![allow(clippy::unwrap_used, clippy::unnecessary_debug_formatting, reason = "tests")]
 
-mod bed;
-
-use bed::{Bed, feed};
+use crate::bed::{Bed, feed};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::net::UnixListener;
