@@ -56,11 +56,11 @@ pub(crate) fn run(desk: &Desk<'_>, command: &ConfigCommand) -> Result<u8> {
 
 /// Programs by name, each with a mark where it is installed.
 fn listed<'a>(programs: impl Iterator<Item = (&'a str, &'a [&'a str])>) -> String {
-    let line = |(name, words): (&str, &[&str])| {
+    let row = |(name, words): (&str, &[&str])| {
         let mark = if words.first().is_some_and(|word| installed(word)) { '✓' } else { ' ' };
-        format!("{mark} {name:<14} {}\n", words.join(" "))
+        (format!("{mark} {name}"), words.join(" "))
     };
-    programs.map(line).collect()
+    show::columns("", programs.map(row))
 }
 
 /// True when the search path has a program of that name.

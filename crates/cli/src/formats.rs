@@ -5,7 +5,6 @@ use crate::show;
 use emendate::core::formats::{FORMATS, Format, named};
 use emendate::core::{Code, Error, Result};
 use serde_json::{Value, json};
-use std::fmt::Write as _;
 
 /// Prints the text that teaches a format, or the list of formats.
 pub(crate) fn prompt(args: &PromptArgs, json: bool) -> Result<u8> {
@@ -16,11 +15,7 @@ pub(crate) fn prompt(args: &PromptArgs, json: bool) -> Result<u8> {
         (Some(spec), false) => show::page(spec.prompt)?,
         (None, true) => show::value(&specs().map(described).collect())?,
         (None, false) => {
-            let width = specs().map(|spec| spec.name.len()).max().unwrap_or(0) + 2;
-            let mut out = String::new();
-            for spec in specs() {
-                let _ = writeln!(out, "{:width$}{}", spec.name, spec.summary);
-            }
+            let mut out = show::columns("", specs().map(|spec| (spec.name, spec.summary)));
             out.push_str("\n`emend prompt NAME` prints what a model is to be told.");
             show::page(&out)?;
         }

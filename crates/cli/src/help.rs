@@ -1,8 +1,8 @@
 //! The texts that teach the command, and what is generated from its definition.
 
+use crate::show;
 use emendate::TOOLS as TABLE;
 use emendate::core::{Code, Error, Result};
-use std::fmt::Write as _;
 use std::io::Write as _;
 
 pub(crate) const READ: &str = "\
@@ -295,9 +295,7 @@ $XDG_CONFIG_HOME/emendate/config.toml. A project's file can tighten rules, never
 /// What `emend --help` says beyond the list of commands.
 pub(crate) fn overview() -> String {
     let mut out = String::from("Tools, for call, serve and mcp:\n");
-    for tool in TABLE {
-        let _ = writeln!(out, "  {:<12}{}", tool.name, tool.summary);
-    }
+    out.push_str(&show::columns("  ", TABLE.iter().map(|tool| (tool.name, tool.summary))));
     out.push('\n');
     out.push_str(EXITS);
     out.push_str(TELEMETRY);

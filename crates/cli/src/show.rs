@@ -20,6 +20,14 @@ pub(crate) const RANGE: Style = AnsiColor::Cyan.on_default();
 pub(crate) const REMOVED: Style = AnsiColor::Red.on_default();
 pub(crate) const ADDED: Style = AnsiColor::Green.on_default();
 
+/// Names and what is said of each, in two columns: the first as wide as the longest name needs.
+pub(crate) fn columns<N: AsRef<str>, T: AsRef<str>>(margin: &str, rows: impl Iterator<Item = (N, T)>) -> String {
+    let rows: Vec<(N, T)> = rows.collect();
+    let width = rows.iter().map(|(name, _)| name.as_ref().chars().count()).max().unwrap_or(0);
+    let line = |(name, text): &(N, T)| format!("{margin}{:width$}  {}\n", name.as_ref(), text.as_ref());
+    rows.iter().map(line).collect()
+}
+
 /// Settles colours for both streams.
 pub(crate) fn choose_color(when: When) {
     let forced = || std::env::var_os("FORCE_COLOR").is_some_and(|it| !it.is_empty() && it != "0");

@@ -5,7 +5,6 @@ use crate::show;
 use emendate::core::{Code, Error, Result};
 use emendate::{Offer, TOOLS, Tool, describe, tool};
 use serde_json::{Map, Value};
-use std::fmt::Write as _;
 
 /// A tool under the name and with the fields somebody is offered.
 struct Row {
@@ -59,11 +58,7 @@ fn described(row: &Row) -> Value {
 }
 
 fn list(rows: &[Row]) -> String {
-    let width = rows.iter().map(|row| row.name.len()).max().unwrap_or(0) + 2;
-    let mut out = String::new();
-    for row in rows {
-        let _ = writeln!(out, "{:width$}{}", row.name, row.tool.summary);
-    }
+    let mut out = show::columns("", rows.iter().map(|row| (row.name, row.tool.summary)));
     out.push_str("\n`emend tools NAME` shows what a model is taught, the schema and an example.\n");
     out
 }

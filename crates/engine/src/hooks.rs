@@ -8,6 +8,7 @@ use crate::engine::Engine;
 use crate::log::Cause;
 use crate::plan::{Becomes, Plan};
 use crate::policy::Hit;
+use crate::raw_path;
 use crate::receipt::Receipt;
 use crate::watch::{NEVER, cancelled};
 use emendate_core::{Code, Error, Result};
@@ -57,7 +58,8 @@ impl Engine {
             return Ok(());
         }
         for hook in self.hooks(Event::BeforeRead, place) {
-            let event = json!({ "event": "before_read", "file_path": place.shown() });
+            let event =
+                raw_path::beside(place.absolute(), json!({ "event": "before_read", "file_path": place.shown() }));
             let answer = self.consult(hook, place, (&event, &NEVER), &mut Vec::new())?.unwrap_or_default();
             if matches!(answer.decision, Some(Decision::Deny | Decision::Ask)) {
                 return Err(refused(hook, place, answer.reason.as_deref()));
@@ -182,7 +184,7 @@ fn edit_event(event: &str, caller: &Caller, cause: &Cause, plan: &Plan, dry_run:
         out["old_text"] = plan.before.text().into();
         out["new_text"] = after.text().into();
     }
-    out
+    raw_path::beside(plan.place.absolute(), out)
 }
 
 fn said(hook: &Hook, message: Option<&str>) -> Option<String> {

@@ -67,6 +67,14 @@ pub(crate) fn unless_shown(path: &Path) -> Option<String> {
     (shown(path).as_bytes() != bytes).then(|| BASE64.encode(bytes))
 }
 
+/// What tells of a file, with its bytes beside its name where the name alone does not lead to it.
+pub(crate) fn beside(path: &Path, mut said: Value) -> Value {
+    if let Some(bytes) = unless_shown(path) {
+        said[FIELD] = bytes.into();
+    }
+    said
+}
+
 /// A call about a file, whatever its name is: the field that names it, and these.
 pub(crate) fn call(path: &Path, rest: Value) -> Value {
     let mut fields = Map::new();

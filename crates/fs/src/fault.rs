@@ -74,13 +74,29 @@ pub(crate) fn os(doing: &str, path: &Path, errno: Errno) -> Error {
         Errno::NOENT => (Code::FileMissing, "Check the path, or create the file."),
         Errno::ISDIR | Errno::NXIO | Errno::NODEV => (Code::PathNotRegular, "Name a regular file."),
         Errno::EXIST => (Code::ConflictRaced, "Read the file, then repeat the call."),
-        Errno::MFILE | Errno::NFILE => (Code::IoFailed, "Too many files are open; repeat the call with fewer files."),
+        Errno::MFILE | Errno::NFILE => (
+            Code::IoFailed,
+            "Too many files are open; repeat the call with fewer files, or have the limit raised (`ulimit -n`).",
+        ),
         _ => (Code::IoFailed, "Repeat the call; if it fails again, tell a person."),
     };
     Error::new(code, format!("Cannot {doing} {}: {errno}.", show(path)))
         .next(next)
         .fact("path", show(path))
         .fact("errno", errno.raw_os_error())
+}
+
+/// A batch needs more folders at once than this process may have open: `most` files, `fit` of them folders of a batch.
+pub(crate) fn too_many_folders(folders: usize, (most, fit): (usize, usize), enough: usize) -> Error {
+    let what = format!(
+        "The change is in {folders} folders that have to stay open and locked; with the {most} files that this process may have open, \
+         {fit} can. Nothing was written."
+    );
+    let next = format!(
+        "Send it in parts of at most {fit} folders each, or have the process started where more may be open \
+         (`ulimit -n {enough}`)."
+    );
+    Error::new(Code::CallTooLarge, what).next(next).fact("folders", folders).fact("limit", fit)
 }
 
 /// The path is beneath none of the roots.

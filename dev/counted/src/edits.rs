@@ -4,7 +4,7 @@ use crate::text::{changed, lines, mark, marked};
 use emendate::core::formats::replace::Replacement;
 use emendate::core::formats::{Input, named};
 use emendate::core::words::{Page, Words};
-use emendate::core::{Ask, Find, Op, Order, Pick, Settings, Snapshot, explain, find, resolve};
+use emendate::core::{Ask, Find, Op, Order, Pick, Settings, Snapshot, Tier, explain, find, resolve};
 use serde_json::json;
 use std::fmt::Write as _;
 use std::hint::black_box;
@@ -59,7 +59,17 @@ pub(crate) fn cascade() -> Box<dyn FnMut()> {
     let all: Vec<&str> = text.lines().collect();
     let old: String = block(&all, 7005).lines().map(|line| format!("      {line}\n")).collect();
     let new = old.replace("as it was", "as it is");
-    search(text, old, new, true)
+    search(text, old, new, Some(Tier::IndentShift))
+}
+
+/// A block of twenty lines, one of which, not the one to be changed, has a typo: what goal G8 is about.
+pub(crate) fn drift() -> Box<dyn FnMut()> {
+    let text = lines(LINES);
+    let block: String = text.lines().skip(7000).take(20).map(|line| format!("{line}\n")).collect();
+    let old = block.replace("measure(7015", "meausre(7015");
+    let new = old.replace(&mark(7005), &changed(7005));
+    assert!(old != block && new != old);
+    search(text, old, new, Some(Tier::Drift))
 }
 
 /// A block that is not there, with the report of where it nearly is.
@@ -68,14 +78,14 @@ pub(crate) fn failure() -> Box<dyn FnMut()> {
     let all: Vec<&str> = text.lines().collect();
     let old = block(&all, 7005).replace("measure(7005", "weigh(7006");
     let new = old.replace("as it was", "as it is");
-    search(text, old, new, false)
+    search(text, old, new, None)
 }
 
-fn search(text: String, old: String, new: String, there: bool) -> Box<dyn FnMut()> {
+fn search(text: String, old: String, new: String, tier: Option<Tier>) -> Box<dyn FnMut()> {
     Box::new(move || {
         let base = Snapshot::from_text(&text);
         let found = find(&base, &Find::new(&old, Pick::Unique), &new, Settings::default());
-        assert_eq!(found.is_ok(), there, "{found:?}");
+        assert_eq!(found.as_ref().ok().map(|found| found.tier), tier, "{found:?}");
         black_box(found.map_err(|error| error.to_string())).ok();
     })
 }

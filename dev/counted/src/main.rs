@@ -27,6 +27,7 @@ static PATHS: &[Path] = &[
     Path { name: "exact", prepare: edits::exact },
     Path { name: "needles", prepare: edits::needles },
     Path { name: "cascade", prepare: edits::cascade },
+    Path { name: "drift", prepare: edits::drift },
     Path { name: "failure", prepare: edits::failure },
     Path { name: "diff", prepare: edits::diff },
     Path { name: "unified_diff", prepare: edits::unified_diff },

@@ -19,6 +19,7 @@ struct Run {
 }
 
 const KILLING: (&str, &str) = ("emendate-fs", "killing");
+const COMMAND: (&str, &str) = ("emendate-cli", "command");
 
 const PLAIN: Run =
     Run { name: "", program: KILLING, times: 1, arguments: &["--nocapture"], rounds: None, needs: &[], root: false };
@@ -32,14 +33,16 @@ const RUNS: [Run; 9] = [
     },
     Run {
         name: "eight processes, 1,000 edits each, of one file and of 100; FIFOs, a sparse giant, limits",
-        program: ("emendate-cli", "hostile"),
+        program: COMMAND,
+        arguments: &["--nocapture", "hostile::"],
         times: 25,
         needs: &["mkfifo"],
         ..PLAIN
     },
     Run {
         name: "full, read-only and foreign file systems",
-        program: ("emendate-cli", "mounts"),
+        program: COMMAND,
+        arguments: &["--nocapture", "mounts::"],
         needs: &["unshare", "setpriv"],
         root: true,
         ..PLAIN
@@ -53,7 +56,8 @@ const RUNS: [Run; 9] = [
     },
     Run {
         name: "kills of the whole program in an edit, a batch, an undo and a recovery, 1,000 at random and at every call",
-        program: ("emendate-cli", "dying"),
+        program: COMMAND,
+        arguments: &["--nocapture", "dying::"],
         times: 34,
         needs: &["strace"],
         ..PLAIN

@@ -96,10 +96,9 @@ pub(super) fn answer(receipts: &[Receipt], places: &[usize], searched: usize, sk
     }
     text += &diagnosed(receipts);
     let file = |(receipt, places): (&Receipt, &usize)| {
-        let mut file = json!({ "filePath": receipt.plan().place.shown(), "replacements": places });
-        if let Some(bytes) = raw_path::unless_shown(receipt.plan().place.absolute()) {
-            file[raw_path::FIELD] = bytes.into();
-        }
+        let place = &receipt.plan().place;
+        let said = json!({ "filePath": place.shown(), "replacements": places });
+        let mut file = raw_path::beside(place.absolute(), said);
         if let Some(content) = receipt.content() {
             file["tag"] = content.tag().to_string().into();
         }

@@ -3,6 +3,8 @@
 use crate::bench::{Bench, code, ok};
 use emendate::{Approval, Config, Reply, question};
 use serde_json::json;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 
 /// A hook on this event: this shell script.
 fn with(on: &str, script: &str, more: &str) -> Bench {
@@ -24,6 +26,26 @@ fn it_is_told_what_will_be_written() {
     let fields = ["event", "tool", "session", "old_text", "new_text"].map(|key| seen[key].as_str().unwrap());
     assert_eq!(fields, ["before_edit", "edit", "default", "one\ntwo\n", "one\n2\n"]);
     assert_eq!(seen["file_path"], json!(bench.path("a.txt")));
+}
+
+#[test]
+fn it_is_told_the_bytes_of_a_name_that_cannot_be_shown() {
+    for on in ["before_read", "before_edit", "after_edit"] {
+        let bench = with(on, "cat > seen.json", "");
+        let seen = || serde_json::from_str::<serde_json::Value>(&bench.get("seen.json")).unwrap();
+        for name in [&b"caf\xe9.txt"[..], b"a\nb.txt", b"a\x1b.txt"] {
+            let path = bench.put(OsStr::from_bytes(name), "one\n");
+            let raw = data_encoding::BASE64.encode(path.as_os_str().as_bytes());
+            ok(&bench.call("read", json!({ "path_b64": raw })));
+            ok(&bench.call("edit", json!({ "path_b64": raw, "old_string": "one", "new_string": "two" })));
+            assert_eq!((&seen()["event"], &seen()["path_b64"]), (&json!(on), &json!(raw)));
+            assert!(!seen()["file_path"].as_str().unwrap().contains(['\n', '\x1b']));
+        }
+        // Where the name says it all, nothing else does.
+        ok(&bench.read("a.txt"));
+        ok(&edit(&bench));
+        assert!(seen().get("path_b64").is_none(), "{}", seen());
+    }
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod raw;
 mod record;
 mod recover;
 mod rollback;
+mod room;
 mod splice;
 mod stage;
 mod sweep;

@@ -34,7 +34,7 @@ impl Transaction for Plan<'_> {
     }
 
     fn commit(mut self: Box<Self>) -> Result<Vec<Written>> {
-        if self.late {
+        if self.room.late {
             // As late as it can be: the disk has been writing since, and what else had to be done is done.
             self.sync(0)?;
         }
@@ -165,7 +165,7 @@ impl Plan<'_> {
         temp.live = true;
         let cause = match old.is_at(folder, temp, entry.draft.expect) {
             Ok(true) => {
-                entry.displaced = Some(old).filter(|_| self.keeps);
+                entry.displaced = Some(old).filter(|_| self.room.keeps);
                 return Ok(Method::Removed);
             }
             Ok(false) => fault::raced(path, "was changed at the last moment, and that change was put back"),
@@ -182,7 +182,7 @@ impl Plan<'_> {
     fn swap(&mut self, index: usize, old: Held) -> Result<Method> {
         let entry = &mut self.entries[index];
         let folder = self.folders[entry.folder].fd.as_fd();
-        let (overwrites, keeps) = (entry.overwrites(), self.keeps);
+        let (overwrites, keeps) = (entry.overwrites(), self.room.keeps);
         let Some(temp) = &mut entry.temp else {
             return self.overwrite(index);
         };
@@ -345,7 +345,7 @@ impl Plan<'_> {
             .filter(|(_, temp)| temp.live)
             .map(|(folder, temp)| (self.folders[folder].fd.as_fd(), &*temp.name))
             .collect();
-        let mut removed = sys::unlink_all(&names, self.keeps).into_iter();
+        let mut removed = sys::unlink_all(&names, self.room.keeps).into_iter();
         let mut all = true;
         for entry in &mut self.entries {
             let Some(temp) = entry.temp.as_mut().filter(|temp| temp.live) else { continue };

@@ -15,21 +15,10 @@ use super::held::Held;
 use super::journal::Book;
 use super::look::{self, LOOK};
 use super::record::{Frame, State, Step};
+use super::room::{FEW, Room};
 use super::temp::{self, Temp};
 use super::{Local, aside, splice, sweep, sys};
 use crate::{Draft, Durability, Expect, Goal, Method, Stamp, fault};
-
-/// A batch with more drafts keeps no descriptor of what is staged, and of what it displaces only where the process may have
-/// that many.
-const MANY: usize = 128;
-
-/// From so many on, room for descriptors is made at once.
-const FEW: usize = 16;
-
-/// What is displaced by so many drafts in so many folders may be kept open: at most half of all that may be open.
-fn may_be_kept(drafts: usize, folders: usize) -> bool {
-    drafts <= MANY || drafts.saturating_add(folders) <= sys::most_open() / 2
-}
 
 /// A staged transaction. Dropping it removes what it made, unless it was committed.
 pub(super) struct Plan<'a> {
@@ -46,11 +35,8 @@ pub(super) struct Plan<'a> {
     pub(super) made: Vec<Made>,
     /// The folders that hold those reached the disk.
     pub(super) made_synced: bool,
-    /// So few that what is staged stays open until all is done: it is synced right before it is published. All others are
-    /// synced when they are written.
-    pub(super) late: bool,
-    /// What is displaced is kept open until all is done.
-    pub(super) keeps: bool,
+    /// What of it is open at the same time.
+    pub(super) room: Room,
 }
 
 /// One draft on its way.
@@ -148,8 +134,7 @@ pub(super) fn stage<'a>(local: &'a Local, drafts: &'a [Draft<'a>], durability: D
         folders: Vec::new(),
         made: Vec::new(),
         made_synced: false,
-        late: drafts.len() <= MANY,
-        keeps: false,
+        room: Room::find(local, drafts)?,
         places: HashMap::new(),
         entries: Vec::with_capacity(drafts.len()),
     };
@@ -160,21 +145,19 @@ pub(super) fn stage<'a>(local: &'a Local, drafts: &'a [Draft<'a>], durability: D
         plan.announce(drafts)?;
     }
     // A part of a large batch at a time, because of its descriptors.
-    let part = MANY.max(sys::most_open() / 8);
-    for part in drafts.chunks(part) {
+    for part in drafts.chunks(plan.room.part) {
         let first = plan.entries.len();
         part.iter().try_for_each(|draft| plan.add(draft))?;
         if let Some(folder) = plan.folders.first().filter(|_| first == 0 && drafts.len() > FEW) {
             sys::expect_open((plan.folders.len() + 2 * part.len()).min(sys::most_open() / 2), &folder.fd);
         }
         plan.write_aside(first)?;
-        if !plan.late {
+        if !plan.room.late {
             // All is written before the first sync, so that the disk can take it in one go.
             plan.sync(first)?;
             plan.entries[first..].iter_mut().filter_map(|entry| entry.temp.as_mut()).for_each(|temp| temp.fd = None);
         }
     }
-    plan.keeps = may_be_kept(drafts.len(), plan.folders.len());
     plan.refuse_twins()?;
     Ok(plan)
 }

@@ -4,7 +4,7 @@
 use std::ffi::{CString, OsStr};
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::Builder;
@@ -404,6 +404,27 @@ pub(super) fn expect_open(files: usize, any: impl AsFd) {
 pub(super) fn most_open() -> usize {
     let most = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     most.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX))
+}
+
+/// Lets the process have so many files open, or as many as it may allow itself. Programs that it starts inherit that, so it is
+/// raised when it is needed and no further.
+pub(super) fn allow_open(files: usize) {
+    let files = u64::try_from(files).unwrap_or(u64::MAX);
+    let now = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    if now.current.is_some_and(|current| current < files) {
+        let current = now.maximum.map_or(files, |maximum| maximum.min(files));
+        // Where it is refused there is what there was.
+        let _ = rustix::process::setrlimit(
+            rustix::process::Resource::Nofile,
+            rustix::process::Rlimit { current: Some(current), ..now },
+        );
+    }
+}
+
+/// The number that the next file to be opened gets: about so many are open.
+pub(super) fn lowest_free(any: impl AsFd) -> usize {
+    let next = rustix::io::fcntl_dupfd_cloexec(any, 0);
+    next.map_or_else(|_| most_open(), |next| usize::try_from(next.as_raw_fd()).unwrap_or(0))
 }
 
 /// Makes one call for each of many, several at a time. Tests see them as if they came one after another.

@@ -19,7 +19,7 @@ impl Plan<'_> {
         if self.entries.len() < 2 {
             return Ok(());
         }
-        let (local, folders, keeps) = (self.local, &self.folders, self.keeps);
+        let (local, folders, keeps) = (self.local, &self.folders, self.room.keeps);
         let failed = AtomicBool::new(false);
         let one = |entry: &mut Entry<'_>| {
             if failed.load(Ordering::Relaxed) {

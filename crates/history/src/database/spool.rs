@@ -14,7 +14,8 @@ use super::failure::of_io;
 use super::open::{PATIENCE, make_directory};
 use crate::clock;
 
-/// Begins the head; another layout gets another number.
+/// Begins the head; another layout gets another number. No number makes a program that does not know it leave the file alone:
+/// what a head says that it does not expect, an end beyond its own [`END`] among it, is damage to it, and the file is emptied.
 const MAGIC: [u8; 8] = *b"EmndSpl1";
 /// Bytes of the head: the mark, three numbers and their check.
 const HEAD: usize = 40;

@@ -1,11 +1,7 @@
 //! Trees that mean harm, and a machine that gives little: real processes of `emend`, none of which may hang, lose a
 //! finished edit, or leave anything behind.
-#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests look at the disk and start processes")]
-#![allow(clippy::unwrap_used, clippy::unnecessary_debug_formatting, reason = "tests")]
 
-mod bed;
-
-use bed::{Bed, feed};
+use crate::bed::{Bed, feed};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::net::UnixListener;
@@ -125,6 +121,64 @@ fn few_descriptors_are_enough_or_nothing_happens() {
         clean(&bed);
     }
     assert!(worked > 0 && failed > 0, "{worked} worked, {failed} failed");
+}
+
+/// Every file of 200 folders says this, and nothing is beside it.
+fn all_say(bed: &Bed, text: &str) -> bool {
+    let names = |nth: usize| fs::read_dir(bed.work().join(format!("d{nth}"))).unwrap().count();
+    (0..200).all(|nth| names(nth) == 1 && bed.get(&format!("d{nth}/f")) == text)
+}
+
+#[test]
+fn a_batch_over_many_folders_is_done_or_refused_before_it_begins() {
+    let bed = Bed::new();
+    (0..200).for_each(|nth| bed.put(&format!("d{nth}/f"), "one\n"));
+    let replace = ["replace", "one", "two", "--expect", "200"];
+    let run =
+        |limit: usize, soft: &str, args: &[&str]| feed(limited(&bed, &format!("ulimit {soft}-n {limit}"), args), b"");
+    // The folders alone are too many: what would be enough is told, and nothing is begun.
+    for limit in [64, 128, 200] {
+        let ran = run(limit, "", &replace).exits(2);
+        assert!(ran.err.contains("[call.too_large]") && ran.err.contains("ulimit -n 512"), "{limit}: {ran:?}");
+        assert!(ran.err.contains("is in 200 folders") && all_say(&bed, "one\n"), "{limit}: {ran:?}");
+    }
+    // Room for them and little else, also to take it back; the limit that a process may raise itself is no limit.
+    for (limit, soft) in [(256, ""), (300, ""), (420, ""), (64, "-S ")] {
+        run(limit, soft, &replace).exits(0);
+        assert!(all_say(&bed, "two\n"), "{soft}{limit}");
+        run(limit, soft, &["undo"]).exits(0);
+        assert!(all_say(&bed, "one\n"), "{soft}{limit}");
+    }
+    // Wherever the line is between the two: no refusal is of a call that was begun.
+    let mut refused = 0;
+    for limit in (210..256).step_by(5) {
+        let ran = run(limit, "", &replace);
+        assert!(ran.code == 0 || ran.err.contains("[call.too_large]"), "{limit}: {ran:?}");
+        assert!(all_say(&bed, if ran.code == 0 { "two\n" } else { "one\n" }), "{limit}");
+        if ran.code == 0 {
+            run(limit, "", &["undo"]).exits(0);
+        } else {
+            refused += 1;
+        }
+    }
+    assert!((1..9).contains(&refused), "{refused}");
+}
+
+#[test]
+fn new_files_in_new_folders_need_room_for_both() {
+    let bed = Bed::new();
+    let add = |nth: usize| format!("*** Add File: new/d{nth}/f\n+one\n");
+    let patch = format!("*** Begin Patch\n{}*** End Patch\n", (0..100).map(add).collect::<String>());
+    let apply = |limit: usize| feed(limited(&bed, &format!("ulimit -n {limit}"), &["apply"]), patch.as_bytes());
+    let ran = apply(160).exits(2);
+    assert!(ran.err.contains("[call.too_large]") && ran.err.contains("is in 201 folders"), "{ran:?}");
+    assert!(!bed.work().join("new").exists());
+    apply(256).exits(0);
+    assert_eq!(bed.get("new/d99/f"), "one\n");
+    // Of folders that are there, nothing has to be held but they themselves.
+    (0..100).for_each(|nth| fs::remove_file(bed.work().join(format!("new/d{nth}/f"))).unwrap());
+    apply(160).exits(0);
+    assert_eq!(bed.get("new/d99/f"), "one\n");
 }
 
 /// Eight processes count up, each its own line in every file; what a reply calls done must be there at the end.

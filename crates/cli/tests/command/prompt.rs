@@ -1,15 +1,6 @@
 //! The question before an edit, at a real terminal: tmux plays the person.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "tests look at the disk and start processes, and what fails here fails the test"
-)]
 
-mod bed;
-
-use bed::Bed;
+use crate::bed::Bed;
 use std::fs;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};

@@ -1,15 +1,6 @@
 //! What is written down of calls: the counters behind `emend stats`, and the lines of `[events]`.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "tests look at the disk and start processes, and what fails here fails the test"
-)]
 
-mod bed;
-
-use bed::{Bed, feed};
+use crate::bed::{Bed, feed};
 use serde_json::{Value, json};
 use std::fs;
 

@@ -1,15 +1,6 @@
 //! `emend mcp install` and `uninstall` in a home of their own, and what doctor says of it.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "tests look at the disk and start processes, and what fails here fails the test"
-)]
 
-mod bed;
-
-use bed::{Bed, Ran};
+use crate::bed::{Bed, Ran, feed};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -257,7 +248,7 @@ fn clients_that_are_not_there_need_force() {
     let mut command = bed.command(&["mcp", "install", "codex"]);
     fs::create_dir(bed.beside("codex")).unwrap();
     command.env("CODEX_HOME", bed.beside("codex"));
-    bed::feed(command, b"").exits(0);
+    feed(command, b"").exits(0);
     assert!(bed.beside("codex/config.toml").is_file());
 }
 

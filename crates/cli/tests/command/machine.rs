@@ -1,9 +1,6 @@
 //! call, serve and mcp: the doors for programs.
-#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests look at the disk and start processes")]
 
-mod bed;
-
-use bed::Bed;
+use crate::bed::Bed;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::Stdio;

@@ -1,9 +1,6 @@
 //! read, edit, multi-edit and write, as a person types them.
-#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests look at the disk and start processes")]
 
-mod bed;
-
-use bed::Bed;
+use crate::bed::{Bed, feed};
 use serde_json::json;
 
 #[test]
@@ -40,7 +37,7 @@ fn relative_paths_start_at_the_current_folder() {
     let from_sub = |args: &[&str]| {
         let mut command = bed.command(args);
         command.current_dir(bed.work().join("sub"));
-        bed::feed(command, b"")
+        feed(command, b"")
     };
     assert!(from_sub(&["read", "b.txt"]).exits(0).out.contains("below"));
     // The enclosing repository is the root, so the folder above can be reached, but nothing beside it.
@@ -53,7 +50,7 @@ fn relative_paths_start_at_the_current_folder() {
     assert!(from_sub(&["read", "../../x.txt", "--root", root.to_str().unwrap()]).exits(0).out.contains("beside"));
     let mut command = bed.command(&["read", "../x.txt"]);
     command.env("EMEND_ROOT", &root);
-    bed::feed(command, b"").exits(0);
+    feed(command, b"").exits(0);
 }
 
 #[test]

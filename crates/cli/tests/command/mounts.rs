@@ -1,11 +1,7 @@
 //! What only root can set up: file systems that are full, or become read-only; files of other users. Each play runs in a
 //! mount namespace of its own, so nothing of it is left. Where that is not allowed nothing is played, and it says so.
-#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests look at the disk and start processes")]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
-mod bed;
-
-use bed::{Bed, Ran, feed};
+use crate::bed::{Bed, Ran, feed};
 use std::process::Command;
 
 /// Runs a script where mounts are its own, with `emend` as `$emend`; none where we may not.

@@ -1,10 +1,6 @@
 //! What many processes share in the state directory, and what becomes of it when it is unfit: through the real command.
-#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests look at the disk and start processes")]
-#![allow(clippy::unwrap_used, reason = "a test may stop at the first fault")]
 
-mod bed;
-
-use bed::{Bed, feed};
+use crate::bed::{Bed, feed};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -187,7 +183,7 @@ fn a_read_only_state_directory_is_said_and_edits_work() {
     let program = bed.beside("emend");
     // By another process: while this one writes it, what other tests start could have it open for writing as well, and then
     // it cannot be run.
-    bed::programs::run(std::process::Command::new("cp").arg(env!("CARGO_BIN_EXE_emend")).arg(&program));
+    crate::bed::programs::run(std::process::Command::new("cp").arg(env!("CARGO_BIN_EXE_emend")).arg(&program));
     let run = |args: &[&str]| {
         let model = bed.command(args);
         let mut command = std::process::Command::new(&program);

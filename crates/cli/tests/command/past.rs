@@ -1,9 +1,6 @@
 //! History and undo, as a person types them.
-#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests look at the disk and start processes")]
 
-mod bed;
-
-use bed::Bed;
+use crate::bed::Bed;
 
 #[test]
 fn a_person_lists_undoes_and_redoes() {

@@ -1,5 +1,4 @@
 //! A bed for the tests: a scratch workspace, its state, and the real binary run in them.
-#![allow(dead_code, clippy::unwrap_used, reason = "each test file uses its part; what fails here fails the test")]
 
 pub(crate) mod programs;
 

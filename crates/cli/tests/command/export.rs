@@ -1,18 +1,10 @@
 //! Events sent to an OpenTelemetry collector: only in a build with the feature, where the user says so, and never in the way.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "tests look at the disk and start processes, and what fails here fails the test"
-)]
 
-mod bed;
 #[cfg(feature = "otlp")]
-#[path = "../../otlp/src/tests/collector.rs"]
+#[path = "../../../otlp/src/tests/collector.rs"]
 mod collector;
 
-use bed::{Bed, Ran, feed};
+use crate::bed::{Bed, Ran, feed};
 use std::fs;
 
 const URL: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";

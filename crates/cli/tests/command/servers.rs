@@ -1,15 +1,7 @@
 //! Language servers, real ones (`tests/lsp`, installed below `target/`) and the one that does as it is told
 //! (`tests/lsp/fake.py`), behind the program.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    clippy::unwrap_used,
-    reason = "tests look at the disk and start processes"
-)]
 
-mod bed;
-
-use bed::{Bed, programs};
+use crate::bed::{Bed, programs};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Write as _};

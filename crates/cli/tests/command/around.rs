@@ -1,9 +1,6 @@
 //! What is around the tools: help, lists, colours, configuration, tour and doctor.
-#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests look at the disk and start processes")]
 
-mod bed;
-
-use bed::Bed;
+use crate::bed::{Bed, feed};
 use serde_json::Value;
 
 const ESC: char = '\u{1b}';
@@ -22,6 +19,31 @@ fn help_teaches() {
     }
     for args in [&["tour", "--help"][..], &["doctor", "--help"], &["help", "edit"], &["--version"], &["-h"]] {
         assert!(!bed.run(args).exits(0).out.is_empty(), "{args:?}");
+    }
+}
+
+#[test]
+fn every_name_of_a_list_stands_apart_from_its_text() {
+    let bed = Bed::new();
+    let tools = bed.run(&["tools", "--json"]).exits(0).json();
+    let names: Vec<&str> = tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"edit_anchors") && names.contains(&"replace_in_files"), "{names:?}");
+    let formats = ["search_replace", "notebook_edit", "hashline_put"];
+    for (args, names) in [
+        (&["--help"][..], &names[..]),
+        (&["help"], &names),
+        (&["tools"], &names),
+        (&["prompt"], &formats),
+        (&["config", "formatters"], &["clang-format"]),
+        (&["config", "servers"], &["basedpyright", "rust-analyzer"]),
+    ] {
+        let page = bed.run(args).exits(0).out;
+        let list = page.split("Tools, for call").last().unwrap();
+        for name in names {
+            let apart = |line: &str| line.strip_prefix(name).is_some_and(|text| text.starts_with("  "));
+            let mut lines = list.lines().map(|line| line.trim_start_matches([' ', '✓']));
+            assert!(lines.any(apart), "{args:?} {name}: {page}");
+        }
     }
 }
 
@@ -65,7 +87,7 @@ fn colours() {
     let dry = |variables: &[(&str, &str)], more: &[&str]| {
         let mut command = bed.command(&[&["edit", "a.txt", "--old", "a", "--new", "b", "--dry-run"], more].concat());
         command.envs(variables.iter().copied());
-        bed::feed(command, b"").exits(0).out
+        feed(command, b"").exits(0).out
     };
     assert!(!dry(&[], &[]).contains(ESC), "no terminal");
     let colored = dry(&[], &["--color", "always"]);

@@ -1,11 +1,7 @@
 //! A real process of `emend` that is killed at every system call that writes: what it did is in the history and can be
 //! undone, what it did not do is not. Needs strace.
-#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests look at the disk and start processes")]
-#![allow(clippy::unwrap_used, reason = "a test may stop at the first fault")]
 
-mod bed;
-
-use bed::Bed;
+use crate::bed::Bed;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::ExitStatusExt as _;

@@ -1,9 +1,6 @@
 //! `emend hook`, as Claude Code calls it.
-#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests look at the disk and start processes")]
 
-mod bed;
-
-use bed::Bed;
+use crate::bed::Bed;
 use serde_json::{Value, json};
 
 fn event(bed: &Bed, tool: &str, name: &str, fields: Value) -> String {

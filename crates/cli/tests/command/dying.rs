@@ -1,11 +1,7 @@
 //! Deaths of the whole program: `emend` is killed in an edit, a batch, an undo and a recovery, at random moments and at exact
 //! system calls (strace). Whatever the next start finds, the files are the old or the new, all of them together.
-#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests look at the disk and start processes")]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests; the long form tells a number")]
 
-mod bed;
-
-use bed::{Bed, Ran, feed};
+use crate::bed::{Bed, Ran, feed};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;

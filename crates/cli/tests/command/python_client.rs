@@ -1,14 +1,7 @@
 //! The MCP server, driven by the real Python client in modern, legacy and auto mode (`tests/mcp/run.py`), and the
 //! grammars, read by Lark (`tests/mcp/grammars.py`). Sets up what it needs in a virtual environment under `target/`.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    reason = "this test starts another program's interpreter"
-)]
 
-mod bed;
-
-use bed::programs;
+use crate::bed::programs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;

@@ -1,0 +1,28 @@
+//! The command as a process: what a person types, what programs say to it, and what a machine does to it.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    clippy::unnecessary_debug_formatting,
+    reason = "tests look at the disk, start processes and say what they left out; what fails here fails the test"
+)]
+
+mod around;
+mod bed;
+mod clients;
+mod dying;
+mod events;
+mod export;
+mod files;
+mod hook;
+mod hostile;
+mod killed;
+mod machine;
+mod mounts;
+mod past;
+mod prompt;
+mod python_client;
+mod servers;
+mod state;
