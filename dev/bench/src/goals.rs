@@ -118,7 +118,7 @@ pub(crate) static GOALS: &[Goal] = &[
             },
         ],
         missed: "Where it is missed: lines are looked up by a word, one pass over the text for each line of the block that is asked for (decision 108). The step by which the file is indented, which takes a look at all of its lines, is told only where depths have to be mapped.",
-        profile: &["cascade", "failure"],
+        profile: &["cascade", "drift", "failure"],
         apart: "Sassy: it is built for AVX2 or AVX-512 alone.",
     },
     Goal {
