@@ -6,6 +6,10 @@ use crate::snapshot::Snapshot;
 use crate::span::Span;
 use core::iter;
 
+mod meet;
+
+use meet::{agreement, conflicts};
+
 /// Replaces `span` of the base with `text`. Offsets and text are raw: bytes of the file, in its encoding, with its line ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Splice {
@@ -386,84 +390,6 @@ impl<'a> Group<'a> {
         let ops = self.first.iter().chain(self.second).map(|splice| splice.op);
         Splice { span, claim, text: text.into(), op: ops.min().unwrap_or(0) }
     }
-}
-
-/// Which splices of either side the other side makes as well.
-struct Agreement {
-    mine: Vec<bool>,
-    theirs: Vec<bool>,
-}
-
-fn agreement(mine: &[Splice], theirs: &[Splice]) -> Agreement {
-    let mut out = Agreement { mine: vec![false; mine.len()], theirs: vec![false; theirs.len()] };
-    let (mut a, mut b) = (0, 0);
-    while let (Some(left), Some(right)) = (mine.get(a), theirs.get(b)) {
-        match left.span.cmp(&right.span) {
-            core::cmp::Ordering::Less => a += 1,
-            core::cmp::Ordering::Greater => b += 1,
-            core::cmp::Ordering::Equal => {
-                // Spans are unique on either side, so equal ones meet here.
-                let same = left.text == right.text;
-                (out.mine[a], out.theirs[b]) = (same, same);
-                a += 1;
-                b += 1;
-            }
-        }
-    }
-    out
-}
-
-/// The whole lines each splice touches, in the reading: both ends never decrease. An insertion between lines touches none.
-fn line_hulls(base: &Snapshot, splices: &[Splice]) -> Vec<Span> {
-    use crate::lines::{line_start, line_stop, starts_line};
-    let text = base.text();
-    let mut line = Span::at(0);
-    // A line found once is not searched again: many splices of one endless line stay linear.
-    let mut line_at = |at: usize| {
-        if !(line.start() <= at && at < line.end()) {
-            line = Span::new(line_start(text, at), line_stop(text, at));
-        }
-        line
-    };
-    let hull = |splice: &Splice| {
-        let span = base.text_span(splice.span);
-        if span.is_empty() && starts_line(text, span.start()) {
-            return span;
-        }
-        let start = line_at(span.start()).start();
-        let whole = !span.is_empty() && starts_line(text, span.end());
-        Span::new(start, if whole { span.end() } else { line_at(span.end()).end() })
-    };
-    splices.iter().map(hull).collect()
-}
-
-fn conflicts(base: &Snapshot, mine: &[Splice], theirs: &[Splice], agreed: &Agreement) -> Vec<Conflict> {
-    let (my_lines, their_lines) = (line_hulls(base, mine), line_hulls(base, theirs));
-    // What both did alike clashes with nothing.
-    let theirs: Vec<(&Splice, Span)> = theirs
-        .iter()
-        .zip(their_lines)
-        .zip(&agreed.theirs)
-        .filter(|(_, agreed)| !**agreed)
-        .map(|((splice, lines), _)| (splice, lines))
-        .collect();
-    let mut out = Vec::new();
-    let mut from = 0;
-    for ((splice, lines), _) in mine.iter().zip(my_lines).zip(&agreed.mine).filter(|(_, agreed)| !**agreed) {
-        while theirs
-            .get(from)
-            .is_some_and(|(their, hull)| hull.end() < lines.start() && their.span.end() < splice.span.start())
-        {
-            from += 1;
-        }
-        let near = theirs[from..].iter().take_while(|(_, hull)| hull.start() <= lines.end());
-        let clash = |(their, hull): &&(&Splice, Span)| hull.clashes(lines) || their.span.clashes(splice.span);
-        // Hulls are monotone, so no more than a handful can touch these lines without clashing.
-        if let Some((their, _)) = near.into_iter().find(clash) {
-            out.push(Conflict { op: splice.op, mine: splice.span, theirs: their.span });
-        }
-    }
-    out
 }
 
 /// How far offsets move under a change set; logarithmic look-ups.

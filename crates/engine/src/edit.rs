@@ -142,9 +142,10 @@ impl Engine {
             Ok(rebased) if rebased.changes.is_empty() => Err(stale::already(&place, &now, &rebased)),
             Ok(rebased) => {
                 let known = seen::carried(&lines, seen, &theirs);
-                let lines = seen::after_writing(&known, &now.snapshot, &rebased.changes);
+                let changes = rebased.changes.ended_as(seen, &now.snapshot)?;
+                let lines = seen::after_writing(&known, &now.snapshot, &changes);
                 let note = stale::merged(&rebased.touched, &rebased.already, ops.len());
-                let mut plan = Plan::edit(place, now, Resolved { changes: rebased.changes, ..mine }, lines);
+                let mut plan = Plan::edit(place, now, Resolved { changes, ..mine }, lines);
                 plan.merged = true;
                 plan.notes.push(note);
                 Ok(plan)

@@ -49,6 +49,7 @@ pub(crate) enum Becomes {
 }
 
 /// Where the text before comes from, when it is not that of the place.
+#[derive(Clone)]
 pub(crate) struct Origin {
     pub(crate) place: Place,
     /// It stays where it is, too.
@@ -56,6 +57,7 @@ pub(crate) struct Origin {
 }
 
 /// What will be done to one file.
+#[derive(Clone)]
 pub(crate) struct Plan {
     pub(crate) place: Place,
     pub(crate) now: Now,

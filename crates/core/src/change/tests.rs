@@ -157,6 +157,45 @@ fn a_touched_claim_merges_and_is_told() {
 }
 
 #[test]
+fn what_runs_into_a_line_touches_it() {
+    let merge = |base: &str, mine: &str, theirs: &str| {
+        let [base, mine, theirs] = [base, mine, theirs].map(|text| snapshot(text, 0));
+        let [mine, other] = [&mine, &theirs].map(|it| ChangeSet::between(&base, it));
+        let ahead = mine.rebase(&base, &other, Tie::TheirsFirst).map(|it| it.changes.apply(&theirs));
+        assert_eq!(ahead.is_err(), other.rebase(&base, &mine, Tie::MineFirst).is_err());
+        ahead.ok().map(|it| String::from_utf8_lossy(&it).into_owned())
+    };
+    // In front of a line, and into it.
+    assert_eq!(merge("a\nbar\n", "a\nbaz\n", "a\n// bar\n"), None);
+    assert_eq!(merge("a\nbar\n", "a\nmy bar\n", "a\n// bar\n"), None);
+    assert_eq!(merge("a\nbar\n", "a\nbaz\n", "abar\n"), None);
+    // Behind the last line, where one of the two would end up on the other's.
+    assert_eq!(merge("a\n", "a\nmine\n", "a\ntheirs"), None);
+    assert_eq!(merge("a\n", "a\nmine", "a\ntheirs"), None);
+    assert_eq!(merge("a\n", "a\nmine\n", "a"), None);
+    // Whole lines beside a line are not in it.
+    assert_eq!(merge("a\n", "a\nmine\n", "a\ntheirs\n").as_deref(), Some("a\ntheirs\nmine\n"));
+    assert_eq!(merge("a\nb\n", "a\nB\n", "a\nx\nb\n").as_deref(), Some("a\nx\nB\n"));
+    assert_eq!(merge("a\nb\n", "a\nb\nc", "A\nb\n").as_deref(), Some("A\nb\nc"));
+}
+
+#[test]
+fn carried_lines_end_as_those_around_them() {
+    let carried = |base: &str, mine: &str, theirs: &str| {
+        let [base, mine, theirs] = [base, mine, theirs].map(|text| snapshot(text, 0));
+        let other = ChangeSet::between(&base, &theirs);
+        let rebased = ChangeSet::between(&base, &mine).rebase(&base, &other, Tie::TheirsFirst).unwrap().changes;
+        String::from_utf8(rebased.ended_as(&base, &theirs).unwrap().apply(&theirs)).unwrap()
+    };
+    assert_eq!(carried("a\nb\n", "new\na\nb\n", "a\r\nb\r\nc\r\n"), "new\r\na\r\nb\r\nc\r\n");
+    assert_eq!(carried("a\r\nb\r\n", "new\r\na\r\nb\r\n", "a\nb\nc\n"), "new\na\nb\nc\n");
+    assert_eq!(carried("a", "a\nnew", "zero\r\na"), "zero\r\na\r\nnew");
+    assert_eq!(carried("a\r\nb\r\n", "new\r\na\r\nb\r\n", "a"), "new\r\na");
+    // Where both are mixed, lines stay as they were written.
+    assert_eq!(carried("a\nb\r\n", "new\na\nb\r\n", "a\nb\r\nc\r\n"), "new\na\nb\r\nc\r\n");
+}
+
+#[test]
 fn hostile_inputs_stay_cheap() {
     // Ten thousand splices of one endless line, and texts of two values that no line diff likes.
     let long = "ab".repeat(100_000);

@@ -101,7 +101,9 @@ fn ops(matcher: &RegexMatcher, template: &[Part], text: &str) -> Result<Vec<Op>>
             return false;
         };
         let new = filled(template, captures, text);
-        if old != new {
+        // The empty piece behind the last line end is no line that `^` or `$` could be meant for, and an empty file has none.
+        let behind = whole.start() == text.len() && (text.is_empty() || text.ends_with('\n'));
+        if old != new && !behind {
             ops.push(Op { at: Locator::Exactly(Span::new(whole.start(), whole.end())), text: new });
         }
         true

@@ -1,5 +1,9 @@
 //! Moves and copies: a file is taken from its place, edited on the way, and put down at another.
 
+mod whole;
+
+pub(super) use whole::settled;
+
 use super::Tree;
 use crate::plan::{Becomes, Now, Origin, Plan, copy_of, edit_more};
 use crate::seen::Base;
@@ -51,6 +55,8 @@ impl Tree<'_> {
         let mut moves = later.filter(|(nth, target)| {
             matches!(target.ask, Ask::Move { .. })
                 && target.place.absolute() == place.absolute()
+                // What is moved to where it is leaves nothing free.
+                && target.to.as_ref().is_some_and(|to| to.absolute() != place.absolute())
                 && !self.lifted.contains_key(nth)
         });
         // What an earlier step leaves there, or is yet to put there, is no matter of this one.

@@ -37,6 +37,8 @@ struct Tree<'a> {
     broken: HashSet<PathBuf>,
     /// What was taken from its place already, by the number of the step that puts it down.
     lifted: HashMap<usize, Plan>,
+    /// A step failed that others are built on.
+    stuck: bool,
     /// Edits that were left out, as text.
     rejected: String,
     /// The versions that texts name, by path.
@@ -63,6 +65,7 @@ impl Engine {
             at: HashMap::new(),
             broken: HashSet::new(),
             lifted: HashMap::new(),
+            stuck: false,
             rejected: String::new(),
             bases: targets.iter().filter_map(|it| Some((it.place.absolute().to_owned(), it.base?))).collect(),
             registers,
@@ -83,7 +86,7 @@ impl Engine {
             tree.reject(target, None);
             errors.push(error.prefixed(&format!("{}: ", target.place.shown())));
         }
-        let mut plans = tree.plans;
+        let mut plans = carry::settled(tree.plans);
         plans.retain(|plan| !(plan.creates() && plan.becomes == Becomes::Nothing));
         for plan in &mut plans {
             // The marks that were asked for, else those of the text.
@@ -92,8 +95,10 @@ impl Engine {
             plan.name = plan.header.map(|_| self.name_in_header(caller, &plan.place)).unwrap_or_default();
             plan.notes.extend(notebook::as_text(&plan.place, &plan.before, &plan.ops));
         }
-        if options.partial && !plans.is_empty() {
-            if let Some(plan) = plans.first_mut() {
+        if options.partial && !plans.is_empty() && !tree.stuck {
+            // One that is told.
+            let first = plans.iter().position(|plan| !plan.moved_on).unwrap_or_default();
+            if let Some(plan) = plans.get_mut(first) {
                 plan.failed.extend(Error::all(errors, targets.len()));
                 plan.rejected = tree.rejected;
             }
@@ -125,7 +130,7 @@ impl Tree<'_> {
                 self.plans[plan].executable = mode.map(|mode| mode == FileMode::Executable);
             }
             (Ask::Delete { text }, _) => self.delete(place, text.as_deref())?,
-            (Ask::Move { ops, .. }, Some(to)) => self.carry(step, (place, to), ops, false, *mode)?,
+            (Ask::Move { ops, .. }, Some(to)) => self.moved(step, (place, to), ops, *mode)?,
             (Ask::Copy { ops, .. }, Some(to)) => self.carry(step, (place, to), ops, true, *mode)?,
             (Ask::Binary(change), _) => self.binary(place, change)?,
             _ => return Err(Error::new(Code::CallInvalid, "This engine cannot do that yet.")),

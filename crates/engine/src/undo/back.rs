@@ -201,7 +201,10 @@ impl Back<'_> {
     fn moved(&self, file: &Touched, source: &Touched, emptied: bool) -> Result<Vec<Plan>> {
         let (to, from) = (self.engine.logged_place(&file.path)?, self.engine.logged_place(&source.path)?);
         let (there, here) = (self.course.standing(&to)?, self.course.standing(&from)?);
-        if same(&here, source.before) && (emptied || same(&there, file.before)) {
+        // Where files of one content changed places, both are true of what stands there, and what is beside the bytes is not
+        // told by them.
+        let as_left = same(&here, source.after) && same(&there, file.after);
+        if !as_left && same(&here, source.before) && (emptied || same(&there, file.before)) {
             return Ok(Vec::new());
         }
         if !same(&here, source.after) {
@@ -238,7 +241,7 @@ impl Back<'_> {
         let left = match file.before {
             None => Plan { moved_on: true, ..Plan::other(to, there, Becomes::Nothing) },
             Some(covered) => {
-                let bytes = self.content(&to, covered, &Now::Nothing)?;
+                let bytes = self.content(&to, covered, &there)?;
                 let mode = Some(covered.mode);
                 let attributes = file.attributes.clone();
                 Plan { mode, ..self.engine.putting(self.caller, to, there, bytes, (covered, attributes)) }
@@ -288,7 +291,7 @@ impl Back<'_> {
         }
         let (mine, theirs) = (ChangeSet::between(&seen, &target), ChangeSet::between(&seen, &now.snapshot));
         match mine.rebase(&seen, &theirs, Tie::TheirsFirst) {
-            Ok(rebased) => Ok(rebased.changes.apply(&now.snapshot)),
+            Ok(rebased) => Ok(rebased.changes.ended_as(&seen, &now.snapshot)?.apply(&now.snapshot)),
             Err(_) => Err(changed(Some(&seen))),
         }
     }

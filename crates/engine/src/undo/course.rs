@@ -65,6 +65,17 @@ impl<'a> Course<'a> {
             let stand = || Stand { nth, place, disk, then, merged: false, notes: Vec::new() };
             self.stands.entry(plan.place.absolute().to_owned()).or_insert_with(stand);
         }
+        // What a file comes from has its mode, too, where it needs no plan itself.
+        for place in plans.iter().filter_map(|plan| Some(&plan.origin.as_ref()?.place)) {
+            if !self.stands.contains_key(place.absolute()) {
+                let disk = self.engine.standing(place)?;
+                let file = matches!(disk, Now::File(_)).then(|| place.clone());
+                let then = Then { now: disk.clone(), file, attributes: None };
+                let (nth, path) = (self.stands.len(), place.absolute().to_owned());
+                let stand = Stand { nth, place: place.clone(), disk, then, merged: false, notes: Vec::new() };
+                self.stands.insert(path, stand);
+            }
+        }
         // All at once: two files may change places.
         let then: Vec<Then> = plans.iter().map(|plan| self.after(plan)).collect::<Result<_>>()?;
         for (plan, then) in plans.into_iter().zip(then) {
