@@ -5,10 +5,9 @@ use crate::caller::{Caller, Shows};
 use crate::engine::Engine;
 use crate::log::Cause;
 use crate::plan::{Becomes, Now, Plan};
-use crate::receipt::{self, Receipt};
+use crate::receipt::{Preview, Receipt};
 use crate::reply::Answer;
 use crate::seen;
-use crate::stale;
 use crate::watch::Step;
 use emendate_core::words::Words;
 use emendate_core::{Code, ContentId, Error, Result, explain, rows};
@@ -19,6 +18,9 @@ use serde_json::Value;
 /// Times a request is worked out again because a file changed between the check and the write. Where eight processes keep
 /// editing one file, each loses seven races of eight.
 const ATTEMPTS: usize = 256;
+
+/// Files of a call up to which what their replies show is kept until they are written.
+const PREVIEWED: usize = 16;
 
 impl Engine {
     /// Plans, commits and settles, again while somebody writes in between. Callers of this process queue up at
@@ -95,7 +97,7 @@ impl Engine {
     pub(crate) fn answer_of_one(&self, mut receipts: Vec<Receipt>, replace_all: bool) -> Answer {
         self.diagnose(&mut receipts);
         let answer =
-            receipts.first().map(|receipt| receipt.answer(replace_all, self.config().shows)).unwrap_or_default();
+            receipts.first_mut().map(|receipt| receipt.answer(replace_all, self.config().shows)).unwrap_or_default();
         for receipt in receipts {
             self.finish(receipt.into_plan());
         }
@@ -107,7 +109,7 @@ impl Engine {
     pub(crate) fn tell(&self, mut receipts: Vec<Receipt>) -> (String, Vec<Value>, String) {
         self.diagnose(&mut receipts);
         let (mut text, mut files, mut rejected) = (String::new(), Vec::with_capacity(receipts.len()), String::new());
-        for receipt in receipts {
+        for mut receipt in receipts {
             rejected.push_str(receipt.rejected());
             if !receipt.is_told_elsewhere() {
                 let one = receipt.answer(false, self.config().shows);
@@ -125,10 +127,7 @@ impl Engine {
     /// Hop 7: the only writer. Stages, writes down what is about to be done, checks again under the lock, publishes; all
     /// files or none. A plan that changes nothing is left out and has no entry in the answer.
     fn commit(&self, caller: &Caller, cause: Cause<'_>, plans: &mut [Plan]) -> Result<Done> {
-        for plan in plans.iter_mut().filter(|plan| plan.writes()) {
-            plan.know_what_is_shown(self.config().shows);
-            self.save_attributes(plan);
-        }
+        plans.iter_mut().filter(|plan| plan.writes()).for_each(|plan| self.save_attributes(plan));
         let plans = &*plans;
         let writing: Vec<&Plan> = plans.iter().filter(|plan| plan.writes()).collect();
         let pieces: Vec<Vec<&[u8]>> =
@@ -137,7 +136,7 @@ impl Engine {
         let content = writing.iter().zip(pieces.iter().zip(&parts));
         let drafts: Vec<Draft<'_>> = content.map(|(plan, (pieces, parts))| plan.draft(pieces, parts)).collect();
         if drafts.is_empty() {
-            return Ok(Done { files: plans.iter().map(|_| None).collect(), operation: None, trouble: None });
+            return Ok(Done { files: plans.iter().map(|_| None).collect(), ..Done::default() });
         }
         let staged = self.store().stage(&drafts, self.config().durability)?;
         let ahead = staged.ahead();
@@ -150,12 +149,19 @@ impl Engine {
             )
             .next("Read the file and make the change with an edit."));
         }
+        // From here on the disk is at work; what can be made ready meanwhile is.
+        let shows = self.config().shows;
+        let previews: Vec<Option<Preview>> = plans
+            .iter()
+            .map(|plan| (plan.writes() && drafts.len() <= PREVIEWED).then(|| Preview::of(plan, shows)))
+            .collect();
         let mut stamps = ahead.stamps.into_iter();
         let known: Vec<Option<(Stamp, Option<Record>)>> = plans
             .iter()
-            .map(|plan| {
+            .zip(&previews)
+            .map(|(plan, preview)| {
                 let stamp = if plan.writes() { stamps.next() } else { None }?;
-                Some((stamp, plan.known(stamp, ahead.spliced)))
+                Some((stamp, plan.known(stamp, ahead.spliced, (preview.as_ref(), shows))))
             })
             .collect();
         let announced = self.announce(caller, cause, plans, &known, &ahead.made);
@@ -173,7 +179,7 @@ impl Engine {
         let mut written = written.into_iter();
         let content = |record: Option<Record>| record.map_or_else(|| ContentId::of(b""), |record| record.content);
         let files = known.into_iter().map(|known| Some((content(known?.1), written.next()?))).collect();
-        Ok(Done { files, operation, trouble })
+        Ok(Done { files, previews, operation, trouble })
     }
 
     /// Owner and attributes of a file that goes away, for whoever brings it back.
@@ -193,13 +199,15 @@ impl Engine {
 
     /// Hop 8: the receipts say what happened.
     fn settle(&self, plans: Vec<Plan>, done: Done) -> Vec<Receipt> {
-        let mut trouble = done.trouble.into_iter();
+        let (mut trouble, mut previews) = (done.trouble.into_iter(), done.previews.into_iter());
         let receipts = plans.into_iter().zip(done.files).map(|(mut plan, written)| {
+            let preview = previews.next().flatten();
             let Some((content, written)) = written else { return Receipt::new(plan, None, false) };
             plan.notes.extend(trouble.next());
             plan.notes.extend(written.notes.iter().cloned());
             let words = self.words_after(&plan);
-            Receipt::new(plan, Some((content, written)), false).of(done.operation).with_words(words)
+            let receipt = Receipt::new(plan, Some((content, written)), false);
+            receipt.of(done.operation).with_words(words).with_preview(preview)
         });
         receipts.collect()
     }
@@ -221,26 +229,25 @@ impl Engine {
 }
 
 /// What a commit did.
+#[derive(Default)]
 struct Done {
     /// Of each plan that wrote something: the content that is there now, and how it came there.
     files: Vec<Option<(ContentId, Written)>>,
+    /// What the replies about them show, where it is known.
+    previews: Vec<Option<Preview>>,
     operation: Option<OperationId>,
     /// What the log could not do, in words for a note.
     trouble: Option<String>,
 }
 
 impl Plan {
-    /// The caller will know what the reply shows. A diff may be cut, or be a summary: what it shows for certain is what was
-    /// written, and that is known anyway.
-    fn know_what_is_shown(&mut self, shows: Shows) {
-        let told = shows == Shows::Snippet || self.header.is_some() || self.worded.is_some();
-        if told && self.becomes == Becomes::File && !self.lines.is_all() {
-            self.lines.union(&shown(self));
-        }
-    }
-
-    /// What the caller knows of the file once it is written. Nothing, when no file is there then.
-    fn known(&self, stamp: Stamp, spliced: Option<ContentId>) -> Option<Record> {
+    /// What the caller knows of the file once it is written and the reply is read. Nothing, when no file is there then.
+    fn known(
+        &self,
+        stamp: Stamp,
+        spliced: Option<ContentId>,
+        (preview, shows): (Option<&Preview>, Shows),
+    ) -> Option<Record> {
         if self.becomes != Becomes::File {
             return None;
         }
@@ -248,7 +255,13 @@ impl Plan {
             Some(_) => spliced?,
             None => ContentId::of_pieces(self.changes.pieces(self.before.raw())),
         };
-        Some(seen::written(content, stamp, self.lines.clone()))
+        let mut lines = self.lines.clone();
+        // A diff may be cut, or be a summary: what it shows for certain is what was written, and that is known anyway.
+        let told = shows == Shows::Snippet || self.header.is_some() || self.worded.is_some();
+        if told && !lines.is_all() {
+            lines.union(&shown(self, preview));
+        }
+        Some(seen::written(content, stamp, lines))
     }
 }
 
@@ -264,17 +277,16 @@ fn raced(error: Error) -> Error {
 }
 
 /// The lines of the new version that the reply shows.
-fn shown(plan: &Plan) -> Lines {
-    let mut lines = Lines::none();
-    if plan.header.is_some() || plan.worded.is_some() {
-        let hunks = explain::hunks(&plan.before, &plan.changes, rows::AROUND);
-        for line in rows::previewed(&hunks) {
-            lines.add(line as u64, line as u64);
-        }
-        return lines;
+fn shown(plan: &Plan, preview: Option<&Preview>) -> Lines {
+    if plan.header.is_none() && plan.worded.is_none() {
+        return preview.map_or_else(|| Preview::of(plan, Shows::Snippet).lines(), Preview::lines);
     }
-    let hunks = stale::reply_hunks(&plan.before, &plan.changes);
-    if receipt::is_cut(&hunks) { lines } else { seen::shown(&hunks) }
+    let mut lines = Lines::none();
+    let hunks = explain::hunks(&plan.before, &plan.changes, rows::AROUND);
+    for line in rows::previewed(&hunks) {
+        lines.add(line as u64, line as u64);
+    }
+    lines
 }
 
 /// With the changed lines of every file shown as the caller wants it, where nothing else says how.

@@ -6,13 +6,14 @@ use crate::plan::{Becomes, Now, Plan};
 use crate::policy;
 use crate::raw_path;
 use crate::reply::Answer;
+use crate::seen;
 use crate::stale::reply_hunks;
 use crate::worded;
 use emendate_core::explain::{self, DiffStat, Hunk};
 use emendate_core::words::Words;
 use emendate_core::{ContentId, Outcome, Tier, generated, rows, unseen};
 use emendate_fs::{Written, shown};
-use emendate_history::OperationId;
+use emendate_history::{Lines, OperationId};
 use serde_json::{Map, Value, json};
 
 /// Characters of snippet in a reply (seed 000).
@@ -36,13 +37,41 @@ pub(crate) struct Receipt {
     operation: Option<OperationId>,
     /// The words of the file's lines, where the reply shows them.
     line_words: Option<Words>,
+    /// What the reply shows of the change, where it was made ready.
+    preview: Option<Preview>,
     /// What language servers say of the file as it is now.
     pub(crate) diagnosis: Option<Diagnosis>,
 }
 
+/// What a reply shows of the change of one file. It is known before the file is written, and made ready while the disk writes.
+pub(crate) struct Preview {
+    hunks: Vec<Hunk>,
+    /// Empty where the reply has a diff in its place.
+    snippet: String,
+    patch: Value,
+}
+
+impl Preview {
+    pub(crate) fn of(plan: &Plan, shows: Shows) -> Preview {
+        let hunks = if plan.before.is_opaque() { Vec::new() } else { reply_hunks(&plan.before, &plan.changes) };
+        let snippet = if shows == Shows::Snippet { explain::snippet(&hunks, SNIPPET) } else { String::new() };
+        Preview { snippet, patch: explain::structured(&hunks), hunks }
+    }
+
+    /// The lines of the new version that the snippet shows; none where it was cut.
+    pub(crate) fn lines(&self) -> Lines {
+        if self.snippet.ends_with("(truncated)\n") { Lines::none() } else { seen::shown(&self.hunks) }
+    }
+}
+
 impl Receipt {
     pub(crate) fn new(plan: Plan, written: Option<(ContentId, Written)>, dry_run: bool) -> Receipt {
-        Receipt { plan, written, dry_run, operation: None, line_words: None, diagnosis: None }
+        Receipt { plan, written, dry_run, operation: None, line_words: None, preview: None, diagnosis: None }
+    }
+
+    /// With what the reply shows of the change.
+    pub(crate) fn with_preview(self, preview: Option<Preview>) -> Receipt {
+        Receipt { preview, ..self }
     }
 
     /// As part of that operation of the log.
@@ -66,15 +95,16 @@ impl Receipt {
     }
 
     /// The answer for this file; `replace_all` is what the call said.
-    pub(crate) fn answer(&self, replace_all: bool, shows: Shows) -> Answer {
-        let Receipt { plan, written, dry_run, operation, .. } = self;
-        let hunks = if plan.before.is_opaque() { Vec::new() } else { reply_hunks(&plan.before, &plan.changes) };
+    pub(crate) fn answer(&mut self, replace_all: bool, shows: Shows) -> Answer {
+        let preview = self.preview.take().unwrap_or_else(|| Preview::of(&self.plan, shows));
+        let Receipt { plan, written, dry_run, operation, .. } = &*self;
+        let Preview { hunks, snippet, patch } = preview;
         let stat = explain::stat(&hunks);
         let path = plan.place.shown();
         let replacements: usize = plan.ops.iter().map(|op| op.places).sum();
         let headline = headline(plan, &path, stat, replacements, *dry_run);
         let notes = self.notes(&hunks);
-        let (mut text, mut data) = self.words(&headline, &hunks, &notes, shows);
+        let (mut text, mut data) = self.words(&headline, (&hunks, &snippet), &notes, shows);
         self.tell_diagnosis(&mut text, &mut data);
         let mut put = |key: &str, value: Value| {
             data.insert(key.to_owned(), value);
@@ -111,7 +141,7 @@ impl Receipt {
         if whole && plan.before.size() <= ORIGINAL && matches!(plan.now, Now::File(_)) {
             put("originalFile", plan.before.text().into());
         }
-        put("structuredPatch", explain::structured(&hunks));
+        put("structuredPatch", patch);
         put("userModified", plan.user_modified.into());
         put("linesAdded", stat.added.into());
         put("linesRemoved", stat.removed.into());
@@ -145,7 +175,13 @@ impl Receipt {
     }
 
     /// The words of the answer, and the data that goes with them alone: a headline and a snippet, or rows below a header.
-    fn words(&self, headline: &str, hunks: &[Hunk], notes: &[String], shows: Shows) -> (String, Map<String, Value>) {
+    fn words(
+        &self,
+        headline: &str,
+        (hunks, snippet): (&[Hunk], &str),
+        notes: &[String],
+        shows: Shows,
+    ) -> (String, Map<String, Value>) {
         let plan = &self.plan;
         let failed: String = plan.failed.iter().map(|error| format!("Not applied: {error}\n")).collect();
         if let Some(header) = plan.header.filter(|_| plan.becomes == Becomes::File && !plan.before.is_opaque()) {
@@ -163,7 +199,6 @@ impl Receipt {
             data.insert("diff".to_owned(), json!({ "form": form.name(), "text": diff }));
             return (format!("{headline}\n{}{failed}{diff}", noted(notes)), data);
         }
-        let snippet = explain::snippet(hunks, SNIPPET);
         (format!("{headline}\n{}{failed}{snippet}", noted(notes)), Map::with_capacity(FIELDS))
     }
 
@@ -235,11 +270,6 @@ impl Receipt {
 /// Notes as a model reads them, one a line.
 pub(crate) fn noted(notes: &[String]) -> String {
     notes.iter().map(|note| format!("Note: {note}\n")).collect()
-}
-
-/// True when the snippet of a reply leaves lines out.
-pub(crate) fn is_cut(hunks: &[Hunk]) -> bool {
-    explain::snippet(hunks, SNIPPET).ends_with("(truncated)\n")
 }
 
 /// One word for what becomes of the file.

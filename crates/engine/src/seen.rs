@@ -6,7 +6,7 @@ use crate::log;
 use crate::options::Options;
 use crate::raw_path;
 use crate::shelves::key;
-use emendate_core::explain::{self, LineKind};
+use emendate_core::explain::{self, Hunk, LineKind};
 use emendate_core::{ChangeSet, Code, Error, Handle, Result, ShortTag, Snapshot};
 use emendate_fs::{Place, Stamp};
 use emendate_history::{Body, How, Lines, Record};
@@ -176,6 +176,10 @@ pub(crate) fn carried(lines: &Lines, base: &Snapshot, changes: &ChangeSet) -> Li
     if changes.is_empty() || lines.is_all() && changes.splices().is_empty() {
         return lines.clone();
     }
+    carried_over(lines, base, &explain::hunks(base, changes, 0))
+}
+
+fn carried_over(lines: &Lines, base: &Snapshot, hunks: &[Hunk]) -> Lines {
     let total = base.lines().count(base.text()) as u64;
     let mut out = Lines::none();
     let mut keep = |from: u64, to: u64, moved: isize| {
@@ -186,7 +190,7 @@ pub(crate) fn carried(lines: &Lines, base: &Snapshot, changes: &ChangeSet) -> Li
         }
     };
     let (mut next, mut moved) = (1u64, 0isize);
-    for hunk in explain::hunks(base, changes, 0) {
+    for hunk in hunks {
         let old_start = hunk.old_start + usize::from(hunk.old_lines == 0);
         keep(next, (old_start as u64).saturating_sub(1), moved);
         next = (old_start + hunk.old_lines) as u64;
@@ -206,8 +210,12 @@ pub(crate) fn after_writing(lines: &Lines, base: &Snapshot, changes: &ChangeSet)
     if lines.is_all() {
         return Lines::all();
     }
-    let mut out = carried(lines, base, changes);
-    for hunk in explain::hunks(base, changes, 0) {
+    if changes.is_empty() {
+        return lines.clone();
+    }
+    let hunks = explain::hunks(base, changes, 0);
+    let mut out = carried_over(lines, base, &hunks);
+    for hunk in hunks {
         if hunk.new_lines > 0 {
             out.add(hunk.new_start as u64, (hunk.new_start + hunk.new_lines - 1) as u64);
         }
@@ -216,7 +224,7 @@ pub(crate) fn after_writing(lines: &Lines, base: &Snapshot, changes: &ChangeSet)
 }
 
 /// The lines of the new version that hunks show.
-pub(crate) fn shown(hunks: &[explain::Hunk]) -> Lines {
+pub(crate) fn shown(hunks: &[Hunk]) -> Lines {
     let mut out = Lines::none();
     for hunk in hunks.iter().filter(|hunk| hunk.lines.iter().any(|line| line.kind != LineKind::Removed)) {
         out.add(hunk.new_start as u64, (hunk.new_start + hunk.new_lines - 1) as u64);

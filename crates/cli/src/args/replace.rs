@@ -11,7 +11,7 @@ pub(crate) struct ReplaceArgs {
     /// Text to replace, or with --regex a regular expression
     #[arg(allow_hyphen_values = true)]
     pub(crate) old: String,
-    /// Text to put there; with --regex, $1 or ${name} is what a group matched
+    /// Text to put there; empty deletes, plain text along with lines left blank; with --regex, $1 or ${name} is what a group matched
     #[arg(allow_hyphen_values = true)]
     pub(crate) new: String,
     /// Folder or file

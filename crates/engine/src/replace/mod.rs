@@ -46,7 +46,7 @@ pub(crate) struct Args {
     /// Instead of `old_string`, with regex: a regular expression, in the syntax of search.
     #[serde(default)]
     pattern: Option<String>,
-    /// The text to put there; empty deletes. With regex, $1 or ${name} is what that group matched, $$ a dollar sign.
+    /// The text to put there; empty deletes, plain text along with lines that would be left blank. With regex, $1 or ${name} is what that group matched, $$ a dollar sign.
     new_string: String,
     /// pattern is a regular expression.
     #[serde(default)]
