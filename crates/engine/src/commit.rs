@@ -279,7 +279,7 @@ fn raced(error: Error) -> Error {
 /// The lines of the new version that the reply shows.
 fn shown(plan: &Plan, preview: Option<&Preview>) -> Lines {
     if plan.header.is_none() && plan.worded.is_none() {
-        return preview.map_or_else(|| Preview::of(plan, Shows::Snippet).lines(), Preview::lines);
+        return preview.map_or_else(|| Preview::without_patch(plan, Shows::Snippet).lines(), Preview::lines);
     }
     let mut lines = Lines::none();
     let hunks = explain::hunks(&plan.before, &plan.changes, rows::AROUND);

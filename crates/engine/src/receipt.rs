@@ -53,9 +53,15 @@ pub(crate) struct Preview {
 
 impl Preview {
     pub(crate) fn of(plan: &Plan, shows: Shows) -> Preview {
+        let bare = Preview::without_patch(plan, shows);
+        Preview { patch: explain::structured(&bare.hunks), ..bare }
+    }
+
+    /// For whoever asks for nothing but its lines.
+    pub(crate) fn without_patch(plan: &Plan, shows: Shows) -> Preview {
         let hunks = if plan.before.is_opaque() { Vec::new() } else { reply_hunks(&plan.before, &plan.changes) };
         let snippet = if shows == Shows::Snippet { explain::snippet(&hunks, SNIPPET) } else { String::new() };
-        Preview { snippet, patch: explain::structured(&hunks), hunks }
+        Preview { hunks, snippet, patch: Value::Null }
     }
 
     /// The lines of the new version that the snippet shows; none where it was cut.
