@@ -71,7 +71,10 @@ fn one(title: &str, programs: &Programs, codex: Option<&Codex>, bytes: usize) ->
         let mut command = peak(&programs.floor, root);
         command.arg(tool.get_program()).stdin(patch);
         command.envs(tool.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        outcome = outcome.value(Kind::Peer, "apply_patch of Codex", measured(&mut command));
+        outcome = match attempted(&mut command) {
+            Ok(held) => outcome.value(Kind::Peer, "apply_patch of Codex", held),
+            Err(_) => outcome.value(Kind::Wrong, "apply_patch of Codex, which failed", 0.0),
+        };
     }
     let most = if bytes > WHOLE { 8 * MB + 2 * (OLD.len() + NEW.len()) } else { bytes + bytes / 10 };
     let outcome = outcome.at_most("G4", MORE, as_float(most)).at("memory", bytes);
@@ -115,8 +118,17 @@ fn peak(floor: &Path, root: &Path) -> Command {
 }
 
 fn measured(command: &mut Command) -> f64 {
-    let output = command.output().unwrap_or_else(|error| panic!("{error}"));
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let kb: Option<f64> = said.trim().parse().ok().filter(|_| output.status.success());
-    kb.unwrap_or_else(|| panic!("{command:?} failed: {said}")) * 1024.0
+    attempted(command).unwrap_or_else(|why| panic!("{why}"))
+}
+
+/// The most that a command held, in bytes.
+///
+/// Errors: it failed. The words go onto the page, so they name no place of this machine.
+fn attempted(command: &mut Command) -> Result<f64, String> {
+    let output = command.output().map_err(|error| error.to_string())?;
+    let kb: Option<f64> = String::from_utf8_lossy(&output.stdout).trim().parse().ok();
+    kb.filter(|_| output.status.success()).map(|kb| kb * 1024.0).ok_or_else(|| {
+        let program = command.get_args().nth(1).and_then(|program| Path::new(program).file_name());
+        format!("{} failed: {}", program.unwrap_or_default().display(), output.status)
+    })
 }
