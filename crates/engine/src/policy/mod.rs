@@ -48,6 +48,8 @@ const fn patterns<const N: usize>(texts: [&'static str; N]) -> [Pattern; N] {
 const SECRETS: &[Pattern] = &patterns([
     ".env",
     ".env.*",
+    // `prod.env`, `.prod.env`: seed 003 guards every path that ends in `.env`.
+    "*.env",
     ".ssh",
     ".gnupg",
     ".aws/credentials",
@@ -70,7 +72,7 @@ const SECRETS: &[Pattern] = &patterns([
 ]);
 
 /// Samples of the secrets that hold none.
-const SAMPLES: &[Pattern] = &patterns([".env.example", ".env.sample", ".env.template"]);
+const SAMPLES: &[Pattern] = &patterns([".env.example", ".env.sample", ".env.template", ".env.dist"]);
 
 /// Files that control other programs, ourselves included: readable, but edited only where a rule allows it.
 const CONTROL: &[Pattern] = &patterns([

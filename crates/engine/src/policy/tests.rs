@@ -81,6 +81,10 @@ fn secrets_are_not_even_read() {
         "a/.env.local",
         ".ENV",
         ".env ",
+        "prod.env",
+        ".prod.env",
+        "config/App.ENV",
+        "a/prod.env.",
         ".ssh/id_rsa",
         ".ssh/config",
         ".gnupg/x",
@@ -107,6 +111,11 @@ fn everyday_names_are_free() {
     let plain = Config::default();
     for path in [
         ".env.example",
+        "a/.env.dist",
+        "prod.env.example",
+        "src/env",
+        "src/dotenv.rs",
+        "env.ts",
         "src/git.rs",
         "environment",
         ".gitignore",
