@@ -1,0 +1,227 @@
+//! `cargo run --release -p hostile -- minutes 60 [SEED]`, or `rounds 20 [SEED]`: random calls of all tools on hostile files.
+//!
+//! Every call is judged: the server lives, the reply is JSON within the reply limit, and the call takes at most 500 MB
+//! and, in optimised builds, 2 s of processor time. After each round everything is undone, and the files must be what
+//! they were. A finding is written to `target/hostile` with its input and files. Exit status 1 means findings.
+//! The program `emend` is the one beside this program, or the one that `EMEND_BIN` names.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::print_stdout,
+    reason = "a test tool: it touches files, starts the server and reports on standard output"
+)]
+
+mod calls;
+mod files;
+mod server;
+
+use calls::Setting;
+use emendate::TOOLS;
+use oracles::luck::Luck;
+use serde_json::{Value, json};
+use server::{Measured, Server};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use std::{env, fs, io};
+
+/// Processor time that a call may take, in milliseconds.
+const CPU_MS_MAX: u64 = 2_000;
+/// Memory that the server may have during a call, in KiB.
+const PEAK_KIB_MAX: u64 = 500_000;
+/// Bytes of a reply: 256 KB of data and 25,000 characters of text, each at most six bytes escaped, and the frame.
+const REPLY_BYTES_MAX: usize = 262_144 + 150_000 + 4_096;
+/// Calls of a round, before everything is undone.
+const CALLS: usize = 60;
+/// Files of a round.
+const FILES: usize = 8;
+
+type Tree = BTreeMap<PathBuf, Vec<u8>>;
+
+/// The worst figures of one tool.
+#[derive(Default)]
+struct Worst {
+    calls: u64,
+    succeeded: u64,
+    cpu_ms: u64,
+    peak_kib: u64,
+    reply: usize,
+}
+
+/// The whole run: its figures and findings.
+struct Run {
+    emend: PathBuf,
+    findings: PathBuf,
+    found: usize,
+    worst: BTreeMap<&'static str, Worst>,
+    undone: u64,
+}
+
+fn main() -> io::Result<()> {
+    let mut arguments = env::args().skip(1);
+    let unit = arguments.next().unwrap_or_default();
+    let numbers: Vec<u64> = arguments.filter_map(|it| it.parse().ok()).collect();
+    let (count, first) = match (unit.as_str(), numbers.as_slice()) {
+        ("minutes" | "rounds", [count]) => (*count, 1),
+        ("minutes" | "rounds", [count, seed]) => (*count, *seed),
+        _ => return Err(io::Error::other("usage: hostile minutes|rounds COUNT [SEED]")),
+    };
+    let emend = env::var_os("EMEND_BIN").map_or_else(|| beside_this_program("emend"), |path| Ok(path.into()))?;
+    let findings = beside_this_program("")?.join("../hostile");
+    fs::create_dir_all(&findings)?;
+    let mut run = Run { emend, findings, found: 0, worst: BTreeMap::new(), undone: 0 };
+    let end = Instant::now() + Duration::from_secs(60 * count);
+    let mut seed = first;
+    while if unit == "minutes" { Instant::now() < end } else { seed < first + count } {
+        run.round(seed)?;
+        seed += 1;
+    }
+    run.report(first..seed);
+    if run.found == 0 { Ok(()) } else { Err(io::Error::other(format!("{} findings", run.found))) }
+}
+
+/// A file in the directory of this program.
+fn beside_this_program(name: &str) -> io::Result<PathBuf> {
+    let path = env::current_exe()?.with_file_name(name);
+    if path.exists() { Ok(path) } else { Err(io::Error::other(format!("{} is not built", path.display()))) }
+}
+
+impl Run {
+    /// One round: new files, calls, and everything undone.
+    fn round(&mut self, seed: u64) -> io::Result<()> {
+        let mut luck = Luck::new(seed);
+        let directory = tempfile::tempdir()?;
+        let base = directory.path().canonicalize()?;
+        let (root, state) = (base.join("root"), base.join("state"));
+        fs::create_dir_all(&root)?;
+        fs::create_dir_all(&state)?;
+        for _ in 0..luck.between(1, FILES) {
+            let (name, bytes) = Setting::new_file(&mut luck);
+            fs::write(root.join(name), bytes)?;
+        }
+        let before = tree(&root)?;
+        let messages = base.join("messages");
+        let mut server = Server::start(&self.emend, &root, &state, &messages)?;
+        for at in 0..CALLS {
+            let names: Vec<String> = tree(&root)?.keys().map(|path| path.display().to_string()).collect();
+            let setting = Setting { root: &root, names: &names };
+            let tool = luck.pick(TOOLS);
+            let input = setting.input(&mut luck, tool);
+            let measured = server.call(tool.name, &input);
+            let problem = self.judge(tool.name, &measured);
+            if let Some(problem) = problem {
+                self.finding(&format!("{seed}-{at}"), &problem, &json!({ "tool": tool.name, "input": input }), &root)?;
+            }
+            if measured.line.is_none() {
+                return Ok(());
+            }
+        }
+        self.undo_everything(&mut server, seed, &root, &before)?;
+        let said = fs::read_to_string(&messages).unwrap_or_default();
+        if said.contains("panicked") {
+            self.finding(&format!("{seed}-panic"), &said, &Value::Null, &root)?;
+        }
+        Ok(())
+    }
+
+    /// What is wrong with a call, if anything is.
+    fn judge(&mut self, tool: &'static str, measured: &Measured) -> Option<String> {
+        let worst = self.worst.entry(tool).or_default();
+        worst.calls += 1;
+        worst.cpu_ms = worst.cpu_ms.max(measured.cpu_ms);
+        worst.peak_kib = worst.peak_kib.max(measured.peak_kib);
+        let Some(line) = &measured.line else { return Some("the server died or did not answer".to_owned()) };
+        worst.reply = worst.reply.max(line.len());
+        let Ok(reply) = serde_json::from_str::<Value>(line) else { return Some("the reply is not JSON".to_owned()) };
+        worst.succeeded += u64::from(reply["ok"] == true);
+        let code = reply["code"].as_str().unwrap_or_default();
+        if code.starts_with("internal") {
+            return Some(format!("an internal error: {}", reply["message"]));
+        }
+        if measured.cpu_ms > CPU_MS_MAX && !cfg!(debug_assertions) {
+            return Some(format!("{} ms of processor time", measured.cpu_ms));
+        }
+        if measured.peak_kib > PEAK_KIB_MAX {
+            return Some(format!("{} KiB of memory", measured.peak_kib));
+        }
+        // An image or a PDF asked for as base64 is data of its own, with its own limit.
+        (line.len() > REPLY_BYTES_MAX && tool != "read").then(|| format!("a reply of {} bytes", line.len()))
+    }
+
+    /// Undoes operation after operation, until nothing is left. The files must be what they were.
+    fn undo_everything(&mut self, server: &mut Server, seed: u64, root: &Path, before: &Tree) -> io::Result<()> {
+        for _ in 0..4 * CALLS {
+            let measured = server.call("undo", &json!({ "any_session": true }));
+            let reply: Value =
+                measured.line.as_deref().and_then(|it| serde_json::from_str(it).ok()).unwrap_or_default();
+            if reply["ok"] != true {
+                let after = tree(root)?;
+                if after != *before {
+                    let differing = differing(before, &after);
+                    let problem = format!("after all undos these differ: {differing:?}; the last reply: {reply}");
+                    self.finding(&format!("{seed}-undo"), &problem, &Value::Null, root)?;
+                }
+                return Ok(());
+            }
+            self.undone += 1;
+        }
+        Ok(())
+    }
+
+    fn finding(&mut self, name: &str, problem: &str, call: &Value, root: &Path) -> io::Result<()> {
+        self.found += 1;
+        let short: String = problem.chars().take(400).collect();
+        println!("FINDING {name}: {} {short}", call["tool"]);
+        let folder = self.findings.join(name);
+        fs::create_dir_all(&folder)?;
+        fs::write(folder.join("problem.txt"), problem)?;
+        fs::write(folder.join("call.json"), call.to_string())?;
+        for (path, bytes) in tree(root)? {
+            fs::write(folder.join(path.display().to_string().replace('/', "__")), bytes)?;
+        }
+        Ok(())
+    }
+
+    fn report(&self, seeds: std::ops::Range<u64>) {
+        println!("tool                 calls      ok  worst ms  peak MB  reply bytes");
+        for (tool, worst) in &self.worst {
+            let mega = worst.peak_kib / 1024;
+            println!(
+                "{tool:<18} {:>7} {:>7} {:>9} {mega:>8} {:>12}",
+                worst.calls, worst.succeeded, worst.cpu_ms, worst.reply
+            );
+        }
+        let calls: u64 = self.worst.values().map(|it| it.calls).sum();
+        println!(
+            "seeds {} to {}: {calls} calls, {} undone, {} findings",
+            seeds.start,
+            seeds.end - 1,
+            self.undone,
+            self.found
+        );
+    }
+}
+
+/// Every file below a directory, by its relative path.
+fn tree(root: &Path) -> io::Result<Tree> {
+    let mut out = Tree::new();
+    let mut open = vec![root.to_owned()];
+    while let Some(directory) = open.pop() {
+        for entry in fs::read_dir(&directory)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                open.push(entry.path());
+            } else if let Ok(relative) = entry.path().strip_prefix(root) {
+                out.insert(relative.to_owned(), fs::read(entry.path())?);
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// Names whose content is not the same on both sides.
+fn differing(before: &Tree, after: &Tree) -> Vec<String> {
+    let names = before.keys().chain(after.keys().filter(|name| !before.contains_key(*name)));
+    names.filter(|name| before.get(*name) != after.get(*name)).map(|name| name.display().to_string()).collect()
+}

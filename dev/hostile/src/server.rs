@@ -1,0 +1,99 @@
+//! The server under attack: one `emend serve --ndjson`, and what its process spends.
+
+use serde_json::{Value, json};
+use std::fs;
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+/// A call that takes longer counts as a hang, and ends the server.
+const HANG: Duration = Duration::from_secs(60);
+/// Clock ticks of `/proc/PID/stat` in a second, on every Linux that we run on.
+const TICKS: u64 = 100;
+
+/// One call's cost and reply.
+#[derive(Debug)]
+pub(crate) struct Measured {
+    /// The reply's line; `None` if the server died or hung.
+    pub(crate) line: Option<String>,
+    /// Processor time of the server and its children, in milliseconds.
+    pub(crate) cpu_ms: u64,
+    /// The largest resident set of the server during the call, in KiB.
+    pub(crate) peak_kib: u64,
+}
+
+/// A running server.
+pub(crate) struct Server {
+    child: Child,
+    input: ChildStdin,
+    lines: Receiver<String>,
+    calls: u64,
+}
+
+impl Server {
+    /// Starts a server over `root`, with its history in `state` and its messages in the file `messages`.
+    ///
+    /// # Errors
+    /// The program cannot be started.
+    pub(crate) fn start(emend: &Path, root: &Path, state: &Path, messages: &Path) -> io::Result<Server> {
+        let mut command = Command::new(emend);
+        command.arg("--root").arg(root).arg("--state").arg(state).args(["--unread", "allow", "serve", "--ndjson"]);
+        command.env("HOME", state).env("XDG_CONFIG_HOME", state).env("XDG_STATE_HOME", state);
+        let log = fs::File::options().create(true).append(true).open(messages)?;
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log).spawn()?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(io::Error::other("the server has no pipes"));
+        };
+        let (send, lines) = channel();
+        thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                if send.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        Ok(Server { child, input, lines, calls: 0 })
+    }
+
+    /// Makes one call and measures it.
+    pub(crate) fn call(&mut self, tool: &str, input: &Value) -> Measured {
+        self.calls += 1;
+        let pid = self.child.id();
+        let _ = fs::write(format!("/proc/{pid}/clear_refs"), "5");
+        let before = cpu_ticks(pid);
+        let request = json!({ "id": self.calls, "tool": tool, "input": input });
+        let sent = writeln!(self.input, "{request}").and_then(|()| self.input.flush());
+        let line = if sent.is_ok() { self.lines.recv_timeout(HANG).ok() } else { None };
+        let measured =
+            Measured { cpu_ms: cpu_ticks(pid).saturating_sub(before) * 1000 / TICKS, peak_kib: peak_kib(pid), line };
+        if measured.line.is_none() {
+            let _ = self.child.kill();
+        }
+        measured
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Ticks that a process and its living children have worked.
+fn cpu_ticks(pid: u32) -> u64 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let fields: Vec<&str> = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace().collect();
+    let own: u64 = fields.iter().skip(11).take(4).filter_map(|it| it.parse::<u64>().ok()).sum();
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    own + children.split_whitespace().filter_map(|it| it.parse().ok()).map(cpu_ticks).sum::<u64>()
+}
+
+fn peak_kib(pid: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
