@@ -1,6 +1,7 @@
 //! Comments and attributes directly above a line: they belong to what begins there.
 
-use crate::grammar::{is_annotation, is_comment, text_of};
+use crate::grammar::{is_annotation, is_annotation_in, is_comment, text_of};
+use crate::index::Lead;
 use crate::parse::Parsed;
 use crate::path::is_blank;
 use tree_sitter::Node;
@@ -24,31 +25,39 @@ impl Parsed<'_> {
                 break;
             }
             let last = starts[end] + line.trim_end().len() - 1;
-            let chain = self.chain(last);
-            let Some(lead) = chain.iter().skip(1).find(|node| self.is_lead(**node)) else { break };
-            let from = lead.start_position().row;
+            let Some(lead) = self.lead(last) else { break };
+            let from = lead.first;
             // A comment behind code belongs to that code.
             let first = starts[from] + indent_of(self.row(starts, from)).len();
-            if lead.start_byte() != first || crate::path::last_row(*lead) != end {
+            if lead.span.start() != first || lead.last != end {
                 break;
             }
             above.from = from;
-            if !is_comment(*lead) {
+            if !lead.comment {
                 above.annotations = from;
             }
         }
         above
     }
 
-    /// True for a comment or an attribute that says something of what follows it.
-    fn is_lead(&self, node: Node<'_>) -> bool {
+    /// The outermost comment or annotation that holds the byte at `at`.
+    fn lead(&self, at: usize) -> Option<Lead> {
+        match self.index.get() {
+            Some(index) => index.lead(at),
+            None => self.chain(at).into_iter().skip(1).find(|node| self.is_lead(*node, None)).map(Lead::of),
+        }
+    }
+
+    /// True for a comment or an attribute that describes the declaration below it. `parent` saves a walk where it is known.
+    pub(crate) fn is_lead(&self, node: Node<'_>, parent: Option<Node<'_>>) -> bool {
         let text = text_of(node, self.text);
         if is_comment(node) {
             // About the file or the enclosing item, not about what follows.
             return !["//!", "/*!", "#!"].iter().any(|inner| text.starts_with(inner));
         }
         let said = ["@doc", "@spec", "@impl", "@deprecated", "@typedoc"];
-        is_annotation(node) && !text.starts_with("#!")
+        let annotation = if parent.is_some() { is_annotation_in(node, parent) } else { is_annotation(node) };
+        annotation && !text.starts_with("#!")
             || self.language.name() == "elixir"
                 && node.kind() == "unary_operator"
                 && said.iter().any(|it| text.starts_with(it))

@@ -63,7 +63,7 @@ impl Parsed<'_> {
     pub fn block_at(&self, line: usize) -> Result<Block, NoBlock> {
         let starts = self.starts();
         let row = line.checked_sub(1).filter(|row| *row < starts.len()).ok_or(NoBlock::NoLine)?;
-        let text = self.row(&starts, row);
+        let text = self.row(starts, row);
         if is_blank(text) {
             return Err(NoBlock::Blank);
         }
@@ -79,11 +79,11 @@ impl Parsed<'_> {
         if let Some(broken) = [node, last].into_iter().find(Node::has_error) {
             return Err(NoBlock::Broken(broken.start_position().row + 1));
         }
-        let end = self.trimmed(&starts, last, row);
-        if !self.ends_line(&starts, last.end_byte(), end) {
+        let end = self.trimmed(starts, last, row);
+        if !self.ends_line(starts, last.end_byte(), end) {
             return Err(NoBlock::Shares(end + 1));
         }
-        let above = self.above(&starts, row).from;
+        let above = self.above(starts, row).from;
         Ok(Block { first: line, last: end + 1, above: above + 1 })
     }
 
@@ -123,19 +123,30 @@ impl Parsed<'_> {
     pub(crate) fn trimmed(&self, starts: &[usize], node: Node<'_>, first: usize) -> usize {
         let mut last = last_row(node).min(starts.len() - 1);
         loop {
+            if let Some(index) = self.index.get() {
+                last = index.solid(last).max(first.min(last));
+            }
             while last > first && is_blank(self.row(starts, last)) {
                 last -= 1;
             }
             let at = starts[last] + indent_of(self.row(starts, last)).len();
-            let chain = self.chain(at);
-            let comment = chain.iter().find(|it| is_comment(**it) && it.parent() == Some(node));
-            let Some(comment) = comment.filter(|it| it.start_byte() == at && it.id() != node.id()) else { return last };
-            let above = self.above(starts, comment.start_position().row).from;
+            let Some(row) = self.remark(node, at) else { return last };
+            let above = self.above(starts, row).from;
             if above <= first || !is_blank(self.row(starts, above - 1)) {
                 return last;
             }
             last = above - 1;
         }
+    }
+
+    /// Row of the comment that begins at `at` directly in `node`.
+    fn remark(&self, node: Node<'_>, at: usize) -> Option<usize> {
+        if let Some(index) = self.index.get() {
+            return index.remark(at, node.id()).map(|it| it.row);
+        }
+        let chain = self.chain(at);
+        let comment = chain.iter().find(|it| is_comment(**it) && it.parent() == Some(node));
+        comment.filter(|it| it.start_byte() == at && it.id() != node.id()).map(|it| it.start_position().row)
     }
 
     /// True when nothing follows `at` on the row `last` but separators and a comment.

@@ -63,8 +63,8 @@ impl Splices {
 }
 
 /// The rows of a symbol, 0-based.
-struct Rows {
-    starts: Vec<usize>,
+struct Rows<'p> {
+    starts: &'p [usize],
     above: usize,
     first: usize,
     last: usize,
@@ -105,9 +105,9 @@ impl Parsed<'_> {
     }
 
     /// Where the symbol stands if it has its lines for itself.
-    fn alone(&self, symbol: &Symbol, rows: &Rows) -> bool {
+    fn alone(&self, symbol: &Symbol, rows: &Rows<'_>) -> bool {
         let before = &self.text[rows.starts[rows.first]..symbol.span.start()];
-        is_blank(before) && self.ends_line(&rows.starts, symbol.span.end(), rows.last)
+        is_blank(before) && self.ends_line(rows.starts, symbol.span.end(), rows.last)
     }
 
     fn entangled(symbol: &Symbol) -> Error {
@@ -116,9 +116,9 @@ impl Parsed<'_> {
             .next("Change these lines with edit and old_string.")
     }
 
-    fn replace(&self, symbol: &Symbol, rows: &Rows, text: &str) -> Splices {
+    fn replace(&self, symbol: &Symbol, rows: &Rows<'_>, text: &str) -> Splices {
         let mut splices = Splices::default();
-        let end = symbol.span.end().min(rows.starts[rows.last] + self.row(&rows.starts, rows.last).len());
+        let end = symbol.span.end().min(rows.starts[rows.last] + self.row(rows.starts, rows.last).len());
         let mut new = text.trim_matches('\n').trim_end();
         // A separator behind the symbol stays; one in the new text would be a second.
         if self.text[end..].starts_with([',', ';']) {
@@ -129,15 +129,15 @@ impl Parsed<'_> {
             return splices;
         }
         let from = self.replaced_from(rows, new, &mut splices.notes);
-        let indent = indent_of(self.row(&rows.starts, rows.first));
-        let start = rows.starts[from] + indent_of(self.row(&rows.starts, from)).len();
+        let indent = indent_of(self.row(rows.starts, rows.first));
+        let start = rows.starts[from] + indent_of(self.row(rows.starts, from)).len();
         let new = reindented(new, indent, &mut splices.notes);
         splices.edits.push((Span::new(start, end.max(start)), new[indent.len().min(new.len())..].to_owned()));
         splices
     }
 
     /// The row from which the symbol is replaced: comments and annotations above stay when the new text has none.
-    fn replaced_from(&self, rows: &Rows, new: &str, notes: &mut Vec<String>) -> usize {
+    fn replaced_from(&self, rows: &Rows<'_>, new: &str, notes: &mut Vec<String>) -> usize {
         let own = self.declared_on(rows);
         if rows.above == own {
             return own;
@@ -146,7 +146,7 @@ impl Parsed<'_> {
         if let Some(parsed) = parse(new, self.language, Limits::CHECK) {
             for line in 0..new.lines().count() {
                 let starts = parsed.starts();
-                let row = parsed.row(&starts, line);
+                let row = parsed.row(starts, line);
                 let at = starts[line] + indent_of(row).len();
                 let chain = parsed.chain(at);
                 let is = |test: fn(tree_sitter::Node<'_>) -> bool| {
@@ -159,7 +159,7 @@ impl Parsed<'_> {
                 }
             }
         }
-        let above = self.above(&rows.starts, rows.first);
+        let above = self.above(rows.starts, rows.first);
         let annotated = above.annotations.min(rows.first);
         let from = match (comments, annotations) {
             (false, false) => own,
@@ -174,17 +174,17 @@ impl Parsed<'_> {
     }
 
     /// The row where the declaration itself begins, behind annotations of its own.
-    fn declared_on(&self, rows: &Rows) -> usize {
+    fn declared_on(&self, rows: &Rows<'_>) -> usize {
         let mut row = rows.first;
         while row < rows.last {
-            let line = self.row(&rows.starts, row);
+            let line = self.row(rows.starts, row);
             let at = rows.starts[row] + indent_of(line).len();
             let chain = self.chain(at);
             let lead = chain.iter().rev().find(|it| (is_annotation(**it) || is_comment(**it)) && it.start_byte() == at);
             match lead {
                 Some(lead)
                     if !is_blank(line)
-                        && self.ends_line(&rows.starts, lead.end_byte(), crate::path::last_row(*lead)) =>
+                        && self.ends_line(rows.starts, lead.end_byte(), crate::path::last_row(*lead)) =>
                 {
                     row = crate::path::last_row(*lead) + 1;
                 }
@@ -195,14 +195,14 @@ impl Parsed<'_> {
     }
 
     /// Blank lines directly above and below.
-    fn gaps(&self, rows: &Rows) -> (usize, usize) {
-        let blank = |row: usize| is_blank(self.row(&rows.starts, row));
+    fn gaps(&self, rows: &Rows<'_>) -> (usize, usize) {
+        let blank = |row: usize| is_blank(self.row(rows.starts, row));
         let above = (0..rows.above).rev().take_while(|row| blank(*row)).count();
         let below = (rows.last + 1..rows.starts.len()).take_while(|row| blank(*row)).count();
         (above, below)
     }
 
-    fn insert(&self, symbol: &Symbol, rows: &Rows, text: &str, action: Action) -> Result<Splices> {
+    fn insert(&self, symbol: &Symbol, rows: &Rows<'_>, text: &str, action: Action) -> Result<Splices> {
         if !self.alone(symbol, rows) {
             return Err(Parsed::entangled(symbol));
         }
@@ -210,7 +210,7 @@ impl Parsed<'_> {
             return Err(Error::new(Code::CallInvalid, "There is no text to insert.").next("Give text."));
         }
         let mut splices = Splices::default();
-        let indent = indent_of(self.row(&rows.starts, rows.first));
+        let indent = indent_of(self.row(rows.starts, rows.first));
         let mut new = reindented(text.trim_matches('\n').trim_end(), indent, &mut splices.notes);
         if self.language.0.commas {
             new.truncate(new.trim_end_matches(',').len());
@@ -236,7 +236,7 @@ impl Parsed<'_> {
         Ok(splices)
     }
 
-    fn delete(&self, symbol: &Symbol, rows: &Rows) -> Result<Splices> {
+    fn delete(&self, symbol: &Symbol, rows: &Rows<'_>) -> Result<Splices> {
         if !self.alone(symbol, rows) {
             return Err(Parsed::entangled(symbol));
         }
@@ -252,7 +252,7 @@ impl Parsed<'_> {
         let (above, below) = self.gaps(rows);
         let next = rows.last + 1 + below;
         // One of two gaps goes with it; at the end of what it is in, there is only the one above.
-        let depth = |row: usize| indent_of(self.row(&rows.starts, row)).len();
+        let depth = |row: usize| indent_of(self.row(rows.starts, row)).len();
         let own = depth(rows.first);
         let closes = next >= rows.starts.len() || depth(next) < own;
         let opens = rows.above == above || above == 0 && depth(rows.above - 1) < own;

@@ -1,5 +1,6 @@
 //! What one row of the table of languages says beyond its grammar.
 
+use std::borrow::Cow;
 use tree_sitter::Node;
 
 /// A language: its grammar, and how blocks and symbols look in it.
@@ -23,6 +24,8 @@ pub(crate) struct Grammar {
     pub(crate) locals: Option<&'static str>,
     /// Texts that its scanner cannot hold: they are not parsed.
     pub(crate) beyond: Option<fn(&str) -> bool>,
+    /// The text as the parser gets it, where its scanner cannot take some characters: as long in bytes.
+    pub(crate) mask: Option<for<'t> fn(&'t str) -> Cow<'t, str>>,
     /// Symbols stand with commas between them, and none behind the last.
     pub(crate) commas: bool,
     /// Members are called without a receiver inside their type.
@@ -43,6 +46,7 @@ impl Grammar {
             clauses: false,
             locals: None,
             beyond: None,
+            mask: None,
             commas: false,
             bare_members: false,
         }
@@ -123,8 +127,15 @@ pub(crate) fn is_comment(node: Node<'_>) -> bool {
     node.kind().contains("comment") || matches!(node.kind(), "haddock" | "marginalia")
 }
 
-/// True for what stands above a declaration and belongs to it, comments aside.
+/// True for an annotation above a declaration, comments aside.
 pub(crate) fn is_annotation(node: Node<'_>) -> bool {
+    // Finding a parent takes a walk from the root.
+    let parent = if node.kind() == "attribute" { node.parent() } else { None };
+    is_annotation_in(node, parent)
+}
+
+/// The same with a known parent.
+pub(crate) fn is_annotation_in(node: Node<'_>, parent: Option<Node<'_>>) -> bool {
     match node.kind() {
         "decorator"
         | "annotation"
@@ -134,10 +145,10 @@ pub(crate) fn is_annotation(node: Node<'_>) -> bool {
         | "attribute_group"
         | "attribute_declaration" => true,
         // Elsewhere an assignment, or a part of a tag.
-        "attribute" => node.parent().is_some_and(|it| it.kind() == "modifiers"),
+        "attribute" => parent.is_some_and(|it| it.kind() == "modifiers"),
         "modifiers" => {
             let mut cursor = node.walk();
-            node.children(&mut cursor).all(|it| is_annotation(it) || is_comment(it))
+            node.children(&mut cursor).all(|it| is_annotation_in(it, Some(node)) || is_comment(it))
         }
         _ => false,
     }

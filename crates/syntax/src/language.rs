@@ -39,6 +39,14 @@ impl Language {
         Language::all().find(|it| it.name() == name)
     }
 
+    /// The literal tokens of its grammar: keywords, brackets, operators.
+    pub fn tokens(self) -> Vec<String> {
+        let grammar = (self.0.load)();
+        let ids = 0..u16::try_from(grammar.node_kind_count()).unwrap_or(u16::MAX);
+        let literal = ids.filter(|id| !grammar.node_kind_is_named(*id) && grammar.node_kind_is_visible(*id));
+        literal.filter_map(|id| grammar.node_kind_for_id(id).map(str::to_owned)).collect()
+    }
+
     /// Its name, e.g. `rust`.
     pub fn name(self) -> &'static str {
         self.0.name

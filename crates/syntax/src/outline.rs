@@ -1,13 +1,17 @@
 //! The symbols of a text, and the way from a symbol path to one of them.
 
-use crate::grammar::{Grammar, Name, Named, is_comment};
+use crate::grammar::{Name, Named, is_comment};
+use crate::index::Index;
 use crate::parse::Parsed;
 use emendate_core::Span;
-use std::collections::HashMap;
 use tree_sitter::Node;
 
 /// Nodes that are looked at; a larger tree is outlined up to there.
 const NODES: usize = 4_000_000;
+/// Symbols of an outline.
+const SYMBOLS: usize = 100_000;
+/// Bytes of a symbol path. A longer one begins with the first name that fits; it leads to the symbol all the same.
+const PATH: usize = 256;
 
 /// Nodes around a declaration that belong to it and hold nothing else.
 const AROUND: &[&str] = &[
@@ -42,7 +46,7 @@ pub struct Symbol {
     pub above: usize,
     /// How many symbols it is inside of.
     pub depth: usize,
-    /// The names that lead to it, joined by dots.
+    /// The names that lead to it, joined by dots: the last ones where all of them are more than 256 bytes.
     pub path: String,
     /// Where it stands in the text, annotations of its own included.
     pub(crate) span: Span,
@@ -88,31 +92,66 @@ struct Open {
     span: Span,
     kind: &'static str,
     prefix: String,
+    /// It, or one around it, has local names inside.
     body: bool,
+}
+
+/// A walk over the tree that collects symbols.
+struct Walk<'p, 't> {
+    parsed: &'p Parsed<'t>,
+    starts: &'p [usize],
+    /// Row of the table for each kind of node.
+    rows: Vec<Option<usize>>,
+    /// What is above a row, for the row asked last.
+    above: Option<(usize, usize)>,
+    open: Vec<Open>,
+    out: Outline,
+}
+
+/// A node that is a symbol.
+struct Found<'n> {
+    node: Node<'n>,
+    kind: &'static str,
+    /// Names inside it are local.
+    body: bool,
+    named: Named<'n>,
 }
 
 impl Parsed<'_> {
     /// Everything in the text that has a name.
     pub fn outline(&self) -> Outline {
-        let grammar = self.language.0;
-        let rows: HashMap<&str, usize> = grammar.symbols.iter().enumerate().map(|(nth, row)| (row.node, nth)).collect();
-        let starts = self.starts();
-        let mut out = Outline::default();
-        let mut open: Vec<Open> = Vec::new();
+        self.index.get_or_init(|| Index::of(self));
+        let symbols = self.language.0.symbols;
+        let language = self.tree.language();
+        let row = |id: u16| {
+            let kind = language.node_kind_for_id(id).filter(|_| language.node_kind_is_named(id))?;
+            symbols.iter().rposition(|it| it.node == kind)
+        };
+        let kinds = u16::try_from(language.node_kind_count()).unwrap_or(u16::MAX);
+        let rows = (0..kinds).map(row).collect();
+        let walk =
+            Walk { parsed: self, starts: self.starts(), rows, above: None, open: Vec::new(), out: Outline::default() };
+        walk.all()
+    }
+}
+
+impl Walk<'_, '_> {
+    fn all(mut self) -> Outline {
         let mut nodes: Vec<Node<'_>> = Vec::new();
-        let mut cursor = self.tree.walk();
+        let mut cursor = self.parsed.tree.walk();
         let mut seen = 0;
         loop {
             let node = cursor.node();
             seen += 1;
-            if seen > NODES {
-                out.cut = true;
-                return out;
+            if seen > NODES || self.out.symbols.len() > SYMBOLS {
+                self.out.cut = true;
+                return self.out;
             }
-            open.retain(|it| it.span.end() > node.start_byte());
-            if let Some(found) = self.symbol(grammar, &rows, node, &open) {
-                let (row, named) = found;
-                self.push(&mut out, &mut open, &starts, (node, &nodes), (row.0, row.1, named));
+            while self.open.last().is_some_and(|it| it.span.end() <= node.start_byte()) {
+                self.open.pop();
+            }
+            if let Some(found) = self.symbol(node) {
+                self.push(&nodes, found);
             }
             if cursor.goto_first_child() {
                 nodes.push(node);
@@ -120,89 +159,105 @@ impl Parsed<'_> {
             }
             while !cursor.goto_next_sibling() {
                 if !cursor.goto_parent() {
-                    return out;
+                    return self.out;
                 }
                 nodes.pop();
             }
         }
     }
 
-    /// The symbol that a node is: its kind, whether names inside are local, its name.
-    fn symbol<'n>(
-        &self,
-        grammar: &Grammar,
-        rows: &HashMap<&str, usize>,
-        node: Node<'n>,
-        open: &[Open],
-    ) -> Option<((&'static str, bool), Named<'n>)> {
-        if !node.is_named() {
-            return None;
-        }
-        let row = grammar.symbols.get(*rows.get(node.kind())?)?;
-        let named = row.name.find(node, self.text).filter(|it| !it.shown.trim().is_empty())?;
+    /// The symbol that a node is.
+    fn symbol<'n>(&self, node: Node<'n>) -> Option<Found<'n>> {
+        let row = self.rows.get(usize::from(node.kind_id())).copied().flatten()?;
+        let row = self.parsed.language.0.symbols.get(row)?;
+        let named = row.name.find(node, self.parsed.text).filter(|it| !it.shown.trim().is_empty())?;
         let kind = named.kind.unwrap_or(row.kind);
         let body = row.body || (kind == "function" && !matches!(row.name, Name::Field(_)));
         let local = matches!(kind, "variable" | "constant" | "value" | "field" | "declaration");
-        if local && open.iter().any(|it| it.body) {
+        if local && self.open.last().is_some_and(|it| it.body) {
             return None;
         }
-        Some(((kind, body), named))
+        Some(Found { node, kind, body, named })
     }
 
-    fn push(
-        &self,
-        out: &mut Outline,
-        open: &mut Vec<Open>,
-        starts: &[usize],
-        (node, around): (Node<'_>, &[Node<'_>]),
-        (kind, body, named): (&'static str, bool, Named<'_>),
-    ) {
+    fn push(&mut self, around: &[Node<'_>], found: Found<'_>) {
+        let Found { node, kind, body, named } = found;
         let mut whole = node;
-        for outer in around.iter().rev() {
-            if !AROUND.contains(&outer.kind()) || !holds_only(*outer, whole) {
+        for (nth, outer) in around.iter().enumerate().rev() {
+            if nth == 0 || !AROUND.contains(&outer.kind()) || !holds_only(*outer, whole) {
                 break;
             }
             whole = *outer;
         }
         let first = whole.start_position().row;
-        let last = self.trimmed(starts, whole, first);
+        let last = self.parsed.trimmed(self.starts, whole, first);
         let shown = named.shown.split_whitespace().collect::<Vec<&str>>().join(" ");
         let name = dotted(&shown);
-        let mut parts: Vec<&str> = open.iter().map(|it| &*it.prefix).collect();
-        parts.extend(named.owner.as_deref());
-        parts.push(&name);
         let span = Span::new(whole.start_byte(), whole.end_byte());
+        let prefix = named.owner.as_deref().or(self.open.last().map(|it| &*it.prefix)).unwrap_or_default().to_owned();
         let symbol = Symbol {
-            path: parts.join("."),
+            path: self.path(named.owner.as_deref(), &name),
             name: shown,
             kind,
             first: first + 1,
             last: last + 1,
-            above: self.above(starts, first).from + 1,
-            depth: open.len(),
+            above: self.above(first) + 1,
+            depth: self.open.len(),
             span,
             name_span: named.node.byte_range().into(),
-            parent: open
+            parent: self
+                .open
                 .last()
                 .map(|it| (it.kind, it.span))
-                .or(named.owner.as_ref().map(|_| ("type", Span::new(0, self.text.len())))),
-            prefix: parts.iter().rev().nth(1).map_or(String::new(), |it| (*it).to_owned()),
+                .or(named.owner.as_ref().map(|_| ("type", Span::new(0, self.parsed.text.len())))),
+            prefix,
         };
         // Clauses of one function are one symbol.
-        if self.language.0.clauses
-            && let Some(before) = out.symbols.last_mut()
+        if self.parsed.language.0.clauses
+            && let Some(before) = self.out.symbols.last_mut()
             && (before.depth, &before.path, before.kind) == (symbol.depth, &symbol.path, symbol.kind)
             && kind == "function"
         {
             before.last = symbol.last;
             before.span = before.span.hull(span);
         } else {
-            out.symbols.push(symbol);
+            self.out.symbols.push(symbol);
         }
-        let prefix = named.prefix.map_or(name, |it| dotted(&it));
-        open.push(Open { span, kind, prefix, body });
+        let (body, end) =
+            self.open.last().map_or((body, span.end()), |outer| (body || outer.body, span.end().min(outer.span.end())));
+        let span = Span::new(span.start().min(end), end);
+        self.open.push(Open { span, kind, prefix: named.prefix.map_or(name, |it| dotted(&it)), body });
     }
 
+    /// The names that lead to a symbol: all of them, or the last ones where all would be too long.
+    fn path(&self, owner: Option<&str>, name: &str) -> String {
+        let mut parts = vec![name];
+        let mut len = name.len();
+        for part in owner.into_iter().chain(self.open.iter().rev().map(|it| &*it.prefix)) {
+            len += part.len() + 1;
+            if len > PATH {
+                break;
+            }
+            parts.push(part);
+        }
+        parts.reverse();
+        parts.join(".")
+    }
+
+    /// 0-based row where comments and annotations directly above a row begin.
+    fn above(&mut self, row: usize) -> usize {
+        match self.above {
+            Some((known, from)) if known == row => from,
+            _ => {
+                let from = self.parsed.above(self.starts, row).from;
+                self.above = Some((row, from));
+                from
+            }
+        }
+    }
+}
+
+impl Parsed<'_> {
     /// What `path` leads to: names joined by `.` (or `::`), the whole way or the last part of it. The whole way wins.
     /// `line` chooses among several the one that has this 1-based line.
     pub fn definition(&self, path: &str, line: Option<usize>) -> Definition {
@@ -236,5 +291,5 @@ fn dotted(name: &str) -> String {
 fn holds_only(outer: Node<'_>, inner: Node<'_>) -> bool {
     let mut cursor = outer.walk();
     let mut others = outer.named_children(&mut cursor).filter(|it| it.id() != inner.id() && !is_comment(*it));
-    outer.parent().is_some() && others.all(|it| it.end_byte() <= inner.start_byte() && it.kind() != inner.kind())
+    others.all(|it| it.end_byte() <= inner.start_byte() && it.kind() != inner.kind())
 }

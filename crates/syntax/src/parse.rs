@@ -1,7 +1,10 @@
 //! Parsing, bounded in size and in steps, and parsing again after a change.
 
 use crate::clock::Clock;
+use crate::index::Index;
 use crate::language::Language;
+use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::ops::ControlFlow;
 use std::time::Duration;
 use tree_sitter::{InputEdit, ParseOptions, Parser, Point, Tree};
@@ -38,6 +41,8 @@ pub struct Parsed<'t> {
     pub(crate) text: &'t str,
     pub(crate) tree: Tree,
     pub(crate) language: Language,
+    pub(crate) starts: OnceCell<Vec<usize>>,
+    pub(crate) index: OnceCell<Index>,
 }
 
 /// Parses `text`. `None` when a limit was reached.
@@ -59,7 +64,7 @@ fn of_tree(
     (text, language): (&str, Language),
     (tree, spent): (Option<Tree>, Duration),
 ) -> (Option<Parsed<'_>>, Duration) {
-    (tree.map(|tree| Parsed { text, tree, language }), spent)
+    (tree.map(|tree| Parsed::of_tree(text, tree, language)), spent)
 }
 
 /// Which tree is wanted.
@@ -107,6 +112,7 @@ fn bounded(text: &str, language: Language, limits: Limits, wanted: Wanted<'_>, c
         }
         _ => ControlFlow::Break(()),
     };
+    let text = language.0.mask.map_or(Cow::Borrowed(text), |mask| mask(text));
     let bytes = text.as_bytes();
     let mut read = |at: usize, _: Point| bytes.get(at..).unwrap_or_default();
     let old = if let Wanted::After(old) = wanted { Some(old) } else { None };
@@ -129,11 +135,15 @@ impl Kept {
 
     /// Together with its text again.
     pub fn of(self, text: &str) -> Parsed<'_> {
-        Parsed { text, tree: self.tree, language: self.language }
+        Parsed::of_tree(text, self.tree, self.language)
     }
 }
 
-impl Parsed<'_> {
+impl<'t> Parsed<'t> {
+    fn of_tree(text: &'t str, tree: Tree, language: Language) -> Parsed<'t> {
+        Parsed { text, tree, language, starts: OnceCell::new(), index: OnceCell::new() }
+    }
+
     /// The tree alone.
     pub fn keep(self) -> Kept {
         Kept { tree: self.tree, language: self.language, len: self.text.len() }

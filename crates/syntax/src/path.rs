@@ -29,7 +29,11 @@ impl<'t> Parsed<'t> {
     }
 
     /// Where each row begins.
-    pub(crate) fn starts(&self) -> Vec<usize> {
+    pub(crate) fn starts(&self) -> &[usize] {
+        self.starts.get_or_init(|| self.line_starts())
+    }
+
+    fn line_starts(&self) -> Vec<usize> {
         let ends = self.text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
         let mut starts: Vec<usize> = std::iter::once(0).chain(ends).collect();
         // What follows the last line end is no line when it is empty.

@@ -89,12 +89,19 @@ fn symbol(
     }
 }
 
+/// Bytes of names that are compared by likeness, which takes time by the product of their lengths.
+const ALIKE: usize = 200;
+
 /// Symbols whose name may have been meant, the likeliest first.
 fn alike(parsed: &Parsed<'_>, path: &str) -> Vec<Symbol> {
     // `fn name()` is meant for `name`.
     let path = path.split('(').next().unwrap_or_default().trim();
     let last = path.rsplit(['.', ':', ' ']).next().unwrap_or_default();
-    let score = |it: &Symbol| strsim::normalized_damerau_levenshtein(last, &it.name);
+    if last.len() > ALIKE {
+        return Vec::new();
+    }
+    let score =
+        |it: &Symbol| if it.name.len() > ALIKE { 0.0 } else { strsim::normalized_damerau_levenshtein(last, &it.name) };
     let mut near: Vec<(f64, Symbol)> = parsed.outline().symbols.into_iter().map(|it| (score(&it), it)).collect();
     near.retain(|(score, _)| *score > 0.6);
     near.sort_by(|a, b| b.0.total_cmp(&a.0));

@@ -16,6 +16,10 @@ use std::path::Path;
 
 /// Symbols that a reply lists.
 const SHOWN: usize = 2000;
+/// Levels of indentation in its text; deeper symbols are indented like these.
+const INDENTS: usize = 32;
+/// Characters of a name in its text.
+const NAME: usize = 200;
 
 /// The input of `outline`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -41,7 +45,8 @@ impl Engine {
             // What stands outside of what it belongs to is called by its whole path.
             let whole = symbol.depth == 0 && symbol.path.ends_with(&format!(".{}", symbol.name));
             let title = if whole { format!("{} {}", symbol.kind, symbol.path) } else { symbol.title() };
-            let indent = "  ".repeat(symbol.depth);
+            let title = shortened(title);
+            let indent = "  ".repeat(symbol.depth.min(INDENTS));
             let _ = writeln!(text, "{}-{}\t{indent}{title}", symbol.first, symbol.last);
         }
         let mut notes = Vec::new();
@@ -50,7 +55,11 @@ impl Engine {
         }
         let left = outline.symbols.len().saturating_sub(SHOWN);
         if left > 0 || outline.cut {
-            notes.push(format!("The file is large: {left} more symbols were found and are not shown."));
+            let least = if outline.cut { "at least " } else { "" };
+            notes.push(format!("The file is large: {least}{left} more symbols were found and are not shown."));
+        }
+        if outline.symbols.iter().take(SHOWN).any(|it| it.depth > INDENTS) {
+            notes.push(format!("Symbols more than {INDENTS} levels deep are indented like those at {INDENTS} levels."));
         }
         if let Some(error) = parsed.first_error() {
             notes.push(format!("The file does not parse, first at line {}; symbols there may be missing.", error.line));
@@ -67,5 +76,13 @@ impl Engine {
         });
         let Value::Object(data) = data else { return Ok(Answer { text, ..Answer::default() }) };
         Ok(Answer { text, data })
+    }
+}
+
+/// A title without the end of a very long name.
+fn shortened(title: String) -> String {
+    match title.char_indices().nth(NAME) {
+        Some((end, _)) => format!("{}…", &title[..end]),
+        None => title,
     }
 }

@@ -11,6 +11,7 @@ pub(super) static BASH: Grammar = Grammar {
     files: &[".bashrc", ".bash_profile", ".profile", ".zshrc"],
     programs: &["sh", "bash", "zsh", "dash", "ksh"],
     symbols: &[code("function_definition", "function"), field("variable_assignment", "variable")],
+    mask: Some(crate::mask::bash),
     ..Grammar::plain("bash", || tree_sitter_bash::LANGUAGE.into())
 };
 

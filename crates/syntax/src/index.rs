@@ -1,0 +1,105 @@
+//! Facts about a whole tree that one walk collects: without them, outlining deep or wide texts is quadratic.
+
+use crate::grammar::is_comment;
+use crate::parse::Parsed;
+use crate::path::{is_blank, last_row};
+use emendate_core::Span;
+use tree_sitter::Node;
+
+/// A comment or an annotation that is in no other one.
+#[derive(Clone, Copy)]
+pub(crate) struct Lead {
+    pub(crate) span: Span,
+    /// 0-based rows.
+    pub(crate) first: usize,
+    pub(crate) last: usize,
+    pub(crate) comment: bool,
+}
+
+impl Lead {
+    pub(crate) fn of(node: Node<'_>) -> Lead {
+        let (span, first) = (node.byte_range().into(), node.start_position().row);
+        Lead { span, first, last: last_row(node), comment: is_comment(node) }
+    }
+}
+
+/// A comment directly inside a node.
+pub(crate) struct Remark {
+    pub(crate) start: usize,
+    /// 0-based.
+    pub(crate) row: usize,
+    /// Id of the node around it.
+    pub(crate) parent: usize,
+}
+
+/// The facts, in the order of the text.
+pub(crate) struct Index {
+    leads: Vec<Lead>,
+    remarks: Vec<Remark>,
+    /// For each row the last one up to it that is not blank.
+    solid: Vec<usize>,
+}
+
+impl Index {
+    /// Walks the whole tree.
+    pub(crate) fn of(parsed: &Parsed<'_>) -> Index {
+        let (mut leads, mut remarks): (Vec<Lead>, Vec<Remark>) = (Vec::new(), Vec::new());
+        let mut around: Vec<Node<'_>> = Vec::new();
+        let mut cursor = parsed.tree.walk();
+        loop {
+            let node = cursor.node();
+            if let Some(parent) = around.last().filter(|_| node.is_named() && node.end_byte() > node.start_byte()) {
+                if is_comment(node) {
+                    remarks.push(Remark {
+                        start: node.start_byte(),
+                        row: node.start_position().row,
+                        parent: parent.id(),
+                    });
+                }
+                let outermost = leads.last().is_none_or(|it| it.span.end() <= node.start_byte());
+                if outermost && parsed.is_lead(node, Some(*parent)) {
+                    leads.push(Lead::of(node));
+                }
+            }
+            if cursor.goto_first_child() {
+                around.push(node);
+                continue;
+            }
+            while !cursor.goto_next_sibling() {
+                if !cursor.goto_parent() {
+                    return Index { leads, remarks, solid: solid(parsed) };
+                }
+                around.pop();
+            }
+        }
+    }
+
+    /// The comment or annotation that holds the byte at `at`.
+    pub(crate) fn lead(&self, at: usize) -> Option<Lead> {
+        let after = self.leads.partition_point(|it| it.span.start() <= at);
+        self.leads[..after].last().copied().filter(|it| it.span.end() > at)
+    }
+
+    /// The comment that begins at `at` directly in the node `parent`.
+    pub(crate) fn remark(&self, at: usize, parent: usize) -> Option<&Remark> {
+        let first = self.remarks.partition_point(|it| it.start < at);
+        self.remarks[first..].iter().take_while(|it| it.start == at).find(|it| it.parent == parent)
+    }
+
+    /// The last row up to this one that is not blank.
+    pub(crate) fn solid(&self, row: usize) -> usize {
+        self.solid.get(row).copied().unwrap_or(row)
+    }
+}
+
+fn solid(parsed: &Parsed<'_>) -> Vec<usize> {
+    let starts = parsed.starts();
+    let mut last = 0;
+    let row = |row: usize| {
+        if !is_blank(parsed.row(starts, row)) {
+            last = row;
+        }
+        last
+    };
+    (0..starts.len()).map(row).collect()
+}
