@@ -306,4 +306,14 @@ pub struct Settings {
     pub stale: bool,
     /// Operations that cannot be placed are left out and told, as long as one can.
     pub partial: bool,
+    /// Deletions remove the lines they empty even where `matching` forgives nothing: a part of a large file is searched
+    /// literally, whatever the call allows.
+    pub emptied_lines: bool,
+}
+
+impl Settings {
+    /// True when a deletion removes exactly the given text, and never the rest of a line that it empties.
+    pub fn deletes_literally(self) -> bool {
+        self.matching != Matching::Standard && !self.emptied_lines
+    }
 }

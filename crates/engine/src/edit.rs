@@ -225,7 +225,7 @@ impl Engine {
 }
 
 pub(crate) fn settings(options: &Options, stale: bool) -> Settings {
-    Settings { matching: options.matching, stale, partial: options.partial }
+    Settings { matching: options.matching, stale, partial: options.partial, emptied_lines: false }
 }
 
 /// The change that makes `content` the whole text; none when it already is.

@@ -6,7 +6,8 @@
 //! within 0.15. Else the places are listed and nothing is written.
 
 use super::align::align;
-use super::fold::{self, Look, is_blank};
+use super::destination::{self, Depth, Matched};
+use super::fold::{self, Look, indent_of, is_blank};
 use super::indent::{self, IndentMap};
 use super::place::{Place, Plan};
 use super::refusal::{Reason, Refusal};
@@ -21,14 +22,15 @@ use crate::resolve;
 const CELLS: usize = 8_000_000;
 /// Places looked at.
 const PLACES: usize = 1_000;
-const LIKE: f64 = 0.75;
+const LIKE: f64 = 0.5;
 const MARGIN: f64 = 0.15;
 
 /// A stretch of lines between the anchors.
 struct Stretch {
     first: usize,
     last: usize,
-    indent: IndentMap,
+    /// `None`: the anchors have no indentation, and the file's lines two different ones.
+    indent: Option<IndentMap>,
     /// How much of it the new text has again.
     kept: f64,
 }
@@ -56,7 +58,7 @@ pub(crate) fn between(index: &Index<'_>, anchors: &Anchors, new: &str, settings:
     }
     let place =
         |it: &Stretch| Place { span: span_of(search.lines(), it.first, it.last + 1), plan: Plan::Ready(Vec::new()) };
-    let trial = Trial { places: stretches.iter().map(place).collect(), number: None };
+    let trial = Trial { places: stretches.iter().map(place).collect(), ..Trial::default() };
     let chosen = candidates::chosen(&search, Tier::Drift, trial)?;
     let start = chosen.first().map(|place| place.span.start());
     let Some(stretch) = stretches.iter().find(|it| Some(search.lines().start(it.first)) == start) else {
@@ -66,12 +68,20 @@ pub(crate) fn between(index: &Index<'_>, anchors: &Anchors, new: &str, settings:
     if stretch.kept < LIKE && anchors.at.is_none() {
         return Err(unvouched(&search, stretch, &chosen));
     }
-    let hit = hit(&search, stretch).map_err(|it| refused(&it.at(stretch.first, stretch.last + 1)))?;
-    let notes = vec![format!(
+    let depth = depth(&search, stretch, anchors);
+    let hit = hit(&search, stretch, depth).map_err(|it| refused(&it.at(stretch.first, stretch.last + 1)))?;
+    let mut notes = vec![format!(
         "Replaced lines {} to {}, found by their first and last line.",
         stretch.first + 1,
         stretch.last + 1
     )];
+    if is_files(depth) {
+        notes.push(destination::NOTE.to_owned());
+    } else if stretch.indent.as_ref().is_some_and(|it| *it != IndentMap::Verbatim) {
+        notes.push(
+            "The anchors have another indentation than the file; the new text was shifted to the file's.".to_owned(),
+        );
+    }
     Ok(Found { tier: Tier::Drift, hits: vec![hit], notes })
 }
 
@@ -89,8 +99,10 @@ fn stretches(search: &Search<'_>, anchors: &Anchors) -> Result<Vec<Stretch>, Ref
         let pairs = |end: usize| {
             indent::pairs([(&*anchors.first, search.line(start)), (&*anchors.last, search.line(end))].into_iter())
         };
-        let fits = |&end: &usize| Some((end, IndentMap::shift(&pairs(end))?));
-        let Some((end, indent)) = ends[from..].iter().take(PLACES).find_map(fits) else { continue };
+        let fits = |&end: &usize| Some((end, Some(IndentMap::shift(&pairs(end))?)));
+        let bare = [&anchors.first, &anchors.last].iter().all(|line| indent_of(line).is_empty());
+        let only = || if let ([end], true) = (&ends[from..], bare) { Some((*end, None)) } else { None };
+        let Some((end, indent)) = ends[from..].iter().take(PLACES).find_map(fits).or_else(only) else { continue };
         cells = cells.saturating_add((end - start).saturating_mul(split(search.new).len()));
         if cells > CELLS {
             return Err(Refusal::new(Reason::TooLarge, "The lines between the anchors are too many to compare."));
@@ -125,13 +137,30 @@ fn unvouched(search: &Search<'_>, stretch: &Stretch, places: &[Place<'_>]) -> cr
     failure::no_such_place(search, Tier::Drift, &Refusal::new(Reason::Unlike, why), places)
 }
 
-fn hit(search: &Search<'_>, stretch: &Stretch) -> Result<Hit, Refusal> {
+/// The depth for which the new text was written.
+fn depth(search: &Search<'_>, stretch: &Stretch, anchors: &Anchors) -> Depth {
+    let matched = [
+        Matched { old: &anchors.first, file: search.line(stretch.first) },
+        Matched { old: &anchors.last, file: search.line(stretch.last) },
+    ];
+    destination::depth(&matched, &split(search.new))
+}
+
+fn is_files(depth: Depth) -> bool {
+    matches!(depth, Depth::File | Depth::LikelyFile)
+}
+
+fn hit(search: &Search<'_>, stretch: &Stretch, depth: Depth) -> Result<Hit, Refusal> {
     let span = span_of(search.lines(), stretch.first, stretch.last + 1);
-    let lines: Result<Vec<String>, Refusal> =
-        split(search.new).iter().map(|line| stretch.indent.apply(line, false)).collect();
+    let indent = match &stretch.indent {
+        _ if search.new.is_empty() || is_files(depth) => &IndentMap::Verbatim,
+        Some(indent) if depth == Depth::OldText => indent,
+        _ => return Err(Refusal::new(Reason::Misindent, destination::UNCLEAR)),
+    };
+    let lines: Result<Vec<String>, Refusal> = split(search.new).iter().map(|line| indent.apply(line, false)).collect();
     let text = lines?.join("\n");
     if text.is_empty() {
-        return Ok(super::tier::exact::hit(search.text, span, ""));
+        return Ok(super::tier::exact::hit(search, span, ""));
     }
     Ok(Hit { span, edits: resolve::difference(search.text, span, &text) })
 }

@@ -15,7 +15,7 @@ const NEAR: usize = 3;
 
 /// The places that the call asked for.
 pub(super) fn chosen<'a>(search: &Search<'a>, tier: Tier, trial: Trial<'a>) -> Result<Vec<Place<'a>>> {
-    let Trial { mut places, number } = trial;
+    let Trial { mut places, number, .. } = trial;
     if let Some(name) = &search.find.at {
         if let Some(at) = places.iter().position(|place| id(search, place.span) == *name) {
             return Ok(vec![places.swap_remove(at)]);

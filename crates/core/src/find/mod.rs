@@ -8,6 +8,7 @@
 mod align;
 mod anchors;
 mod candidates;
+mod destination;
 mod failure;
 mod file_lines;
 mod fold;
@@ -245,6 +246,8 @@ pub(crate) fn found(
     omission::check(find, new)?;
     let mut search = Search::new(index, find, new);
     search.literal = literal;
+    search.literal_deletion = settings.deletes_literally();
+    search.literal_only = settings.deletes_literally() || find.lines;
     let mut reached = Tier::Exact;
     for row in ROWS.iter().filter(|row| row.is_open(&search, settings)) {
         reached = row.tier;
@@ -259,10 +262,14 @@ pub(crate) fn found(
 /// The places that the call asked for, and what to write there.
 fn settle(search: &Search<'_>, row: &Row, trial: Trial<'_>) -> Result<Found> {
     within(trial.places.len(), search.new.len())?;
-    let places = candidates::chosen(search, row.tier, trial)?;
+    let fitted = trial.fitted;
+    let mut places = candidates::chosen(search, row.tier, trial)?;
+    let doubled = destination::without_doubled(search, &mut places);
     let hits: Result<Vec<Hit>, Refusal> = places.iter().map(|place: &Place<'_>| place.hit(search)).collect();
     let mut hits = hits.map_err(|refusal| failure::refused(search, row.tier, &refusal))?;
-    if hits.windows(2).any(|pair| pair[0].span.clashes(pair[1].span)) {
+    let emptied = tier::exact::emptied_lines(search, &places, &hits);
+    let crossing = hits.windows(2).any(|pair| pair[0].span.clashes(pair[1].span));
+    if crossing {
         // Deletions that would take the same line whole are literal, each of them.
         let literal = |place: &Place<'_>| {
             let edits = vec![TextEdit { span: place.span, text: search.new.to_owned() }];
@@ -270,11 +277,14 @@ fn settle(search: &Search<'_>, row: &Row, trial: Trial<'_>) -> Result<Found> {
         };
         hits = places.iter().map(literal).collect();
     }
-    let mut notes: Vec<String> =
-        Some(row.note).filter(|note| !note.is_empty()).map(str::to_owned).into_iter().collect();
+    let shifted = matches!(row.tier, Tier::IndentShift | Tier::IndentWidths);
+    let told = [(row.note, !(fitted && shifted)), (destination::NOTE, fitted), (destination::DOUBLED, doubled)];
+    let told = told.into_iter().filter(|(note, is)| *is && !note.is_empty());
+    let mut notes: Vec<String> = told.map(|(note, _)| note.to_owned()).collect();
     if row.tier <= Tier::Punctuation {
         notes.extend(tier::exact::notes(search.text, &hits));
     }
+    notes.extend(emptied.filter(|_| !crossing));
     Ok(Found { tier: row.tier, hits, notes })
 }
 

@@ -22,7 +22,7 @@ pub(super) enum Plan<'a> {
     /// As it is.
     Literal(Cow<'a, str>),
     /// Token by token into a piece of a line.
-    Inline,
+    Inline(&'a str),
     /// Line by line into whole lines.
     Lines(Block<'a>),
     /// Worked out already.
@@ -57,10 +57,13 @@ impl<'a> Place<'a> {
     /// What has to be written.
     pub(super) fn hit(&self, search: &Search<'_>) -> Result<Hit, Refusal> {
         let edits = match &self.plan {
-            Plan::Literal(new) => return Ok(exact::hit(search.text, self.span, new)),
-            Plan::Inline => return Ok(punctuation::hit(search, self.span)),
+            Plan::Literal(new) => return Ok(exact::hit(search, self.span, new)),
+            Plan::Inline(new) => return Ok(punctuation::hit(search, self.span, new)),
             Plan::Ready(edits) => edits.clone(),
             Plan::Refused(refusal) => return Err(refusal.clone()),
+            Plan::Lines(_) if search.literal_deletion && search.new.is_empty() && !search.find.old.ends_with('\n') => {
+                vec![TextEdit { span: self.span, text: String::new() }]
+            }
             Plan::Lines(block) => {
                 let window = Window::whole(search, block.first, &block.wanted);
                 transplant::write(&window, &block.indent, block.runs)?

@@ -117,6 +117,10 @@ pub(super) struct Search<'a> {
     pub(super) new: &'a str,
     /// The places of tier 0, where they are known already.
     pub(super) literal: Option<&'a [Span]>,
+    /// A deletion removes exactly the given text.
+    pub(super) literal_deletion: bool,
+    /// Literal text is written exactly as given, even if that doubles its indentation.
+    pub(super) literal_only: bool,
     /// Old and new as lines.
     pub(super) wanted: Rc<Wanted<'a>>,
     windows: OnceCell<Vec<usize>>,
@@ -131,7 +135,18 @@ impl<'a> Search<'a> {
     /// A search for lines of which it is known what changes.
     pub(super) fn wanting(index: &'a Index<'a>, find: &'a Find, new: &'a str, wanted: Wanted<'a>) -> Search<'a> {
         let (base, text) = (index.base, index.text);
-        Search { index, base, text, find, new, literal: None, wanted: Rc::new(wanted), windows: OnceCell::new() }
+        Search {
+            index,
+            base,
+            text,
+            find,
+            new,
+            literal: None,
+            literal_deletion: false,
+            literal_only: true,
+            wanted: Rc::new(wanted),
+            windows: OnceCell::new(),
+        }
     }
 
     /// The lines of the file.
@@ -276,6 +291,8 @@ pub(super) struct Trial<'a> {
     pub(super) places: Vec<Place<'a>>,
     /// A 1-based line that may choose among them: the number copied with the text.
     pub(super) number: Option<usize>,
+    /// New text at some place has the file's indentation already, unlike old.
+    pub(super) fitted: bool,
 }
 
 /// All positions of `wanted` in `keys`, overlapping ones too, in linear time (Knuth, Morris, Pratt).

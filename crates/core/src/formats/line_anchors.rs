@@ -61,4 +61,4 @@ impl Format for LineAnchors {
 
 const PROMPT: &str = "\
 Replaces whole lines of a file: give the text of the first and of the last of them, and the new lines, first and last \
-included. The new lines must hold most of the old ones; to rewrite a block entirely, use edit. Read the file first.";
+included. The new lines must hold at least half of the old ones; to rewrite a block entirely, use edit. Read the file first.";

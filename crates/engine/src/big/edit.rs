@@ -70,7 +70,7 @@ impl Engine {
         let spots = spots(scanned, finds, &counts);
         let Some(extract) = around(&source, scanned.whole, &spots, least)? else { return Ok(Tried::Whole(LONG)) };
         source.still()?;
-        match resolve(&extract, ops, order, EXACTLY) {
+        match resolve(&extract, ops, order, exactly(options)) {
             // What is only like the text may still be somewhere.
             Err(error) if error.code() == Code::MatchNotFound => self.nowhere(place, &source, finds),
             other => Ok(looked.planned(place, source, extract, other?)),
@@ -182,7 +182,9 @@ fn streamed(ops: &[Op]) -> Option<Vec<&Find>> {
 }
 
 /// What is searched in parts is searched for as it is written.
-pub(super) const EXACTLY: Settings = Settings { matching: Matching::Exact, stale: false, partial: false };
+pub(super) fn exactly(options: &Options) -> Settings {
+    Settings { matching: Matching::Exact, emptied_lines: options.matching == Matching::Standard, ..Settings::default() }
+}
 
 /// Lines that are told of a text that is nowhere as a whole, and lines to be read around one.
 const TOLD: usize = 5;

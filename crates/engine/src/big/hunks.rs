@@ -1,7 +1,7 @@
 //! Hunks of a patch on a large file, where the old side of each stands in one place to the letter. Everything else that may
 //! place a hunk (anchors, numbers, likeness) is about all of the text.
 
-use super::edit::{CONTEXT, EXACTLY, LONG};
+use super::edit::{CONTEXT, LONG, exactly};
 use super::extract::{LINES, Least, Spot, around};
 use super::{Tried, Why};
 use crate::caller::Caller;
@@ -60,7 +60,7 @@ impl Engine {
         };
         source.still()?;
         // What is wrong with a patch is told of all of the text.
-        Ok(match resolve(&extract, ops, order, EXACTLY) {
+        Ok(match resolve(&extract, ops, order, exactly(options)) {
             Ok(resolved) => looked.planned(place, source, extract, resolved),
             Err(_) => Tried::Whole(ELSEWHERE),
         })

@@ -13,6 +13,7 @@
 
 use crate::find::TextEdit;
 use crate::find::align::{Pairs, align};
+use crate::find::destination::{self, Depth, Matched};
 use crate::find::fold::{self, Look, is_blank};
 use crate::find::indent::{self, IndentMap};
 use crate::find::place::{Place, Plan};
@@ -62,7 +63,9 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
         .and_then(|()| target.edits_of_all(&readings))
         .map(|edits| {
             let span = span_of(search.lines(), lines.start, lines.end);
-            Trial { places: vec![Place { span, plan: Plan::Ready(edits) }], number: None }
+            let depth = target.depth(&readings[0].early);
+            let fitted = matches!(depth, Depth::File | Depth::LikelyFile);
+            Trial { places: vec![Place { span, plan: Plan::Ready(edits) }], fitted, number: None }
         })
         .map_err(|it| it.at(lines.start, lines.end))
 }
@@ -312,6 +315,16 @@ impl<'s, 'a> Target<'s, 'a> {
             partner[self.at[old]] = Some(line);
         }
         self.pair_blanks(&mut partner, pairs);
+        match self.depth(pairs) {
+            Depth::OldText => {}
+            Depth::Unclear => return Err(Refusal::new(Reason::Misindent, destination::UNCLEAR)),
+            Depth::File | Depth::LikelyFile => {
+                let files: Vec<Option<&str>> = partner.iter().map(|at| at.map(|at| search.line(at))).collect();
+                let wanted = &destination::fitted(wanted, &files);
+                let window = Window { search, wanted, lines: lines.clone(), partner };
+                return transplant::write(&window, &IndentMap::Verbatim, false);
+            }
+        }
         let depths = indent::pairs(pairs.iter().map(|&(old, line)| (wanted.old[self.at[old]], search.line(line))));
         let indent =
             IndentMap::shift(&depths).or_else(|| widths::map(search, wanted, &depths, 0)).ok_or_else(|| {
@@ -319,6 +332,17 @@ impl<'s, 'a> Target<'s, 'a> {
             })?;
         let window = Window { search, wanted, lines: lines.clone(), partner };
         transplant::write(&window, &indent, false)
+    }
+
+    /// The depth for which the new text was written; a hunk shows which lines it keeps, and needs no such guess.
+    fn depth(&self, pairs: &Pairs) -> Depth {
+        let wanted = &*self.search.wanted;
+        if wanted.changes.is_some() || wanted.new.is_empty() {
+            return Depth::OldText;
+        }
+        let matched =
+            |&(old, line): &(usize, usize)| Matched { old: wanted.old[self.at[old]], file: self.search.line(line) };
+        destination::depth(&pairs.iter().map(matched).collect::<Vec<_>>(), &wanted.new)
     }
 
     /// Blank lines between the same neighbours on both sides belong together.

@@ -42,7 +42,7 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
         edits.extend(transplant::write(&Window::whole(search, at, &wanted), &IndentMap::Verbatim, false)?);
     }
     let span = span_of(search.lines(), first.unwrap_or(0), from);
-    Ok(Trial { places: vec![Place { span, plan: Plan::Ready(edits) }], number: None })
+    Ok(Trial { places: vec![Place { span, plan: Plan::Ready(edits) }], ..Trial::default() })
 }
 
 fn refused(why: &str) -> Refusal {

@@ -77,7 +77,7 @@ fn last_line(text: &str, old: &str) -> Option<Span> {
 /// Places whose text is replaced by `new` as it is.
 pub(in crate::find) fn literal<'a>(spans: Vec<Span>, new: &Cow<'a, str>) -> Trial<'a> {
     let place = |span| Place { span, plan: Plan::Literal(new.clone()) };
-    Trial { places: spans.into_iter().map(place).collect(), number: None }
+    Trial { places: spans.into_iter().map(place).collect(), ..Trial::default() }
 }
 
 /// The places of `old`, in one pass: those that stand apart if all are wanted, else overlapping ones too (`aa` in `aaa`
@@ -102,12 +102,36 @@ pub(in crate::find) fn places(text: &str, old: &str, most: Option<usize>) -> Vec
 }
 
 /// Replaces the place by `new`: only the lines that differ are written.
-pub(in crate::find) fn hit(text: &str, span: Span, new: &str) -> Hit {
+pub(in crate::find) fn hit(search: &Search<'_>, span: Span, new: &str) -> Hit {
+    let text = search.text;
     if new.is_empty() {
-        let span = deletion(text, span);
+        let span = if search.literal_deletion { span } else { deletion(text, span) };
         return Hit { span, edits: vec![TextEdit { span, text: String::new() }] };
     }
     Hit { span, edits: resolve::difference(text, span, new) }
+}
+
+/// The note about a deletion that removed more than the given text: the rest of the lines that it emptied.
+pub(in crate::find) fn emptied_lines(search: &Search<'_>, places: &[Place<'_>], hits: &[Hit]) -> Option<String> {
+    if !search.new.is_empty() {
+        return None;
+    }
+    let ended = search.find.old.ends_with('\n');
+    let (mut front, mut line_end, mut blanks) = (false, false, false);
+    for (place, hit) in places.iter().zip(hits) {
+        front |= hit.span.start() < place.span.start();
+        let rest = &search.text[place.span.end().min(hit.span.end())..hit.span.end()];
+        line_end |= !ended && rest.ends_with('\n');
+        blanks |= !rest.is_empty() && !rest.ends_with('\n');
+    }
+    let removed = match (front, line_end) {
+        (true, true) => "its indentation and its line end",
+        (true, false) => "its indentation",
+        (false, true) => "its line end",
+        (false, false) if blanks => "the blanks around the text",
+        (false, false) => return None,
+    };
+    Some(format!("A line that held nothing else was removed whole, with {removed}."))
 }
 
 /// Deleting a text that leaves nothing but blanks on its lines takes these lines whole, with one line end; any other

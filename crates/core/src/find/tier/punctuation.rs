@@ -39,8 +39,8 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
             }
         }
     }
-    let place = |span| Place { span, plan: Plan::Inline };
-    Ok(Trial { places: spans.into_iter().map(place).collect(), number: None })
+    let place = |span| Place { span, plan: Plan::Inline(search.new) };
+    Ok(Trial { places: spans.into_iter().map(place).collect(), ..Trial::default() })
 }
 
 fn in_line(line: &str, start: usize, finder: &memmem::Finder<'_>) -> Vec<Span> {
@@ -62,9 +62,9 @@ fn in_line(line: &str, start: usize, finder: &memmem::Finder<'_>) -> Vec<Span> {
 }
 
 /// The change, token by token, in a piece of a line that looks like old.
-pub(in crate::find) fn hit(search: &Search<'_>, span: Span) -> Hit {
-    let carried = tokens::carried(&search.text[span.range()], &search.find.old, search.new, false);
-    exact::hit(search.text, span, carried.as_deref().unwrap_or(search.new))
+pub(in crate::find) fn hit(search: &Search<'_>, span: Span, new: &str) -> Hit {
+    let carried = tokens::carried(&search.text[span.range()], &search.find.old, new, false);
+    exact::hit(search, span, carried.as_deref().unwrap_or(new))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What tiers 2 to 6 have in common: whole lines, one to one, tried where the keys that forgive most agree.
 
+use crate::find::destination::{self, Depth, Matched};
 use crate::find::fold;
 use crate::find::fold::Look;
 use crate::find::indent::{self, IndentMap};
@@ -7,6 +8,7 @@ use crate::find::place::{Place, Plan};
 use crate::find::refusal::{Reason, Refusal};
 use crate::find::search::{Search, Trial, Wanted, span_of};
 use crate::op::Pick;
+use core::ops::Range;
 use std::rc::Rc;
 
 /// Lines compared for one tier.
@@ -68,10 +70,16 @@ pub(in crate::find) fn trial<'a>(
         if work > LINES {
             return Err(Refusal::new(Reason::TooLarge, "The text repeats itself too often to be searched for."));
         }
-        let place = match (rule.fits)(search, wanted, first) {
-            Fit::No => continue,
-            Fit::Yes(indent) => Place::lines(search, first, wanted, indent, rule.runs),
-            Fit::Crooked => crooked(search, first, height),
+        let fit = (rule.fits)(search, wanted, first);
+        let place = match (fit, depth(search, wanted, first)) {
+            (Fit::No, _) => continue,
+            (Fit::Crooked, Depth::File) | (Fit::Yes(_), Depth::File | Depth::LikelyFile) => {
+                trial.fitted = true;
+                fitted(search, wanted, first, rule.runs)
+            }
+            (Fit::Yes(_), Depth::Unclear) => refused(search, first..first + height, destination::UNCLEAR),
+            (Fit::Yes(indent), Depth::OldText) => Place::lines(search, first, wanted, indent, rule.runs),
+            (Fit::Crooked, _) => refused(search, first..first + height, CROOKED),
         };
         free = first + height;
         trial.places.push(place);
@@ -82,10 +90,27 @@ pub(in crate::find) fn trial<'a>(
     Ok(trial)
 }
 
-fn crooked<'a>(search: &Search<'a>, first: usize, height: usize) -> Place<'a> {
-    let why = "The text is there, but its indentation does not map one-to-one onto the file's.";
-    let refusal = Refusal::new(Reason::Misindent, why).at(first, first + height);
-    Place { span: span_of(search.lines(), first, first + height), plan: Plan::Refused(refusal) }
+const CROOKED: &str = "The text is there, but its indentation does not map one-to-one onto the file's.";
+
+fn refused<'a>(search: &Search<'a>, lines: Range<usize>, why: &str) -> Place<'a> {
+    let refusal = Refusal::new(Reason::Misindent, why).at(lines.start, lines.end);
+    Place { span: span_of(search.lines(), lines.start, lines.end), plan: Plan::Refused(refusal) }
+}
+
+/// The depth for which the new text was written; a hunk shows which lines it keeps, and needs no such guess.
+fn depth(search: &Search<'_>, wanted: &Wanted<'_>, first: usize) -> Depth {
+    if wanted.changes.is_some() || wanted.new.is_empty() {
+        return Depth::OldText;
+    }
+    let matched = (first..).zip(&wanted.old).map(|(at, old)| Matched { old, file: search.line(at) });
+    destination::depth(&matched.collect::<Vec<_>>(), &wanted.new)
+}
+
+/// A place whose new text is written as it is.
+fn fitted<'a>(search: &Search<'a>, wanted: &Wanted<'a>, first: usize, runs: bool) -> Place<'a> {
+    let files: Vec<Option<&str>> = (first..).take(wanted.old.len()).map(|at| Some(search.line(at))).collect();
+    let wanted = Rc::new(destination::fitted(wanted, &files));
+    Place::lines(search, first, &wanted, IndentMap::Verbatim, runs)
 }
 
 /// True when all lines of the window look like old.

@@ -1,0 +1,223 @@
+//! New text that already has the indentation of its destination, although the old text lacks it.
+//!
+//! Old text at another depth than the file usually comes with new text at that depth, and both are shifted. But the new
+//! text may have been written for the file as it is; shifting it would indent it twice. The lines that old and new share
+//! tell which of the two it is, and where they share none, the least depth of the new text.
+
+use super::align::align;
+use super::fold::{self, BLANKS, indent_of, is_blank};
+use super::place::{Place, Plan};
+use super::search::{Search, Wanted};
+use crate::lines::line_start;
+use std::borrow::Cow;
+
+/// Cells (old × new lines) up to which shared lines are aligned.
+const CELLS: usize = 250_000;
+
+/// The note about new text that was written as it is.
+pub(super) const NOTE: &str =
+    "Found at another indentation; the new text already has the file's indentation and was written as it is.";
+/// The note about literal text whose line is indented, and whose new text repeats that indentation.
+pub(super) const DOUBLED: &str =
+    "new_string begins with the indentation that its line in the file already has; it was not written twice.";
+/// The reason to refuse new text of which both readings are possible.
+pub(super) const UNCLEAR: &str = "The text is there at another indentation, and some lines of the new text have the indentation of the file \
+     while others have that of old_string, so its depth is not clear.";
+
+/// A line of the caller's old text and the line of the file it matches.
+#[derive(Clone, Copy)]
+pub(super) struct Matched<'a> {
+    pub(super) old: &'a str,
+    pub(super) file: &'a str,
+}
+
+/// The depth for which the new text was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Depth {
+    /// That of the old text: it has to be brought to the file's.
+    OldText,
+    /// That of the file, as lines that both texts have show.
+    File,
+    /// That of the file, as its least depth alone shows.
+    LikelyFile,
+    /// Lines contradict each other.
+    Unclear,
+}
+
+/// Tells for which depth the new text was written. `matched` holds all lines of old with their lines of the file.
+pub(super) fn depth(matched: &[Matched<'_>], new: &[&str]) -> Depth {
+    let matched: Vec<Matched<'_>> = matched.iter().copied().filter(|it| !is_blank(it.old)).collect();
+    let new: Vec<&str> = new.iter().copied().filter(|line| !is_blank(line)).collect();
+    let least =
+        |lines: &mut dyn Iterator<Item = &str>| lines.map(indent_of).min_by_key(|it| it.len()).map(str::to_owned);
+    let olds = least(&mut matched.iter().map(|it| it.old));
+    let files = least(&mut matched.iter().map(|it| it.file));
+    let news = least(&mut new.iter().copied());
+    if news.is_none() || news != files || matched.iter().all(|it| indent_of(it.old) == indent_of(it.file)) {
+        return Depth::OldText;
+    }
+    let (mut at_file, mut at_old) = (0, 0);
+    for (nth, at) in shared(&matched, &new) {
+        let (Matched { old, file }, own) = (matched[nth], indent_of(new[at]));
+        if indent_of(old) == indent_of(file) || fold::substance(old, 1) == 0 {
+            continue;
+        }
+        at_file += usize::from(own == indent_of(file));
+        at_old += usize::from(own == indent_of(old));
+    }
+    let first = || new.first().map(|line| indent_of(line)) == matched.first().map(|it| indent_of(it.file));
+    match (at_file, at_old) {
+        (1.., 0) => Depth::File,
+        (0, 0) if olds != news && first() => Depth::LikelyFile,
+        (_, 1..) if olds != news && !is_part(&matched, &new) => Depth::Unclear,
+        (1.., 1..) => Depth::Unclear,
+        _ => Depth::OldText,
+    }
+}
+
+/// Pairs (old, new) of lines that are the same but for blanks at their ends.
+fn shared(matched: &[Matched<'_>], new: &[&str]) -> Vec<(usize, usize)> {
+    if matched.len().saturating_mul(new.len()) > CELLS {
+        return Vec::new();
+    }
+    let key = |line: &str| xxhash_rust::xxh3::xxh3_64(line.trim_matches(BLANKS).as_bytes());
+    let old: Vec<u64> = matched.iter().map(|it| key(it.old)).collect();
+    let new: Vec<u64> = new.iter().map(|line| key(line)).collect();
+    let weight = |at: usize| u32::try_from(fold::substance(matched[at].old, 1000)).map_or(1, |weight| weight + 1);
+    align(&old, &new, weight).0
+}
+
+/// True when the new text is the old one without some of its lines.
+fn is_part(matched: &[Matched<'_>], new: &[&str]) -> bool {
+    let mut old = matched.iter();
+    new.iter().all(|line| old.any(|it| it.old == *line))
+}
+
+/// Old and new for new text that has the file's depth: lines that both have, at that depth, become the same line, so that
+/// they count as kept.
+pub(super) fn fitted<'a>(wanted: &Wanted<'a>, files: &[Option<&str>]) -> Wanted<'a> {
+    let matched: Vec<Matched<'_>> =
+        wanted.old.iter().zip(files).map(|(old, file)| Matched { old, file: file.unwrap_or(old) }).collect();
+    let mut new = wanted.new.clone();
+    for (nth, at) in shared(&matched, &wanted.new) {
+        if files[nth].is_some_and(|file| indent_of(file) == indent_of(new[at])) {
+            new[at] = wanted.old[nth];
+        }
+    }
+    Wanted { old: wanted.old.clone(), new, changes: None }
+}
+
+/// Takes the indentation off literal new text where every place has it already in front; true where it did.
+pub(super) fn without_doubled(search: &Search<'_>, places: &mut [Place<'_>]) -> bool {
+    let Some(length) = doubled(search, places) else { return false };
+    for place in places {
+        match &mut place.plan {
+            Plan::Literal(Cow::Borrowed(new)) => *new = &new[length..],
+            Plan::Inline(new) => *new = &new[length..],
+            _ => {}
+        }
+    }
+    true
+}
+
+/// The length of the indentation with which the new text begins, if all places stand behind just that.
+fn doubled(search: &Search<'_>, places: &[Place<'_>]) -> Option<usize> {
+    let (old, new) = (&*search.find.old, search.new);
+    let indent = indent_of(new);
+    if search.literal_only || indent.is_empty() || old.starts_with([' ', '\t', '\n']) {
+        return None;
+    }
+    let inside = |place: &Place<'_>| matches!(place.plan, Plan::Literal(_) | Plan::Inline(_));
+    let behind =
+        |place: &Place<'_>| search.text[line_start(search.text, place.span.start())..place.span.start()] == *indent;
+    // The same text deeper: that is what such an edit is for.
+    let deeper = new.trim_matches(BLANKS) == old.trim_matches(BLANKS);
+    let filled = !is_blank(new.split('\n').next().unwrap_or_default());
+    (filled && !deeper && !places.is_empty() && places.iter().all(|it| inside(it) && behind(it)))
+        .then_some(indent.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::find::testing::{attempt, edit, edit_all, refuse};
+
+    const FILE: &str = "class A:\n    def go(self):\n        return 1\n\n    def stop(self):\n        return 2\n";
+
+    #[test]
+    fn new_text_that_fits_is_left_as_it_is() {
+        let old = |depth: usize| {
+            let pad = " ".repeat(depth);
+            format!("{pad}def go(self):\n{pad}    return 1\n")
+        };
+        let new = "    def go(self):\n        log()\n        return 1\n";
+        let want = FILE.replacen("        return 1", "        log()\n        return 1", 1);
+        for depth in [0, 2, 8] {
+            assert_eq!(edit(FILE, &old(depth), new), want, "{depth}");
+            assert_eq!(edit(FILE, old(depth).trim_end(), new.trim_end()), want, "{depth}");
+        }
+        // Nothing in common with the old text.
+        let new = "    async def run(self):\n        pass\n";
+        let want = FILE.replacen("    def go(self):\n        return 1\n", new, 1);
+        for depth in [0, 2, 8] {
+            assert_eq!(edit(FILE, &old(depth), new), want, "{depth}");
+        }
+        let (_, resolved) = attempt(FILE, &old(0), new, false).unwrap();
+        assert!(resolved.ops[0].notes[0].contains("written as it is"), "{:?}", resolved.ops[0].notes);
+    }
+
+    #[test]
+    fn new_text_at_the_depth_of_old_is_still_shifted() {
+        let file = "f() {\n    first_call();\n    second_call();\n}\n";
+        assert_eq!(
+            edit(file, "first_call();\nsecond_call();\n", "if x {\n    first_call();\n    second_call();\n}\n"),
+            "f() {\n    if x {\n        first_call();\n        second_call();\n    }\n}\n"
+        );
+        assert_eq!(
+            edit(FILE, "def go(self):\n    return 1\n", "    return 1\n"),
+            FILE.replacen("    def go(self):\n", "", 1)
+        );
+    }
+
+    #[test]
+    fn what_may_be_either_is_refused() {
+        let file = "class A:\n    a_call()\n    b_call()\n";
+        let error = refuse(file, "        a_call()\n        b_call()", "    if x:\n        a_call()\n        c_call()");
+        assert!(error.to_string().contains("depth is not clear"), "{error}");
+    }
+
+    #[test]
+    fn a_first_line_that_lost_its_indentation_may_have_it_in_new() {
+        let file = "class O:\n    def m(self):\n        self.a = 11  \n        self.b = 12\n";
+        assert_eq!(
+            edit(file, "self.a = 11\n        self.b = 12", "        self.a = 11\n        self.b = 13"),
+            "class O:\n    def m(self):\n        self.a = 11  \n        self.b = 13\n"
+        );
+    }
+
+    #[test]
+    fn other_widths_fit_too() {
+        let file = "class A {\n\trun() {\n\t\treturn value;\n\t}\n}\n";
+        assert_eq!(
+            edit(file, "  run() {\n    return value;\n  }", "\trun() {\n\t\tlog();\n\t\treturn value;\n\t}"),
+            "class A {\n\trun() {\n\t\tlog();\n\t\treturn value;\n\t}\n}\n"
+        );
+    }
+
+    #[test]
+    fn literal_text_does_not_get_its_indentation_twice() {
+        let file = "def f():\n        x = 1\n        return x\n";
+        assert_eq!(
+            edit(file, "x = 1", "        x = 1\n        y = 2"),
+            "def f():\n        x = 1\n        y = 2\n        return x\n"
+        );
+        assert_eq!(edit(file, "x = 1", "        x = 2"), file.replace("= 1", "= 2"));
+        let (_, resolved) = attempt(file, "x = 1", "        x = 2", false).unwrap();
+        assert!(resolved.ops[0].notes[0].contains("not written twice"));
+        // Deeper on purpose, and another depth than the file's.
+        assert_eq!(edit(file, "x = 1", "        x = 1"), file.replace("x = 1", "        x = 1"));
+        assert_eq!(edit(file, "x = 1", "    x = 2"), file.replace("x = 1", "    x = 2"));
+        assert_eq!(edit_all("  go()\n  go()\n", "go()", "  run()"), "  run()\n  run()\n");
+        assert_eq!(edit_all("  go()\n go()\n", "go()", "  run()"), "    run()\n   run()\n");
+        assert_eq!(edit("  say(“word”)\n", "say(\"word\")", "  say(\"term\")"), "  say(“term”)\n");
+    }
+}
