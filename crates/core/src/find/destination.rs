@@ -112,8 +112,7 @@ pub(super) fn without_doubled(search: &Search<'_>, places: &mut [Place<'_>]) -> 
     let Some(length) = doubled(search, places) else { return false };
     for place in places {
         match &mut place.plan {
-            Plan::Literal(Cow::Borrowed(new)) => *new = &new[length..],
-            Plan::Inline(new) => *new = &new[length..],
+            Plan::Literal(Cow::Borrowed(new)) | Plan::Inline(new) => *new = &new[length..],
             _ => {}
         }
     }
@@ -127,7 +126,7 @@ fn doubled(search: &Search<'_>, places: &[Place<'_>]) -> Option<usize> {
     if search.literal_only || indent.is_empty() || old.starts_with([' ', '\t', '\n']) {
         return None;
     }
-    let inside = |place: &Place<'_>| matches!(place.plan, Plan::Literal(_) | Plan::Inline(_));
+    let inside = |place: &Place<'_>| matches!(place.plan, Plan::Literal(Cow::Borrowed(_)) | Plan::Inline(_));
     let behind =
         |place: &Place<'_>| search.text[line_start(search.text, place.span.start())..place.span.start()] == *indent;
     // The same text deeper: that is what such an edit is for.
