@@ -3,7 +3,9 @@
 pub mod anchors;
 pub mod apply_patch;
 pub mod envelope;
+mod fence;
 pub mod hashline;
+mod left_over;
 pub mod line_anchors;
 pub mod multi_edit;
 mod name;
@@ -13,6 +15,7 @@ pub mod recognise;
 pub mod replace;
 pub mod search_replace;
 pub mod stream;
+mod tally;
 pub mod text_editor;
 pub mod unified_diff;
 pub mod whole_file;

@@ -6,6 +6,7 @@ pub(super) fn is_frame(line: &str) -> bool {
     let tag = line.strip_prefix('<').and_then(|it| it.strip_suffix('>'));
     line == "<![CDATA["
         || fence(line).is_some()
+        || super::fence::tag(line).is_some()
         || tag.is_some_and(|tag| tag.chars().all(|ch| ch.is_ascii_alphanumeric() || ch == '_'))
 }
 

@@ -1,6 +1,6 @@
 //! Texts that are almost in a format: what they look like and, where it is certain, how they look when they are right.
 
-use super::{envelope, name, textual};
+use super::{envelope, hashline, name, textual};
 use crate::code::Code;
 use crate::error::Error;
 use serde_json::{Map, Value, json};
@@ -22,7 +22,7 @@ struct Likeness {
 pub(super) fn unrecognised(text: &str) -> Error {
     let names: Vec<&str> = textual().map(|format| format.spec().name).collect();
     let error = Error::new(Code::EditUnparsable, "The text is in none of the formats that apply knows.");
-    let likeness = [json_edits, nameless_diff, other_markers, indented_markers, conflict, hashline, nameless_fence]
+    let likeness = [json_edits, nameless_diff, other_markers, indented_markers, conflict, numbered_ops, nameless_fence]
         .into_iter()
         .find_map(|look| look(text));
     let Some(Likeness { what, next, converted }) = likeness else {
@@ -36,9 +36,11 @@ pub(super) fn unrecognised(text: &str) -> Error {
 }
 
 /// The names that tools have for the same thing.
-const PATHS: [&str; 6] = ["file_path", "path", "filePath", "target_file", "filename", "file"];
-const OLD: [&str; 8] = ["old_string", "oldString", "old_str", "old_text", "oldText", "search", "find", "old"];
-const NEW: [&str; 8] = ["new_string", "newString", "new_str", "new_text", "newText", "replace", "replacement", "new"];
+pub(super) const PATHS: [&str; 6] = ["file_path", "path", "filePath", "target_file", "filename", "file"];
+pub(super) const OLD: [&str; 8] =
+    ["old_string", "oldString", "old_str", "old_text", "oldText", "search", "find", "old"];
+pub(super) const NEW: [&str; 8] =
+    ["new_string", "newString", "new_str", "new_text", "newText", "replace", "replacement", "new"];
 
 /// Arguments of a tool for edits, as JSON.
 fn json_edits(text: &str) -> Option<Likeness> {
@@ -207,7 +209,7 @@ fn conflict(text: &str) -> Option<Likeness> {
 }
 
 /// Operations on line numbers.
-fn hashline(text: &str) -> Option<Likeness> {
+fn numbered_ops(text: &str) -> Option<Likeness> {
     let verbs = ["replace ", "delete ", "insert ", "PUT ", "CUT "];
     let numbered = |line: &str| {
         let rest = verbs.iter().find_map(|verb| line.trim().strip_prefix(verb))?;
@@ -222,7 +224,7 @@ fn hashline(text: &str) -> Option<Likeness> {
     looks.map(|()| Likeness {
         what: "It looks like hashline operations, but not all of them.",
         next: "Write the header line with the path and the tag as read shows it, and below it one operation per line, each followed by its lines with + in front.",
-        converted: super::hashline::converted(text),
+        converted: hashline::converted(text),
     })
 }
 

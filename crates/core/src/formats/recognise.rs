@@ -3,7 +3,7 @@
 use super::envelope::{self, Peeled};
 use super::stream::{self, Machine, Manner};
 use super::unified_diff::UnifiedDiff;
-use super::{Format, nearly, textual};
+use super::{Format, left_over, nearly, textual};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::op::Request;
@@ -27,6 +27,8 @@ pub(super) struct Settled<'a> {
     manner: Manner,
     directory: Option<String>,
     notes: Vec<String>,
+    /// The lines of the text that are surely in the format; empty where that was not asked.
+    claimed: Vec<Range<usize>>,
 }
 
 impl Settled<'_> {
@@ -44,10 +46,16 @@ impl Settled<'_> {
         })
     }
 
-    pub(super) fn into_understood(mut self, mut request: Request) -> Understood {
+    /// The text with the request that its format makes of it.
+    ///
+    /// Errors: [`Code::EditUnparsable`] for a part outside of the format that looks like an edit, too.
+    pub(super) fn into_understood(mut self, mut request: Request) -> Result<Understood> {
+        if let Some(error) = left_over::check(&self.text, self.format, &self.claimed) {
+            return Err(error);
+        }
         self.notes.append(&mut request.notes);
         request.notes = self.notes;
-        Understood { format: self.format, request, directory: self.directory }
+        Ok(Understood { format: self.format, request, directory: self.directory })
     }
 }
 
@@ -59,13 +67,13 @@ pub(super) fn settle<'a>(text: &'a str, named: Option<&'static dyn Format>, mann
         file: manner.file.clone().or(said.file),
         reverse: manner.reverse != said.reverse,
     };
-    let format = match named.or_else(|| super::named(format?)) {
-        Some(format) => format,
+    let (format, claimed): Claims = match named.or_else(|| super::named(format?)) {
+        Some(format) => (format, format.claims(&text)),
         // Bare hunks are nothing by themselves, but something where the file is known.
-        None if manner.file.is_some() && nearly::is_nameless_diff(&text) => &UnifiedDiff,
-        None => recognise(&text)?,
+        None if manner.file.is_some() && nearly::is_nameless_diff(&text) => (&UnifiedDiff, Vec::new()),
+        None => detect(&text)?,
     };
-    Ok(Settled { text, format, manner, directory, notes })
+    Ok(Settled { text, format, manner, directory, notes, claimed })
 }
 
 /// Reads a text as a model sent it: wrappers off, the format as named or else recognised, then parsed. What the caller
@@ -75,7 +83,7 @@ pub(super) fn settle<'a>(text: &'a str, named: Option<&'static dyn Format>, mann
 pub fn understand(text: &str, named: Option<&'static dyn Format>, manner: &Manner) -> Result<Understood> {
     let settled = settle(text, named, manner)?;
     let request = stream::read(settled.machine()?, &settled.text)?;
-    Ok(settled.into_understood(request))
+    settled.into_understood(request)
 }
 
 /// A format and the stretches of a text that it claims.
@@ -86,18 +94,19 @@ fn claims(text: &str) -> Vec<Claims> {
     claims.filter(|(_, claims)| !claims.is_empty()).collect()
 }
 
-/// The format that holds all that any other claims.
-fn outer(claims: &[Claims]) -> Option<&'static dyn Format> {
+/// The index of the format that holds all that any other claims.
+fn outer(claims: &[Claims]) -> Option<usize> {
     let is_outer = |(at, (_, mine)): &(usize, &Claims)| {
         let others = claims.iter().enumerate().filter(|(other, _)| other != at);
         others.map(|(_, (_, theirs))| theirs).all(|theirs| holds(mine, theirs) && !holds(theirs, mine))
     };
-    claims.iter().enumerate().find(is_outer).map(|(_, (format, _))| *format)
+    claims.iter().enumerate().find(is_outer).map(|(at, _)| at)
 }
 
 /// The format that a text, or the beginning of one, is in as far as can be seen.
 pub(super) fn outermost(text: &str) -> Option<&'static dyn Format> {
-    outer(&claims(text))
+    let claims = claims(text);
+    outer(&claims).map(|at| claims[at].0)
 }
 
 /// The one format a text is in. Where two formats claim parts of it, one of them has to hold all that the other claims: a
@@ -106,9 +115,14 @@ pub(super) fn outermost(text: &str) -> Option<&'static dyn Format> {
 /// Errors: [`Code::EditUnparsable`] when no format claims a part of the text, with what it looks like; and when two do,
 /// with the first line of either.
 pub fn recognise(text: &str) -> Result<&'static dyn Format> {
-    let claims = claims(text);
+    detect(text).map(|(format, _)| format)
+}
+
+/// The format of [`recognise`], and the lines that are surely in it.
+fn detect(text: &str) -> Result<Claims> {
+    let mut claims = claims(text);
     match outer(&claims) {
-        Some(format) => Ok(format),
+        Some(at) => Ok(claims.swap_remove(at)),
         None if claims.is_empty() => Err(nearly::unrecognised(text)),
         None => Err(ambiguous(text, &claims)),
     }

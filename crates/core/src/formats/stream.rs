@@ -194,7 +194,7 @@ impl PatchStream {
         let rest = if rest.len() == settled.text.len() { without_mark(rest) } else { rest };
         rest.split_inclusive('\n').for_each(|line| machine.line(bare(line), out));
         let request = machine.finish(is_cut(rest), out)?;
-        Ok(settled.into_understood(request))
+        settled.into_understood(request)
     }
 }
 

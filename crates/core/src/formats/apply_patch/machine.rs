@@ -374,6 +374,6 @@ impl Machine for Reader {
         }
         let Reader { sections, mut slips, notes, problem, manner, .. } = *self;
         let built = request::build(sections, &mut slips);
-        request::settle(built, problem, &manner, notes.into_iter().chain(slips.into_notes()).collect())
+        request::settle(built, problem, &manner, notes.into_iter().chain(slips.into_notes(Slip::what)).collect())
     }
 }

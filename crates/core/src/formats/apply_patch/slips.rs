@@ -1,5 +1,7 @@
 //! What was forgiven in a text, and on which lines. Told in the notes of the request.
 
+use crate::formats::tally::Tally;
+
 /// What may be forgiven, because only one thing can be meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Slip {
@@ -23,7 +25,7 @@ pub(super) enum Slip {
 }
 
 impl Slip {
-    fn what(self) -> &'static str {
+    pub(super) fn what(self) -> &'static str {
         match self {
             Slip::NoBegin => "`*** Begin Patch` was missing before this line",
             Slip::Marker => "the marker was not spelled as the format has it",
@@ -46,34 +48,5 @@ impl Slip {
     }
 }
 
-/// Lines of one kind that a note names.
-const SHOWN: usize = 5;
-
-/// What was forgiven so far: for each kind its first lines, and how many there are.
-#[derive(Debug, Default)]
-pub(super) struct Slips(Vec<(Slip, Vec<usize>, usize)>);
-
-impl Slips {
-    /// A slip on this line.
-    pub(super) fn add(&mut self, slip: Slip, line: usize) {
-        let at = self.0.iter().position(|row| row.0 == slip).unwrap_or_else(|| {
-            self.0.push((slip, Vec::new(), 0));
-            self.0.len() - 1
-        });
-        let (_, lines, count) = &mut self.0[at];
-        *count += 1;
-        if lines.len() < SHOWN {
-            lines.push(line);
-        }
-    }
-
-    /// One note per kind.
-    pub(super) fn into_notes(self) -> impl Iterator<Item = String> {
-        self.0.into_iter().map(|(slip, lines, count)| {
-            let shown: Vec<String> = lines.iter().map(ToString::to_string).collect();
-            let more = if count > shown.len() { format!(" and {} more", count - shown.len()) } else { String::new() };
-            let word = if count == 1 { "Line" } else { "Lines" };
-            format!("{word} {}{more} of the request: {}.", shown.join(", "), slip.what())
-        })
-    }
-}
+/// The slips of a text.
+pub(super) type Slips = Tally<Slip>;

@@ -43,6 +43,13 @@ pub(super) fn opens(line: &str) -> bool {
     header::look(line).is_some_and(|(_, inner)| header::is_tagged(inner))
 }
 
+/// True for an operation at the left edge that takes rows.
+pub(super) fn begins(line: &str) -> bool {
+    let read = |dialect: &Dialect| (dialect.read)(line).is_some_and(|op| op.is_ok_and(|op| op.colon));
+    let sure = line.starts_with(|first: char| first.is_ascii_alphabetic()) && line.trim_end().ends_with(':');
+    sure && [Header::Pilcrow, Header::Brackets].into_iter().any(|header| read(Dialect::of(header)))
+}
+
 pub(super) use foreign::converted;
 
 /// True for a path that a header of either kind holds without being read as something else.

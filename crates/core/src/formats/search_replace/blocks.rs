@@ -1,11 +1,14 @@
 //! From lines to blocks: a state machine, in time linear in the text. What is wrong in a line is told at the end.
 
+use super::draft::{Closed, Draft, Later};
 use super::marker::{self, Open};
 use super::tags::{self, Tags};
 use crate::code::Code;
 use crate::error::{Error, Result};
+use crate::formats::fence::Fence;
 use crate::formats::name;
 use crate::formats::stream::{Action, Event, Manner};
+use crate::formats::tally::Tally;
 use crate::op::LineKind;
 use std::collections::VecDeque;
 use std::mem;
@@ -30,15 +33,46 @@ pub(super) struct Block {
     pub(super) lines: bool,
 }
 
-/// What a text holds.
+/// A mistake that is repaired, because only one thing can be meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Slip {
+    /// A closing marker of another length or form.
+    Close,
+    /// The fence around the block ends it.
+    Fence,
+    /// A divider of another length.
+    Divider,
+    /// Two dividers and nothing between them.
+    Doubled,
+    /// Options below the divider.
+    Option,
+    /// Both parts are the same.
+    NoChange,
+    /// Commands of a shell.
+    Shell,
+}
+
+impl Slip {
+    pub(super) fn what(self) -> &'static str {
+        match self {
+            Slip::Close => "the closing marker is not spelled like the opening one; the block was taken to end there",
+            Slip::Fence => "the block has no closing marker; it was taken to end with the fence around it",
+            Slip::Divider => "the divider is not as long as the opening marker; it was taken as the divider",
+            Slip::Doubled => "a second divider directly below the first one was left out",
+            Slip::Option => "options below the divider were taken off the new text",
+            Slip::NoChange => "a block whose two parts are the same was left out",
+            Slip::Shell => "shell commands in the text were not run",
+        }
+    }
+}
+
+/// The blocks of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Blocks {
     /// In order.
     pub(super) list: Vec<Block>,
-    /// There are shell commands in fences of their own; nobody runs them.
-    pub(super) shell: bool,
-    /// The last block ended with the text, not with its marker.
-    pub(super) unclosed: bool,
+    /// Repaired mistakes.
+    pub(super) slips: Tally<Slip>,
 }
 
 /// An error that names the line of the request.
@@ -50,23 +84,6 @@ const SHAPE: &str = "Write each block as the file's path on a line of its own, t
 lines, >>>>>>> REPLACE. Put a backslash before a line of the text that looks like a marker, or use longer markers (all three of one \
 length).";
 
-/// A block that is being read.
-pub(super) struct Draft {
-    /// `None` when nothing names a file.
-    path: Option<String>,
-    at: usize,
-    run: usize,
-    hint: Option<usize>,
-    search: String,
-    replace: String,
-    /// A divider of another length, for the error: its line and length.
-    other: Option<(usize, usize)>,
-    /// Where the last line of the second part begins: at the end of the text it may be a cut marker or the end of the fence.
-    last: usize,
-    /// How much of the second part has been told.
-    told: usize,
-}
-
 #[derive(Default)]
 enum State {
     #[default]
@@ -74,22 +91,10 @@ enum State {
     /// Behind an opening marker: Roo's lines of options may follow; whether one did.
     Options(Draft, bool),
     Search(Draft),
+    /// Directly below the divider.
+    Below(Draft),
     Replace(Draft),
     Tagged(Draft, Tags),
-}
-
-/// A fence that is open.
-struct Fence {
-    sign: char,
-    len: usize,
-    /// Whether it holds commands, if it is a shell's.
-    shell: Option<bool>,
-}
-
-impl Fence {
-    fn is_closed_by(&self, line: &str) -> bool {
-        name::fence(line).is_some_and(|(sign, len, info)| sign == self.sign && len >= self.len && info.is_empty())
-    }
 }
 
 /// Reads blocks line by line.
@@ -100,6 +105,8 @@ pub(super) struct Reader {
     count: usize,
     above: VecDeque<String>,
     fence: Option<Fence>,
+    /// The first command in the open fence, if that is a shell's without blocks.
+    command: Option<usize>,
     out: Blocks,
     /// The file that was told last.
     file: Option<String>,
@@ -114,6 +121,7 @@ impl Reader {
             count: 0,
             above: VecDeque::new(),
             fence: None,
+            command: None,
             out: Blocks::default(),
             file: None,
             failed: None,
@@ -126,7 +134,7 @@ impl Reader {
         if self.failed.is_some() {
             return;
         }
-        match self.step(line, out) {
+        match self.step(self.count, line, out) {
             Ok(state) => self.state = state,
             Err(error) => self.failed = Some(error),
         }
@@ -139,18 +147,15 @@ impl Reader {
         if let Some(error) = self.failed {
             return Err(error);
         }
-        match mem::take(&mut self.state) {
-            State::Between => {}
-            State::Options(draft, _) | State::Search(draft) => return Err(undivided(&draft)),
-            State::Tagged(draft, tags) => return Err(tags.unfinished(draft.at)),
-            State::Replace(mut draft) => {
-                let line = draft.replace[draft.last..].trim_end_matches('\n');
-                let ends = self.fence.as_ref().is_some_and(|fence| fence.is_closed_by(line));
-                if marker::is_cut_close(line, draft.run) || ends {
-                    draft.replace.truncate(draft.last);
+        // Each round ends a block; the lines behind it may open another one.
+        loop {
+            match mem::take(&mut self.state) {
+                State::Between => break,
+                State::Options(draft, _) => return Err(draft.unclosed()),
+                State::Tagged(draft, tags) => return Err(tags.unfinished(draft.at)),
+                State::Search(draft) | State::Below(draft) | State::Replace(draft) => {
+                    self.state = self.complete(draft.close_nearly(false)?, out)?;
                 }
-                self.out.unclosed = true;
-                self.complete(draft, true, out)?;
             }
         }
         if self.file.is_some() {
@@ -159,33 +164,34 @@ impl Reader {
         Ok(self.out)
     }
 
-    fn step(&mut self, line: &str, out: &mut Vec<Event>) -> Result<State> {
+    fn step(&mut self, at: usize, line: &str, out: &mut Vec<Event>) -> Result<State> {
         match mem::take(&mut self.state) {
-            State::Between => self.between(line, out),
+            State::Between => self.between(at, line, out),
             State::Options(mut draft, any) => match marker::option(line) {
                 Some((is_start, number)) => {
                     draft.hint = if is_start { Some(number) } else { draft.hint };
                     Ok(State::Options(draft, true))
                 }
                 None if any && marker::ends_options(line) => Ok(State::Search(draft)),
-                None => self.search(draft, line, out),
+                None => self.search(draft, at, line, out),
             },
-            State::Search(draft) => self.search(draft, line, out),
-            State::Replace(draft) => self.replace(draft, line, out),
-            State::Tagged(draft, tags) => self.tagged(draft, tags, line, out),
+            State::Search(draft) => self.search(draft, at, line, out),
+            State::Below(draft) => self.below(draft, at, line, out),
+            State::Replace(draft) => self.replace(draft, at, line, out),
+            State::Tagged(draft, tags) => self.tagged(draft, tags, at, line, out),
         }
     }
 
-    fn between(&mut self, line: &str, out: &mut Vec<Event>) -> Result<State> {
+    fn between(&mut self, at: usize, line: &str, out: &mut Vec<Event>) -> Result<State> {
         if let Some(Open { run, line }) = marker::open(line) {
-            return Ok(State::Options(self.begin(run, line, out), false));
+            return Ok(State::Options(self.begin(at, run, line, out), false));
         }
         if let Some((hint, rest)) = tags::open(line) {
-            let draft = self.begin(0, hint, out);
-            return self.tagged(draft, Tags::default(), rest, out);
+            let draft = self.begin(at, 0, hint, out);
+            return self.tagged(draft, Tags::default(), at, rest, out);
         }
-        stray(line, self.count)?;
-        self.track(line);
+        stray(line, at)?;
+        self.track(at, line);
         if self.above.len() == ABOVE {
             self.above.pop_front();
         }
@@ -194,7 +200,7 @@ impl Reader {
     }
 
     /// A block begins on this line.
-    fn begin(&mut self, run: usize, hint: Option<usize>, out: &mut Vec<Event>) -> Draft {
+    fn begin(&mut self, at: usize, run: usize, hint: Option<usize>, out: &mut Vec<Event>) -> Draft {
         let above = name::above(self.above.iter().rev().map(String::as_str)).map(|name| self.manner.name(&name));
         let before = || self.out.list.last().map(|block| block.path.clone());
         let path = above.or_else(before).or_else(|| self.manner.file.clone());
@@ -203,88 +209,111 @@ impl Reader {
             out.push(Event::File { path: path.clone(), action: Action::Update });
             self.file = Some(path.clone());
         }
-        out.push(Event::Hunk { line: self.count });
-        let (search, replace) = (String::new(), String::new());
-        Draft { path, at: self.count, run, hint, search, replace, other: None, last: 0, told: 0 }
+        out.push(Event::Hunk { line: at });
+        Draft::new(path, at, run, hint)
     }
 
-    fn search(&mut self, mut draft: Draft, line: &str, out: &mut Vec<Event>) -> Result<State> {
-        let (at, run) = (draft.at, draft.run);
-        match (marker::divider(line), marker::open(line), marker::close(line)) {
-            (Some(len), ..) if len == run => return Ok(State::Replace(draft)),
-            (Some(len), ..) => draft.other = draft.other.or(Some((self.count, len))),
-            (_, Some(open), _) if open.run == run => {
-                let what =
-                    format!("the search part of the block of line {at} contains an opening marker of the same length.");
-                return Err(broken(self.count, &what));
-            }
-            (.., Some(len)) if len == run => {
-                let what = format!("the block of line {at} is closed before its {}.", "=".repeat(run));
-                return Err(broken(self.count, &what));
-            }
-            _ => {}
+    fn search(&mut self, mut draft: Draft, at: usize, line: &str, out: &mut Vec<Event>) -> Result<State> {
+        let run = draft.run;
+        if marker::divider(line) == Some(run) {
+            draft.divide();
+            return Ok(State::Below(draft));
         }
-        let from = draft.search.len();
-        push(&mut draft.search, line);
-        self.tell(LineKind::Removed, &draft.search[from..], out);
+        if marker::close(line) == Some(run) {
+            return self.complete(draft.close(at)?, out);
+        }
+        if marker::open(line).is_some_and(|open| open.run == run) {
+            let begun = draft.at;
+            let Ok(closed) = draft.close_nearly(true) else {
+                let what = format!(
+                    "the search part of the block of line {begun} contains an opening marker of the same length."
+                );
+                return Err(broken(at, &what));
+            };
+            return self.reopen(closed, at, line, out);
+        }
+        let text = draft.line(at, line, None);
+        self.tell(LineKind::Removed, text, out);
         Ok(State::Search(draft))
     }
 
-    fn replace(&mut self, mut draft: Draft, line: &str, out: &mut Vec<Event>) -> Result<State> {
-        let (at, run) = (draft.at, draft.run);
-        match (marker::divider(line), marker::open(line), marker::close(line)) {
-            (.., Some(len)) if len == run => {
-                self.out.unclosed = false;
-                self.complete(draft, true, out)?;
-                return Ok(State::Between);
-            }
-            (Some(len), ..) if len == run => {
-                let what = format!(
-                    "the block of line {at} has a second {line}; one of the two is text and needs a backslash, or the block longer markers."
-                );
-                return Err(broken(self.count, &what));
-            }
-            (_, Some(open), _) if open.run == run => {
-                let what = format!("a block begins, but the one of line {at} is not closed.");
-                return Err(broken(self.count, &what));
-            }
-            _ => {}
+    /// The first lines below the divider: options that belong above the first part.
+    fn below(&mut self, mut draft: Draft, at: usize, line: &str, out: &mut Vec<Event>) -> Result<State> {
+        if let Some((is_start, number)) = marker::option(line) {
+            draft.option(at, is_start.then_some(number));
+            return Ok(State::Below(draft));
         }
-        if !line.trim().is_empty() {
-            draft.last = draft.replace.len();
-            // What stands before it surely is text.
-            self.tell(LineKind::Added, &draft.replace[draft.told..], out);
-            draft.told = draft.last;
+        if marker::ends_options(line) && draft.has_options() {
+            return Ok(State::Replace(draft));
         }
-        push(&mut draft.replace, line);
+        self.replace(draft, at, line, out)
+    }
+
+    fn replace(&mut self, mut draft: Draft, at: usize, line: &str, out: &mut Vec<Event>) -> Result<State> {
+        let (begun, run) = (draft.at, draft.run);
+        if marker::close(line) == Some(run) {
+            return self.complete(draft.close(at)?, out);
+        }
+        let divides = marker::divider(line) == Some(run);
+        if divides && draft.doubled.is_none() && draft.is_bare() {
+            draft.doubled = Some(at);
+            return Ok(State::Replace(draft));
+        }
+        if divides || draft.doubled.is_some() && !line.trim().is_empty() && marker::look(line).is_none() {
+            let signs = "=".repeat(run);
+            let what = format!(
+                "the block of line {begun} has a second {signs}; one of the two is text and needs a backslash, or the block longer markers."
+            );
+            return Err(broken(draft.doubled.unwrap_or(at), &what));
+        }
+        if marker::open(line).is_some_and(|open| open.run == run) {
+            let Ok(closed) = draft.close_nearly(true) else {
+                let what = format!("a block begins, but the one of line {begun} is not closed.");
+                return Err(broken(at, &what));
+            };
+            return self.reopen(closed, at, line, out);
+        }
+        let text = draft.line(at, line, self.fence.as_ref());
+        self.tell(LineKind::Added, text, out);
         Ok(State::Replace(draft))
     }
 
-    fn tagged(&mut self, mut draft: Draft, mut tags: Tags, text: &str, out: &mut Vec<Event>) -> Result<State> {
-        let Some((search, replace)) = tags.read(text, self.count)? else {
+    /// The next block begins behind one that is nearly closed.
+    fn reopen(&mut self, closed: Closed, at: usize, line: &str, out: &mut Vec<Event>) -> Result<State> {
+        self.state = self.complete(closed, out)?;
+        self.step(at, line, out)
+    }
+
+    fn tagged(&mut self, draft: Draft, mut tags: Tags, at: usize, text: &str, out: &mut Vec<Event>) -> Result<State> {
+        let Some((search, replace)) = tags.read(text, at)? else {
             return Ok(State::Tagged(draft, tags));
         };
         self.tell(LineKind::Removed, &search, out);
-        (draft.search, draft.replace) = (search, replace);
-        self.out.unclosed = false;
-        self.complete(draft, false, out)?;
-        Ok(State::Between)
+        let Draft { path, hint, at, .. } = draft;
+        let block = Block { path: path.unwrap_or_default(), search, replace, hint, at, lines: false };
+        self.complete(Closed { block, told: 0, slips: Vec::new(), later: Vec::new() }, out)
     }
 
-    /// The block is complete.
-    fn complete(&mut self, draft: Draft, lines: bool, out: &mut Vec<Event>) -> Result<()> {
-        self.tell(LineKind::Added, &draft.replace[draft.told..], out);
+    /// Takes a complete block, and reads the lines behind it once more.
+    fn complete(&mut self, closed: Closed, out: &mut Vec<Event>) -> Result<State> {
+        let Closed { block, told, slips, later } = closed;
+        self.tell(LineKind::Added, &block.replace[told..], out);
         out.push(Event::HunkDone);
-        let Draft { path, search, replace, hint, at, .. } = draft;
-        let Some(path) = path else {
-            return Err(broken(at, "the block has no file name above it, and no block before it has one."));
-        };
-        self.out.list.push(Block { path, search, replace, hint, at, lines });
-        self.above.clear();
-        if let Some(fence) = &mut self.fence {
-            fence.shell = None;
+        if block.path.is_empty() {
+            return Err(broken(block.at, "the block has no file name above it, and no block before it has one."));
         }
-        Ok(())
+        slips.into_iter().for_each(|(slip, at)| self.out.slips.add(slip, at));
+        self.out.list.push(block);
+        self.above.clear();
+        self.command = None;
+        if let Some(fence) = &mut self.fence {
+            fence.forget_shell();
+        }
+        self.state = State::Between;
+        for Later { at, line } in later {
+            self.state = self.step(at, &line, out)?;
+        }
+        Ok(mem::take(&mut self.state))
     }
 
     /// Tells lines of a block.
@@ -299,22 +328,17 @@ impl Reader {
     }
 
     /// Keeps track of fences between blocks.
-    fn track(&mut self, line: &str) {
-        match &mut self.fence {
+    fn track(&mut self, at: usize, line: &str) {
+        match &self.fence {
             Some(open) if open.is_closed_by(line) => {
-                self.out.shell |= open.shell == Some(true);
+                if let Some(command) = self.command.take() {
+                    self.out.slips.add(Slip::Shell, command);
+                }
                 self.fence = None;
             }
-            Some(open) => {
-                if let Some(shell) = &mut open.shell {
-                    *shell |= !line.trim().is_empty();
-                }
-            }
-            None => {
-                let shells = ["bash", "sh", "shell", "zsh", "fish", "console", "powershell", "ps1", "cmd", "batch"];
-                let fence = |(sign, len, info)| Fence { sign, len, shell: shells.contains(&info).then_some(false) };
-                self.fence = name::fence(line).map(fence);
-            }
+            Some(open) if open.is_shell() && !line.trim().is_empty() => self.command = self.command.or(Some(at)),
+            Some(_) => {}
+            None => self.fence = Fence::opened_by(line),
         }
     }
 }
@@ -328,16 +352,4 @@ fn stray(line: &str, at: usize) -> Result<()> {
         return Err(broken(at, &format!("`{}` is not a marker: at least five `<` and the word SEARCH.", line.trim())));
     }
     Ok(())
-}
-
-fn undivided(draft: &Draft) -> Error {
-    let why = draft.other.map_or(String::new(), |(line, len)| {
-        format!(" (the divider on line {line} has {len} signs, the block was opened with {})", draft.run)
-    });
-    broken(draft.at, &format!("the block is not closed: no {} follows{why}.", "=".repeat(draft.run)))
-}
-
-fn push(out: &mut String, line: &str) {
-    out.push_str(marker::unescaped(line).unwrap_or(line));
-    out.push('\n');
 }

@@ -55,13 +55,6 @@ pub(super) fn close(line: &str) -> Option<usize> {
     matches!(rest.trim_start().strip_prefix("REPLACE")?, "" | "<").then_some(count)
 }
 
-/// True for the beginning of a closing line at the very end of the input.
-pub(super) fn is_cut_close(line: &str, length: usize) -> bool {
-    let line = line.trim_end();
-    let whole = |sign: &str| format!("{} REPLACE", sign.repeat(length)).starts_with(line);
-    line.len() >= DASHES && (whole(">") || whole("+"))
-}
-
 /// A line whose marker was escaped with a backslash, without it.
 pub(super) fn unescaped(line: &str) -> Option<&str> {
     let rest = line.strip_prefix('\\')?;
@@ -89,15 +82,104 @@ pub(super) fn ends_options(line: &str) -> bool {
     count >= ANGLES && rest.is_empty()
 }
 
-/// A line that is nearly an opening one: what is wrong with it.
+/// A line that is nearly an opening marker with the word SEARCH.
 pub(super) fn nearly_open(line: &str) -> bool {
     let (count, rest) = run(line, '<');
     count >= 2 && open(line).is_none() && rest.trim_start().starts_with("SEARCH")
 }
 
+/// A line that looks like a marker, of whatever length and indentation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Likeness<'a> {
+    /// An opening marker.
+    Open {
+        /// Length of the run.
+        run: usize,
+    },
+    /// A closing marker with its word.
+    Close {
+        /// Length of the run.
+        run: usize,
+        /// Text in front of it on the same line.
+        before: &'a str,
+    },
+    /// A run of closing signs with other words behind it, or none.
+    Other {
+        /// Length of the run.
+        run: usize,
+    },
+}
+
+impl Likeness<'_> {
+    /// Length of its run.
+    pub(super) fn run(self) -> usize {
+        match self {
+            Likeness::Open { run } | Likeness::Close { run, .. } | Likeness::Other { run } => run,
+        }
+    }
+}
+
+/// Words behind opening and closing markers of several tools, in capitals.
+const OPENING: [&str; 5] = ["SEARCH", "ORIGINAL", "FIND", "BEFORE", "OLD"];
+const CLOSING: [&str; 6] = ["REPLACE", "REPLACED", "UPDATED", "UPDATE", "AFTER", "NEW"];
+/// The fewest signs of a run that counts as a marker whatever follows it.
+const SURE: usize = 7;
+
+/// Classifies a line that looks like a marker. A line that *is* the right marker is one, too.
+pub(super) fn look(line: &str) -> Option<Likeness<'_>> {
+    let text = line.trim();
+    match text.as_bytes().first()? {
+        b'<' => {
+            let (run, rest) = run(text, '<');
+            (worded(rest, run, &OPENING) || run >= SURE && rest.starts_with(' ')).then_some(Likeness::Open { run })
+        }
+        b'-' => {
+            let (run, rest) = run(text, '-');
+            (run >= DASHES && rest.trim_end_matches('>').trim() == "SEARCH").then_some(Likeness::Open { run })
+        }
+        b'>' => {
+            let (run, rest) = run(text, '>');
+            if worded(rest, run, &CLOSING) {
+                return Some(Likeness::Close { run, before: "" });
+            }
+            (run >= SURE && (rest.is_empty() || rest.starts_with(' '))).then_some(Likeness::Other { run })
+        }
+        b'+' => {
+            let (run, rest) = run(text, '+');
+            worded(rest, run, &CLOSING[..1]).then_some(Likeness::Close { run, before: "" })
+        }
+        _ => {
+            let signs = text.strip_suffix("REPLACE")?.trim_end();
+            let before = signs.trim_end_matches('>');
+            let run = signs.len() - before.len();
+            (run >= ANGLES).then_some(Likeness::Close { run, before: &line[..line.find(signs)? + before.len()] })
+        }
+    }
+}
+
+/// True for a marker's word with nothing but signs and end tags behind it. A short run needs the first word as it is.
+fn worded(rest: &str, run: usize, words: &[&str]) -> bool {
+    let rest = rest.trim_start();
+    let len = rest.bytes().take_while(u8::is_ascii_alphabetic).count();
+    let (word, mut rest) = rest.split_at(len);
+    while let Some(at) = rest.find("</") {
+        let Some(end) = rest[at..].find('>') else { break };
+        if rest[..at].contains(char::is_alphanumeric) {
+            return false;
+        }
+        rest = &rest[at + end + 1..];
+    }
+    let known = match run {
+        ANGLES.. => words.contains(&word.to_ascii_uppercase().as_str()),
+        DASHES.. => word == words[0],
+        _ => false,
+    };
+    known && !rest.contains(|ch: char| ch.is_alphanumeric() || ch == '_' || ch == '=')
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Open, close, divider, nearly_open, open, unescaped};
+    use super::{Likeness, Open, close, divider, look, nearly_open, open, unescaped};
 
     #[test]
     fn spellings() {
@@ -131,5 +213,29 @@ mod tests {
         assert_eq!(unescaped("\\\\>>>>>>> x"), Some("\\>>>>>>> x"));
         assert_eq!(unescaped("\\title{x}"), None);
         assert_eq!(unescaped("\\-------x"), None);
+    }
+
+    #[test]
+    fn likenesses() {
+        for line in [
+            ">>>>>>> REPLACE",
+            ">>>>>> REPLACE",
+            "  >>>>>>> REPLACE",
+            ">>> REPLACE",
+            ">>>>> replace",
+            ">>>>>>> UPDATED",
+            "+++++++ REPLACE",
+        ] {
+            assert!(matches!(look(line), Some(Likeness::Close { before: "", .. })), "{line}");
+        }
+        assert_eq!(look(">>>>>>> REPLACE</diff>"), Some(Likeness::Close { run: 7, before: "" }));
+        assert_eq!(look("  TWO>>>>>>> REPLACE"), Some(Likeness::Close { run: 7, before: "  TWO" }));
+        assert_eq!(look(">>>>>>> main"), Some(Likeness::Other { run: 7 }));
+        for line in ["<<<<<<< SEARCH", "<<<< SEARCH", "<<<<<<< HEAD", "    <<<<<<< search", "------- SEARCH"] {
+            assert!(matches!(look(line), Some(Likeness::Open { .. })), "{line}");
+        }
+        for line in ["", ">>> print(1)", "a >> REPLACE", "<<EOF", "<<<<<", "-- SEARCH", "+ REPLACE", ">>>> new line"] {
+            assert_eq!(look(line), None, "{line}");
+        }
     }
 }

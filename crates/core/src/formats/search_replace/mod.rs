@@ -6,6 +6,7 @@
 //! looked up by the engine, among the files it has read.
 
 mod blocks;
+mod draft;
 mod marker;
 mod print;
 mod tags;
@@ -19,15 +20,20 @@ use crate::op::{Ask, FileRequest, Find, Locator, Op, Order, Pick, Request, readi
 use std::collections::HashMap;
 use std::ops::Range;
 
-use blocks::{Block, Blocks, Reader};
+use blocks::{Block, Blocks, Reader, Slip};
 pub(crate) use print::{print_block, print_name};
 
 /// The format.
 pub struct SearchReplace;
 
+/// True for a line that looks like the opening marker of a block or a conflict, whatever is wrong with it.
+pub(super) fn nearly_opens(line: &str) -> bool {
+    matches!(marker::look(line), Some(marker::Likeness::Open { .. }))
+}
+
 /// True for a line that opens a block.
 pub(super) fn opens(line: &str) -> bool {
-    Until::opened(line).is_some()
+    Claim::opened(0, line).is_some()
 }
 
 impl Block {
@@ -60,7 +66,15 @@ impl Block {
     }
 }
 
-/// What ends a block that is open.
+/// A block that is open, for claims.
+struct Claim {
+    from: usize,
+    until: Until,
+    /// Behind the first line that ends it if no exact marker does.
+    nearly: Option<usize>,
+}
+
+/// A line that ends a block.
 enum Until {
     /// A closing marker of this length.
     Marker(usize),
@@ -68,15 +82,27 @@ enum Until {
     Tags(usize),
 }
 
-impl Until {
-    fn opened(line: &str) -> Option<Until> {
+impl Claim {
+    fn opened(from: usize, line: &str) -> Option<Claim> {
         let until = marker::open(line).map(|open| Until::Marker(open.run));
-        until.or_else(|| tags::open(line).map(|_| Until::Tags(2)))
+        let until = until.or_else(|| tags::open(line).map(|_| Until::Tags(2)))?;
+        Some(Claim { from, until, nearly: None })
     }
 
-    fn is_met(&mut self, line: &str) -> bool {
-        match self {
-            Until::Marker(run) => marker::close(line) == Some(*run),
+    /// True for a block behind this one, whose end is missing.
+    fn is_cut_by(&self, line: &str) -> bool {
+        let Until::Marker(run) = self.until else { return false };
+        marker::open(line).is_some_and(|open| open.run == run)
+    }
+
+    fn is_met(&mut self, at: usize, line: &str) -> bool {
+        match &mut self.until {
+            Until::Marker(run) => {
+                if let Some(marker::Likeness::Close { .. }) = marker::look(line) {
+                    self.nearly = self.nearly.or(Some(at + 1));
+                }
+                marker::close(line) == Some(*run)
+            }
             Until::Tags(left) => {
                 *left = left.saturating_sub(tags::ends(line));
                 *left == 0
@@ -100,19 +126,19 @@ impl Format for SearchReplace {
 
     fn claims(&self, text: &str) -> Vec<Range<usize>> {
         let mut out = Vec::new();
-        let mut open: Option<(usize, Until)> = None;
+        let mut open: Option<Claim> = None;
         let mut count = 0;
         for (at, line) in text.lines().enumerate() {
             count = at + 1;
-            open = open.take().or_else(|| Some((at, Until::opened(line)?)));
-            if let Some((start, until)) = &mut open
-                && until.is_met(line)
-            {
-                out.push(*start..count);
-                open = None;
+            if let Some(claim) = open.take_if(|claim| at > claim.from && claim.is_cut_by(line)) {
+                out.push(claim.from..claim.nearly.unwrap_or(at));
+            }
+            open = open.take().or_else(|| Claim::opened(at, line));
+            if let Some(claim) = open.take_if(|claim| claim.is_met(at, line)) {
+                out.push(claim.from..count);
             }
         }
-        out.extend(open.map(|(start, _)| start..count));
+        out.extend(open.map(|claim| claim.from..claim.nearly.unwrap_or(count)));
         out
     }
 
@@ -148,11 +174,7 @@ impl Machine for BlockMachine {
 }
 
 fn request(read: Blocks) -> Result<Request> {
-    let Blocks { list: blocks, shell, unclosed } = read;
-    let cut = "The last block has no closing marker; check that the text was not cut off.";
-    let commands = "Shell commands in the text were not run.";
-    let notes = [(unclosed, cut), (shell, commands)];
-    let notes = notes.into_iter().filter(|(holds, _)| *holds).map(|(_, note)| note.to_owned()).collect();
+    let Blocks { list: blocks, mut slips } = read;
     if blocks.is_empty() {
         return Err(blocks::broken(1, "there is no SEARCH/REPLACE block in it."));
     }
@@ -162,14 +184,26 @@ fn request(read: Blocks) -> Result<Request> {
     }
     let mut files: Vec<(String, Vec<Op>)> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
+    let mut idle = None;
     for block in blocks {
-        let op = block.to_op()?;
+        let op = match block.to_op() {
+            Ok(op) => op,
+            Err(error) => {
+                slips.add(Slip::NoChange, block.at);
+                idle.get_or_insert(error);
+                continue;
+            }
+        };
         let at = *known.entry(block.path.clone()).or_insert(files.len());
         if at == files.len() {
             files.push((block.path, Vec::new()));
         }
         files[at].1.push(op);
     }
+    if let Some(error) = idle.filter(|_| files.is_empty()) {
+        return Err(error);
+    }
+    let notes = slips.into_notes(Slip::what).collect();
     let file = |(path, ops)| FileRequest::new(path, Ask::Edit { ops, order: Order::AsNeeded });
     Ok(Request { files: files.into_iter().map(file).collect(), notes })
 }

@@ -23,8 +23,8 @@ pub(crate) fn print_name(path: &str, out: &mut String) -> Option<()> {
 /// for escaped ones are escaped once more.
 pub(crate) fn print_block(search: &str, replace: &str, out: &mut String) {
     let runs = |line: &str| {
-        let opened = marker::open(line).map(|open| open.run);
-        marker::divider(line).or(opened).or_else(|| marker::close(line)).map_or(0, |run| run + 1)
+        let alike = marker::look(line).map(|found| found.run().max(RUN));
+        marker::divider(line).or(alike).map_or(0, |run| run + 1)
     };
     let run = search.lines().chain(replace.lines()).map(runs).max().unwrap_or(0).max(RUN);
     let part = |text: &str, out: &mut String| {

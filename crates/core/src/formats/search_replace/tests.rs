@@ -56,10 +56,20 @@ fn every_spelling() {
         "Sure! I will change this.\n\n**a.rs**\n\n~~~~~\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n~~~~~\nDone.",
         "<source>\na.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n</source>\n",
         "a.rs\r\n<<<<<<< SEARCH\r\nold\r\n=======\r\nnew\r\n>>>>>>> REPLACE\r\n",
-        // The last marker is missing, cut, or only the fence is there.
-        "a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n",
-        "a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>",
+        // Only the fence ends it, or a marker that is not spelled as it should be.
         "a.rs\n```\n<<<<<<< SEARCH\nold\n=======\nnew\n```\n\n",
+        "a.rs\n```\n<<<<<<< SEARCH\nold\n=======\nnew\n```\nDone.\n",
+        "a.rs\n<source>rust\n<<<<<<< SEARCH\nold\n=======\nnew\n</source>\nDone.\n",
+        "a.rs\n<code>\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n</code>\n",
+        "a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>> REPLACE\nProse.\n",
+        "a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>>> REPLACE\n",
+        "a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n  >>>>>>> REPLACE\n",
+        "a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE</diff>\n",
+        "a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> UPDATED\n",
+        "a.rs\n<<<<<<< SEARCH\nold\n=======\nnew>>>>>>> REPLACE\n",
+        "a.rs\n<<<<<<< SEARCH\nold\n=====\nnew\n>>>>>>> REPLACE\n",
+        "a.rs\n<<<<<<< SEARCH\nold\n======\nnew\n>>>>>>>> REPLACE\n",
+        "a.rs\n<<<<<<< SEARCH\nold\n=======\n:start_line:3\n-------\nnew\n>>>>>>> REPLACE\n",
     ];
     for text in spellings {
         let block = one(text);
@@ -97,7 +107,7 @@ fn several_blocks_and_files() {
     let read = read(text).unwrap();
     let paths: Vec<&str> = read.list.iter().map(|block| &*block.path).collect();
     assert_eq!(paths, ["one.rs", "one.rs", "two.rs", "one.rs"]);
-    assert!(read.shell);
+    assert!(parse(text).notes.iter().any(|note| note.contains("not run")));
     let request = parse(text);
     let counts: Vec<(&str, usize)> = request
         .files
@@ -127,7 +137,14 @@ fn markers_in_the_text() {
 fn never_a_guess() {
     let cases = [
         ("a.rs\n<<<<<<< SEARCH\nold\n", "Line 2 of the request: the block is not closed"),
-        ("a.rs\n<<<<<<< SEARCH\nold\n======\nnew\n>>>>>>> REPLACE\n", "closed before"),
+        ("a.rs\n<<<<<<< SEARCH\nold\n>>>>>>> REPLACE\n", "no ======= follows"),
+        ("a.rs\n<<<<<<< SEARCH\nold\n=====\nnew\n===\n>>>>>>> REPLACE\n", "lines 4 and 6"),
+        ("a.rs\n<<<<<<< SEARCH\nold\n=======\nresult = compu", "cut off"),
+        ("a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>", "cut off"),
+        ("a.rs\n```\n<<<<<<< SEARCH\nold\n=======\nnew\n```\nx\n```\n", "cut off"),
+        ("a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>> REPLACE\nx\n>>>>>>> REPLACE\n", "looks like a marker"),
+        ("a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n  <<<<<<< SEARCH\nx\n>>>>>>> REPLACE\n", "looks like a marker"),
+        ("a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> main\n>>>>>>> REPLACE\n", "looks like a marker"),
         ("a.rs\n<<<<<<< SEARCH\nold\n======\nnew\n", "has 6 signs"),
         ("a.rs\n<<<<<<< SEARCH\nold\n<<<<<<< SEARCH\n", "opening marker of the same length"),
         ("a.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n<<<<<<< SEARCH\nx\n", "Line 6 of the request: a block begins"),
@@ -142,6 +159,41 @@ fn never_a_guess() {
     assert_eq!(same.unwrap_err().code(), Code::EditNoChange);
     assert!(SearchReplace.parse(Input::Text("only prose".into())).is_err());
     assert!(SearchReplace.parse(Input::Json(serde_json::json!({}))).is_err());
+}
+
+#[test]
+fn a_block_that_is_nearly_closed_and_another() {
+    let text = "a.rs\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>> REPLACE\n\nAnd then:\n\nb.rs\n<<<<<<< SEARCH\nc\n=======\nd\n>>>>>>> REPLACE\n";
+    let fenced = "a.rs\n```\n<<<<<<< SEARCH\na\n=======\nb\n```\n\nb.rs\n```\n<<<<<<< SEARCH\nc\n=======\nd\n>>>>>>> REPLACE\n```\n";
+    for text in [text, fenced] {
+        let blocks = read(text).unwrap_or_else(|error| panic!("{text}: {error}")).list;
+        let parts: Vec<_> = blocks.iter().map(|it| (&*it.path, &*it.search, &*it.replace)).collect();
+        assert_eq!(parts, [("a.rs", "a\n", "b\n"), ("b.rs", "c\n", "d\n")], "{text}");
+        assert_eq!(parse(text).notes.len(), 1, "{text}");
+    }
+    let idle = "a.rs\n<<<<<<< SEARCH\na\n=======\na\n>>>>>>> REPLACE\n<<<<<<< SEARCH\nb\n=======\nc\n>>>>>>> REPLACE\n";
+    let request = parse(idle);
+    assert!(matches!(&request.files[0].ask, Ask::Edit { ops, .. } if ops.len() == 1) && request.notes.len() == 1);
+    let doubled = one("a.rs\n<<<<<<< SEARCH\na\n=======\n=======\n>>>>>>> REPLACE\n");
+    assert_eq!((&*doubled.search, &*doubled.replace), ("a\n", ""));
+}
+
+#[test]
+fn markers_that_are_text() {
+    // Balanced, of the search part, or in a block with longer markers.
+    for (run, new) in [
+        (7, "x = (\n    <<<<<<< SEARCH\n    a\n    =======\n    b\n    >>>>>>> REPLACE\n)\n"),
+        (7, "<<<<< SEARCH\na\n=====\nb\n>>>>> REPLACE\n"),
+        (9, ">>>>>>> REPLACE\n"),
+        (9, "<<<<<<< HEAD\n"),
+        (7, ">>> print(1)\n>> REPLACE\n<<EOF\n"),
+    ] {
+        let signs = |sign: &str| sign.repeat(run);
+        let text = format!("a.rs\n{} SEARCH\nold\n{}\n{new}{} REPLACE\n", signs("<"), signs("="), signs(">"));
+        assert_eq!(one(&text).replace, new, "{text}");
+    }
+    let kept = one("a.rs\n<<<<<<< SEARCH\n>>>>>>> main\nx\n=======\n>>>>>>> main\ny\n>>>>>>> REPLACE\n");
+    assert_eq!(kept.replace, ">>>>>>> main\ny\n");
 }
 
 #[test]

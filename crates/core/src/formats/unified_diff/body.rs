@@ -164,6 +164,15 @@ impl Body {
         self.hunk.said_at
     }
 
+    /// True when the text ends behind a changed line while the header promises more lines on both sides: the rest of the
+    /// hunk is missing, unless its counts are wrong.
+    pub(super) fn is_truncated(&self) -> bool {
+        let promised = self.left.is_some_and(|left| left.0 > 0 && left.1 > 0);
+        let last = self.hunk.lines.last().map(|line| line.kind);
+        let blank = self.tail.iter().all(|it| it.naked && it.line.text.is_empty());
+        promised && blank && matches!(last, Some(LineKind::Added | LineKind::Removed))
+    }
+
     /// Ends the hunk, and says which line was its last; `cut` is true where the text ends here without a line end.
     ///
     /// Errors: the text was cut inside the hunk; changes of which nobody can say whether they belong to it.

@@ -294,7 +294,8 @@ impl Machine for Reader {
 
     fn finish(mut self: Box<Self>, cut: bool, out: &mut Vec<Event>) -> Result<Request> {
         self.rest(out);
-        self.leave(cut, out);
+        let truncated = matches!(&self.state, State::Hunk(body) if body.is_truncated());
+        self.leave(cut || truncated, out);
         self.close(out);
         if let Some(error) = self.failed {
             return Err(error);

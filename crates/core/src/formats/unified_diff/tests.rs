@@ -169,7 +169,7 @@ fn hunk_headers_in_every_shape() {
     assert_eq!(first("@@ -10,0 +11,2 @@", "+a\n+b\n"), of(Some(10), ""));
     assert_eq!(first("@@ -0,0 +1,2 @@", "+a\n+b\n"), of(Some(0), ""));
     assert_eq!(first("@@ -0,0 +0,0 @@", "-a\n+b\n"), of(None, ""));
-    assert_eq!(first("@@ -10,3 +10,5 @@", "+a\n+b\n"), of(None, ""));
+    assert_eq!(first("@@ -10,3 +10,5 @@", "+a\n+b\n@@ -20 +20 @@\n-c\n+d\n"), of(None, ""));
     assert_eq!(first("@@ -99999999999999999999,1 +1,1 @@", "-a\n+b\n"), of(None, ""));
     assert!(notes(&format!("{HEAD}@@\n-a\n+b\n")).contains("without line numbers were read (line 3)"));
 }
@@ -180,7 +180,9 @@ fn counts_are_witnesses() {
         assert!(notes(&format!("{HEAD}{text}")).contains("Line counts of hunks were wrong"), "{text}");
         body(text)
     };
-    assert_eq!(wrong("@@ -1,9 +1,9 @@\n a\n-b\n+c\n"), " a\n-b\n+c\n");
+    // What follows the hunk shows that the text was not cut off.
+    assert_eq!(wrong("@@ -1,9 +1,9 @@\n a\n-b\n+c\n*** End Patch\n"), " a\n-b\n+c\n");
+    assert_eq!(wrong("@@ -1,9 +1,9 @@\n a\n-b\n+c\n d\n"), " a\n-b\n+c\n d\n");
     assert_eq!(wrong("@@ -1,9 +1,9 @@\n a\n-b\n+c\n@@ -20 +20 @@\n-d\n+e\n"), " a\n-b\n+c\n@\n-d\n+e\n");
     assert_eq!(wrong("@@ -1,1 +1,1 @@\n a\n-b\n+c\n d\n"), " a\n-b\n+c\n d\n");
     assert_eq!(wrong("@@ -1,2 +1,2 @@\n a\n-b\n+c\n\n d\n-e\n+f\n"), " a\n-b\n+c\n \n d\n-e\n+f\n");
@@ -189,7 +191,12 @@ fn counts_are_witnesses() {
     // Right counts, no last line end: nothing is missing.
     assert_eq!(body("@@ -1,2 +1,2 @@\n a\n-b\n+c"), " a\n-b\n+c\n");
     assert_eq!(good(&format!("{HEAD}@@ -1,2 +1,2 @@\n a\n-b\n+c")).notes, Vec::<String>::new());
-    for cut in ["@@ -1,9 +1,9 @@\n a\n-b\n+c", "@@ -1,2 +1,2 @@\n a\n-b\n+c\n@@ -9,2 +9,3 @@\n a\n-b\n+c"] {
+    for cut in [
+        "@@ -1,9 +1,9 @@\n a\n-b\n+c\n",
+        "@@ -1,9 +1,9 @@\n a\n-b\n+c\n\n",
+        "@@ -1,9 +1,9 @@\n a\n-b\n+c",
+        "@@ -1,2 +1,2 @@\n a\n-b\n+c\n@@ -9,2 +9,3 @@\n a\n-b\n+c",
+    ] {
         unparsable(&format!("{HEAD}{cut}"), "cut off");
     }
 }

@@ -1,0 +1,61 @@
+//! Fences around edits in a reply: runs of backticks or tildes, and the tags that some models write in their place.
+
+use super::name;
+
+/// Tags that are used as fences; a language may follow the opening one.
+pub(super) const TAGS: [&str; 5] = ["source", "code", "pre", "codeblock", "sourcecode"];
+
+/// A fence that is open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Fence {
+    /// A run of one sign, at least so long at its end.
+    Run {
+        /// The sign.
+        sign: char,
+        /// Its length.
+        len: usize,
+        /// The info string names a shell.
+        shell: bool,
+    },
+    /// A tag.
+    Tag(&'static str),
+}
+
+impl Fence {
+    /// The fence that a line opens.
+    pub(super) fn opened_by(line: &str) -> Option<Fence> {
+        let shells = ["bash", "sh", "shell", "zsh", "fish", "console", "powershell", "ps1", "cmd", "batch"];
+        let run = name::fence(line).map(|(sign, len, info)| Fence::Run { sign, len, shell: shells.contains(&info) });
+        run.or_else(|| tag(line).map(|(tag, _)| Fence::Tag(tag)))
+    }
+
+    /// True for the line that closes it.
+    pub(super) fn is_closed_by(&self, line: &str) -> bool {
+        match self {
+            Fence::Run { sign, len, .. } => {
+                name::fence(line).is_some_and(|found| found.0 == *sign && found.1 >= *len && found.2.is_empty())
+            }
+            Fence::Tag(tag) => line.trim().strip_prefix("</").and_then(|rest| rest.strip_suffix('>')) == Some(tag),
+        }
+    }
+
+    /// Its content is no command: it holds an edit.
+    pub(super) fn forget_shell(&mut self) {
+        if let Fence::Run { shell, .. } = self {
+            *shell = false;
+        }
+    }
+
+    /// True when it holds commands of a shell.
+    pub(super) fn is_shell(&self) -> bool {
+        matches!(self, Fence::Run { shell: true, .. })
+    }
+}
+
+/// The tag that a line opens as a fence, and the language behind it.
+pub(super) fn tag(line: &str) -> Option<(&'static str, &str)> {
+    let (name, language) = line.trim().strip_prefix('<')?.split_once('>')?;
+    let language = language.trim();
+    let plain = language.len() <= 20 && language.chars().all(|ch| ch.is_ascii_alphanumeric() || "+#-_.".contains(ch));
+    TAGS.into_iter().find(|tag| *tag == name && plain).map(|tag| (tag, language))
+}

@@ -1,0 +1,318 @@
+//! One block while it is read: its lines, and the markers among them that are not quite right.
+//!
+//! The exact markers decide as soon as they come. A marker of another length, an indented one or one with text around it
+//! counts only where no exact one follows up to the next block or the end of the text.
+
+use super::blocks::{Block, Slip, broken};
+use super::marker::{self, Likeness};
+use crate::error::{Error, Result};
+use crate::formats::fence::Fence;
+use std::collections::HashSet;
+use std::ops::Range;
+
+/// Length of the usual marker: text in longer ones may hold markers of other lengths.
+const USUAL: usize = 7;
+
+/// A line of the request behind what may be the end of a block.
+#[derive(Debug)]
+pub(super) struct Later {
+    pub(super) at: usize,
+    pub(super) line: String,
+}
+
+/// A block that was read to its end.
+pub(super) struct Closed {
+    pub(super) block: Block,
+    /// How much of its second part was reported as events.
+    pub(super) told: usize,
+    /// Repaired mistakes, with their lines.
+    pub(super) slips: Vec<(Slip, usize)>,
+    /// Lines behind it that were read already.
+    pub(super) later: Vec<Later>,
+}
+
+/// A line that divides the block if no exact divider does.
+struct Divider {
+    at: usize,
+    len: usize,
+    lines: Range<usize>,
+}
+
+/// A line that ends the block if no exact marker does.
+struct Cut {
+    at: usize,
+    slip: Slip,
+    /// Offset in the text at which the block's last line ends.
+    end: usize,
+    /// Text in front of the marker.
+    before: String,
+}
+
+/// A block that is being read.
+pub(super) struct Draft {
+    /// `None` when nothing names a file.
+    pub(super) path: Option<String>,
+    pub(super) at: usize,
+    pub(super) run: usize,
+    pub(super) hint: Option<usize>,
+    /// Both parts, with the lines between them.
+    text: String,
+    /// The lines between the parts: the divider, and options below it.
+    split: Option<Range<usize>>,
+    /// Dividers of other lengths in the first part, at most two.
+    dividers: Vec<Divider>,
+    cut: Option<Cut>,
+    /// Lines behind the cut.
+    later: Vec<Later>,
+    /// Length of an opening marker inside the part, until its partner closes it.
+    inner: Option<usize>,
+    /// A fence inside the second part.
+    fence: Option<Fence>,
+    /// Bare fences behind a cut at a fence.
+    fences: usize,
+    /// 1-based line of a second divider directly below the first one.
+    pub(super) doubled: Option<usize>,
+    /// A line of the second part that looks like a marker.
+    strange: Option<usize>,
+    /// Repaired mistakes of this block.
+    pub(super) slips: Vec<(Slip, usize)>,
+    /// How much of the second part was reported as events.
+    told: usize,
+}
+
+impl Draft {
+    pub(super) fn new(path: Option<String>, at: usize, run: usize, hint: Option<usize>) -> Draft {
+        Draft {
+            path,
+            at,
+            run,
+            hint,
+            text: String::new(),
+            split: None,
+            dividers: Vec::new(),
+            cut: None,
+            later: Vec::new(),
+            inner: None,
+            fence: None,
+            fences: 0,
+            doubled: None,
+            strange: None,
+            slips: Vec::new(),
+            told: 0,
+        }
+    }
+
+    /// True once the exact divider was read.
+    pub(super) fn is_divided(&self) -> bool {
+        self.split.is_some()
+    }
+
+    /// The second part so far.
+    fn second(&self) -> &str {
+        self.split.as_ref().map_or("", |split| &self.text[split.end..])
+    }
+
+    /// True while the second part has only blank lines.
+    pub(super) fn is_bare(&self) -> bool {
+        self.second().trim().is_empty()
+    }
+
+    /// Reads the exact divider.
+    pub(super) fn divide(&mut self) {
+        let end = self.text.len();
+        self.split = Some(end..end);
+        (self.cut, self.inner) = (None, None);
+        self.later.clear();
+    }
+
+    /// Reads a line below the divider that belongs to it: an option, or the dashes behind one.
+    pub(super) fn option(&mut self, at: usize, number: Option<usize>) {
+        self.hint = self.hint.or(number);
+        self.slips.push((Slip::Option, at));
+    }
+
+    /// True when the second part began with options.
+    pub(super) fn has_options(&self) -> bool {
+        self.slips.iter().any(|(slip, _)| *slip == Slip::Option)
+    }
+
+    /// Reads a line of either part. The lines that are surely text are returned for the events.
+    pub(super) fn line(&mut self, at: usize, line: &str, around: Option<&Fence>) -> &str {
+        if self.cut.is_some() {
+            self.later.push(Later { at, line: line.to_owned() });
+        }
+        let from = self.text.len();
+        self.text.push_str(marker::unescaped(line).unwrap_or(line));
+        self.text.push('\n');
+        if marker::unescaped(line).is_none() {
+            self.weigh(at, line, from);
+            self.fenced(at, line, from, around);
+        }
+        if self.cut.is_some() {
+            return "";
+        }
+        self.told = self.text.len();
+        &self.text[from..]
+    }
+
+    /// Looks whether a line is nearly a marker.
+    fn weigh(&mut self, at: usize, line: &str, from: usize) {
+        if !self.is_divided()
+            && let Some(len) = marker::divider(line.trim_start())
+            && self.dividers.len() < 2
+            && self.cut.is_none()
+            && self.inner.is_none()
+        {
+            self.dividers.push(Divider { at, len, lines: from..self.text.len() });
+            return;
+        }
+        let Some(found) = marker::look(line) else { return };
+        let free = self.run > USUAL;
+        match found {
+            Likeness::Open { run } => {
+                let inner = self.inner.replace(run);
+                let text = free && run < self.run;
+                self.strange = self.strange.or((inner.is_some() && !text).then_some(at));
+            }
+            Likeness::Close { run, .. } if self.inner == Some(run) => self.inner = None,
+            Likeness::Other { .. } if self.inner.is_some() => self.inner = None,
+            Likeness::Close { run, before } => {
+                let text = !before.is_empty() || free && run < self.run;
+                self.strange = self.strange.or((!text && self.is_divided()).then_some(at));
+                if self.cut.is_none() {
+                    let before = if before.is_empty() { String::new() } else { format!("{before}\n") };
+                    self.cut = Some(Cut { at, slip: Slip::Close, end: from, before });
+                }
+            }
+            Likeness::Other { run } => {
+                let text = free && run < self.run;
+                self.strange = self.strange.or((!text && self.is_divided()).then_some(at));
+            }
+        }
+    }
+
+    /// Looks whether a line ends the fence around the block.
+    fn fenced(&mut self, at: usize, line: &str, from: usize, around: Option<&Fence>) {
+        if !self.is_divided() || self.cut.as_ref().is_some_and(|cut| cut.slip != Slip::Fence) {
+            return;
+        }
+        if let Some(inner) = &self.fence {
+            if inner.is_closed_by(line) {
+                self.fence = None;
+            }
+            return;
+        }
+        if around.is_some_and(|around| around.is_closed_by(line)) {
+            self.fences += 1;
+            if self.cut.is_none() {
+                self.cut = Some(Cut { at, slip: Slip::Fence, end: from, before: String::new() });
+            }
+        } else if around.is_some() {
+            self.fence = Fence::opened_by(line).filter(|fence| matches!(fence, Fence::Run { .. }));
+        }
+    }
+
+    /// The block, closed by the exact marker.
+    ///
+    /// Errors: no divider; lines of the second part that look like markers.
+    pub(super) fn close(mut self, at: usize) -> Result<Closed> {
+        if !self.is_divided() {
+            self.divide_nearly()?;
+        }
+        let opened = self.inner.filter(|run| !(self.run > USUAL && *run < self.run));
+        if let Some(line) = self.strange.or(opened.map(|_| at))
+            && !self.keeps_markers()
+        {
+            let what = format!(
+                "the second part of the block of line {} has a line that looks like a marker, so its end is not clear.",
+                self.at
+            );
+            return Err(broken(line, &what));
+        }
+        Ok(self.into_closed(None))
+    }
+
+    /// True when every line of the second part that looks like a marker is a line of the first part, too.
+    fn keeps_markers(&self) -> bool {
+        let Some(split) = &self.split else { return false };
+        let kept: HashSet<&str> = self.text[..split.start].lines().collect();
+        self.second().lines().filter(|line| marker::look(line).is_some()).all(|line| kept.contains(line))
+    }
+
+    /// The block, closed by what is nearly a marker or by the end of the fence around it.
+    ///
+    /// `reopened` is true where the next block follows.
+    ///
+    /// Errors: there is no such line; the divider is missing, too.
+    pub(super) fn close_nearly(mut self, reopened: bool) -> Result<Closed> {
+        let cut = self.cut.take();
+        let cut = cut.filter(|cut| {
+            cut.slip != Slip::Fence || self.fences == 1 || self.fences == 2 && reopened && self.ends_in_fence()
+        });
+        let Some(cut) = cut else { return Err(self.unclosed()) };
+        if !self.is_divided() {
+            self.divide_nearly()?;
+        }
+        self.slips.push((cut.slip, cut.at));
+        let later = std::mem::take(&mut self.later);
+        Ok(Closed { later, ..self.into_closed(Some(cut)) })
+    }
+
+    /// True when the last line that is not blank is a fence: that of the next block.
+    fn ends_in_fence(&self) -> bool {
+        let last = self.later.iter().rev().find(|later| !later.line.trim().is_empty());
+        last.is_some_and(|later| Fence::opened_by(&later.line).is_some())
+    }
+
+    /// Takes the only divider of another length.
+    fn divide_nearly(&mut self) -> Result<()> {
+        let [divider] = &*self.dividers else { return Err(self.undivided()) };
+        self.slips.push((Slip::Divider, divider.at));
+        self.split = Some(divider.lines.clone());
+        self.told = divider.lines.end;
+        Ok(())
+    }
+
+    fn into_closed(mut self, cut: Option<Cut>) -> Closed {
+        if let Some(cut) = &cut {
+            self.text.truncate(cut.end);
+            self.text.push_str(&cut.before);
+        }
+        let split = self.split.clone().unwrap_or_default();
+        let mut replace = self.text.split_off(split.end);
+        self.text.truncate(split.start);
+        if let Some(at) = self.doubled {
+            replace.clear();
+            self.slips.push((Slip::Doubled, at));
+        }
+        let told = self.told.saturating_sub(split.end).min(replace.len());
+        let path = self.path.take().unwrap_or_default();
+        let Draft { hint, at, slips, text: search, .. } = self;
+        let block = Block { path, search, replace, hint, at, lines: true };
+        Closed { block, told, slips, later: Vec::new() }
+    }
+
+    /// The error for a block that the text or the next block ends.
+    pub(super) fn unclosed(&self) -> Error {
+        if !self.is_divided() {
+            return self.undivided();
+        }
+        let what = format!(
+            "the block is not closed: no {} REPLACE follows; the text may have been cut off.",
+            ">".repeat(self.run)
+        );
+        broken(self.at, &what)
+    }
+
+    fn undivided(&self) -> Error {
+        let why = match &*self.dividers {
+            [] => String::new(),
+            [Divider { at, len, .. }] => {
+                format!(" (the divider on line {at} has {len} signs, the block was opened with {})", self.run)
+            }
+            [first, second, ..] => format!(" (lines {} and {} could both be meant)", first.at, second.at),
+        };
+        let signs = "=".repeat(self.run);
+        broken(self.at, &format!("the block is not closed: no {signs} follows{why}."))
+    }
+}

@@ -1,0 +1,39 @@
+//! Mistakes that were repaired in a text, and the lines that had them, for the notes of a request.
+
+/// Lines of one kind that a note names.
+const SHOWN: usize = 5;
+
+/// The first lines of each kind of mistake, and how many there are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Tally<K>(Vec<(K, Vec<usize>, usize)>);
+
+impl<K> Default for Tally<K> {
+    fn default() -> Tally<K> {
+        Tally(Vec::new())
+    }
+}
+
+impl<K: Copy + PartialEq> Tally<K> {
+    /// Counts a mistake on a 1-based line of the request.
+    pub(super) fn add(&mut self, kind: K, line: usize) {
+        let at = self.0.iter().position(|row| row.0 == kind).unwrap_or_else(|| {
+            self.0.push((kind, Vec::new(), 0));
+            self.0.len() - 1
+        });
+        let (_, lines, count) = &mut self.0[at];
+        *count += 1;
+        if lines.len() < SHOWN {
+            lines.push(line);
+        }
+    }
+
+    /// One note per kind.
+    pub(super) fn into_notes(self, what: fn(K) -> &'static str) -> impl Iterator<Item = String> {
+        self.0.into_iter().map(move |(kind, lines, count)| {
+            let shown: Vec<String> = lines.iter().map(ToString::to_string).collect();
+            let more = if count > shown.len() { format!(" and {} more", count - shown.len()) } else { String::new() };
+            let word = if count == 1 { "Line" } else { "Lines" };
+            format!("{word} {}{more} of the request: {}.", shown.join(", "), what(kind))
+        })
+    }
+}
