@@ -302,7 +302,9 @@ impl Reader {
         if block.path.is_empty() {
             return Err(broken(block.at, "the block has no file name above it, and no block before it has one."));
         }
-        slips.into_iter().for_each(|(slip, at)| self.out.slips.add(slip, at));
+        for (slip, at) in slips {
+            self.out.slips.add(slip, at);
+        }
         self.out.list.push(block);
         self.above.clear();
         self.command = None;

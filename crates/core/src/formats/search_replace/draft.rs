@@ -255,7 +255,7 @@ impl Draft {
         }
         self.slips.push((cut.slip, cut.at));
         let later = std::mem::take(&mut self.later);
-        Ok(Closed { later, ..self.into_closed(Some(cut)) })
+        Ok(Closed { later, ..self.into_closed(Some(&cut)) })
     }
 
     /// True when the last line that is not blank is a fence: that of the next block.
@@ -273,8 +273,8 @@ impl Draft {
         Ok(())
     }
 
-    fn into_closed(mut self, cut: Option<Cut>) -> Closed {
-        if let Some(cut) = &cut {
+    fn into_closed(mut self, cut: Option<&Cut>) -> Closed {
+        if let Some(cut) = cut {
             self.text.truncate(cut.end);
             self.text.push_str(&cut.before);
         }
