@@ -9,6 +9,7 @@
 )]
 
 mod checks;
+mod conformance;
 mod dictionary;
 mod docs;
 mod instructions;
@@ -22,7 +23,7 @@ use std::process::{Command, ExitCode};
 const USAGE: &str = "\
 Usage: cargo xtask COMMAND
   tidy              check what neither rustc nor clippy checks; lists everything that is wrong
-  docs              write docs/errors.md, limits.md and tools.md from the tables
+  docs              write docs/conformance.md, errors.md, limits.md and tools.md from the tables
   bless [PATH …]    write the library's replies into the scenes (all without PATH); read the diff afterwards
   mutants [NAME …]  take each safety step out of a copy of crates/fs, and see that its tests fail
   torture [--part N] [WORD …]

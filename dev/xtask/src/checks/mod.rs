@@ -8,6 +8,7 @@ mod words;
 
 pub(crate) use tables::NOT_SHOWN;
 
+use crate::conformance;
 use crate::repo::Repo;
 
 /// A check.
@@ -29,5 +30,6 @@ pub(crate) static CHECKS: &[Check] = &[
     Check { name: "arrow", run: arrows::arrows },
     Check { name: "format", run: tables::formats },
     Check { name: "error code", run: tables::codes },
+    Check { name: "conformance", run: conformance::faults },
     Check { name: "documentation", run: tables::documentation },
 ];
