@@ -245,4 +245,34 @@ mod tests {
         assert_eq!(Reference::read("`docs/x.md`"), Some(Reference::File("docs/x.md")));
         assert_eq!(Reference::read("somewhere"), None);
     }
+
+    /// Everything that a model of the profile is sent about one tool.
+    fn told(profile: &str, tool: &str) -> String {
+        let offer = emendate::profile(profile).unwrap().offer(tool).unwrap();
+        format!("{} {}", offer.prompt(), serde_json::Value::Object(offer.schema()))
+    }
+
+    #[test]
+    fn tool_texts_teach() {
+        let rows = [
+            ("Read", ["number, TAB", "never copy", "read before it is edited"]),
+            ("Edit", ["Read the file with Read first", "exact indentation", "follows the line number"]),
+            ("Edit", ["unique", "replace_all", "without line numbers"]),
+            ("Write", ["must have been read", "Prefer", "part of a file"]),
+        ];
+        for (tool, pieces) in rows {
+            let text = told("claude", tool);
+            for piece in pieces {
+                assert!(text.contains(piece), "{tool}: {piece}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_profile_can_make_files() {
+        for profile in emendate::PROFILES {
+            let makes = |offer: &emendate::Offer| matches!(offer.tool, "write" | "apply" | "text_editor");
+            assert!(profile.offers.iter().any(makes), "{}", profile.name);
+        }
+    }
 }
