@@ -3,7 +3,7 @@
 use crate::big;
 use crate::caller::{Caller, Shows};
 use crate::engine::Engine;
-use crate::log::Cause;
+use crate::log::{Announced, Cause};
 use crate::plan::{Becomes, Now, Plan};
 use crate::receipt::{Preview, Receipt};
 use crate::reply::Answer;
@@ -165,6 +165,10 @@ impl Engine {
             })
             .collect();
         let announced = self.announce(caller, cause, plans, &known, &ahead.made);
+        if let Some(error) = announced.as_ref().and_then(Announced::overtaken) {
+            // Dropping what was staged leaves everything as it was.
+            return Err(error);
+        }
         let written = match (staged.commit(), announced) {
             (Ok(written), Some(announced)) => (written, self.confirm(caller, announced)),
             (Ok(written), None) => (written, (None, None)),

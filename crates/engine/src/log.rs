@@ -179,6 +179,13 @@ pub(crate) struct Announced<'a> {
     entered: Result<Entered>,
 }
 
+impl Announced<'_> {
+    /// The error where somebody else already takes back what this request would.
+    pub(crate) fn overtaken(&self) -> Option<Error> {
+        self.entered.as_ref().err().filter(|error| error.code() == Code::ConflictRaced).cloned()
+    }
+}
+
 impl Engine {
     /// Writes down what a request is about to do to all its files, and what the session knows of them then: `known` has the
     /// stamp and the record of each plan, where there are any. `None` when it does nothing.

@@ -342,6 +342,7 @@ pub(crate) fn line(logged: &Logged, why_not: Option<&str>) -> String {
     let files: Vec<&Touched> = told(logged).collect();
     let (added, removed) = files.iter().fold((0, 0), |sum, file| (sum.0 + file.added, sum.1 + file.removed));
     let what = match &*files {
+        [] => "no file".to_owned(),
         [only] => shown(&only.path),
         several => format!("{} files", several.len()),
     };

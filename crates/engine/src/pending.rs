@@ -3,13 +3,18 @@
 
 use crate::engine::Engine;
 use emendate_core::{ContentId, Result};
-use emendate_history::{Filter, Kind, Logged, OperationId, Side, Touched};
+use emendate_history::{Filter, Kind, Logged, OperationId, Side, Touched, give_way};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+use std::time::Duration;
 
 /// Later operations on a file that are asked what they found.
 const LATER: usize = 1000;
+/// Earlier operations on a file that may have been done after it.
+const EARLIER: usize = 50;
+/// How long a call waits for operations that other processes are doing before it chooses the last one.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// How a file, or all of an operation, is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +47,22 @@ impl Engine {
         self.look_into(root, |logged| !logged.in_flight())
     }
 
+    /// Finds out what became of the pending operations, and waits a little for those that other processes are still doing:
+    /// "the last operation" is only known once they are done or withdrawn.
+    ///
+    /// Errors: those of the session store.
+    pub(crate) fn wait_for_pending(&self, root: usize) -> Result<()> {
+        self.look_into_pending(root)?;
+        let history = self.history(root);
+        let Some(newest) = history.pending()?.first().map(|logged| logged.id.number) else { return Ok(()) };
+        let mut waited = Duration::ZERO;
+        while waited < PATIENCE && history.pending()?.iter().any(|it| it.id.number <= newest && it.in_flight()) {
+            waited += give_way();
+            self.look_into_pending(root)?;
+        }
+        Ok(())
+    }
+
     /// The same for those that are chosen.
     pub(crate) fn look_into(&self, root: usize, which: impl Fn(&Logged) -> bool) -> Result<bool> {
         let mut any = false;
@@ -63,11 +84,14 @@ impl Engine {
 
     /// How the files of an operation are found.
     fn found(&self, root: usize, logged: &Logged) -> Result<Found> {
+        if logged.operation.files.is_empty() {
+            return Ok(Found::After);
+        }
         let mut all = None;
         for file in &logged.operation.files {
             let found = match self.found_later(root, logged.id, file)? {
                 Some(found) => found,
-                None => self.found_now(file),
+                None => self.found_now(root, logged.id, file)?,
             };
             match all {
                 None => all = Some(found),
@@ -94,37 +118,50 @@ impl Engine {
                 return Ok(Some(Found::After));
             }
             if later.owner.is_none() {
-                return Ok((there == content(file.before)).then_some(Found::Before));
+                let before = there == content(file.before) || self.is_result_of_other(root, id, file, there)?;
+                return Ok(before.then_some(Found::Before));
             }
         }
         Ok(None)
     }
 
+    /// True when an operation with a smaller number led from what was there before this one to that content. It was
+    /// logged first and done later, on a file that this one had not changed.
+    fn is_result_of_other(&self, root: usize, id: OperationId, file: &Touched, there: Content) -> Result<bool> {
+        let filter = Filter { path: Some(&file.path), below: Some(id.number), limit: EARLIER, ..Filter::default() };
+        let earlier = self.history(root).operations(&filter)?;
+        let mut files = earlier.iter().flat_map(|logged| &logged.operation.files).filter(|it| it.path == file.path);
+        Ok(files.any(|it| content(it.before) == content(file.before) && content(it.after) == there))
+    }
+
     /// What is there now.
-    fn found_now(&self, file: &Touched) -> Found {
+    fn found_now(&self, root: usize, id: OperationId, file: &Touched) -> Result<Found> {
         let place = self.store().admit_link(Path::new(OsStr::from_bytes(&file.path)));
-        let Ok(now) = place.and_then(|place| self.side(&place)) else { return Found::Neither };
+        let Ok(now) = place.and_then(|place| self.side(&place)) else { return Ok(Found::Neither) };
         let bits = |side: Option<Side>| side.map(|side| side.mode);
         if content(file.before) == content(file.after) {
             // Only the mode tells them apart.
             let mode = bits(now.filter(|now| now.kind == Kind::Regular));
-            return match mode {
+            return Ok(match mode {
                 _ if mode == bits(file.after) => Found::After,
                 _ if mode == bits(file.before) => Found::Before,
                 _ => Found::Neither,
-            };
+            });
         }
-        if content(now) == content(file.after) {
+        Ok(if content(now) == content(file.after) {
             Found::After
-        } else if content(now) == content(file.before) {
+        } else if content(now) == content(file.before) || self.is_result_of_other(root, id, file, content(now))? {
             Found::Before
         } else {
             Found::Neither
-        }
+        })
     }
 }
 
+/// Bytes and kind of what is at a path; `None` for nothing.
+type Content = Option<(ContentId, Kind)>;
+
 /// A side without its mode.
-fn content(side: Option<Side>) -> Option<(ContentId, Kind)> {
+fn content(side: Option<Side>) -> Content {
     side.map(|side| (side.content, side.kind))
 }

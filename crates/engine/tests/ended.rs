@@ -6,19 +6,17 @@
     reason = "tests play the outside world"
 )]
 
-use emendate::core::Result;
-use emendate::fs::{
-    Ahead, Attributes, Draft, Durability, Entry, Local, Named, Place, RootInfo, Source, Staged, Stamp, Store,
-    Transaction, Version, Written,
-};
+mod watched;
+
+use emendate::fs::Local;
 use emendate::{Caller, Config, Engine, Reply, State, Unread};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use watched::Watched;
 
 /// Where the process ends.
 const POINTS: [&str; 5] =
@@ -30,74 +28,9 @@ const CALLS: [&str; 7] = ["edit", "late edit", "batch", "undo", "undo two", "red
 /// What comes before is no part of what is tried.
 static BEGUN: AtomicBool = AtomicBool::new(false);
 
-/// A disk under a process that ends at one point.
-struct Ending {
-    local: Local,
-    point: String,
-}
-
 fn end_at(now: &str, point: &str) {
     if now == point && BEGUN.load(Ordering::Relaxed) {
         std::process::abort();
-    }
-}
-
-struct Step<'a>(Staged<'a>, &'a str);
-
-impl Transaction for Step<'_> {
-    fn ahead(&self) -> Ahead {
-        end_at("before the log", self.1);
-        self.0.ahead()
-    }
-
-    fn commit(self: Box<Self>) -> Result<Vec<Written>> {
-        end_at("before the commit", self.1);
-        let written = self.0.commit();
-        end_at("after the commit", self.1);
-        written
-    }
-}
-
-impl Store for Ending {
-    fn roots(&self) -> &[RootInfo] {
-        self.local.roots()
-    }
-    fn admit(&self, path: &Path) -> Result<Place> {
-        self.local.admit(path)
-    }
-    fn admit_link(&self, path: &Path) -> Result<Place> {
-        self.local.admit_link(path)
-    }
-    fn link(&self, place: &Place) -> Result<Option<OsString>> {
-        self.local.link(place)
-    }
-    fn stamp(&self, place: &Place) -> Result<Option<Stamp>> {
-        self.local.stamp(place)
-    }
-    fn read(&self, place: &Place, limit: u64, buffer: Vec<u8>) -> Result<Option<Version>> {
-        self.local.read(place, limit, buffer)
-    }
-    fn source(&self, place: &Place) -> Result<Option<Source>> {
-        self.local.source(place)
-    }
-    fn siblings(&self, place: &Place) -> Result<Vec<OsString>> {
-        self.local.siblings(place)
-    }
-    fn attributes(&self, place: &Place) -> Result<Option<Attributes>> {
-        self.local.attributes(place)
-    }
-    fn remove_folder(&self, place: &Place) -> Result<bool> {
-        self.local.remove_folder(place)
-    }
-    fn list(&self, place: &Place) -> Result<Option<Vec<Entry>>> {
-        self.local.list(place)
-    }
-    fn named(&self, root: usize, folder: &Path, names: &[&OsStr]) -> Result<Vec<Option<Named>>> {
-        self.local.named(root, folder, names)
-    }
-    fn stage<'a>(&'a self, drafts: &'a [Draft<'a>], durability: Durability) -> Result<Staged<'a>> {
-        end_at("before staging", &self.point);
-        Ok(Staged::new(Step(self.local.stage(drafts, durability)?, &self.point)))
     }
 }
 
@@ -186,8 +119,9 @@ fn one_that_ends() {
     };
     let bed = Bed(bed.into());
     let local = Local::open(&[bed.root()]).unwrap().with_journal(&bed.0.join("state/journal")).unwrap();
-    let engine =
-        Engine::over(Box::new(Ending { local, point: point.clone() }), bed.state(), Config::default()).unwrap();
+    let ends = point.clone();
+    let disk = Watched { local, reached: Box::new(move |now| end_at(now, &ends)) };
+    let engine = Engine::over(Box::new(disk), bed.state(), Config::default()).unwrap();
     if call == "late edit" {
         // The first operations of a process go another way into the log than later ones.
         for (old, new) in [("zero", "one"), ("one", "zero")] {

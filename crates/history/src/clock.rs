@@ -1,6 +1,9 @@
 //! The wall clock, for the age and the order of records.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Time between two looks at what another process is doing.
+const MOMENT: Duration = Duration::from_millis(2);
 
 /// Microseconds since the epoch; 0 when the clock stands before it.
 pub(crate) fn now_us() -> i64 {
@@ -11,4 +14,10 @@ pub(crate) fn now_us() -> i64 {
 /// The moment `days` before `now`.
 pub(crate) fn days_before(now: i64, days: u32) -> i64 {
     now.saturating_sub(i64::from(days).saturating_mul(86_400_000_000))
+}
+
+/// Lets the process of a pending operation go on for a moment; returns how long.
+pub fn give_way() -> Duration {
+    std::thread::sleep(MOMENT);
+    MOMENT
 }

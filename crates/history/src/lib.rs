@@ -29,6 +29,7 @@ mod swap;
 mod trail;
 mod varint;
 
+pub use clock::give_way;
 pub use database::Database;
 pub use lines::Lines;
 pub use memory::Memory;

@@ -289,6 +289,9 @@ pub trait Operations: Send + Sync {
     /// ends the process, what it did can be told and taken back. It is pending until it is [settled](Operations::settle).
     /// `changes` has one entry per file of the operation. The cost grows with the change, not with the file, but for what is
     /// lost otherwise.
+    ///
+    /// Errors: `conflict.raced` where an operation that was not withdrawn already takes back what this one would; nothing
+    /// is written then. Those of the store.
     fn log(&self, operation: &Operation, changes: &[Change<'_>], known: &[Known<'_>]) -> Result<Entered>;
 
     /// They were done, says who did them. Those that somebody withdrew too early are in the log again.
@@ -298,8 +301,8 @@ pub trait Operations: Send + Sync {
     /// when it is not pending any more.
     fn judge(&self, id: OperationId, certain: bool) -> Result<()>;
 
-    /// It was not done: the log does not tell it any more, what it would have taken back is not taken back, and sessions
-    /// forget what they would know by it.
+    /// Aborts a pending operation: removes it from the log, clears the marks that it alone made on the operations it would
+    /// have taken back, and drops the records it would have created. The marks of other operations remain.
     fn withdraw(&self, id: OperationId) -> Result<()>;
 
     /// The operations that are not settled, the newest first.
@@ -340,6 +343,14 @@ pub trait Operations: Send + Sync {
 pub trait History: crate::Sessions + Operations {}
 
 impl<T: crate::Sessions + Operations> History for T {}
+
+/// The error for an operation that would take back what another one has taken back, or is about to.
+pub(crate) fn overtaken(operation: &Operation) -> Error {
+    let ids: Vec<String> = operation.taken().map(|id| id.to_string()).collect();
+    Error::new(emendate_core::Code::ConflictRaced, "Another process takes the same operation back at this moment.")
+        .evidence(format!("operation {}", ids.join(", ")))
+        .next("Call history to see what became of it, then repeat the call.")
+}
 
 /// The error for a call whose parts do not belong together.
 pub(crate) fn check(operation: &Operation, changes: &[Change<'_>]) -> Result<()> {

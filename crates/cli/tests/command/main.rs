@@ -25,4 +25,5 @@ mod past;
 mod prompt;
 mod python_client;
 mod servers;
+mod simultaneous;
 mod state;

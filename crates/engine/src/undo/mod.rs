@@ -14,7 +14,7 @@ use crate::receipt::Receipt;
 use crate::reply::Answer;
 use emendate_core::formats::{self, Input};
 use emendate_core::{Code, Error, Result};
-use emendate_history::{Logged, OperationId, Role};
+use emendate_history::{Logged, Operation, OperationId, OperationName, Outcome, Role};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -27,6 +27,12 @@ pub(crate) use restore::Args as RestoreArgs;
 
 /// Operations that one call undoes at most.
 const MOST: usize = 100;
+
+/// Times that the operations are chosen anew because somebody else took one of them back meanwhile.
+const ATTEMPTS: usize = 64;
+
+/// The text and the files of an answer, and the name of the new operation.
+type TakenBack = (String, Vec<Value>, Option<OperationId>);
 
 /// The input of `undo`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -53,9 +59,6 @@ impl Engine {
         let raw = raw_path::take(&mut input)?;
         let args: Args = formats::from_json(Input::Json(input))?;
         let dry_run = args.dry_run || caller.dry_run;
-        for root in 0..self.roots().len() {
-            self.look_into_pending(root)?;
-        }
         let times = args.last.unwrap_or(1);
         if times == 0 || times > MOST {
             return Err(Error::new(
@@ -68,8 +71,8 @@ impl Engine {
             return Err(Error::new(Code::CallInvalid, "The call does not say clearly which operations are meant.")
                 .next(format!("Give one of id, file_path or last (1 to {MOST}), or none of them for the last one.")));
         }
-        let (root, all) = self.chosen(caller, (&args, raw.as_deref()), times)?;
-        let (text, files, operation) = self.take_back(caller, cause, (root, &all), dry_run)?;
+        let (all, taken) = self.choose_and_take_back(caller, cause, (&args, raw.as_deref()), times)?;
+        let (text, files, operation) = taken;
         let summary: String = all.iter().map(|logged| headline(logged, dry_run)).collect();
         let mut answer = Answer { text: summary.clone() + &text, data: self::data(files, dry_run) };
         let ids: Vec<Value> = all.iter().map(|logged| logged.id.to_string().into()).collect();
@@ -80,15 +83,40 @@ impl Engine {
         Ok(answer)
     }
 
-    /// Takes operations of one root back, the newest first, all or none: the text and the files of the answer, and the name
-    /// of the new operation.
+    /// Chooses the operations and takes them back. Where another process takes one of them back meanwhile, it chooses anew,
+    /// so that two simultaneous calls have the effect of one after the other.
+    fn choose_and_take_back(
+        &self,
+        caller: &Caller,
+        cause: Cause<'_>,
+        asked: (&Args, Option<&Path>),
+        times: usize,
+    ) -> Result<(Vec<Logged>, TakenBack)> {
+        let dry_run = asked.0.dry_run || caller.dry_run;
+        for attempt in 1.. {
+            for root in 0..self.roots().len() {
+                self.wait_for_pending(root)?;
+            }
+            let (root, all) = self.chosen(caller, asked, times)?;
+            let mut overtaken = false;
+            match self.take_back(caller, cause, (root, &all, &mut overtaken), dry_run) {
+                Err(_) if overtaken && attempt < ATTEMPTS => {}
+                Err(error) => return Err(error),
+                Ok(taken) => return Ok((all, taken)),
+            }
+        }
+        Err(Error::new(Code::InternalBug, "The attempts ran out without an answer."))
+    }
+
+    /// Takes operations of one root back, the newest first, all or none. `overtaken` is set where one of them was taken
+    /// back or withdrawn since it was chosen.
     fn take_back(
         &self,
         caller: &Caller,
         cause: Cause<'_>,
-        (root, all): (usize, &[Logged]),
+        (root, all, overtaken): (usize, &[Logged], &mut bool),
         dry_run: bool,
-    ) -> Result<(String, Vec<Value>, Option<OperationId>)> {
+    ) -> Result<TakenBack> {
         let Some((newest, older)) = all.split_first() else { return Ok((String::new(), Vec::new(), None)) };
         let role = match newest.operation.role {
             Role::Undo(_) => Role::Redo(newest.id),
@@ -97,7 +125,16 @@ impl Engine {
         let turns = self.turns(course::paths(all));
         let also: Vec<OperationId> = older.iter().map(|logged| logged.id).collect();
         let cause = Cause { role, also: &also, ..cause };
-        let receipts = self.carry_out(caller, cause, dry_run, || back::plans(self, caller, (root, all)))?;
+        let done = self.carry_out(caller, cause, dry_run, || {
+            self.is_still_done(root, all).inspect_err(|_| *overtaken = true)?;
+            back::plans(self, caller, (root, all))
+        });
+        let receipts = match done {
+            Err(error) if error.code() == Code::EditNoChange && !dry_run => {
+                return Err(self.mark_taken_back(caller, cause, root, error).inspect_err(|_| *overtaken = true)?);
+            }
+            done => done?,
+        };
         if !dry_run {
             self.remove_made(all);
         }
@@ -105,6 +142,55 @@ impl Engine {
         let operation = receipts.iter().find_map(Receipt::operation);
         let (text, files, _) = self.tell(receipts);
         Ok((text, files, operation))
+    }
+
+    /// Logs that operations were taken back whose files are already as before them, so that the next undo goes on with the
+    /// operation before them. Returns the error of this call.
+    ///
+    /// Errors: `conflict.raced` where somebody else took one of them back meanwhile.
+    fn mark_taken_back(&self, caller: &Caller, cause: Cause<'_>, root: usize, nothing: Error) -> Result<Error> {
+        let operation = Operation {
+            session: caller.session.clone(),
+            tool: cause.tool.to_owned(),
+            format: String::new(),
+            digest: cause.digest,
+            note: "the files were already as they were before".to_owned(),
+            role: cause.role,
+            also: cause.also.to_vec(),
+            outcome: Outcome::Done,
+            kept: true,
+            files: Vec::new(),
+            folders: Vec::new(),
+        };
+        let history = self.history(root);
+        match history.log(&operation, &[], &[]) {
+            Ok(entered) => {
+                // Where that fails, it is judged by its files, of which there are none.
+                let _ = history.settle(&[entered.id]);
+                let verb = if matches!(cause.role, Role::Redo(_)) { "redone" } else { "undone" };
+                let next = format!("It counts as {verb} now: repeat the call for the operation before it.");
+                Ok(nothing.next(next).fact("operation", entered.id.to_string()))
+            }
+            Err(error) if error.code() == Code::ConflictRaced => Err(error),
+            // A store that cannot be written changes nothing of the answer.
+            Err(_) => Ok(nothing),
+        }
+    }
+
+    /// Checks that nobody took one of the operations back since they were chosen.
+    ///
+    /// Errors: `conflict.raced`, and those of the session store.
+    fn is_still_done(&self, root: usize, all: &[Logged]) -> Result<()> {
+        for logged in all {
+            let name = OperationName { number: logged.id.number, check: Some(logged.id.check) };
+            let now = self.history(root).operation(name)?;
+            if now.is_none_or(|now| now.undone_by.is_some()) {
+                let what = format!("Operation {} was taken back by somebody else at this moment.", logged.id);
+                return Err(Error::new(Code::ConflictRaced, what)
+                    .next("Call history to see what was done, then repeat the call."));
+            }
+        }
+        Ok(())
     }
 
     /// Folders that were made for what was taken back go, if nobody put anything else into them.

@@ -8,7 +8,7 @@ use super::log::{self, Signed};
 use super::memo::Learned;
 use super::spool::{self, Locked};
 use super::{Database, State, failure, open};
-use crate::{Change, Entered, Known, Limits, Operation, OperationId};
+use crate::{Change, Entered, Known, Limits, Operation, OperationId, operation};
 
 /// An operation, the changes of its files, and what its session knows then.
 type Logging<'a> = (&'a Operation, &'a [Change<'a>], &'a [Known<'a>]);
@@ -169,9 +169,13 @@ impl Database {
             let signed = Signed { number, at: now, owner: std::process::id() };
             log::log(all, logging.0, logging.1, logging.2, (signed, &self.limits), learned)
         });
-        let Ok(entered) = entered else {
-            state.memo.clear();
-            return entered;
+        let entered = match entered {
+            Ok(Some(entered)) => entered,
+            Ok(None) => return Err(operation::overtaken(logging.0)),
+            Err(error) => {
+                state.memo.clear();
+                return Err(error);
+            }
         };
         // From here on it knows the next number, whatever it knew before.
         state.spools = spool.number(entered.id.number + 1).is_ok() && !self.distant;

@@ -35,7 +35,8 @@ pub(super) fn number(all: &Connection, least: u64) -> rusqlite::Result<i64> {
     Ok(least.cast_signed().max(newest.saturating_add(1)))
 }
 
-/// Writes an operation and what its session knows then.
+/// Writes an operation and what its session knows then. `None`, and nothing is written, where another operation already
+/// takes back what this one would.
 pub(super) fn log(
     all: &Connection,
     operation: &Operation,
@@ -43,7 +44,12 @@ pub(super) fn log(
     known: &[Known<'_>],
     (Signed { number, at: now, owner }, limits): (Signed, &Limits),
     learned: &mut Learned,
-) -> rusqlite::Result<Entered> {
+) -> rusqlite::Result<Option<Entered>> {
+    for taken in operation.taken() {
+        if taken_by(all, taken)?.is_some() {
+            return Ok(None);
+        }
+    }
     let taken = operation.role.takes_back();
     let taken_at = match taken {
         Some(id) => moment(all, id.number)?,
@@ -72,7 +78,7 @@ pub(super) fn log(
         owner,
     ])?;
     for taken in operation.taken() {
-        mark_undone(all, taken, (number, now))?;
+        refresh_undone(all, taken)?;
     }
     let id = OperationId::new(number.cast_unsigned(), now);
     let (mut loose, mut lost) = (Vec::new(), Vec::new());
@@ -100,7 +106,7 @@ pub(super) fn log(
         let lines = rows::record(all, (&operation.session, path), record, contested, (now, limits.versions))?;
         learned.records.push((operation.session.clone(), path.to_vec(), Record { lines, ..(*record).clone() }));
     }
-    Ok(Entered { id, loose, lost })
+    Ok(Some(Entered { id, loose, lost }))
 }
 
 fn touch(all: &Connection, (number, nth): (i64, usize), touched: &Touched, kept: bool) -> rusqlite::Result<()> {
@@ -153,9 +159,33 @@ fn also_of(blob: Option<&[u8]>) -> FromSqlResult<Vec<OperationId>> {
     Ok(ids)
 }
 
-fn mark_undone(all: &Connection, taken: OperationId, (number, now): (i64, i64)) -> rusqlite::Result<()> {
+/// The number of the operation that takes that one back, as its row says.
+fn taken_by(all: &Connection, taken: OperationId) -> rusqlite::Result<Option<i64>> {
+    all.prepare_cached("SELECT undone FROM operations WHERE number=?1")?
+        .query_row([taken.number.cast_signed()], |row| row.get(0))
+        .optional()
+        .map(Option::flatten)
+}
+
+/// Writes down which operation takes that one back: the newest one that was not withdrawn. It is derived from all of them,
+/// so no operation clears the mark of another.
+fn refresh_undone(all: &Connection, taken: OperationId) -> rusqlite::Result<()> {
+    let target = taken.number.cast_signed();
+    let mut query = all.prepare_cached(
+        "SELECT number, at, taken, also FROM operations WHERE number>?1 AND role<>0 AND pending>=0
+         ORDER BY number DESC",
+    )?;
+    let mut rows = query.query([target])?;
+    let mut by: Option<(i64, i64)> = None;
+    while let Some(row) = rows.next()? {
+        let also = also_of(row.get_ref(3)?.as_blob_or_null()?)?;
+        if row.get::<_, Option<i64>>(2)? == Some(target) || also.iter().any(|id| id.number == taken.number) {
+            by = Some((row.get(0)?, row.get(1)?));
+            break;
+        }
+    }
     all.prepare_cached("UPDATE operations SET undone=?1, undone_at=?2 WHERE number=?3")?
-        .execute(params![number, now, taken.number.cast_signed()])
+        .execute(params![by.map(|(number, _)| number), by.map(|(_, at)| at), target])
         .map(drop)
 }
 
@@ -167,7 +197,7 @@ pub(super) fn settle(all: &Connection, ids: &[OperationId]) -> rusqlite::Result<
         all.prepare_cached("UPDATE operations SET pending=0 WHERE number=?1")?.execute([number])?;
         if pending == WITHDRAWN {
             for taken in logged.operation.taken() {
-                mark_undone(all, taken, (number, logged.at))?;
+                refresh_undone(all, taken)?;
             }
         }
     }
@@ -195,7 +225,9 @@ pub(super) fn withdraw(all: &Connection, id: OperationId) -> rusqlite::Result<()
     }
     let number = id.number.cast_signed();
     all.execute("UPDATE operations SET pending=?1 WHERE number=?2", [WITHDRAWN, number])?;
-    all.execute("UPDATE operations SET undone=NULL, undone_at=NULL WHERE undone=?1", [number])?;
+    for taken in logged.operation.taken() {
+        refresh_undone(all, taken)?;
+    }
     for file in &logged.operation.files {
         if let Some(after) = file.after.filter(|after| file.before.map(|it| it.content) != Some(after.content)) {
             all.execute(

@@ -34,10 +34,12 @@ impl Operations for Memory {
     fn log(&self, operation: &Operation, changes: &[Change<'_>], known: &[Known<'_>]) -> Result<Entered> {
         operation::check(operation, changes)?;
         let inner = &mut *self.inner();
+        if operation.taken().any(|taken| inner.is_taken_back(taken)) {
+            return Err(operation::overtaken(operation));
+        }
         let now = clock::now_us();
         inner.logged += 1;
         let id = OperationId::new(inner.logged, now);
-        inner.mark_undone(operation, Some(id));
         let (mut loose, mut lost) = (Vec::new(), Vec::new());
         for (nth, (touched, change)) in operation.files.iter().zip(changes).enumerate().filter(|_| operation.kept) {
             let Ok(kept) = keep_sides(&mut inner.shelves, touched, change, &self.limits);
@@ -52,6 +54,7 @@ impl Operations for Memory {
         let owner = Some(std::process::id());
         let logged = Logged { id, at: now, undone_by: None, owner, operation: operation.clone() };
         inner.operations.push(Entry { logged, turn: inner.turn, withdrawn: false });
+        inner.refresh_undone(operation);
         for Known { path, record } in known {
             let Ok(version) = inner.shelves.version(record.content);
             let alone = version.is_some_and(|version| version.contested);
@@ -82,7 +85,7 @@ impl Operations for Memory {
             entry.logged.owner = None;
             if std::mem::take(&mut entry.withdrawn) {
                 let operation = entry.logged.operation.clone();
-                inner.mark_undone(&operation, Some(id));
+                inner.refresh_undone(&operation);
             }
         }
         Ok(())
@@ -94,7 +97,7 @@ impl Operations for Memory {
         let Some(entry) = inner.operations.iter_mut().find(pending) else { return Ok(()) };
         entry.withdrawn = true;
         let operation = entry.logged.operation.clone();
-        inner.mark_undone(&operation, None);
+        inner.refresh_undone(&operation);
         for file in &operation.files {
             let Some(after) = file.after.filter(|after| file.before.map(|it| it.content) != Some(after.content)) else {
                 continue;
@@ -194,9 +197,17 @@ impl Operations for Memory {
 }
 
 impl Inner {
-    /// Says of all that an operation takes back what took it back.
-    fn mark_undone(&mut self, operation: &Operation, by: Option<OperationId>) {
+    /// True when an operation that was not withdrawn takes that one back.
+    fn is_taken_back(&self, taken: OperationId) -> bool {
+        self.operations.iter().any(|entry| entry.logged.id == taken && entry.logged.undone_by.is_some())
+    }
+
+    /// Writes down for all that an operation takes back which one takes it back: the newest that was not withdrawn.
+    fn refresh_undone(&mut self, operation: &Operation) {
         for taken in operation.taken() {
+            let live = self.operations.iter().rev().filter(|entry| !entry.withdrawn);
+            let by =
+                live.map(|entry| &entry.logged).find(|it| it.operation.taken().any(|id| id == taken)).map(|it| it.id);
             if let Some(entry) = self.operations.iter_mut().find(|entry| entry.logged.id == taken) {
                 entry.logged.undone_by = by;
             }

@@ -1,0 +1,324 @@
+//! Random schedules of several processes on one history: each is stopped between the steps of its calls (before and after
+//! it writes the log, before and after it changes the files), others go on, and some are killed there. Whatever the
+//! schedule, the log tells what happened, and undoing everything leads back to the beginning.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "tests play the outside world"
+)]
+
+mod watched;
+
+use emendate::fs::Local;
+use emendate::{Caller, Config, Engine, State, Unread};
+use emendate_history::Leave;
+use proptest::collection::vec;
+use proptest::prelude::{Just, ProptestConfig, Strategy, prop_oneof, proptest};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use watched::Watched;
+
+const PROCESSES: usize = 3;
+const FILES: [&str; 2] = ["a", "b"];
+/// Begins the lines that a process reports; the test runner prints others.
+const MARK: &str = "@@";
+
+#[derive(Clone, Debug)]
+enum Act {
+    /// Goes on to the next point of its call; begins the next call where it has none.
+    Step(Call),
+    /// The process is killed where it is, and another takes its place.
+    Kill,
+}
+
+#[derive(Clone, Debug)]
+enum Call {
+    /// Changes one line of a file.
+    Edit(usize, usize, u16),
+    /// Replaces both files in one operation.
+    Both(u16),
+    Undo,
+    /// Undoes the newest operations together.
+    UndoLast(usize),
+    /// Undoes the operation of that number, whatever it was.
+    UndoOne(u64),
+    Redo,
+    /// Brings a file back to what it was at the operation of that number.
+    Restore(usize, u64),
+    Free,
+}
+
+fn act() -> impl Strategy<Value = (usize, Act)> {
+    let call = prop_oneof![
+        6 => (0..FILES.len(), 0..6_usize, 0..1000_u16).prop_map(|(file, line, text)| Call::Edit(file, line, text)),
+        2 => (0..1000_u16).prop_map(Call::Both),
+        8 => Just(Call::Undo),
+        2 => (2..4_usize).prop_map(Call::UndoLast),
+        2 => (1..12_u64).prop_map(Call::UndoOne),
+        4 => Just(Call::Redo),
+        2 => (0..FILES.len(), 1..12_u64).prop_map(|(file, at)| Call::Restore(file, at)),
+        1 => Just(Call::Free),
+    ];
+    (0..PROCESSES, prop_oneof![12 => call.prop_map(Act::Step), 1 => Just(Act::Kill)])
+}
+
+/// A root and a state beside it.
+struct Bed(PathBuf);
+
+impl Bed {
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join("root").join(name)
+    }
+
+    fn engine(&self, reached: Box<dyn Fn(&str) + Send + Sync>) -> Engine {
+        let local = Local::open(&[self.0.join("root")]).unwrap();
+        let local = local.with_journal(&self.0.join("state/journal")).unwrap();
+        let state = State::Directory(self.0.join("state"));
+        Engine::over(Box::new(Watched { local, reached }), state, Config::default()).unwrap()
+    }
+
+    fn tree(&self) -> BTreeMap<&'static str, String> {
+        FILES.iter().map(|name| (*name, fs::read_to_string(self.path(name)).unwrap())).collect()
+    }
+
+    fn input(&self, call: &Call) -> (&'static str, Value) {
+        let path = |nth: usize| self.path(FILES[nth]);
+        match call {
+            Call::Edit(file, line, text) => {
+                let now = fs::read_to_string(path(*file)).unwrap();
+                let old = now.lines().nth(*line).unwrap_or_default().to_owned();
+                let new = format!("{line}: {text}");
+                ("edit", json!({ "file_path": path(*file), "old_string": old, "new_string": new }))
+            }
+            Call::Both(text) => {
+                let edit = |nth: usize| {
+                    let now = fs::read_to_string(path(nth)).unwrap();
+                    let old = now.lines().next().unwrap_or_default().to_owned();
+                    json!({ "file_path": path(nth), "old_string": old, "new_string": format!("0: {text}") })
+                };
+                ("multi_edit", json!({ "edits": [edit(0), edit(1)] }))
+            }
+            Call::Undo => ("undo", json!({})),
+            Call::UndoLast(times) => ("undo", json!({ "last": times })),
+            Call::UndoOne(number) => ("undo", json!({ "id": number.to_string() })),
+            Call::Redo => ("undo", json!({ "redo": true })),
+            Call::Restore(file, at) => ("restore", json!({ "file_path": path(*file), "id": at.to_string() })),
+            Call::Free => ("free", json!({})),
+        }
+    }
+}
+
+fn report(text: &str) {
+    println!("\n{MARK}{text}");
+}
+
+/// Reads the next line of the schedule; ends the process where there is none.
+fn next_line() -> String {
+    let mut line = String::new();
+    if std::io::stdin().read_line(&mut line).unwrap_or(0) == 0 {
+        std::process::exit(0);
+    }
+    line
+}
+
+/// What each process of a schedule runs; by itself it has nothing to do.
+#[test]
+fn one_process() {
+    let Ok(bed) = std::env::var("SCHEDULED_BED") else { return };
+    static STOPS: AtomicBool = AtomicBool::new(true);
+    let stop = |point: &str| {
+        if STOPS.load(Ordering::Relaxed) {
+            report(&format!("at {point}"));
+            next_line();
+        }
+    };
+    let engine = Bed(bed.into()).engine(Box::new(stop));
+    let person = Caller { unread: Unread::Allow, session: std::process::id().to_string(), ..Caller::default() };
+    loop {
+        let call: Value = serde_json::from_str(&next_line()).unwrap();
+        let tool = call["tool"].as_str().unwrap();
+        STOPS.store(call["stops"] == true, Ordering::Relaxed);
+        if tool == "free" {
+            engine.free_history(Leave::default()).unwrap();
+            report("done ok");
+            continue;
+        }
+        let reply = engine.call(&person, tool, call["input"].clone());
+        let result = reply.result.as_ref().map_or_else(|error| error.code().as_str(), |_| "ok").to_owned();
+        stop("the answer");
+        engine.settle_history();
+        report(&format!("done {result} {}", reply.text().replace('\n', " / ")));
+    }
+}
+
+struct Process {
+    child: Child,
+    to: ChildStdin,
+    from: BufReader<ChildStdout>,
+    /// It is stopped in the middle of a call.
+    busy: bool,
+}
+
+impl Process {
+    fn start(bed: &Bed) -> Process {
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", "one_process", "--nocapture"]).env("SCHEDULED_BED", &bed.0);
+        let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
+        let (to, from) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+        Process { child, to, from, busy: false }
+    }
+
+    /// Sends a line and waits for the next point or the end of the call, whose result is the answer.
+    fn send(&mut self, line: &str) -> Option<String> {
+        writeln!(self.to, "{line}").unwrap();
+        loop {
+            let mut line = String::new();
+            assert!(self.from.read_line(&mut line).unwrap() > 0, "a process ended by itself");
+            let Some((_, told)) = line.split_once(MARK) else { continue };
+            let done = told.strip_prefix("done ").map(|told| told.trim().to_owned());
+            self.busy = done.is_none();
+            return done;
+        }
+    }
+
+    fn call(&mut self, bed: &Bed, call: &Call, stops: bool) -> Option<String> {
+        let (tool, input) = bed.input(call);
+        self.send(&json!({ "tool": tool, "input": input, "stops": stops }).to_string())
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The operations of the log, the newest first.
+fn operations(engine: &Engine) -> Vec<Value> {
+    let person = Caller { unread: Unread::Allow, ..Caller::default() };
+    let reply = engine.call(&person, "history", json!({ "limit": 1000 })).to_json();
+    reply["data"]["operations"].as_array().unwrap().clone()
+}
+
+/// Each operation found what the one before it left, each is taken back by at most one, and that is what it says.
+fn check_log(operations: &[Value], schedule: &str) {
+    let mut left: HashMap<String, Value> = HashMap::new();
+    let mut taken: HashMap<String, String> = HashMap::new();
+    for operation in operations.iter().rev() {
+        assert_eq!((&operation["pending"], &operation["unsure"]), (&json!(false), &json!(false)), "{schedule}");
+        for file in operation["files"].as_array().unwrap() {
+            let path = file["filePath"].as_str().unwrap().to_owned();
+            let found = left.insert(path, file["after"].clone());
+            assert!(found.is_none_or(|found| found == file["before"]), "{operation:#} in {schedule}");
+        }
+        let also = operation["takesBackAlso"].as_array().unwrap().iter();
+        for id in also.chain([&operation["takesBack"]]).filter_map(Value::as_str) {
+            let id = taken.insert(id.to_owned(), operation["id"].as_str().unwrap().to_owned());
+            assert!(id.is_none(), "{operation:#} in {schedule}");
+        }
+    }
+    for operation in operations {
+        let by = taken.get(operation["id"].as_str().unwrap()).map(String::as_str);
+        assert_eq!(operation["undoneBy"].as_str(), by, "{operation:#} in {schedule}");
+    }
+}
+
+fn play(acts: &[(usize, Act)]) {
+    let dir = tempfile::tempdir().unwrap();
+    let bed = Bed(dir.path().canonicalize().unwrap());
+    fs::create_dir(bed.0.join("root")).unwrap();
+    for name in FILES {
+        fs::write(bed.path(name), (0..6).map(|line| format!("{line}: start of {name}\n")).collect::<String>()).unwrap();
+    }
+    let beginning = bed.tree();
+    let mut processes: Vec<Process> = (0..PROCESSES).map(|_| Process::start(&bed)).collect();
+    let mut schedule = String::new();
+    for (nth, act) in acts {
+        let process = &mut processes[*nth];
+        let done = match act {
+            Act::Kill => {
+                *process = Process::start(&bed);
+                schedule.extend([format!("\n{nth} killed")]);
+                None
+            }
+            Act::Step(_) if process.busy => process.send("go on"),
+            Act::Step(call) => {
+                schedule.extend([format!("\n{nth} {call:?}")]);
+                process.call(&bed, call, true)
+            }
+        };
+        schedule.extend(done.map(|done| format!("\n{nth} done: {done}")));
+    }
+    for (nth, process) in processes.iter_mut().enumerate() {
+        while process.busy {
+            let done = process.send("go on");
+            schedule.extend(done.map(|done| format!("\n{nth} done: {done}")));
+        }
+    }
+    drop(processes);
+    undo_and_redo_everything(&bed, &beginning, &schedule);
+}
+
+fn undo_and_redo_everything(bed: &Bed, beginning: &BTreeMap<&str, String>, schedule: &str) {
+    let engine = bed.engine(Box::new(|_| {}));
+    let person = Caller { unread: Unread::Allow, ..Caller::default() };
+    check_log(&operations(&engine), schedule);
+    let end = bed.tree();
+    let mut undone = 0;
+    loop {
+        let reply = engine.call(&person, "undo", json!({}));
+        match &reply.result {
+            Err(error) if error.code().as_str() == "operation.not_found" => break,
+            // Nothing was left to do for it; the next one goes on.
+            Err(error) => assert_eq!(error.code().as_str(), "edit.no_change", "{}\n{schedule}", reply.text()),
+            Ok(_) => {}
+        }
+        undone += 1;
+        assert!(undone < 1000, "no end of undoing: {}\n{schedule}", reply.text());
+    }
+    assert_eq!(&bed.tree(), beginning, "{schedule}");
+    for _ in 0..undone {
+        let reply = engine.call(&person, "undo", json!({ "redo": true }));
+        let code = reply.result.as_ref().map_or_else(|error| error.code().as_str(), |_| "ok");
+        assert!(matches!(code, "ok" | "edit.no_change"), "{}\n{schedule}", reply.text());
+    }
+    assert_eq!(bed.tree(), end, "{schedule}");
+    check_log(&operations(&engine), schedule);
+    assert!(!Path::new(&bed.0.join("state/sessions.db.damaged")).exists());
+}
+
+/// Two that both chose the same operation, one of which comes second at every point.
+#[test]
+fn two_that_undo_the_same_operation() {
+    for first in 0..6 {
+        let edits = (1..3).flat_map(|text| std::iter::repeat_n((2, Act::Step(Call::Edit(0, 1, text))), 6));
+        let early = std::iter::repeat_n((0, Act::Step(Call::Undo)), first);
+        let late = std::iter::repeat_n((1, Act::Step(Call::Undo)), 6);
+        play(&edits.chain(early).chain(late).collect::<Vec<_>>());
+    }
+}
+
+/// Each case starts processes: few are played unless more are asked for.
+fn config() -> ProptestConfig {
+    let all = ProptestConfig::default();
+    let cases = std::env::var_os("PROPTEST_CASES").map_or(16, |_| all.cases);
+    ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 64, ..all }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn whatever_the_schedule_everything_can_be_undone(acts in vec(act(), 1..60)) {
+        play(&acts);
+    }
+}
