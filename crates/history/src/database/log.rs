@@ -45,10 +45,8 @@ pub(super) fn log(
     (Signed { number, at: now, owner }, limits): (Signed, &Limits),
     learned: &mut Learned,
 ) -> rusqlite::Result<Option<Entered>> {
-    for taken in operation.taken() {
-        if taken_by(all, taken)?.is_some() {
-            return Ok(None);
-        }
+    if !is_free(all, operation)? {
+        return Ok(None);
     }
     let taken = operation.role.takes_back();
     let taken_at = match taken {
@@ -157,6 +155,16 @@ fn also_of(blob: Option<&[u8]>) -> FromSqlResult<Vec<OperationId>> {
         ids.push(OperationId::new(number, at.cast_signed()));
     }
     Ok(ids)
+}
+
+/// True when nobody takes back yet what this operation would.
+fn is_free(all: &Connection, operation: &Operation) -> rusqlite::Result<bool> {
+    for taken in operation.taken() {
+        if taken_by(all, taken)?.is_some() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The number of the operation that takes that one back, as its row says.
