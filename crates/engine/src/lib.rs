@@ -18,8 +18,10 @@
 
 mod apply;
 mod approval;
+mod arguments;
 mod attachment;
 mod big;
+mod call;
 mod caller;
 mod changing;
 mod check;
@@ -73,6 +75,7 @@ mod watch;
 mod worded;
 
 pub use approval::{Approval, question};
+pub use arguments::{ALIASES, Alias, Aliases, TOOL_ALIASES, ToolAlias, aliases};
 pub use attachment::ATTACHMENTS;
 pub use big::{MAX_WHOLE, STREAM_FROM};
 pub use caller::{Caller, OnStale, Shows, Unread, Word};

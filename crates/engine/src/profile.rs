@@ -3,6 +3,7 @@
 
 mod lean;
 
+use crate::arguments::tool_named;
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::reply::Reply;
@@ -337,6 +338,13 @@ impl Profile {
     pub fn offer(&self, name: &str) -> Option<&'static Offer> {
         let offers: &'static [Offer] = self.offers;
         offers.iter().find(|offer| offer.name == name)
+    }
+
+    /// The offer of that name, or of the tool that another client's name stands for.
+    pub fn offer_meant(&self, name: &str) -> Option<&'static Offer> {
+        let offers: &'static [Offer] = self.offers;
+        let meant = || offers.iter().find(|offer| Some(offer.tool) == tool_named(name));
+        self.offer(name).or_else(meant)
     }
 }
 

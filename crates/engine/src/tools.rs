@@ -1,6 +1,7 @@
 //! Every tool is one row of one table. Help, schema, documentation, the machine door and MCP iterate it.
 
 use crate::apply;
+use crate::arguments::KnownFields;
 use crate::caller::Caller;
 use crate::changing::change;
 use crate::convert;
@@ -10,15 +11,14 @@ use crate::past;
 use crate::raw_path::RawPath;
 use crate::read;
 use crate::replace as replace_in;
-use crate::reply::{Answer, Reply, SeedCodes};
+use crate::reply::{Answer, SeedCodes};
 use crate::search;
 use crate::syntax;
 use crate::undo;
-use emendate_core::formats::{
-    self, Format, anchors, line_anchors, multi_edit, notebook_edit, replace, text_editor, write,
-};
-use emendate_core::{Code, Error, Result};
+use emendate_core::Result;
+use emendate_core::formats::{Format, anchors, line_anchors, multi_edit, notebook_edit, replace, text_editor, write};
 use serde_json::{Map, Value};
+use std::sync::{LazyLock, OnceLock};
 
 /// Bytes of one call's input.
 pub const MAX_INPUT: usize = 64 << 20;
@@ -335,6 +335,19 @@ impl Tool {
         merged(&parts)
     }
 
+    /// The schema as arguments are read by it, worked out once.
+    pub(crate) fn known(&self) -> &'static KnownFields {
+        static KNOWN: LazyLock<Vec<OnceLock<KnownFields>>> =
+            LazyLock::new(|| TOOLS.iter().map(|_| OnceLock::new()).collect());
+        let row = TOOLS.iter().position(|tool| tool.name == self.name).unwrap_or_default();
+        KNOWN[row].get_or_init(|| KnownFields::new(TOOLS[row].schema()))
+    }
+
+    /// True for answers that hold nothing but the text that was asked for.
+    pub(crate) fn answers_bare(&self) -> bool {
+        matches!(self.input, ToolInput::Convert)
+    }
+
     /// True when a path may be given as bytes in base64.
     pub fn takes_raw_paths(&self) -> bool {
         !matches!(
@@ -344,7 +357,7 @@ impl Tool {
     }
 
     /// Does what the input asks for.
-    fn run(&self, engine: &Engine, caller: &Caller, input: Value) -> Result<Answer> {
+    pub(crate) fn run(&self, engine: &Engine, caller: &Caller, input: Value) -> Result<Answer> {
         match self.input {
             ToolInput::Read => engine.read(caller, input),
             ToolInput::Search => engine.search(caller, input),
@@ -393,41 +406,6 @@ fn merged(parts: &[schemars::Schema]) -> Map<String, Value> {
         out.insert("$defs".to_owned(), Value::Object(definitions));
     }
     out
-}
-
-impl Engine {
-    /// The reply to a call. Never panics outward: a fault inside is answered as `internal.bug`.
-    pub(crate) fn answered(&self, caller: &Caller, name: &str, input: Value) -> Reply {
-        let Some(tool) = tool(name) else {
-            let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
-            let error = Error::new(Code::CallUnknownTool, format!("There is no tool `{name}`."))
-                .next(format!("Use one of: {}.", names.join(", ")));
-            return Reply { result: Err(error), seed: SeedCodes::None };
-        };
-        let run = std::panic::AssertUnwindSafe(|| tool.run(self, caller, input));
-        let result = std::panic::catch_unwind(run).unwrap_or_else(|_| {
-            Err(Error::new(Code::InternalBug, format!("{name} failed by a fault of the engine."))
-                .next("Please report the call that led here. Read the file to see its state."))
-        });
-        Reply { result, seed: tool.seed }
-    }
-
-    /// Calls a tool with JSON text, as the machine door and NDJSON do.
-    pub fn call_json(&self, caller: &Caller, name: &str, input: &str) -> Reply {
-        let seed = tool(name).map_or(SeedCodes::None, |tool| tool.seed);
-        if input.len() > MAX_INPUT {
-            let error = Error::new(
-                Code::CallTooLarge,
-                format!("The input has {} bytes; the limit is {MAX_INPUT}.", input.len()),
-            )
-            .next("Send smaller edits in several calls.");
-            return Reply { result: Err(error), seed };
-        }
-        match serde_json::from_str(input) {
-            Ok(value) => self.call(caller, name, value),
-            Err(error) => Reply { result: Err(formats::malformed(&error)), seed },
-        }
-    }
 }
 
 #[cfg(test)]

@@ -225,7 +225,9 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(offer) = self.options.profile.offer(&request.name) else { return Err(unknown(&request.name, self)) };
+        let Some(offer) = self.options.profile.offer_meant(&request.name) else {
+            return Err(unknown(&request.name, self));
+        };
         let _running = Running::begin(&self.running);
         let front = Some(front::of(&self.caller, &context));
         let mut caller = Caller { approval: approval::given(&request), front, ..(*self.caller).clone() };

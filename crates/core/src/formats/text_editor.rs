@@ -45,6 +45,9 @@ pub struct Args {
     /// For `str_replace`: the text to put in its place; left out, the old text is deleted.
     #[serde(default)]
     pub new_str: Option<String>,
+    /// For `str_replace`: replace all occurrences of `old_str` (default false: it must occur exactly once).
+    #[serde(default)]
+    pub replace_all: Option<bool>,
     /// For insert: the line behind which the text goes, 0 for the beginning of the file.
     #[serde(default)]
     pub insert_line: Option<usize>,
@@ -77,14 +80,15 @@ impl Format for TextEditor {
     }
 
     fn parse(&self, input: Input) -> Result<Request> {
-        let Args { command, path, file_text, old_str, new_str, insert_line, insert_text, .. } = read(input)?;
+        let Args { command, path, file_text, old_str, new_str, replace_all, insert_line, insert_text, .. } =
+            read(input)?;
         let edit = |op| Ask::Edit { ops: vec![op], order: Order::Together };
         let ask = match command {
             Command::Create => Ask::Write(reading_of(&given("create", "file_text", file_text)?)),
             Command::StrReplace => {
                 let old_string = given("str_replace", "old_str", old_str)?;
                 let new_string = new_str.unwrap_or_default();
-                edit(Replacement { old_string, new_string, ..Replacement::default() }.to_op()?)
+                edit(Replacement { old_string, new_string, replace_all, ..Replacement::default() }.to_op()?)
             }
             Command::Insert => {
                 // The first version of the tool had `new_str` here.

@@ -1,0 +1,313 @@
+//! Other spellings of fields and tools: one table per tool, from which docs/tools.md is generated. Capitals, `_` and `-` never
+//! matter, so `oldString` and `old-string` need no row.
+
+/// Other spellings of one field.
+#[derive(Clone, Copy, Debug)]
+pub struct Alias {
+    /// The field of the tool.
+    pub field: &'static str,
+    /// Names that models use for it.
+    pub others: &'static [&'static str],
+    /// A field beside which these names mean something else.
+    pub unless: Option<&'static str>,
+}
+
+/// The table of one tool.
+#[derive(Debug)]
+pub struct Aliases {
+    /// The tool.
+    pub tool: &'static str,
+    /// Fields of the call.
+    pub fields: &'static [Alias],
+    /// Fields of one entry of `edits`.
+    pub items: &'static [Alias],
+}
+
+/// A tool that has another name with other clients.
+#[derive(Debug)]
+pub struct ToolAlias {
+    /// The tool.
+    pub tool: &'static str,
+    /// Its names elsewhere.
+    pub others: &'static [&'static str],
+}
+
+const fn row(field: &'static str, others: &'static [&'static str]) -> Alias {
+    Alias { field, others, unless: None }
+}
+
+const FILE: &[&str] = &["path", "file", "filename", "absolute_path", "abs_path", "target_file", "target_path"];
+const PATH: &[&str] = &["file_path", "file", "filename", "absolute_path", "abs_path", "target_file", "target_path"];
+const DIRECTORY: &[&str] =
+    &["file_path", "file", "directory", "dir", "folder", "root", "search_path", "target_directory"];
+const OLD: &[&str] = &[
+    "old_text",
+    "old_str",
+    "old",
+    "search",
+    "search_text",
+    "find",
+    "original",
+    "original_text",
+    "old_content",
+    "old_code",
+];
+const NEW: &[&str] = &[
+    "new_str",
+    "new",
+    "replace",
+    "replacement",
+    "replace_with",
+    "replacement_text",
+    "updated",
+    "updated_text",
+    "new_content",
+    "new_code",
+];
+const ALL: &[&str] = &["allow_multiple", "replace_all_occurrences", "all_occurrences"];
+const EXPECTED: &[&str] = &["expected_count", "expected_occurrences"];
+const LINE: &[&str] = &["line_number", "near_line", "line_hint"];
+const EDITS: &[&str] = &["changes", "replacements", "edit"];
+
+const REPLACEMENT: &[Alias] = &[
+    row("old_string", OLD),
+    row("new_string", NEW),
+    row("new_string", &["new_text"]),
+    row("replace_all", ALL),
+    row("expected_replacements", EXPECTED),
+    row("line", LINE),
+];
+const CELL: &[Alias] = &[
+    row("cell_id", &["cell"]),
+    row("cell_number", &["cell_index"]),
+    row("new_source", &["source", "content", "new_content", "new_string"]),
+    row("edit_mode", &["mode", "action"]),
+];
+const EDIT_TEXT: &[Alias] = &[
+    row("input", &["patch", "patch_text", "diff", "text", "content"]),
+    row("directory", &["cwd", "workdir", "working_directory", "root", "base_dir"]),
+    row("file", &["file_path", "path", "filename"]),
+];
+const SCOPE: &[Alias] = &[
+    row("path", DIRECTORY),
+    row("glob", &["globs", "include", "include_pattern", "file_pattern", "file_glob"]),
+    row("ignore_case", &["case_insensitive", "-i"]),
+];
+
+/// Every table.
+pub static ALIASES: &[Aliases] = &[
+    Aliases {
+        tool: "read",
+        fields: &[
+            row("file_path", FILE),
+            row("offset", &["start_line", "line_start", "from_line"]),
+            row("limit", &["line_count", "num_lines", "max_lines"]),
+            row("symbol", &["symbol_name"]),
+        ],
+        items: &[],
+    },
+    Aliases { tool: "list", fields: &[row("path", DIRECTORY), row("depth", &["max_depth", "levels"])], items: &[] },
+    Aliases {
+        tool: "search",
+        fields: &[
+            row("pattern", &["query", "regex", "search"]),
+            SCOPE[0],
+            SCOPE[1],
+            SCOPE[2],
+            row("literal", &["fixed_strings"]),
+            row("context", &["context_lines", "-C"]),
+            row("limit", &["max_results", "head_limit"]),
+        ],
+        items: &[],
+    },
+    Aliases {
+        tool: "edit",
+        fields: &[
+            row("file_path", FILE),
+            row("old_string", OLD),
+            row("new_string", NEW),
+            // `new_text` is the field of edits by first and last line.
+            Alias { field: "new_string", others: &["new_text"], unless: Some("start_line_text") },
+            row("replace_all", ALL),
+            row("expected_replacements", EXPECTED),
+            row("line", LINE),
+            row("edits", EDITS),
+        ],
+        items: REPLACEMENT,
+    },
+    Aliases { tool: "multi_edit", fields: &[row("file_path", FILE), row("edits", EDITS)], items: REPLACEMENT },
+    Aliases {
+        tool: "edit_anchors",
+        fields: &[row("path", PATH), row("edits", EDITS)],
+        items: &[
+            row("anchor", &["start_anchor", "from"]),
+            row("end_anchor", &["to"]),
+            row("edit_type", &["type", "action"]),
+            row("text", &["new_text", "new_string", "content"]),
+        ],
+    },
+    Aliases {
+        tool: "write",
+        fields: &[
+            row("file_path", FILE),
+            row("content", &["contents", "text", "file_text", "file_content", "new_content", "data", "body"]),
+        ],
+        items: &[],
+    },
+    Aliases {
+        tool: "notebook_edit",
+        fields: &[
+            row("notebook_path", &["file_path", "path", "file", "filename", "notebook"]),
+            CELL[0],
+            CELL[1],
+            CELL[2],
+            CELL[3],
+            row("edits", EDITS),
+        ],
+        items: CELL,
+    },
+    Aliases {
+        tool: "text_editor",
+        fields: &[
+            row("path", PATH),
+            row("file_text", &["content", "contents", "file_content"]),
+            row("old_str", &["old_string", "old_text", "old", "search"]),
+            row("new_str", &["new_string", "new_text", "new", "replace", "replacement"]),
+            row("insert_line", &["line", "line_number"]),
+            row("view_range", &["range"]),
+        ],
+        items: &[],
+    },
+    Aliases { tool: "apply", fields: EDIT_TEXT, items: &[] },
+    Aliases { tool: "convert", fields: EDIT_TEXT, items: &[] },
+    Aliases {
+        tool: "replace_in_files",
+        fields: &[
+            SCOPE[0],
+            row("old_string", OLD),
+            row("new_string", NEW),
+            row("new_string", &["new_text"]),
+            SCOPE[1],
+            SCOPE[2],
+            row("expected", &["expected_replacements", "expected_count"]),
+        ],
+        items: &[],
+    },
+    Aliases { tool: "undo", fields: &[row("id", &["operation", "operation_id"]), row("file_path", FILE)], items: &[] },
+    Aliases { tool: "restore", fields: &[row("file_path", FILE)], items: &[] },
+    Aliases {
+        tool: "history",
+        fields: &[row("id", &["operation", "operation_id"]), row("file_path", FILE)],
+        items: &[],
+    },
+    Aliases { tool: "outline", fields: &[row("file_path", FILE)], items: &[] },
+    Aliases {
+        tool: "check",
+        fields: &[row("paths", &["path", "file_path", "file", "files", "file_paths"])],
+        items: &[],
+    },
+    Aliases {
+        tool: "edit_symbol",
+        fields: &[
+            row("file_path", FILE),
+            row("symbol", &["symbol_name", "name"]),
+            row("text", &["new_text", "new_string", "content", "code", "new_code"]),
+            row("line", LINE),
+        ],
+        items: &[],
+    },
+];
+
+/// Names of tools with other clients: those of the seed documents, and of the clients whose names models carry over.
+pub static TOOL_ALIASES: &[ToolAlias] = &[
+    ToolAlias { tool: "read", others: &["read_file", "read_tool", "file_read", "view_file"] },
+    ToolAlias { tool: "search", others: &["grep", "grep_tool", "grep_files", "search_files"] },
+    ToolAlias { tool: "edit", others: &["edit_tool", "edit_file", "str_replace", "file_edit", "file_edit_tool"] },
+    ToolAlias { tool: "multi_edit", others: &["multi_edit_tool"] },
+    ToolAlias {
+        tool: "write",
+        others: &["write_file", "write_tool", "write_to_file", "create_file", "file_write", "file_write_tool"],
+    },
+    ToolAlias { tool: "notebook_edit", others: &["notebook_edit_tool", "edit_notebook"] },
+    ToolAlias { tool: "text_editor", others: &["str_replace_editor", "str_replace_based_edit_tool"] },
+    ToolAlias { tool: "apply", others: &["apply_patch", "apply_diff", "replace_in_file", "patch"] },
+];
+
+/// Fields that narrow or change an edit with some client. One that a tool does not have is never passed over.
+pub(super) static MEANINGFUL: &[&str] = &[
+    "after",
+    "all",
+    "append",
+    "before",
+    "case_insensitive",
+    "case_sensitive",
+    "cell_id",
+    "cell_number",
+    "check_only",
+    "count",
+    "cwd",
+    "directory",
+    "dry_run",
+    "encoding",
+    "end_line",
+    "expected",
+    "expected_replacements",
+    "global",
+    "ignore_case",
+    "ignore_whitespace",
+    "insert_after",
+    "insert_before",
+    "insert_line",
+    "instance",
+    "is_regex",
+    "limit",
+    "line",
+    "line_range",
+    "lines",
+    "literal",
+    "match_index",
+    "max_replacements",
+    "mode",
+    "move_to",
+    "multiline",
+    "new_path",
+    "nth",
+    "occurrence",
+    "occurrences",
+    "offset",
+    "on_stale",
+    "order",
+    "partial",
+    "position",
+    "prepend",
+    "preview",
+    "range",
+    "rename_to",
+    "replace_all",
+    "reverse",
+    "simulate",
+    "start_line",
+    "strip",
+    "symbol",
+    "tag",
+    "use_regex",
+    "regex",
+];
+
+/// A name without what spellings differ in.
+pub(super) fn folded(name: &str) -> String {
+    name.chars().filter(|ch| !matches!(ch, '_' | '-' | ' ')).flat_map(char::to_lowercase).collect()
+}
+
+/// The table of a tool; one without rows where it has none.
+pub fn of(tool: &str) -> &'static Aliases {
+    static NONE: Aliases = Aliases { tool: "", fields: &[], items: &[] };
+    ALIASES.iter().find(|table| table.tool == tool).unwrap_or(&NONE)
+}
+
+/// The tool that another client's name stands for.
+pub(crate) fn tool_named(name: &str) -> Option<&'static str> {
+    let name = folded(name);
+    let is_row = |row: &&ToolAlias| folded(row.tool) == name || row.others.iter().any(|other| folded(other) == name);
+    TOOL_ALIASES.iter().find(is_row).map(|row| row.tool)
+}

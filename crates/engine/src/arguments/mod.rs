@@ -1,0 +1,97 @@
+//! Arguments as models send them, made into those of the tool's schema: other spellings, numbers and lists as text, single
+//! entries in place of lists, relative paths. Each tolerance is reported; two readings are an error.
+
+mod aliases;
+mod fields;
+mod reader;
+mod values;
+
+pub(crate) use aliases::tool_named;
+pub use aliases::{ALIASES, Alias, Aliases, TOOL_ALIASES, ToolAlias, of as aliases};
+
+use crate::tools::Tool;
+use aliases::folded;
+use emendate_core::{Code, Error, Result};
+pub(crate) use fields::KnownFields;
+use reader::Reader;
+use serde_json::Value;
+use std::path::Path;
+
+/// Fields that name files and directories.
+const PATHS: &[&str] = &["file_path", "notebook_path", "path", "paths", "directory"];
+/// Objects that some clients put around the arguments.
+const WRAPPERS: &[&str] = &["input", "arguments", "args", "params", "parameters", "toolinput"];
+/// Fields that make a call one about a cell of a notebook.
+const CELLS: &[&str] = &["notebookpath", "cellid", "cellnumber", "newsource"];
+
+/// The arguments of a call, fit for its tool.
+#[derive(Debug)]
+pub(crate) struct Arguments {
+    /// The input as the schema has it.
+    pub(crate) value: Value,
+    /// One sentence per tolerance.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Arguments {
+    /// Reads the input of a call. Relative paths start from `start`, where that is certain.
+    ///
+    /// Errors: `call.invalid` for two spellings that contradict each other, fields that the tool lacks and that would change
+    /// the call, entries of `edits` that miss a field.
+    pub(crate) fn read(tool: &'static Tool, start: Option<&Path>, input: Value) -> Result<Arguments> {
+        let schema = tool.known();
+        if schema.fits(&input) {
+            return Ok(Arguments { value: input, notes: Vec::new() });
+        }
+        let mut notes = Vec::new();
+        let Value::Object(fields) = unwrapped(tool, input, &mut notes) else {
+            return Err(Error::new(Code::CallInvalid, "The input must be a JSON object.")
+                .next("Send an object with the tool's fields."));
+        };
+        let about_cells = tool.name == "edit" && fields.keys().any(|name| CELLS.contains(&&*folded(name)));
+        let tool = if about_cells { crate::tools::tool("notebook_edit").unwrap_or(tool) } else { tool };
+        let mut reader = Reader::new(tool, start, notes);
+        let value = reader.call(fields)?;
+        Ok(Arguments { value, notes: reader.notes() })
+    }
+}
+
+/// Takes off what some clients put around the arguments: JSON in a string, an object of its own.
+fn unwrapped(tool: &Tool, input: Value, notes: &mut Vec<String>) -> Value {
+    let mut input = input;
+    for _ in 0..4 {
+        match input {
+            Value::String(text) => match serde_json::from_str::<Value>(&text) {
+                Ok(inner @ Value::Object(_)) => {
+                    notes.push(
+                        "The arguments were one string that holds JSON; they were read as the object.".to_owned(),
+                    );
+                    input = inner;
+                }
+                _ => return Value::String(text),
+            },
+            Value::Object(mut fields) => {
+                let is_name = |name: &str| ["name", "tool", "type"].contains(&&*folded(name));
+                let inner: Vec<String> = fields.keys().filter(|name| !is_name(name)).cloned().collect();
+                let [name] = &*inner else { return Value::Object(fields) };
+                let known = tool.known().whole["properties"].get(name).is_some();
+                let holds = fields[name].is_object()
+                    || fields[name].as_str().is_some_and(|text| text.trim_start().starts_with('{'));
+                if known || !holds || !WRAPPERS.contains(&&*folded(name)) {
+                    return Value::Object(fields);
+                }
+                notes.push(format!("The arguments were in a field `{name}`; they were taken out of it."));
+                input = fields.shift_remove(name).unwrap_or_default();
+            }
+            other => return other,
+        }
+    }
+    input
+}
+
+fn join(at: &str, field: &str) -> String {
+    if at.is_empty() { field.to_owned() } else { format!("{at}.{field}") }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! Makes values fit their fields: texts that are numbers, lists or paths.
+
+use super::PATHS;
+use super::fields::has_type;
+use super::reader::{Level, Reader};
+use emendate_core::{Code, Error, Result};
+use serde_json::Value;
+use std::path::Path;
+
+impl Reader<'_> {
+    pub(super) fn value(
+        &mut self,
+        value: Value,
+        schema: &'static Value,
+        at: &str,
+        field: Option<&str>,
+    ) -> Result<Value> {
+        let known = self.known;
+        let schema = known.meant(schema);
+        let value = match value {
+            Value::String(text) if !has_type(schema, "string") => self.parsed(text, schema, at, field)?,
+            Value::Object(_) if has_type(schema, "array") && !has_type(schema, "object") => {
+                self.notes.push(format!("{at} was one entry without a list; it was read as a list of one."));
+                Value::Array(vec![value])
+            }
+            Value::Number(number) if has_type(schema, "integer") && !has_type(schema, "number") => whole(number),
+            other => other,
+        };
+        let is_path = field.is_some_and(|field| PATHS.contains(&field));
+        match value {
+            Value::Object(fields) if has_type(schema, "object") => {
+                let is_entry = at.rsplit('.').next().is_some_and(|last| last.starts_with("edits["));
+                let level = if is_entry { Level::Entry } else { Level::Inner };
+                Ok(Value::Object(self.object(fields, schema, at, level)?))
+            }
+            Value::Array(items) if has_type(schema, "array") => {
+                let Some(each) = schema.get("items").filter(|each| each.is_object()) else {
+                    return Ok(Value::Array(items));
+                };
+                let read = |(index, item)| {
+                    let item = self.value(item, each, &format!("{at}[{index}]"), None)?;
+                    Ok(if is_path { self.path(item) } else { item })
+                };
+                items.into_iter().enumerate().map(read).collect::<Result<Vec<Value>>>().map(Value::Array)
+            }
+            value if is_path => Ok(self.path(value)),
+            value => Ok(value),
+        }
+    }
+
+    /// A text where the tool has a number, a truth value, a list or an object.
+    fn parsed(&mut self, text: String, schema: &'static Value, at: &str, field: Option<&str>) -> Result<Value> {
+        let word = text.trim();
+        let number = || word.parse::<u64>().map(Value::from).or_else(|_| word.parse::<i64>().map(Value::from)).ok();
+        let list = has_type(schema, "array");
+        let read = if has_type(schema, "boolean") && ["true", "false"].contains(&&*word.to_ascii_lowercase()) {
+            Some(Value::Bool(word.eq_ignore_ascii_case("true")))
+        } else if has_type(schema, "integer") || has_type(schema, "number") {
+            number()
+        } else {
+            None
+        };
+        if let Some(read) = read {
+            self.notes.push(format!("{at} was the text {text:?}; it was read as {read}."));
+            return Ok(read);
+        }
+        if !list && !has_type(schema, "object") {
+            return Ok(Value::String(text));
+        }
+        let texts = schema.get("items").is_some_and(|each| has_type(self.known.meant(each), "string"));
+        match serde_json::from_str::<Value>(word) {
+            Ok(value @ Value::Array(_)) if list => {
+                self.notes.push(format!("{at} was a string that holds a list; it was read as the list."));
+                Ok(value)
+            }
+            Ok(value @ Value::Object(_)) if !texts => {
+                self.notes.push(format!("{at} was a string that holds JSON; it was read as that."));
+                Ok(value)
+            }
+            // A search takes one pattern as it is.
+            _ if list && texts && field == Some("glob") => Ok(Value::Array(vec![Value::String(text)])),
+            _ if list && texts => {
+                self.notes.push(format!("{at} was one text without a list; it was read as a list of one."));
+                Ok(Value::Array(vec![Value::String(text)]))
+            }
+            Err(error) if list => {
+                Err(Error::new(Code::CallInvalid, format!("{at} is a string, and no JSON: {error}."))
+                    .next(format!("Send {at} as a list, not as a string; nothing was changed.")))
+            }
+            _ => Ok(Value::String(text)),
+        }
+    }
+
+    /// A path from the root, where it is certain which root that is.
+    pub(super) fn path(&mut self, value: Value) -> Value {
+        let Value::String(text) = &value else { return value };
+        let drive = matches!(text.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic());
+        if text.is_empty() || text.starts_with(['/', '~']) || text.contains('\0') || text.contains("://") || drive {
+            return value;
+        }
+        let mut rest = &**text;
+        while let Some(inner) = rest.strip_prefix("./") {
+            rest = inner.trim_start_matches('/');
+        }
+        let rest = if rest == "." { "" } else { rest };
+        let absolute = self.start.map(|start| if rest.is_empty() { start.to_owned() } else { start.join(rest) });
+        let Some(absolute) = absolute.as_deref().and_then(Path::to_str) else { return value };
+        let note = format!("{text} is relative; it was read as {absolute}.");
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+        Value::String(absolute.to_owned())
+    }
+}
+
+/// A number without a fraction, as JavaScript writes it.
+fn whole(number: serde_json::Number) -> Value {
+    let float =
+        number.as_f64().filter(|it| !number.is_u64() && !number.is_i64() && it.fract() == 0.0 && it.abs() < 9e15);
+    float.and_then(|it| format!("{it:.0}").parse::<i64>().ok()).map_or(Value::Number(number), Value::from)
+}

@@ -1,0 +1,81 @@
+//! A call from its name and JSON to the reply: the tool is found, its arguments are read, faults are caught.
+
+use crate::arguments::{self, Arguments};
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::read;
+use crate::receipt::noted;
+use crate::reply::{Answer, Reply, SeedCodes};
+use crate::tools::{MAX_INPUT, TOOLS, Tool, tool};
+use emendate_core::{Code, Error, Result, formats};
+use serde_json::Value;
+use std::path::PathBuf;
+
+impl Tool {
+    /// Reads the arguments, does what they ask for, and reports how they were read.
+    fn answer(&'static self, engine: &Engine, caller: &Caller, input: Value) -> Result<Answer> {
+        let Arguments { value, notes } = Arguments::read(self, engine.start(caller).as_deref(), input)?;
+        if notes.is_empty() {
+            return self.run(engine, caller, value);
+        }
+        // The words of another tool, and text for a file, stay as they are.
+        let silent = self.answers_bare() || value.get("compat").is_some();
+        match self.run(engine, caller, value) {
+            Ok(mut answer) => {
+                match self.annotations.read_only {
+                    _ if silent => {}
+                    true => notes.iter().for_each(|note| read::remind(&mut answer.text, note)),
+                    false => answer.text.insert_str(0, &noted(&notes)),
+                }
+                answer.data.insert("arguments".to_owned(), notes.into());
+                Ok(answer)
+            }
+            Err(error) if silent => Err(error),
+            Err(error) => Err(error.evidence(noted(&notes)).fact("arguments", notes)),
+        }
+    }
+}
+
+impl Engine {
+    /// The reply to a call. Never panics outward: a fault inside is answered as `internal.bug`.
+    pub(crate) fn answered(&self, caller: &Caller, name: &str, input: Value) -> Reply {
+        let Some(tool) = tool(name).or_else(|| tool(arguments::tool_named(name)?)) else {
+            let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
+            let error = Error::new(Code::CallUnknownTool, format!("There is no tool `{name}`."))
+                .next(format!("Use one of: {}.", names.join(", ")));
+            return Reply { result: Err(error), seed: SeedCodes::None };
+        };
+        let run = std::panic::AssertUnwindSafe(|| tool.answer(self, caller, input));
+        let result = std::panic::catch_unwind(run).unwrap_or_else(|_| {
+            Err(Error::new(Code::InternalBug, format!("{name} failed by a fault of the engine."))
+                .next("Please report the call that led here. Read the file to see its state."))
+        });
+        Reply { result, seed: tool.seed }
+    }
+
+    /// The directory that relative paths in arguments start from: the caller's, or the only root.
+    fn start(&self, caller: &Caller) -> Option<PathBuf> {
+        let only = || match &*self.roots() {
+            [root] => Some(root.to_path_buf()),
+            _ => None,
+        };
+        caller.names_from.clone().or_else(only)
+    }
+
+    /// Calls a tool with JSON text, as the machine door and NDJSON do.
+    pub fn call_json(&self, caller: &Caller, name: &str, input: &str) -> Reply {
+        let seed = tool(name).map_or(SeedCodes::None, |tool| tool.seed);
+        if input.len() > MAX_INPUT {
+            let error = Error::new(
+                Code::CallTooLarge,
+                format!("The input has {} bytes; the limit is {MAX_INPUT}.", input.len()),
+            )
+            .next("Send smaller edits in several calls.");
+            return Reply { result: Err(error), seed };
+        }
+        match serde_json::from_str(input) {
+            Ok(value) => self.call(caller, name, value),
+            Err(error) => Reply { result: Err(formats::malformed(&error)), seed },
+        }
+    }
+}
