@@ -15,8 +15,10 @@ mod fold;
 pub(crate) mod hunk;
 mod indent;
 mod literal;
+mod meaning;
 mod place;
 mod refusal;
+mod rivals;
 mod search;
 mod stands;
 #[cfg(test)]
@@ -264,6 +266,12 @@ fn settle(search: &Search<'_>, row: &Row, trial: Trial<'_>) -> Result<Found> {
     within(trial.places.len(), search.new.len())?;
     let fitted = trial.fitted;
     let mut places = candidates::chosen(search, row.tier, trial)?;
+    if row.tier > Tier::Punctuation
+        && search.find.at.is_none()
+        && let Some(rival) = rivals::of_places(search, &places)
+    {
+        return Err(failure::rivals(search, row.tier, &places, rival));
+    }
     let doubled = destination::without_doubled(search, &mut places);
     let hits: Result<Vec<Hit>, Refusal> = places.iter().map(|place: &Place<'_>| place.hit(search)).collect();
     let mut hits = hits.map_err(|refusal| failure::refused(search, row.tier, &refusal))?;

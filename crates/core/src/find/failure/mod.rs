@@ -9,11 +9,12 @@ use super::place::Place;
 use super::refusal::{Reason, Refusal};
 use super::search::{Search, split};
 use super::tier::{exact::MANY, numbers};
-use super::{Tier, fold};
+use super::{Tier, fold, rivals};
 use crate::code::Code;
 use crate::error::Error;
 use crate::marks;
 use crate::op::Pick;
+use core::ops::Range;
 use nearest::{Nearest, Sought};
 use serde_json::json;
 
@@ -57,6 +58,27 @@ pub(super) fn no_such_place(search: &Search<'_>, tier: Tier, refusal: &Refusal, 
         .fact("reason", refusal.reason.name())
         .fact("tier", tier.number());
     places::listed(search, error, places)
+}
+
+/// Another place has more of the old text exactly than the one that a tolerant tier found.
+pub(super) fn rivals(search: &Search<'_>, tier: Tier, places: &[Place<'_>], rival: Range<usize>) -> Error {
+    let found = places.first().map_or(0..0, |place| rivals::lines_of(search, place.span));
+    let (found, other) = (named(found.start + 1, found.end), named(rival.start + 1, rival.end));
+    let id = places.first().map_or_else(String::new, |place| super::candidates::id(search, place.span));
+    let error = Error::new(
+        Code::MatchAmbiguous,
+        format!("Two places may be meant: {found} match only approximately ({}), {other} have more of the lines exactly.", tier.name()),
+    )
+    .fact("reason", "rivals")
+    .fact("tier", tier.number())
+    .fact("rival", json!({ "from": rival.start + 1, "to": rival.end }))
+    .next(format!(
+        "To edit {found}, repeat the call with \"at\": \"{id}\"; to edit {other}, copy them from the file as old_string."
+    ));
+    places::listed(search, error, places).evidence(format!(
+        "{other}:\n{}",
+        marks::excerpt(search.base, rival.start + 1, rival.end.min(rival.start + SHOWN))
+    ))
 }
 
 /// What to say of places that overlap each other.

@@ -1,7 +1,7 @@
 //! Choosing among the places of a hunk: by the section it names, by the numbers of its header, by the order of the hunks.
 //! Each may only choose one place for certain; else the hunk stays a question.
 
-use super::{Sought, scope};
+use super::{Candidate, Sought, scope};
 use crate::error::Result;
 use crate::find::search::Index;
 use crate::op::Hunk;
@@ -70,8 +70,10 @@ fn by_number(hunks: &[&Hunk], sought: &mut [Result<Sought>], pick: impl Fn(&[usi
         // "Line 1" is what stands there when nobody counted.
         let Some(said) = hunk.first.filter(|&said| said > 1 || sought.candidates[0].lines.start == 0) else { continue };
         let Some(expected) = said.checked_add_signed(offsets[nth]) else { continue };
-        let distances: Vec<usize> =
-            sought.candidates.iter().map(|it| (it.lines.start + 1).abs_diff(expected)).collect();
+        // Without context on either side, nothing ties a place to the number.
+        let distance = |it: &Candidate| Some((it.lines.start + 1).abs_diff(it.left_out.first(expected)?));
+        let distances: Option<Vec<usize>> = sought.candidates.iter().map(distance).collect();
+        let Some(distances) = distances else { continue };
         if let Some(at) = pick(&distances) {
             keep(sought, at, &format!("the line number {said} in its header"));
         }
@@ -87,8 +89,9 @@ fn offsets(hunks: &[&Hunk], sought: &[Result<Sought>]) -> Vec<isize> {
         if let (Some(said), Ok(Sought { candidates, .. })) = (hunk.first, sought)
             && let [one] = &**candidates
             && !one.lines.is_empty()
+            && let Some(expected) = one.left_out.first(said)
         {
-            offset = (one.lines.start + 1).cast_signed().saturating_sub(said.cast_signed());
+            offset = (one.lines.start + 1).cast_signed().saturating_sub(expected.cast_signed());
         }
     }
     out

@@ -4,11 +4,11 @@
 //! sides of an insertion; and what is left must have substance.
 
 use super::seek::{Seeker, candidate};
-use super::{Candidate, Sought};
+use super::{Candidate, LeftOut, Sought};
 use crate::error::Result;
 use crate::find::fold::{self, is_blank};
 use crate::find::tier::windows::{self, RULES};
-use crate::find::{Tier, failure};
+use crate::find::{Tier, failure, meaning};
 use crate::op::LineKind;
 use std::rc::Rc;
 
@@ -96,8 +96,21 @@ fn places(seeker: &Seeker<'_>, front: usize, back: usize) -> Result<Vec<Candidat
         let trial = windows::trial(&seeker.search, &wanted, &starts, rule)
             .map_err(|refusal| failure::refused(&seeker.search, Tier::Drift, &refusal))?;
         if !trial.places.is_empty() {
-            return Ok(trial.places.iter().map(|place| candidate(&seeker.search, place)).collect());
+            let left_out = LeftOut { front, back };
+            let place = |place| Candidate { left_out, ..candidate(&seeker.search, place) };
+            return Ok(trial.places.iter().map(place).filter(|it| !mistaken(seeker, it)).collect());
         }
     }
     Ok(Vec::new())
+}
+
+/// True when a line that was left out has a counterpart beside the place with another number: it is about something else. A
+/// definition of another name may have been renamed: what is left still has to be in one place only.
+fn mistaken(seeker: &Seeker<'_>, place: &Candidate) -> bool {
+    let (old, LeftOut { front, back }) = (&seeker.search.wanted.old, place.left_out);
+    let count = seeker.index.lines().count();
+    let above = (0..front).filter_map(|at| Some((old[at], (place.lines.start + at).checked_sub(front)?)));
+    let below = (0..back).map(|at| (old[old.len() - back + at], place.lines.end + at));
+    let mut beside = above.chain(below).filter(|(_, line)| *line < count);
+    beside.any(|(old, line)| meaning::has_another_number(old, seeker.index.line(line)))
 }

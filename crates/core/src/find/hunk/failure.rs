@@ -13,6 +13,7 @@ use crate::find::tier::numbers;
 use crate::find::{Tier, fold};
 use crate::marks;
 use crate::op::{Find, Hunk, LineKind, Pick};
+use core::ops::Range;
 use memchr::memmem;
 use serde_json::json;
 use std::collections::HashMap;
@@ -141,6 +142,25 @@ pub(super) fn ambiguous(index: &Index<'_>, hunk: &Hunk, tier: Tier, candidates: 
         "Add context lines above or below until the hunk fits once, or name the function or class around it in an @@ line{}.",
         if around.last().is_some_and(Option::is_some) { example } else { String::new() }
     ))
+}
+
+/// Another place has more of the hunk's lines exactly than the one that was found by a tolerance: `lines` holds both.
+pub(super) fn rivals(index: &Index<'_>, hunk: &Hunk, tier: Tier, lines: [&Range<usize>; 2]) -> Error {
+    let [found, other] = lines.map(|it| format!("lines {}-{}", it.start + 1, it.end));
+    let mut error = Error::new(
+        Code::MatchAmbiguous,
+        format!("Two places may be meant: {found} fit the hunk only approximately ({}), {other} have more of its lines exactly.", tier.name()),
+    )
+    .fact("reason", "rivals")
+    .fact("tier", tier.number())
+    .fact("line", hunk.said_at)
+    .fact("candidates", lines.map(|it| json!({ "line": it.start + 1 })).to_vec())
+    .next("Read both places, and send the hunk again with the exact lines of the one that is meant.");
+    for (name, lines) in [(&found, lines[0]), (&other, lines[1])] {
+        let shown = marks::excerpt(index.base, lines.start + 1, lines.end.min(lines.start + HEIGHT));
+        error = error.evidence(format!("{name}:\n{shown}"));
+    }
+    error
 }
 
 /// The hunk is nowhere, or not where it says.

@@ -1,7 +1,7 @@
 //! Hunks that only add lines: placed by an anchor, by a line number of the header, or at the end of the file.
 
 use super::scope::Anchor;
-use super::{Candidate, Sought, failure};
+use super::{Candidate, LeftOut, Sought, failure};
 use crate::error::Result;
 use crate::find::search::Index;
 use crate::find::{Hit, TextEdit, Tier};
@@ -26,7 +26,8 @@ pub(super) fn seek(index: &Index<'_>, hunk: &Hunk, anchors: &[Anchor]) -> Result
     } else {
         return Err(failure::nowhere(hunk));
     };
-    let candidate = |at: usize| Candidate { lines: at..at, hit: Ok(hit(index, hunk, at)) };
+    let candidate =
+        |at: usize| Candidate { lines: at..at, hit: Ok(hit(index, hunk, at)), left_out: LeftOut::default() };
     Ok(Sought { tier: Tier::Exact, candidates: places.into_iter().map(candidate).collect(), notes })
 }
 

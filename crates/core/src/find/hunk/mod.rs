@@ -15,7 +15,8 @@ mod seek;
 
 use super::literal;
 use super::refusal::Refusal;
-use super::search::{Index, Wanted};
+use super::rivals;
+use super::search::{Index, Search, Wanted};
 use super::{Found, Hit, TextEdit, Tier};
 use crate::error::Result;
 use crate::op::{Find, Hunk, LineKind, Settings};
@@ -33,6 +34,22 @@ struct Candidate {
     lines: Range<usize>,
     /// What has to be written, or why it cannot be.
     hit: Result<Hit, Refusal>,
+    /// Lines of context that were left out in front and behind.
+    left_out: LeftOut,
+}
+
+/// Lines of context of a hunk that are not the file's and were left out.
+#[derive(Clone, Copy, Debug, Default)]
+struct LeftOut {
+    front: usize,
+    back: usize,
+}
+
+impl LeftOut {
+    /// The line at which the rest of a hunk should begin by the number of its header; `None`: nothing ties the rest to it.
+    fn first(self, said: usize) -> Option<usize> {
+        (self.front == 0 || self.back == 0).then(|| said.saturating_add(self.front))
+    }
 }
 
 /// Where a hunk fits.
@@ -70,13 +87,17 @@ fn settle(index: &Index<'_>, hunk: &Hunk, sought: Sought) -> Result<Found> {
         return Err(failure::ambiguous(index, hunk, tier, &candidates));
     }
     let candidate = candidates.remove(0);
-    let mut hit = candidate.hit.map_err(|refusal| failure::refused(index, hunk, tier, &refusal))?;
+    let mut hit = candidate.hit.clone().map_err(|refusal| failure::refused(index, hunk, tier, &refusal))?;
     if let Some(line) = stands_already(index, hunk, &candidate.lines) {
         return Err(failure::already(hunk, line));
     }
+    let start = index.lines().start(candidate.lines.start);
+    let line = index.base().lines().line_of(index.base().text(), start);
+    if tier > Tier::Punctuation && hunk.first.and_then(|said| candidate.left_out.first(said)) != Some(line) {
+        no_rival(index, hunk, tier, &candidate)?;
+    }
     if let Some(said) = hunk.first.filter(|_| hunk.lines.iter().any(|line| line.kind != LineKind::Added)) {
-        let start = index.lines().start(candidate.lines.start);
-        let line = index.base().lines().line_of(index.base().text(), start);
+        let line = line.saturating_sub(candidate.left_out.front);
         if said != line {
             notes.push(format!("Found at line {line}; the header says {said}."));
         }
@@ -85,6 +106,23 @@ fn settle(index: &Index<'_>, hunk: &Hunk, sought: Sought) -> Result<Found> {
         end_as_said(index, hunk, candidate.lines.start > 0, &mut hit.edits);
     }
     Ok(Found { tier, hits: vec![hit], notes })
+}
+
+/// Refuses a place that was found by a tolerance while another has more of the hunk's lines exactly. A hunk with anchors says
+/// itself where it belongs.
+///
+/// Errors: `match.ambiguous`.
+fn no_rival(index: &Index<'_>, hunk: &Hunk, tier: Tier, place: &Candidate) -> Result<()> {
+    if !hunk.scopes.is_empty() {
+        return Ok(());
+    }
+    let find = seek::old_side(hunk);
+    let search = Search::wanting(index, &find, "", wanted(hunk));
+    let lines = place.lines.start.saturating_sub(place.left_out.front)..place.lines.end + place.left_out.back;
+    match rivals::rival(&search, &search.wanted, std::slice::from_ref(&lines)) {
+        Some(rival) => Err(failure::rivals(index, hunk, tier, [&place.lines, &rival])),
+        None => Ok(()),
+    }
 }
 
 /// Adds the change of the last line end, where the patch tells one. An edit that reaches the end already takes it over:

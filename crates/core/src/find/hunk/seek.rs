@@ -1,6 +1,6 @@
 //! Where one hunk fits: tier by tier, among the places that its anchors and its end-of-file mark allow.
 
-use super::{Candidate, Sought, edge, failure, insert, respace, scope, wanted};
+use super::{Candidate, LeftOut, Sought, edge, failure, insert, respace, scope, wanted};
 use crate::error::Result;
 use crate::find::place::Place;
 use crate::find::refusal::Reason;
@@ -239,7 +239,7 @@ pub(super) fn candidate(search: &Search<'_>, place: &Place<'_>) -> Candidate {
     let lines = search.lines();
     let first = lines.at(place.span.start());
     // Whole lines end in front of their last line end, which belongs to the line.
-    Candidate { lines: first..lines.at(place.span.end()) + 1, hit: place.hit(search) }
+    Candidate { lines: first..lines.at(place.span.end()) + 1, hit: place.hit(search), left_out: LeftOut::default() }
 }
 
 /// Where the lines stand as they are.

@@ -140,10 +140,13 @@ fn removed_lines_must_be_there() {
 
 #[test]
 fn stale_context_at_an_edge_is_left_out() {
-    let text = "     def start(self):\n         host = self.get(\"host\")\n-        port = int(self.get(\"8080\"))\n+        port = 1";
+    let text = "     # Starts to listen.\n         host = self.get(\"host\")\n-        port = int(self.get(\"8080\"))\n+        port = 1";
     let (out, resolved) = run(APP.as_bytes(), &[hunk(text)]).unwrap();
     assert!(out.contains("        port = 1\n        print"));
     assert!(resolved.ops[0].notes[0].contains("first 1 line"), "{:?}", resolved.ops[0].notes);
+    // A function may have been renamed; a name with another number is another one.
+    edit(APP, hunk(&text.replace("# Starts to listen.", "def start(self):")));
+    refuse(APP, hunk(&text.replace("# Starts to listen.", "def run2(self):")));
     // Without what holds it, an insertion has no place.
     refuse(APP, hunk("     def start(self):\n+        new_line = 1\n         host = self.host()"));
     refuse(APP, hunk(" stale_line_one\n+inserted_line\n class Server:"));
@@ -275,4 +278,44 @@ fn a_failure_is_about_the_place_that_the_hunk_points_at() {
         below(&["class Server"], "     def close(self):\n-        self.value = None\n+        self.x = 1"),
     );
     assert!(error.to_string().contains("lines 17-18"), "{error}");
+}
+
+#[test]
+fn a_number_does_not_decide_without_its_context() {
+    let file = "one\nstart_block()\nfinish_block()\nfour\nfive\nsix\nstart_block()\nfinish_block()\nnine\n";
+    let second = file.rsplitn(2, "finish_block()").collect::<Vec<_>>();
+    let second = format!("{}done(){}", second[1], second[0]);
+    // Context in front is left out: the number is that of the first line left out.
+    let front = " stale_one\n stale_two\n start_block()\n-finish_block()\n+done()\n";
+    assert_eq!(edit(file, at(5, front)), second);
+    assert_eq!(refuse(file, at(2, front)).code(), Code::MatchAmbiguous, "lines 2 and 7 are about as near to 4");
+    // Context behind is left out: the number is that of the place.
+    let back = " start_block()\n-finish_block()\n+done()\n stale_one\n stale_two\n";
+    assert_eq!(edit(file, at(7, back)), second);
+    // On both sides: nothing ties the place to the number.
+    for line in [6, 7, 1, 2] {
+        let both = format!(" stale_one\n{back}");
+        assert_eq!(refuse(file, at(line, &both)).code(), Code::MatchAmbiguous, "{line}");
+    }
+}
+
+#[test]
+fn context_with_another_number_or_name_is_no_slip() {
+    let file = "struct tpacket_req {\n    int size;\n    int count;\n    int frames;\n};\n";
+    let patch = " struct tpacket_req3 {\n     int size;\n     int count;\n-    int frames;\n+    int blocks;\n };\n";
+    assert_eq!(refuse(file, hunk(patch)).code(), Code::MatchNotFound);
+    // Context that has no counterpart is stale.
+    let patch = patch.replace("struct tpacket_req3 {", "# packets of the ring");
+    assert_eq!(edit(file, hunk(&patch)), file.replace("frames", "blocks"));
+}
+
+#[test]
+fn a_hunk_that_fits_elsewhere_more_closely_is_a_question() {
+    let file = "class A:\n    def area(self):\n        w = self.width\n        return w * 2\n\n\ndef area(self):\n    w = self.width\n    return w * 3\n";
+    let patch = " def area(self):\n     w = self.width\n-    return w * 2\n+    return w * 4\n";
+    let error = refuse(file, hunk(patch));
+    assert_eq!(error.data()["reason"], "rivals", "{error}");
+    let shifted = file.replace("w * 2", "w * 4");
+    assert_eq!(edit(file, below(&["class A:"], patch)), shifted);
+    assert_eq!(edit(file, at(2, patch)), shifted);
 }

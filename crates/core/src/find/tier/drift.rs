@@ -6,7 +6,8 @@
 //! *Context drift* (11b): at least four lines that are not blank and thirty letters or digits; the first and the last of
 //! them are there; three quarters of the lines and of their weight are there in order; at most max(1, n/5) lines of the
 //! file come in between and max(1, n/4) of old are missing; no other place comes within 0.15; one of the lines found is
-//! distinctive; no missing line of eight letters or digits stands elsewhere in the file.
+//! distinctive; no missing line of eight letters or digits stands elsewhere in the file; and none of them has a counterpart
+//! in the file with another number or another name of what it defines.
 //!
 //! The lines to be changed must be there, nothing unseen may lie where something is written, and all readings of the
 //! place (repeated lines!) must lead to the same edit. Context the caller forgot is kept, context it invented is dropped.
@@ -16,6 +17,7 @@ use crate::find::align::{Pairs, align};
 use crate::find::destination::{self, Depth, Matched};
 use crate::find::fold::{self, Look, is_blank};
 use crate::find::indent::{self, IndentMap};
+use crate::find::meaning;
 use crate::find::place::{Place, Plan};
 use crate::find::refusal::{Reason, Refusal};
 use crate::find::search::{Search, Trial, span_of};
@@ -264,10 +266,27 @@ impl<'s, 'a> Target<'s, 'a> {
             let line = self.search.wanted.old[self.at[old]].trim();
             return unlike(&format!("a line of old_string stands elsewhere in the file: {line}"));
         }
+        if let Some(why) = self.mistaken(best) {
+            return unlike(&why);
+        }
         if !best.early.iter().any(|(old, _)| weighty(old) && self.count(*old) == 1) {
             return unlike("none of its lines is distinctive");
         }
         Ok(())
+    }
+
+    /// The reason for which a line that is missing is no slip: the file has a line there that means something else.
+    fn mistaken(&self, reading: &Reading) -> Option<String> {
+        for &old in &reading.missing {
+            let before = reading.early.iter().rev().find(|pair| pair.0 < old)?.1;
+            let after = reading.early.iter().find(|pair| pair.0 > old)?.1;
+            let line = self.search.wanted.old[self.at[old]];
+            let why = (before + 1..after).find_map(|at| meaning::means_another(line, self.search.line(at)));
+            if why.is_some() {
+                return why;
+            }
+        }
+        None
     }
 
     fn is_too_loose(&self, reading: &Reading) -> bool {

@@ -1,0 +1,137 @@
+//! Lines that are alike and mean something else: a number or a name that differs is no slip of the pen.
+
+use super::failure::nearest::line_likeness;
+use super::tokens::tokens;
+use crate::diff;
+
+/// A line of the file is taken for the one that a caller's line is about from this likeness on.
+const LIKE: f64 = 0.5;
+
+/// Words that name a definition, in front of its name.
+const DEFINING: [&str; 28] = [
+    "fn",
+    "def",
+    "class",
+    "struct",
+    "enum",
+    "trait",
+    "impl",
+    "interface",
+    "function",
+    "func",
+    "fun",
+    "module",
+    "mod",
+    "namespace",
+    "package",
+    "macro_rules",
+    "sub",
+    "proc",
+    "defp",
+    "defmodule",
+    "defmacro",
+    "defun",
+    "record",
+    "protocol",
+    "extension",
+    "union",
+    "object",
+    "procedure",
+];
+/// Words that begin a statement with parentheses which is no definition.
+const CONTROL: [&str; 16] = [
+    "if", "for", "while", "switch", "return", "else", "catch", "elif", "match", "when", "with", "until", "unless",
+    "foreach", "do", "try",
+];
+
+/// The reason for which a line of the file is not the caller's line mistyped, though it looks like it.
+pub(super) fn means_another(old: &str, file: &str) -> Option<String> {
+    let (old, file) = (old.trim(), file.trim());
+    if line_likeness(old, file) < LIKE {
+        return None;
+    }
+    if let (Some(a), Some(b)) = (defined(old), defined(file))
+        && a != b
+    {
+        return Some(format!("`{a}` is defined there in old_string, and `{b}` in the file"));
+    }
+    has_another_number(old, file).then(|| format!("a number differs: `{old}` in old_string, `{file}` in the file"))
+}
+
+/// True when two lines are alike but for a number that is no mere value, or for a digit of a name.
+pub(super) fn has_another_number(old: &str, file: &str) -> bool {
+    let (old, file) = (old.trim(), file.trim());
+    line_likeness(old, file) >= LIKE && digits(old) != digits(file) && !is_value_changed(old, file)
+}
+
+/// True when two lines set one key, and to another number: the key tells what is meant, and somebody else changed the value.
+fn is_value_changed(old: &str, file: &str) -> bool {
+    let shared = diff::common_prefix(old.as_bytes(), file.as_bytes());
+    let Some(head) = old.get(..shared) else { return false };
+    let head = head.trim_end_matches(|ch: char| ch.is_ascii_digit() || ch == '.');
+    let rest =
+        [&old[head.len()..], &file[head.len()..]].map(|rest| rest.trim_matches(|ch: char| !ch.is_alphanumeric()));
+    let numbers = rest.iter().all(|rest| rest.chars().all(|ch| ch.is_ascii_digit() || ['.', '_'].contains(&ch)));
+    numbers && head.trim_end_matches([' ', '"', '\'']).ends_with([':', '='])
+}
+
+/// The runs of digits in a line.
+fn digits(line: &str) -> Vec<&str> {
+    line.split(|ch: char| !ch.is_ascii_digit()).filter(|run| !run.is_empty()).collect()
+}
+
+/// The name that a line defines: a function, a class, a module or the like.
+fn defined(line: &str) -> Option<&str> {
+    let all = tokens(line);
+    let words: Vec<&str> = all.iter().copied().filter(|token| !token.trim().is_empty()).collect();
+    let is_word = |word: &&str| word.chars().next().is_some_and(|ch| ch.is_alphabetic() || ch == '_');
+    let mut depth = 0usize;
+    for (at, word) in words.iter().enumerate() {
+        match *word {
+            "(" => depth += 1,
+            ")" => depth = depth.saturating_sub(1),
+            word if depth == 0 && DEFINING.contains(&word) => {
+                return words[at + 1..].iter().copied().find(is_word);
+            }
+            _ => {}
+        }
+    }
+    // A function or method without a word of its own: `static int name(…) {`.
+    let open = words.iter().position(|word| *word == "(")?;
+    let name = words[..open].last().copied().filter(is_word)?;
+    let statement = words[..open].iter().any(|word| CONTROL.contains(word) || ["=", ".", "!"].contains(word));
+    (!statement && (line.ends_with('{') || open > 1 && line.ends_with(')'))).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{defined, means_another};
+
+    #[test]
+    fn numbers_and_names_are_no_slips() {
+        for (a, b) in [
+            ("struct tpacket_req3 *req = alloc();", "struct tpacket_req *req = alloc();"),
+            ("let timeout_ms1 = 30;", "let timeout_ms2 = 30;"),
+            ("case 3:", "case 4:"),
+            ("x = call(30)", "x = call(31)"),
+            ("fn listMemoryFiles(config: u8) {", "fn showMemory(config: u8) {"),
+            ("static int lock_file(struct ctx *ctx)", "static int try_lock_file(struct ctx *ctx)"),
+            ("  render(props) {", "  renderAll(props) {"),
+        ] {
+            assert!(means_another(a, b).is_some(), "{a} | {b}");
+        }
+        for (a, b) in [
+            ("let value = compute(first, second);", "let value = compute(first, secnd);"),
+            ("# Reads teh file", "# Reads the file"),
+            ("def run(self, host):", "def run(self, host, port=None):"),
+            ("return total", "raise Error"),
+            ("  timeout: 30", "  timeout: 60"),
+            ("version = \"1.2.3\"", "version = \"1.3.0\""),
+        ] {
+            assert!(means_another(a, b).is_none(), "{a} | {b}");
+        }
+        assert_eq!(defined("pub(crate) fn name<T>(x: T) -> T {"), Some("name"));
+        assert_eq!(defined("if (ready(x)) {"), None);
+        assert_eq!(defined("let x = call(a) {"), None);
+    }
+}

@@ -1,0 +1,192 @@
+//! Rivals: places that are closer to the old text, line by line, than the place that a tolerant tier found.
+//!
+//! A tier forgives one kind of difference in all lines; another place may differ in one line alone, and be the one meant.
+//! Text cannot tell which, so both are shown and nothing is written.
+
+use super::fold::{self, BLANKS, Look};
+use super::place::{Place, Plan};
+use super::search::{Search, Wanted};
+use super::stands;
+use super::transplant;
+use crate::span::Span;
+use core::cmp::Reverse;
+use core::ops::Range;
+use std::collections::BTreeSet;
+
+/// Lines of the old text by which places are looked for, the longest first.
+const PIVOTS: usize = 24;
+/// Places that are compared.
+const PLACES: usize = 128;
+/// Lines of the file that may come between two lines of the old text.
+const BETWEEN: usize = 3;
+/// Letters and digits of an unchanged line that makes a place a rival by itself.
+const SUBSTANCE: usize = 8;
+/// Lines of the old text that are compared.
+const LINES: usize = 2_000;
+
+/// The lines of the old text that count, and which of them stay.
+struct Substantial<'w, 'a> {
+    /// Indexes into the old lines.
+    at: Vec<usize>,
+    /// For each of them, whether the edit keeps it.
+    kept: Vec<bool>,
+    old: &'w [&'a str],
+}
+
+/// The lines of a place that are identical to lines of the old text.
+struct Identical {
+    count: usize,
+    /// All lines that the edit keeps are among them.
+    all_kept: bool,
+    lines: Range<usize>,
+}
+
+/// The lines of a rival of the places that a tier found, zero-based.
+pub(super) fn of_places(search: &Search<'_>, places: &[Place<'_>]) -> Option<Range<usize>> {
+    let wanted: &Wanted<'_> = match &places.first()?.plan {
+        Plan::Lines(block) => &block.wanted,
+        Plan::Ready(_) => &search.wanted,
+        _ => return None,
+    };
+    let taken: Vec<Range<usize>> = places.iter().map(|place| lines_of(search, place.span)).collect();
+    rival(search, wanted, &taken)
+}
+
+/// The lines of a rival of the lines that are taken for the old text, zero-based.
+pub(super) fn rival(search: &Search<'_>, wanted: &Wanted<'_>, taken: &[Range<usize>]) -> Option<Range<usize>> {
+    let lines = Substantial::new(wanted)?;
+    let chosen: Vec<Identical> = taken.iter().map(|at| lines.identical(search, at.start)).collect();
+    let most = chosen.iter().map(|it| it.count).max().unwrap_or(0);
+    let all_kept = chosen.iter().all(|it| it.all_kept);
+    if most == lines.at.len() {
+        return None;
+    }
+    let rival = |start: usize| {
+        let found = lines.identical(search, start);
+        let apart = taken.iter().all(|at| found.lines.end <= at.start || at.end <= found.lines.start);
+        let by_kept = found.all_kept && !all_kept && lines.are_kept_telling();
+        let by_count = found.count * 4 >= lines.at.len() * 3 && found.count > most;
+        let height = start..(start + wanted.old.len()).min(search.lines().count());
+        let shown = found.lines.start.min(height.start)..found.lines.end.max(height.end);
+        (apart && found.count > 0 && (by_kept || by_count)).then_some(shown)
+    };
+    lines.starts(search).into_iter().find_map(rival)
+}
+
+/// The lines that a span touches.
+pub(super) fn lines_of(search: &Search<'_>, span: Span) -> Range<usize> {
+    let lines = search.lines();
+    lines.at(span.start())..lines.at(span.end().max(span.start() + 1) - 1) + 1
+}
+
+/// The lines that look like one, as many as a lookup by words reports.
+fn by_key(search: &Search<'_>, line: &str) -> Vec<usize> {
+    let key = fold::key(line, Look::Runs);
+    let all = search.loose_keys().iter().enumerate().filter(|(_, own)| **own == key).map(|(at, _)| at);
+    all.take(stands::MANY).collect()
+}
+
+/// True when two lines are the same but for blanks at their ends.
+fn is_same(old: &str, file: &str) -> bool {
+    old.trim_end_matches(BLANKS) == file.trim_end_matches(BLANKS)
+}
+
+impl<'w, 'a> Substantial<'w, 'a> {
+    fn new(wanted: &'w Wanted<'a>) -> Option<Substantial<'w, 'a>> {
+        let old = &wanted.old[..];
+        if old.len() > LINES {
+            return None;
+        }
+        let changes = wanted.changes.clone().unwrap_or_else(|| transplant::changes(old, &wanted.new));
+        let at: Vec<usize> = (0..old.len()).filter(|&at| fold::substance(old[at], 1) > 0).collect();
+        let kept = at.iter().map(|line| !changes.iter().any(|(from, _)| from.contains(line))).collect();
+        Some(Substantial { at, kept, old })
+    }
+
+    /// True when the lines that stay are two at least, or one that is no mere `break`.
+    fn are_kept_telling(&self) -> bool {
+        let kept: Vec<usize> = self.at.iter().zip(&self.kept).filter(|(_, kept)| **kept).map(|(&at, _)| at).collect();
+        kept.len() > 1 || kept.iter().any(|&at| fold::substance(self.old[at], SUBSTANCE) == SUBSTANCE)
+    }
+
+    /// The lines from `start` on that are identical to lines of the old text, in its order.
+    fn identical(&self, search: &Search<'_>, start: usize) -> Identical {
+        let count = search.lines().count();
+        let (mut next, mut found) = (start, Identical { count: 0, all_kept: true, lines: start..start });
+        let mut before = 0;
+        for (&at, &kept) in self.at.iter().zip(&self.kept) {
+            next += at - before;
+            before = at;
+            let near = next.saturating_sub(1).max(found.lines.end)..(next + BETWEEN).min(count);
+            match near.into_iter().find(|&line| is_same(self.old[at], search.line(line))) {
+                Some(line) => {
+                    let first = if found.count == 0 { line } else { found.lines.start };
+                    found = Identical { count: found.count + 1, lines: first..line + 1, ..found };
+                    next = line;
+                }
+                None => found.all_kept &= !kept,
+            }
+        }
+        found
+    }
+
+    /// Where the old text would begin by lines that are in the file as they are.
+    fn starts(&self, search: &Search<'_>) -> BTreeSet<usize> {
+        let mut pivots: Vec<(usize, bool)> = self.at.iter().copied().zip(self.kept.iter().copied()).collect();
+        pivots.sort_by_key(|&(at, kept)| (Reverse(kept), Reverse(self.old[at].len())));
+        // Where all kept lines are common ones, a changed line may still show a place.
+        let changed = pivots.iter().copied().filter(|(_, kept)| !kept).take(PIVOTS / 2);
+        let pivots: Vec<usize> = pivots.iter().copied().take(PIVOTS).chain(changed).map(|(at, _)| at).collect();
+        let mut out = BTreeSet::new();
+        for at in pivots {
+            let lines =
+                search.index.stands(self.old[at]).map_or_else(|| by_key(search, self.old[at]), |it| it.lines.clone());
+            for line in lines.into_iter().filter(|&line| is_same(self.old[at], search.line(line))) {
+                out.insert(line.saturating_sub(at));
+                if out.len() == PLACES {
+                    return out;
+                }
+            }
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::find::testing::{edit, refuse};
+
+    const FILE: &str = "class A:\n    def area(self):\n        w = self.width\n        return w * 2\n\n\ndef area(self):\n    w = self.width\n    return w * 3\n";
+
+    #[test]
+    fn a_place_with_identical_lines_beats_a_shifted_one() {
+        let old = "def area(self):\n    w = self.width\n    return w * 2\n";
+        let error = refuse(FILE, old, &old.replace("w * 2", "w * 4"));
+        assert_eq!(error.data()["reason"], "rivals", "{error}");
+        let text = error.to_string();
+        assert!(text.contains("lines 2-4") && text.contains("lines 7-9"), "{error}");
+        assert_eq!(error.data()["candidates"].as_array().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn braces_and_blank_lines_do_not_count() {
+        let file = "mod a {\n    fn go() {\n        run();\n    }\n}\n\nfn stop() {\n    halt();\n}\n";
+        assert_eq!(
+            edit(file, "fn go() {\n    run();\n}\n", "fn go() {\n    run_all();\n}\n"),
+            file.replace("run()", "run_all()")
+        );
+    }
+
+    #[test]
+    fn three_quarters_of_the_lines_make_a_rival() {
+        let lines = ["alpha_one()", "beta_two()", "gamma_three()", "delta_four()"];
+        let shifted: String = lines.iter().map(|line| format!("    {line}\n")).collect();
+        let close = "alpha_one()\nbeta_two()\ngamma_three()\ndelta_five()\n";
+        let old = lines.join("\n") + "\n";
+        let new = "alpha_1()\nbeta_2()\ngamma_3()\ndelta_4()\n";
+        assert_eq!(refuse(&format!("if x:\n{shifted}\n{close}"), &old, new).data()["reason"], "rivals");
+        // Half of them do not.
+        let far = "alpha_one()\nbeta_two()\ngamma_3()\ndelta_five()\n";
+        assert!(edit(&format!("if x:\n{shifted}\n{far}"), &old, new).contains("    gamma_3()\n    delta_4()\n"));
+    }
+}
