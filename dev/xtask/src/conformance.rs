@@ -258,6 +258,8 @@ mod tests {
             ("Read", ["number, TAB", "never copy", "read before it is edited"]),
             ("Edit", ["Read the file with Read first", "exact indentation", "follows the line number"]),
             ("Edit", ["unique", "replace_all", "without line numbers"]),
+            ("Edit", ["\"file_path\":", "\"old_string\":", "\"new_string\":"]),
+            ("Edit", ["\"replace_all\":", "\"additionalProperties\":false", "absolute path"]),
             ("Write", ["must have been read", "Prefer", "part of a file"]),
         ];
         for (tool, pieces) in rows {
