@@ -172,6 +172,8 @@ codes! {
     OperationConflict = "operation.conflict", 12, None, None, FixCall;
     /// The content that would have to be put back was not kept.
     OperationLost = "operation.not_kept", 17, None, None, GiveUp;
+    /// The change could not be undone afterwards, and the call does not say that it is meant nevertheless; nothing was written.
+    OperationIrreversible = "operation.irreversible", 17, None, None, FixCall;
     /// After the edit the file would not be JSON, TOML or YAML any more, or would not fit its schema.
     SchemaViolation = "schema.violation", 17, Some(10), None, FixCall;
     /// The schema that the configuration names for the file cannot be read or understood.

@@ -169,6 +169,9 @@ impl Engine {
             // Dropping what was staged leaves everything as it was.
             return Err(error);
         }
+        if let Some(announced) = &announced {
+            self.may_be_done(caller, cause, announced).inspect_err(|error| self.retract(announced, error))?;
+        }
         let written = match (staged.commit(), announced) {
             (Ok(written), Some(announced)) => (written, self.confirm(caller, announced)),
             (Ok(written), None) => (written, (None, None)),

@@ -10,6 +10,7 @@ use crate::media::MOST_PAGES;
 use crate::notebook::OUTPUT;
 use crate::read::{DEFAULT_LIMIT, LINE_WIDTH, MAX_REPLY};
 use crate::replace::MOST_REPLACED;
+use crate::search::MOST_WALKED;
 use crate::tools::MAX_INPUT;
 use emendate_core::formats::multi_edit::MOST_EDITS;
 use emendate_core::notebook::MOST_CELLS;
@@ -131,6 +132,13 @@ pub static LIMITS: &[Limit] = &[
         unit: "files, or parts of a patch about one, in a call",
         code: Some(Code::CallTooLarge),
         next: "Several calls.",
+    },
+    Limit {
+        name: "entries",
+        most: MOST_WALKED as u64,
+        unit: "entries of one directory; and of all directories that one search or replacement looks at",
+        code: Some(Code::CallTooLarge),
+        next: "A `path` further down, or a `glob` that leaves directories out. A search of more in several directories reports that it ended early.",
     },
     Limit {
         name: "replaced files",

@@ -2,6 +2,7 @@
 //! told and taken back whatever ends the process then.
 
 use crate::caller::{Caller, Unread};
+use crate::config::Mode;
 use crate::engine::Engine;
 use crate::plan::{Becomes, Now, Plan};
 use crate::policy;
@@ -10,7 +11,7 @@ use emendate_core::explain::{self, DiffStat};
 use emendate_core::{Code, ContentId, Error, Result, Snapshot};
 use emendate_fs::{Place, Stamp};
 use emendate_history::{
-    Body, Change, Entered, Kind, Known, Operation, OperationId, Outcome, Record, Role, Side, Swap, Touched,
+    Body, Change, Entered, Kind, Known, LARGEST, Operation, OperationId, Outcome, Record, Role, Side, Swap, Touched,
 };
 use serde_json::Value;
 use std::borrow::Cow;
@@ -37,12 +38,22 @@ pub(crate) struct Cause<'a> {
     pub(crate) also: &'a [OperationId],
     /// The call lets a file be invalid afterwards.
     pub(crate) allows_invalid: bool,
+    /// The call is meant even where it cannot be undone.
+    pub(crate) irreversible: bool,
 }
 
 impl Cause<'static> {
     /// A call of `tool` with that input.
     pub(crate) fn new(tool: &'static str, input: &Value) -> Cause<'static> {
-        Cause { tool, format: "", digest: digest(input), role: Role::Edit, also: &[], allows_invalid: false }
+        Cause {
+            tool,
+            format: "",
+            digest: digest(input),
+            role: Role::Edit,
+            also: &[],
+            allows_invalid: false,
+            irreversible: false,
+        }
     }
 }
 
@@ -123,6 +134,12 @@ impl<'a> Done<'a> {
         let mark = (base(plan).is_none() && !raw.is_empty()).then_some(Swap { at: 0, old: b"", new: raw });
         let swaps = mark.into_iter().chain(swaps).collect();
         Done { plan, touched, swaps, record }
+    }
+
+    /// True where undo would have to take more bytes into memory than it does, because the change is not one of parts.
+    fn is_beyond_undo(&self) -> bool {
+        let size = self.record.map_or(0, |record| record.stamp.size);
+        self.plan.source.is_none() && self.touched.before.is_some() && size > LARGEST
     }
 
     /// How both sides can be had later; `new` is what stands there now, for a session that has to know its version.
@@ -266,15 +283,43 @@ impl Engine {
         }
     }
 
-    /// Why an operation that was just done cannot be undone, if so.
-    fn undoable(&self, entered: &Entered, done: &[Done<'_>]) -> Option<String> {
-        let place = |done: &&Done<'_>| policy::is_secret(&done.plan.place);
-        let (done, why) = match (done.iter().find(place), entered.lost.first()) {
-            _ if !self.keeps_history() => return None,
-            (Some(secret), _) => (secret, "may hold secrets, whose contents are never stored"),
-            (None, lost) => (done.get(*lost?)?, "was too large to be kept"),
+    /// Refuses what is about to be done where it could not be undone afterwards: for a model that does not say that it is
+    /// meant nevertheless. A person is told in the reply.
+    ///
+    /// Errors: `operation.irreversible`.
+    pub(crate) fn may_be_done(&self, caller: &Caller, cause: Cause<'_>, announced: &Announced<'_>) -> Result<()> {
+        let lets = caller.unread == Unread::Allow || cause.irreversible || self.config().irreversible == Mode::Allow;
+        let why = match &announced.entered {
+            _ if lets => return Ok(()),
+            Ok(entered) => match self.undoable(entered, &announced.done) {
+                Some(why) => why,
+                None => return Ok(()),
+            },
+            Err(error) => format!("This cannot be undone: the history cannot be written. {}", error.message()),
         };
-        Some(format!("This cannot be undone: {} {why}.", done.plan.place.shown()))
+        let error = Error::new(Code::OperationIrreversible, why).evidence("Nothing was written.");
+        Err(error.next(
+            "If it is meant nevertheless, send the same call with \"irreversible\": true; or a person can enlarge \
+             `megabytes` under [history], or set irreversible = \"allow\" under [policy], in their own configuration.",
+        ))
+    }
+
+    /// Why an operation cannot be undone, if so.
+    fn undoable(&self, entered: &Entered, done: &[Done<'_>]) -> Option<String> {
+        if !self.keeps_history() {
+            return None;
+        }
+        let shown = |done: &Done<'_>| done.plan.place.shown();
+        let secret = done.iter().find(|done| policy::is_secret(&done.plan.place));
+        let lost = entered.lost.first().and_then(|nth| done.get(*nth));
+        let large = done.iter().find(|done| done.is_beyond_undo());
+        let why = match (secret, lost, large) {
+            (Some(done), ..) => format!("{} may hold secrets, whose contents are never stored", shown(done)),
+            (_, Some(done), _) => format!("{} has more bytes than the history keeps", shown(done)),
+            (.., Some(done)) => format!("{} would have more than {LARGEST} bytes", shown(done)),
+            _ => return None,
+        };
+        Some(format!("This cannot be undone: {why}."))
     }
 
     fn remember_loose(&self, root: usize, loose: &[ContentId], done: &[Done<'_>]) {

@@ -29,6 +29,8 @@ pub(crate) struct OptionFields {
     partial: Option<bool>,
     /// Write JSON, TOML or YAML that is invalid, because it is meant to be (default: refused).
     allow_invalid: Option<bool>,
+    /// Write what cannot be undone afterwards (default: refused).
+    irreversible: Option<bool>,
     /// How the reply shows changed lines, as in read's format (default: as the edits were written).
     marks: Option<String>,
 }
@@ -52,7 +54,7 @@ impl OptionFields {
 
 /// The names of the fields above.
 pub(crate) const OPTION_FIELDS: &[&str] =
-    &["tag", "encoding", "on_stale", "match", "dry_run", "partial", "allow_invalid", "marks"];
+    &["tag", "encoding", "on_stale", "match", "dry_run", "partial", "allow_invalid", "irreversible", "marks"];
 
 /// The rules one call runs under.
 #[derive(Clone, Copy, Debug)]
@@ -87,6 +89,7 @@ impl Options {
         let on_stale = fields.on_stale.as_deref().map(|word| OnStale::parse("on_stale", word)).transpose()?;
         let marks = fields.marks.as_deref().map(read::marks).transpose()?.or(caller.marks);
         cause.allows_invalid = fields.allow_invalid.unwrap_or(false);
+        cause.irreversible = fields.irreversible.unwrap_or(false);
         let asked = on_stale.or(caller.on_stale);
         Ok(Options {
             tag: fields.tag.as_deref().map(tag).transpose()?,

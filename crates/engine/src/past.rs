@@ -123,8 +123,7 @@ impl Engine {
             let carried = logged.operation.files.iter().filter(|other| other.moved_from.as_ref() == Some(&file.path));
             for path in std::iter::once(&file.path).chain(carried.map(|other| &other.path)) {
                 let Ok(place) = self.store().admit_link(Path::new(OsStr::from_bytes(path))) else { continue };
-                let now = self.opaque(&place).ok().flatten();
-                hand.extend(now.map(|now| now.snapshot.id()));
+                hand.extend(self.side(&place).ok().flatten().map(|side| side.content));
             }
             if !history.reaches(before.content, &hand)? {
                 return Ok(Some("content not kept"));

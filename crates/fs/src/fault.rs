@@ -9,7 +9,7 @@ use emendate_core::{Code, Error};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
-use crate::{MAX_NAME, MAX_PATH, RootInfo};
+use crate::{Entry, MAX_ENTRIES, MAX_NAME, MAX_PATH, Place, RootInfo};
 
 /// A path for a message: one line whatever the name holds, with nothing in it that is not seen or turns text round: control
 /// and formatting characters are escaped, bytes that are no UTF-8 stand as `\xNN`.
@@ -115,6 +115,18 @@ pub(crate) fn outside(asked: &Path, roots: &[RootInfo]) -> Error {
 /// The path cannot name a file at all.
 pub(crate) fn invalid(asked: &Path, why: &str, next: impl Into<String>) -> Error {
     Error::new(Code::PathInvalid, format!("The path `{}` {why}.", show(asked))).next(next).fact("path", show(asked))
+}
+
+/// The entries of a directory, unless there are more than the limit.
+///
+/// Errors: `call.too_large`.
+pub(crate) fn listed(place: &Place, entries: Option<Vec<Entry>>) -> Result<Option<Vec<Entry>>, Error> {
+    if entries.as_ref().is_none_or(|entries| entries.len() <= MAX_ENTRIES) {
+        return Ok(entries);
+    }
+    let what = format!("The directory {} has more than {MAX_ENTRIES} entries.", show(place.absolute()));
+    Err(Error::new(Code::CallTooLarge, what)
+        .next("Name the files in it, or a directory further down; or leave it out with a glob such as \"!name/**\"."))
 }
 
 /// Checks what needs no disk: not empty, no NUL, absolute.

@@ -44,5 +44,5 @@ pub const MAX_LINKS: u32 = 40;
 
 /// Names that [`Store::siblings`] returns at most.
 const SIBLINGS: usize = 10_000;
-/// Entries that [`Store::list`] returns at most.
-const ENTRIES: usize = 100_000;
+/// Entries of a directory that [`Store::list`] returns; one with more is refused, never returned in part.
+pub const MAX_ENTRIES: usize = 500_000;

@@ -363,10 +363,10 @@ impl Store for Memory {
         let here = here.filter(|(path, _)| path.parent() == Some(place.relative()));
         let mut entries: Vec<Entry> = here
             .filter_map(|(path, kind)| Some(Entry { name: path.file_name()?.to_owned(), kind }))
-            .take(crate::ENTRIES)
+            .take(crate::MAX_ENTRIES + 1)
             .collect();
         entries.sort_unstable();
-        Ok(Some(entries))
+        fault::listed(place, Some(entries))
     }
 
     fn named(&self, root: usize, folder: &Path, names: &[&OsStr]) -> Result<Vec<Option<Named>>> {

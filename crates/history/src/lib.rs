@@ -39,5 +39,5 @@ pub use operation::{
 };
 pub use record::{Body, How, Record};
 pub use root::root_key;
-pub use sessions::{Limits, Sessions};
+pub use sessions::{LARGEST, Limits, Sessions};
 pub use swap::{OwnedSwap, Swap};

@@ -56,7 +56,7 @@ pub trait Sessions: Send + Sync {
 }
 
 /// The most bytes of any content: whoever takes it back holds it in memory.
-pub(crate) const LARGEST: u64 = 1 << 30;
+pub const LARGEST: u64 = 1 << 30;
 
 /// How large one content may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,6 +106,11 @@ impl Limits {
     pub(crate) fn last(&self) -> Room {
         let raw = if self.blob == 0 { 0 } else { self.blob.max(LARGEST) };
         Room { raw, stored: self.total / 2 }
+    }
+
+    /// The most bytes of the texts of a change that is kept: more than a quarter of all is dropped at the next clean-up.
+    pub(crate) fn link(&self) -> u64 {
+        self.blob.min(self.total / 4)
     }
 
     /// The most bytes of a serialised change: its texts, and the numbers between them.

@@ -100,7 +100,7 @@ pub(crate) fn keep_sides<S: Shelf>(
     if base == after {
         return Ok(kept);
     }
-    if swap::weight(change.swaps) <= limits.blob {
+    if swap::weight(change.swaps) <= limits.link() {
         let data = swap::encode(change.swaps).map(pack::owned);
         kept.link = data.map(|data| Link { base, result: after, data });
     } else if !known {

@@ -7,7 +7,7 @@ use crate::engine::Engine;
 use crate::plan::{Plan, written_over};
 use emendate_core::{ChangeSet, Code, ContentHash, ContentId, Error, Result, Scanned, Splice, Unfit};
 use emendate_fs::{Place, Source, Stamp};
-use emendate_history::{Kind, Logged, OwnedSwap, Side};
+use emendate_history::{Kind, LARGEST, Logged, OwnedSwap, Side};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -43,7 +43,7 @@ impl Engine {
         let (Some(before), Some(after), None) = (file.before, file.after, &file.moved_from) else { return Ok(None) };
         let regular = before.kind == Kind::Regular && after.kind == Kind::Regular;
         let place = self.logged_place(&file.path)?;
-        let large = |stamp: &Stamp| stamp.size > self.config().stream_from;
+        let large = |stamp: &Stamp| stamp.size > self.config().stream_from.min(self.config().whole());
         let link = place.absolute() != Path::new(OsStr::from_bytes(&file.path));
         if !regular
             || link
@@ -54,7 +54,8 @@ impl Engine {
         }
         let Some(source) = self.store().source(&place)? else { return Ok(None) };
         let size = source.stamp().size;
-        let whole = |why| self.not_whole(&place, size, why).map(|()| None);
+        // What the log kept is put back as a whole, however large the file is now.
+        let whole = |why| if size <= LARGEST { Ok(None) } else { self.not_whole(&place, size, why).map(|()| None) };
         if before.mode != after.mode {
             return whole(MODE);
         }

@@ -47,6 +47,8 @@ pub(super) struct Policy {
     pub(super) documentation: Option<String>,
     /// Other programs whose rules for files count too: claude-code.
     pub(super) import: Vec<String>,
+    /// What holds for changes of a model that could not be undone: deny (default) or allow (user's file only).
+    pub(super) irreversible: Option<String>,
     /// Largest file to open, in bytes.
     pub(super) max_file: Option<u64>,
     /// Largest file to take into memory whole, in bytes.

@@ -79,6 +79,8 @@ pub struct Config {
     pub(crate) max_file: u64,
     /// Largest file that is taken whole, in bytes.
     pub(crate) max_whole: u64,
+    /// Whether a model may make changes that cannot be undone without saying that they are meant.
+    pub(crate) irreversible: Mode,
     /// From more bytes than these on a file is taken in parts where that is enough.
     pub(crate) stream_from: u64,
     /// How much matching may forgive.
@@ -132,6 +134,7 @@ impl Default for Config {
             imports_claude: false,
             max_file: MAX_FILE,
             max_whole: MAX_WHOLE,
+            irreversible: Mode::Deny,
             stream_from: STREAM_FROM,
             matching: Matching::default(),
             on_stale: OnStale::default(),
@@ -239,6 +242,13 @@ impl Config {
             }
             self.imports_claude = true;
             self.came_from("policy.import", source);
+        }
+        if let Some(text) = &policy.irreversible {
+            let said: Mode = word(source, "policy.irreversible", text)?;
+            if source.trusted || said > self.irreversible {
+                self.irreversible = said;
+                self.came_from("policy.irreversible", source);
+            }
         }
         if let Some(size) = policy.max_file.filter(|size| source.trusted || *size < self.max_file) {
             self.max_file = size;
@@ -428,6 +438,7 @@ impl Config {
         put("policy.default", self.default.name().into());
         put("policy.documentation", self.documentation.name().into());
         put("policy.import", if self.imports_claude { json!([claude::NAME]) } else { json!([]) });
+        put("policy.irreversible", self.irreversible.name().into());
         put("policy.max_file", self.max_file.into());
         put("policy.max_whole", self.max_whole.into());
         put("policy.stream_from", self.stream_from.into());

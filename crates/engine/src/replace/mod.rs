@@ -16,7 +16,7 @@ use crate::search::{Scope, Walked};
 use crate::shelves::key;
 use crate::watch::{Step, Watch};
 use emendate_core::{Code, Error, Resolved, Result, formats};
-use emendate_fs::Place;
+use emendate_fs::{MAX_PATH, Place};
 use emendate_history::{Lines, Record};
 use gather::{Looked, look_at_all};
 use schemars::JsonSchema;
@@ -78,6 +78,9 @@ pub(crate) struct Args {
     /// Write JSON, TOML or YAML that is invalid, because it is meant to be (default: refused).
     #[serde(default)]
     allow_invalid: bool,
+    /// Write what cannot be undone afterwards (default: refused).
+    #[serde(default)]
+    irreversible: bool,
 }
 
 /// What was found beneath the folder.
@@ -117,6 +120,7 @@ impl Engine {
         let mut cause = Cause::new(tool, &input);
         let args: Args = formats::from_json(formats::Input::Json(input))?;
         cause.allows_invalid = args.allow_invalid;
+        cause.irreversible = args.irreversible;
         let what = What::new(&args)?;
         let dry_run = args.dry_run || caller.dry_run;
         let watch = caller.watch.clone().unwrap_or_default();
@@ -147,6 +151,7 @@ impl Engine {
         let looked = look_at_all(self, &places, what, watch)?;
         let mut found = Found { searched: places.len(), ..Found::default() };
         (found.left.denied, found.left.closed) = (walked.denied, walked.closed);
+        found.left.unread = walked.unreached;
         let (mut failed, mut bytes, mut names) = (Vec::new(), 0, HashSet::new());
         let mut changing = Vec::new();
         for (place, looked) in places.into_iter().zip(looked) {
@@ -203,6 +208,12 @@ impl Engine {
         if walked.cut {
             return Err(Error::new(Code::CallTooLarge, format!("There are too many files beneath {}.", args.path))
                 .next("Name a folder further down, and send one call for each."));
+        }
+        if let Some((_, number)) = &walked.long {
+            let what = format!("{number} paths beneath {} have more than {MAX_PATH} bytes.", args.path);
+            return Err(Error::new(Code::CallTooLarge, what).next(
+                "Leave them out with a glob such as \"!name/**\", or name another directory. Nothing was written.",
+            ));
         }
         Ok((places, walked))
     }

@@ -16,7 +16,7 @@ use crate::watch::Step;
 use emendate_core::marks::{MARKS, Mark, Marks};
 use emendate_core::words::{Word, Words};
 use emendate_core::{Code, Error, Result, formats};
-use emendate_fs::Place;
+use emendate_fs::{MAX_PATH, Place};
 use emendate_history::{How, Lines, Record};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
@@ -26,7 +26,7 @@ use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::Path;
-pub(crate) use walk::{Scope, Walked};
+pub(crate) use walk::{MOST_WALKED, Scope, Walked};
 
 /// Hits shown when the call names no limit, and the most it can name.
 const HITS: usize = 100;
@@ -198,6 +198,8 @@ pub(crate) fn matcher(pattern: &str, look: Look, plain: &str) -> Result<RegexMat
 
 const TOO_LARGE: &str = "of more than 536870912 bytes (search it by its own path)";
 const _: () = assert!(BYTES == 536_870_912);
+/// Characters of a path that is too long which a note shows.
+const LONG_SHOWN: usize = 200;
 const CHANGES: &str = "it changes while it is searched: read these lines before you edit them";
 
 fn failed(error: &std::io::Error) -> Error {
@@ -326,13 +328,18 @@ impl Search<'_> {
         let left: Vec<String> = [
             (walked.denied + self.denied, "that may not be read"),
             (self.binary, if self.binary == 1 { "that is no text" } else { "that are no text" }),
-            (self.unread, "that could not be read"),
+            (self.unread + walked.unreached, "that could not be read"),
             (self.large, TOO_LARGE),
         ]
         .into_iter()
         .filter(|(files, _)| *files > 0)
         .map(|(files, why)| format!("{} {why}", count(files, "file")))
         .chain((walked.closed > 0).then(|| format!("{} that could not be listed", count(walked.closed, "folder"))))
+        .chain(walked.long.as_ref().map(|(first, number)| {
+            let first = emendate_fs::shown(first.ancestors().nth(1).unwrap_or(first));
+            let first: String = first.chars().take(LONG_SHOWN).collect();
+            format!("{} of more than {MAX_PATH} bytes, the first in {first}…", count(*number, "path"))
+        }))
         .collect();
         if !left.is_empty() {
             notes.push(format!("Not searched: {}.", left.join(", ")));

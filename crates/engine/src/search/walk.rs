@@ -5,15 +5,15 @@ use crate::engine::Engine;
 use crate::policy::Access;
 use crate::watch::Watch;
 use emendate_core::{Code, Error, Result};
-use emendate_fs::{Entry, Kind, Place};
+use emendate_fs::{Entry, Kind, MAX_ENTRIES, Place};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::overrides::{Override, OverrideBuilder};
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Entries of folders that one search looks at.
-const ENTRIES: usize = 500_000;
+/// Entries of directories that one search looks at.
+pub(crate) const MOST_WALKED: usize = MAX_ENTRIES;
 /// Bytes of an ignore file that are read.
 const IGNORE_FILE: u64 = 1 << 20;
 
@@ -36,6 +36,10 @@ pub(crate) struct Walked {
     pub(crate) denied: usize,
     /// Folders that could not be listed.
     pub(crate) closed: usize,
+    /// The first path that is too long to be named, and how many are.
+    pub(crate) long: Option<(PathBuf, usize)>,
+    /// Entries that could not be reached for another reason.
+    pub(crate) unreached: usize,
     /// It ended early: there was too much.
     pub(crate) cut: bool,
 }
@@ -54,6 +58,18 @@ impl Scope {
             builder.add(glob).map_err(wrong)?;
         }
         builder.build().map_err(wrong)
+    }
+}
+
+impl Walked {
+    fn leave_out(&mut self, path: PathBuf, code: Code) {
+        match code {
+            // Its name was just listed, so the path is wrong only by its length.
+            Code::PathInvalid => self.long.get_or_insert((path, 0)).1 += 1,
+            // What changes its kind or goes away in between is not looked at.
+            Code::FileMissing | Code::PathSymlink | Code::PathNotRegular => {}
+            _ => self.unreached += 1,
+        }
     }
 }
 
@@ -86,9 +102,13 @@ impl Engine {
         (ignores, walked): (&mut Vec<Gitignore>, &mut Walked),
         visit: &mut dyn FnMut(&Place) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<()>> {
-        let Ok(Some(entries)) = self.store().list(folder) else {
-            walked.closed += 1;
-            return Ok(ControlFlow::Continue(()));
+        let entries = match self.store().list(folder) {
+            Ok(Some(entries)) => entries,
+            Err(error) if error.code() == Code::CallTooLarge => return Err(error),
+            Ok(None) | Err(_) => {
+                walked.closed += 1;
+                return Ok(ControlFlow::Continue(()));
+            }
         };
         let has = |name: &str| entries.iter().any(|entry| entry.name == name && entry.kind == Kind::File);
         let own = !scope.all && (has(".gitignore") || has(".ignore"));
@@ -100,7 +120,7 @@ impl Engine {
                 return Ok(ControlFlow::Break(()));
             }
             walked.entries += 1;
-            if walked.entries > ENTRIES {
+            if walked.entries > MOST_WALKED {
                 walked.cut = true;
                 return Ok(ControlFlow::Break(()));
             }
@@ -108,8 +128,13 @@ impl Engine {
             if !scope.takes(entry, &path, ignores) {
                 continue;
             }
-            // What changes its kind or goes away in between is not looked at.
-            let Ok(place) = self.store().admit_link(&path) else { continue };
+            let place = match self.store().admit_link(&path) {
+                Ok(place) => place,
+                Err(error) => {
+                    walked.leave_out(path, error.code());
+                    continue;
+                }
+            };
             if entry.kind == Kind::Folder {
                 if self.enter(&place, scope, (ignores, walked), visit)?.is_break() {
                     return Ok(ControlFlow::Break(()));

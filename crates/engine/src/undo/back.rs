@@ -11,13 +11,15 @@ use crate::seen;
 use crate::shelves::key;
 use emendate_core::{ChangeSet, Code, ContentId, Error, Result, Snapshot, Tie, explain};
 use emendate_fs::{Attributes, Place};
-use emendate_history::{Kind, Lines, Logged, Side, Touched};
+use emendate_history::{Kind, LARGEST, Lines, Logged, Side, Touched};
 use serde_json::json;
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
 
+/// The most bytes of a file that is no text whose versions are compared.
+const COMPARED: usize = 16 << 20;
 /// Bytes of diff in an error.
 const DIFF: usize = 4000;
 
@@ -87,12 +89,19 @@ fn of_one(back: &Back<'_>) -> Result<Vec<Plan>> {
 }
 
 impl Engine {
-    /// What is at a place.
+    /// What is at a place. A file that is too large to be taken whole by other calls is taken as bytes.
     pub(super) fn standing(&self, place: &Place) -> Result<Now> {
         if let Some(target) = self.store().link(place)? {
             return Ok(Now::Link(target));
         }
-        Ok(self.opened(place, None)?.map_or(Now::Nothing, Now::File))
+        let now = match self.opened(place, None) {
+            Err(error) if error.code() == Code::FileTooLarge => {
+                let version = self.read_up_to(place, LARGEST)?;
+                version.map(|it| Opened { snapshot: Snapshot::opaque(it.bytes), stamp: it.stamp, racy: it.racy })
+            }
+            other => other?,
+        };
+        Ok(now.map_or(Now::Nothing, Now::File))
     }
 
     /// A path of the log.
@@ -125,7 +134,7 @@ impl Engine {
             return Plan::other(place, now, Becomes::Link(OsString::from_vec(bytes)));
         }
         if let Now::File(now) = now {
-            let changes = ChangeSet::between(&now.snapshot, &alike(&now.snapshot, bytes));
+            let changes = to_bytes(&now.snapshot, bytes);
             let lines = self.lines_then(caller, &place, &now.snapshot, &changes);
             return Plan { attributes, ..Plan::edit(place, now, written_over(changes), lines) };
         }
@@ -145,6 +154,14 @@ pub(super) fn alike(now: &Snapshot, bytes: Vec<u8>) -> Snapshot {
         return Snapshot::opaque(bytes);
     }
     now.reopen(bytes.clone()).unwrap_or_else(|_| Snapshot::opaque(bytes))
+}
+
+/// The change to other bytes of the same file. Large bytes that are no text are not compared with each other.
+pub(super) fn to_bytes(now: &Snapshot, bytes: Vec<u8>) -> ChangeSet {
+    if now.is_opaque() && now.raw().len().max(bytes.len()) > COMPARED {
+        return all_bytes(now, bytes);
+    }
+    ChangeSet::between(now, &alike(now, bytes))
 }
 
 /// True when that is what stands there.
@@ -225,7 +242,7 @@ impl Back<'_> {
                     self.content(&from, before, &there)?
                 };
                 let text = opened.snapshot.clone();
-                let changes = ChangeSet::between(&text, &alike(&text, bytes));
+                let changes = to_bytes(&text, bytes);
                 let lines = self.engine.lines_then(self.caller, &to, &text, &changes);
                 let mode = (before.mode != after.mode).then_some(before.mode);
                 Plan { before: text, changes, mode, lines, ..Plan::other(from, here, Becomes::File) }

@@ -1,10 +1,10 @@
 //! Operations taken back one after another as one change: each on what the ones before it leave, nothing written.
 
-use super::back::alike;
+use super::back::to_bytes;
 use crate::caller::Caller;
 use crate::engine::{Engine, Opened};
 use crate::plan::{Becomes, Now, Origin, Plan};
-use emendate_core::{ChangeSet, Result, Snapshot};
+use emendate_core::{Result, Snapshot};
 use emendate_fs::{Attributes, Place, Stamp};
 use emendate_history::{Kind, Side};
 use std::collections::BTreeMap;
@@ -147,7 +147,7 @@ impl<'a> Course<'a> {
 
     /// A file that is elsewhere now.
     fn moved(&self, place: Place, disk: Now, (from, text): (&Place, &Snapshot), (bytes, mode): (Vec<u8>, u32)) -> Plan {
-        let changes = ChangeSet::between(text, &alike(text, bytes));
+        let changes = to_bytes(text, bytes);
         let lines = self.engine.lines_then(self.caller, from, text, &changes);
         let origin = Some(Origin { place: from.clone(), copied: false });
         Plan {

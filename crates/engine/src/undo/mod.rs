@@ -50,6 +50,8 @@ pub(crate) struct Args {
     pub(crate) any_session: bool,
     /// Show what would be done, write nothing.
     dry_run: bool,
+    /// Undo even where that cannot be redone afterwards (default: refused).
+    irreversible: bool,
 }
 
 impl Engine {
@@ -58,6 +60,7 @@ impl Engine {
         let cause = Cause::new(tool, &input);
         let raw = raw_path::take(&mut input)?;
         let args: Args = formats::from_json(Input::Json(input))?;
+        let cause = Cause { irreversible: args.irreversible, ..cause };
         let dry_run = args.dry_run || caller.dry_run;
         let times = args.last.unwrap_or(1);
         if times == 0 || times > MOST {

@@ -38,6 +38,9 @@ pub(crate) struct Args {
     /// Show what would be done, write nothing.
     #[serde(default)]
     dry_run: bool,
+    /// Restore even where that cannot be undone afterwards (default: refused).
+    #[serde(default)]
+    irreversible: bool,
 }
 
 impl Engine {
@@ -47,6 +50,7 @@ impl Engine {
         let options = Options::take(&mut Value::Null, caller, self.config(), tool)?;
         let raw = raw_path::take(&mut input)?;
         let args: Args = formats::from_json(Input::Json(input))?;
+        let cause = Cause { irreversible: args.irreversible, ..cause };
         let place = self.admit_link(raw.as_deref().unwrap_or(Path::new(&args.file_path)), Access::Write)?;
         let named = Named::read(&args.id)?;
         for root in 0..self.roots().len() {

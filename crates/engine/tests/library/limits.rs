@@ -40,6 +40,7 @@ const ROWS: &[Row] = &[
 
 /// Those that leave something out, and the one that has its test in `core`, beside the memory it is about.
 const ELSEWHERE: &[&str] = &[
+    "entries",
     "asked files",
     "lines",
     "line",

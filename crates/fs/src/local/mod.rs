@@ -210,7 +210,7 @@ impl Local {
         if root.dev == stamp.dev && !whole { root.grain_ns } else { probe::GRAIN_NS }
     }
 
-    /// See [`Store::list`].
+    /// See [`Store::list`]; at most one entry more than the limit.
     fn entries(&self, place: &Place) -> rustix::io::Result<Option<Vec<Entry>>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW;
         let folder = match self.open_beneath(place.root(), place.relative(), flags) {
@@ -240,7 +240,7 @@ impl Local {
                 _ => Kind::Other,
             };
             entries.push(Entry { name: name.to_owned(), kind });
-            if entries.len() == crate::ENTRIES {
+            if entries.len() > crate::MAX_ENTRIES {
                 break;
             }
         }
@@ -359,7 +359,8 @@ impl Store for Local {
     }
 
     fn list(&self, place: &Place) -> Result<Option<Vec<Entry>>> {
-        self.entries(place).map_err(|errno| fault::os("list the folder", place.absolute(), errno))
+        let entries = self.entries(place).map_err(|errno| fault::os("list the folder", place.absolute(), errno))?;
+        fault::listed(place, entries)
     }
 
     fn named(&self, root: usize, folder: &Path, names: &[&OsStr]) -> Result<Vec<Option<Named>>> {

@@ -139,7 +139,7 @@ impl Database {
             return None;
         }
         let head = spool.head();
-        let most = spool::room(operation.files.len()).min(usize::try_from(self.limits.blob).unwrap_or(spool::ENTRY));
+        let most = spool::room(operation.files.len()).min(usize::try_from(self.limits.link()).unwrap_or(spool::ENTRY));
         let entry = entry::pack((head.next, now, std::process::id()), operation, changes, known, most)?;
         // Where it fails, the database says why, or takes it.
         if !spool.append(&entry).ok()? {

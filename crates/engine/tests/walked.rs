@@ -1,0 +1,145 @@
+//! A search and a replacement see every file that a plain walk with the same ignore rules sees, or say what they leave out.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    reason = "tests play the outside world"
+)]
+
+use emendate::{Caller, Config, Engine, State, Unread};
+use ignore::WalkBuilder;
+use proptest::collection::vec;
+use proptest::prelude::{ProptestConfig, Strategy, any, prop_oneof, proptest};
+use rustix::fs::{CWD, Mode, OFlags};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const NAMES: [&str; 9] = ["a", "b.rs", "c.txt", ".hidden", "build", "x y", "d.rs", "ä", "sub"];
+const RULES: [&str; 12] =
+    ["*.rs", "!b.rs", "/a", "build/", "**/c.txt", "!.hidden", "sub/**", "x\\ y", "*", "!*/", "# no rule", "sub/*.rs"];
+
+fn person() -> Caller {
+    Caller { unread: Unread::Allow, ..Caller::default() }
+}
+
+fn engine(root: &Path) -> Engine {
+    Engine::open(&[root.to_owned()], State::Memory, Config::default()).unwrap()
+}
+
+/// A file by the numbers of its names, or an ignore file of a directory with the numbers of its rules.
+#[derive(Clone, Debug)]
+enum Made {
+    File(Vec<usize>),
+    Rules(Vec<usize>, bool, Vec<usize>),
+}
+
+fn made() -> impl Strategy<Value = Made> {
+    let path = || vec(0..NAMES.len(), 1..4);
+    prop_oneof![
+        5 => path().prop_map(Made::File),
+        1 => (vec(0..NAMES.len(), 0..3), any::<bool>(), vec(0..RULES.len(), 1..4))
+            .prop_map(|(path, git, rules)| Made::Rules(path, git, rules)),
+    ]
+}
+
+fn path(root: &Path, names: &[usize]) -> PathBuf {
+    names.iter().fold(root.to_owned(), |path, name| path.join(NAMES[*name]))
+}
+
+fn make(root: &Path, all: &[Made]) {
+    for made in all {
+        let (path, text) = match made {
+            Made::File(names) => (path(root, names), "needle\n".to_owned()),
+            Made::Rules(folder, git, rules) => {
+                let rules: String = rules.iter().map(|rule| format!("{}\n", RULES[*rule])).collect();
+                (path(root, folder).join(if *git { ".gitignore" } else { ".ignore" }), rules)
+            }
+        };
+        // What is a file already cannot be a directory, and the other way round.
+        if path.parent().is_some_and(|folder| fs::create_dir_all(folder).is_ok()) && !path.is_dir() {
+            fs::write(path, text).unwrap();
+        }
+    }
+}
+
+/// The files with the text that a plain walk finds.
+fn plain(root: &Path, hidden: bool, all: bool) -> BTreeSet<PathBuf> {
+    let mut walk = WalkBuilder::new(root);
+    walk.hidden(!hidden).ignore(!all).git_ignore(!all).parents(false).git_global(false).git_exclude(false);
+    let files = walk.require_git(false).build().map(Result::unwrap).filter(|it| it.file_type().unwrap().is_file());
+    files.map(ignore::DirEntry::into_path).filter(|path| fs::read(path).unwrap() == b"needle\n").collect()
+}
+
+fn found(root: &Path, tool: &str, input: Value) -> BTreeSet<PathBuf> {
+    let reply = engine(root).call(&person(), tool, input).to_json();
+    let files = reply["data"]["files"].as_array().cloned().unwrap_or_default();
+    files.iter().map(|file| PathBuf::from(file["filePath"].as_str().unwrap())).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.min(96), failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_files_of_a_plain_walk(all in vec(made(), 1..25), hidden in any::<bool>(), no_ignore in any::<bool>()) {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        make(&root, &all);
+        let expected = plain(&root, hidden, no_ignore);
+        let search = json!({ "path": root, "pattern": "needle", "hidden": hidden, "no_ignore": no_ignore, "limit": 1000 });
+        assert_eq!(found(&root, "search", search), expected);
+        let replace = json!({ "path": root, "old_string": "needle", "new_string": "pin", "hidden": hidden,
+            "no_ignore": no_ignore, "dry_run": true });
+        assert_eq!(found(&root, "replace_in_files", replace), expected);
+    }
+}
+
+/// More entries than a listing once had; the text is in the last one.
+#[test]
+fn a_large_directory_is_searched_to_its_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().canonicalize().unwrap();
+    let count = 100_050;
+    let folder = rustix::fs::open(&root, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).unwrap();
+    // One file under many names costs no blocks.
+    fs::write(root.join("empty"), "").unwrap();
+    for nth in 0..count {
+        let made =
+            rustix::fs::linkat(CWD, root.join("empty"), &folder, format!("{nth:06}"), rustix::fs::AtFlags::empty());
+        if made.is_err() {
+            fs::remove_file(root.join("empty")).unwrap();
+            fs::write(root.join("empty"), "").unwrap();
+        }
+    }
+    for name in ["000000", "zzz"] {
+        let _ = fs::remove_file(root.join(name));
+        fs::write(root.join(name), "needle\n").unwrap();
+    }
+    let search = json!({ "path": root, "pattern": "needle", "glob": ["000000", "zzz"] });
+    let expected: BTreeSet<PathBuf> = ["000000", "zzz"].iter().map(|name| root.join(name)).collect();
+    assert_eq!(found(&root, "search", search), expected);
+}
+
+/// Paths that cannot be named are reported by a search and refused by a replacement, which is all or nothing.
+#[test]
+fn paths_that_are_too_long_are_never_left_out_in_silence() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().canonicalize().unwrap();
+    fs::write(root.join("short"), "needle\n").unwrap();
+    let mut folder = rustix::fs::open(&root, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).unwrap();
+    let name = "n".repeat(250);
+    for _ in 0..17 {
+        rustix::fs::mkdirat(&folder, &name, Mode::RWXU).unwrap();
+        folder = rustix::fs::openat(&folder, &name, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).unwrap();
+    }
+    let search = engine(&root).call(&person(), "search", json!({ "path": root, "pattern": "needle" }));
+    assert!(search.text().contains("1 path of more than 4095 bytes"), "{}", search.text());
+    let replace = |glob: Value| {
+        let input = json!({ "path": root, "old_string": "needle", "new_string": "pin", "glob": glob });
+        engine(&root).call(&person(), "replace_in_files", input)
+    };
+    let refused = replace(json!([]));
+    assert_eq!(refused.result.as_ref().unwrap_err().code().as_str(), "call.too_large", "{}", refused.text());
+    assert!(replace(json!([format!("!{name}/**")])).result.is_ok());
+}
