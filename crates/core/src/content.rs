@@ -256,6 +256,8 @@ pub enum Handle {
     Tag(Tag),
     /// By the header above the lines it was shown.
     Lines(Header, ShortTag),
+    /// By the tag of a reply, in such a header.
+    Headed(Header, Tag),
 }
 
 #[cfg(test)]

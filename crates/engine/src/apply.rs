@@ -81,6 +81,9 @@ impl Engine {
         if let Some(format) = named {
             caller.reads_as(format.spec().name);
         }
+        // Where lines are shown in the marks of a text format, texts are in it unless they are clearly in another one.
+        let usual = caller.marks.and_then(|marks| formats::textual().find(|format| format.spec().name == marks.name));
+        let named = named.or_else(|| usual.filter(|format| recognise::is_meant(&args.input, *format)));
         let Understood { format, mut request, directory } = recognise::understand(&args.input, named, &manner)?;
         options.cause.format = format.spec().name;
         caller.reads_as(options.cause.format);

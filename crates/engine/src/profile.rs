@@ -243,6 +243,7 @@ pub static PROFILES: &[Profile] = &[
                 name: "edit",
                 fields: Some(&["input", "dry_run"]),
                 prompt: Some(hashline::SEED_PROMPT),
+                marks: Some("hashline"),
                 ..all("apply")
             },
             Offer { fields: Some(&["file_path", "content"]), marks: Some("hashline"), ..all("write") },

@@ -13,6 +13,7 @@ use crate::raw_path;
 use crate::receipt::Receipt;
 use crate::reply::Answer;
 use crate::seen::{self, Base};
+use crate::shelves::key;
 use crate::stale;
 use crate::syntax;
 use crate::worded;
@@ -23,7 +24,7 @@ use emendate_core::{
     resolve,
 };
 use emendate_fs::Place;
-use emendate_history::Lines;
+use emendate_history::{How, Lines};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -92,7 +93,7 @@ impl Engine {
         options: &Options,
     ) -> Result<Plan> {
         let header = match options.tag {
-            Some(Handle::Lines(header, _)) => header,
+            Some(Handle::Lines(header, _) | Handle::Headed(header, _)) => header,
             _ => Header::Pilcrow,
         };
         let subject = Subject { caller, place: &place, now: &now, options, header };
@@ -128,7 +129,7 @@ impl Engine {
                 let theirs = ChangeSet::between(&seen, &now.snapshot);
                 let carried = rows::carry(&seen, &now.snapshot, &theirs, &ops)
                     .map_err(|blocked| self.blocked(&subject, (&seen, &theirs), &ops, blocked))?;
-                notes.push(if rows::anywhere(&ops) { ANYWHERE.to_owned() } else { CARRIED.to_owned() });
+                notes.push(if rows::anywhere(&ops) { ANYWHERE } else { self.who_changed(&subject)? }.to_owned());
                 notes.extend(carried.notes);
                 (carried.ops.into(), seen::carried(&lines, &seen, &theirs), true)
             }
@@ -246,7 +247,7 @@ impl Engine {
         let path = place.shown();
         let bound = match options.tag {
             Some(Handle::Lines(_, tag)) => tag.to_string(),
-            Some(Handle::Tag(tag)) => tag.to_string(),
+            Some(Handle::Tag(tag) | Handle::Headed(_, tag)) => tag.to_string(),
             None => String::new(),
         };
         let bound_to = format!("Section is bound to #{bound}, but the current file hashes to #{live}.");
@@ -295,6 +296,17 @@ impl Engine {
             .fact("tag", now.snapshot.id().tag().to_string())
     }
 
+    /// The note for an edit that was carried over: whose changes came between.
+    fn who_changed(&self, subject: &Subject<'_>) -> Result<&'static str> {
+        let latest = self.sessions(subject.place).latest(&subject.caller.session, key(subject.place))?;
+        let wrote = latest.filter(|record| record.how == How::Wrote).map(|record| record.content);
+        Ok(match wrote {
+            Some(content) if content == subject.now.snapshot.id() => CARRIED_OWN,
+            Some(_) => CARRIED_BOTH,
+            None => CARRIED,
+        })
+    }
+
     /// An edit that changes nothing, in the words of the format; the second time in a row, more firmly.
     fn without_effect(&self, subject: &Subject<'_>, ops: &[Op], error: Error) -> Error {
         if error.code() != Code::EditNoChange {
@@ -303,11 +315,14 @@ impl Engine {
         let path = subject.place.shown();
         let said: String = ops.iter().filter_map(|op| Some(format!("{}\n{}", rows::of(op)?.said, op.text))).collect();
         let words = format!("{} {}", subject.now.snapshot.id(), ContentId::of(said.as_bytes()));
+        let why = if ops.iter().all(|op| op.text.is_empty()) {
+            "the line(s) to delete are behind the last line, so there is nothing to delete."
+        } else {
+            "your body row(s) are byte-identical to the file at the targeted lines."
+        };
         let told = Error::new(
             Code::EditNoChange,
-            format!(
-                "Edits to {path} parsed and applied cleanly, but produced no change: your body row(s) are byte-identical to the file at the targeted lines."
-            ),
+            format!("Edits to {path} parsed and applied cleanly, but produced no change: {why}"),
         );
         if self.failures().again(subject.caller, subject.place, &words) {
             return told
@@ -328,6 +343,12 @@ fn is_nameless(base: &Result<Base>, nameable: bool) -> bool {
 }
 
 const CARRIED: &str = "The file changed since the version of your header; the lines you named did not, and the edit was made where they are now.";
+
+/// The same where only the session itself changed the file since.
+const CARRIED_OWN: &str = "Your own edits changed the file since the version of your header; the lines you named did not change, and the edit was made where they are now. Use the header of the last reply.";
+
+/// The same where the session changed the file, and somebody else did after it.
+const CARRIED_BOTH: &str = "Your own edits and others changed the file since the version of your header; the lines you named did not change, and the edit was made where they are now. Read the file again.";
 
 /// Where lines of one version, or what took their place, stand in a later one.
 fn now_at(seen: &Snapshot, now: &Snapshot, theirs: &ChangeSet, (from, to): (usize, usize)) -> (usize, usize) {

@@ -46,12 +46,14 @@ impl Engine {
         let sessions = self.sessions(place);
         let record = match options.tag {
             Some(Handle::Lines(_, tag)) => return self.base_of_lines(caller, options, (place, tag), now),
-            Some(Handle::Tag(tag)) if tag == now.snapshot.id().tag() => match sessions.by_tag(key(place), tag)? {
-                Some(record) if record.content == now.snapshot.id() => return Ok(Base::fresh(record.lines)),
-                // A tag is made of the content, so whoever names the present one has seen it somewhere.
-                _ => return Ok(Base::fresh(Lines::all())),
-            },
-            Some(Handle::Tag(tag)) => {
+            Some(Handle::Tag(tag) | Handle::Headed(_, tag)) if tag == now.snapshot.id().tag() => {
+                match sessions.by_tag(key(place), tag)? {
+                    Some(record) if record.content == now.snapshot.id() => return Ok(Base::fresh(record.lines)),
+                    // A tag is made of the content, so whoever names the present one has seen it somewhere.
+                    _ => return Ok(Base::fresh(Lines::all())),
+                }
+            }
+            Some(Handle::Tag(tag) | Handle::Headed(_, tag)) => {
                 sessions.by_tag(key(place), tag)?.ok_or_else(|| unknown_tag(place, &tag.to_string()))?
             }
             None => match sessions.latest(&caller.session, key(place))? {

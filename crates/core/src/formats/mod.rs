@@ -68,6 +68,11 @@ pub trait Format: Sync {
         Vec::new()
     }
 
+    /// True for a line that begins a text in this format where it is the usual one.
+    fn begins(&self, _line: &str) -> bool {
+        false
+    }
+
     /// The parser of a text format.
     fn machine(&self, _manner: &Manner) -> Option<Box<dyn Machine>> {
         None

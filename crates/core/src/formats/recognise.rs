@@ -86,6 +86,15 @@ pub fn understand(text: &str, named: Option<&'static dyn Format>, manner: &Manne
     settled.into_understood(request)
 }
 
+/// True when a text is meant in this format unless it is clearly in another one: its first line is, or no format claims
+/// all of it.
+pub fn is_meant(text: &str, format: &'static dyn Format) -> bool {
+    let peeled = envelope::peel(text);
+    let first = peeled.text.lines().find(|line| !line.trim().is_empty() && line.trim() != "*** Begin Patch");
+    let begins = first.is_some_and(|line| format.begins(line));
+    peeled.format.is_none() && (begins || outermost(&peeled.text).is_none_or(|it| it.spec().name == format.spec().name))
+}
+
 /// A format and the stretches of a text that it claims.
 type Claims = (&'static dyn Format, Vec<Range<usize>>);
 
@@ -157,7 +166,7 @@ fn ambiguous(text: &str, claims: &[Claims]) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::{Code, Manner, holds, recognise, textual, understand};
+    use super::{Code, Manner, holds, is_meant, recognise, textual, understand};
 
     fn within(outer: &[(usize, usize)], inner: &[(usize, usize)]) -> bool {
         let ranges = |pairs: &[(usize, usize)]| pairs.iter().map(|(from, to)| *from..*to).collect::<Vec<_>>();
@@ -215,6 +224,26 @@ mod tests {
         let error = recognise(&both).err().unwrap();
         for part in ["search_replace and apply_patch", "from line 1 (*** Begin Patch)", "\"format\": \"apply_patch\""] {
             assert!(error.to_string().contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_usual_format_is_meant_unless_another_is_clear() {
+        let hashline = textual().find(|format| format.spec().name == "hashline").unwrap();
+        for text in [
+            "",
+            "2\n+Q\n",
+            "foo bar\n",
+            "¶a.ts#1A2B\n",
+            "@@ replace 2..3 @@\n+x\n",
+            "¶a.ts#1A2B\n@@ replace 2..3 @@\n+x\n",
+            "*** Begin Patch\n¶a.ts#1A2B\n*** Update File: b.ts\n@@\n-a\n+b\n*** End Patch\n",
+            "¶a.ts#1A2B\n@@ -1,2 +1,2 @@\n-a\n+b\n",
+        ] {
+            assert!(is_meant(text, hashline), "{text}");
+        }
+        for other in textual().filter(|format| !format.spec().name.starts_with("hashline")) {
+            assert!(!is_meant(other.spec().example, hashline), "{}", other.spec().name);
         }
     }
 

@@ -86,7 +86,7 @@ impl Engine {
         (ops, needles): (&[Op], &[&str]),
         options: &Options,
     ) -> Result<Result<Looked, Why>> {
-        let tag = options.header.is_some() || matches!(options.tag, Some(Handle::Lines(..)));
+        let tag = options.header.is_some() || matches!(options.tag, Some(Handle::Lines(..) | Handle::Headed(..)));
         let scanned = match Engine::scan(source, Sought { needles, tag, ..Sought::default() })? {
             Ok(scanned) => scanned,
             Err(unfit) => return Ok(Err(why(unfit))),

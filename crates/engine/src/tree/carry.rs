@@ -31,7 +31,7 @@ impl Tree<'_> {
             return Ok(());
         }
         let mut plan = self.lift(step, from, ops, copied)?;
-        if let Some(Handle::Lines(header, _)) = self.bases.get(from.absolute()) {
+        if let Some(Handle::Lines(header, _) | Handle::Headed(header, _)) = self.bases.get(from.absolute()) {
             plan.header = Some(*header);
         }
         // What stands at the target may be on its way to elsewhere in this very request.

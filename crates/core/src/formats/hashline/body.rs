@@ -3,6 +3,7 @@
 use super::dialect::Dialect;
 use super::token::{Kind, OpLine, trimmed};
 use super::{broken, header};
+use crate::content::Header;
 use crate::error::{Error, Result};
 use crate::rows::RowPlace;
 
@@ -66,11 +67,10 @@ pub(super) fn settle(dialect: &Dialect, open: &mut Open, cut_off: bool) -> Resul
             None => Ok(out),
         };
     }
-    if let Some(row) = rows.last().filter(|row| row.sort == Sort::Bare && header::look(&row.text).is_some() && !cut_off)
-    {
-        suspicious(dialect, row)?;
+    if !cut_off {
+        suspicious(dialect, &rows)?;
     }
-    minus_rows(&mut rows, &mut out)?;
+    minus_rows(&open.op, &mut rows, &mut out)?;
     numbered_rows(&mut rows, &mut out.notes);
     if rows.iter().any(|row| row.sort == Sort::Bare) && !out.notes.contains(&BULLETS) {
         out.notes.push(PIPED);
@@ -123,8 +123,9 @@ fn no_body(dialect: &Dialect, open: &Open, row: &Row) -> Error {
 
 /// No rows at all: lines are deleted, insertions and blocks need some.
 fn empty(dialect: &Dialect, open: &Open, cut_off: bool, out: &mut Settled) -> Result<()> {
+    let newer = dialect.header == Header::Brackets;
     let what = match open.op.place {
-        RowPlace::Lines { .. } | RowPlace::Block(_) if !cut_off => {
+        RowPlace::Lines { .. } | RowPlace::Block(_) if newer && !cut_off => {
             out.notes.push(EMPTIED);
             return Ok(());
         }
@@ -132,30 +133,45 @@ fn empty(dialect: &Dialect, open: &Open, cut_off: bool, out: &mut Settled) -> Re
             "`{}` needs at least one `+TEXT` body row. To delete lines, use `{}`.",
             dialect.replace, dialect.delete
         ),
-        RowPlace::Block(_) => format!("`{}` needs at least one `+TEXT` body row.", open.said),
+        RowPlace::Block(_) => format!(
+            "`{}` needs at least one `+TEXT` body row. To delete a block, use `{}` with the block's line range.",
+            open.said, dialect.delete
+        ),
         _ => format!("`{}` needs at least one `+TEXT` body row: `insert` promises them.", open.said),
     };
     Err(broken(open.at, &what, &open.said).next(dialect.shape()))
 }
 
-/// A row such as `[src/b.ts]` right before an operation may be a header without its tag.
-fn suspicious(dialect: &Dialect, row: &Row) -> Result<()> {
-    let path = header::look(&row.text).is_some_and(|(_, inner)| inner.contains(['/', '.', '#']));
-    if !path {
-        return Ok(());
-    }
+/// A row such as `[src/b.ts]` right before an operation may be a header without its tag; one with a pilcrow also
+/// elsewhere, and where it is all that the body has.
+fn suspicious(dialect: &Dialect, rows: &[Row]) -> Result<()> {
+    let plus = rows.iter().any(|row| row.sort == Sort::Plus);
+    let found = rows.iter().enumerate().find(|(at, row)| {
+        let looks = header::look(&row.text).filter(|_| row.sort == Sort::Bare);
+        looks.is_some_and(|(header, inner)| match header {
+            Header::Pilcrow => header::names_file(inner) || !plus,
+            Header::Brackets => header::names_file(inner) && at + 1 == rows.len(),
+        })
+    });
+    let Some((_, row)) = found else { return Ok(()) };
     let what = format!("`{}` may be a header without its tag, or a line of the file.", row.text);
     Err(broken(row.at, &what, &row.text)
         .next(format!("Write `{}` for a header, or `+{}` for a line.", dialect.form, row.text)))
 }
 
 /// Rows with `-`: lines that go away where others have a `+`, bullets of a list where all are bullets.
-fn minus_rows(rows: &mut Vec<Row>, out: &mut Settled) -> Result<()> {
+fn minus_rows(open: &OpLine, rows: &mut Vec<Row>, out: &mut Settled) -> Result<()> {
     let is_minus = |row: &Row| row.sort == Sort::Bare && trimmed(&row.text).starts_with('-');
     let bullet = |text: &str| trimmed(text).starts_with("- ");
     let Some(first) = rows.iter().find(|row| is_minus(row)) else { return Ok(()) };
     let bullets = rows.iter().filter(|row| is_minus(row)).all(|row| bullet(&row.text));
     let plus = || rows.iter().filter(|row| row.sort == Sort::Plus);
+    if !matches!(open.place, RowPlace::Lines { .. } | RowPlace::Block(_)) && plus().next().is_some() {
+        let what = "`-` rows are not valid; an insertion removes no lines. To insert a literal line starting with `-`, write `+-…`.";
+        return Err(
+            broken(first.at, what, &first.text).next("Leave the `-` rows out, or replace the lines with a range.")
+        );
+    }
     let literal = bullets && rows.iter().all(|row| row.sort == Sort::Blank || bullet(&row.text));
     if literal {
         out.notes.push(BULLETS);

@@ -101,8 +101,8 @@ impl Dialect {
     }
 
     /// The header line, whether or not a tag is known.
-    pub(super) fn headed(&self, path: &str, tag: &str) -> String {
-        self.header.line(path, tag)
+    pub(super) fn headed(&self, path: &str, tag: impl AsRef<str>) -> String {
+        self.header.line(path, tag.as_ref())
     }
 
     /// What to send, in a few words.

@@ -1,13 +1,45 @@
 //! Headers: `¶PATH#TAG` and `[PATH#TAG]`, with the noise that models put around the path.
 
 use super::token::trimmed;
-use crate::content::{Header, ShortTag};
+use crate::content::{Handle, Header, ShortTag, Tag};
+use core::fmt;
 
 /// What a header says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Named {
     pub(super) path: String,
-    pub(super) tag: Option<ShortTag>,
+    pub(super) tag: Option<NamedTag>,
+}
+
+/// The tag of a header: the four digits that hashline prints, or the eight of other replies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NamedTag {
+    Short(ShortTag),
+    Full(Tag),
+}
+
+impl NamedTag {
+    fn parse(digits: &str) -> Option<NamedTag> {
+        let full = || digits.parse().ok().filter(|_| digits.len() == 8).map(NamedTag::Full);
+        ShortTag::parse(digits).map(NamedTag::Short).or_else(full)
+    }
+
+    /// The handle of a section with this header.
+    pub(super) fn handle(self, header: Header) -> Handle {
+        match self {
+            NamedTag::Short(tag) => Handle::Lines(header, tag),
+            NamedTag::Full(tag) => Handle::Headed(header, tag),
+        }
+    }
+}
+
+impl fmt::Display for NamedTag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NamedTag::Short(tag) => tag.fmt(f),
+            NamedTag::Full(tag) => tag.fmt(f),
+        }
+    }
 }
 
 /// Which header a line looks like, and what it holds.
@@ -28,7 +60,7 @@ pub(super) fn is_notice(line: &str) -> bool {
 pub(super) fn read(inner: &str) -> Option<Named> {
     let inner = trimmed(without_noise(inner));
     let (path, tag) = match inner.rsplit_once('#') {
-        Some((path, digits)) => (path, Some(ShortTag::parse(digits.trim_end_matches(['"', '\'']))?)),
+        Some((path, digits)) => (path, Some(NamedTag::parse(digits.trim_end_matches(['"', '\'']))?)),
         None => (inner, None),
     };
     let path = trimmed(path.trim_matches(['"', '\'']));
@@ -37,7 +69,12 @@ pub(super) fn read(inner: &str) -> Option<Named> {
 
 /// True for the inside of a header with a tag.
 pub(super) fn is_tagged(inner: &str) -> bool {
-    inner.rsplit_once('#').is_some_and(|(path, digits)| !trimmed(path).is_empty() && ShortTag::parse(digits).is_some())
+    inner.rsplit_once('#').is_some_and(|(path, digits)| !trimmed(path).is_empty() && NamedTag::parse(digits).is_some())
+}
+
+/// True for the inside of a header that looks like the path of a file.
+pub(super) fn names_file(inner: &str) -> bool {
+    inner.contains(['/', '.', '#'])
 }
 
 /// Takes off up to three stars and the words of a patch: `*** Update File:`, `Move to:`.

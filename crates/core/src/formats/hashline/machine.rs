@@ -155,23 +155,31 @@ impl Reader {
                 return true;
             }
             "*** End Patch" => self.close(out, false),
-            "*** Abort" => self.close(out, true),
+            "*** Abort" => {
+                self.close(out, true);
+                // The operations of the last section did not come.
+                if self.errors.is_empty() && self.sections.len() > 1 {
+                    self.sections.pop_if(|section| section.is_untouched());
+                }
+            }
             _ => return false,
         }
         self.ended = true;
         true
     }
 
-    /// Whether a line that looks like a header is one here: brackets may be a line of the file once a section is open.
+    /// Whether a line that looks like a header is one here: inside a section it may be a line of the file.
     fn is_header(&self, header: Header, inner: &str) -> bool {
         let within = self.sections.last().is_some_and(|section| section.dialect.header == Header::Brackets);
+        if self.sections.is_empty() || self.outside || header::is_tagged(inner) {
+            return true;
+        }
         if header == Header::Pilcrow {
-            return true;
+            let rows = self.open.as_ref().is_some_and(|open| open.op.kind == Kind::Body);
+            let untagged = self.sections.last().is_some_and(|section| section.tag.is_none());
+            return !rows || untagged && header::names_file(inner) || self.paths.contains(inner);
         }
-        if self.sections.is_empty() {
-            return true;
-        }
-        header::is_tagged(inner) || within && (self.paths.contains(inner) || self.open.is_none())
+        within && (self.paths.contains(inner) || self.open.is_none())
     }
 
     fn head(&mut self, header: Header, inner: &str, line: &str, out: &mut Vec<Event>) {
@@ -221,7 +229,6 @@ impl Reader {
     /// A line of a section.
     fn row(&mut self, line: &str, out: &mut Vec<Event>) {
         let Some(section) = self.sections.last_mut() else { return };
-        section.empty = false;
         let dialect = section.dialect;
         let inside = self.open.as_ref().is_some_and(|open| open.op.kind == Kind::Body);
         let op = (dialect.read)(line).filter(|_| !(inside && current::is_verbless(line)));

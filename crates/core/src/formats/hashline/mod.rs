@@ -102,6 +102,12 @@ impl Format for Hashline {
         claims::claims(text, Dialect::of(self.0))
     }
 
+    fn begins(&self, line: &str) -> bool {
+        let dialect = Dialect::of(self.0);
+        let header = header::look(line).is_some_and(|(header, inner)| header == self.0 && !inner.is_empty());
+        header || (dialect.read)(line).is_some() || stray::begins_like_an_operation(line)
+    }
+
     fn machine(&self, manner: &Manner) -> Option<Box<dyn Machine>> {
         Some(Box::new(Reader::new(manner)))
     }

@@ -3,9 +3,9 @@
 use super::body::{Open, Settled};
 use super::broken;
 use super::dialect::{CURRENT, Dialect, SEED};
+use super::header::NamedTag;
 use super::token::Kind;
 use crate::code::Code;
-use crate::content::{Handle, ShortTag};
 use crate::error::{Error, Result};
 use crate::op::{Ask, FileRequest, Locator, Op, Order, Request};
 use crate::rows::{self, Rows};
@@ -15,7 +15,7 @@ use std::collections::HashMap;
 pub(super) struct Section {
     pub(super) dialect: &'static Dialect,
     pub(super) path: String,
-    tag: Option<ShortTag>,
+    pub(super) tag: Option<NamedTag>,
     /// 1-based line of its header.
     at: usize,
     ops: Vec<Op>,
@@ -24,13 +24,11 @@ pub(super) struct Section {
     notes: Vec<&'static str>,
     /// The first comment in front of the first operation.
     pub(super) comment: Option<(usize, String)>,
-    /// Nothing but blank lines so far.
-    pub(super) empty: bool,
 }
 
 impl Section {
-    pub(super) fn new(dialect: &'static Dialect, path: String, tag: Option<ShortTag>, at: usize) -> Section {
-        Section { dialect, path, tag, at, ops: Vec::new(), file: None, notes: Vec::new(), comment: None, empty: true }
+    pub(super) fn new(dialect: &'static Dialect, path: String, tag: Option<NamedTag>, at: usize) -> Section {
+        Section { dialect, path, tag, at, ops: Vec::new(), file: None, notes: Vec::new(), comment: None }
     }
 
     /// True as long as no operation was read.
@@ -116,7 +114,10 @@ pub(super) fn request(sections: Vec<Section>, mut notes: Vec<String>) -> Result<
     let mut merged: Vec<Section> = Vec::with_capacity(sections.len());
     let mut known: HashMap<String, usize> = HashMap::new();
     let registers = sections.iter().any(Section::uses_registers);
-    for section in sections.into_iter().filter(|section| !section.empty) {
+    for section in sections {
+        if section.is_untouched() {
+            return Err(idle(&section));
+        }
         let at = *known.entry(section.path.clone()).or_insert(merged.len());
         let last = merged.len().saturating_sub(1);
         let Some(first) = merged.get_mut(at) else {
@@ -143,6 +144,14 @@ pub(super) fn request(sections: Vec<Section>, mut notes: Vec<String>) -> Result<
         files.push(asked(section)?);
     }
     Ok(Request { files, notes })
+}
+
+/// The error for a header with nothing to do below it.
+fn idle(section: &Section) -> Error {
+    let said = section.dialect.headed(&section.path, section.tag.map_or_else(String::new, |tag| tag.to_string()));
+    let what = format!("the section of {} has no operation.", section.path);
+    broken(section.at, &what, &said)
+        .next(format!("Write an operation below its header, or leave the header out. {}", section.dialect.shape()))
 }
 
 fn merge(first: &mut Section, section: Section) -> Result<()> {
@@ -192,6 +201,6 @@ fn asked(section: Section) -> Result<FileRequest> {
         Some((Kind::Move(to), _)) => Ask::Move { to, ops },
         Some(_) => Ask::Delete { text: None },
     };
-    let base = Some(Handle::Lines(dialect.header, tag));
+    let base = Some(tag.handle(dialect.header));
     Ok(FileRequest { base, ..FileRequest::new(path, ask) })
 }

@@ -101,7 +101,7 @@ fn forms_that_are_forgiven_and_told() {
     };
     told("¶a#1A2B\nreplace 2-3:\n+x\n", "separator");
     told("¶a#1A2B\nreplace 2..3:\nx\n", "Auto-prefixed bare body");
-    told("¶a#1A2B\nreplace 2..3:\n", "deletion");
+    told("[a#1A2B]\nPUT 2.=3:\n", "deletion");
     told("¶a#1A2B\ndelete 2..3:\n", "no body");
     told("¶a#1A2B\nreplace 2..3:\n+delete 3\n", "reads like an operation");
     told("¶a#1A2B\nreplace 2..3: +x\n", "on the line");
@@ -176,11 +176,33 @@ fn refusals_show_what_to_send() {
 }
 
 #[test]
+fn rows_that_look_like_headers() {
+    // Only a complete header ends a body.
+    assert_eq!(ops("¶a#1A2B\nreplace 2..3:\n+x\n¶ para\n"), [lines(2, 3, "x\n¶ para\n")]);
+    assert_eq!(ops("¶a#1A2B\nreplace 2..3:\n+x\n+¶b.ts#1A2B\n"), [lines(2, 3, "x\n¶b.ts#1A2B\n")]);
+    for (text, part) in [
+        ("¶a#1A2B\nreplace 2..3:\n¶ para\n", "without its tag"),
+        ("¶a#1A2B\nreplace 2..3:\n+x\n¶b.ts\ndelete 3\n", "without its tag"),
+        ("¶a#1A2B\nreplace 2..3:\n¶b#1A2C\ndelete 3\n", "at least one `+TEXT`"),
+        ("¶a#1A2B\nreplace 2..3:\ndelete 5\n", "at least one `+TEXT`"),
+        ("¶a#1A2B\nreplace block 2:\ninsert head:\n+x\n", "at least one `+TEXT`"),
+        ("¶a#1A2B\ninsert after 2:\n-old\n+new\n", "an insertion removes no lines"),
+    ] {
+        assert!(refused(text).message().contains(part), "{text}: {}", refused(text));
+    }
+    let full = parse("¶a#1A2B3C4D\ndelete 1\n").unwrap();
+    assert_eq!(full.files[0].base, Some(Handle::Headed(Header::Pilcrow, "1A2B3C4D".parse().unwrap())));
+    assert!(refused("¶a#1A2B3\ndelete 1\n").message().contains("Input header must be"));
+}
+
+#[test]
 fn sections_of_one_path_are_one_and_brackets_inside_are_text() {
     assert_eq!(ops("¶a#1A2B\ndelete 1\n¶a\ndelete 3\n"), [lines(1, 1, ""), lines(3, 3, "")]);
     assert!(refused("¶a#1A2B\ndelete 1\n¶a#1A2C\ndelete 3\n").message().contains("Conflicting"));
     assert!(refused("¶a\ndelete 1\n").message().contains("Missing hashline snapshot tag"));
-    assert!(refused("¶a#1A2B\n\n").message().contains("No hashline sections"));
+    for empty in ["¶a#1A2B\n\n", "¶b#1A2B\n¶a#1A2B\ndelete 1\n", "¶a#1A2B\ndelete 1\n[b#1A2B]\n"] {
+        assert!(refused(empty).message().contains("has no operation"), "{empty}");
+    }
     assert_eq!(ops("[a.toml#1A2B]\nPUT 1.=1:\n[b]\n"), [lines(1, 1, "[b]\n")]);
     assert_eq!(ops("[a.toml#1A2B]\nPUT 1.=1:\n+[b#1A2C]\n"), [lines(1, 1, "[b#1A2C]\n")]);
     assert!(refused("[a.ts#1A2B]\nPUT 1.=1:\n+x\n[src/b.ts]\nPUT 2.=2:\n+y\n").message().contains("without its tag"));
