@@ -49,7 +49,7 @@ pub(super) fn in_info(info: &str) -> Option<String> {
         _ => word,
     };
     let word = word.trim_matches(['"', '\'', '{', '}']);
-    (word.contains('/') || extension(word)).then(|| word.to_owned())
+    (word.contains('/') && !word.ends_with('/') || extension(word)).then(|| word.to_owned())
 }
 
 /// The name in a line of text, without its decorations; `None` when there is none.
@@ -70,7 +70,12 @@ pub(super) fn clean(line: &str) -> Option<String> {
     let labelled = name.split_once(':').filter(|(label, rest)| is_label(label) && !rest.trim().is_empty());
     name = labelled.map_or(name, |(_, rest)| rest.trim().trim_matches(['*', '`', '"']).trim());
     let labelled = labelled.is_some();
-    if name.is_empty() || name.len() > 1000 || name.contains(['<', '>', '|', '\0']) || name == "..." {
+    if name.is_empty()
+        || name.len() > 1000
+        || name.ends_with(['/', '\\'])
+        || name.contains(['<', '>', '|', '\0'])
+        || name == "..."
+    {
         return None;
     }
     let pathy = |word: &str| word.contains('/') || word.contains('\\') || extension(word);
@@ -111,7 +116,8 @@ fn is_label(label: &str) -> bool {
 
 /// The only name in backticks.
 fn quoted(line: &str) -> Option<String> {
-    let mut parts = line.split('`').skip(1).step_by(2).filter(|part| part.contains('/') || extension(part));
+    let mut parts =
+        line.split('`').skip(1).step_by(2).filter(|part| part.contains('/') && !part.ends_with('/') || extension(part));
     let part = parts.next().filter(|_| parts.next().is_none())?;
     line.matches('`').count().is_multiple_of(2).then(|| part.trim().to_owned())
 }
@@ -170,7 +176,9 @@ mod tests {
         assert_eq!(clean("my docs/a b.txt").as_deref(), Some("my docs/a b.txt"));
         assert_eq!(clean("../up.txt").as_deref(), Some("../up.txt"));
         assert_eq!(clean("Makefile").as_deref(), Some("Makefile"));
-        for line in ["Here is the change:", "", "...", "That is all.", "```", "done"] {
+        for line in
+            ["data/", "`src/`:", "### data/", "src\\", "Here is the change:", "", "...", "That is all.", "```", "done"]
+        {
             assert_eq!(clean(line), None, "{line}");
         }
     }

@@ -156,7 +156,8 @@ fn end_as_said(index: &Index<'_>, hunk: &Hunk, below_others: bool, edits: &mut V
 /// The 1-based line from which the whole new side stands in the file, where the hunk only adds and its old side would be
 /// found once more: it was applied already.
 fn stands_already(index: &Index<'_>, hunk: &Hunk, place: &Range<usize>) -> Option<usize> {
-    const SUBSTANCE: usize = 8;
+    // Braces and blank lines alone prove nothing.
+    const SUBSTANCE: usize = 1;
     if hunk.lines.iter().any(|line| line.kind == LineKind::Removed) {
         return None;
     }
@@ -164,10 +165,11 @@ fn stands_already(index: &Index<'_>, hunk: &Hunk, place: &Range<usize>) -> Optio
     let substance: usize = added.map(|line| super::fold::substance(&line.text, SUBSTANCE)).sum();
     let new = &hunk.lines;
     let before = hunk.lines.iter().take_while(|line| line.kind == LineKind::Added).count();
-    let first = place.start.checked_sub(before)?;
+    // Without old lines the place is a gap, and the new lines follow it.
+    let first = if place.is_empty() { place.start } else { place.start.checked_sub(before)? };
     let fits = first + new.len() <= index.lines().count()
         && new.iter().enumerate().all(|(nth, line)| index.line(first + nth) == line.text);
-    (substance >= SUBSTANCE && fits && !place.is_empty()).then_some(first + 1)
+    (substance >= SUBSTANCE && fits).then_some(first + 1)
 }
 
 /// The two sides of a hunk and which lines of one become which of the other.

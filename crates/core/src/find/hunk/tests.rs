@@ -229,6 +229,10 @@ fn what_is_applied_already_is_not_applied_again() {
     assert_eq!(error.code(), Code::EditNoChange, "{error}");
     let error = refuse("alpha\nbeta_inserted\ngamma\n", hunk(" alpha\n+beta_inserted"));
     assert_eq!(error.data()["already_applied"], true);
+    let error = refuse("a\nx\nb\n", hunk(" a\n+x"));
+    assert_eq!(error.data()["already_applied"], true);
+    let error = refuse("a\nx\nb\n", at(1, "+x"));
+    assert_eq!(error.data()["already_applied"], true);
     assert_eq!(edit("{\n}\n}\n", hunk(" {\n+}")), "{\n}\n}\n}\n", "too little to be sure");
     let error = refuse(APP, hunk("-def old_name_of_it():\n+class Server:"));
     assert_eq!(error.data()["already_at"], 13);

@@ -45,7 +45,7 @@ pub(in crate::formats) fn converted(text: &str) -> Option<String> {
             let named = header::read(inner)?;
             let it = Dialect::of(header);
             dialect = Some(it);
-            out.push_str(&it.headed(&named.path, &named.tag?.to_string()));
+            out.push_str(&it.headed(&named.path, named.tag?.to_string()));
             out.push('\n');
             continue;
         }

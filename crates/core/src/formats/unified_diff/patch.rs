@@ -7,7 +7,9 @@ use crate::binary::apply_binary;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::stream::{Action, Manner};
-use crate::op::{Ask, BinaryChange, BinaryHow, FileMode, FileRequest, Hunk, HunkLine, LineKind, NewFile, Op, Order};
+use crate::op::{
+    Ask, BinaryChange, BinaryHow, FileMode, FileRequest, Hunk, HunkLine, LineKind, Locator, NewFile, Op, Order,
+};
 use std::mem::swap;
 
 /// A symbolic link, a submodule, and the bits that tell the kind of file.
@@ -112,6 +114,7 @@ impl FilePatch {
         if manner.reverse {
             self.turn()?;
         }
+        self.agree()?;
         let links = [self.modes.0, self.modes.1, self.kept_mode].map(|mode| mode.map(|mode| mode & KIND));
         if links.contains(&Some(SUBMODULE)) {
             return Err(self.broken("this is a change of a submodule, which is no file.").next("Leave it out."));
@@ -165,11 +168,47 @@ impl FilePatch {
             (false, true) if mode.is_none() => {
                 Err(self.broken("the header names a file, but nothing follows that says what to change in it."))
             }
+            (false, _) if self.fills() => {
+                let text = self.hunks.iter().map(|it| it.hunk.new_text()).collect::<String>();
+                let open = self.hunks.iter().any(|it| it.hunk.open.1);
+                let text = if open { text.trim_end_matches('\n').to_owned() } else { text };
+                slips.add(Slip::Fills, self.lines.0);
+                let ops = vec![Op { at: Locator::Blank, text }];
+                Ok(vec![FileRequest { also, mode, ..FileRequest::new(path, Ask::Edit { ops, order: Order::AsNeeded }) }])
+            }
             (false, _) => {
                 let ask = Ask::Edit { ops: self.ops(mode.is_none(), slips)?, order: Order::AsNeeded };
                 Ok(vec![FileRequest { also, mode, ..FileRequest::new(path, ask) }])
             }
         }
+    }
+
+    /// Errors: [`Code::EditUnparsable`] when the names behind `---` and `+++` are not those behind `diff --git`.
+    fn agree(&self) -> Result<()> {
+        if self.rename.0.is_some() || self.copy.0.is_some() {
+            return Ok(());
+        }
+        let sides = [(&self.sides.0, &self.pair.0), (&self.sides.1, &self.pair.1)];
+        for (side, pair) in sides {
+            if let (Some(Side { name: Some(side), .. }), Some(pair)) = (side, pair)
+                && !name::same(Some(side), Some(pair))
+            {
+                let what = format!("`diff --git` names {pair}, but the lines below it name {side}.");
+                return Err(self
+                    .broken(&what)
+                    .next("Write one name in all headers of a file; for a rename add `rename from` and `rename to`."));
+            }
+        }
+        Ok(())
+    }
+
+    /// True for one hunk that says the old file has no lines, and nothing that says there was one.
+    fn fills(&self) -> bool {
+        let [Numbered { hunk, .. }] = &*self.hunks else { return false };
+        let id = self.ids.0.as_deref().is_some_and(|id| !is_empty_id(id));
+        let named = self.sides.0.is_some() && self.sides.1.is_some();
+        let added = hunk.lines.iter().all(|line| line.kind == LineKind::Added) && !hunk.lines.is_empty();
+        named && !id && hunk.first == Some(0) && added
     }
 
     /// The other way round.

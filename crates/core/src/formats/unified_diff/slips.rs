@@ -28,6 +28,8 @@ pub(super) enum Slip {
     NoChange,
     /// `Only in …`.
     OnlyIn,
+    /// A hunk with an empty old side, and a file on both sides.
+    Fills,
 }
 
 impl Slip {
@@ -42,6 +44,7 @@ impl Slip {
             Slip::Bare => "Lines without a mark were read as context that lost its space",
             Slip::Prose => "Lines behind a complete hunk were read as prose, not as part of it",
             Slip::NoChange => "Hunks that change nothing were left out",
+            Slip::Fills => "The hunk says that the file has no lines yet; it is created, or filled if it is empty",
             Slip::OnlyIn => "`Only in …` names a file without its content; nothing was done for it",
         }
     }

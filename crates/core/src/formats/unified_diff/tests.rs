@@ -167,7 +167,13 @@ fn hunk_headers_in_every_shape() {
     assert_eq!(first("@@ -34,1 +35,1 @@ class A:", "-a\n+b\n"), of(Some(34), "class A:"));
     assert_eq!(first("@@ class A:", "-a\n+b\n"), of(None, "class A:"));
     assert_eq!(first("@@ -10,0 +11,2 @@", "+a\n+b\n"), of(Some(10), ""));
-    assert_eq!(first("@@ -0,0 +1,2 @@", "+a\n+b\n"), of(Some(0), ""));
+    let empty = good(&format!("{HEAD}@@ -0,0 +1,2 @@\n+a\n+b\n"));
+    let Ask::Edit { ops, .. } = &empty.files[0].ask else { panic!() };
+    assert_eq!(ops[..], [Op { at: Locator::Blank, text: "a\nb\n".into() }]);
+    // git's id says that there was a text: lines are put in front of it.
+    let git = good("diff --git a/x b/x\nindex 1234567..89abcde 100644\n--- a/x\n+++ b/x\n@@ -0,0 +1,2 @@\n+a\n+b\n");
+    assert_eq!(hunks(&git.files[0])[0].first, Some(0));
+    unparsable("diff --git a/x b/x\n--- a/x\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n", "the lines below it name b/y");
     assert_eq!(first("@@ -0,0 +0,0 @@", "-a\n+b\n"), of(None, ""));
     assert_eq!(first("@@ -10,3 +10,5 @@", "+a\n+b\n@@ -20 +20 @@\n-c\n+d\n"), of(None, ""));
     assert_eq!(first("@@ -99999999999999999999,1 +1,1 @@", "-a\n+b\n"), of(None, ""));
