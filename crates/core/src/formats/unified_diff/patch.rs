@@ -169,12 +169,9 @@ impl FilePatch {
                 Err(self.broken("the header names a file, but nothing follows that says what to change in it."))
             }
             (false, _) if self.fills() => {
-                let text = self.hunks.iter().map(|it| it.hunk.new_text()).collect::<String>();
-                let open = self.hunks.iter().any(|it| it.hunk.open.1);
-                let text = if open { text.trim_end_matches('\n').to_owned() } else { text };
                 slips.add(Slip::Fills, self.lines.0);
-                let ops = vec![Op { at: Locator::Blank, text }];
-                Ok(vec![FileRequest { also, mode, ..FileRequest::new(path, Ask::Edit { ops, order: Order::AsNeeded }) }])
+                let ask = Ask::Edit { ops: vec![self.filled()], order: Order::AsNeeded };
+                Ok(vec![FileRequest { also, mode, ..FileRequest::new(path, ask) }])
             }
             (false, _) => {
                 let ask = Ask::Edit { ops: self.ops(mode.is_none(), slips)?, order: Order::AsNeeded };
@@ -200,6 +197,15 @@ impl FilePatch {
             }
         }
         Ok(())
+    }
+
+    /// The operation that puts the new lines into a file without any.
+    fn filled(&self) -> Op {
+        let mut text: String = self.hunks.iter().map(|it| it.hunk.new_text()).collect();
+        if self.hunks.iter().any(|it| it.hunk.open.1) {
+            text.pop();
+        }
+        Op { at: Locator::Blank, text }
     }
 
     /// True for one hunk that says the old file has no lines, and nothing that says there was one.
