@@ -231,11 +231,16 @@ impl ChangeSet {
         pairs.flat_map(move |((start, end), text)| [&raw[start..end], text]).filter(|piece| !piece.is_empty())
     }
 
+    /// Bytes of the new raw text.
+    pub fn len_after(&self, base: &Snapshot) -> usize {
+        let growth: isize = self.splices.iter().map(Splice::growth).sum();
+        base.raw().len().saturating_add_signed(growth)
+    }
+
     /// The new raw text. `base` must be the version this set was made against.
     pub fn apply(&self, base: &Snapshot) -> Vec<u8> {
         debug_assert_eq!(base.id(), self.base, "a change set belongs to one version");
-        let growth: isize = self.splices.iter().map(Splice::growth).sum();
-        let mut out = Vec::with_capacity(base.raw().len().saturating_add_signed(growth));
+        let mut out = Vec::with_capacity(self.len_after(base));
         for piece in self.pieces(base.raw()) {
             out.extend_from_slice(piece);
         }
@@ -272,6 +277,42 @@ impl ChangeSet {
         }
         let splices = out.into_iter().map(|splice| splice.minimised(base)).filter(|splice| !splice.is_nothing());
         ChangeSet { base: self.base, splices: splices.collect() }
+    }
+
+    /// The same as [`ChangeSet::then`], in place: what `next` does not touch is left where it is, so that many small changes
+    /// one after another stay cheap.
+    pub(crate) fn append(&mut self, base: &Snapshot, next: &ChangeSet) {
+        let [only] = &*next.splices else {
+            *self = self.then(base, next);
+            return;
+        };
+        let (mut from, mut shift) = (0, 0isize);
+        // The first splice that the group holds, and the shift before it.
+        let (mut first, mut before, mut reach) = (0, 0isize, None);
+        while let Some(splice) = self.splices.get(from) {
+            let start = splice.span.start().saturating_add_signed(shift);
+            if reach.is_none_or(|reach| start > reach) {
+                (first, before) = (from, shift);
+            }
+            let end = start + splice.text.len();
+            if end >= only.span.start() {
+                break;
+            }
+            reach = Some(end);
+            shift += splice.growth();
+            from += 1;
+        }
+        // Splices that adjoin one that is in the group are in it, too.
+        let adjoins =
+            self.splices.get(from).is_some_and(|it| it.span.start().saturating_add_signed(shift) <= only.span.end());
+        if !adjoins {
+            (first, before) = (from, shift);
+        }
+        let (mut ahead, mut second) = (&self.splices[first..], &*next.splices);
+        let Some(group) = Group::take(&mut ahead, &mut second, before) else { return };
+        let last = first + group.first.len();
+        let joined = Some(group.join(base, before).minimised(base)).filter(|splice| !splice.is_nothing());
+        self.splices.splice(first..last, joined);
     }
 
     /// Where a raw offset of the base lies after the change. At an insertion `after` tells on which side; an offset

@@ -80,6 +80,8 @@ codes! {
     CallUnknownTool = "call.unknown_tool", 2, None, None, FixCall;
     /// The call is larger than the limit on one request.
     CallTooLarge = "call.too_large", 2, None, None, Narrow;
+    /// The call needs more steps of work than one call may take. Nothing was written.
+    CallTooMuchWork = "call.too_much_work", 2, None, None, Narrow;
     /// The caller stopped the call before anything was written.
     CallCancelled = "call.cancelled", 130, None, None, Retry;
     /// A text edit (patch, block) does not follow its format.

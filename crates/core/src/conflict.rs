@@ -5,11 +5,13 @@ use crate::change::{Overlap, Splice};
 use crate::code::Code;
 use crate::diff;
 use crate::error::{Error, Result};
+use crate::find;
 use crate::needles::{Needles, Seen};
 use crate::op::{Find, Hunk, Locator, Op};
 use crate::resolve::Placed;
 use crate::snapshot::Snapshot;
 use crate::span::Span;
+use crate::work::{self, STEP_BYTES};
 use memchr::memmem;
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
@@ -228,6 +230,9 @@ fn overlapping(placed: &[Result<Placed>], repeated: &[Option<usize>]) -> Vec<Cla
             open.push(claim);
             next += 1;
         }
+        if work::ends(1 + open.len()) {
+            break;
+        }
         open.retain(|(claim, _)| claim.end() > span.start());
         let clashing = open.iter().filter(|(claim, owner)| *owner != op && claim.clashes(span));
         out.extend(clashing.map(|(_, owner)| (Kind::Overlap, op.min(*owner), op.max(*owner))));
@@ -246,7 +251,9 @@ fn unmet(ops: &[Op], placed: &[Result<Placed>]) -> Vec<Clash> {
         let Locator::Find(find) = &ops[later].at else { continue };
         let target = find.old.trim_end_matches('\n');
         let makes = |op: &Op| {
-            !op.text.trim().is_empty() && (op.text.contains(target) || target.contains(op.text.trim_end_matches('\n')))
+            !work::ends(1 + op.text.len() / STEP_BYTES)
+                && !op.text.trim().is_empty()
+                && (op.text.contains(target) || target.contains(op.text.trim_end_matches('\n')))
         };
         if let Some(earlier) = ops[..later].iter().position(makes) {
             out.push((Kind::Dependency, earlier, later));
@@ -284,6 +291,9 @@ fn created(
     for (op, placed) in placed.iter().enumerate().filter(|(op, _)| repeated[*op].is_none()) {
         let Ok(placed) = placed else { continue };
         for edit in placed.found.hits.iter().flat_map(|hit| &hit.edits) {
+            if work::ends(1 + (2 * longest + edit.text.len()) / STEP_BYTES) {
+                return Vec::new();
+            }
             let (head, tail) = diff::common_text_ends(&text[edit.span.range()], &edit.text);
             let (start, end) = (edit.span.start() + head, edit.span.end() - tail);
             let fresh = &edit.text[head..edit.text.len() - tail];
@@ -331,6 +341,9 @@ impl Watch<'_> {
         loop {
             match &mut self.way {
                 Way::Each(finders) => {
+                    if work::ends(finders.len() * (1 + self.window.len() / STEP_BYTES)) {
+                        return Vec::new();
+                    }
                     let found = finders.iter().enumerate().filter(|(_, finder)| stands(finder, &self.window, written));
                     return found.map(|(needle, _)| needle).collect();
                 }
@@ -352,7 +365,8 @@ fn steady<'p>(patterns: &[&'p str], total: usize) -> Way<'p> {
     let bytes: usize = patterns.iter().map(|pattern| pattern.len()).sum();
     let automaton = || Needles::plain(patterns).map(|needles| Way::Needles(needles, usize::MAX));
     let each = || Way::Each(patterns.iter().map(|pattern| memmem::Finder::new(pattern.as_bytes())).collect());
-    if patterns.len().saturating_mul(total) < AUTOMATON * bytes { each() } else { automaton().unwrap_or_else(each) }
+    let few = patterns.len().saturating_mul(total) < AUTOMATON * bytes;
+    if few || bytes > find::AUTOMATON { each() } else { automaton().unwrap_or_else(each) }
 }
 
 /// True when a target is in a text across what was written there.

@@ -5,6 +5,7 @@
 use crate::lines::{line_start, line_stop, starts_line};
 use crate::snapshot::Snapshot;
 use crate::span::Span;
+use crate::work;
 use core::ops::Range;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 use std::collections::HashMap;
@@ -218,8 +219,11 @@ impl Hunks {
         }
     }
 
-    /// Compares every line with every line; `at` is where the two pieces begin.
+    /// Compares every line with every line; `at` is where the two pieces begin. Where the work ends, all of them differ.
     fn compare<T: Eq + core::hash::Hash + Ord>(&mut self, a: &[T], b: &[T], at: (usize, usize)) {
+        if work::ends(a.len() + b.len() + a.len().saturating_mul(b.len()) / 8) {
+            return self.push(at.0..at.0 + a.len(), at.1..at.1 + b.len());
+        }
         for op in capture_diff_slices(Algorithm::Myers, a, b) {
             if !matches!(op, DiffOp::Equal { .. }) {
                 let (old, new) = (op.old_range(), op.new_range());
@@ -255,7 +259,7 @@ impl Work {
             self.budget -= cells;
             return self.hunks.compare(a, b, at);
         }
-        let anchors = if depth < DEPTH { self.anchors(a, b) } else { Vec::new() };
+        let anchors = if depth < DEPTH && !work::ends(a.len() + b.len()) { self.anchors(a, b) } else { Vec::new() };
         if anchors.is_empty() {
             if cells > GAP || cells > self.budget {
                 return self.hunks.push(whole.0, whole.1);

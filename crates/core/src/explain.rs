@@ -139,7 +139,8 @@ fn blocks(base: &Snapshot, changes: &ChangeSet) -> Vec<Block> {
         let begun = joins || !starts_line(text, span.start());
         let ended = if splice.text.is_empty() { !begun } else { base.codec().charset.ends_line(&splice.text) };
         open = (!ended).then_some(span.end());
-        let lines = whole_lines(text, span, ended);
+        let known = groups.last().map(|(group, _)| *group);
+        let lines = whole_lines(text, span, ended, known);
         match groups.last_mut() {
             Some((group, splices)) if joins || lines.start() < group.end() => {
                 *group = group.hull(lines);
@@ -165,8 +166,11 @@ fn blocks(base: &Snapshot, changes: &ChangeSet) -> Vec<Block> {
 }
 
 /// The lines that a change of `span` touches; none for whole lines put between two others. `ended`: no open line is left.
-fn whole_lines(text: &str, span: Span, ended: bool) -> Span {
-    let (start, stop) = (line_start(text, span.start()), line_stop(text, span.end()));
+/// `known`: lines before or around it, whose bounds need not be looked for again.
+fn whole_lines(text: &str, span: Span, ended: bool, known: Option<Span>) -> Span {
+    let known = known.filter(|known| span.start() < known.end());
+    let start = known.map_or_else(|| line_start(text, span.start()), Span::start);
+    let stop = known.filter(|known| span.end() < known.end()).map_or_else(|| line_stop(text, span.end()), Span::end);
     let whole = starts_line(text, span.start()) && starts_line(text, span.end()) && ended;
     Span::new(start, if whole { span.end() } else { stop })
 }

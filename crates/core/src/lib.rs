@@ -29,6 +29,7 @@ mod snapshot;
 mod span;
 mod unseen;
 pub mod words;
+pub mod work;
 
 pub use binary::{MOST_BYTES, apply_binary};
 pub use change::{ChangeSet, Conflict, Overlap, Rebased, Splice, Tie};
@@ -36,7 +37,7 @@ pub use charset::{Charset, Codec, Declared, Settled};
 pub use code::{CODES, Code, CodeRow, Remedy};
 pub use content::{ContentHash, ContentId, Handle, Header, ShortHash, ShortTag, Tag};
 pub use error::{Error, Result};
-pub use find::{Found, Hit, LOOKED_UP, MOST_FRESH, MOST_PLACES, TextEdit, Tier, find};
+pub use find::{Found, Hit, LOOKED_UP, MOST_FRESH, MOST_PLACES, TextEdit, Tier, check_amount, find};
 pub use generated::generated;
 pub use lines::LineIndex;
 pub use merge::merge_with_markers;
@@ -44,7 +45,7 @@ pub use op::{
     Anchors, Ask, BinaryChange, BinaryHow, FileMode, FileRequest, Find, Hunk, HunkLine, LineKind, Locator, Matching,
     NewFile, Op, Order, Pick, Request, Settings, reading_of,
 };
-pub use resolve::{Outcome, Resolved, not_blank, resolve};
+pub use resolve::{Outcome, Resolved, not_blank, resolve, resolve_texts};
 pub use scan::{MOST_STANDS, Scan, Scanned, Stand, Unfit};
 pub use snapshot::{LineEnd, LineEnds, Part, Snapshot, Whole};
 pub use span::Span;

@@ -1,23 +1,135 @@
-//! Three texts into one, with conflict markers: only where a caller asks for markers.
+//! Three texts into one, with conflict markers: only where a caller asks for markers. Both sides are compared with the
+//! base by the bounded comparison of [`crate::diff`], so that no input makes it slow.
 
-use similar::{ConflictStyle, TextMerge};
+use crate::diff;
+use core::ops::Range;
 
 /// Merges two texts made from `base` by lines; where both changed the same lines, both versions are kept between
 /// conflict markers (`<<<<<<< your edit`, `||||||| as read`, `=======`, `>>>>>>> on disk`).
 pub fn merge_with_markers(base: &str, ours: &str, theirs: &str) -> String {
-    let mut merge = TextMerge::from_lines(base, ours, theirs);
-    merge.conflict_style(ConflictStyle::Diff3).labels("as read", "your edit", "on disk");
-    merge.to_string()
+    let [base, ours, theirs] = [base, ours, theirs].map(|text| text.split_inclusive('\n').collect::<Vec<&str>>());
+    let (ours, theirs) = (Side::new(&base, ours), Side::new(&base, theirs));
+    let mut out = String::new();
+    let (mut at, mut one, mut other) = (0, 0, 0);
+    loop {
+        let starts = [ours.start(one), theirs.start(other)].into_iter().flatten();
+        let Some(start) = starts.min() else { break };
+        let mut region = Region { base: start..start, ours: one..one, theirs: other..other };
+        region.grow(&ours, &theirs);
+        out.extend(base[at..region.base.start].iter().copied());
+        region.write(&base, &ours, &theirs, &mut out);
+        (at, one, other) = (region.base.end, region.ours.end, region.theirs.end);
+    }
+    out.extend(base[at..].iter().copied());
+    out
+}
+
+/// One of the two texts, and its differences from the base.
+struct Side<'t> {
+    lines: Vec<&'t str>,
+    hunks: Vec<(Range<usize>, Range<usize>)>,
+}
+
+impl<'t> Side<'t> {
+    fn new(base: &[&'t str], lines: Vec<&'t str>) -> Side<'t> {
+        let hunks = diff::line_hunks(base, &lines);
+        Side { lines, hunks }
+    }
+
+    /// The line of the base at which a hunk begins.
+    fn start(&self, hunk: usize) -> Option<usize> {
+        self.hunks.get(hunk).map(|(old, _)| old.start)
+    }
+
+    /// The last of `hunks`, extended by those that meet `base`.
+    fn take(&self, hunks: &mut Range<usize>, base: &mut Range<usize>) -> bool {
+        let before = hunks.end;
+        while let Some((old, _)) = self.hunks.get(hunks.end) {
+            // Insertions meet what begins or ends where they are.
+            let touches = old.start == base.end && (old.is_empty() || base.start == base.end);
+            if old.start >= base.end && !touches {
+                break;
+            }
+            base.end = base.end.max(old.end);
+            hunks.end += 1;
+        }
+        hunks.end > before
+    }
+
+    /// The lines of this side that take the place of lines of the base, which hold these hunks.
+    fn lines(&self, hunks: &Range<usize>, base: &Range<usize>) -> &[&'t str] {
+        if hunks.is_empty() {
+            return &[];
+        }
+        let (Some(first), Some(last)) = (self.hunks.get(hunks.start), self.hunks[..hunks.end].last()) else {
+            return &[];
+        };
+        &self.lines[first.1.start - (first.0.start - base.start)..last.1.end + (base.end - last.0.end)]
+    }
+}
+
+/// Lines of the base that one side or both change.
+struct Region {
+    base: Range<usize>,
+    ours: Range<usize>,
+    theirs: Range<usize>,
+}
+
+impl Region {
+    /// Takes in every hunk of either side that meets it.
+    fn grow(&mut self, ours: &Side<'_>, theirs: &Side<'_>) {
+        while ours.take(&mut self.ours, &mut self.base) | theirs.take(&mut self.theirs, &mut self.base) {}
+    }
+
+    fn write(&self, base: &[&str], ours: &Side<'_>, theirs: &Side<'_>, out: &mut String) {
+        let (one, other) = (ours.lines(&self.ours, &self.base), theirs.lines(&self.theirs, &self.base));
+        if self.ours.is_empty() || self.theirs.is_empty() || one == other {
+            let lines = if self.ours.is_empty() { other } else { one };
+            return out.extend(lines.iter().copied());
+        }
+        let parts =
+            [("<<<<<<< your edit\n", one), ("||||||| as read\n", &base[self.base.clone()]), ("=======\n", other)];
+        for (marker, lines) in parts {
+            out.push_str(marker);
+            out.extend(lines.iter().copied());
+            if !out.ends_with('\n') {
+                out.push('\n');
+            }
+        }
+        out.push_str(">>>>>>> on disk\n");
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::merge_with_markers;
+    use proptest::prelude::*;
 
     #[test]
     fn only_what_both_changed_is_marked() {
         let merged = merge_with_markers("a\nb\nc\nd\ne\n", "A\nb\nC1\nd\ne\n", "a\nb\nC2\nd\nE\n");
         let marked = "<<<<<<< your edit\nC1\n||||||| as read\nc\n=======\nC2\n>>>>>>> on disk\n";
         assert_eq!(merged, format!("A\nb\n{marked}d\nE\n"));
+        let both = merge_with_markers("a\nz", "a\nx\nz", "a\ny\nz");
+        assert_eq!(both, "a\n<<<<<<< your edit\nx\n||||||| as read\n=======\ny\n>>>>>>> on disk\nz");
+    }
+
+    proptest! {
+        /// A side that changed nothing leaves the other one, and without markers there is no conflict.
+        #[test]
+        fn one_side_alone_is_taken_whole(base in "([abc]\n){0,12}", ours in "([abcd]\n){0,12}") {
+            prop_assert_eq!(&merge_with_markers(&base, &ours, &base), &ours);
+            prop_assert_eq!(&merge_with_markers(&base, &base, &ours), &ours);
+            prop_assert_eq!(&merge_with_markers(&base, &ours, &ours), &ours);
+        }
+
+        /// Between the markers are both sides; taking one of them everywhere leaves its lines in order.
+        #[test]
+        fn nothing_is_lost(base in "([abc]\n){0,9}", ours in "([abd]\n){0,9}", theirs in "([ace]\n){0,9}") {
+            let merged = merge_with_markers(&base, &ours, &theirs);
+            let count = |text: &str, ch: char| text.chars().filter(|it| *it == ch).count();
+            let plain: String = merged.lines().filter(|line| line.len() == 1).collect();
+            prop_assert!(count(&plain, 'd') >= count(&ours, 'd') && count(&plain, 'e') >= count(&theirs, 'e'));
+        }
     }
 }

@@ -5,7 +5,7 @@ use crate::code::Code;
 use crate::conflict;
 use crate::diff;
 use crate::error::{Error, Result};
-use crate::find::{self, Found, Hit, Index, TextEdit, Tier};
+use crate::find::{self, Found, Hit, Index, MOST_FRESH, TextEdit, Tier};
 use crate::marks;
 use crate::needles::Needles;
 use crate::notebook;
@@ -13,12 +13,13 @@ use crate::op::{Hunk, Locator, Op, Order, Pick, Settings};
 use crate::rows;
 use crate::snapshot::Snapshot;
 use crate::span::Span;
+use crate::work::{self, STEP_BYTES};
 
 /// Bytes that edits applied in turn may go through together.
-const IN_TURN_WORK: usize = 4 << 30;
+const IN_TURN_WORK: usize = 2 << 30;
 
 /// Failures of one call that are explained; the edits after them are not tried.
-const FAILURES: usize = 20;
+pub(crate) const FAILURES: usize = 20;
 
 /// What became of one operation.
 #[derive(Clone, Debug)]
@@ -63,10 +64,32 @@ pub fn resolve(base: &Snapshot, ops: &[Op], order: Order, settings: Settings) ->
         Order::AsNeeded => as_needed(base, ops, settings)?,
     };
     if resolved.changes.is_empty() {
-        return Err(Error::new(Code::EditNoChange, "Original and edited file match exactly. Failed to apply edit.")
-            .next("Nothing is left to do if this was the intended state; else correct the edit."));
+        return Err(no_change());
     }
     Ok(resolved)
+}
+
+/// Lowers replacements of parts of the text to a change set against `base`; they are disjoint and in order.
+///
+/// Errors: what cannot be written in the file's encoding, places inside a character, an edit that changes nothing.
+pub fn resolve_texts(base: &Snapshot, edits: &[TextEdit]) -> Result<Resolved> {
+    let mut splices = Vec::with_capacity(edits.len());
+    for edit in edits {
+        work::spend(1 + (edit.span.len() + edit.text.len()) / STEP_BYTES)?;
+        for part in difference(base.text(), edit.span, &edit.text) {
+            splices.push(splice(base, &part, 0)?.claiming(base.raw_span(edit.span)));
+        }
+    }
+    let changes = ChangeSet::new(base, splices).map_err(|overlaps| conflict::overlaps(&overlaps))?;
+    if changes.is_empty() {
+        return Err(no_change());
+    }
+    Ok(Resolved { changes, ops: Vec::new(), failed: Vec::new(), notes: Vec::new() })
+}
+
+fn no_change() -> Error {
+    Error::new(Code::EditNoChange, "Original and edited file match exactly. Failed to apply edit.")
+        .next("Nothing is left to do if this was the intended state; else correct the edit.")
 }
 
 /// One operation that has found its places.
@@ -83,6 +106,12 @@ fn together(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved>
         ops if notebook::are(ops) => (notebook::place_all(base, ops), None),
         ops => place_all(base, ops, settings),
     };
+    work::check()?;
+    let each = |placed: &Placed| {
+        placed.found.hits.iter().flat_map(|hit| &hit.edits).map(|edit| edit.text.len()).sum::<usize>()
+    };
+    let several = placed.iter().flatten().filter(|placed| placed.found.hits.len() > 1);
+    find::check_amount(0, several.map(each).sum())?;
     // Where so many failed that the rest was not tried, the tried ones are all there is to talk about.
     let tried = &ops[..placed.len()];
     let repeated = conflict::repetitions(tried);
@@ -211,6 +240,10 @@ fn one_by_one(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolve
     let mut middle = base.clone();
     let (mut failed, mut outcomes) = (Vec::new(), Vec::with_capacity(ops.len()));
     for (index, op) in ops.iter().enumerate() {
+        work::spend_bytes(2 * middle.raw().len())?;
+        if middle.raw().len() > base.raw().len() + MOST_FRESH {
+            return Err(too_long(middle.raw().len()));
+        }
         let step = place(&Index::new(&middle), (op, None), number(index), settings).and_then(|placed| {
             let step = ChangeSet::new(&middle, placed.splices.clone()).map_err(|it| conflict::overlaps(&it))?;
             Ok((placed, step))
@@ -218,7 +251,7 @@ fn one_by_one(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolve
         match step {
             Ok((placed, step)) => {
                 outcomes.push(outcome(&middle, (index, op), placed));
-                changes = changes.then(base, &step);
+                changes.append(base, &step);
                 middle = Snapshot::reopen(&middle, step.apply(&middle))?;
             }
             Err(error) => failed.push(named(error, (index, &ops[index]), ops.len())),
@@ -229,6 +262,15 @@ fn one_by_one(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolve
     }
     let failed = tolerated(failed, ops.len(), settings)?;
     Ok(Resolved { changes, ops: outcomes, failed, notes: Vec::new() })
+}
+
+/// The refusal of edits in turn that make the text ever longer.
+fn too_long(bytes: usize) -> Error {
+    Error::new(
+        Code::EditTooMuchWork,
+        format!("The edits make {bytes} bytes of the file; that is too much for one call."),
+    )
+    .next("Send fewer edits, or edits that are in fewer places.")
 }
 
 /// Together if that works; in turn if an edit needs what an earlier one writes.

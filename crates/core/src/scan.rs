@@ -4,8 +4,10 @@
 
 use crate::charset::{Charset, Codec};
 use crate::content::{ContentHash, ShortHash};
+use crate::find::AUTOMATON;
 use crate::needles::{Needles, SHORT};
 use crate::snapshot::{LineEnds, Whole};
+use crate::work::{self, STEP_BYTES};
 use memchr::memmem::Finder;
 use std::borrow::Cow;
 
@@ -235,6 +237,9 @@ impl<'n> Scan<'n> {
         if self.raw < BINARY && memchr::memchr(0, &chunk[..chunk.len().min(BINARY - self.raw)]).is_some() {
             return Err(Unfit::Binary);
         }
+        if work::ends(chunk.len() / (2 * STEP_BYTES)) {
+            return Err(Unfit::Crowded);
+        }
         self.hash.update(chunk);
         if let Some(short) = &mut self.short {
             if self.met == 0 && self.places.is_empty() {
@@ -388,6 +393,9 @@ impl<'n> Scan<'n> {
                     seen
                 } else {
                     // Text that repeats itself so much that pieces of it tell nothing.
+                    if self.needles.iter().map(|needle| needle.len()).sum::<usize>() > AUTOMATON {
+                        return Err(Unfit::Crowded);
+                    }
                     let plain = Needles::plain(&self.needles).ok_or(Unfit::Crowded)?;
                     let seen = plain.seen(bytes, &mut (MOST_STANDS * 64)).ok_or(Unfit::Crowded)?;
                     self.search = Search::Made(plain);

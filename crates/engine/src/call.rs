@@ -7,6 +7,8 @@ use crate::read;
 use crate::receipt::noted;
 use crate::reply::{Answer, Reply, SeedCodes};
 use crate::tools::{MAX_INPUT, TOOLS, Tool, tool};
+use crate::watch::Watch;
+use emendate_core::work::Meter;
 use emendate_core::{Code, Error, Result, formats};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -45,12 +47,28 @@ impl Engine {
                 .next(format!("Use one of: {}.", names.join(", ")));
             return Reply { result: Err(error), seed: SeedCodes::None };
         };
-        let run = std::panic::AssertUnwindSafe(|| tool.answer(self, caller, input));
+        let run = std::panic::AssertUnwindSafe(|| self.metered(caller, || tool.answer(self, caller, input)));
         let result = std::panic::catch_unwind(run).unwrap_or_else(|_| {
             Err(Error::new(Code::InternalBug, format!("{name} failed by a fault of the engine."))
                 .next("Please report the call that led here. Read the file to see its state."))
         });
         Reply { result, seed: tool.seed }
+    }
+
+    /// Runs a call under its meter. Where that ended the work, what came of the work is incomplete and not given out.
+    fn metered(&self, caller: &Caller, run: impl FnOnce() -> Result<Answer>) -> Result<Answer> {
+        let meter = Meter::new(self.config().max_work, caller.watch.as_ref().map(Watch::flag).unwrap_or_default());
+        let result = {
+            let _entered = meter.enter();
+            run()
+        };
+        if let Some(watch) = &caller.watch {
+            watch.worked(meter.spent());
+        }
+        match meter.halted() {
+            Some(halt) => Err(halt.error()),
+            None => result,
+        }
     }
 
     /// The directory that relative paths in arguments start from: the caller's, or the only root.

@@ -10,7 +10,7 @@ use crate::reply::Answer;
 use crate::seen;
 use crate::watch::Step;
 use emendate_core::words::Words;
-use emendate_core::{Code, ContentId, Error, Result, explain, rows};
+use emendate_core::{Code, ContentId, Error, Result, explain, rows, work};
 use emendate_fs::{Draft, Piece, Stamp, Written};
 use emendate_history::{Lines, OperationId, Record};
 use serde_json::Value;
@@ -52,10 +52,12 @@ impl Engine {
             let mut plans = self.approved(caller, plans)?;
             self.tell_of_a_persons_text(&mut plans);
             caller.go_on()?;
+            work::commit()?;
             caller.begin(Step::Writing, plans.len());
             match self.commit(caller, cause, &mut plans) {
                 // Look again, and merge or refuse as for any other change.
                 Err(error) if error.code() == Code::ConflictRaced && attempt < ATTEMPTS => {
+                    work::begin_again();
                     for plan in plans {
                         self.finish(plan);
                     }

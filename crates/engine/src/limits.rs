@@ -10,10 +10,11 @@ use crate::media::MOST_PAGES;
 use crate::notebook::OUTPUT;
 use crate::read::{DEFAULT_LIMIT, LINE_WIDTH, MAX_REPLY};
 use crate::replace::MOST_REPLACED;
-use crate::search::MOST_WALKED;
+use crate::search::{GLOB_MAX, MOST_WALKED, PATTERN_MAX};
 use crate::tools::MAX_INPUT;
 use emendate_core::formats::multi_edit::MOST_EDITS;
 use emendate_core::notebook::MOST_CELLS;
+use emendate_core::work::WORK_MAX;
 use emendate_core::{Ask, Code, Error, MOST_FRESH, MOST_PLACES, MOST_STANDS, Request, Result};
 use emendate_fs::{MAX_LINKS, MAX_NAME, MAX_PATH};
 use emendate_media::MOST_PDF;
@@ -48,6 +49,14 @@ pub static LIMITS: &[Limit] = &[
         unit: "bytes of a call's JSON",
         code: Some(Code::CallTooLarge),
         next: "Several calls.",
+    },
+    Limit {
+        name: "work",
+        most: WORK_MAX,
+        unit: "steps of work of one call; a step is about one comparison of two lines, or 16 bytes gone through",
+        code: Some(Code::CallTooMuchWork),
+        next: "Fewer edits or files, or a shorter `old_string` or `pattern`, in one call. `max_work` in the user's \
+               configuration; a project's can only lower it.",
     },
     Limit {
         name: "nesting",
@@ -143,9 +152,23 @@ pub static LIMITS: &[Limit] = &[
     Limit {
         name: "replaced files",
         most: MOST_REPLACED as u64,
-        unit: "files that one `replace_in_files` changes, with at most 512 MiB together",
+        unit: "files that one `replace_in_files` changes, with at most 512 MiB together, before or after",
         code: Some(Code::CallTooLarge),
         next: "A narrower `path` or `glob`.",
+    },
+    Limit {
+        name: "pattern",
+        most: PATTERN_MAX as u64,
+        unit: "bytes of a regular expression, and of plain text with `ignore_case`",
+        code: Some(Code::CallTooLarge),
+        next: "A shorter expression, or plain text.",
+    },
+    Limit {
+        name: "globs",
+        most: GLOB_MAX as u64,
+        unit: "bytes of all globs of a call",
+        code: Some(Code::CallTooLarge),
+        next: "Fewer or shorter globs, or a narrower `path`.",
     },
     Limit {
         name: "edits",
@@ -164,9 +187,9 @@ pub static LIMITS: &[Limit] = &[
     Limit {
         name: "new text",
         most: MOST_FRESH as u64,
-        unit: "bytes that one edit puts into several places together",
+        unit: "bytes that all edits of a file put into several places together, counted before they are built",
         code: Some(Code::EditTooMuchWork),
-        next: "A longer `old_string`.",
+        next: "A longer `old_string`, or a narrower `pattern`.",
     },
     Limit {
         name: "reply",

@@ -1,9 +1,10 @@
 //! A call from outside while it runs: how far it is, and that it shall stop.
 
-use emendate_core::{Code, Error, Result};
+use emendate_core::work::Halt;
+use emendate_core::{Error, Result};
 use std::any::Any;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// What a long call is at.
@@ -38,6 +39,7 @@ struct State {
     done: AtomicUsize,
     of: AtomicUsize,
     before: AtomicUsize,
+    steps: AtomicU64,
     format: OnceLock<&'static str>,
     held: Held,
 }
@@ -107,6 +109,16 @@ impl Watch {
         Progress { step, done: number(&self.0.done), of: number(&self.0.of), before: number(&self.0.before) }
     }
 
+    /// Steps of work that the call took, once it has ended.
+    pub fn steps(&self) -> u64 {
+        self.0.steps.load(Ordering::Relaxed)
+    }
+
+    /// The call ended after so many steps.
+    pub(crate) fn worked(&self, steps: u64) {
+        self.0.steps.store(steps, Ordering::Relaxed);
+    }
+
     /// The format of the call's input, as soon as it is known.
     pub(crate) fn reads_as(&self, format: &'static str) {
         let _ = self.0.format.set(format);
@@ -140,6 +152,5 @@ impl Watch {
 pub(crate) static NEVER: AtomicBool = AtomicBool::new(false);
 
 pub(crate) fn cancelled() -> Error {
-    Error::new(Code::CallCancelled, "The call was cancelled; nothing was written.")
-        .next("Send it again if it is wanted after all.")
+    Halt::Cancelled.error()
 }

@@ -72,6 +72,20 @@ proptest! {
     }
 
     #[test]
+    fn appending_small_changes_is_composing_them(base in text(24), encoding in 0..ENCODINGS, all in prop::collection::vec(seeds(), 0..8)) {
+        let base = snapshot(&base, encoding);
+        let (mut appended, mut composed, mut middle) = (ChangeSet::none(&base), ChangeSet::none(&base), base.clone());
+        for (nth, seeds) in all.iter().enumerate() {
+            let Some(next) = change(&middle, &seeds[..seeds.len().min(1 + nth / 6)], 1) else { continue };
+            composed = composed.then(&base, &next);
+            appended.append(&base, &next);
+            middle = after(&middle, &next);
+            prop_assert_eq!(&appended, &composed);
+            prop_assert_eq!(appended.apply(&base), middle.raw());
+        }
+    }
+
+    #[test]
     fn between_leads_from_one_to_the_other(a in text(40), b in text(40), encoding in 0..ENCODINGS) {
         let (a, b) = (snapshot(&a, encoding), snapshot(&b, encoding));
         let change = ChangeSet::between(&a, &b);

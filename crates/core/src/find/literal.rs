@@ -5,13 +5,14 @@ use super::tier::exact;
 use crate::needles::{Needles, SHORT, Seen};
 use crate::op::{Find, Locator, Op, Pick};
 use crate::span::Span;
+use crate::work::{self, STEP_BYTES};
 
 /// So many short texts are searched for one by one; more make an automaton.
 const FEW: usize = 8;
 /// From so many texts on an automaton is faster than a search for each, where the pieces of the texts do not help.
 const MANY: usize = 24;
 /// Bytes of texts that an automaton is made of; it takes some hundred times their memory.
-const AUTOMATON: usize = 1 << 20;
+pub(crate) const AUTOMATON: usize = 256 << 10;
 
 /// What is known of several searches at once.
 pub(crate) struct Literal<'o> {
@@ -35,6 +36,10 @@ pub(super) fn of_all<'o>(text: &str, finds: &[Option<&'o Find>]) -> Literal<'o> 
         sought.retain(|(_, find)| find.old.len() >= SHORT);
     }
     if sought.len() < 2 {
+        return out;
+    }
+    let bytes: usize = sought.iter().map(|(_, find)| find.old.len()).sum();
+    if work::ends((text.len() + 2 * bytes) / STEP_BYTES) {
         return out;
     }
     let all: Vec<&str> = sought.iter().map(|(_, find)| &*find.old).collect();

@@ -33,18 +33,19 @@ use crate::omission;
 use crate::op::{Find, Matching, Pick, Settings};
 use crate::snapshot::Snapshot;
 use crate::span::Span;
+use crate::work::{self, STEP_BYTES};
 pub(crate) use anchors::between;
-pub(crate) use literal::of_ops;
+pub(crate) use literal::{AUTOMATON, of_ops};
 use place::Place;
 use refusal::Refusal;
 pub(crate) use search::Index;
 use search::{Search, Trial};
 
 /// Places that one edit may change.
-pub const MOST_PLACES: usize = 1_000_000;
+pub const MOST_PLACES: usize = 500_000;
 
 /// Bytes of new text that one edit may put into several places together.
-pub const MOST_FRESH: usize = 256 << 20;
+pub const MOST_FRESH: usize = 64 << 20;
 
 /// Lines above a place of several among which the one is looked for under which it stands.
 pub const LOOKED_UP: usize = 200;
@@ -253,11 +254,14 @@ pub(crate) fn found(
     let mut reached = Tier::Exact;
     for row in ROWS.iter().filter(|row| row.is_open(&search, settings)) {
         reached = row.tier;
+        work::spend(1 + index.text.len() / (4 * STEP_BYTES))?;
         let trial = (row.run)(&search).map_err(|refusal| failure::refused(&search, row.tier, &refusal))?;
         if !trial.places.is_empty() {
             return settle(&search, row, trial);
         }
     }
+    // What was looked for to the end only is not there.
+    work::spend(1)?;
     Err(failure::not_found(&search, reached))
 }
 
@@ -300,16 +304,22 @@ fn settle(search: &Search<'_>, row: &Row, trial: Trial<'_>) -> Result<Found> {
 ///
 /// Errors: `edit.too_much_work`.
 fn within(places: usize, each: usize) -> Result<()> {
-    let fresh = places.saturating_mul(each);
+    check_amount(places, if places > 1 { places.saturating_mul(each) } else { 0 })
+}
+
+/// The limits on what one edit puts into several places together. Asked before any of it is built.
+///
+/// Errors: `edit.too_much_work`.
+pub fn check_amount(places: usize, fresh: usize) -> Result<()> {
     let what = match () {
         () if places > MOST_PLACES => format!("The text is in more than {MOST_PLACES} places"),
-        () if places > 1 && fresh > MOST_FRESH => {
-            format!("{places} places with {each} bytes each make {fresh} new bytes, more than {MOST_FRESH}")
+        () if fresh > MOST_FRESH => {
+            format!("{places} places would get {fresh} new bytes together, more than {MOST_FRESH}")
         }
         () => return Ok(()),
     };
     Err(Error::new(Code::EditTooMuchWork, format!("{what}; that is too much for one edit."))
-        .next("Give a longer old_string that fits fewer places, or work on a part of the file."))
+        .next("Name fewer places: a longer old_string or a narrower pattern, or a part of the file."))
 }
 
 #[cfg(test)]

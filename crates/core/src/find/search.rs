@@ -8,6 +8,7 @@ use super::stands::{self, Stands};
 use crate::op::Find;
 use crate::snapshot::Snapshot;
 use crate::span::Span;
+use crate::work::{self, STEP_BYTES};
 use core::ops::Range;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
@@ -104,7 +105,9 @@ impl<'a> Index<'a> {
     }
 
     fn keys(&self, look: Look) -> Vec<u64> {
-        split(self.text).into_iter().map(|line| fold::key(line, look)).collect()
+        // Where the work ends, the keys are of no use, but there is one for each line.
+        let key = |line: &str| if work::ends(1 + line.len() / 4) { 0 } else { fold::key(line, look) };
+        split(self.text).into_iter().map(key).collect()
     }
 }
 
@@ -243,7 +246,8 @@ pub(super) struct LineTable {
 
 impl LineTable {
     fn new<'t>(lines: impl Iterator<Item = &'t str>) -> LineTable {
-        let keys: Vec<u64> = lines.map(exact_key).collect();
+        let key = |line: &str| if work::ends(1 + line.len() / STEP_BYTES) { 0 } else { exact_key(line) };
+        let keys: Vec<u64> = lines.map(key).collect();
         let mut table = LineTable {
             heads: vec![0; (keys.len() * 2).next_power_of_two()],
             next: vec![0; keys.len()],
@@ -297,7 +301,7 @@ pub(super) struct Trial<'a> {
 
 /// All positions of `wanted` in `keys`, overlapping ones too, in linear time (Knuth, Morris, Pratt).
 pub(super) fn occurrences(keys: &[u64], wanted: &[u64]) -> Vec<usize> {
-    if wanted.is_empty() || wanted.len() > keys.len() {
+    if wanted.is_empty() || wanted.len() > keys.len() || work::ends((keys.len() + wanted.len()) / 4) {
         return Vec::new();
     }
     let mut fall = vec![0usize; wanted.len()];

@@ -7,6 +7,7 @@
 use super::fold::{self, Look, is_blank};
 use super::search::{Index, Search};
 use crate::lines::{line_start, line_stop};
+use crate::work::{self, STEP_BYTES};
 use core::cmp::Reverse;
 use memchr::memmem;
 
@@ -69,13 +70,16 @@ fn with_word(index: &Index<'_>, form: &str, word: &str, most: usize) -> Option<V
     let budget = text.len().saturating_mul(PASSES).saturating_add(BESIDE);
     let finder = memmem::Finder::new(&word[..word.len().min(LETTERS)]);
     let (mut lines, mut strays, mut from) = (Vec::new(), 0, 0);
-    if index.spent.get() > budget {
+    if index.spent.get() > budget || work::ends(text.len() / STEP_BYTES) {
         return None;
     }
     let spent = |upto: usize| index.spent.set(index.spent.get().saturating_add(upto));
     while let Some(at) = finder.find(&text.as_bytes()[from..]).map(|at| from + at) {
         let (start, stop) = (line_start(text, at), line_stop(text, at));
         let line = text[start..stop].trim_end_matches('\n');
+        if work::ends(1 + line.len() / STEP_BYTES) {
+            return None;
+        }
         if line.is_ascii() && *fold::form(line, Look::Runs) == *form {
             lines.push(index.lines().at(start));
             if lines.len() == MANY {
@@ -102,6 +106,9 @@ pub(super) fn odd(index: &Index<'_>) -> Option<Vec<(usize, u64)>> {
     let (mut out, mut from) = (Vec::new(), 0);
     while from < text.len() {
         let chunk = &text.as_bytes()[from..text.len().min(from + CHUNK)];
+        if work::ends(CHUNK / (4 * STEP_BYTES)) {
+            return None;
+        }
         if chunk.is_ascii() {
             from += chunk.len();
             continue;
@@ -129,7 +136,7 @@ pub(super) fn windows(search: &Search<'_>, old: &[&str]) -> Option<Vec<usize>> {
         let starts = all.iter().filter_map(|line| line.checked_sub(pivot));
         let fits = |first: &usize| {
             first + height <= count
-                && (*first..).zip(old).all(|(at, old)| fold::alike(search.line(at), old, Look::Runs))
+                && (*first..).zip(old).all(|(at, old)| !work::ends(1) && fold::alike(search.line(at), old, Look::Runs))
         };
         return Some(starts.filter(fits).collect());
     }

@@ -2,12 +2,13 @@
 
 use super::extract::{Least, Spot, around, with_lines};
 use super::{DECLARED, MERGED, Sought, Tried, Why, hunks, opened, why};
-use crate::caller::Caller;
+use crate::caller::{Caller, Unread};
 use crate::engine::Engine;
 use crate::options::Options;
 use crate::plan::Plan;
 use crate::raw_path;
 use crate::seen::{self, Base};
+use crate::shelves::key;
 use crate::stale;
 use emendate_core::{
     Code, Error, Find, Handle, LOOKED_UP, Locator, Matching, Op, Order, Pick, Resolved, Result, Scanned, Settings,
@@ -86,6 +87,7 @@ impl Engine {
         (ops, needles): (&[Op], &[&str]),
         options: &Options,
     ) -> Result<Result<Looked, Why>> {
+        self.never_read(caller, place, source, options)?;
         let tag = options.header.is_some() || matches!(options.tag, Some(Handle::Lines(..) | Handle::Headed(..)));
         let scanned = match Engine::scan(source, Sought { needles, tag, ..Sought::default() })? {
             Ok(scanned) => scanned,
@@ -101,6 +103,22 @@ impl Engine {
             Base::Stale { .. } if source.stamp().size > self.config().whole() => Err(stale::again(place)),
             Base::Stale { .. } => Ok(Err(MERGED)),
             Base::Lost => Err(stale::lost(self, caller, place, &now)),
+        }
+    }
+
+    /// The refusal of a file that the session never read, before it is searched. A blank file needs no read.
+    ///
+    /// Errors: `read.required`, once it is known that the file is text.
+    fn never_read(&self, caller: &Caller, place: &Place, source: &Source, options: &Options) -> Result<()> {
+        let known = caller.unread == Unread::Allow || options.tag.is_some();
+        if known || self.sessions(place).latest(&caller.session, key(place))?.is_some() {
+            return Ok(());
+        }
+        let mut blank = true;
+        let beside = |chunk: &[u8]| blank &= chunk.trim_ascii().is_empty();
+        match Engine::scan_beside(source, Sought::default(), beside)? {
+            Ok(_) if !blank => Err(seen::unread(place)),
+            _ => Ok(()),
         }
     }
 

@@ -53,6 +53,8 @@ pub(super) struct Policy {
     pub(super) max_file: Option<u64>,
     /// Largest file to take into memory whole, in bytes.
     pub(super) max_whole: Option<u64>,
+    /// Steps of work that one call may take; a step is about one comparison of two lines.
+    pub(super) max_work: Option<u64>,
     /// Files of more bytes are gone through in parts, where that is enough for what is asked.
     pub(super) stream_from: Option<u64>,
 }

@@ -12,6 +12,7 @@ mod servers;
 
 use crate::big::{MAX_WHOLE, STREAM_FROM};
 use crate::caller::{OnStale, Shows, Word};
+use emendate_core::work::WORK_MAX;
 use emendate_core::{Charset, Error, Matching, Result};
 use emendate_fs::Durability;
 use emendate_history::Limits;
@@ -81,6 +82,8 @@ pub struct Config {
     pub(crate) max_whole: u64,
     /// Whether a model may make changes that cannot be undone without saying that they are meant.
     pub(crate) irreversible: Mode,
+    /// Steps of work that one call may take.
+    pub(crate) max_work: u64,
     /// From more bytes than these on a file is taken in parts where that is enough.
     pub(crate) stream_from: u64,
     /// How much matching may forgive.
@@ -135,6 +138,7 @@ impl Default for Config {
             max_file: MAX_FILE,
             max_whole: MAX_WHOLE,
             irreversible: Mode::Deny,
+            max_work: WORK_MAX,
             stream_from: STREAM_FROM,
             matching: Matching::default(),
             on_stale: OnStale::default(),
@@ -257,6 +261,10 @@ impl Config {
         if let Some(size) = policy.max_whole.filter(|size| source.trusted || *size < self.max_whole) {
             self.max_whole = size;
             self.came_from("policy.max_whole", source);
+        }
+        if let Some(steps) = policy.max_work.filter(|steps| source.trusted || *steps < self.max_work) {
+            self.max_work = steps;
+            self.came_from("policy.max_work", source);
         }
         if let Some(size) = policy.stream_from {
             // Only how a file is gone through: whoever says it, the same is done.
@@ -441,6 +449,7 @@ impl Config {
         put("policy.irreversible", self.irreversible.name().into());
         put("policy.max_file", self.max_file.into());
         put("policy.max_whole", self.max_whole.into());
+        put("policy.max_work", self.max_work.into());
         put("policy.stream_from", self.stream_from.into());
         put("edit.match", self.matching.name().into());
         put("edit.on_stale", self.on_stale.name().into());

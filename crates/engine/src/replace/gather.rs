@@ -5,7 +5,7 @@ use crate::engine::{Engine, Opened};
 use crate::notebook;
 use crate::policy::Access;
 use crate::watch::Watch;
-use emendate_core::{Code, Error, Resolved, Result};
+use emendate_core::{Code, Error, Resolved, Result, work};
 use emendate_fs::Place;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -36,7 +36,9 @@ pub(super) enum Looked {
 /// Errors: `call.cancelled`.
 pub(super) fn look_at_all(engine: &Engine, places: &[Place], what: &What, watch: &Watch) -> Result<Vec<Looked>> {
     let next = AtomicUsize::new(0);
-    let work = || {
+    let meter = work::current();
+    let look = || {
+        let _entered = meter.as_ref().map(work::Meter::enter);
         let mut done = Vec::new();
         loop {
             let from = next.fetch_add(BATCH, Ordering::Relaxed);
@@ -44,7 +46,7 @@ pub(super) fn look_at_all(engine: &Engine, places: &[Place], what: &What, watch:
                 return done;
             };
             for (at, place) in (from..).zip(batch) {
-                if watch.is_stopped() {
+                if watch.is_stopped() || work::check().is_err() {
                     return done;
                 }
                 done.push((at, look_at(engine, place, what)));
@@ -55,13 +57,14 @@ pub(super) fn look_at_all(engine: &Engine, places: &[Place], what: &What, watch:
     let wanted = thread::available_parallelism().map_or(1, |count| count.get().clamp(2, THREADS));
     let threads = wanted.min(places.len().div_ceil(BATCH)).max(1);
     let mut all: Vec<(usize, Looked)> = thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-        let mut all = work();
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(look)).collect();
+        let mut all = look();
         // A thread that panicked leaves files out, which is noticed below.
         others.into_iter().filter_map(|other| other.join().ok()).for_each(|done| all.extend(done));
         all
     });
     watch.check()?;
+    work::check()?;
     all.sort_unstable_by_key(|(at, _)| *at);
     if all.len() != places.len() {
         return Err(Error::new(Code::InternalBug, "A part of the files was not looked at; nothing was written."));

@@ -29,7 +29,7 @@ use what::What;
 
 /// Files that one call may change.
 pub(crate) const MOST_REPLACED: usize = 10_000;
-/// Bytes of all files that one call may change: they are in memory together.
+/// Bytes of all files that one call may change, before or after: they are in memory together.
 const BYTES: usize = 512 << 20;
 /// Files whose failures are told.
 const FAILURES: usize = 20;
@@ -163,7 +163,7 @@ impl Engine {
                 Looked::Failed(error) => failed.push(error.prefixed(&format!("{}: ", place.shown()))),
                 Looked::With(now, resolved, count) => {
                     let now = *now;
-                    bytes += now.snapshot.raw().len();
+                    bytes += now.snapshot.raw().len().max(resolved.changes.len_after(&now.snapshot));
                     if notebook::is_named(&place) {
                         found.left.notebooks.push(place.shown());
                     } else if now.stamp.links < 2 || names.insert((now.stamp.dev, now.stamp.ino)) {

@@ -4,7 +4,11 @@ use super::Args;
 use crate::search::{Look, matcher};
 use emendate_core::formats::replace::Replacement;
 use emendate_core::reading_of;
-use emendate_core::{Code, Error, Locator, Matching, Op, Order, Resolved, Result, Settings, Snapshot, Span, resolve};
+use emendate_core::work::{self, STEP_BYTES};
+use emendate_core::{
+    Code, Error, Matching, Op, Order, Resolved, Result, Settings, Snapshot, Span, TextEdit, check_amount, resolve,
+    resolve_texts,
+};
 use grep_matcher::{Captures as _, Matcher as _};
 use grep_regex::{RegexCaptures, RegexMatcher};
 use memchr::memmem::Finder;
@@ -22,6 +26,15 @@ pub(super) enum What {
 pub(super) enum Part {
     Text(String),
     Group(usize),
+}
+
+impl Part {
+    fn filled<'t>(&'t self, captures: &RegexCaptures, text: &'t str) -> &'t str {
+        match self {
+            Part::Text(part) => part,
+            Part::Group(nth) => captures.get(*nth).and_then(|it| text.get(it.start()..it.end())).unwrap_or_default(),
+        }
+    }
 }
 
 impl What {
@@ -65,23 +78,26 @@ impl What {
 
     /// The change of a file, and the number of its replacements; `None` when there is nothing to replace in it.
     ///
-    /// Errors: what cannot be written in the file's encoding; a match inside a character.
+    /// Errors: what cannot be written in the file's encoding; a match inside a character; `edit.too_much_work`.
     pub(super) fn change(&self, file: &Snapshot) -> Result<Option<(Resolved, usize)>> {
-        let ops = match self {
-            What::Text { finder, op } => match finder.find(file.text().as_bytes()) {
-                Some(_) => vec![op.clone()],
-                None => return Ok(None),
-            },
-            What::Pattern { matcher, template } => ops(matcher, template, file.text())?,
-        };
-        if ops.is_empty() {
-            return Ok(None);
+        work::spend_bytes(file.text().len())?;
+        match self {
+            What::Text { finder, op } => {
+                if finder.find(file.text().as_bytes()).is_none() {
+                    return Ok(None);
+                }
+                let mut resolved = resolve(file, std::slice::from_ref(op), Order::Together, EXACT)?;
+                let places = resolved.ops.iter().map(|op| op.places).sum();
+                // What became of each place would be told of one file; of ten thousand it only takes memory.
+                resolved.ops.clear();
+                Ok(Some((resolved, places)))
+            }
+            What::Pattern { matcher, template } => {
+                let edits = replacements(matcher, template, file.text())?;
+                let resolved = if edits.is_empty() { None } else { Some(resolve_texts(file, &edits)?) };
+                Ok(resolved.map(|resolved| (resolved, edits.len())))
+            }
         }
-        let mut resolved = resolve(file, &ops, Order::Together, EXACT)?;
-        let places = resolved.ops.iter().map(|op| op.places).sum();
-        // What became of each place would be told of one file; of ten thousand it only takes memory.
-        resolved.ops.clear();
-        Ok(Some((resolved, places)))
     }
 }
 
@@ -89,43 +105,53 @@ fn invalid(what: &str, next: &str) -> Error {
     Error::new(Code::CallInvalid, what).next(next)
 }
 
-/// One operation for each match that changes something.
-fn ops(matcher: &RegexMatcher, template: &[Part], text: &str) -> Result<Vec<Op>> {
+/// The replacement of each match that changes something. What they amount to is checked before each is built.
+///
+/// Errors: a match inside a character; `edit.too_much_work`, `call.too_much_work`.
+fn replacements(matcher: &RegexMatcher, template: &[Part], text: &str) -> Result<Vec<TextEdit>> {
     let failed = |error: grep_matcher::NoError| Error::new(Code::InternalBug, error.to_string());
     let mut captures = matcher.new_captures().map_err(failed)?;
-    let (mut ops, mut cut) = (Vec::new(), false);
-    let found = matcher.captures_iter(text.as_bytes(), &mut captures, |captures| {
-        let Some(whole) = captures.get(0) else { return true };
-        let Some(old) = text.get(whole.start()..whole.end()) else {
-            cut = true;
-            return false;
-        };
-        let new = filled(template, captures, text);
-        // The empty piece behind the last line end is no line that `^` or `$` could be meant for, and an empty file has none.
-        let behind = whole.start() == text.len() && (text.is_empty() || text.ends_with('\n'));
-        if old != new && !behind {
-            ops.push(Op { at: Locator::Exactly(Span::new(whole.start(), whole.end())), text: new });
+    let mut found = Replacements { text, template, edits: Vec::new(), fresh: 0 };
+    let mut refused = None;
+    let all = matcher.captures_iter(text.as_bytes(), &mut captures, |captures| match found.add(captures) {
+        Ok(()) => true,
+        Err(error) => {
+            refused = Some(error);
+            false
         }
-        true
     });
-    found.map_err(failed)?;
-    if cut {
-        return Err(invalid("A match begins or ends inside a character.", "Correct the pattern: leave (?-u) out."));
-    }
-    Ok(ops)
+    all.map_err(failed)?;
+    refused.map_or(Ok(found.edits), Err)
 }
 
-fn filled(template: &[Part], captures: &RegexCaptures, text: &str) -> String {
-    let mut out = String::new();
-    for part in template {
-        match part {
-            Part::Text(part) => out.push_str(part),
-            Part::Group(nth) => {
-                out.push_str(captures.get(*nth).and_then(|it| text.get(it.start()..it.end())).unwrap_or_default());
-            }
+/// The replacements in one text, as they are found.
+struct Replacements<'t> {
+    text: &'t str,
+    template: &'t [Part],
+    edits: Vec<TextEdit>,
+    /// Bytes of their new texts.
+    fresh: usize,
+}
+
+impl Replacements<'_> {
+    fn add(&mut self, captures: &RegexCaptures) -> Result<()> {
+        let Some(whole) = captures.get(0) else { return Ok(()) };
+        let Some(old) = self.text.get(whole.start()..whole.end()) else {
+            return Err(invalid("A match begins or ends inside a character.", "Correct the pattern: leave (?-u) out."));
+        };
+        let parts = || self.template.iter().map(|part| part.filled(captures, self.text));
+        let length = parts().fold(0usize, |sum, part| sum.saturating_add(part.len()));
+        work::spend(1 + length / STEP_BYTES + self.template.len())?;
+        check_amount(self.edits.len() + 1, self.fresh.saturating_add(length))?;
+        let new: String = parts().collect();
+        // The empty piece behind the last line end is no line that `^` or `$` could be meant for, and an empty file has none.
+        let behind = whole.start() == self.text.len() && (self.text.is_empty() || self.text.ends_with('\n'));
+        if old != new && !behind {
+            self.fresh += length;
+            self.edits.push(TextEdit { span: Span::new(whole.start(), whole.end()), text: new });
         }
+        Ok(())
     }
-    out
 }
 
 /// The parts of the new text: `$1`, `${1}`, `${name}`, `$$`. Digits end a number, so `$1_x` is group 1 and `_x`.

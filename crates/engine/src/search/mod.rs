@@ -2,6 +2,7 @@
 //! which is read as a whole first; a large one is gone through in parts, and has no marks where it changed meanwhile.
 
 mod parts;
+mod pattern;
 mod walk;
 
 use crate::big::Sized;
@@ -18,15 +19,15 @@ use emendate_core::words::{Word, Words};
 use emendate_core::{Code, Error, Result, formats};
 use emendate_fs::{MAX_PATH, Place};
 use emendate_history::{How, Lines, Record};
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+pub(crate) use pattern::{Look, PATTERN_MAX, Pattern, matcher};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::Path;
-pub(crate) use walk::{MOST_WALKED, Scope, Walked};
+pub(crate) use walk::{GLOB_MAX, MOST_WALKED, Scope, Walked};
 
 /// Hits shown when the call names no limit, and the most it can name.
 const HITS: usize = 100;
@@ -83,7 +84,7 @@ struct Search<'a> {
     engine: &'a Engine,
     caller: &'a Caller,
     marks: &'static Marks,
-    matcher: RegexMatcher,
+    pattern: Pattern,
     searcher: Searcher,
     multiline: bool,
     limit: usize,
@@ -116,7 +117,7 @@ impl Engine {
             engine: self,
             caller,
             marks,
-            matcher: matcher(&args.pattern, look, "set literal")?,
+            pattern: Pattern::new(&args.pattern, look)?,
             searcher: SearcherBuilder::new()
                 .line_number(true)
                 .multi_line(args.multiline)
@@ -171,31 +172,6 @@ fn one_or_many<'de, D: serde::Deserializer<'de>>(from: D) -> std::result::Result
     })
 }
 
-/// How a pattern is to be taken.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Look {
-    pub(crate) literal: bool,
-    pub(crate) ignore_case: bool,
-    pub(crate) multiline: bool,
-}
-
-/// `plain` says how plain text is asked for.
-///
-/// Errors: `call.invalid` for what is no regular expression.
-pub(crate) fn matcher(pattern: &str, look: Look, plain: &str) -> Result<RegexMatcher> {
-    let mut builder = RegexMatcherBuilder::new();
-    builder.case_insensitive(look.ignore_case).fixed_strings(look.literal).multi_line(true);
-    builder.dot_matches_new_line(look.multiline);
-    if !look.multiline {
-        builder.line_terminator(Some(b'\n'));
-    }
-    builder.build(pattern).map_err(|error| {
-        Error::new(Code::CallInvalid, "pattern is not a regular expression that can be searched for.")
-            .evidence(error.to_string())
-            .next(format!("Correct it, or {plain} for plain text, or set multiline if it holds a line end."))
-    })
-}
-
 const TOO_LARGE: &str = "of more than 536870912 bytes (search it by its own path)";
 const _: () = assert!(BYTES == 536_870_912);
 /// Characters of a path that is too long which a note shows.
@@ -236,7 +212,7 @@ impl Search<'_> {
         let opened = self.engine.decoded(place, version, None, "")?;
         let mut rows = Rows::new(self.limit - self.hits);
         let text = opened.snapshot.text();
-        self.searcher.search_slice(&self.matcher, text.as_bytes(), &mut rows).map_err(|error| failed(&error))?;
+        self.searcher.search_slice(&self.pattern, text.as_bytes(), &mut rows).map_err(|error| failed(&error))?;
         self.searched(text.len(), &rows);
         match (rows.hits.is_empty(), rows.hits.is_empty() || self.may_show(place)) {
             (true, _) => {}

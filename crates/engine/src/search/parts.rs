@@ -18,7 +18,7 @@ impl Search<'_> {
             let mut rows = Rows::new(self.limit - self.hits);
             let go_on = || self.caller.go_on();
             let mut passing = Passing::new(&source, self.marks.header.is_some(), &go_on);
-            let found = self.searcher.search_reader(&self.matcher, &mut passing, &mut rows);
+            let found = self.searcher.search_reader(&self.pattern, &mut passing, &mut rows);
             let opened = match passing.end(found.map_err(|error| failed(&error))) {
                 Ok(Err(why)) => return self.engine.not_whole(place, source.stamp().size, why).map(|()| None),
                 Ok(Ok(opened)) => Ok(opened),

@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 
 /// Entries of directories that one search looks at.
 pub(crate) const MOST_WALKED: usize = MAX_ENTRIES;
+/// Bytes of all globs of a call.
+pub(crate) const GLOB_MAX: usize = 16 << 10;
 /// Bytes of an ignore file that are read.
 const IGNORE_FILE: u64 = 1 << 20;
 
@@ -54,6 +56,14 @@ impl Scope {
             Error::new(Code::CallInvalid, format!("glob is wrong: {error}."))
                 .next(r#"Write e.g. "*.rs" or "!tests/**"."#)
         };
+        let bytes: usize = globs.iter().map(String::len).sum();
+        if bytes > GLOB_MAX {
+            return Err(Error::new(
+                Code::CallTooLarge,
+                format!("The globs have {bytes} bytes; the limit is {GLOB_MAX}."),
+            )
+            .next("Fewer or shorter globs, or a narrower path."));
+        }
         for glob in globs {
             builder.add(glob).map_err(wrong)?;
         }

@@ -27,6 +27,8 @@ const ROWS: &[Row] = &[
     Row { name: "parts: lines", try_with: parts_lines },
     Row { name: "files", try_with: files },
     Row { name: "replaced files", try_with: replaced_files },
+    Row { name: "pattern", try_with: pattern },
+    Row { name: "globs", try_with: globs },
     Row { name: "edits", try_with: edits },
     Row { name: "places", try_with: places },
     Row { name: "reply", try_with: reply },
@@ -42,6 +44,7 @@ const ROWS: &[Row] = &[
 const ELSEWHERE: &[&str] = &[
     "entries",
     "asked files",
+    "work",
     "lines",
     "line",
     "new text",
@@ -50,6 +53,19 @@ const ELSEWHERE: &[&str] = &[
     #[cfg(not(feature = "pdf"))]
     "pages",
 ];
+
+fn pattern(bench: &Bench, bytes: usize) -> Reply {
+    bench.put("a.txt", "x\n");
+    bench.call("search", json!({ "path": bench.root, "pattern": "x".repeat(bytes) }))
+}
+
+fn globs(bench: &Bench, bytes: usize) -> Reply {
+    bench.put("a.txt", "x\n");
+    let globs = vec!["x".repeat(1 << 10); bytes >> 10];
+    let rest = "x".repeat(bytes % (1 << 10));
+    let globs: Vec<String> = globs.into_iter().chain((!rest.is_empty()).then_some(rest)).collect();
+    bench.call("search", json!({ "path": bench.root, "pattern": "x", "glob": globs }))
+}
 
 fn cells(bench: &Bench, count: usize) -> Reply {
     let cells = vec!["{}"; count].join(",");

@@ -9,6 +9,8 @@ use core::fmt::Write as _;
 
 /// Lines compared.
 const LINES: usize = 2_000;
+/// Bytes of a line whose words are compared.
+const LONG: usize = 64 << 10;
 /// A line shown is cut here, in characters.
 const WIDTH: usize = 300;
 
@@ -105,6 +107,9 @@ fn class(old: &str, file: &str) -> (&'static str, String) {
 
 /// The one token in which two lines differ.
 fn one_token<'a>(old: &'a str, file: &'a str) -> Option<(&'a str, &'a str)> {
+    if old.len().max(file.len()) > LONG {
+        return None;
+    }
     let (a, b) = (tokens(old.trim()), tokens(file.trim()));
     if a.len() != b.len() {
         return None;

@@ -14,6 +14,7 @@ use crate::code::Code;
 use crate::error::Error;
 use crate::marks;
 use crate::op::Pick;
+use crate::work;
 use core::ops::Range;
 use nearest::{Nearest, Sought};
 use serde_json::json;
@@ -22,6 +23,8 @@ use serde_json::json;
 const QUOTED: usize = 400;
 /// Text offered for the next call is given in full up to here, in bytes.
 const OFFERED: usize = 4000;
+/// Steps that the explanation of one failure may take.
+const EXPLANATION: u64 = 8_000_000;
 /// Lines of evidence for the nearest place.
 const SHOWN: usize = 20;
 /// A place is shown from this likeness on.
@@ -32,7 +35,7 @@ const NOT_FOUND: &str = "String to replace not found in file.";
 /// The text is nowhere.
 pub(super) fn not_found(search: &Search<'_>, reached: Tier) -> Error {
     let error = opened(search, Code::MatchNotFound, NOT_FOUND, reached).fact("reason", "not_found");
-    explained(search, error, nearest::nearest(search))
+    explained(search, error, bounded(|| nearest::nearest(search)))
 }
 
 /// A place was found and is not edited.
@@ -43,11 +46,17 @@ pub(super) fn refused(search: &Search<'_>, tier: Tier, refusal: &Refusal) -> Err
         error = error.evidence(&refusal.why);
     }
     let sought = match refusal.lines {
-        Some((from, to)) => Sought::Place(nearest::rated(search, from..to)),
+        Some((from, to)) => bounded(|| Sought::Place(nearest::rated(search, from..to))),
         None if refusal.reason == Reason::TooLarge => Sought::TooLarge,
-        None => nearest::nearest(search),
+        None => bounded(|| nearest::nearest(search)),
     };
     explained(search, error, sought)
+}
+
+/// A search for what explains a failure, within its allowance.
+pub(in crate::find) fn bounded(search: impl FnOnce() -> Sought) -> Sought {
+    let (sought, ended) = work::within(EXPLANATION, search);
+    if ended { Sought::TooLarge } else { sought }
 }
 
 /// The place that the call names is not there; `places` are those that are.

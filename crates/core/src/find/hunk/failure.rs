@@ -5,8 +5,8 @@ use super::seek::{Limits, Seeker};
 use super::{Candidate, scope, wanted};
 use crate::code::Code;
 use crate::error::Error;
-use crate::find::failure::difference;
 use crate::find::failure::nearest::{self, Nearest};
+use crate::find::failure::{bounded, difference};
 use crate::find::refusal::{Reason, Refusal};
 use crate::find::search::{Index, Search};
 use crate::find::tier::numbers;
@@ -44,7 +44,7 @@ pub(super) fn no_anchor(index: &Index<'_>, hunk: &Hunk, nth: usize) -> Error {
     };
     let find = Find { lines: true, ..Find::new(anchor, Pick::Unique) };
     let search = Search::new(index, &find, "");
-    let nearest::Sought::Place(nearest) = nearest::nearest(&search) else { return error };
+    let nearest::Sought::Place(nearest) = bounded(|| nearest::nearest(&search)) else { return error };
     if nearest.likeness < LIKE {
         return error;
     }
@@ -68,6 +68,12 @@ fn lines_of_old(index: &Index<'_>, hunk: &Hunk) -> Vec<usize> {
 fn few(lines: &[usize]) -> String {
     let shown: Vec<String> = lines.iter().take(LISTED).map(usize::to_string).collect();
     shown.join(", ") + if lines.len() > LISTED { ", …" } else { "" }
+}
+
+/// So many hunks failed before that this one was not looked for.
+pub(super) fn untried() -> Error {
+    Error::new(Code::MatchNotFound, "The hunk was not tried, because too many before it failed.")
+        .next("Correct those first.")
 }
 
 /// Nothing says where new lines go.
@@ -309,13 +315,19 @@ fn nearest(search: &Search<'_>, hunk: &Hunk) -> Option<Nearest> {
         .into_iter()
         .min_by_key(|&(start, votes)| (!pointer.allows(start), core::cmp::Reverse(votes), pointer.rank(start), start));
     let Some((start, _)) = best else {
-        return match nearest::nearest(search) {
+        return match bounded(|| nearest::nearest(search)) {
             nearest::Sought::Place(nearest) => Some(nearest),
             _ => None,
         };
     };
     let end = (start + search.wanted.old.len()).min(search.lines().count());
-    (start < end).then(|| nearest::rated(search, start..end))
+    if start >= end {
+        return None;
+    }
+    match bounded(|| nearest::Sought::Place(nearest::rated(search, start..end))) {
+        nearest::Sought::Place(nearest) => Some(nearest),
+        _ => None,
+    }
 }
 
 /// Adds the hunk with the file's lines in place of its own where few of them differ; else the lines to build it from.

@@ -20,6 +20,7 @@ use super::search::{Index, Search, Wanted};
 use super::{Found, Hit, TextEdit, Tier};
 use crate::error::Result;
 use crate::op::{Find, Hunk, LineKind, Settings};
+use crate::resolve::FAILURES;
 use crate::span::Span;
 use core::ops::Range;
 
@@ -69,7 +70,13 @@ pub(crate) fn place_all(index: &Index<'_>, hunks: &[&Hunk], settings: Settings) 
     let one = |((hunk, find), literal): ((&&Hunk, &Find), &Option<Vec<Span>>)| {
         seek::seek(index, hunk, (find, literal.as_deref()), settings, many)
     };
-    let mut sought: Vec<Result<Sought>> = hunks.iter().zip(&sides).zip(&literal.places).map(one).collect();
+    let mut sought: Vec<Result<Sought>> = Vec::with_capacity(hunks.len());
+    let mut failures = 0;
+    for hunk in hunks.iter().zip(&sides).zip(&literal.places) {
+        // After so many failures, each of which costs an explanation, nothing is written whatever becomes of the rest.
+        sought.push(if failures < FAILURES { one(hunk) } else { Err(failure::untried()) });
+        failures += usize::from(sought.last().is_some_and(Result::is_err));
+    }
     choose::choose(index, hunks, &mut sought);
     hunks.iter().zip(sought).map(|(hunk, sought)| settle(index, hunk, sought?)).collect()
 }

@@ -24,6 +24,7 @@ use crate::find::search::{Search, Trial, span_of};
 use crate::find::tier::widths;
 use crate::find::tokens::ratio;
 use crate::find::transplant::{self, Window};
+use crate::work;
 use core::ops::Range;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -209,11 +210,14 @@ impl<'s, 'a> Target<'s, 'a> {
             let from = ends.partition_point(|&end| end <= start);
             for &end in ends[from..].iter().take_while(|&&end| end < start + self.reach()) {
                 *cells += 1;
+                if work::ends(1) {
+                    return Ok(());
+                }
                 if ratio(stretch.weight(start..end + 1), all) < LIKE - MARGIN {
                     continue;
                 }
                 *cells = cells.saturating_add(READING + (end - start).saturating_mul(self.keys.len()));
-                if *cells > CELLS {
+                if *cells > CELLS || work::ends(end - start + self.keys.len()) {
                     return Err(Refusal::new(Reason::TooLarge, "The text is too large to search for similar text."));
                 }
                 out.extend(self.reading(stretch, start..end + 1, all));

@@ -4,10 +4,11 @@ use crate::find::place::{Place, Plan};
 use crate::find::refusal::Refusal;
 use crate::find::search::{Search, Trial};
 use crate::find::{Hit, MOST_PLACES, TextEdit};
-use crate::lines::{line_start, line_stop, starts_line};
+use crate::lines::starts_line;
 use crate::op::Pick;
 use crate::resolve;
 use crate::span::Span;
+use crate::work::{self, STEP_BYTES};
 use memchr::memmem;
 use std::borrow::Cow;
 
@@ -46,6 +47,9 @@ fn whole_lines(text: &str, old: &str, most: Option<usize>) -> Vec<Span> {
     let mut from = 0;
     while let Some(at) = finder.find(&text.as_bytes()[from..]).map(|at| from + at).filter(|_| !old.is_empty()) {
         let span = Span::new(at, at + old.len());
+        if work::ends(1 + old.len() / STEP_BYTES) {
+            break;
+        }
         if is_whole_lines(text, span) {
             out.push(span);
         }
@@ -92,6 +96,9 @@ pub(in crate::find) fn places(text: &str, old: &str, most: Option<usize>) -> Vec
     let mut from = 0;
     while let Some(at) = finder.find(&bytes[from..]).map(|at| from + at) {
         out.push(Span::new(at, at + len));
+        if work::ends(1 + len / STEP_BYTES) {
+            break;
+        }
         if out.len() >= most.unwrap_or(usize::MAX).min(MOST_PLACES + 1) {
             break;
         }
@@ -138,17 +145,21 @@ pub(in crate::find) fn emptied_lines(search: &Search<'_>, places: &[Place<'_>], 
 /// deletion is literal, that of white space too. So a deleted line leaves no empty one, and the end of a line never
 /// joins the next one on.
 fn deletion(text: &str, span: Span) -> Span {
-    let blank = |part: &str| part.bytes().all(|byte| byte == b' ' || byte == b'\t');
-    let start = line_start(text, span.start());
-    if !blank(&text[start..span.start()]) || text[span.range()].trim().is_empty() {
+    // Only blanks are looked at, so that many places on one long line stay cheap.
+    let start = text[..span.start()].trim_end_matches([' ', '\t']).len();
+    if !starts_line(text, start) || text[span.range()].trim().is_empty() {
         return span;
     }
     if text[span.range()].ends_with('\n') {
         return Span::new(start, span.end());
     }
-    let stop = line_stop(text, span.end());
-    let rest = text[span.end()..stop].trim_end_matches('\n');
-    if blank(rest) { Span::new(start, stop) } else { span }
+    let rest = text[span.end()..].trim_start_matches([' ', '\t']);
+    let stop = text.len() - rest.len();
+    match rest.bytes().next() {
+        Some(b'\n') => Span::new(start, stop + 1),
+        Some(_) => span,
+        None => Span::new(start, stop),
+    }
 }
 
 /// Warnings about places that begin or end inside a word.

@@ -8,6 +8,7 @@ use crate::find::place::{Place, Plan};
 use crate::find::refusal::{Reason, Refusal};
 use crate::find::search::{Search, Trial, Wanted, span_of};
 use crate::op::Pick;
+use crate::work;
 use core::ops::Range;
 use std::rc::Rc;
 
@@ -57,17 +58,20 @@ pub(in crate::find) fn trial<'a>(
     }
     let all = search.find.pick == Pick::All;
     let height = wanted.old.len();
-    let mut work = 0usize;
+    let mut compared = 0usize;
     let mut free = 0;
     for &first in windows.iter().filter(|_| height > 0) {
         if all && first < free {
             continue;
         }
-        work += height;
-        if work > LINES && !all && trial.places.len() > 1 {
+        compared += height;
+        if work::ends(4 * height) {
             break;
         }
-        if work > LINES {
+        if compared > LINES && !all && trial.places.len() > 1 {
+            break;
+        }
+        if compared > LINES {
             return Err(Refusal::new(Reason::TooLarge, "The text repeats itself too often to be searched for."));
         }
         let fit = (rule.fits)(search, wanted, first);

@@ -1,0 +1,318 @@
+//! The work of one call: steps counted inside the loops, up to a limit, and stopped from outside.
+//!
+//! A [`Meter`] belongs to one call. While it is [entered](Meter::enter) it is the meter of its thread, and every loop
+//! whose length an input decides calls [`spend`] with the steps of each round. Beyond the limit, or once the call is
+//! cancelled, `spend` fails for the rest of the call. A loop that cannot return an error ends early then; its result is
+//! incomplete and never used, because the engine asks [`check`] before it writes and before it answers.
+//!
+//! Work that only explains something runs [`within`] an allowance of its own: where that ends, the explanation is
+//! shorter. Only steps count, never time, so the same input always gives the same result.
+
+use crate::code::Code;
+use crate::error::{Error, Result};
+use core::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Steps of one call. A step is about one comparison of two lines, or 16 bytes gone through.
+pub const WORK_MAX: u64 = 400_000_000;
+
+/// Bytes that a plain scan goes through in the time of a step.
+pub const STEP_BYTES: usize = 16;
+
+/// Steps between two looks at the meter; about 0.1 ms.
+const BATCH: u64 = 8192;
+
+/// The reason why work ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Halt {
+    /// The steps of the call are spent.
+    Spent,
+    /// The call was cancelled.
+    Cancelled,
+}
+
+impl Halt {
+    /// The error for the call.
+    #[cold]
+    pub fn error(self) -> Error {
+        match self {
+            Halt::Spent => Error::new(
+                Code::CallTooMuchWork,
+                "The call needs more steps of work than one call may take; nothing was written.",
+            )
+            .next("Send less in one call: fewer edits, a shorter old_string or pattern, or fewer files."),
+            Halt::Cancelled => Error::new(Code::CallCancelled, "The call was cancelled; nothing was written.")
+                .next("Send it again if it is wanted after all."),
+        }
+    }
+}
+
+/// The steps of one call. Clones are the same meter.
+#[derive(Clone, Debug)]
+pub struct Meter(Arc<Gauge>);
+
+#[derive(Debug)]
+struct Gauge {
+    limit: u64,
+    spent: AtomicU64,
+    stop: Arc<AtomicBool>,
+    /// Nothing ends the work any more.
+    committed: AtomicBool,
+}
+
+thread_local! {
+    static CURRENT: RefCell<Option<Meter>> = const { RefCell::new(None) };
+    /// Steps that this thread may still take before it looks at the meter.
+    static LEFT: Cell<u64> = const { Cell::new(0) };
+    /// The value of `LEFT` after the last look.
+    static GRANTED: Cell<u64> = const { Cell::new(0) };
+}
+
+impl Meter {
+    /// A meter that allows `limit` steps until `stop` is set.
+    pub fn new(limit: u64, stop: Arc<AtomicBool>) -> Meter {
+        Meter(Arc::new(Gauge { limit, spent: AtomicU64::new(0), stop, committed: AtomicBool::new(false) }))
+    }
+
+    /// Makes it the meter of this thread until the guard is dropped.
+    pub fn enter(&self) -> MeterGuard {
+        flush();
+        let before = CURRENT.replace(Some(self.clone()));
+        grant(self.room());
+        MeterGuard { before, _of_one_thread: core::marker::PhantomData }
+    }
+
+    /// Steps that were taken, of threads that left the meter.
+    pub fn spent(&self) -> u64 {
+        self.0.spent.load(Ordering::Relaxed)
+    }
+
+    /// The reason to end, if there is one.
+    pub fn halted(&self) -> Option<Halt> {
+        if self.0.committed.load(Ordering::Relaxed) {
+            None
+        } else if self.0.stop.load(Ordering::Relaxed) {
+            Some(Halt::Cancelled)
+        } else {
+            (self.spent() > self.0.limit).then_some(Halt::Spent)
+        }
+    }
+
+    /// Steps up to the limit.
+    fn room(&self) -> u64 {
+        if self.0.committed.load(Ordering::Relaxed) { u64::MAX } else { self.0.limit.saturating_sub(self.spent()) }
+    }
+}
+
+/// A meter in use on this thread.
+#[must_use]
+pub struct MeterGuard {
+    before: Option<Meter>,
+    _of_one_thread: core::marker::PhantomData<*const ()>,
+}
+
+impl Drop for MeterGuard {
+    fn drop(&mut self) {
+        flush();
+        let room = self.before.as_ref().map_or(0, Meter::room);
+        CURRENT.set(self.before.take());
+        grant(room);
+    }
+}
+
+/// The meter of this thread, for threads that do a part of its work.
+pub fn current() -> Option<Meter> {
+    CURRENT.with_borrow(Clone::clone)
+}
+
+/// Counts steps of the call.
+///
+/// Errors: `call.too_much_work`, `call.cancelled`.
+#[inline]
+pub fn spend(steps: usize) -> Result<()> {
+    count(steps).map_or(Ok(()), |halt| Err(halt.error()))
+}
+
+/// Counts a plain scan of so many bytes.
+///
+/// Errors: as [`spend`].
+#[inline]
+pub fn spend_bytes(bytes: usize) -> Result<()> {
+    spend(bytes / STEP_BYTES + 1)
+}
+
+/// Looks at the meter now.
+///
+/// Errors: as [`spend`].
+pub fn check() -> Result<()> {
+    settle(0).map_or(Ok(()), |halt| Err(halt.error()))
+}
+
+/// Counts steps; true when the work is to end. For loops that cannot return an error.
+#[inline]
+pub fn ends(steps: usize) -> bool {
+    count(steps).is_some()
+}
+
+#[inline]
+fn count(steps: usize) -> Option<Halt> {
+    let steps = steps as u64;
+    match LEFT.get().checked_sub(steps) {
+        Some(left) => {
+            LEFT.set(left);
+            None
+        }
+        None => settle(steps),
+    }
+}
+
+/// Runs work that only explains, with at most `limit` steps and what is left of the call. Beyond them it ends early, which
+/// is no failure of the call. The flag says whether it did.
+pub fn within<T>(limit: u64, explain: impl FnOnce() -> T) -> (T, bool) {
+    flush();
+    let Some(outer) = current() else {
+        let meter = Meter::new(limit, Arc::default());
+        let _entered = meter.enter();
+        let explained = explain();
+        return (explained, settle(0).is_some());
+    };
+    let limit = limit.min(outer.room());
+    let meter = Meter::new(limit, Arc::clone(&outer.0.stop));
+    let (explained, ended) = {
+        let _entered = meter.enter();
+        let explained = explain();
+        (explained, settle(0).is_some())
+    };
+    outer.0.spent.fetch_add(meter.spent().min(limit), Ordering::Relaxed);
+    grant(outer.room());
+    (explained, ended)
+}
+
+/// From here on nothing ends the work of the call: it writes.
+///
+/// Errors: as [`spend`].
+pub fn commit() -> Result<()> {
+    check()?;
+    set_committed(true);
+    Ok(())
+}
+
+/// Nothing was written after all, and the work begins anew with all of its steps.
+pub fn begin_again() {
+    set_committed(false);
+    if let Some(meter) = current() {
+        meter.0.spent.store(0, Ordering::Relaxed);
+        grant(meter.room());
+    }
+}
+
+fn set_committed(committed: bool) {
+    flush();
+    if let Some(meter) = current() {
+        meter.0.committed.store(committed, Ordering::Relaxed);
+        grant(meter.room());
+    }
+}
+
+fn grant(room: u64) {
+    let steps = room.min(BATCH);
+    LEFT.set(steps);
+    GRANTED.set(steps);
+}
+
+/// Adds the steps since the last look to the meter.
+fn flush() {
+    let steps = GRANTED.get().saturating_sub(LEFT.get());
+    GRANTED.set(LEFT.get());
+    if steps > 0 {
+        CURRENT.with_borrow(|meter| meter.as_ref().map(|meter| meter.0.spent.fetch_add(steps, Ordering::Relaxed)));
+    }
+}
+
+#[cold]
+fn settle(steps: u64) -> Option<Halt> {
+    flush();
+    CURRENT.with_borrow(|meter| {
+        let Some(meter) = meter else {
+            grant(u64::MAX);
+            return None;
+        };
+        meter.0.spent.fetch_add(steps, Ordering::Relaxed);
+        let halt = meter.halted();
+        // After the end no steps are granted, so that every later one fails at once.
+        grant(if halt.is_some() { 0 } else { meter.room() });
+        halt
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Halt, Meter, begin_again, check, commit, ends, spend, within};
+    use crate::code::Code;
+    use proptest::prelude::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    fn meter(limit: u64) -> Meter {
+        Meter::new(limit, Arc::default())
+    }
+
+    proptest! {
+        #[test]
+        fn steps_are_counted_exactly(parts in prop::collection::vec(0usize..20_000, 0..40), limit in 0u64..300_000) {
+            let meter = meter(limit);
+            let mut sum = 0;
+            let entered = meter.enter();
+            for part in parts {
+                sum += part as u64;
+                prop_assert_eq!(spend(part).is_ok(), sum <= limit);
+                if sum > limit {
+                    break;
+                }
+            }
+            prop_assert_eq!(check().is_ok(), sum <= limit);
+            drop(entered);
+            prop_assert_eq!(meter.spent(), sum);
+        }
+    }
+
+    #[test]
+    fn a_meter_that_is_spent_stays_so() {
+        let meter = meter(10);
+        let _entered = meter.enter();
+        assert!(spend(10).is_ok() && spend(1).is_err() && spend(1).is_err() && check().is_err());
+        assert_eq!(commit().unwrap_err().code(), Code::CallTooMuchWork);
+    }
+
+    #[test]
+    fn an_explanation_ends_and_the_call_goes_on() {
+        let meter = meter(1000);
+        let _entered = meter.enter();
+        let rounds = || (0..10_000).take_while(|_| !ends(1)).count();
+        assert_eq!(within(100, rounds), (100, true));
+        assert!(spend(800).is_ok());
+        assert_eq!(within(500, rounds), (100, true), "no more than the call has left");
+        assert!(check().is_ok() && spend(1).is_err());
+    }
+
+    #[test]
+    fn nothing_ends_what_writes() {
+        let stop = Arc::new(AtomicBool::new(false));
+        let meter = Meter::new(10, Arc::clone(&stop));
+        let _entered = meter.enter();
+        assert!(commit().is_ok());
+        stop.store(true, Ordering::Relaxed);
+        assert!(spend(1_000_000).is_ok());
+        begin_again();
+        assert_eq!(meter.halted(), Some(Halt::Cancelled));
+        assert_eq!(check().unwrap_err().code(), Code::CallCancelled);
+    }
+
+    #[test]
+    fn without_a_meter_nothing_ends() {
+        assert!(spend(usize::MAX).is_ok());
+        assert_eq!(within(7, || (0..10_000).take_while(|_| !ends(1)).count()), (7, true));
+        assert!(spend(usize::MAX).is_ok());
+    }
+}

@@ -1,0 +1,111 @@
+//! What is searched for: plain text by a search that nothing makes slow, and regular expressions of a bounded size.
+
+use emendate_core::{Code, Error, Result};
+use grep_matcher::{LineTerminator, Match, Matcher, NoCaptures, NoError};
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use memchr::memmem::Finder;
+
+/// Bytes of a regular expression, and of plain text of which capital and small letters count as the same.
+pub(crate) const PATTERN_MAX: usize = 64 << 10;
+/// Bytes that a compiled expression may take, and the tables made from it while it searches.
+const COMPILED: usize = 8 << 20;
+const TABLES: usize = 32 << 20;
+
+/// How a pattern is to be taken.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Look {
+    pub(crate) literal: bool,
+    pub(crate) ignore_case: bool,
+    pub(crate) multiline: bool,
+}
+
+/// What is searched for.
+pub(crate) enum Pattern {
+    Text { finder: Box<Finder<'static>>, lines: bool },
+    Regex(Box<RegexMatcher>),
+}
+
+impl Pattern {
+    /// Errors: as [`matcher`].
+    pub(crate) fn new(pattern: &str, look: Look) -> Result<Pattern> {
+        let in_a_line = !pattern.contains(['\n', '\r']);
+        if look.literal && !look.ignore_case && !pattern.is_empty() && (in_a_line || look.multiline) {
+            let finder = Box::new(Finder::new(pattern).into_owned());
+            return Ok(Pattern::Text { finder, lines: !look.multiline });
+        }
+        Ok(Pattern::Regex(Box::new(matcher(pattern, look, "set literal")?)))
+    }
+}
+
+/// `plain` says how plain text is asked for.
+///
+/// Errors: `call.invalid` for what is no regular expression; `call.too_large`.
+pub(crate) fn matcher(pattern: &str, look: Look, plain: &str) -> Result<RegexMatcher> {
+    if pattern.len() > PATTERN_MAX {
+        let what = format!("pattern has {} bytes; the limit is {PATTERN_MAX}.", pattern.len());
+        return Err(Error::new(Code::CallTooLarge, what).next(format!("Shorten it, or {plain} for plain text.")));
+    }
+    let mut builder = RegexMatcherBuilder::new();
+    builder.case_insensitive(look.ignore_case).fixed_strings(look.literal).multi_line(true);
+    builder.dot_matches_new_line(look.multiline).size_limit(COMPILED).dfa_size_limit(TABLES);
+    if !look.multiline {
+        builder.line_terminator(Some(b'\n'));
+    }
+    builder.build(pattern).map_err(|error| {
+        Error::new(Code::CallInvalid, "pattern is not a regular expression that can be searched for.")
+            .evidence(error.to_string().chars().take(TOLD).collect::<String>())
+            .next(format!("Correct it, or {plain} for plain text, or set multiline if it holds a line end."))
+    })
+}
+
+/// Characters of the library's message that are told: it quotes the pattern.
+const TOLD: usize = 2000;
+
+impl Matcher for Pattern {
+    type Captures = NoCaptures;
+    type Error = NoError;
+
+    fn find_at(&self, text: &[u8], at: usize) -> Result<Option<Match>, NoError> {
+        match self {
+            Pattern::Text { finder, .. } => {
+                let found = text.get(at..).and_then(|rest| finder.find(rest));
+                Ok(found.map(|found| Match::new(at + found, at + found + finder.needle().len())))
+            }
+            Pattern::Regex(matcher) => matcher.find_at(text, at),
+        }
+    }
+
+    fn new_captures(&self) -> Result<NoCaptures, NoError> {
+        Ok(NoCaptures::new())
+    }
+
+    fn line_terminator(&self) -> Option<LineTerminator> {
+        match self {
+            Pattern::Text { lines, .. } => lines.then(|| LineTerminator::byte(b'\n')),
+            Pattern::Regex(matcher) => matcher.line_terminator(),
+        }
+    }
+
+    fn find_candidate_line(&self, text: &[u8]) -> Result<Option<grep_matcher::LineMatchKind>, NoError> {
+        match self {
+            Pattern::Text { .. } => {
+                Ok(self.find_at(text, 0)?.map(|at| grep_matcher::LineMatchKind::Confirmed(at.end())))
+            }
+            Pattern::Regex(matcher) => matcher.find_candidate_line(text),
+        }
+    }
+
+    fn shortest_match_at(&self, text: &[u8], at: usize) -> Result<Option<usize>, NoError> {
+        match self {
+            Pattern::Text { .. } => Ok(self.find_at(text, at)?.map(|found| found.end())),
+            Pattern::Regex(matcher) => matcher.shortest_match_at(text, at),
+        }
+    }
+
+    fn non_matching_bytes(&self) -> Option<&grep_matcher::ByteSet> {
+        match self {
+            Pattern::Text { .. } => None,
+            Pattern::Regex(matcher) => matcher.non_matching_bytes(),
+        }
+    }
+}
