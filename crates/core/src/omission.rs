@@ -2,34 +2,61 @@
 //!
 //! A line of new that says so, and is not a line of old, would put the placeholder in the place of the text.
 
+mod phrase;
+
 use crate::code::Code;
 use crate::error::{Error, Result};
-use crate::op::Find;
+use crate::op::{Find, Settings};
 use std::collections::HashSet;
 
-/// Refuses new text with a placeholder that old does not have.
-pub(crate) fn check(find: &Find, new: &str) -> Result<()> {
-    let Some(line) = fresh(&find.old, new) else { return Ok(()) };
+/// Refuses new text with a placeholder that old does not have, unless the caller says that it is meant.
+pub(crate) fn check(find: &Find, new: &str, settings: Settings) -> Result<()> {
+    let Some(line) = fresh(&find.old, new).filter(|_| !settings.omissions) else { return Ok(()) };
     Err(Error::new(Code::EditOmission, "new_string has a placeholder for text that was left out.")
         .evidence(format!("The line: {}", line.trim()))
-        .next("Write the text out in full, or replace only the part that changes.")
+        .next(format!("Write the text out in full, or replace only the part that changes. {MEANT}"))
         .fact("reason", "omission"))
 }
 
+/// The way to write text that only looks like a placeholder.
+const MEANT: &str = "If the line is meant as it is, add \"allow_invalid\": true.";
+
 /// The first placeholder that new has and old does not.
 pub(crate) fn fresh<'a>(old: &str, new: &'a str) -> Option<&'a str> {
-    let has = |mark: &str| memchr::memmem::find(new.as_bytes(), mark.as_bytes()).is_some();
-    // The first byte of either: most texts have none of them, and then no searcher is made.
-    if memchr::memchr2(b'.', "…".as_bytes()[0], new.as_bytes()).is_none() || !(has("...") || has("…")) {
+    if !may_omit(new) {
         return None;
     }
-    let old: Vec<&str> = old.lines().collect();
-    let known = |line: &str| old.iter().any(|old| old.trim() == line.trim());
-    let placeholders = |lines: &[&str]| lines.iter().filter(|line| is_placeholder(line)).count();
-    let new: Vec<&str> = new.lines().collect();
+    let known: HashSet<&str> = old.lines().map(str::trim).collect();
+    let found = placeholders(new);
     // One that old has as well may be reworded.
-    let fresh = new.iter().find(|line| is_placeholder(line) && !known(line));
-    fresh.copied().filter(|_| placeholders(&new) > placeholders(&old))
+    let first = found.iter().find(|(_, line)| !known.contains(line.trim()))?;
+    (found.len() > placeholders(old).len()).then_some(first.1)
+}
+
+/// Quick look: false for a text without any mark or word of a placeholder.
+fn may_omit(text: &str) -> bool {
+    const WORDS: [&str; 19] = [
+        "...", "…", "nchanged", "NCHANGED", "rest of", "Rest of", "mitted", "revity", "same as", "Same as", "emain",
+        "xisting", "lipped", "rimmed", "runcated", "Rest Of", "SAME", "REST", "nip",
+    ];
+    WORDS.iter().any(|word| memchr::memmem::find(text.as_bytes(), word.as_bytes()).is_some())
+}
+
+/// The placeholders of a text with their zero-based lines. Those inside a fence of the text are examples.
+fn placeholders(text: &str) -> Vec<(usize, &str)> {
+    let mut fence: Option<&str> = None;
+    let mut out = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        let trimmed = line.trim();
+        let sign = ["```", "~~~"].into_iter().find(|sign| trimmed.starts_with(sign));
+        match (fence, sign) {
+            (None, Some(sign)) => fence = Some(sign),
+            (Some(open), Some(sign)) if open == sign && trimmed.trim_matches(['`', '~']).is_empty() => fence = None,
+            (None, None) if phrase::is_placeholder(line) => out.push((at, line)),
+            _ => {}
+        }
+    }
+    out
 }
 
 /// Lines below which a file may shrink without a word.
@@ -48,25 +75,32 @@ pub enum Verdict {
     Refuse(Error),
 }
 
-/// Compares a file's whole new text with its text so far: a placeholder that the old text does not hold, in a text that is
-/// shorter, is refused ([`Code::EditOmission`]); a file that loses more than half of its lines is worth a warning.
-pub fn shrunk(old: &str, new: &str) -> Verdict {
+/// Compares a file's whole new text with its text so far: a placeholder that the old text does not hold is refused
+/// ([`Code::EditOmission`]) unless it is `meant`; so is a comment of nothing but dots in a text that is shorter. A file
+/// that loses more than half of its lines is worth a warning.
+pub fn shrunk(old: &str, new: &str, meant: bool) -> Verdict {
     let (before, after) = (old.lines().count(), new.lines().count());
-    let left_out = |line: &str| is_placeholder(line) || (is_elision(line) && !matches!(line.trim(), "..." | "…"));
-    let mut fresh: Vec<(usize, &str)> = new.lines().enumerate().filter(|(_, line)| left_out(line)).collect();
+    let mut fresh = if may_omit(new) { placeholders(new) } else { Vec::new() };
+    let sure = fresh.len();
+    let dots = |line: &str| is_elision(line) && !matches!(line.trim(), "..." | "…");
+    fresh.extend(new.lines().enumerate().filter(|(_, line)| dots(line)));
     if !fresh.is_empty() {
-        let known: HashSet<&str> = old.lines().filter(|line| left_out(line)).map(str::trim).collect();
-        fresh.retain(|(_, line)| !known.contains(line.trim()));
+        let known: HashSet<&str> = old.lines().map(str::trim).collect();
+        let mut at = 0;
+        fresh.retain(|(_, line)| {
+            at += 1;
+            (after < before || at <= sure) && !known.contains(line.trim())
+        });
     }
     match fresh.first() {
-        Some((first, _)) if after < before => {
+        Some((first, _)) if !meant && before > 0 => {
             let shown = fresh.iter().take(SHOWN).map(|(at, line)| format!("Line {}: {}", at + 1, line.trim()));
             let what = "The new text has a placeholder for text that was left out; the file would lose it.";
             Verdict::Refuse(
                 Error::new(Code::EditOmission, what)
                     .evidence(shown.collect::<Vec<String>>().join("\n"))
                     .evidence(format!("The file has {before} lines, the new text {after}."))
-                    .next("Write the whole text out, or change the part with edit.")
+                    .next(format!("Write the whole text out, or change the part with edit. {MEANT}"))
                     .fact("reason", "omission")
                     .fact("line", first + 1),
             )
@@ -90,132 +124,37 @@ pub(crate) fn is_elision(line: &str) -> bool {
     matches!(line.trim_matches([' ', '\t']), "..." | "…")
 }
 
-/// Words by which a placeholder begins.
-const WORDS: [&str; 9] =
-    ["rest of", "existing", "unchanged", "remaining", "other", "previous", "same", "keep", "omitted"];
-/// Words for what was left out.
-const NOUNS: [&str; 24] = [
-    "code",
-    "codes",
-    "method",
-    "methods",
-    "function",
-    "functions",
-    "line",
-    "lines",
-    "implementation",
-    "content",
-    "contents",
-    "file",
-    "class",
-    "body",
-    "logic",
-    "import",
-    "imports",
-    "test",
-    "tests",
-    "field",
-    "fields",
-    "unchanged",
-    "omitted",
-    "before",
-];
-
-/// True for a line that is nothing but such a placeholder: dots, and words that say what they stand for.
-fn is_placeholder(line: &str) -> bool {
-    let line = line.trim();
-    let lead =
-        ["//", "#", "--", ";", "%", "/*", "<!--", "{/*", "(", "*"].iter().find_map(|lead| line.strip_prefix(lead));
-    let commented = lead.is_some();
-    let text = lead.unwrap_or(line).trim_start_matches(['/', '#', '*', '-', ' ', '\t', '[', '(']);
-    let rest = text.strip_prefix("...").or_else(|| text.strip_prefix('…'));
-    let words = rest.unwrap_or(text).to_lowercase();
-    let dotted = words.contains("...") || words.contains('…');
-    if rest.is_none() && !dotted {
-        return false;
-    }
-    // `...existing,` spreads a value; words of a placeholder stand apart from the dots, or have dots on both sides.
-    if rest.is_some_and(|rest| !rest.starts_with([' ', '\t', '('])) && !commented && !dotted {
-        return false;
-    }
-    let plain = words.trim_start_matches([' ', '\t', '(', '.', '[']);
-    let plain = plain.strip_prefix("the ").unwrap_or(plain);
-    let begins = WORDS.iter().any(|word| {
-        plain.strip_prefix(word).is_some_and(|rest| !rest.starts_with(|ch: char| ch.is_alphanumeric() || ch == '_'))
-    });
-    let names = words.split(|ch: char| !ch.is_alphanumeric()).any(|word| NOUNS.contains(&word));
-    let telling = words
-        .split(|ch: char| !ch.is_alphanumeric())
-        .any(|word| ["unchanged", "omitted", "existing", "remaining"].contains(&word));
-    match rest {
-        // Dots first: any of the words says it.
-        Some(_) => begins || (telling && names),
-        // Words first, dots last: a sentence may look alike, so it has to name what was left out.
-        None => begins && names,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Verdict, is_placeholder, shrunk};
+    use super::{Verdict, fresh, shrunk};
 
     #[test]
     fn a_text_that_shrinks() {
         let old: String = (1..=40).map(|number| format!("line {number}\n")).collect();
-        for line in ["// ... rest of the code unchanged", "# ... existing code ...", "/* ... */", "<!-- … -->"] {
-            let Verdict::Refuse(error) = shrunk(&old, &format!("line 1\n{line}\n")) else { panic!("{line}") };
-            assert!(error.evidence_text().contains(&format!("Line 2: {line}")), "{error}");
-            assert!(matches!(shrunk("a\n", &format!("a\n{line}\n")), Verdict::Warn(_)), "{line}");
-            assert_eq!(shrunk(&format!("{line}\na\nb\n"), &format!("a\n  {line}\n")), Verdict::Fine, "{line}");
+        for line in ["// ... rest of the code unchanged", "# ... existing code ...", "(unchanged)", "same as before"] {
+            for new in [format!("line 1\n{line}\n"), format!("{old}{line}\n")] {
+                let Verdict::Refuse(error) = shrunk(&old, &new, false) else { panic!("{line}") };
+                assert!(error.evidence_text().contains(line), "{error}");
+                assert!(matches!(shrunk(&old, &new, true), Verdict::Warn(_)), "{line}");
+            }
+            assert!(matches!(shrunk("", &format!("a\n{line}\n"), false), Verdict::Warn(_)), "{line}");
+            assert_eq!(shrunk(&format!("{line}\na\nb\n"), &format!("a\n  {line}\n"), false), Verdict::Fine, "{line}");
+            assert_eq!(shrunk("a\n", &format!("b\n```\n{line}\n```\n"), false), Verdict::Fine, "{line}");
         }
-        let warned = shrunk(&old, "line 1\n");
+        for line in ["/* ... */", "<!-- … -->"] {
+            assert!(matches!(shrunk(&old, &format!("a\n{line}\n"), false), Verdict::Refuse(_)), "{line}");
+            assert_eq!(shrunk(&old, &format!("{old}{line}\n"), false), Verdict::Fine, "{line}");
+        }
+        let warned = shrunk(&old, "line 1\n", false);
         assert_eq!(warned, Verdict::Warn("The file shrinks from 40 to 1 lines.".to_owned()));
-        assert_eq!(shrunk("a\nb\nc\nd\n", "a\n"), Verdict::Fine);
-        assert_eq!(shrunk(&old, &"def f(): ...\n    ...\n".repeat(12)), Verdict::Fine);
+        assert_eq!(shrunk("a\nb\nc\nd\n", "a\n", false), Verdict::Fine);
+        assert_eq!(shrunk(&old, &"def f(): ...\n    ...\n".repeat(12), false), Verdict::Fine);
     }
 
     #[test]
-    fn placeholders() {
-        for line in [
-            "# ... rest of the methods unchanged ...",
-            "// ... existing code ...",
-            "... (unchanged) ...",
-            "/* ... rest of file ... */",
-            "<!-- ... remaining content ... -->",
-            "    // rest of code...",
-            "... existing code ...",
-            "// … keep the other methods …",
-            "(rest of the function unchanged...)",
-            "// ... the rest of the function",
-            "{/* ... existing code ... */}",
-            "# ... same as before ...",
-            "// ... code omitted for brevity ...",
-            "-- ... other fields ...",
-            "/* existing code ... */",
-        ] {
-            assert!(is_placeholder(line), "{line}");
-        }
-    }
-
-    #[test]
-    fn ordinary_text() {
-        for line in [
-            "...",
-            "    ...existing,",
-            "  ...previousState,",
-            "...other",
-            "...rest",
-            "// Other options are described in the manual...",
-            "// same",
-            "loading the rest of the file",
-            "print(\"Loading...\")",
-            "def f(): ...",
-            "x = [...existing, 1]",
-            "# Wait for it...",
-            "// keep waiting...",
-            "*args: other",
-        ] {
-            assert!(!is_placeholder(line), "{line}");
-        }
+    fn only_what_old_lacks_counts() {
+        assert_eq!(fresh("a\n", "b\n// ... existing code ...\n"), Some("// ... existing code ..."));
+        assert_eq!(fresh("// ... existing code ...\n", "b\n// ... other code unchanged\n"), None);
+        assert_eq!(fresh("a\n", "b\n"), None);
     }
 }

@@ -309,6 +309,8 @@ pub struct Settings {
     /// Deletions remove the lines they empty even where `matching` forgives nothing: a part of a large file is searched
     /// literally, whatever the call allows.
     pub emptied_lines: bool,
+    /// Lines that look like placeholders for text left out are meant as they are.
+    pub omissions: bool,
 }
 
 impl Settings {

@@ -171,11 +171,15 @@ impl Engine {
             let text = before.codec().encode(body)?;
             let splice = Splice::new(Span::at(before.raw().len()), text, 0);
             let changes = ChangeSet::new(&before, [splice]).unwrap_or_else(|_| ChangeSet::none(&before));
-            return Ok(Plan::create(place, before, written_over(changes)));
+            let mut plan = Plan::create(place, before, written_over(changes));
+            if let Verdict::Warn(warning) = shrunk("", content, true) {
+                plan.notes.push(warning);
+            }
+            return Ok(plan);
         };
         let reject = options.on_stale == OnStale::Reject || !options.on_stale_asked;
         let base = self.base(caller, options, &place, &now)?;
-        let warning = match shrunk(now.snapshot.text(), content) {
+        let warning = match shrunk(now.snapshot.text(), content, options.cause.allows_invalid) {
             Verdict::Refuse(error) => return Err(error),
             Verdict::Warn(warning) => Some(warning),
             Verdict::Fine => None,
@@ -225,7 +229,8 @@ impl Engine {
 }
 
 pub(crate) fn settings(options: &Options, stale: bool) -> Settings {
-    Settings { matching: options.matching, stale, partial: options.partial, emptied_lines: false }
+    let omissions = options.cause.allows_invalid;
+    Settings { matching: options.matching, stale, partial: options.partial, omissions, ..Settings::default() }
 }
 
 /// The change that makes `content` the whole text; none when it already is.

@@ -41,7 +41,7 @@ struct Stretch {
 pub(crate) fn between(index: &Index<'_>, anchors: &Anchors, new: &str, settings: Settings) -> Result<Found> {
     let old = format!("{}\n{}", anchors.first, anchors.last);
     let find = Find { line: anchors.line, at: anchors.at.clone(), ..Find::new(&old, Pick::Unique) };
-    omission::check(&find, new)?;
+    omission::check(&find, new, settings)?;
     let search = Search::new(index, &find, new);
     let refused = |refusal: &Refusal| failure::refused(&search, Tier::Drift, refusal);
     if settings.stale {

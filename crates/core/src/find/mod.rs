@@ -246,7 +246,7 @@ pub(crate) fn found(
     settings: Settings,
     literal: Option<&[Span]>,
 ) -> Result<Found> {
-    omission::check(find, new)?;
+    omission::check(find, new, settings)?;
     let mut search = Search::new(index, find, new);
     search.literal = literal;
     search.literal_deletion = settings.deletes_literally();

@@ -201,7 +201,12 @@ fn streamed(ops: &[Op]) -> Option<Vec<&Find>> {
 
 /// What is searched in parts is searched for as it is written.
 pub(super) fn exactly(options: &Options) -> Settings {
-    Settings { matching: Matching::Exact, emptied_lines: options.matching == Matching::Standard, ..Settings::default() }
+    Settings {
+        matching: Matching::Exact,
+        emptied_lines: options.matching == Matching::Standard,
+        omissions: options.cause.allows_invalid,
+        ..Settings::default()
+    }
 }
 
 /// Lines that are told of a text that is nowhere as a whole, and lines to be read around one.

@@ -13,7 +13,8 @@ use grep_matcher::{Captures as _, Matcher as _};
 use grep_regex::{RegexCaptures, RegexMatcher};
 use memchr::memmem::Finder;
 
-const EXACT: Settings = Settings { matching: Matching::Exact, stale: false, partial: false, emptied_lines: false };
+const EXACT: Settings =
+    Settings { matching: Matching::Exact, stale: false, partial: false, emptied_lines: false, omissions: false };
 
 /// What is looked for, and what takes its place.
 pub(super) enum What {

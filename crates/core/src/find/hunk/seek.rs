@@ -81,7 +81,7 @@ fn seek_as_it_is(
     let (anchored, at_end) = (!hunk.scopes.is_empty(), hunk.at_end);
     let mut limits = Limits { anchors, anchored, at_end, outside: Vec::new(), chosen: None };
     let new = hunk.new_text();
-    omission::check(find, &new)?;
+    omission::check(find, &new, settings)?;
     if find.old.is_empty() {
         return insert::seek(index, hunk, &limits.anchors);
     }

@@ -1,0 +1,321 @@
+//! Phrases that stand for text that was left out: by their words, and by the signs around them.
+
+/// Words that say that text stays or was left out.
+const SIGNALS: [&str; 24] = [
+    "rest",
+    "existing",
+    "unchanged",
+    "remaining",
+    "remainder",
+    "remains",
+    "remain",
+    "previous",
+    "same",
+    "omitted",
+    "keep",
+    "kept",
+    "brevity",
+    "untouched",
+    "unmodified",
+    "snip",
+    "snipped",
+    "truncated",
+    "elided",
+    "skipped",
+    "clipped",
+    "retain",
+    "preserve",
+    "other",
+];
+/// Words that say it by themselves.
+const SURE: [&str; 8] =
+    ["unchanged", "omitted", "untouched", "unmodified", "snipped", "truncated", "elided", "clipped"];
+/// Words for what was left out.
+const NOUNS: [&str; 56] = [
+    "code",
+    "codes",
+    "method",
+    "methods",
+    "function",
+    "functions",
+    "line",
+    "lines",
+    "implementation",
+    "implementations",
+    "content",
+    "contents",
+    "file",
+    "files",
+    "class",
+    "classes",
+    "body",
+    "logic",
+    "import",
+    "imports",
+    "test",
+    "tests",
+    "field",
+    "fields",
+    "part",
+    "parts",
+    "section",
+    "sections",
+    "component",
+    "components",
+    "module",
+    "script",
+    "document",
+    "text",
+    "program",
+    "definitions",
+    "declarations",
+    "properties",
+    "props",
+    "routes",
+    "handlers",
+    "styles",
+    "rules",
+    "config",
+    "settings",
+    "items",
+    "entries",
+    "cases",
+    "variables",
+    "constants",
+    "everything",
+    "stuff",
+    "statements",
+    "arguments",
+    "output",
+    "response",
+];
+/// Words between the others.
+const FILL: [&str; 42] = [
+    "the", "of", "all", "any", "your", "this", "that", "a", "is", "are", "as", "it", "here", "in", "from", "for", "to",
+    "and", "with", "above", "below", "its", "be", "exactly", "just", "only", "still", "stay", "stays", "goes", "go",
+    "before", "was", "were", "more", "not", "shown", "changes", "changed", "no", "else", "again",
+];
+/// Words of a phrase at most.
+const LONGEST: usize = 14;
+/// Words between dots, whatever they are.
+const DOTTED: usize = 8;
+
+/// The text of a line without the signs around it.
+struct Bare<'a> {
+    text: &'a str,
+    commented: bool,
+    bracketed: bool,
+    /// Dots with a blank or a bracket beside them: at the start, at the end.
+    dotted: (bool, bool),
+    /// Dots at the start that touch the text, as `...rest` of a language does.
+    spread: bool,
+}
+
+/// True for a line that is nothing but a placeholder.
+pub(super) fn is_placeholder(line: &str) -> bool {
+    let line = line.trim();
+    if line.len() > 200 || line.len() < 3 {
+        return false;
+    }
+    if is_cut(line) {
+        return true;
+    }
+    let bare = bare(line);
+    let lower = bare.text.to_lowercase();
+    if bare.text.is_empty() {
+        return line.starts_with("{{") && line.ends_with("}}");
+    }
+    let separators = |ch: char| ch.is_whitespace() || ",.:;!~-–—'’".contains(ch);
+    let words: Vec<&str> = lower.split(separators).filter(|word| !word.is_empty()).collect();
+    if words.len() > LONGEST || bare.spread && !bare.commented && !bare.dotted.1 {
+        return false;
+    }
+    let number = |word: &str| word.chars().all(|ch| ch.is_ascii_digit());
+    let is = |word: &str, list: &[&str]| list.contains(&word);
+    let known = |word: &&str| number(word) || is(word, &SIGNALS) || is(word, &NOUNS) || is(word, &FILL);
+    let any_dots = bare.dotted.0 || bare.dotted.1 || lower.contains("...") || lower.contains('…');
+    if words.iter().all(known) && says(&words, any_dots, bare.bracketed, bare.commented) {
+        return true;
+    }
+    let plain = |word: &&str| word.chars().all(|ch| ch.is_alphanumeric() || ch == '_' || ch == '`');
+    let between = bare.dotted == (true, true) && words.len() <= DOTTED && words.iter().all(plain);
+    // Dots first and a phrase behind them: the rest of the sentence may say anything.
+    let names = words.iter().any(|word| is(word, &NOUNS) || is(word, &SURE));
+    let begins = words.iter().find(|word| !is(word, &["the", "all", "your"])).is_some_and(|word| is(word, &SIGNALS));
+    between || bare.dotted.0 && begins && names
+}
+
+/// True when words that are all known make a phrase.
+fn says(words: &[&str], dots: bool, bracketed: bool, commented: bool) -> bool {
+    let has = |word: &str| words.contains(&word);
+    let noun = words.iter().any(|word| NOUNS.contains(word));
+    let pair = |first: &str, second: &str| words.windows(2).any(|pair| pair == [first, second]);
+    let stays = (has("remains") || has("remain") || has("stays") || has("stay") || has("is") || has("are"))
+        && (has("same") || SURE.iter().any(|word| has(word)))
+        || pair("same", "as") && (has("before") || has("above") || has("previous") || has("existing"))
+        || has("brevity")
+        || pair("no", "changes")
+        || pair("not", "shown");
+    let sure = words.iter().any(|word| SURE.contains(word));
+    let keep = has("keep") && (has("existing") || has("rest") || has("same") || has("remaining") || has("other"));
+    let rest = (pair("rest", "of") || has("remainder")) && noun;
+    let existing = ["existing", "remaining", "previous", "other"].iter().any(|word| has(word)) && noun;
+    if dots || bracketed {
+        return stays || sure || keep || rest || existing || has("keep") && noun || has("snip");
+    }
+    if commented {
+        return stays || sure && (noun || words.len() == 1) || keep || rest && words.len() <= 6;
+    }
+    // Without any sign it has to say what stays, and how.
+    stays && words.len() >= 3 || sure && noun && (rest || existing || has("code")) || keep && noun && words.len() >= 3
+}
+
+/// The marks that programs put where they cut a text.
+fn is_cut(line: &str) -> bool {
+    let lower = line.to_lowercase();
+    let inside = lower.strip_prefix('[').and_then(|it| it.strip_suffix(']')).unwrap_or(&lower);
+    let counted = ["trimmed input:", "trimmed output:", "truncated:"].iter().any(|start| inside.starts_with(start));
+    counted && inside.len() < lower.len() || ["<response clipped>", "<truncated>", "<snip>"].contains(&&*lower)
+}
+
+/// Takes the signs of comments, brackets and dots off.
+fn bare(line: &str) -> Bare<'_> {
+    let mut out = Bare { text: line, commented: false, bracketed: false, dotted: (false, false), spread: false };
+    let leads = ["{/*", "<!--", "/*", "(*", "//", "--", "#", ";", "%", "*"];
+    while let Some(rest) = leads.iter().find_map(|lead| out.text.strip_prefix(lead)) {
+        (out.text, out.commented) = (rest.trim_start(), true);
+    }
+    for tail in ["*/}", "-->", "*/", "*)"] {
+        out.text = out.text.strip_suffix(tail).map_or(out.text, str::trim_end);
+    }
+    loop {
+        let before = out.text;
+        for (open, close) in [("(", ")"), ("[", "]"), ("{", "}"), ("<", ">")] {
+            if let Some(inside) = out.text.strip_prefix(open).and_then(|it| it.strip_suffix(close)) {
+                (out.text, out.bracketed) = (inside.trim(), true);
+            }
+        }
+        let start = out.text.trim_start_matches(['.', '…']);
+        if out.text.len() >= start.len() + 3 {
+            out.dotted.0 |= start.is_empty() || start.starts_with([' ', '\t', '(', '[', '<']);
+            out.spread |= !start.starts_with([' ', '\t', '(', '[', '<']);
+            out.text = start.trim_start();
+        }
+        let end = out.text.trim_end_matches(['.', '…']);
+        if out.text.len() >= end.len() + 3 {
+            out.dotted.1 = true;
+            out.text = end.trim_end();
+        }
+        if out.text == before {
+            return out;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_placeholder;
+    use proptest::prelude::*;
+
+    #[test]
+    fn placeholders() {
+        for line in [
+            "# ... rest of the methods unchanged ...",
+            "// ... existing code ...",
+            "... (unchanged) ...",
+            "/* ... rest of file ... */",
+            "<!-- ... remaining content ... -->",
+            "    // rest of code...",
+            "... existing code ...",
+            "// … keep the other methods …",
+            "(rest of the function unchanged...)",
+            "// ... the rest of the function",
+            "{/* ... existing code ... */}",
+            "# ... same as before ...",
+            "// ... code omitted for brevity ...",
+            "-- ... other fields ...",
+            "/* existing code ... */",
+            "rest of code unchanged",
+            "// rest of code unchanged",
+            "rest of the code remains the same",
+            "# The rest of the code remains the same.",
+            "(unchanged)",
+            "/* unchanged */",
+            "// unchanged",
+            "[rest of the file]",
+            "[Rest of the file remains unchanged]",
+            "(keep existing code)",
+            "{{ ... }}",
+            "same as before",
+            "// same as before",
+            "omitted for brevity",
+            "// omitted for brevity",
+            "# Other methods omitted for brevity",
+            "... b and c ...",
+            "// ... b and c ...",
+            "// ...existing code...",
+            "# ...existing code...",
+            "// [existing code]",
+            "// ... (rest of the code)",
+            "// Keep the rest of the code unchanged",
+            "// remaining code unchanged",
+            "/* ... the rest remains unchanged ... */",
+            "<!-- rest of the content unchanged -->",
+            "// ... 12 lines omitted ...",
+            "[... 340 more lines not shown ...]",
+            "[Trimmed input: ~1200 chars]",
+            "<response clipped>",
+            "// No changes below",
+            "// rest of the implementation",
+            "; ... rest of file unchanged",
+        ] {
+            assert!(is_placeholder(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn ordinary_text() {
+        for line in [
+            "...",
+            "    ...existing,",
+            "  ...previousState,",
+            "...other",
+            "...rest",
+            "// Other options are described in the manual...",
+            "// same",
+            "loading the rest of the file",
+            "print(\"Loading...\")",
+            "def f(): ...",
+            "x = [...existing, 1]",
+            "# Wait for it...",
+            "// keep waiting...",
+            "*args: other",
+            "unchanged",
+            "// existing tests",
+            "# Imports",
+            "// The rest of the line is a comment that the scanner skips.",
+            "keep: true",
+            "- the rest",
+            "{ ... }",
+            "[...]",
+            "(...)",
+            "... y = f(x) ...",
+            ">>> print(x)",
+            "let rest = &line[3..];",
+            "assert_eq!(text, \"unchanged\");",
+            "    unchanged: bool,",
+            "same(a, b)",
+            "other code",
+            "# Existing files are kept.",
+        ] {
+            assert!(!is_placeholder(line), "{line}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_line_gets_an_answer(line in "([/#*({<\\[.… -]|rest of|code|unchanged|é|}|\\)|\\*/){0,30}") {
+            let _ = is_placeholder(&line);
+        }
+    }
+}
