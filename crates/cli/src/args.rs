@@ -433,9 +433,12 @@ pub(crate) struct HistoryArgs {
     /// Only operations of this session
     #[arg(long, value_name = "SESSION")]
     pub(crate) by: Option<String>,
-    /// How many, the newest first [default: 20]
+    /// How many, the newest first; at most 1000 at once [default: 20]
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
+    /// List on from here, as the list before says
+    #[arg(long, value_name = "NEXT")]
+    pub(crate) from: Option<String>,
 }
 
 /// `emend show`.

@@ -75,6 +75,7 @@ impl Desk<'_> {
             marks: None,
             names_from: None,
             watch: None,
+            person_reads: door == "cli" && !self.global.json,
             front: Some(Arc::new(Front { door, profile, model, traceparent, client: String::new() })),
         }
     }

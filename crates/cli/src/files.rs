@@ -43,7 +43,7 @@ impl Ask {
 /// Calls the tool and shows the reply; the exit status.
 pub(crate) fn run(desk: &Desk<'_>, ask: Result<Ask>) -> u8 {
     let seed = ask.as_ref().ok().and_then(|ask| tool(ask.tool)).map_or(SeedCodes::None, |tool| tool.seed);
-    let failed = |error| Reply { result: Err(error), seed };
+    let failed = |error| Reply::refusal(error, seed);
     let opened = ask.and_then(|mut ask| {
         let path = ask.path.take().map(|(key, path)| spelled(ask.tool, key, desk.absolute(&path)?));
         Ok((path.transpose()?, ask, desk.open()?))

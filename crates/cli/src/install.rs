@@ -9,7 +9,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, Subcommand, ValueEnum};
 use emendate::core::{Code, Error, Result, Snapshot};
 use emendate::fs::{Draft, Durability, Expect, Goal, Local, Store as _, shown};
-use emendate::{Answer, Engine, Profile, Reply, SeedCodes};
+use emendate::{Answer, Engine, Profile, Reply, ReplyLimits, SeedCodes};
 use emendate_clients::{BUILTINS, CLIENTS, Client, Entry, REPLACES, Roots, Scope, allow_again, client, deny};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
@@ -335,7 +335,12 @@ fn finish(
         data.insert("project".to_owned(), shown(project).into());
         data.insert("files".to_owned(), done.iter().map(file).collect());
         data.insert("notes".to_owned(), told.into());
-        return Ok(show::json(&Reply { result: Ok(Answer { text: head, data }), seed: SeedCodes::None }));
+        return Ok(show::json(&Reply::new(
+            Ok(Answer { text: head, data }),
+            SeedCodes::None,
+            ReplyLimits::default(),
+            "",
+        )));
     }
     let mut out = show::stdout();
     let listed = done.iter().try_for_each(|(answer, backup, root)| {

@@ -11,6 +11,8 @@ use emendate::{Caller, Engine, MAX_INPUT, Reply, SeedCodes, State, tool};
 use serde_json::{Map, Value};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 
+/// Bytes of the id of a request, as JSON: the reply repeats it.
+const MAX_ID: usize = 1024;
 /// Bytes of a request line: a call's input, and its envelope.
 const MAX_LINE: usize = MAX_INPUT + 4096;
 
@@ -25,7 +27,7 @@ pub(crate) fn call(desk: &Desk<'_>, args: &CallArgs) -> u8 {
             show::notices(&engine);
             status
         }
-        Err(error) => show::json(&Reply { result: Err(error), seed }),
+        Err(error) => show::json(&Reply::refusal(error, seed)),
     }
 }
 
@@ -148,7 +150,7 @@ fn answer(engine: &Engine, caller: &Caller, line: &[u8], fits: bool) -> Value {
 }
 
 fn refused(error: Error) -> Reply {
-    Reply { result: Err(error), seed: SeedCodes::None }
+    Reply::refusal(error, SeedCodes::None)
 }
 
 /// Takes a request apart: id, tool, input. A failure keeps the id where it could be read.
@@ -162,6 +164,9 @@ fn request(line: &[u8]) -> Result<(Value, String, Value), (Value, Error)> {
         return Err((Value::Null, wrong("A request is a JSON object.")));
     };
     let id = fields.shift_remove("id").unwrap_or(Value::Null);
+    if id.to_string().len() > MAX_ID {
+        return Err((Value::Null, wrong(&format!("The id has more than {MAX_ID} bytes."))));
+    }
     let name = match fields.shift_remove("tool") {
         Some(Value::String(name)) => name,
         Some(_) => return Err((id, wrong("The field `tool` must be a string."))),

@@ -123,7 +123,7 @@ fn run() -> u8 {
         // What serve and mcp print are answers to their clients, and this is none.
         let machine = matches!(&cli.command, Command::Serve(_) | Command::Mcp(args::McpArgs { command: None, .. }));
         if cli.global.json && !machine {
-            return show::json(&Reply { result: Err(error), seed: SeedCodes::None });
+            return show::json(&Reply::refusal(error, SeedCodes::None));
         }
         show::error(&error);
         error.code().exit()

@@ -27,7 +27,8 @@ pub(crate) fn undo(args: &UndoArgs, redo: bool) -> Ask {
 
 /// The input of `history` for a list.
 pub(crate) fn history(args: &HistoryArgs) -> Ask {
-    let fields = Fields::default().put("session", args.by.clone()).put("limit", args.limit);
+    let fields =
+        Fields::default().put("session", args.by.clone()).put("limit", args.limit).put("from", args.from.clone());
     ask("history", args.file.as_ref().or(args.path.as_ref()), fields)
 }
 

@@ -22,6 +22,18 @@ struct Inner {
     data: Map<String, Value>,
 }
 
+/// What an error says, to be shortened.
+pub struct ErrorParts<'e> {
+    /// The first line(s).
+    pub message: &'e mut String,
+    /// The lines that prove it.
+    pub evidence: &'e mut String,
+    /// The next call that would work.
+    pub next: &'e mut String,
+    /// The facts for programs.
+    pub data: &'e mut Map<String, Value>,
+}
+
 impl Error {
     /// An error with its first line. Where the seed documents word one, `message` begins with that wording.
     pub fn new(code: Code, message: impl Into<String>) -> Error {
@@ -96,7 +108,12 @@ impl Error {
         if errors.len() > shown {
             all = all.evidence(format!("… and {} more", errors.len() - shown));
         }
-        let list: Vec<Value> = errors.iter().map(Error::to_json).collect();
+        // Programs can tell which edits failed, and why those did that the text shows.
+        let one = |(nth, error): (usize, &Error)| match error.0.op {
+            _ if nth < shown => error.to_json(),
+            op => json!({ "code": error.code().as_str(), "op": op }),
+        };
+        let list: Vec<Value> = errors.iter().enumerate().map(one).collect();
         Some(all.fact("errors", list))
     }
 
@@ -128,6 +145,12 @@ impl Error {
     /// The facts for programs.
     pub fn data(&self) -> &Map<String, Value> {
         &self.0.data
+    }
+
+    /// Its texts and facts, for whoever has to shorten them.
+    pub fn parts(&mut self) -> ErrorParts<'_> {
+        let Inner { message, evidence, next, data, .. } = &mut *self.0;
+        ErrorParts { message, evidence, next, data }
     }
 
     /// The same error with `prefix` before its message, e.g. the edit it belongs to.

@@ -1,5 +1,6 @@
 //! What an edit did, from its spans: hunks, counts, a snippet. Nothing is diffed again.
 
+mod brief;
 mod inline;
 mod sized;
 
@@ -10,6 +11,8 @@ use crate::span::Span;
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
 
+use brief::Room;
+pub use brief::{LINE_WIDTH, LeftOut, LineWindow, brief};
 pub use inline::{Piece, by_words, inline};
 pub use sized::{Form, sized};
 
@@ -40,10 +43,12 @@ impl LineKind {
 pub struct DiffLine {
     /// What happened to it.
     pub kind: LineKind,
-    /// Its text, decoded, without its line end.
+    /// Its text, decoded, without its line end; of a long line in [`brief`] hunks, the part around the change.
     pub text: String,
     /// False for a last line without a line end.
     pub ended: bool,
+    /// The part of the line that `text` is.
+    pub window: LineWindow,
 }
 
 /// A run of changed lines with its context.
@@ -59,6 +64,8 @@ pub struct Hunk {
     pub new_lines: usize,
     /// The lines, context included.
     pub lines: Vec<DiffLine>,
+    /// The number of lines that [`brief`] hunks count and do not hold.
+    pub left_out: LeftOut,
 }
 
 /// Lines added and removed.
@@ -72,6 +79,10 @@ pub struct DiffStat {
 
 /// The hunks of a change set, with `context` unchanged lines around each.
 pub fn hunks(base: &Snapshot, changes: &ChangeSet, context: usize) -> Vec<Hunk> {
+    hunks_within(base, changes, context, &mut Room::unlimited())
+}
+
+fn hunks_within(base: &Snapshot, changes: &ChangeSet, context: usize, room: &mut Room) -> Vec<Hunk> {
     let text = base.text();
     let blocks = blocks(base, changes);
     let near = |a: &Block, b: &Block| forth(text, a.old.end(), 2 * context) >= b.old.start();
@@ -90,16 +101,17 @@ pub fn hunks(base: &Snapshot, changes: &ChangeSet, context: usize) -> Vec<Hunk> 
         counted = start;
         let old_start = line;
         let new_start = old_start.saturating_add_signed(gained);
-        let lines = Vec::with_capacity(2 * (context + group.len()));
-        let mut hunk = Hunk { old_start, old_lines: 0, new_start, new_lines: 0, lines };
+        let lines = Vec::with_capacity(2 * (context + room.of_lines(group.len())));
+        let mut hunk = Hunk { old_start, old_lines: 0, new_start, new_lines: 0, lines, left_out: LeftOut::default() };
         let mut at = start;
         for block in group {
-            hunk.push(LineKind::Kept, &text[at..block.old.start()]);
-            hunk.push(LineKind::Removed, &text[block.old.range()]);
-            hunk.push(LineKind::Added, &block.new);
+            let old = &text[block.old.range()];
+            hunk.push(LineKind::Kept, &text[at..block.old.start()], "", room);
+            hunk.push(LineKind::Removed, old, &block.new, room);
+            hunk.push(LineKind::Added, &block.new, old, room);
             at = block.old.end();
         }
-        hunk.push(LineKind::Kept, &text[at..stop]);
+        hunk.push(LineKind::Kept, &text[at..stop], "", room);
         gained += hunk.new_lines.cast_signed() - hunk.old_lines.cast_signed();
         // Unified diffs name the line before where a side has none.
         hunk.old_start -= usize::from(hunk.old_lines == 0);
@@ -110,11 +122,23 @@ pub fn hunks(base: &Snapshot, changes: &ChangeSet, context: usize) -> Vec<Hunk> 
 }
 
 impl Hunk {
-    fn push(&mut self, kind: LineKind, mut text: &str) {
+    /// Adds lines, as far as there is room. `other` is what the lines were replaced by, or took the place of.
+    fn push(&mut self, kind: LineKind, mut text: &str, other: &str, room: &mut Room) {
+        let mut others = other.split('\n');
+        let mut counterpart = "";
+        // A long removal must not take the room of what was put in its place.
+        let spare = if kind == LineKind::Removed { room.bytes / 2 } else { 0 };
         while !text.is_empty() {
             let end = memchr::memchr(b'\n', text.as_bytes());
             let (line, rest) = end.map_or((text, ""), |end| (&text[..end], &text[end + 1..]));
-            self.lines.push(DiffLine { kind, text: line.to_owned(), ended: end.is_some() });
+            if room.is_limited() {
+                counterpart = others.next().unwrap_or(counterpart);
+            }
+            if room.bytes > spare {
+                self.lines.push(room.line(kind, line, counterpart, end.is_some()));
+            } else {
+                self.left_out.count(kind);
+            }
             self.old_lines += usize::from(kind != LineKind::Added);
             self.new_lines += usize::from(kind != LineKind::Removed);
             text = rest;
@@ -199,8 +223,16 @@ fn forth(text: &str, at: usize, count: usize) -> usize {
 
 /// Lines added and removed by these hunks.
 pub fn stat(hunks: &[Hunk]) -> DiffStat {
-    let count = |kind| hunks.iter().flat_map(|hunk| &hunk.lines).filter(|line| line.kind == kind).count();
-    DiffStat { added: count(LineKind::Added), removed: count(LineKind::Removed) }
+    let mut stat = DiffStat::default();
+    for hunk in hunks {
+        stat.added += hunk.left_out.added;
+        stat.removed += hunk.left_out.removed;
+        for line in &hunk.lines {
+            stat.added += usize::from(line.kind == LineKind::Added);
+            stat.removed += usize::from(line.kind == LineKind::Removed);
+        }
+    }
+    stat
 }
 
 /// The same, from the change alone.
@@ -213,44 +245,79 @@ pub fn counted(base: &Snapshot, changes: &ChangeSet) -> DiffStat {
     })
 }
 
+/// A change as text, as far as it fits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DiffText {
+    /// The text.
+    pub text: String,
+    /// True when lines are missing.
+    pub cut: bool,
+    /// First and last of the lines of the new version that are shown whole.
+    pub lines: Vec<(usize, usize)>,
+}
+
+impl DiffText {
+    /// Notes that a line of the new version is shown whole.
+    pub(crate) fn shows(&mut self, line: usize) {
+        match self.lines.last_mut() {
+            Some((_, last)) if *last + 1 == line => *last = line,
+            _ => self.lines.push((line, line)),
+        }
+    }
+}
+
 /// The hunks as a unified diff of `path`, at most `limit` bytes, cut between lines and said so.
-pub fn unified(path: &str, hunks: &[Hunk], limit: usize) -> String {
-    let mut out = format!("--- {path}\n+++ {path}\n");
+pub fn unified(path: &str, hunks: &[Hunk], limit: usize) -> DiffText {
+    let mut out = DiffText { text: format!("--- {path}\n+++ {path}\n"), ..DiffText::default() };
     marked_lines(hunks, limit, &mut out);
     out
 }
 
 /// The hunks of a unified diff, without the lines that name the file.
-pub(crate) fn marked_lines(hunks: &[Hunk], limit: usize, out: &mut String) {
+pub(crate) fn marked_lines(hunks: &[Hunk], limit: usize, out: &mut DiffText) {
     for hunk in hunks {
         let range =
             |start: usize, lines: usize| if lines == 1 { start.to_string() } else { format!("{start},{lines}") };
         let (old, new) = (range(hunk.old_start, hunk.old_lines), range(hunk.new_start, hunk.new_lines));
         // Writing to a String cannot fail.
-        let _ = writeln!(out, "@@ -{old} +{new} @@");
+        let _ = writeln!(out.text, "@@ -{old} +{new} @@");
+        let mut number = hunk.new_start + usize::from(hunk.new_lines == 0);
         for line in &hunk.lines {
-            if out.len() + line.text.len() > limit {
-                out.push_str("… (diff cut)\n");
-                return;
+            let text = line.shown(usize::MAX);
+            if out.text.len() + text.len() > limit {
+                out.cut = true;
+                break;
             }
-            out.push(line.kind.sign());
-            out.push_str(&line.text);
-            out.push('\n');
+            out.text.push(line.kind.sign());
+            out.text.push_str(&text);
+            out.text.push('\n');
             if !line.ended {
-                out.push_str("\\ No newline at end of file\n");
+                out.text.push_str("\\ No newline at end of file\n");
             }
+            if line.kind != LineKind::Removed {
+                if line.is_whole() {
+                    out.shows(number);
+                }
+                number += 1;
+            }
+        }
+        out.cut |= hunk.left_out.lines() > 0;
+        if out.cut {
+            out.text.push_str("… (diff cut)\n");
+            return;
         }
     }
 }
 
-/// The hunks in the shape of the Edit tool's `structuredPatch` (seed 001).
+/// The hunks in the shape of the Edit tool's `structuredPatch` (seed 001). A hunk of which lines are left out has their
+/// number as `omittedLines`; hunks of which nothing is left are left out themselves.
 pub fn structured(hunks: &[Hunk]) -> Value {
     let lines = |hunk: &Hunk| {
         let mut out: Vec<Value> = Vec::with_capacity(hunk.lines.len());
         for line in &hunk.lines {
             let mut marked = String::with_capacity(line.text.len() + 1);
             marked.push(line.kind.sign());
-            marked.push_str(&line.text);
+            marked.push_str(&line.shown(usize::MAX));
             out.push(marked.into());
             if !line.ended {
                 out.push("\\ No newline at end of file".into());
@@ -266,37 +333,68 @@ pub fn structured(hunks: &[Hunk]) -> Value {
         out.insert("newStart".to_owned(), hunk.new_start.into());
         out.insert("newLines".to_owned(), hunk.new_lines.into());
         out.insert("lines".to_owned(), lines(hunk).into());
+        if hunk.left_out.lines() > 0 {
+            out.insert("omittedLines".to_owned(), hunk.left_out.lines().into());
+        }
         Value::Object(out)
     };
-    Value::Array(hunks.iter().map(hunk).collect())
+    Value::Array(hunks.iter().filter(|hunk| !hunk.lines.is_empty()).map(hunk).collect())
 }
 
-/// The changed places of the new version with line numbers, `>` before changed lines, at most `limit` characters, cut
-/// between lines and said so (seed 000).
-pub fn snippet(hunks: &[Hunk], limit: usize) -> String {
-    let mut out = String::new();
+/// The changed places of the new version with line numbers, `>` before changed lines, at most about `limit` bytes, cut
+/// between lines and said so (seed 000). A long line is trimmed so that the first change is always shown.
+pub fn snippet(hunks: &[Hunk], limit: usize) -> DiffText {
+    let mut out = DiffText::default();
     for (nth, hunk) in hunks.iter().enumerate() {
         if nth > 0 {
-            out.push_str("...\n");
+            out.text.push_str("...\n");
         }
         let first = hunk.new_start + usize::from(hunk.new_lines == 0);
-        let lines = hunk.lines.iter().filter(|line| line.kind != LineKind::Removed);
-        for (number, line) in (first..).zip(lines) {
+        let lines: Vec<&DiffLine> = hunk.lines.iter().filter(|line| line.kind != LineKind::Removed).collect();
+        let skipped = if nth == 0 { distant(&lines, limit) } else { 0 };
+        for (number, line) in (first + skipped..).zip(&lines[skipped..]) {
             let mut digits = [b' '; 20];
-            let number = right_aligned(number, &mut digits);
+            let mark = right_aligned(number, &mut digits);
             // The mark, the tab and the line end are the other three.
-            if out.len() + number.len() + line.text.len() + 3 > limit {
-                out.push_str("... (truncated)\n");
-                return out;
+            let room = limit.saturating_sub(out.text.len() + mark.len() + 3);
+            let alone = out.lines.is_empty() && line.kind == LineKind::Added;
+            let width = match line.kind {
+                LineKind::Kept => room.min(limit / 4 + 1),
+                _ if alone => room.max(limit / 2),
+                _ => room,
+            };
+            if line.text.len() > width && width <= limit / 4 {
+                out.cut = true;
+                break;
             }
-            out.push(if line.kind == LineKind::Added { '>' } else { ' ' });
-            out.push_str(number);
-            out.push('\t');
-            out.push_str(&line.text);
-            out.push('\n');
+            let text = line.shown(width);
+            out.text.push(if line.kind == LineKind::Added { '>' } else { ' ' });
+            out.text.push_str(mark);
+            out.text.push('\t');
+            out.text.push_str(&text);
+            out.text.push('\n');
+            if text.len() == line.text.len() && line.is_whole() {
+                out.shows(number);
+            }
+        }
+        out.cut |= hunk.left_out.kept + hunk.left_out.added > 0;
+        if out.cut {
+            out.text.push_str("... (truncated)\n");
+            return out;
         }
     }
     out
+}
+
+/// The number of unchanged lines at the beginning of a hunk for which a snippet has no room: half of it is for the change.
+fn distant(lines: &[&DiffLine], limit: usize) -> usize {
+    let leading = lines.iter().take_while(|line| line.kind == LineKind::Kept).count();
+    let mut room = limit / 2;
+    for (at, line) in lines[..leading].iter().enumerate().rev() {
+        let Some(left) = room.checked_sub(line.text.len() + 10) else { return at + 1 };
+        room = left;
+    }
+    0
 }
 
 /// The number in six places, or more where it needs them. Every reply has a dozen of these rows, and the formatter of the
@@ -327,7 +425,7 @@ mod tests {
         let splices = splices.into_iter().map(|(a, b, text)| Splice::new(Span::new(a, b), text.as_bytes(), 0));
         let changes = ChangeSet::new(&base, splices).unwrap();
         assert_eq!(counted(&base, &changes), stat(&hunks(&base, &changes, 1)));
-        unified("f", &hunks(&base, &changes, 1), usize::MAX)
+        unified("f", &hunks(&base, &changes, 1), usize::MAX).text
     }
 
     #[test]
@@ -365,7 +463,7 @@ mod tests {
         let base = Snapshot::from_text("a\nb\nc\n");
         let changes = ChangeSet::new(&base, [Splice::new(Span::new(2, 3), &b"B\nB2"[..], 0)]).unwrap();
         let hunks = hunks(&base, &changes, 4);
-        assert_eq!(snippet(&hunks, 1000), "      1\ta\n>     2\tB\n>     3\tB2\n      4\tc\n");
+        assert_eq!(snippet(&hunks, 1000).text, "      1\ta\n>     2\tB\n>     3\tB2\n      4\tc\n");
         assert_eq!((stat(&hunks).added, stat(&hunks).removed), (2, 1));
         for number in [0, 7, 10, 99_999, 999_999, 1_000_000, usize::MAX] {
             assert_eq!(super::right_aligned(number, &mut [b' '; 20]), format!("{number:>6}"));

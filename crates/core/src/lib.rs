@@ -36,7 +36,7 @@ pub use change::{ChangeSet, Conflict, Overlap, Rebased, Splice, Tie};
 pub use charset::{Charset, Codec, Declared, Settled};
 pub use code::{CODES, Code, CodeRow, Remedy};
 pub use content::{ContentHash, ContentId, Handle, Header, ShortHash, ShortTag, Tag};
-pub use error::{Error, Result};
+pub use error::{Error, ErrorParts, Result};
 pub use find::{Found, Hit, LOOKED_UP, MOST_FRESH, MOST_PLACES, TextEdit, Tier, check_amount, find};
 pub use generated::generated;
 pub use lines::LineIndex;

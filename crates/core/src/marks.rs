@@ -132,7 +132,7 @@ pub(crate) fn row(out: &mut String, number: usize, text: &str) {
 }
 
 /// A line as evidence: cut where it is long.
-pub(crate) fn clipped(line: &str) -> Cow<'_, str> {
+pub fn clipped(line: &str) -> Cow<'_, str> {
     const WIDTH: usize = 300;
     // Never more characters than bytes.
     if line.len() <= WIDTH {
@@ -159,12 +159,19 @@ fn plain(out: &mut String, text: &str) {
     out.push('\n');
 }
 
+/// Rows of an excerpt.
+const ROWS: usize = 60;
+
 /// Lines `from..=to` (1-based, clamped to the file) as numbered evidence; long lines are cut.
 pub fn excerpt(of: &Snapshot, from: usize, to: usize) -> String {
     let text = of.text();
     let span = of.lines().span_of(text, from, to);
     let mut out = String::new();
-    for (number, line) in (from.max(1)..).zip(text[span.range()].split_inclusive('\n')) {
+    for (nth, (number, line)) in (from.max(1)..).zip(text[span.range()].split_inclusive('\n')).enumerate() {
+        if nth == ROWS {
+            out.push_str("… (more lines are not shown)\n");
+            break;
+        }
         let line = line.strip_suffix('\n').unwrap_or(line);
         numbered(&mut out, number, &clipped(line));
     }

@@ -45,14 +45,16 @@ impl Engine {
             let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
             let error = Error::new(Code::CallUnknownTool, format!("There is no tool `{name}`."))
                 .next(format!("Use one of: {}.", names.join(", ")));
-            return Reply { result: Err(error), seed: SeedCodes::None };
+            return Reply::refusal(error, SeedCodes::None);
         };
         let run = std::panic::AssertUnwindSafe(|| self.metered(caller, || tool.answer(self, caller, input)));
         let result = std::panic::catch_unwind(run).unwrap_or_else(|_| {
             Err(Error::new(Code::InternalBug, format!("{name} failed by a fault of the engine."))
                 .next("Please report the call that led here. Read the file to see its state."))
         });
-        Reply { result, seed: tool.seed }
+        let limits = self.reply_limits(caller);
+        let limits = if tool.shows_lines() { limits.for_reads() } else { limits };
+        Reply::new(result, tool.seed, limits, tool.rest)
     }
 
     /// Runs a call under its meter. Where that ended the work, what came of the work is incomplete and not given out.
@@ -89,11 +91,11 @@ impl Engine {
                 format!("The input has {} bytes; the limit is {MAX_INPUT}.", input.len()),
             )
             .next("Send smaller edits in several calls.");
-            return Reply { result: Err(error), seed };
+            return Reply::refusal(error, seed);
         }
         match serde_json::from_str(input) {
             Ok(value) => self.call(caller, name, value),
-            Err(error) => Reply { result: Err(formats::malformed(&error)), seed },
+            Err(error) => Reply::refusal(formats::malformed(&error), seed),
         }
     }
 }

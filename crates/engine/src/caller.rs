@@ -108,6 +108,8 @@ pub struct Caller {
     pub watch: Option<Watch>,
     /// Through what the call came, for events; `None`: through the library.
     pub front: Option<Arc<Front>>,
+    /// A person reads the reply at a terminal, so the limits on replies to models and programs do not count.
+    pub person_reads: bool,
 }
 
 impl Caller {
@@ -166,6 +168,7 @@ impl Default for Caller {
             names_from: None,
             watch: None,
             front: None,
+            person_reads: false,
         }
     }
 }

@@ -7,8 +7,11 @@ use crate::log::{Announced, Cause};
 use crate::plan::{Becomes, Now, Plan};
 use crate::receipt::{Preview, Receipt};
 use crate::reply::Answer;
+use crate::reply_limits::FileRoom;
 use crate::seen;
 use crate::watch::Step;
+use crate::worded;
+use emendate_core::Header;
 use emendate_core::words::Words;
 use emendate_core::{Code, ContentId, Error, Result, explain, rows, work};
 use emendate_fs::{Draft, Piece, Stamp, Written};
@@ -46,8 +49,9 @@ impl Engine {
             if cause.is_an_edit() {
                 self.validate(&mut plans, cause.allows_invalid)?;
             }
+            let room = self.reply_limits(caller).per_file(plans.iter().filter(|plan| plan.writes()).count());
             if dry_run {
-                return Ok(plans.into_iter().map(|plan| Receipt::new(plan, None, true)).collect());
+                return Ok(plans.into_iter().map(|plan| Receipt::new(plan, None, true).with_room(room)).collect());
             }
             let mut plans = self.approved(caller, plans)?;
             self.tell_of_a_persons_text(&mut plans);
@@ -66,7 +70,8 @@ impl Engine {
                 Err(error) => return Err(raced(error)),
                 Ok(done) => {
                     caller.wrote(plans.len());
-                    let mut receipts = self.settle(plans, done);
+                    let receipts = self.settle(plans, done);
+                    let mut receipts: Vec<Receipt> = receipts.into_iter().map(|it| it.with_room(room)).collect();
                     self.after_edit(caller, &cause, &mut receipts);
                     if let Some(watch) = &caller.watch {
                         watch.let_go();
@@ -153,9 +158,10 @@ impl Engine {
         }
         // From here on the disk is at work; what can be made ready meanwhile is.
         let shows = self.config().shows;
+        let room = self.reply_limits(caller).per_file(drafts.len());
         let previews: Vec<Option<Preview>> = plans
             .iter()
-            .map(|plan| (plan.writes() && drafts.len() <= PREVIEWED).then(|| Preview::of(plan, shows)))
+            .map(|plan| (plan.writes() && drafts.len() <= PREVIEWED).then(|| Preview::of(plan, shows, room)))
             .collect();
         let mut stamps = ahead.stamps.into_iter();
         let known: Vec<Option<(Stamp, Option<Record>)>> = plans
@@ -163,7 +169,7 @@ impl Engine {
             .zip(&previews)
             .map(|(plan, preview)| {
                 let stamp = if plan.writes() { stamps.next() } else { None }?;
-                Some((stamp, plan.known(stamp, ahead.spliced, (preview.as_ref(), shows))))
+                Some((stamp, plan.known(stamp, ahead.spliced, (preview.as_ref(), shows), room)))
             })
             .collect();
         let announced = self.announce(caller, cause, plans, &known, &ahead.made);
@@ -256,6 +262,7 @@ impl Plan {
         stamp: Stamp,
         spliced: Option<ContentId>,
         (preview, shows): (Option<&Preview>, Shows),
+        room: FileRoom,
     ) -> Option<Record> {
         if self.becomes != Becomes::File {
             return None;
@@ -267,8 +274,8 @@ impl Plan {
         let mut lines = self.lines.clone();
         // A diff may be cut, or be a summary: what it shows for certain is what was written, and that is known anyway.
         let told = shows == Shows::Snippet || self.header.is_some() || self.worded.is_some();
-        if told && !lines.is_all() {
-            lines.union(&shown(self, preview));
+        if told && room.counts && !lines.is_all() {
+            lines.union(&shown(self, preview, room));
         }
         Some(seen::written(content, stamp, lines))
     }
@@ -286,16 +293,15 @@ fn raced(error: Error) -> Error {
 }
 
 /// The lines of the new version that the reply shows.
-fn shown(plan: &Plan, preview: Option<&Preview>) -> Lines {
-    if plan.header.is_none() && plan.worded.is_none() {
-        return preview.map_or_else(|| Preview::without_patch(plan, Shows::Snippet).lines(), Preview::lines);
-    }
-    let mut lines = Lines::none();
+fn shown(plan: &Plan, preview: Option<&Preview>, room: FileRoom) -> Lines {
+    let Some(header) = plan.header.or_else(|| plan.worded.map(|_| Header::Brackets)) else {
+        return preview.map_or_else(|| Preview::without_patch(plan, Shows::Snippet, room).lines(), Preview::lines);
+    };
     let hunks = explain::hunks(&plan.before, &plan.changes, rows::AROUND);
-    for line in rows::previewed(&hunks) {
-        lines.add(line as u64, line as u64);
+    if plan.worded.is_some() && !worded::fits(&hunks, room.diff) {
+        return Lines::none();
     }
-    lines
+    seen::of_ranges(&rows::preview(header, &hunks, room.diff).lines)
 }
 
 /// With the changed lines of every file shown as the caller wants it, where nothing else says how.

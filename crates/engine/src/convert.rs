@@ -6,6 +6,7 @@ use crate::engine::Engine;
 use crate::options::Options;
 use crate::plan::{Becomes, Now, Plan};
 use crate::reply::Answer;
+use crate::reply_limits::ReplyLimits;
 use emendate_core::print::{FileDelta, TARGETS, Target};
 use emendate_core::{Code, Error, FileMode, Result, Snapshot};
 use emendate_fs::Place;
@@ -52,6 +53,7 @@ impl Engine {
         }
         let deltas: Vec<FileDelta<'_>> = files.iter().map(Turned::delta).collect();
         let text = target.print(&deltas)?;
+        whole(&text, self.reply_limits(caller))?;
         let mut data = Map::new();
         data.insert("format".to_owned(), format.spec().name.into());
         data.insert("to".to_owned(), target.name.into());
@@ -59,6 +61,21 @@ impl Engine {
         data.insert("converted".to_owned(), text.clone().into());
         Ok(Answer { text, data })
     }
+}
+
+/// A part of a change is another change, so what does not fit into a reply is refused.
+///
+/// Errors: `read.too_large`.
+fn whole(text: &str, limits: ReplyLimits) -> Result<()> {
+    let chars = text.chars().count();
+    // The data has the text once more, and as JSON it may be longer.
+    let bytes = text.len() + text.bytes().filter(|byte| *byte < b' ' || matches!(byte, b'"' | b'\\')).count();
+    if chars <= limits.text && bytes <= limits.data / 2 {
+        return Ok(());
+    }
+    let what = format!("The converted text has {chars} characters; a reply has at most {}.", limits.text);
+    Err(Error::new(Code::ReadTooLarge, what)
+        .next("Convert fewer files in one call, or run `emend convert` in a terminal, which writes up to 16 MiB."))
 }
 
 fn target(name: &str) -> Result<&'static Target> {

@@ -16,6 +16,8 @@ use std::path::Path;
 
 /// Names that a view of a folder lists.
 const NAMES: usize = 1000;
+/// Characters of the reply beside the names.
+const BESIDE_NAMES: usize = 500;
 
 impl Engine {
     /// The tool `text_editor`.
@@ -38,7 +40,7 @@ impl Engine {
                 return Err(Error::new(Code::CallInvalid, "view_range is for files; this is a folder.")
                     .next("Leave view_range out."));
             }
-            return self.names(&place);
+            return self.names(caller, &place);
         }
         let mut input = json!({ "file_path": args.path });
         if let Some([from, to]) = args.view_range {
@@ -60,18 +62,25 @@ impl Engine {
     }
 
     /// A folder, two levels deep, without what is hidden.
-    fn names(&self, place: &Place) -> Result<Answer> {
+    fn names(&self, caller: &Caller, place: &Place) -> Result<Answer> {
         let mut names = Vec::new();
         self.add_names(place, 2, &mut names)?;
-        let cut = names.len() > NAMES;
-        names.truncate(NAMES);
+        let mut room = self.reply_limits(caller).text.saturating_sub(BESIDE_NAMES);
+        let fits = names.iter().take(NAMES).take_while(|name| {
+            let left = room.checked_sub(name.len() + 1);
+            room = left.unwrap_or(0);
+            left.is_some()
+        });
+        let fits = fits.count();
+        let cut = names.len() > fits;
+        names.truncate(fits);
         let shown = place.shown();
         let mut text = format!(
             "Here're the files and directories up to 2 levels deep in {shown}, excluding hidden items and node_modules:\n{shown}\n"
         );
         text.extend(names.iter().flat_map(|name| [name, "\n"]));
         if cut {
-            let _ = writeln!(text, "Note: There are more than {NAMES} names; view a folder further down.");
+            let _ = writeln!(text, "Note: There are more than the {fits} names shown; view a folder further down.");
         }
         let mut answer = Answer { text, ..Answer::default() };
         answer.data.insert("names".to_owned(), names.into());

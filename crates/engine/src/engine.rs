@@ -9,6 +9,7 @@ use crate::log::Loose;
 use crate::policy::{Access, Guard, Hit};
 use crate::raw_path;
 use crate::registers::Drawers;
+use crate::reply_limits::ReplyLimits;
 use crate::shelves::{Shelves, State, key};
 use crate::suggest;
 use crate::syntax::Trees;
@@ -187,6 +188,11 @@ impl Engine {
     /// The settings in force.
     pub fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// How much a reply to this caller holds.
+    pub(crate) fn reply_limits(&self, caller: &Caller) -> ReplyLimits {
+        if caller.person_reads { self.config.reply.for_person() } else { self.config.reply }
     }
 
     /// Messages for a person about the configuration and the session store; each is handed out once.

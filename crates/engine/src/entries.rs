@@ -8,11 +8,9 @@ use crate::undo::Named;
 use emendate_core::{Code, Error, Result};
 use emendate_history::{Filter, Logged};
 use std::ffi::OsStr;
+use std::ops::{ControlFlow, Range};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
-
-/// Bytes of one file that are given out.
-const MOST: usize = 4 << 20;
 
 /// An operation in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +32,19 @@ pub struct Entries {
     pub next: Option<String>,
 }
 
+/// A page of the operations that fit.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct PageOf<'a> {
+    /// The name that the page before gave.
+    pub(crate) from: Option<&'a str>,
+    /// The session whose operations are meant; `None` for all.
+    pub(crate) session: Option<&'a str>,
+    /// The file that they touched; `None` for all.
+    pub(crate) path: Option<&'a [u8]>,
+    /// The number of operations at most.
+    pub(crate) most: usize,
+}
+
 /// Which side of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
@@ -48,39 +59,60 @@ impl Engine {
     ///
     /// Errors: `call.invalid` for a `from` that no page gave; those of the session store.
     pub fn entries(&self, from: Option<&str>, most: usize) -> Result<Entries> {
+        for root in 0..self.roots().len() {
+            if from.is_none() {
+                // Where the store cannot be written, what is pending is told as such.
+                let _ = self.look_into_pending(root);
+            }
+        }
+        let mut entries = Vec::new();
+        let next = self.newest(PageOf { from, most, ..PageOf::default() }, |_, logged| {
+            entries.push(entry(logged));
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(Entries { entries, next })
+    }
+
+    /// Gives operations of all roots to `take`, the newest first, until it breaks; the one at which it breaks is not taken.
+    /// Returns the name of the next page, if there is one.
+    ///
+    /// Errors: `call.invalid` for a page that there is not; those of the session store and of `take`.
+    pub(crate) fn newest(
+        &self,
+        page: PageOf<'_>,
+        mut take: impl FnMut(usize, &Logged) -> Result<ControlFlow<()>>,
+    ) -> Result<Option<String>> {
+        let PageOf { from, session, path, most } = page;
         let roots = self.roots().len();
         let mut below = from.map_or_else(|| Some(vec![None; roots]), |from| cursor(from, roots)).ok_or_else(|| {
             Error::new(Code::CallInvalid, "There is no such page of the history.").next("Begin with the first one.")
         })?;
         let mut heads = Vec::with_capacity(roots);
         for (root, below) in below.iter().enumerate() {
-            if from.is_none() {
-                // Where the store cannot be written, what is pending is told as such.
-                let _ = self.look_into_pending(root);
-            }
-            let filter = Filter { session: None, path: None, below: *below, limit: most.saturating_add(1) };
+            let filter = Filter { session, path, below: *below, limit: most.saturating_add(1) };
             heads.push(self.history(root).operations(&filter)?.into_iter().peekable());
         }
-        let mut page = Entries::default();
-        while page.entries.len() < most {
+        for _ in 0..most {
             let newest = (0..roots).filter_map(|root| Some((heads[root].peek()?.at, root))).max();
-            let Some((_, root)) = newest else { return Ok(page) };
-            let Some(logged) = heads[root].next() else { return Ok(page) };
+            let Some((_, root)) = newest else { return Ok(None) };
+            let Some(logged) = heads[root].peek() else { return Ok(None) };
+            if take(root, logged)?.is_break() {
+                break;
+            }
             below[root] = Some(logged.id.number);
-            page.entries.push(entry(&logged));
+            heads[root].next();
         }
-        if heads.iter_mut().any(|head| head.peek().is_some()) {
-            let numbers = below.iter().map(|it| it.map_or_else(String::new, |number| number.to_string()));
-            page.next = Some(numbers.collect::<Vec<String>>().join(","));
-        }
-        Ok(page)
+        let more = heads.iter_mut().any(|head| head.peek().is_some());
+        let numbers = below.iter().map(|it| it.map_or_else(String::new, |number| number.to_string()));
+        Ok(more.then(|| numbers.collect::<Vec<String>>().join(",")))
     }
 
-    /// What a file held before or after an operation: its bytes, or where a link led.
+    /// What a file held before or after an operation: its bytes, or where a link led. `lines` names the first line and the
+    /// number of lines of a part; `None` means all of it.
     ///
     /// Errors: `operation.not_found` where there is no such operation, it did not touch the file, the file was not there at
     /// that moment, or its content was not kept; `read.too_large`; those of the policy.
-    pub fn content_at(&self, id: &str, path: &Path, moment: Moment) -> Result<Vec<u8>> {
+    pub fn content_at(&self, id: &str, path: &Path, moment: Moment, lines: Option<(usize, usize)>) -> Result<Vec<u8>> {
         let (root, logged) = self.operation(Named::read(id)?.name)?;
         let missing = |what: &str| {
             Error::new(Code::OperationMissing, format!("{} {what}.", emendate_fs::shown(path)))
@@ -99,12 +131,28 @@ impl Engine {
         let hand: Vec<_> = now.iter().map(|now| (now.snapshot.id(), now.snapshot.raw())).collect();
         let bytes = self.history(root).content(side.content, &hand)?;
         let bytes = bytes.ok_or_else(|| missing("is not kept in that version"))?;
-        if bytes.len() > MOST {
-            let what = format!("{} had {} bytes then; {MOST} are given out.", place.shown(), bytes.len());
-            return Err(Error::new(Code::ReadTooLarge, what).next("Restore it, and read parts of it."));
+        let part = lines.map(|lines| lines_of(&bytes, lines));
+        let (part, whole) = (part.unwrap_or(0..bytes.len()), bytes.len());
+        let most = self.config().reply.data;
+        if part.len() > most {
+            let what = format!("{} had {whole} bytes then; one reply has at most {most}.", place.shown());
+            return Err(Error::new(Code::ReadTooLarge, what).next(
+                "Ask for some of its lines, with ?offset=1&limit=1000 behind the address, or restore it and read parts of it.",
+            ));
         }
-        Ok(bytes)
+        Ok(if part.len() == whole { bytes } else { bytes[part].to_vec() })
     }
+}
+
+/// The bytes of some lines: the number of the first one, and how many they are.
+fn lines_of(bytes: &[u8], (offset, limit): (usize, usize)) -> Range<usize> {
+    let mut ends = memchr::memchr_iter(b'\n', bytes).map(|at| at + 1);
+    let start = match offset {
+        0 | 1 => 0,
+        offset => ends.nth(offset - 2).unwrap_or(bytes.len()),
+    };
+    let end = if limit == 0 { start } else { ends.nth(limit - 1).unwrap_or(bytes.len()) };
+    start..end
 }
 
 fn cursor(text: &str, roots: usize) -> Option<Vec<Option<u64>>> {

@@ -10,6 +10,7 @@ use crate::media::MOST_PAGES;
 use crate::notebook::OUTPUT;
 use crate::read::{DEFAULT_LIMIT, LINE_WIDTH, MAX_REPLY};
 use crate::replace::MOST_REPLACED;
+use crate::reply_limits::{REPLY_DATA, REPLY_TEXT};
 use crate::search::{GLOB_MAX, MOST_WALKED, PATTERN_MAX};
 use crate::tools::MAX_INPUT;
 use emendate_core::formats::multi_edit::MOST_EDITS;
@@ -194,9 +195,23 @@ pub static LIMITS: &[Limit] = &[
     Limit {
         name: "reply",
         most: MAX_REPLY as u64,
-        unit: "characters of a read",
+        unit: "characters of the lines of a read",
         code: Some(Code::ReadTooLarge),
-        next: "The reply lists the parts that fit.",
+        next: "The reply lists the parts that fit. `[reply] read` in the configuration.",
+    },
+    Limit {
+        name: "reply text",
+        most: REPLY_TEXT as u64,
+        unit: "characters of the text of any other reply",
+        code: None,
+        next: "The reply says what is left out and which call shows it. `[reply] text` in the configuration. A converted change is refused.",
+    },
+    Limit {
+        name: "reply data",
+        most: REPLY_DATA as u64,
+        unit: "bytes of a reply's data as JSON; images and documents that were asked for count by their own rows",
+        code: None,
+        next: "`omitted` in the data lists what is left out and the call that shows it. `[reply] data` in the configuration.",
     },
     Limit {
         name: "cells",

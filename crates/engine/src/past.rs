@@ -1,9 +1,12 @@
 //! The tool `history`: what was done, by whom, to which files; one operation as a diff; the difference between two moments.
 
+use crate::caller::Caller;
 use crate::engine::Engine;
+use crate::entries::PageOf;
 use crate::policy::Access;
 use crate::raw_path;
 use crate::reply::Answer;
+use crate::reply_limits::{FileRoom, ReplyLimits};
 use crate::shelves::key;
 use crate::undo::{Named, data};
 use chrono::{DateTime, SecondsFormat};
@@ -18,6 +21,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
+use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
@@ -27,8 +31,8 @@ const LAST: &str = "last";
 const LISTED: usize = 20;
 /// Operations that a list shows at most, and that lie between two moments at most.
 const MOST: usize = 1000;
-/// Bytes of diff in one answer.
-const DIFF: usize = 100_000;
+/// Characters of a list that are for its last line.
+const LAST_LINE: usize = 400;
 
 /// The error where no operation is to be shown.
 fn nothing_done() -> Error {
@@ -48,13 +52,15 @@ pub(crate) struct Args {
     file_path: Option<String>,
     /// Only operations of this session.
     session: Option<String>,
-    /// How many to list, the newest first (default 20).
+    /// How many to list, the newest first (default 20, at most 1000).
     limit: Option<usize>,
+    /// List on from here: what the list before gave as `next`.
+    from: Option<String>,
 }
 
 impl Engine {
     /// The tool `history`.
-    pub(crate) fn past(&self, mut input: Value) -> Result<Answer> {
+    pub(crate) fn past(&self, caller: &Caller, mut input: Value) -> Result<Answer> {
         let raw = raw_path::take(&mut input)?;
         let args: Args = formats::from_json(Input::Json(input))?;
         let path = raw.as_deref().or(args.file_path.as_deref().map(Path::new));
@@ -63,14 +69,15 @@ impl Engine {
             // Where the store cannot be written, what is pending is told as such.
             let _ = self.look_into_pending(root);
         }
+        let limits = self.reply_limits(caller);
         match (&args.id, &args.to) {
-            (None, None) => self.listed(&args, place.as_ref()),
+            (None, None) => self.listed(&args, place.as_ref(), limits),
             (Some(id), None) if id == LAST => {
                 let Some(last) = self.fitting(&args, place.as_ref(), 1)?.pop() else { return Err(nothing_done()) };
-                self.shown(last, place.as_ref())
+                self.shown(last, place.as_ref(), limits)
             }
-            (Some(id), None) => self.shown(self.operation(Named::read(id)?.name)?, place.as_ref()),
-            (Some(from), Some(to)) => self.compared(from, to, place.as_ref()),
+            (Some(id), None) => self.shown(self.operation(Named::read(id)?.name)?, place.as_ref(), limits),
+            (Some(from), Some(to)) => self.compared(from, to, place.as_ref(), limits),
             (None, Some(_)) => Err(Error::new(Code::CallInvalid, "`to` needs an id to start from.")
                 .next("Give id and to, or id alone for one operation.")),
         }
@@ -84,19 +91,38 @@ impl Engine {
         Ok(newest_first(found, |logged: &Logged| logged.at, limit))
     }
 
-    fn listed(&self, args: &Args, place: Option<&Place>) -> Result<Answer> {
-        let found = self.fitting(args, place, args.limit.unwrap_or(LISTED).min(MOST))?;
-        let mut text = String::new();
-        let mut rows = Vec::with_capacity(found.len());
-        for (root, logged) in &found {
-            let why_not = self.why_not(*root, logged)?;
-            text.push_str(&line(logged, why_not));
-            rows.push(row(logged, why_not));
-        }
-        if found.is_empty() {
+    fn listed(&self, args: &Args, place: Option<&Place>, limits: ReplyLimits) -> Result<Answer> {
+        let wanted = args.limit.unwrap_or(LISTED);
+        let most = wanted.min(MOST);
+        let (mut text, mut rows, mut bytes) = (String::new(), Vec::new(), 0);
+        let page = PageOf { from: args.from.as_deref(), session: args.session.as_deref(), path: place.map(key), most };
+        let next = self.newest(page, |root, logged| {
+            let why_not = self.why_not(root, logged)?;
+            let (line, row) = (line(logged, why_not), row(logged, why_not));
+            bytes += row.to_string().len() + 1;
+            let full = text.len() + line.len() + LAST_LINE > limits.text || bytes + LAST_LINE > limits.data;
+            if full && !rows.is_empty() {
+                return Ok(ControlFlow::Break(()));
+            }
+            text.push_str(&line);
+            rows.push(row);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        if rows.is_empty() {
             text.push_str("No operation that fits is in the history.\n");
         }
         let mut data = Map::new();
+        // A list that was to be that short needs no word.
+        if let Some(next) = next {
+            if rows.len() < wanted {
+                let _ = writeln!(
+                    text,
+                    "{} operations are listed, and there are more: list on with from \"{next}\".",
+                    rows.len()
+                );
+            }
+            data.insert("next".to_owned(), next.into());
+        }
         data.insert("operations".to_owned(), rows.into());
         Ok(Answer { text, data })
     }
@@ -132,12 +158,14 @@ impl Engine {
         Ok(None)
     }
 
-    fn shown(&self, (root, logged): (usize, Logged), place: Option<&Place>) -> Result<Answer> {
+    fn shown(&self, (root, logged): (usize, Logged), place: Option<&Place>, limits: ReplyLimits) -> Result<Answer> {
         let mut text = line(&logged, self.why_not(root, &logged)?);
         let only = |file: &Touched| place.is_none_or(|place| key(place) == file.path);
+        let room = limits.per_file(told(&logged).filter(|file| only(file)).count());
+        let most = limits.text.saturating_sub(LAST_LINE);
         let files: Vec<Value> = told(&logged)
             .filter(|file| only(file))
-            .map(|file| self.difference(root, &from_its_source(file, &logged), &mut text))
+            .map(|file| self.difference(root, &from_its_source(file, &logged), &mut text, (most, room)))
             .collect::<Result<_>>()?;
         let mut data = data(files, false);
         data.insert("summary".to_owned(), text.lines().next().into());
@@ -145,7 +173,7 @@ impl Engine {
         Ok(Answer { text, data })
     }
 
-    fn compared(&self, from: &str, to: &str, place: Option<&Place>) -> Result<Answer> {
+    fn compared(&self, from: &str, to: &str, place: Option<&Place>, limits: ReplyLimits) -> Result<Answer> {
         let (from, to) = (Named::read(from)?, Named::read(to)?);
         let (root, first) = self.operation(from.name)?;
         let (other, last) = self.operation(to.name)?;
@@ -168,8 +196,10 @@ impl Engine {
             }
         }
         let mut text = String::new();
-        let changed = paths.values().filter(|file| file.before != file.after);
-        let files: Vec<Value> = changed.map(|file| self.difference(root, file, &mut text)).collect::<Result<_>>()?;
+        let changed: Vec<&Touched> = paths.values().filter(|file| file.before != file.after).collect();
+        let (most, room) = (limits.text.saturating_sub(LAST_LINE), limits.per_file(changed.len()));
+        let files = changed.into_iter().map(|file| self.difference(root, file, &mut text, (most, room)));
+        let files: Vec<Value> = files.collect::<Result<_>>()?;
         if files.is_empty() {
             text.push_str("No file differs between the two.\n");
         }
@@ -177,18 +207,24 @@ impl Engine {
     }
 
     /// One file of an operation: its diff for the text, its data.
-    fn difference(&self, root: usize, file: &Touched, text: &mut String) -> Result<Value> {
+    fn difference(
+        &self,
+        root: usize,
+        file: &Touched,
+        text: &mut String,
+        (most, room): (usize, FileRoom),
+    ) -> Result<Value> {
         let place = self.store().admit_link(Path::new(OsStr::from_bytes(&file.path)))?;
         self.may(&place, Access::Read)?;
-        let hunks = self.hunks(root, &place, file)?;
+        let hunks = self.hunks(root, &place, file, room.patch)?;
         let path = place.shown();
         let stat = hunks.as_ref().map_or(DiffStat::default(), |hunks| explain::stat(hunks));
         let summary = summary(file, &path);
         let _ = writeln!(text, "{summary}");
         match &hunks {
             Some(hunks) if !hunks.is_empty() => {
-                let diff = explain::unified(&path, hunks, DIFF.saturating_sub(text.len()));
-                text.push_str(&diff);
+                let diff = explain::unified(&path, hunks, most.saturating_sub(text.len()));
+                text.push_str(&diff.text);
             }
             Some(_) => {}
             None => text.push_str("(its content was not kept, or is no text)\n"),
@@ -203,7 +239,7 @@ impl Engine {
     }
 
     /// What differs; `None` when a side cannot be had, or is no text.
-    fn hunks(&self, root: usize, place: &Place, file: &Touched) -> Result<Option<Vec<Hunk>>> {
+    fn hunks(&self, root: usize, place: &Place, file: &Touched, room: usize) -> Result<Option<Vec<Hunk>>> {
         let history = self.history(root);
         let now = self.opaque(place).ok().flatten();
         let hand: Vec<(ContentId, &[u8])> = now.iter().map(|now| (now.snapshot.id(), now.snapshot.raw())).collect();
@@ -214,7 +250,7 @@ impl Engine {
         let (Some(before), Some(after)) = (bytes(file.before)?, bytes(file.after)?) else { return Ok(None) };
         let Ok(before) = Snapshot::open(before, None) else { return Ok(None) };
         let Ok(after) = before.reopen(after.clone()).or_else(|_| Snapshot::open(after, None)) else { return Ok(None) };
-        Ok(Some(explain::hunks(&before, &ChangeSet::between(&before, &after), 3)))
+        Ok(Some(explain::brief(&before, &ChangeSet::between(&before, &after), 3, room)))
     }
 
     /// Drops what is too old or too much of all histories. For a person; contents that go cannot be restored.

@@ -9,6 +9,7 @@ use crate::media;
 use crate::notebook;
 use crate::policy::Access;
 use crate::raw_path;
+use crate::receipt::clipped;
 use crate::reply::Answer;
 use crate::syntax;
 use emendate_core::marks::{MARKS, Mark, Marks};
@@ -28,6 +29,9 @@ pub const DEFAULT_LIMIT: usize = 2000;
 pub(crate) const LINE_WIDTH: usize = 2000;
 /// Characters of a reply (seed 001, `maxResultSizeChars`).
 pub const MAX_REPLY: usize = 100_000;
+
+/// Characters of one remark.
+const REMARK: usize = 2_000;
 
 /// The input of `read`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -137,7 +141,8 @@ impl Engine {
     ) -> Result<Answer> {
         let words = marks.words.then(|| self.words(place, &opened.snapshot)).transpose()?;
         let words = words.as_ref().map_or(&[][..], Words::all);
-        let mut page = page(&opened.snapshot, args, (marks, words))?;
+        let most = self.reply_limits(caller).read;
+        let mut page = page(&opened.snapshot, args, (marks, words), most)?;
         let Opened { snapshot, stamp, racy } = opened;
         let record = record(snapshot.id(), (stamp, racy), page.lines.clone(), args);
         let body = log::body(place, &snapshot);
@@ -165,7 +170,7 @@ impl Engine {
         if by_lines || !(notebook::is_named(place) || args.cells.is_some()) {
             return Ok(Cells::NotAsked);
         }
-        match notebook::page(opened, args.cells.as_deref()) {
+        match notebook::page(opened, args.cells.as_deref(), self.reply_limits(caller).read) {
             Err(error) if error.code() == Code::NotebookInvalid && args.cells.is_none() => {
                 Ok(Cells::Unreadable(error.message().to_owned()))
             }
@@ -235,7 +240,7 @@ pub(crate) fn marks(name: &str) -> Result<&'static Marks> {
 /// Renders the lines asked for.
 ///
 /// Errors: `read.range` past the end, `read.too_large` with ranges that fit.
-fn page(snapshot: &Snapshot, args: &Args, (marks, words): (&Marks, &[Word])) -> Result<Page> {
+fn page(snapshot: &Snapshot, args: &Args, (marks, words): (&Marks, &[Word]), most: usize) -> Result<Page> {
     let text = snapshot.text();
     let total = snapshot.lines().count(text);
     let from = args.offset.unwrap_or(1).max(1);
@@ -273,8 +278,9 @@ fn page(snapshot: &Snapshot, args: &Args, (marks, words): (&Marks, &[Word])) -> 
         // Only the rows just written are counted, so the whole stays one pass.
         chars += page.text[before..].chars().count();
         page.shown += 1;
-        if chars > MAX_REPLY {
-            return Err(too_large(snapshot, from, limit.min(total - from + 1), total));
+        if chars > most {
+            let lines = (from, limit.min(total - from + 1));
+            return Err(too_large(snapshot, lines, total, most));
         }
     }
     if from == 1 && page.shown == total && page.cut.is_empty() {
@@ -312,7 +318,7 @@ fn cut_at(line: &str) -> Option<(usize, usize)> {
     Some((at, line[at..].chars().count()))
 }
 
-fn too_large(snapshot: &Snapshot, from: usize, lines: usize, total: usize) -> Error {
+fn too_large(snapshot: &Snapshot, (from, lines): (usize, usize), total: usize, most: usize) -> Error {
     let text = snapshot.text();
     let mut ranges: Vec<(usize, usize)> = Vec::new();
     let (mut start, mut size) = (from, 0);
@@ -320,7 +326,7 @@ fn too_large(snapshot: &Snapshot, from: usize, lines: usize, total: usize) -> Er
     for (number, line) in (from..).zip(part.split_inclusive('\n')) {
         // Number, TAB and line end; a cut line carries its mark.
         let cost = line.chars().count().min(LINE_WIDTH + 70) + 8;
-        if size + cost > MAX_REPLY && number > start {
+        if size + cost > most && number > start {
             ranges.push((start, number - start));
             (start, size) = (number, 0);
             if ranges.len() == 20 {
@@ -337,7 +343,7 @@ fn too_large(snapshot: &Snapshot, from: usize, lines: usize, total: usize) -> Er
     Error::new(
         Code::ReadTooLarge,
         format!(
-            "The reply would be larger than {MAX_REPLY} characters; the file has {total} lines in {} bytes.",
+            "The reply would be larger than {most} characters; the file has {total} lines in {} bytes.",
             snapshot.size()
         ),
     )
@@ -403,6 +409,6 @@ fn answer(snapshot: &Snapshot, page: &mut Page, args: &Args, more: impl Iterator
 /// Appends a remark in the form models know from the Read tool of the seeds.
 pub(crate) fn remind(text: &mut String, what: &str) {
     text.push_str("<system-reminder>");
-    text.push_str(what);
+    text.push_str(&clipped(what, REMARK));
     text.push_str("</system-reminder>\n");
 }

@@ -6,24 +6,30 @@ use crate::plan::{Becomes, Now, Plan};
 use crate::policy;
 use crate::raw_path;
 use crate::reply::Answer;
+use crate::reply_limits::FileRoom;
 use crate::seen;
 use crate::stale::reply_hunks;
 use crate::worded;
-use emendate_core::explain::{self, DiffStat, Hunk};
+use emendate_core::explain::{self, DiffStat, DiffText, Hunk};
 use emendate_core::words::Words;
-use emendate_core::{ContentId, Outcome, Tier, generated, rows, unseen};
+use emendate_core::{ContentId, Error, Outcome, Tier, generated, rows, unseen};
 use emendate_fs::{Written, shown};
 use emendate_history::{Lines, OperationId};
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+use std::fmt::Write as _;
 
-/// Characters of snippet in a reply (seed 000).
-const SNIPPET: usize = 1000;
-/// Bytes of a diff in a reply.
-const DIFF: usize = 8000;
-/// Bytes of the original file that a reply carries along.
-const ORIGINAL: usize = 64 << 10;
 /// Operations whose own diffs a reply lists.
 const LISTED: usize = 100;
+/// Bytes of the lines that are looked at for these diffs.
+const LOOKED_AT: usize = 4 << 20;
+/// Notes and failures that the text lists; the data has the others.
+const TOLD: usize = 20;
+/// Characters of one of them in the text.
+const NOTE: usize = 500;
+const FAILURE: usize = 2_000;
+/// Characters of failures from which on the others are counted only.
+const FAILURES: usize = 4_000;
 /// Fields that the data of a reply may have: there is room for them from the beginning.
 const FIELDS: usize = 28;
 /// Characters of the words by which a file says that it is generated.
@@ -39,6 +45,8 @@ pub(crate) struct Receipt {
     line_words: Option<Words>,
     /// What the reply shows of the change, where it was made ready.
     preview: Option<Preview>,
+    /// How much of the change the reply shows.
+    room: FileRoom,
     /// What language servers say of the file as it is now.
     pub(crate) diagnosis: Option<Diagnosis>,
 }
@@ -47,37 +55,55 @@ pub(crate) struct Receipt {
 pub(crate) struct Preview {
     hunks: Vec<Hunk>,
     /// Empty where the reply has a diff in its place.
-    snippet: String,
+    snippet: DiffText,
     patch: Value,
 }
 
 impl Preview {
-    pub(crate) fn of(plan: &Plan, shows: Shows) -> Preview {
-        let bare = Preview::without_patch(plan, shows);
+    pub(crate) fn of(plan: &Plan, shows: Shows, room: FileRoom) -> Preview {
+        let bare = Preview::without_patch(plan, shows, room);
         Preview { patch: explain::structured(&bare.hunks), ..bare }
     }
 
-    /// For whoever asks for nothing but its lines.
-    pub(crate) fn without_patch(plan: &Plan, shows: Shows) -> Preview {
-        let hunks = if plan.before.is_opaque() { Vec::new() } else { reply_hunks(&plan.before, &plan.changes) };
-        let snippet = if shows == Shows::Snippet { explain::snippet(&hunks, SNIPPET) } else { String::new() };
+    /// The same without the structured patch, for callers that need only the lines.
+    pub(crate) fn without_patch(plan: &Plan, shows: Shows, room: FileRoom) -> Preview {
+        let hunks =
+            if plan.before.is_opaque() { Vec::new() } else { reply_hunks(&plan.before, &plan.changes, room.patch) };
+        let snippet = match shows {
+            Shows::Snippet if room.snippet > 0 => explain::snippet(&hunks, room.snippet),
+            _ => DiffText::default(),
+        };
         Preview { hunks, snippet, patch: Value::Null }
     }
 
-    /// The lines of the new version that the snippet shows; none where it was cut.
+    /// The lines of the new version that the snippet shows whole.
     pub(crate) fn lines(&self) -> Lines {
-        if self.snippet.ends_with("(truncated)\n") { Lines::none() } else { seen::shown(&self.hunks) }
+        seen::of_ranges(&self.snippet.lines)
     }
 }
 
 impl Receipt {
     pub(crate) fn new(plan: Plan, written: Option<(ContentId, Written)>, dry_run: bool) -> Receipt {
-        Receipt { plan, written, dry_run, operation: None, line_words: None, preview: None, diagnosis: None }
+        Receipt {
+            plan,
+            written,
+            dry_run,
+            operation: None,
+            line_words: None,
+            preview: None,
+            room: FileRoom::default(),
+            diagnosis: None,
+        }
     }
 
     /// With what the reply shows of the change.
     pub(crate) fn with_preview(self, preview: Option<Preview>) -> Receipt {
         Receipt { preview, ..self }
+    }
+
+    /// With so much room for it.
+    pub(crate) fn with_room(self, room: FileRoom) -> Receipt {
+        Receipt { room, ..self }
     }
 
     /// As part of that operation of the log.
@@ -102,15 +128,15 @@ impl Receipt {
 
     /// The answer for this file; `replace_all` is what the call said.
     pub(crate) fn answer(&mut self, replace_all: bool, shows: Shows) -> Answer {
-        let preview = self.preview.take().unwrap_or_else(|| Preview::of(&self.plan, shows));
-        let Receipt { plan, written, dry_run, operation, .. } = &*self;
+        let preview = self.preview.take().unwrap_or_else(|| Preview::of(&self.plan, shows, self.room));
+        let Receipt { plan, written, dry_run, operation, room, .. } = &*self;
         let Preview { hunks, snippet, patch } = preview;
         let stat = explain::stat(&hunks);
         let path = plan.place.shown();
         let replacements: usize = plan.ops.iter().map(|op| op.places).sum();
         let headline = headline(plan, &path, stat, replacements, *dry_run);
         let notes = self.notes(&hunks);
-        let (mut text, mut data) = self.words(&headline, (&hunks, &snippet), &notes, shows);
+        let (mut text, mut data) = self.words(&headline, (&hunks, &snippet.text), &notes, shows);
         self.tell_diagnosis(&mut text, &mut data);
         let mut put = |key: &str, value: Value| {
             data.insert(key.to_owned(), value);
@@ -135,7 +161,7 @@ impl Receipt {
                 put("replaceAll", replace_all.into());
                 put("tier", op.tier.number().into());
             }
-            _ => put("edits", per_edit(plan)),
+            _ => put("edits", per_edit(plan, room.edits)),
         }
         if !plan.ops.is_empty() {
             put("replacements", replacements.into());
@@ -143,9 +169,8 @@ impl Receipt {
         if !plan.failed.is_empty() {
             put("failed", plan.failed.iter().map(emendate_core::Error::to_json).collect());
         }
-        let whole = plan.source.is_none() && !plan.before.is_opaque();
-        if whole && plan.before.size() <= ORIGINAL && matches!(plan.now, Now::File(_)) {
-            put("originalFile", plan.before.text().into());
+        if let Some((key, value)) = original(plan, room.original) {
+            put(key, value);
         }
         put("structuredPatch", patch);
         put("userModified", plan.user_modified.into());
@@ -189,21 +214,21 @@ impl Receipt {
         shows: Shows,
     ) -> (String, Map<String, Value>) {
         let plan = &self.plan;
-        let failed: String = plan.failed.iter().map(|error| format!("Not applied: {error}\n")).collect();
+        let failed = not_applied(&plan.failed);
         if let Some(header) = plan.header.filter(|_| plan.becomes == Becomes::File && !plan.before.is_opaque()) {
             let Answer { text, data } = self.in_rows(header, notes);
             return (text + &failed, data);
         }
         if let (Some(marks), Some(words)) = (plan.worded, &self.line_words) {
             let around = explain::hunks(&plan.before, &plan.changes, rows::AROUND);
-            let rows = worded::preview(marks, words.all(), &around);
+            let rows = worded::preview(marks, words.all(), &around, self.room.diff);
             return (format!("{headline}\n{}{failed}{rows}", noted(notes)), Map::with_capacity(FIELDS));
         }
         if shows == Shows::Diff && !hunks.is_empty() {
-            let (form, diff) = explain::sized(&plan.place.shown(), &plan.before, &plan.changes, hunks, DIFF);
+            let (form, diff) = explain::sized(&plan.place.shown(), &plan.before, &plan.changes, hunks, self.room.diff);
             let mut data = Map::with_capacity(FIELDS);
-            data.insert("diff".to_owned(), json!({ "form": form.name(), "text": diff }));
-            return (format!("{headline}\n{}{failed}{diff}", noted(notes)), data);
+            data.insert("diff".to_owned(), json!({ "form": form.name(), "text": diff.text }));
+            return (format!("{headline}\n{}{failed}{}", noted(notes), diff.text), data);
         }
         (format!("{headline}\n{}{failed}{snippet}", noted(notes)), Map::with_capacity(FIELDS))
     }
@@ -243,6 +268,11 @@ impl Receipt {
         self.dry_run
     }
 
+    /// How much of the change the reply shows.
+    pub(crate) fn room(&self) -> FileRoom {
+        self.room
+    }
+
     /// The plan, for its buffers.
     pub(crate) fn into_plan(self) -> Plan {
         self.plan
@@ -273,9 +303,43 @@ impl Receipt {
     }
 }
 
-/// Notes as a model reads them, one a line.
+/// The text of the file before, where it takes at most `most` bytes, else a flag.
+fn original(plan: &Plan, most: usize) -> Option<(&'static str, Value)> {
+    if plan.source.is_some() || plan.before.is_opaque() || !matches!(plan.now, Now::File(_)) {
+        return None;
+    }
+    let fits = plan.before.size() <= most;
+    Some(if fits { ("originalFile", plan.before.text().into()) } else { ("originalFileOmitted", true.into()) })
+}
+
+/// Notes as a model reads them, one a line; of many the first ones.
 pub(crate) fn noted(notes: &[String]) -> String {
-    notes.iter().map(|note| format!("Note: {note}\n")).collect()
+    let mut out: String = notes.iter().take(TOLD).map(|note| format!("Note: {}\n", clipped(note, NOTE))).collect();
+    if notes.len() > TOLD {
+        let _ = writeln!(out, "Note: {} more notes are listed in the data.", notes.len() - TOLD);
+    }
+    out
+}
+
+/// Edits that were left out, and the reasons for it; of many the first ones.
+fn not_applied(failed: &[Error]) -> String {
+    let mut out = String::new();
+    for (nth, error) in failed.iter().enumerate() {
+        if nth == TOLD || out.len() > FAILURES {
+            let _ = writeln!(out, "Not applied: {} more, listed in the data.", failed.len() - nth);
+            break;
+        }
+        let _ = writeln!(out, "Not applied: {}", clipped(&error.to_string(), FAILURE));
+    }
+    out
+}
+
+/// At most `most` characters of a text.
+pub(crate) fn clipped(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => Cow::Owned(format!("{}⟪{} more characters⟫", &text[..at], text[at..].chars().count())),
+        None => Cow::Borrowed(text),
+    }
 }
 
 /// One word for what becomes of the file.
@@ -340,8 +404,9 @@ fn told(op: &Outcome, of: usize) -> Vec<String> {
     op.notes.iter().map(|note| format!("{name}{note}")).collect()
 }
 
-/// Each edit with its own summary and diff.
-fn per_edit(plan: &Plan) -> Value {
+/// Each edit with its own summary; the first with their own diffs, which take at most about `room` bytes together.
+fn per_edit(plan: &Plan, mut room: usize) -> Value {
+    let mut looked_at = 0;
     let one = |(nth, op): (usize, &Outcome)| {
         let mut out = json!({
             "index": op.op,
@@ -352,8 +417,13 @@ fn per_edit(plan: &Plan) -> Value {
             "summary": summary(op),
         });
         // Edits in turn were made on texts that are gone; their part of the whole is in the total.
-        if op.changes.base() == plan.before.id() && nth < LISTED {
-            out["structuredPatch"] = explain::structured(&explain::hunks(&plan.before, &op.changes, 1));
+        if op.changes.base() == plan.before.id() && nth < LISTED && room > 0 && looked_at < LOOKED_AT {
+            let hunks = explain::brief(&plan.before, &op.changes, 1, room);
+            for line in hunks.iter().flat_map(|hunk| &hunk.lines) {
+                room = room.saturating_sub(line.text.len());
+                looked_at += line.text.len() + line.window.before + line.window.after;
+            }
+            out["structuredPatch"] = explain::structured(&hunks);
         }
         out
     };

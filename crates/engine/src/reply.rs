@@ -1,5 +1,6 @@
 //! The one shape of an answer. The command line, NDJSON and MCP all show this.
 
+use crate::reply_limits::ReplyLimits;
 use emendate_core::{Code, Error};
 use serde_json::{Map, Value};
 
@@ -34,8 +35,9 @@ impl SeedCodes {
     }
 }
 
-/// The outcome of a call.
+/// The outcome of a call. It is made by [`Reply::new`] alone, which keeps it within the limits.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Reply {
     /// The answer, or why there is none.
     pub result: Result<Answer, Error>,
@@ -44,6 +46,26 @@ pub struct Reply {
 }
 
 impl Reply {
+    /// The outcome within `limits`; `rest` says how to get what is left out of it.
+    pub fn new(result: Result<Answer, Error>, seed: SeedCodes, limits: ReplyLimits, rest: &str) -> Reply {
+        let result = match result {
+            Ok(Answer { mut text, mut data }) => {
+                limits.fit(&mut text, &mut data, rest);
+                Ok(Answer { text, data })
+            }
+            Err(mut error) => {
+                limits.fit_error(&mut error);
+                Err(error)
+            }
+        };
+        Reply { result, seed }
+    }
+
+    /// A refusal before any tool was called.
+    pub fn refusal(error: Error, seed: SeedCodes) -> Reply {
+        Reply::new(Err(error), seed, ReplyLimits::default(), "")
+    }
+
     /// What a model reads: the answer's text, or the error with evidence and next step.
     pub fn text(&self) -> String {
         match &self.result {

@@ -368,7 +368,7 @@ impl Receipt {
         let tag = plan.short.or_else(|| plan.before.short_tag_with(&plan.changes)).unwrap_or_else(after);
         let line = header.line(&plan.name, tag);
         let shown = explain::hunks(&plan.before, &plan.changes, rows::AROUND);
-        let mut text = format!("{line}\n{}", rows::preview(header, &shown));
+        let mut text = format!("{line}\n{}", rows::preview(header, &shown, self.room().diff).text);
         if self.is_dry() {
             text.push_str("(dry run: nothing was written)\n");
         }
@@ -389,7 +389,7 @@ impl Receipt {
         let moved = |it: rows::Renumbered| json!({ "from": it.from, "delta": it.delta });
         let data = json!({
             "header": line,
-            "diff": explain::unified(&path, &shown, DIFF),
+            "diff": explain::unified(&path, &shown, DIFF).text,
             "firstChangedLine": rows::first_changed(&shown),
             "op": if plan.creates() { "create" } else { "update" },
             "diagnostics": Value::Null,

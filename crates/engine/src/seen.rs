@@ -6,7 +6,7 @@ use crate::log;
 use crate::options::Options;
 use crate::raw_path;
 use crate::shelves::key;
-use emendate_core::explain::{self, Hunk, LineKind};
+use emendate_core::explain::{self, Hunk};
 use emendate_core::{ChangeSet, Code, Error, Handle, Result, ShortTag, Snapshot};
 use emendate_fs::{Place, Stamp};
 use emendate_history::{Body, How, Lines, Record};
@@ -225,11 +225,11 @@ pub(crate) fn after_writing(lines: &Lines, base: &Snapshot, changes: &ChangeSet)
     out
 }
 
-/// The lines of the new version that hunks show.
-pub(crate) fn shown(hunks: &[Hunk]) -> Lines {
+/// Lines by their ranges.
+pub(crate) fn of_ranges(ranges: &[(usize, usize)]) -> Lines {
     let mut out = Lines::none();
-    for hunk in hunks.iter().filter(|hunk| hunk.lines.iter().any(|line| line.kind != LineKind::Removed)) {
-        out.add(hunk.new_start as u64, (hunk.new_start + hunk.new_lines - 1) as u64);
+    for &(from, to) in ranges {
+        out.add(from as u64, to as u64);
     }
     out
 }

@@ -65,11 +65,13 @@ fn with_diff(
         let next = "Fill it with write, or with an edit whose old_string is empty.";
         return error.evidence("The file is empty now.").next(unkept.unwrap_or_else(|| next.to_owned()));
     }
-    let hunks = explain::hunks(seen, theirs, 3);
-    let diff = explain::unified(&place.shown(), &hunks, DIFF);
-    let error =
-        error.evidence(format!("What changed since you read it:\n{diff}")).fact("diff", explain::structured(&hunks));
-    if diff.contains("(diff cut)") {
+    let hunks = explain::brief(seen, theirs, 3, 2 * DIFF);
+    let room = (engine.reply_limits(caller).text / 4).min(DIFF);
+    let diff = explain::unified(&place.shown(), &hunks, room);
+    let error = error
+        .evidence(format!("What changed since you read it:\n{}", diff.text))
+        .fact("diff", explain::structured(&hunks));
+    if diff.cut {
         return error.next(read_again(place));
     }
     // What the session knew stays known where it did not change, and the hunks show the rest.
@@ -77,7 +79,7 @@ fn with_diff(
     let known =
         record.filter(|record| record.content == seen.id()).map_or_else(emendate_history::Lines::none, |it| it.lines);
     let mut lines = seen::carried(&known, seen, theirs);
-    lines.union(&seen::shown(&hunks));
+    lines.union(&seen::of_ranges(&diff.lines));
     let unkept = engine.serve(caller, place, now, lines);
     let next = "Send the edit again, based on the text as it is now (shown above); no new read is needed.";
     error.next(unkept.unwrap_or_else(|| next.to_owned())).fact("tag", now.snapshot.id().tag().to_string())
@@ -189,7 +191,7 @@ fn too_long(now: &Snapshot, line: u64) -> bool {
     now.text()[span.range()].chars().count() > LINE_WIDTH
 }
 
-/// Hunks for a reply.
-pub(crate) fn reply_hunks(before: &Snapshot, changes: &ChangeSet) -> Vec<Hunk> {
-    explain::hunks(before, changes, 4)
+/// Hunks for a reply, whose lines take at most about `bytes`.
+pub(crate) fn reply_hunks(before: &Snapshot, changes: &ChangeSet, bytes: usize) -> Vec<Hunk> {
+    explain::brief(before, changes, 4, bytes)
 }

@@ -14,6 +14,7 @@ use crate::replace as replace_in;
 use crate::reply::{Answer, SeedCodes};
 use crate::search;
 use crate::syntax;
+use crate::tool_schema::merged;
 use crate::undo;
 use emendate_core::Result;
 use emendate_core::formats::{Format, anchors, line_anchors, multi_edit, notebook_edit, replace, text_editor, write};
@@ -48,6 +49,8 @@ pub struct Tool {
     pub annotations: Annotations,
     /// Which numeric codes of the seeds it answers with.
     pub seed: SeedCodes,
+    /// The call that shows what was left out of a reply.
+    pub rest: &'static str,
     /// An input that works, for documentation.
     pub example: &'static str,
     input: ToolInput,
@@ -87,6 +90,10 @@ enum ToolInput {
 
 const EDITS: Annotations = Annotations { read_only: false, destructive: false, idempotent: true };
 
+/// What the replies of most edits leave out.
+const REST_OF_AN_EDIT: &str =
+    "Read the file with offset and limit to see it as it is; history with the id of the operation shows the change.";
+
 /// Every tool.
 pub static TOOLS: &[Tool] = &[
     Tool {
@@ -98,6 +105,7 @@ Reads a text file. Lines are shown as number, TAB, text; never copy the number a
 lines; give offset and limit for others. A file must be read before it is edited. Images, PDFs and notebooks are shown, too.",
         annotations: Annotations { read_only: true, destructive: false, idempotent: true },
         seed: SeedCodes::None,
+        rest: "Read other lines with offset and limit.",
         example: r#"{"file_path": "/work/src/main.rs", "offset": 1, "limit": 200}"#,
         input: ToolInput::Read,
     },
@@ -111,6 +119,7 @@ read shows lines; what is shown counts as read, so it can be edited at once. Wha
 no_ignore or hidden is set; glob picks files (\"*.rs\", \"!tests/**\"). Set context to see the lines around a hit.",
         annotations: Annotations { read_only: true, destructive: false, idempotent: true },
         seed: SeedCodes::None,
+        rest: "Narrow the pattern, path or glob, or lower limit and context.",
         example: r#"{"pattern": "fn \\w+_at\\(", "path": "/work/src", "glob": ["*.rs"], "context": 2}"#,
         input: ToolInput::Search,
     },
@@ -124,6 +133,7 @@ numbers, and must occur once: add surrounding lines, or set replace_all. Several
 Empty new_string deletes.",
         annotations: EDITS,
         seed: SeedCodes::Edit,
+        rest: REST_OF_AN_EDIT,
         example: r#"{"file_path": "/work/src/main.rs", "old_string": "let x = 1;", "new_string": "let x = 2;"}"#,
         input: ToolInput::FormatsAnd(
             &[&replace::Replace, &multi_edit::MultiEdit, &line_anchors::LineAnchors],
@@ -139,6 +149,7 @@ Makes several replacements in one file that was read before, all or nothing. Eac
 read; set order to in_turn if an edit needs the result of an earlier one.",
         annotations: EDITS,
         seed: SeedCodes::Edit,
+        rest: REST_OF_AN_EDIT,
         example: r#"{"file_path": "/work/src/main.rs", "edits": [{"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": "d"}]}"#,
         input: ToolInput::Formats(&[&multi_edit::MultiEdit]),
     },
@@ -149,6 +160,7 @@ read; set order to in_turn if an edit needs the result of an earlier one.",
         prompt: anchors::PROMPT,
         annotations: EDITS,
         seed: SeedCodes::Edit,
+        rest: REST_OF_AN_EDIT,
         example: r#"{"path": "/work/src/main.rs", "edits": [{"anchor": "Table:let x = 1;", "edit_type": "replace", "text": "let x = 2;"}]}"#,
         input: ToolInput::Formats(&[&anchors::WordAnchors]),
     },
@@ -161,6 +173,7 @@ Writes a whole file: creates it with its folders, or replaces its text. An exist
 changes to part of a file.",
         annotations: Annotations { read_only: false, destructive: true, idempotent: true },
         seed: SeedCodes::Write,
+        rest: REST_OF_AN_EDIT,
         example: r#"{"file_path": "/work/notes.txt", "content": "Hello\n"}"#,
         input: ToolInput::Formats(&[&write::Write]),
     },
@@ -171,6 +184,7 @@ changes to part of a file.",
         prompt: notebook_edit::PROMPT,
         annotations: EDITS,
         seed: SeedCodes::Edit,
+        rest: REST_OF_AN_EDIT,
         example: r#"{"notebook_path": "/work/model.ipynb", "cell_id": "a1b2c3d4", "new_source": "x = 1\nx"}"#,
         input: ToolInput::Formats(&[&notebook_edit::NotebookEdit]),
     },
@@ -181,6 +195,7 @@ changes to part of a file.",
         prompt: text_editor::PROMPT,
         annotations: Annotations { read_only: false, destructive: true, idempotent: false },
         seed: SeedCodes::Edit,
+        rest: "View other lines with view_range.",
         example: r#"{"command": "str_replace", "path": "/work/src/main.rs", "old_str": "let x = 1;", "new_str": "let x = 2;"}"#,
         input: ToolInput::Editor,
     },
@@ -195,6 +210,7 @@ Patches: *** Begin Patch … *** End Patch with *** Update File, Add File, Delet
 wrong). Context must make each place unique. Relative paths start from directory.",
         annotations: EDITS,
         seed: SeedCodes::Edit,
+        rest: "history with the id of the operation and file_path shows the change of one file.",
         example: r#"{"input": "src/main.rs\n<<<<<<< SEARCH\nlet x = 1;\n=======\nlet x = 2;\n>>>>>>> REPLACE\n", "directory": "/work"}"#,
         input: ToolInput::Text,
     },
@@ -209,6 +225,7 @@ left out as in search. expected is the number of replacements in all files toget
 nothing. dry_run shows the diffs.",
         annotations: Annotations { read_only: false, destructive: true, idempotent: false },
         seed: SeedCodes::None,
+        rest: "history with the id of the operation and file_path shows the change of one file.",
         example: r#"{"path": "/work/src", "old_string": "old_name(", "new_string": "new_name(", "glob": ["*.rs"], "expected": 12}"#,
         input: ToolInput::Replace,
     },
@@ -221,6 +238,7 @@ Takes edits as apply does, works them out against the files as they are and answ
 to is unified, apply_patch, search_replace or hashline. Nothing is written.",
         annotations: Annotations { read_only: true, destructive: false, idempotent: true },
         seed: SeedCodes::None,
+        rest: "Convert fewer files in one call.",
         example: r#"{"input": "*** Begin Patch\n*** Update File: src/main.rs\n@@\n-let x = 1;\n+let x = 2;\n*** End Patch\n", "to": "unified", "directory": "/work"}"#,
         input: ToolInput::Convert,
     },
@@ -233,6 +251,7 @@ Lists what a file of a known language defines, with first and last line: functio
 take these names, joined by dots (Parser.next). It shows no text, so it does not count as a read.",
         annotations: Annotations { read_only: true, destructive: false, idempotent: true },
         seed: SeedCodes::None,
+        rest: "Read parts of the file with offset and limit.",
         example: r#"{"file_path": "/work/src/main.rs"}"#,
         input: ToolInput::Outline,
     },
@@ -246,6 +265,7 @@ warnings), with line and column. A server that has just been started may need ti
 The reply to an edit already says what is new since that edit.",
         annotations: Annotations { read_only: true, destructive: false, idempotent: true },
         seed: SeedCodes::None,
+        rest: "Check fewer files in one call.",
         example: r#"{"paths": ["/work/src/main.rs"]}"#,
         input: ToolInput::Check,
     },
@@ -260,6 +280,7 @@ comments above), rename (text is the new name; only where it is certain what the
 would make the file unparsable is refused.",
         annotations: EDITS,
         seed: SeedCodes::Edit,
+        rest: REST_OF_AN_EDIT,
         example: r#"{"file_path": "/work/src/main.rs", "symbol": "Parser.next", "action": "replace", "text": "fn next(&mut self) -> u8 {\n    0\n}"}"#,
         input: ToolInput::Symbol,
     },
@@ -274,6 +295,7 @@ since on other lines, those changes are kept; on the same lines, nothing is done
 with redo.",
         annotations: Annotations { read_only: false, destructive: true, idempotent: false },
         seed: SeedCodes::None,
+        rest: "history with the id of the operation and file_path shows the change of one file.",
         example: r#"{"id": "17-3fa9"}"#,
         input: ToolInput::Undo,
     },
@@ -286,6 +308,7 @@ Makes one file what it was when an operation had been done, or before it with ^ 
 must have been read, if it exists. This is an operation itself, so undo takes it back.",
         annotations: Annotations { read_only: false, destructive: true, idempotent: true },
         seed: SeedCodes::None,
+        rest: "history with the id of the operation and file_path shows the change of one file.",
         example: r#"{"file_path": "/work/src/main.rs", "id": "17-3fa9^"}"#,
         input: ToolInput::Restore,
     },
@@ -298,6 +321,7 @@ Lists operations, the newest first: name, time, session, tool, files, lines adde
 and to, what changed between the two. undo and restore take the names.",
         annotations: Annotations { read_only: true, destructive: false, idempotent: true },
         seed: SeedCodes::None,
+        rest: "Lower limit, or name one file of an operation with file_path.",
         example: r#"{"file_path": "/work/src/main.rs", "limit": 5}"#,
         input: ToolInput::History,
     },
@@ -356,6 +380,11 @@ impl Tool {
         )
     }
 
+    /// True where the text of a reply is lines that the call asked for by range.
+    pub(crate) fn shows_lines(&self) -> bool {
+        matches!(self.input, ToolInput::Read | ToolInput::Editor)
+    }
+
     /// Does what the input asks for.
     pub(crate) fn run(&self, engine: &Engine, caller: &Caller, input: Value) -> Result<Answer> {
         match self.input {
@@ -363,7 +392,7 @@ impl Tool {
             ToolInput::Search => engine.search(caller, input),
             ToolInput::Replace => engine.replace_in_files(caller, self.name, input),
             ToolInput::Undo => engine.undo(caller, self.name, input),
-            ToolInput::History => engine.past(input),
+            ToolInput::History => engine.past(caller, input),
             ToolInput::Outline => engine.outline(caller, input),
             ToolInput::Check => engine.check(caller, input),
             ToolInput::Symbol => engine.edit_symbol(caller, self.name, input),
@@ -378,34 +407,6 @@ impl Tool {
             }
         }
     }
-}
-
-/// One object schema that takes the fields of all parts; required is what every edit part requires.
-fn merged(parts: &[schemars::Schema]) -> Map<String, Value> {
-    let mut properties = Map::new();
-    let mut definitions = Map::new();
-    let mut required: Option<Vec<Value>> = None;
-    for part in parts {
-        let part = part.as_value();
-        let fields = |key: &str| part.get(key).and_then(Value::as_object).cloned().unwrap_or_default();
-        for (name, field) in fields("properties") {
-            properties.entry(name).or_insert(field);
-        }
-        definitions.extend(fields("$defs"));
-        if let Some(list) = part.get("required").and_then(Value::as_array) {
-            let both = required.map(|known| known.into_iter().filter(|name| list.contains(name)).collect());
-            required = Some(both.unwrap_or_else(|| list.clone()));
-        }
-    }
-    let mut out = Map::new();
-    out.insert("type".to_owned(), "object".into());
-    out.insert("properties".to_owned(), Value::Object(properties));
-    out.insert("required".to_owned(), Value::Array(required.unwrap_or_default()));
-    out.insert("additionalProperties".to_owned(), Value::Bool(false));
-    if !definitions.is_empty() {
-        out.insert("$defs".to_owned(), Value::Object(definitions));
-    }
-    out
 }
 
 #[cfg(test)]

@@ -28,6 +28,8 @@ const VERSIONS: usize = 8;
 const FAILURES: usize = 20;
 /// New rows that a reply shows with their words.
 const ROWS: usize = 60;
+/// Bytes that a word and what parts it from its line take at most.
+const WORD: usize = 40;
 
 /// A file that is to be edited by words.
 struct Subject<'a> {
@@ -287,10 +289,21 @@ fn default_marks() -> &'static Marks {
     marks::MARKS.iter().find(|marks| marks.words).unwrap_or(&marks::MARKS[0])
 }
 
-/// What an edit changed, as the lines are now, with their words.
-pub(crate) fn preview(marks: &Marks, words: &[Word], hunks: &[Hunk]) -> String {
+/// True where [`preview`] shows all lines of these hunks.
+pub(crate) fn fits(hunks: &[Hunk], most: usize) -> bool {
+    let lines = || hunks.iter().flat_map(|hunk| &hunk.lines);
+    // The mark of a line is its word, at most two names long.
+    lines().count() <= ROWS && lines().map(|line| line.text.len() + WORD).sum::<usize>() <= most
+}
+
+/// What an edit changed, as the lines are now, with their words; at most about `most` bytes.
+pub(crate) fn preview(marks: &Marks, words: &[Word], hunks: &[Hunk], most: usize) -> String {
     let mut out = String::new();
     for (nth, hunk) in hunks.iter().enumerate() {
+        if out.len() > most {
+            out.push_str("... (more changes are not shown)\n");
+            return out;
+        }
         if nth > 0 {
             out.push_str("--\n");
         }
@@ -303,7 +316,7 @@ pub(crate) fn preview(marks: &Marks, words: &[Word], hunks: &[Hunk]) -> String {
                 }
                 continue;
             }
-            (marks.line)(&mut out, Mark::of(first + at, words), &line.text);
+            (marks.line)(&mut out, Mark::of(first + at, words), &marks::clipped(&line.text));
         }
     }
     out

@@ -17,6 +17,10 @@ const HISTORY: &str = "emend://history/";
 const DIFF: &str = "text/x-diff";
 /// Operations on one page of the list.
 const PAGE: usize = 50;
+/// The way to what is left out of an operation.
+const REST: &str = "The resources ID/before/PATH and ID/after/PATH have the texts of each file.";
+/// The error for a query that is not understood.
+const QUERY: &str = "Behind the address of a file only ?offset=N&limit=N is understood, in lines.";
 /// What stands for itself in the path of a URI.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
@@ -64,8 +68,11 @@ pub(crate) fn read(engine: &Engine, caller: &Caller, uri: &str) -> Result<ReadRe
     let (id, tail) = rest.split_once('/').map_or((rest, None), |(id, tail)| (id, Some(tail)));
     let Some(tail) = tail else {
         let reply = engine.call(caller, "history", json!({ "id": id }));
-        let Answer { text, data } = reply.result.map_err(failed)?;
-        let data = Value::Object(linked(id, data)).to_string();
+        let Answer { mut text, data } = reply.result.map_err(failed)?;
+        let mut data = linked(id, data);
+        // The addresses make it longer.
+        engine.config().reply_limits().fit(&mut text, &mut data, REST);
+        let data = Value::Object(data).to_string();
         let diff = ResourceContents::text(text, uri).with_mime_type(DIFF);
         return Ok(ReadResourceResult::new(vec![
             diff,
@@ -76,8 +83,10 @@ pub(crate) fn read(engine: &Engine, caller: &Caller, uri: &str) -> Result<ReadRe
     let Some((_, moment)) = MOMENTS.into_iter().find(|(known, _)| *known == name) else {
         return Err(missing(format!("There is no resource {uri}: it is ID/before/PATH or ID/after/PATH.")));
     };
+    let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
+    let lines = query.map(|query| lines(query).ok_or_else(|| missing(QUERY.to_owned()))).transpose()?;
     let path = PathBuf::from(OsString::from_vec(percent_decode_str(path).collect()));
-    let bytes = engine.content_at(id, &path, moment).map_err(failed)?;
+    let bytes = engine.content_at(id, &path, moment, lines).map_err(failed)?;
     Ok(ReadResourceResult::new(vec![match String::from_utf8(bytes) {
         Ok(text) => ResourceContents::text(text, uri),
         Err(bytes) => {
@@ -85,6 +94,19 @@ pub(crate) fn read(engine: &Engine, caller: &Caller, uri: &str) -> Result<ReadRe
             ResourceContents::blob(blob, uri).with_mime_type("application/octet-stream")
         }
     }]))
+}
+
+/// The lines that the query of a URI asks for: the first one, and how many.
+fn lines(query: &str) -> Option<(usize, usize)> {
+    let mut lines = (1, usize::MAX);
+    for part in query.split('&') {
+        match part.split_once('=')? {
+            ("offset", number) => lines.0 = number.parse().ok()?,
+            ("limit", number) => lines.1 = number.parse().ok()?,
+            _ => return None,
+        }
+    }
+    Some(lines)
 }
 
 fn internal(error: &Error) -> ErrorData {

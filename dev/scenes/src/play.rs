@@ -4,6 +4,7 @@ use crate::disk::{self, Node, Tree};
 use crate::driver::{Driver, Kind, Reply, Stage};
 use crate::fill::Names;
 use crate::scene::{Act, Call, Expect, Input, Scene, Thing};
+use emendate::{ATTACHMENTS, MAX_REPLY, REPLY_DATA, REPLY_TEXT};
 use serde_json::Value;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -35,6 +36,22 @@ struct Play {
     /// What must be there, by path below the base.
     wanted: Tree,
     _base: tempfile::TempDir,
+}
+
+/// Characters of header and notes beside the lines of a read.
+const BESIDE_LINES: usize = 8_192;
+
+/// Checks that a reply keeps the limits on replies, whatever the scene is about.
+fn is_bounded(tool: &str, reply: &Reply) -> Result<(), String> {
+    let text = if matches!(tool, "read" | "text_editor") { MAX_REPLY + BESIDE_LINES } else { REPLY_TEXT };
+    let mut data = reply.data.clone();
+    // Images and documents that were asked for have limits of their own.
+    data.as_object_mut().and_then(|fields| fields.shift_remove(ATTACHMENTS));
+    let (chars, bytes) = (reply.text.chars().count(), data.to_string().len());
+    if chars > text || bytes > REPLY_DATA {
+        return Err(format!("the reply has {chars} characters of text and {bytes} bytes of data"));
+    }
+    Ok(())
 }
 
 /// Folders of the base that are not part of the scene.
@@ -119,6 +136,7 @@ impl Play {
         }
         let driver = self.driver.as_mut().ok_or("no driver")?;
         let mut reply = driver.call(&call.tool, &input)?;
+        is_bounded(&call.tool, &reply)?;
         self.names.tags.push(reply.data.get("tag").and_then(Value::as_str).unwrap_or_default().to_owned());
         let operation = reply.data.get("operation").and_then(Value::as_str);
         self.names.operations.extend(operation.map(str::to_owned));

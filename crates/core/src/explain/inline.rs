@@ -1,7 +1,8 @@
 //! Which words of changed lines changed: for a terminal that marks them, and for a diff by words.
 
-use super::{Hunk, LineKind};
+use super::{DiffText, Hunk, LineKind};
 use crate::find::tokens::{stretches, tokens};
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// Share of the words, in percent, that two sides must have in common before it helps anybody to see which ones differ.
@@ -38,20 +39,34 @@ pub fn inline<'a>(lines: &[Line<'a>]) -> Vec<Vec<Piece<'a>>> {
 }
 
 /// The hunks with the words that differ as `[-old-]` and `{+new+}`, at most `limit` bytes, cut between lines and said so.
-pub fn by_words(path: &str, hunks: &[Hunk], limit: usize) -> String {
-    let mut out = format!("--- {path}\n+++ {path}\n");
+pub fn by_words(path: &str, hunks: &[Hunk], limit: usize) -> DiffText {
+    let mut out = DiffText { text: format!("--- {path}\n+++ {path}\n"), ..DiffText::default() };
     let mut budget = BUDGET;
     for hunk in hunks {
+        let mut number = hunk.new_start + usize::from(hunk.new_lines == 0);
         // Writing to a String cannot fail.
-        let _ = writeln!(out, "@@ line {} @@", hunk.new_start + usize::from(hunk.new_lines == 0));
-        let lines: Vec<Line<'_>> = hunk.lines.iter().map(|line| (line.kind, &*line.text)).collect();
+        let _ = writeln!(out.text, "@@ line {number} @@");
+        let texts: Vec<Cow<'_, str>> = hunk.lines.iter().map(|line| line.shown(usize::MAX)).collect();
+        let lines: Vec<Line<'_>> = hunk.lines.iter().zip(&texts).map(|(line, text)| (line.kind, &**text)).collect();
+        let mut at = 0;
         for (removed, added) in runs(&lines) {
             let text = merged(removed, added, &mut budget);
-            if out.len() + text.len() > limit {
-                out.push_str("… (diff cut)\n");
-                return out;
+            if out.text.len() + text.len() > limit {
+                out.cut = true;
+                break;
             }
-            out.push_str(&text);
+            out.text.push_str(&text);
+            let kept = removed.first().is_some_and(|line| line.0 == LineKind::Kept);
+            if kept && hunk.lines[at].is_whole() {
+                out.shows(number);
+            }
+            number += if kept { 1 } else { added.len() };
+            at += removed.len() + added.len();
+        }
+        out.cut |= hunk.left_out.lines() > 0;
+        if out.cut {
+            out.text.push_str("… (diff cut)\n");
+            return out;
         }
     }
     out
@@ -164,7 +179,7 @@ fn marked(out: &mut String, side: &Side<'_>, at: usize, marks: (&str, &str)) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::super::{DiffLine, Hunk, LineKind};
+    use super::super::{DiffLine, Hunk, LeftOut, LineKind, LineWindow};
     use super::{Piece, by_words, inline};
     use proptest::prelude::*;
 
@@ -200,18 +215,23 @@ mod tests {
     }
 
     fn hunk(text: &str) -> Hunk {
-        let line = |(kind, text): (LineKind, &str)| DiffLine { kind, text: text.to_owned(), ended: true };
+        let line = |(kind, text): (LineKind, &str)| DiffLine {
+            kind,
+            text: text.to_owned(),
+            ended: true,
+            window: LineWindow::default(),
+        };
         let lines: Vec<DiffLine> = lines_of(text).into_iter().map(line).collect();
-        Hunk { old_start: 3, old_lines: 1, new_start: 3, new_lines: 1, lines }
+        Hunk { old_start: 3, old_lines: 1, new_start: 3, new_lines: 1, lines, left_out: LeftOut::default() }
     }
 
     #[test]
     fn a_diff_by_words() {
-        let text = by_words("f", &[hunk(" a\n-let x = one(1);\n+let y = one(2);\n-gone\n")], 1000);
+        let text = by_words("f", &[hunk(" a\n-let x = one(1);\n+let y = one(2);\n-gone\n")], 1000).text;
         assert_eq!(text, "--- f\n+++ f\n@@ line 3 @@\na\nlet [-x-]{+y+} = one([-1-]{+2+});\n[-gone-]\n");
-        let text = by_words("f", &[hunk("-f(a, b)\n+f(a, b)\n+g(c)\n")], 1000);
+        let text = by_words("f", &[hunk("-f(a, b)\n+f(a, b)\n+g(c)\n")], 1000).text;
         assert_eq!(text, "--- f\n+++ f\n@@ line 3 @@\nf(a, b)\n{+g(c)+}\n");
-        assert!(by_words("f", &[hunk("-a\n+b\n")], 20).ends_with("… (diff cut)\n"));
+        assert!(by_words("f", &[hunk("-a\n+b\n")], 20).text.ends_with("… (diff cut)\n"));
     }
 
     proptest! {
@@ -231,7 +251,7 @@ mod tests {
         #[test]
         fn both_sides_can_be_read(old in "[ab (,]{1,20}", new in "[ab (,]{1,20}") {
             let hunk = hunk(&format!("-{old}\n+{new}\n"));
-            let text = by_words("f", &[hunk], 1000);
+            let text = by_words("f", &[hunk], 1000).text;
             let body = text.splitn(4, '\n').nth(3).unwrap();
             let without = |open: &str, close: &str, other: [&str; 2]| {
                 let mut out = String::new();

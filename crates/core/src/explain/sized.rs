@@ -1,7 +1,7 @@
 //! A change as a text whose form follows from how much of the file it is (seed 000): the more changed, the less a line by
 //! line account helps.
 
-use super::{Hunk, by_words, stat, unified};
+use super::{DiffText, Hunk, by_words, stat, unified};
 use crate::change::ChangeSet;
 use crate::snapshot::Snapshot;
 use std::fmt::Write as _;
@@ -44,13 +44,13 @@ impl Form {
 }
 
 /// The change in the form that fits its size, at most about `limit` bytes.
-pub fn sized(path: &str, before: &Snapshot, changes: &ChangeSet, hunks: &[Hunk], limit: usize) -> (Form, String) {
+pub fn sized(path: &str, before: &Snapshot, changes: &ChangeSet, hunks: &[Hunk], limit: usize) -> (Form, DiffText) {
     let percent = percent(before, changes);
     let form = Form::of(percent);
     let text = match form {
         Form::Unified => unified(path, hunks, limit),
         Form::Words => by_words(path, hunks, limit),
-        Form::Summary => summary(percent, hunks),
+        Form::Summary => DiffText { text: summary(percent, hunks), ..DiffText::default() },
     };
     (form, text)
 }
@@ -97,7 +97,7 @@ mod tests {
         let told = |from: usize, to: usize, new: &str| {
             let changes = ChangeSet::new(&base, [Splice::new(Span::new(from, to), new.as_bytes(), 0)]).unwrap();
             let (form, text) = sized("f", &base, &changes, &hunks(&base, &changes, 1), 1000);
-            (form.name(), text)
+            (form.name(), text.text)
         };
         let (form, text) = told(2, 6, "LINE");
         assert_eq!((form, text.contains("-a line of text\n+a LINE of text\n")), ("unified", true), "{text}");

@@ -47,7 +47,9 @@ fn file(delta: &FileDelta<'_>, context: usize, out: &mut String) -> Result<()> {
         let ended = |name: &str| if name.contains(' ') { format!("{name}\t") } else { name.to_owned() };
         let side = |name: &str, there: bool| if there { ended(name) } else { "/dev/null".to_owned() };
         let _ = writeln!(out, "--- {}\n+++ {}", side(&a, delta.before.is_some()), side(&b, delta.after.is_some()));
-        explain::marked_lines(&hunks, usize::MAX, out);
+        let mut diff = explain::DiffText::default();
+        explain::marked_lines(&hunks, usize::MAX, &mut diff);
+        out.push_str(&diff.text);
     }
     Ok(())
 }

@@ -29,7 +29,7 @@ pub use meant::{Meant, meant};
 pub use named::{are_by_word, by_number, named_by_word};
 pub(crate) use place::{place_all, place_one};
 pub use registers::{Registers, fill, use_registers};
-pub use show::{AROUND, Excerpt, Renumbered, excerpt, excerpt_as, first_changed, preview, previewed, renumbered};
+pub use show::{AROUND, Excerpt, Renumbered, excerpt, excerpt_as, first_changed, preview, renumbered};
 
 /// One edit of whole lines. [`Op::text`] holds its new rows, each with a line end.
 #[derive(Clone, Debug, PartialEq, Eq)]

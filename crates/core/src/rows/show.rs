@@ -2,7 +2,7 @@
 
 use super::Table;
 use crate::content::Header;
-use crate::explain::{DiffLine, Hunk, LineKind};
+use crate::explain::{DiffLine, DiffText, Hunk, LineKind};
 use crate::marks;
 use crate::snapshot::Snapshot;
 
@@ -78,15 +78,21 @@ impl Excerpt {
 }
 
 /// What an edit changed, in the rows of hashline. `hunks` have [`AROUND`] lines of context. With `¶`: `+N:TEXT` and
-/// ` N:TEXT` with new numbers, `-N:TEXT` with old ones; in brackets: new rows only, without a sign.
-pub fn preview(header: Header, hunks: &[Hunk]) -> String {
-    let mut out = String::new();
+/// ` N:TEXT` with new numbers, `-N:TEXT` with old ones; in brackets: new rows only, without a sign. At most about `most`
+/// bytes, cut between runs and said so.
+pub fn preview(header: Header, hunks: &[Hunk], most: usize) -> DiffText {
+    let mut out = DiffText::default();
     let mut last = None;
     for hunk in hunks {
         let mut old = hunk.old_start + usize::from(hunk.old_lines == 0);
         let mut new = hunk.new_start + usize::from(hunk.new_lines == 0);
         if let Some(last) = last {
-            gap(&mut out, header, last);
+            gap(&mut out.text, header, last);
+        }
+        if out.text.len() > most {
+            out.cut = true;
+            out.text.push_str("… (more changes are not shown)\n");
+            return out;
         }
         for run in hunk.lines.chunk_by(|a, b| a.kind == b.kind) {
             let kind = run.first().map_or(LineKind::Kept, |line| line.kind);
@@ -108,34 +114,24 @@ fn gap(out: &mut String, header: Header, number: usize) {
     marks::row(out, number, "...");
 }
 
-fn push_run(out: &mut String, header: Header, run: &[DiffLine], first: usize) {
+fn push_run(out: &mut DiffText, header: Header, run: &[DiffLine], first: usize) {
     let long = run.len() > RUN;
     for (at, line) in run.iter().enumerate() {
         if long && (ENDS..run.len() - ENDS).contains(&at) {
             if at == ENDS {
-                gap(out, header, first + at);
+                gap(&mut out.text, header, first + at);
             }
             continue;
         }
         if header == Header::Pilcrow {
-            out.push(line.kind.sign());
+            out.text.push(line.kind.sign());
         }
-        marks::row(out, first + at, &marks::clipped(&line.text));
+        let text = marks::clipped(&line.text);
+        marks::row(&mut out.text, first + at, &text);
+        if line.kind != LineKind::Removed && text.len() == line.text.len() {
+            out.shows(first + at);
+        }
     }
-}
-
-/// The lines of the new version that [`preview`] shows whole; new ones are known to whoever wrote them.
-pub fn previewed(hunks: &[Hunk]) -> Vec<usize> {
-    let mut out = Vec::new();
-    for hunk in hunks {
-        let first = hunk.new_start + usize::from(hunk.new_lines == 0);
-        let lines = hunk.lines.iter().filter(|line| line.kind != LineKind::Removed);
-        let known = |line: &DiffLine| {
-            line.kind == LineKind::Added || matches!(marks::clipped(&line.text), std::borrow::Cow::Borrowed(_))
-        };
-        out.extend((first..).zip(lines).filter(|(_, line)| known(line)).map(|(number, _)| number));
-    }
-    out
 }
 
 /// A line behind which numbers changed, and by how much, both in the version before.

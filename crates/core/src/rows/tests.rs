@@ -249,9 +249,9 @@ fn what_changed_is_shown_in_rows() {
     let resolved = resolve(&base, &edits, Order::Together, Settings::default()).unwrap();
     let hunks = |context| explain::hunks(&base, &resolved.changes, context);
     let seed = " 1:l1\n 2:l2\n-3:l3\n+3:X3\n+4:X3b\n 5:l4\n 6:l5\n 7:...\n 10:l9\n 11:l10\n-11:l11\n 12:l12\n";
-    assert_eq!(preview(Header::Pilcrow, &hunks(AROUND)), seed);
+    assert_eq!(preview(Header::Pilcrow, &hunks(AROUND), 8000).text, seed);
     let current = "1:l1\n2:l2\n3:X3\n4:X3b\n5:l4\n6:l5\n7:...\n10:l9\n11:l10\n12:l12\n";
-    assert_eq!(preview(Header::Brackets, &hunks(AROUND)), current);
+    assert_eq!(preview(Header::Brackets, &hunks(AROUND), 8000).text, current);
     let moved: Vec<_> = renumbered(&hunks(0)).into_iter().map(|it| (it.from, it.delta)).collect();
     assert_eq!(moved, [(4, 1), (12, 0)]);
     let echo = &replaced(&base, &edits)[..];

@@ -75,6 +75,12 @@ pub(super) struct Edit {
 pub(super) struct Reply {
     /// What a reply shows of a change: snippet, or diff in the form that fits its size.
     pub(super) shows: Option<String>,
+    /// Characters of text that a reply has at most; a project can only lower it.
+    pub(super) text: Option<usize>,
+    /// Bytes of data that a reply has at most, as JSON; a project can only lower it.
+    pub(super) data: Option<usize>,
+    /// Characters that a read shows at most; a project can only lower it.
+    pub(super) read: Option<usize>,
 }
 
 /// How files are written.

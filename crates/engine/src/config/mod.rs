@@ -6,12 +6,14 @@ mod events;
 mod file;
 mod formatters;
 mod hooks;
+mod replies;
 mod rule;
 mod schemas;
 mod servers;
 
 use crate::big::{MAX_WHOLE, STREAM_FROM};
 use crate::caller::{OnStale, Shows, Word};
+use crate::reply_limits::ReplyLimits;
 use emendate_core::work::WORK_MAX;
 use emendate_core::{Charset, Error, Matching, Result};
 use emendate_fs::Durability;
@@ -92,6 +94,8 @@ pub struct Config {
     pub(crate) on_stale: OnStale,
     /// What replies show of a change.
     pub(crate) shows: Shows,
+    /// How much replies hold.
+    pub(crate) reply: ReplyLimits,
     /// Whether a replaced code cell of a notebook loses its outputs.
     pub(crate) clear_outputs: bool,
     /// Whether edits warn of a file that does not parse any more.
@@ -143,6 +147,7 @@ impl Default for Config {
             matching: Matching::default(),
             on_stale: OnStale::default(),
             shows: Shows::default(),
+            reply: ReplyLimits::default(),
             clear_outputs: true,
             syntax_check: true,
             strictness: Strictness::default(),
@@ -200,6 +205,7 @@ impl Config {
             self.shows = word(source, "reply.shows", text)?;
             self.came_from("reply.shows", source);
         }
+        self.add_reply_limits(&file.reply, source)?;
         if let Some(clear) = file.notebook.clear_outputs {
             self.clear_outputs = clear;
             self.came_from("notebook.clear_outputs", source);
@@ -454,6 +460,9 @@ impl Config {
         put("edit.match", self.matching.name().into());
         put("edit.on_stale", self.on_stale.name().into());
         put("reply.shows", self.shows.name().into());
+        put("reply.text", self.reply.text.into());
+        put("reply.data", self.reply.data.into());
+        put("reply.read", self.reply.read.into());
         put("write.durability", self.durability.as_str().into());
         put("notebook.clear_outputs", self.clear_outputs.into());
         put("syntax.check", self.syntax_check.into());

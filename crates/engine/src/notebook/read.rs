@@ -2,7 +2,7 @@
 
 use crate::attachment::{ATTACHMENTS, Attachment, MOST_IMAGE, listed};
 use crate::engine::Opened;
-use crate::read::{MAX_REPLY, remind};
+use crate::read::remind;
 use crate::reply::Answer;
 use data_encoding::BASE64;
 use emendate_core::notebook::{Cell, CellName, Notebook, Output, Shown};
@@ -27,6 +27,8 @@ pub(crate) struct Page {
 /// What is put together for a reply.
 struct Sheet<'a, 't> {
     notebook: &'a Notebook<'t>,
+    /// Characters that there is room for.
+    most: usize,
     text: String,
     chars: usize,
     attachments: Vec<Attachment>,
@@ -39,13 +41,14 @@ struct Sheet<'a, 't> {
 /// Shows the cells asked for, as many as fit.
 ///
 /// Errors: `notebook.invalid`; `read.range` and `cell.not_found` for cells that are not there.
-pub(crate) fn page(opened: &Opened, cells: Option<&str>) -> Result<Page> {
+pub(crate) fn page(opened: &Opened, cells: Option<&str>, most: usize) -> Result<Page> {
     let snapshot = &opened.snapshot;
     let notebook = Notebook::read(snapshot.text())?;
     let total = notebook.cells().len();
     let range = cells.map_or(Ok(0..total), |said| range(&notebook, said))?;
     let mut sheet = Sheet {
         notebook: &notebook,
+        most,
         text: String::new(),
         chars: 0,
         attachments: Vec::new(),
@@ -130,7 +133,7 @@ impl Sheet<'_, '_> {
         let (id, kind) = (self.notebook.id(cell), self.notebook.kind_name(cell));
         let source = self.notebook.source(cell);
         let chars = source.chars().count();
-        let room = MAX_REPLY.saturating_sub(self.chars);
+        let room = self.most.saturating_sub(self.chars);
         if chars + 200 > room && !self.cells.is_empty() {
             return None;
         }
@@ -170,7 +173,7 @@ impl Sheet<'_, '_> {
             let before = self.text.len();
             told.push(self.output(at, &output));
             let size = self.text[before..].chars().count();
-            if self.chars + size > MAX_REPLY {
+            if self.chars + size > self.most {
                 self.text.truncate(before);
                 let _ = writeln!(self.text, "<output cell=\"{at}\">⟪not shown: the reply is full⟫</output>");
                 self.notes.push(format!("Outputs of cell {at} are left out, because the reply is full."));

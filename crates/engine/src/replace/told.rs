@@ -142,7 +142,8 @@ fn diagnosed(receipts: &[Receipt]) -> String {
 fn diffs(receipts: &[Receipt]) -> String {
     let mut out = String::new();
     for (nth, plan) in receipts.iter().map(Receipt::plan).enumerate() {
-        let one = explain::unified(&plan.place.shown(), &explain::hunks(&plan.before, &plan.changes, 1), DIFFS);
+        let hunks = explain::brief(&plan.before, &plan.changes, 1, 2 * DIFFS);
+        let one = explain::unified(&plan.place.shown(), &hunks, DIFFS).text;
         if out.len() + one.len() > DIFFS && nth > 0 {
             let _ = writeln!(out, "… {} more not shown", count(receipts.len() - nth, "diff"));
             break;

@@ -34,10 +34,8 @@ const HITS: usize = 100;
 const MOST_HITS: usize = 2000;
 /// Lines around a hit.
 const CONTEXT: usize = 50;
-/// Characters of a reply.
-const REPLY: usize = 50_000;
-/// Bytes of the lines of one file that are kept to be shown.
-const SHOWN: usize = 4 << 20;
+/// Bytes that a row has beside its text.
+const ROW: usize = 40;
 /// Bytes of all files of one search. Regular expressions take time in proportion to them, so this bounds the time too.
 const BYTES: usize = 512 << 20;
 
@@ -88,6 +86,8 @@ struct Search<'a> {
     searcher: Searcher,
     multiline: bool,
     limit: usize,
+    /// Bytes that the text of the reply may have.
+    most: usize,
     text: String,
     files: Vec<Value>,
     hits: usize,
@@ -128,6 +128,8 @@ impl Engine {
                 .build(),
             multiline: args.multiline,
             limit: args.limit.unwrap_or(HITS).clamp(1, MOST_HITS),
+            // The rest is for notes.
+            most: self.reply_limits(caller).text * 3 / 4,
             text: String::new(),
             files: Vec::new(),
             hits: 0,
@@ -210,7 +212,7 @@ impl Search<'_> {
         };
         let Some(version) = version else { return Ok(None) };
         let opened = self.engine.decoded(place, version, None, "")?;
-        let mut rows = Rows::new(self.limit - self.hits);
+        let mut rows = self.rows_of(place);
         let text = opened.snapshot.text();
         self.searcher.search_slice(&self.pattern, text.as_bytes(), &mut rows).map_err(|error| failed(&error))?;
         self.searched(text.len(), &rows);
@@ -223,11 +225,19 @@ impl Search<'_> {
         Ok(Some(()))
     }
 
+    /// The rows of a file that still fit into the reply.
+    fn rows_of(&self, place: &Place) -> Rows {
+        let room = self.most.saturating_sub(self.text.len() + place.shown().len() + ROW);
+        Rows::new(self.limit - self.hits, room)
+    }
+
     /// Counts a file that was gone through.
     fn searched(&mut self, bytes: usize, rows: &Rows) {
         self.searched += 1;
         self.bytes += bytes;
-        if rows.more {
+        if rows.full {
+            self.cut = Some("the reply would be too long");
+        } else if rows.more {
             self.cut = Some("there are more hits");
         } else if self.bytes > BYTES {
             self.cut = Some("there was too much to search");
@@ -264,11 +274,6 @@ impl Search<'_> {
         let words = words.as_ref().map_or(&[][..], Words::all);
         let marks = if opened.is_some() { self.marks } else { &MARKS[0] };
         let (lines, ranges) = render(&mut block, (marks, words), rows);
-        if self.text.len() + block.len() > REPLY && !self.text.is_empty() {
-            self.hits -= rows.hits.len();
-            self.cut = Some("the reply would be too long");
-            return Ok(());
-        }
         self.text.push_str(&block);
         let mut file = Map::new();
         file.insert("filePath".to_owned(), place.shown().into());
@@ -381,17 +386,21 @@ struct Rows {
     hits: Vec<usize>,
     /// All lines, sorted, each once.
     shown: Vec<Row>,
-    /// Bytes of them.
-    bytes: usize,
+    /// Bytes that there is room for.
+    room: usize,
+    /// The number of hits that may still be shown.
     left: usize,
     more: bool,
+    /// True when a row did not fit.
+    full: bool,
 }
 
 impl Rows {
-    fn new(left: usize) -> Rows {
-        Rows { hits: Vec::new(), shown: Vec::new(), bytes: 0, left, more: false }
+    fn new(left: usize, room: usize) -> Rows {
+        Rows { hits: Vec::new(), shown: Vec::new(), room, left, more: false, full: false }
     }
 
+    /// Adds the lines that fit; the number of the first one.
     fn add<'l>(&mut self, from: Option<u64>, lines: impl Iterator<Item = &'l [u8]>) -> usize {
         let from = from.and_then(|from| usize::try_from(from).ok()).unwrap_or(1);
         let next = self.shown.last().map_or(1, |last| last.line + 1);
@@ -399,7 +408,11 @@ impl Rows {
             // What is searched is text, or will be found not to be.
             let text = String::from_utf8_lossy(bytes.strip_suffix(b"\n").unwrap_or(bytes));
             let (text, left) = read::cut(&text);
-            self.bytes += text.len();
+            let Some(room) = self.room.checked_sub(text.len() + ROW) else {
+                self.full = true;
+                break;
+            };
+            self.room = room;
             self.shown.push(Row { line, text: text.to_owned(), left });
         }
         from
@@ -410,17 +423,19 @@ impl Sink for Rows {
     type Error = std::io::Error;
 
     fn matched(&mut self, _: &Searcher, hit: &SinkMatch<'_>) -> std::io::Result<bool> {
-        if self.hits.len() == self.left || self.bytes > SHOWN {
+        if self.hits.len() == self.left {
             self.more = true;
             return Ok(false);
         }
         let from = self.add(hit.line_number(), hit.lines());
-        self.hits.push(from);
-        Ok(true)
+        if self.shown.last().is_some_and(|row| row.line >= from) {
+            self.hits.push(from);
+        }
+        Ok(!self.full)
     }
 
     fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> std::io::Result<bool> {
         self.add(context.line_number(), std::iter::once(context.bytes()));
-        Ok(true)
+        Ok(!self.full)
     }
 }

@@ -1,6 +1,6 @@
 //! Searching a large file: line by line, as it comes.
 
-use super::{Rows, Search, failed};
+use super::{Search, failed};
 use crate::big::{ATTEMPTS, Passing, SEARCHED};
 use emendate_core::{Code, Error, Result};
 use emendate_fs::{Place, Source};
@@ -15,7 +15,7 @@ impl Search<'_> {
         }
         let mut source = source;
         for attempt in 1.. {
-            let mut rows = Rows::new(self.limit - self.hits);
+            let mut rows = self.rows_of(place);
             let go_on = || self.caller.go_on();
             let mut passing = Passing::new(&source, self.marks.header.is_some(), &go_on);
             let found = self.searcher.search_reader(&self.pattern, &mut passing, &mut rows);

@@ -338,8 +338,8 @@ impl Back<'_> {
 
 /// What changed since the operation.
 fn difference(place: &Place, left: &Snapshot, now: &Snapshot) -> String {
-    let hunks = explain::hunks(left, &ChangeSet::between(left, now), 3);
-    format!("What changed since:\n{}", explain::unified(&place.shown(), &hunks, DIFF))
+    let hunks = explain::brief(left, &ChangeSet::between(left, now), 3, 2 * DIFF);
+    format!("What changed since:\n{}", explain::unified(&place.shown(), &hunks, DIFF).text)
 }
 
 /// The error for an operation whose contents are not there.

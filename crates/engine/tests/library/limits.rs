@@ -50,6 +50,8 @@ const ELSEWHERE: &[&str] = &[
     "new text",
     "output",
     "checked",
+    "reply text",
+    "reply data",
     #[cfg(not(feature = "pdf"))]
     "pages",
 ];

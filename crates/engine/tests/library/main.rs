@@ -21,5 +21,6 @@ mod patches;
 #[cfg(feature = "pdf")]
 mod pdf;
 mod replace;
+mod replies;
 mod schemas;
 mod servers;

@@ -1,0 +1,424 @@
+//! How much one reply holds. [`ReplyLimits::fit`] is the law: it is applied where a reply is made, so every tool and every
+//! transport keeps it. What makes replies stays below it by itself, so that nothing large is built to be cut here.
+
+use crate::attachment::ATTACHMENTS;
+use emendate_core::Error;
+use serde_json::{Map, Value, json};
+use std::fmt::Write as _;
+use std::io;
+
+/// Bytes of JSON that a reply's data may have, for programs.
+pub const REPLY_DATA: usize = 256 << 10;
+/// Characters of a reply's text, for models.
+pub const REPLY_TEXT: usize = 25_000;
+/// The least that a configuration may set: below it a refusal could not be understood.
+pub(crate) const LEAST_DATA: usize = 4 << 10;
+pub(crate) const LEAST_TEXT: usize = 1_000;
+/// The same for a person at a terminal, who pages by other means.
+const PERSON_DATA: usize = 32 << 20;
+const PERSON_TEXT: usize = 16 << 20;
+
+/// Characters of header and notes beside the lines of a read.
+const BESIDE_LINES: usize = 8_192;
+
+/// The name of the field that says what was left out.
+const OMITTED: &str = "omitted";
+/// The way to what is left out of an error.
+const REST_OF_AN_ERROR: &str = "A call with fewer or shorter parts has a shorter answer.";
+/// Omissions that a reply lists.
+const LISTED: usize = 20;
+/// Bytes kept free for that list.
+const LIST_BYTES: usize = 3_000;
+/// Fields that are of no use in part: they are left out as a whole.
+const INDIVISIBLE: &[&str] = &["originalFile", "rejected", "converted"];
+/// The longest string and the longest list that are tried first; each further try halves both.
+const LONGEST_STRING: usize = 64 << 10;
+const LONGEST_LIST: usize = 16 << 10;
+const TRIES: u32 = 15;
+/// Bytes of JSON that a cut string has beside what is kept of it.
+const MARK_BYTES: usize = 64;
+
+/// The most that replies hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReplyLimits {
+    /// Characters of text.
+    pub text: usize,
+    /// Bytes of data, as JSON; images and documents that were asked for have limits of their own.
+    pub data: usize,
+    /// Characters of a read, which shows lines that the call asked for.
+    pub read: usize,
+}
+
+impl Default for ReplyLimits {
+    fn default() -> ReplyLimits {
+        ReplyLimits { text: REPLY_TEXT, data: REPLY_DATA, read: crate::read::MAX_REPLY }
+    }
+}
+
+/// Bytes of a snippet (seed 000), and of one that is worth showing.
+const SNIPPET: usize = 1000;
+const LEAST_SNIPPET: usize = 200;
+/// Bytes of a diff.
+const DIFF: usize = 8000;
+/// Bytes of the original file that a reply carries along.
+const ORIGINAL: usize = 64 << 10;
+/// Files of a call up to which the context that replies show counts as read.
+const COUNTED: usize = 8;
+
+/// How much a reply shows of the change of one file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FileRoom {
+    /// Bytes of the snippet.
+    pub(crate) snippet: usize,
+    /// Bytes of the diff.
+    pub(crate) diff: usize,
+    /// Bytes of the structured patch.
+    pub(crate) patch: usize,
+    /// Bytes of the patches of single edits.
+    pub(crate) edits: usize,
+    /// Bytes of the original file.
+    pub(crate) original: usize,
+    /// Whether lines that are shown count as read: with many files the whole reply may be cut.
+    pub(crate) counts: bool,
+}
+
+impl Default for FileRoom {
+    fn default() -> FileRoom {
+        ReplyLimits::default().per_file(1)
+    }
+}
+
+/// One thing that was left out.
+struct Omission {
+    field: String,
+    unit: &'static str,
+    shown: usize,
+    of: usize,
+}
+
+impl Omission {
+    fn to_json(&self) -> Value {
+        json!({ "field": self.field, "shown": self.shown, "of": self.of, "unit": self.unit })
+    }
+}
+
+impl ReplyLimits {
+    /// The limits for a person at a terminal.
+    #[must_use]
+    pub fn for_person(self) -> ReplyLimits {
+        ReplyLimits { text: PERSON_TEXT, data: PERSON_DATA, read: self.read.max(crate::read::MAX_REPLY) }
+    }
+
+    /// The limits of a tool whose text is what the call asked for by range.
+    #[must_use]
+    pub(crate) fn for_reads(self) -> ReplyLimits {
+        ReplyLimits { text: self.text.max(self.read + BESIDE_LINES), ..self }
+    }
+
+    /// How much a reply shows of the change of each file, where it is about so many.
+    pub(crate) fn per_file(self, files: usize) -> FileRoom {
+        let files = files.max(1);
+        let snippet = (self.text / 2 / files).min(SNIPPET);
+        FileRoom {
+            snippet: if snippet < LEAST_SNIPPET { 0 } else { snippet },
+            diff: (self.text / 2 / files).min(DIFF),
+            patch: self.data / 4 / files,
+            edits: self.data / 4 / files,
+            original: if files == 1 { ORIGINAL.min(self.data / 4) } else { 0 },
+            counts: files <= COUNTED,
+        }
+    }
+
+    /// Cuts an answer to these limits; `rest` says how to get what is left out.
+    pub fn fit(self, text: &mut String, data: &mut Map<String, Value>, rest: &str) {
+        let mut omissions: Vec<Omission> = cut_text(text, self.text, "text", rest).into_iter().collect();
+        self.fit_data(data, &mut omissions);
+        note(data, &omissions, rest);
+    }
+
+    /// Cuts an error to these limits: its message, evidence and advice together, and its facts.
+    pub(crate) fn fit_error(self, error: &mut Error) {
+        let parts = error.parts();
+        let mut omissions = Vec::new();
+        let ends = self.text / 5;
+        omissions.extend(cut_text(parts.message, ends, "message", ""));
+        omissions.extend(cut_text(parts.next, ends, "next", ""));
+        let left = self.text - parts.message.chars().count() - parts.next.chars().count();
+        omissions.extend(cut_text(parts.evidence, left.saturating_sub(10), "evidence", REST_OF_AN_ERROR));
+        self.fit_data(parts.data, &mut omissions);
+        note(parts.data, &omissions, REST_OF_AN_ERROR);
+    }
+
+    fn fit_data(self, data: &mut Map<String, Value>, omissions: &mut Vec<Omission>) {
+        if rough_bytes(data) <= self.data / 6 {
+            return;
+        }
+        // What was asked for in base64 has limits of its own.
+        let attached = data.shift_remove(ATTACHMENTS);
+        if json_bytes(data) > self.data {
+            let most = self.data - LIST_BYTES;
+            let caps = (0..TRIES).map(Caps::of).find(|caps| caps.bytes_of_fields(data) <= most);
+            let caps = caps.unwrap_or_else(|| Caps::of(TRIES));
+            caps.cut_fields(data, "", omissions);
+            drop_largest(data, most, omissions);
+        }
+        data.extend(attached.map(|attached| (ATTACHMENTS.to_owned(), attached)));
+    }
+}
+
+/// Writes down what was left out.
+fn note(data: &mut Map<String, Value>, omissions: &[Omission], rest: &str) {
+    if omissions.is_empty() {
+        return;
+    }
+    let fields: Vec<Value> = omissions.iter().take(LISTED).map(Omission::to_json).collect();
+    let more = omissions.len().saturating_sub(LISTED);
+    data.insert(OMITTED.to_owned(), json!({ "fields": fields, "more": more, "next": rest }));
+}
+
+/// Cuts a text in its middle, at line ends where they are near, and says how much is missing.
+fn cut_text(text: &mut String, most: usize, field: &str, rest: &str) -> Option<Omission> {
+    // Never more characters than bytes.
+    if text.len() <= most {
+        return None;
+    }
+    let of = text.chars().count();
+    if of <= most {
+        return None;
+    }
+    let room = most.saturating_sub(rest.chars().count() + 100);
+    let (head, tail) = (room - room / 8, room / 8);
+    let byte = |chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
+    let (mut start, mut end) = (byte(head), byte(of - tail));
+    // Whole lines are worth more than the last characters of the room.
+    if let Some(at) = text[..start].rfind('\n').filter(|at| *at + 1 >= start / 2) {
+        start = at + 1;
+    }
+    if let Some(at) = text[end..].find('\n').filter(|at| *at < (text.len() - end) / 2) {
+        end += at + 1;
+    }
+    let left = text[start..end].chars().count();
+    let rest = if rest.is_empty() { String::new() } else { format!(" {rest}") };
+    let mark = format!("⟪{left} characters are not shown here.{rest}⟫\n");
+    text.replace_range(start..end, &mark);
+    Some(Omission { field: field.to_owned(), unit: "characters", shown: of - left, of })
+}
+
+/// What no string and no list may exceed.
+#[derive(Clone, Copy)]
+struct Caps {
+    string: usize,
+    list: usize,
+}
+
+impl Caps {
+    fn of(nth: u32) -> Caps {
+        Caps { string: (LONGEST_STRING >> nth).max(256), list: (LONGEST_LIST >> nth).max(1) }
+    }
+
+    fn bytes_of_fields(self, fields: &Map<String, Value>) -> usize {
+        let field = |(key, value): (&String, &Value)| {
+            let left = matches!(value, Value::String(text) if self.drops(key, text));
+            if left { 0 } else { string_bytes(key) + 2 + self.bytes(value) }
+        };
+        2 + fields.iter().map(field).sum::<usize>()
+    }
+
+    fn drops(self, key: &str, text: &str) -> bool {
+        text.len() > self.string && INDIVISIBLE.contains(&key)
+    }
+
+    /// Bytes of a value as it would be cut.
+    fn bytes(self, value: &Value) -> usize {
+        match value {
+            Value::String(text) => string_bytes(&text[..self.end(text)]) + MARK_BYTES,
+            Value::Array(items) => 2 + items.iter().take(self.list).map(|item| self.bytes(item) + 1).sum::<usize>(),
+            Value::Object(fields) => self.bytes_of_fields(fields),
+            _ => 24,
+        }
+    }
+
+    /// The byte at which a string is cut.
+    fn end(self, text: &str) -> usize {
+        if text.len() <= self.string {
+            return text.len();
+        }
+        (0..=self.string).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
+    }
+
+    fn cut_fields(self, fields: &mut Map<String, Value>, path: &str, omissions: &mut Vec<Omission>) {
+        let whole = |(key, value): (&String, &Value)| match value {
+            Value::String(text) if self.drops(key, text) => Some((key.clone(), text.chars().count())),
+            _ => None,
+        };
+        for (key, of) in fields.iter().filter_map(whole).collect::<Vec<_>>() {
+            fields.shift_remove(&key);
+            omissions.push(Omission { field: format!("{path}{key}"), unit: "characters", shown: 0, of });
+        }
+        for (key, value) in fields.iter_mut() {
+            self.cut(value, &format!("{path}{key}"), omissions);
+        }
+    }
+
+    fn cut(self, value: &mut Value, path: &str, omissions: &mut Vec<Omission>) {
+        match value {
+            Value::String(text) => {
+                let end = self.end(text);
+                if end < text.len() {
+                    let (shown, left) = (text[..end].chars().count(), text[end..].chars().count());
+                    text.truncate(end);
+                    // Writing to a String cannot fail.
+                    let _ = write!(text, "⟪{left} more characters⟫");
+                    let of = shown + left;
+                    omissions.push(Omission { field: path.to_owned(), unit: "characters", shown, of });
+                }
+            }
+            Value::Array(items) => {
+                let of = items.len();
+                if of > self.list {
+                    items.truncate(self.list);
+                    omissions.push(Omission { field: path.to_owned(), unit: "entries", shown: self.list, of });
+                }
+                for (nth, item) in items.iter_mut().enumerate() {
+                    self.cut(item, &format!("{path}[{nth}]"), omissions);
+                }
+            }
+            Value::Object(fields) => self.cut_fields(fields, &format!("{path}."), omissions),
+            _ => {}
+        }
+    }
+}
+
+/// Leaves the largest fields out, one after another, where cutting was not enough.
+fn drop_largest(data: &mut Map<String, Value>, most: usize, omissions: &mut Vec<Omission>) {
+    while json_bytes(data) > most {
+        let largest = data.iter().map(|(key, value)| (json_bytes(value), key.clone())).max();
+        let Some((of, key)) = largest else { return };
+        data.shift_remove(&key);
+        omissions.push(Omission { field: key, unit: "bytes", shown: 0, of });
+    }
+}
+
+/// Bytes of all texts and a few for each value: never less than a sixth of the JSON.
+fn rough_bytes(fields: &Map<String, Value>) -> usize {
+    fn of(value: &Value) -> usize {
+        match value {
+            Value::String(text) => text.len() + 8,
+            Value::Array(items) => 8 + items.iter().map(of).sum::<usize>(),
+            Value::Object(fields) => rough_bytes(fields),
+            _ => 8,
+        }
+    }
+    8 + fields.iter().map(|(key, value)| key.len() + of(value)).sum::<usize>()
+}
+
+/// Bytes of a string as JSON.
+fn string_bytes(text: &str) -> usize {
+    let escaped = |byte: u8| match byte {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 8 | 12 => 2,
+        0..0x20 => 6,
+        _ => 1,
+    };
+    2 + text.bytes().map(escaped).sum::<usize>()
+}
+
+/// Bytes of a value as JSON.
+fn json_bytes(value: &impl serde::Serialize) -> usize {
+    struct Counter(usize);
+    impl io::Write for Counter {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut counter = Counter(0);
+    // A counter takes everything, and a value of JSON is JSON.
+    let _ = serde_json::to_writer(&mut counter, value);
+    counter.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LEAST_DATA, LEAST_TEXT, ReplyLimits, json_bytes};
+    use emendate_core::{Code, Error};
+    use proptest::prelude::*;
+    use serde_json::{Map, Value, json};
+
+    const LIMITS: ReplyLimits = ReplyLimits { text: LEAST_TEXT, data: LEAST_DATA, read: 100_000 };
+
+    fn fields(value: Value) -> Map<String, Value> {
+        if let Value::Object(fields) = value { fields } else { Map::new() }
+    }
+
+    #[test]
+    fn what_fits_stays() {
+        let (mut text, mut data) = ("x".repeat(LEAST_TEXT), fields(json!({ "a": "b".repeat(4000) })));
+        let (old_text, old_data) = (text.clone(), data.clone());
+        LIMITS.fit(&mut text, &mut data, "Read on.");
+        assert_eq!((text, data), (old_text, old_data));
+    }
+
+    #[test]
+    fn what_is_left_out_is_counted() {
+        let mut text: String = (0..1000).map(|nth| format!("line {nth}\n")).collect();
+        let mut data = fields(json!({
+            "filePath": "/a", "originalFile": "o".repeat(9000), "list": vec!["entry"; 5000], "long": "é".repeat(9000),
+            "attachments": [{ "data": "x".repeat(9000) }],
+        }));
+        LIMITS.fit(&mut text, &mut data, "Read on.");
+        assert!(text.chars().count() <= LEAST_TEXT);
+        assert!(text.starts_with("line 0\nline 1\n") && text.ends_with("line 999\n"), "{text}");
+        assert!(text.contains(" characters are not shown here. Read on.⟫\nline "), "{text}");
+        assert_eq!((data["filePath"].as_str(), data.get("originalFile")), (Some("/a"), None));
+        let omitted: Vec<&str> =
+            data["omitted"]["fields"].as_array().unwrap().iter().map(|it| it["field"].as_str().unwrap()).collect();
+        assert_eq!(omitted, ["text", "originalFile", "list", "long"]);
+        assert_eq!(data["omitted"]["fields"][2]["of"], 5000);
+        assert_eq!(data["omitted"]["next"], "Read on.");
+        assert_eq!(data["attachments"][0]["data"].as_str().unwrap().len(), 9000);
+    }
+
+    #[test]
+    fn an_error_keeps_its_head_and_its_advice() {
+        let mut error = Error::new(Code::MatchNotFound, "It is not there.")
+            .evidence("e\n".repeat(10_000))
+            .next("Do this.")
+            .fact("nearest", json!({ "text": "t".repeat(100_000) }));
+        LIMITS.fit_error(&mut error);
+        assert!(error.to_string().chars().count() <= LEAST_TEXT);
+        assert_eq!((error.message(), error.next_step()), ("It is not there.", "Do this."));
+        assert!(json_bytes(error.data()) <= LEAST_DATA);
+        let mut long = Error::new(Code::CallInvalid, "m".repeat(5_000)).next("n".repeat(5_000));
+        LIMITS.fit_error(&mut long);
+        assert!(long.to_string().chars().count() <= LEAST_TEXT);
+    }
+
+    fn any_value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            ("[a\\x00\"é\n]{0,40}", 0usize..200).prop_map(|(text, times)| text.repeat(times).into()),
+        ];
+        leaf.prop_recursive(4, 200, 40, |inner| {
+            prop_oneof![
+                (prop::collection::vec(inner.clone(), 0..40)).prop_map(Value::from),
+                prop::collection::hash_map("[a-z]{1,9}", inner, 0..40).prop_map(|fields| fields.into_iter().collect()),
+            ]
+        })
+    }
+
+    proptest! {
+        /// The law itself, whatever a tool answers.
+        #[test]
+        fn no_reply_is_larger(values in prop::collection::vec(any_value(), 1..6), text in "[ab\né]{0,3000}") {
+            let mut data: Map<String, Value> = (0..).map(|nth: u32| nth.to_string()).zip(values).collect();
+            let mut text = text;
+            LIMITS.fit(&mut text, &mut data, "Read on.");
+            prop_assert!(text.chars().count() <= LIMITS.text);
+            prop_assert!(json_bytes(&data) <= LIMITS.data, "{}", json_bytes(&data));
+        }
+    }
+}

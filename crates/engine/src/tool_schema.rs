@@ -1,0 +1,31 @@
+//! Schemas of tools.
+
+use serde_json::{Map, Value};
+
+/// One object schema that takes the fields of all parts; required is what every edit part requires.
+pub(crate) fn merged(parts: &[schemars::Schema]) -> Map<String, Value> {
+    let mut properties = Map::new();
+    let mut definitions = Map::new();
+    let mut required: Option<Vec<Value>> = None;
+    for part in parts {
+        let part = part.as_value();
+        let fields = |key: &str| part.get(key).and_then(Value::as_object).cloned().unwrap_or_default();
+        for (name, field) in fields("properties") {
+            properties.entry(name).or_insert(field);
+        }
+        definitions.extend(fields("$defs"));
+        if let Some(list) = part.get("required").and_then(Value::as_array) {
+            let both = required.map(|known| known.into_iter().filter(|name| list.contains(name)).collect());
+            required = Some(both.unwrap_or_else(|| list.clone()));
+        }
+    }
+    let mut out = Map::new();
+    out.insert("type".to_owned(), "object".into());
+    out.insert("properties".to_owned(), Value::Object(properties));
+    out.insert("required".to_owned(), Value::Array(required.unwrap_or_default()));
+    out.insert("additionalProperties".to_owned(), Value::Bool(false));
+    if !definitions.is_empty() {
+        out.insert("$defs".to_owned(), Value::Object(definitions));
+    }
+    out
+}

@@ -1,0 +1,225 @@
+//! The limits on replies, with inputs that would make each tool's reply large.
+
+use crate::bench::Bench;
+use emendate::{Caller, Config, REPLY_DATA, REPLY_TEXT, Reply, ReplyLimits};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// The reply as programs get it, once its size was looked at.
+#[track_caller]
+fn bounded(reply: &Reply) -> Value {
+    within(reply, REPLY_TEXT, REPLY_DATA)
+}
+
+#[track_caller]
+fn within(reply: &Reply, text: usize, data: usize) -> Value {
+    let chars = reply.text().chars().count();
+    assert!(chars <= text, "{chars} characters: {:.2000}", reply.text());
+    let json = reply.to_json();
+    let bytes = json["data"].to_string().len();
+    assert!(bytes <= data, "{bytes} bytes: {:.2000}", json["data"].to_string());
+    json
+}
+
+#[track_caller]
+fn ok(reply: &Reply) -> Value {
+    assert!(reply.result.is_ok(), "{}", reply.text());
+    bounded(reply)
+}
+
+#[test]
+fn an_edit_of_a_long_line_shows_what_is_around_it() {
+    let bench = Bench::trusted(Config::default());
+    let half = "abcdefgh ".repeat(30_000);
+    bench.put("long", &format!("first\n{half}NEEDLE{half}\nlast\n"));
+    let reply = ok(&bench.edit("long", "NEEDLE", "THREAD"));
+    let patch = &reply["data"]["structuredPatch"][0];
+    let lines: Vec<&str> = patch["lines"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
+    assert_eq!((lines.len(), lines[0], lines[3]), (4, " first", " last"));
+    for (line, word) in [(lines[1], "NEEDLE"), (lines[2], "THREAD")] {
+        assert!(line.contains(word) && line.contains("⟪269750 characters⟫") && line.len() < 1200, "{line}");
+    }
+    let text = reply["text"].as_str().unwrap();
+    assert!(text.contains("THREAD") && text.len() < 2000, "{text}");
+    assert_eq!(reply["data"]["originalFileOmitted"], true);
+    // The other tools that show a change of it.
+    ok(&bench.call_on("long", "edit", json!({ "old_string": "THREAD", "new_string": "x", "dry_run": true })));
+    ok(&bench.call("history", json!({ "id": "last" })));
+    ok(&bench.call("undo", json!({})));
+    ok(&bench.call(
+        "replace_in_files",
+        json!({ "path": bench.root, "old_string": "NEEDLE", "new_string": "x", "dry_run": true }),
+    ));
+    let found = ok(&bench.call("search", json!({ "path": bench.root, "pattern": "NEEDLE|first" })));
+    assert_eq!(found["data"]["files"][0]["hits"], json!([1, 2]));
+    bounded(&bench.edit("long", &half[..100_000], "x"));
+    bounded(&bench.edit("long", "abcdefgh ", "x"));
+}
+
+#[test]
+fn what_a_reply_cut_was_not_seen() {
+    let bench = Bench::new();
+    let long = "x".repeat(5_000);
+    bench.put("a", &format!("one\n{long}\ntwo\nthree\n"));
+    let read = |offset: usize| bench.call_on("a", "read", json!({ "offset": offset, "limit": 1 }));
+    assert!(read(3).result.is_ok());
+    assert!(bench.edit("a", "two", "2").result.is_ok());
+    // The reply showed line 4 below the change, and nothing or a part of the lines above it.
+    let error = bench.call_on("a", "write", json!({ "content": "all" })).result.unwrap_err();
+    assert_eq!((error.code().as_str(), &error.data()["missing"]), ("read.partial", &json!([[1, 2]])));
+}
+
+#[test]
+fn many_edits_of_one_line() {
+    let bench = Bench::trusted(Config::default());
+    let cell = |nth: usize| {
+        format!(r#"{{"cell_type":"code","id":"c{nth}","metadata":{{}},"outputs":[],"source":["{}"]}}"#, "y".repeat(400))
+    };
+    let cells: Vec<String> = (0..600).map(cell).collect();
+    let text = format!(r#"{{"cells":[{}],"metadata":{{}},"nbformat":4,"nbformat_minor":5}}"#, cells.join(","));
+    bench.put("a.ipynb", &text);
+    let edits: Vec<Value> =
+        (0..600).map(|nth| json!({ "cell_number": nth, "new_source": format!("x = {nth}") })).collect();
+    let path = bench.path("a.ipynb");
+    let reply = ok(&bench.call("notebook_edit", json!({ "notebook_path": path, "edits": edits })));
+    let omitted = &reply["data"]["omitted"];
+    assert!(
+        omitted["fields"].as_array().unwrap().iter().any(|it| it["field"] == "edits" && it["of"] == 600),
+        "{omitted}"
+    );
+    assert!(omitted["next"].as_str().unwrap().contains("offset and limit"));
+    let many: String = (0..2_000).map(|nth| format!("v{nth};")).collect();
+    bench.put("many", &many);
+    let edits: Vec<Value> =
+        (0..1_500).map(|nth| json!({ "old_string": format!("v{nth};"), "new_string": "w" })).collect();
+    ok(&bench.call_on("many", "multi_edit", json!({ "edits": edits })));
+}
+
+#[test]
+fn what_the_call_said_is_not_sent_back_at_length() {
+    let bench = Bench::trusted(Config::default());
+    bench.put("a", &format!("alpha\n{}\n", "b".repeat(30_000)));
+    let big = "q".repeat(300_000);
+    let numbered: String = (1..5_000).fold(String::new(), |mut out, nth| {
+        let _ = writeln!(out, "{nth}\tsome line of text number {nth}");
+        out
+    });
+    for old in [&*big, &numbered, &format!("alpha\n{}c\n", "b".repeat(30_000))] {
+        let reply = bounded(&bench.edit("a", old, "x"));
+        assert_eq!(reply["code"], "match.not_found");
+    }
+    for input in [
+        json!({ "file_path": big }),
+        json!({ "file_path": bench.path("a"), big.clone(): 1 }),
+        json!({ "file_path": bench.path("a"), "on_stale": big }),
+        json!({ "file_path": bench.path("a"), "tag": big }),
+        json!({ "path": bench.root, "pattern": format!("({big}") }),
+        json!({ "input": big, "id": big, "to": big, "paths": [big], "symbol": big }),
+    ] {
+        for tool in emendate::TOOLS {
+            bounded(&bench.call(tool.name, input.clone()));
+        }
+    }
+    bounded(&bench.call(&big, json!({})));
+    bounded(&bench.engine.call_json(&bench.caller, "read", &format!("{{\"{big}\": 1}}")));
+    let edits: Vec<Value> =
+        (0..200).map(|nth| json!({ "old_string": format!("none {nth}"), "new_string": "w" })).collect();
+    let reply = bounded(&bench.call_on("a", "multi_edit", json!({ "edits": edits })));
+    assert_eq!(reply["data"]["errors"][0]["code"], "match.not_found");
+}
+
+#[test]
+fn calls_about_many_files() {
+    let bench = Bench::trusted(Config::default());
+    let mut patch = "*** Begin Patch\n".to_owned();
+    for nth in 0..400 {
+        let _ = writeln!(
+            patch,
+            "*** Add File: a-file-with-a-rather-long-name-for-the-reply-{nth}.txt\n+{}",
+            "word ".repeat(60)
+        );
+    }
+    patch.push_str("*** End Patch\n");
+    let made = ok(&bench.call("apply", json!({ "input": patch, "directory": bench.root })));
+    assert!(made["text"].as_str().unwrap().contains("characters are not shown here"));
+    let omitted = &made["data"]["omitted"]["fields"];
+    assert!(omitted.as_array().unwrap().iter().any(|it| it["field"] == "files" && it["of"] == 400), "{omitted}");
+    ok(&bench.call("history", json!({ "id": "last" })));
+    ok(&bench.call("history", json!({})));
+    ok(&bench.call(
+        "replace_in_files",
+        json!({ "path": bench.root, "old_string": "word", "new_string": "w", "expected": 24_000 }),
+    ));
+    let found = ok(&bench.call("search", json!({ "path": bench.root, "pattern": "w", "limit": 2000 })));
+    assert_eq!(found["data"]["truncated"], true);
+    ok(&bench.call("text_editor", json!({ "command": "view", "path": bench.root })));
+    ok(&bench.call("undo", json!({ "last": 2 })));
+}
+
+#[test]
+fn tools_that_only_look() {
+    let bench = Bench::trusted(Config::default());
+    let code: String = (0..500).fold(String::new(), |mut out, nth| {
+        let _ = writeln!(out, "fn {}{nth}() {{}}", "name_".repeat(200));
+        out
+    });
+    bench.put("a.rs", &code);
+    bench.put("bad.rs", &"fn (((\n".repeat(300));
+    ok(&bench.call("outline", json!({ "file_path": bench.path("a.rs") })));
+    ok(&bench.call("check", json!({ "paths": [bench.path("bad.rs")] })));
+    // A part of a change is another change.
+    let diff = |lines: usize| format!("--- /dev/null\n+++ b/new\n@@ -0,0 +1,{lines} @@\n{}", "+line\n".repeat(lines));
+    let convert = |lines: usize| {
+        bench.call("convert", json!({ "input": diff(lines), "to": "apply_patch", "directory": bench.root }))
+    };
+    ok(&convert(100));
+    let error = bounded(&convert(10_000));
+    assert_eq!(error["code"], "read.too_large", "{error}");
+}
+
+#[test]
+fn a_history_is_listed_page_by_page() {
+    let bench = Bench::trusted(Config::default());
+    for nth in 0..400 {
+        assert!(
+            bench.call("write", json!({ "file_path": bench.path("a"), "content": nth.to_string() })).result.is_ok()
+        );
+    }
+    let (mut from, mut seen) = (Value::Null, Vec::new());
+    loop {
+        let mut input = json!({ "limit": 100_000 });
+        if from.is_string() {
+            input["from"] = from;
+        }
+        let page = ok(&bench.call("history", input));
+        seen.extend(page["data"]["operations"].as_array().unwrap().iter().map(|it| it["id"].clone()));
+        from = page["data"]["next"].clone();
+        let Some(next) = from.as_str() else { break };
+        assert!(page["text"].as_str().unwrap().contains(&format!("list on with from \"{next}\"")));
+    }
+    assert_eq!(seen.len(), 400);
+    seen.dedup();
+    assert_eq!(seen.len(), 400);
+}
+
+#[test]
+fn limits_are_configured() {
+    let text = "[reply]\ntext = 1000\ndata = 4096\nread = 2000\n";
+    let bench = Bench::trusted(Config::default().with_file(text, "user", true).unwrap());
+    let edits: Vec<Value> =
+        (0..99).map(|nth| json!({ "old_string": format!("line {nth};"), "new_string": "x" })).collect();
+    bench.put("a", &(0..99).map(|nth| format!("line {nth};\n")).collect::<String>());
+    within(&bench.call_on("a", "multi_edit", json!({ "edits": edits })), 1000, 4096);
+    bench.put("wide", &"x".repeat(1900).lines().map(|line| format!("{line}\n{line}\n")).collect::<String>());
+    assert_eq!(bench.read("wide").result.unwrap_err().code().as_str(), "read.too_large");
+    within(&bench.call("search", json!({ "path": bench.root, "pattern": "x" })), 1000, 4096);
+    // A person at a terminal is not limited like that.
+    let person = Caller { person_reads: true, ..bench.caller.clone() };
+    assert!(bench.engine.call(&person, "search", json!({ "path": bench.root, "pattern": "x" })).text().len() > 3000);
+    // A project can lower the limits, not raise them.
+    let project =
+        |text: &str| Config::default().with_file(text, "emend.toml", false).map(|config| config.reply_limits());
+    assert_eq!(project("[reply]\ntext = 1000000\ndata = 1000000000\n").unwrap(), ReplyLimits::default());
+    assert_eq!(project("[reply]\ntext = 2000\n").unwrap().text, 2000);
+    assert!(project("[reply]\ntext = 1\n").unwrap_err().to_string().contains("less than 1000"));
+}
