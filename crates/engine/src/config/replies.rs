@@ -30,7 +30,9 @@ impl Config {
                 said.push(key);
             }
         }
-        said.into_iter().for_each(|key| self.came_from(key, source));
+        for key in said {
+            self.came_from(key, source);
+        }
         Ok(())
     }
 }
