@@ -49,7 +49,7 @@ fn diffy(old: &str, new: &str) -> String {
 }
 
 fn unified(before: &Snapshot, changes: &ChangeSet) -> String {
-    explain::unified("f", &explain::hunks(before, changes, 3), usize::MAX)
+    explain::unified("f", &explain::hunks(before, changes, 3), usize::MAX).text
 }
 
 /// The rows of the peers.
