@@ -3,6 +3,7 @@
 use crate::caller::Caller;
 use crate::config::Config;
 use crate::engine::Engine;
+use crate::policy;
 use crate::reply::Reply;
 use crate::shelves::State;
 use emendate_events::{Begun, Event, Sink};
@@ -151,6 +152,8 @@ fn done(event: &mut Event, data: &Map<String, Value>) {
     event.dry_run |= data.get("dryRun").and_then(Value::as_bool).unwrap_or(false);
     if data.contains_key("writtenBy") {
         event.files += 1;
+        let named = ["filePath", "from"].iter().filter_map(|key| data.get(*key).and_then(Value::as_str));
+        event.instructions |= named.map(Path::new).any(policy::is_instructions);
         // More than the input named.
         let path = data.get("filePath").and_then(Value::as_str);
         if let Some(path) =

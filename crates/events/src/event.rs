@@ -31,6 +31,8 @@ pub struct Event {
     pub files: usize,
     /// Lines that were added and removed.
     pub lines: (u64, u64),
+    /// A file that agents read as instructions, such as `CLAUDE.md`, was changed.
+    pub instructions: bool,
     /// The front end: `cli`, `call`, `serve`, `mcp`, `hook` or `library`.
     pub door: &'static str,
     /// The profile, where the front end has one.
@@ -84,6 +86,9 @@ impl Event {
         }
         if self.dry_run {
             put("dry_run", true.into());
+        }
+        if self.instructions {
+            put("instructions", true.into());
         }
         let words = [("format", self.format), ("profile", self.profile), ("client", &self.client)];
         let words = words.into_iter().chain([("model", &*self.model), ("session", &self.session)]);

@@ -5,6 +5,7 @@ use super::failure;
 use super::place::Place;
 use super::refusal::{Reason, Refusal};
 use super::search::{Search, Trial};
+use super::tier::exact;
 use crate::error::Result;
 use crate::lines::{line_start, line_stop};
 use crate::op::Pick;
@@ -38,18 +39,28 @@ pub(super) fn chosen<'a>(search: &Search<'a>, tier: Tier, trial: Trial<'a>) -> R
             Ok(places)
         }
         Pick::Exactly(wanted) => {
-            let count = places.len();
-            let apart = {
-                let mut end = 0;
-                places.iter().all(|place| {
-                    let clear = place.span.start() >= end;
-                    end = place.span.end();
-                    clear
-                })
-            };
-            if count == wanted && apart { Ok(places) } else { Err(failure::count(search, tier, &places)) }
+            // A count that reached its limit says too little of how many stand apart.
+            let counted = exact::most(search.find.pick).is_none_or(|most| places.len() < most);
+            if !counted || apart(&places) != wanted {
+                return Err(failure::count(search, tier, &places));
+            }
+            drop_overlapping(&mut places);
+            Ok(places)
         }
     }
+}
+
+/// How many places replacing all of them would replace: the leftmost of overlapping ones.
+pub(super) fn apart(places: &[Place<'_>]) -> usize {
+    let mut end = 0;
+    let mut count = 0;
+    for place in places.iter().map(|place| place.span) {
+        if place.start() >= end {
+            end = place.end();
+            count += 1;
+        }
+    }
+    count
 }
 
 /// Keeps the leftmost of overlapping places.

@@ -8,14 +8,15 @@ mod blocks;
 mod hashline;
 mod stretch;
 mod unified;
+mod whole;
 
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::{
     Format, Input, apply_patch::ApplyPatch, hashline::Hashline, search_replace::SearchReplace,
-    unified_diff::UnifiedDiff,
+    unified_diff::UnifiedDiff, whole_file::WholeFile,
 };
-use crate::op::{Ask, FileMode, FileRequest, NewFile, Op, Order, Settings};
+use crate::op::{Ask, FileMode, FileRequest, Locator, NewFile, Op, Order, Settings};
 use crate::resolve::resolve;
 use crate::snapshot::Snapshot;
 
@@ -74,6 +75,7 @@ pub static TARGETS: &[Target] = &[
     Target { name: "unified", format: &UnifiedDiff, print: unified::print },
     Target { name: "apply_patch", format: &ApplyPatch, print: apply_patch::print },
     Target { name: "search_replace", format: &SearchReplace, print: blocks::print },
+    Target { name: "whole_file", format: &WholeFile, print: whole::print },
     Target { name: "hashline", format: &Hashline::SEED, print: hashline::print },
 ];
 
@@ -147,6 +149,11 @@ fn outcome<'a>(file: &'a FileRequest, before: Option<&Snapshot>) -> Result<Optio
     Ok(match &file.ask {
         Ask::Edit { ops, order } => Some((&*file.path, Some(edited(ops, *order)?))),
         Ask::Move { to, ops } => Some((&**to, Some(edited(ops, Order::Together)?))),
+        Ask::Write(text) if before.is_none() => Some((&*file.path, Some(text.clone().into_bytes()))),
+        Ask::Write(text) => {
+            let whole = Op { at: Locator::Whole, text: text.clone() };
+            Some((&*file.path, Some(edited(&[whole], Order::Together)?)))
+        }
         Ask::Create(NewFile::Text(text)) if before.is_none() => Some((&*file.path, Some(text.clone().into_bytes()))),
         Ask::Delete { .. } if before.is_some() => Some((&*file.path, None)),
         _ => None,

@@ -206,6 +206,13 @@ pub(crate) fn flag(place: &Place) -> Option<String> {
     Some(format!("{} {why}.", shown(place.relative())))
 }
 
+/// True for a file that agents read as instructions, such as `CLAUDE.md`.
+pub(crate) fn is_instructions(path: &Path) -> bool {
+    let folded = folded(path);
+    let names = split(&folded);
+    FLAGGED.iter().any(|(pattern, why)| *why == INSTRUCTIONS && covers(pattern, &names))
+}
+
 fn split(folded: &str) -> Vec<&str> {
     folded.split('/').collect()
 }

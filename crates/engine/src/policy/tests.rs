@@ -152,6 +152,10 @@ fn files_that_steer_agents_are_told_of() {
         assert!(flag(path).is_some_and(|note| note.contains("a person should look")), "{path}");
     }
     assert_eq!(flag("/r/README.md").or(flag("/r/.github/CODEOWNERS")), None);
+    for path in ["/r/CLAUDE.md", "/r/a/Agents.md", "/r/.github/copilot-instructions.md"] {
+        assert!(super::is_instructions(Path::new(path)), "{path}");
+    }
+    assert!(!super::is_instructions(Path::new("/r/Cargo.lock")) && !super::is_instructions(Path::new("/r/notes.md")));
 }
 
 /// What the rules of a configuration say of `Edit` and `Read` of a path: free, ask or denied.

@@ -9,7 +9,7 @@ use super::place::Place;
 use super::refusal::{Reason, Refusal};
 use super::search::{Search, split};
 use super::tier::{exact::MANY, numbers};
-use super::{Tier, fold, rivals};
+use super::{Tier, candidates, fold, rivals};
 use crate::code::Code;
 use crate::error::Error;
 use crate::marks;
@@ -73,7 +73,7 @@ pub(super) fn no_such_place(search: &Search<'_>, tier: Tier, refusal: &Refusal, 
 pub(super) fn rivals(search: &Search<'_>, tier: Tier, places: &[Place<'_>], rival: Range<usize>) -> Error {
     let found = places.first().map_or(0..0, |place| rivals::lines_of(search, place.span));
     let (found, other) = (named(found.start + 1, found.end), named(rival.start + 1, rival.end));
-    let id = places.first().map_or_else(String::new, |place| super::candidates::id(search, place.span));
+    let id = places.first().map_or_else(String::new, |place| candidates::id(search, place.span));
     let error = Error::new(
         Code::MatchAmbiguous,
         format!("Two places may be meant: {found} match only approximately ({}), {other} have more of the lines exactly.", tier.name()),
@@ -90,30 +90,26 @@ pub(super) fn rivals(search: &Search<'_>, tier: Tier, places: &[Place<'_>], riva
     ))
 }
 
-/// What to say of places that overlap each other.
-fn crossing(places: &[Place<'_>]) -> &'static str {
-    let crosses = places.windows(2).any(|pair| pair[0].span.clashes(pair[1].span));
-    if crosses { ", some of which overlap each other" } else { "" }
-}
-
 /// The text occurs another number of times than asked for.
 pub(super) fn count(search: &Search<'_>, tier: Tier, places: &[Place<'_>]) -> Error {
-    let count = places.len();
-    let more = if count >= MANY { "more than " } else { "" };
+    // Counted are the places that `replace_all` would replace, unless these are not what stands in the way.
+    let apart = candidates::apart(places);
+    let unique = matches!(search.find.pick, Pick::Unique);
+    let (count, crossing) = match apart {
+        _ if apart == places.len() => (apart, ""),
+        1 if unique => (places.len(), ", which overlap each other"),
+        _ => (apart, ", not counting those that begin inside another"),
+    };
+    let more = if places.len() >= MANY { "more than " } else { "" };
     let error = match search.find.pick {
         Pick::Exactly(wanted) => Error::new(
             Code::MatchCount,
-            format!("Expected {wanted} replacement(s) but found {more}{count} occurrence(s){}.", crossing(places)),
+            format!("Expected {wanted} replacement(s) but found {more}{count} occurrence(s){crossing}."),
         )
-        .next(match crossing(places) {
-            "" => {
-                format!("Set expected_replacements to {count} if all of them are meant, or give a longer old_string.")
-            }
-            _ => "Give a longer old_string, so that no occurrence begins inside another.".to_owned(),
-        }),
+        .next(format!("Set expected_replacements to {count} if all of them are meant, or give a longer old_string.")),
         _ => Error::new(
             Code::MatchAmbiguous,
-            format!("Found {more}{count} matches of the string to replace, but replace_all is false."),
+            format!("Found {more}{count} matches of the string to replace{crossing}, but replace_all is false."),
         )
         .next(one_of_several(search, tier, places)),
     };
@@ -122,7 +118,7 @@ pub(super) fn count(search: &Search<'_>, tier: Tier, places: &[Place<'_>]) -> Er
 }
 
 fn one_of_several(search: &Search<'_>, tier: Tier, places: &[Place<'_>]) -> String {
-    let id = places.first().map_or_else(String::new, |place| super::candidates::id(search, place.span));
+    let id = places.first().map_or_else(String::new, |place| candidates::id(search, place.span));
     let all = if tier <= Tier::IndentWidths { "To replace all occurrences, set replace_all to true. " } else { "" };
     format!(
         "{all}To replace only one occurrence, repeat the call with \"at\": \"{id}\" (or another id shown above), or with more \

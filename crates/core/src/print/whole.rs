@@ -1,0 +1,34 @@
+//! Whole files, each in a fence longer than any in its text.
+
+use super::{FileDelta, unsaid};
+use crate::error::Result;
+
+/// The shortest fence.
+const FENCE: usize = 3;
+
+pub(super) fn print(deltas: &[FileDelta<'_>], _: usize) -> Result<String> {
+    let mut out = String::new();
+    for delta in deltas {
+        if delta.from.is_some() || delta.after.is_none() || delta.new_mode().is_some() {
+            return Err(unsaid(
+                delta.path,
+                "whole files hold text, they do not move or remove files or set permissions",
+            ));
+        }
+        let text = delta.text_after();
+        if !text.ends_with('\n') {
+            return Err(unsaid(delta.path, "its last line has no line end"));
+        }
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        let fence = "`".repeat(FENCE.max(longest_run(text) + 1));
+        out.extend([delta.path, "\n", &fence, "\n", text, &fence, "\n"]);
+    }
+    Ok(out)
+}
+
+/// The length of the longest run of backticks.
+fn longest_run(text: &str) -> usize {
+    text.split(|char| char != '`').map(str::len).max().unwrap_or(0)
+}
