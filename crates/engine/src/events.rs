@@ -152,12 +152,12 @@ fn done(event: &mut Event, data: &Map<String, Value>) {
     event.dry_run |= data.get("dryRun").and_then(Value::as_bool).unwrap_or(false);
     if data.contains_key("writtenBy") {
         event.files += 1;
-        let named = ["filePath", "from"].iter().filter_map(|key| data.get(*key).and_then(Value::as_str));
-        event.instructions |= named.map(Path::new).any(policy::is_instructions);
+        let text = |key: &str| data.get(key).and_then(Value::as_str);
+        let moved = text("from").filter(|_| text("type") == Some("move"));
+        event.instructions |= text("filePath").into_iter().chain(moved).map(Path::new).any(policy::is_instructions);
         // More than the input named.
-        let path = data.get("filePath").and_then(Value::as_str);
         if let Some(path) =
-            path.filter(|path| !event.paths.is_empty() && !event.paths.iter().any(|known| known == path))
+            text("filePath").filter(|path| !event.paths.is_empty() && !event.paths.iter().any(|known| known == path))
         {
             event.paths.push(path.to_owned());
         }

@@ -106,7 +106,15 @@ pub(super) fn count(search: &Search<'_>, tier: Tier, places: &[Place<'_>]) -> Er
             Code::MatchCount,
             format!("Expected {wanted} replacement(s) but found {more}{count} occurrence(s){crossing}."),
         )
-        .next(format!("Set expected_replacements to {count} if all of them are meant, or give a longer old_string.")),
+        .next(match (apart, crossing) {
+            // One that others overlap cannot be told from them by its number.
+            (1, crossing) if !crossing.is_empty() => {
+                "Give a longer old_string, so that no occurrence begins inside another.".to_owned()
+            }
+            _ => {
+                format!("Set expected_replacements to {count} if all of them are meant, or give a longer old_string.")
+            }
+        }),
         _ => Error::new(
             Code::MatchAmbiguous,
             format!("Found {more}{count} matches of the string to replace{crossing}, but replace_all is false."),
