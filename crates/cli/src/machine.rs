@@ -4,7 +4,7 @@ use crate::args::{CallArgs, McpArgs};
 use crate::desk::Desk;
 #[cfg(feature = "http")]
 use crate::http;
-use crate::{ending, input, io_error, show};
+use crate::{ending, gone, input, io_error, show};
 use emendate::core::formats::malformed;
 use emendate::core::{Code, Error, Result};
 use emendate::{Caller, Engine, MAX_INPUT, Reply, SeedCodes, State, tool};
@@ -49,6 +49,7 @@ pub(crate) fn mcp(desk: &Desk<'_>, args: &McpArgs) -> Result<u8> {
         return Ok(0);
     }
     ending::watch(&engine, true);
+    gone::watch(&engine);
     emendate_mcp::serve(engine, caller, options)?;
     Ok(0)
 }
@@ -70,6 +71,7 @@ pub(crate) fn serve(desk: &Desk<'_>) -> Result<u8> {
     let engine = desk.open_to_stay()?;
     show::notices(&engine);
     ending::watch(&engine, true);
+    gone::watch(&engine);
     let caller = desk.caller_through("serve", "");
     let mut requests = BufReader::with_capacity(64 << 10, io::stdin().lock());
     let mut replies = BufWriter::with_capacity(64 << 10, io::stdout().lock());

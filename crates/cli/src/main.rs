@@ -22,6 +22,7 @@ mod export;
 mod files;
 mod formats;
 mod global;
+mod gone;
 mod help;
 mod hook;
 #[cfg(feature = "http")]

@@ -8,6 +8,7 @@ use crate::change::{ChangeSet, Splice};
 use crate::lines::{line_start, line_stop, starts_line};
 use crate::snapshot::Snapshot;
 use crate::span::Span;
+use crate::work::{self, STEP_BYTES};
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
 
@@ -174,6 +175,8 @@ fn blocks(base: &Snapshot, changes: &ChangeSet) -> Vec<Block> {
         }
     }
     let block = |(lines, splices): (Span, Vec<&Splice>)| {
+        // Only counted: what was changed is told in any case.
+        let _ = work::ends(4 + splices.len() + lines.len() / STEP_BYTES);
         let raw = base.raw_span(lines);
         let mut out = Vec::new();
         let mut at = raw.start();

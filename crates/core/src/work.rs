@@ -57,6 +57,8 @@ struct Gauge {
     limit: u64,
     spent: AtomicU64,
     stop: Arc<AtomicBool>,
+    /// Nobody waits for any answer.
+    gone: Arc<AtomicBool>,
     /// Nothing ends the work any more.
     committed: AtomicBool,
 }
@@ -72,7 +74,12 @@ thread_local! {
 impl Meter {
     /// A meter that allows `limit` steps until `stop` is set.
     pub fn new(limit: u64, stop: Arc<AtomicBool>) -> Meter {
-        Meter(Arc::new(Gauge { limit, spent: AtomicU64::new(0), stop, committed: AtomicBool::new(false) }))
+        Meter::also(limit, stop, Arc::default())
+    }
+
+    /// The same, which another flag ends, too.
+    pub fn also(limit: u64, stop: Arc<AtomicBool>, gone: Arc<AtomicBool>) -> Meter {
+        Meter(Arc::new(Gauge { limit, spent: AtomicU64::new(0), stop, gone, committed: AtomicBool::new(false) }))
     }
 
     /// Makes it the meter of this thread until the guard is dropped.
@@ -92,7 +99,7 @@ impl Meter {
     pub fn halted(&self) -> Option<Halt> {
         if self.0.committed.load(Ordering::Relaxed) {
             None
-        } else if self.0.stop.load(Ordering::Relaxed) {
+        } else if self.0.stop.load(Ordering::Relaxed) || self.0.gone.load(Ordering::Relaxed) {
             Some(Halt::Cancelled)
         } else {
             (self.spent() > self.0.limit).then_some(Halt::Spent)
@@ -178,7 +185,7 @@ pub fn within<T>(limit: u64, explain: impl FnOnce() -> T) -> (T, bool) {
         return (explained, settle(0).is_some());
     };
     let limit = limit.min(outer.room());
-    let meter = Meter::new(limit, Arc::clone(&outer.0.stop));
+    let meter = Meter::also(limit, Arc::clone(&outer.0.stop), Arc::clone(&outer.0.gone));
     let (explained, ended) = {
         let _entered = meter.enter();
         let explained = explain();
@@ -238,8 +245,11 @@ fn settle(steps: u64) -> Option<Halt> {
             grant(u64::MAX);
             return None;
         };
-        meter.0.spent.fetch_add(steps, Ordering::Relaxed);
-        let halt = meter.halted();
+        // What is not done any more is not counted.
+        let halt = meter.halted().or_else(|| {
+            meter.0.spent.fetch_add(steps, Ordering::Relaxed);
+            meter.halted()
+        });
         // After the end no steps are granted, so that every later one fails at once.
         grant(if halt.is_some() { 0 } else { meter.room() });
         halt

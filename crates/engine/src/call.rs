@@ -59,7 +59,11 @@ impl Engine {
 
     /// Runs a call under its meter. Where that ended the work, what came of the work is incomplete and not given out.
     fn metered(&self, caller: &Caller, run: impl FnOnce() -> Result<Answer>) -> Result<Answer> {
-        let meter = Meter::new(self.config().max_work, caller.watch.as_ref().map(Watch::flag).unwrap_or_default());
+        let meter = Meter::also(
+            self.config().max_work,
+            caller.watch.as_ref().map(Watch::flag).unwrap_or_default(),
+            self.gone(),
+        );
         let result = {
             let _entered = meter.enter();
             run()

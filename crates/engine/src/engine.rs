@@ -13,7 +13,7 @@ use crate::reply_limits::ReplyLimits;
 use crate::shelves::{Shelves, State, key};
 use crate::suggest;
 use crate::syntax::Trees;
-use emendate_core::{Code, ContentId, Declared, Error, Result, Settled, Snapshot};
+use emendate_core::{Code, ContentId, Declared, Error, Result, Settled, Snapshot, work};
 use emendate_events::Sink;
 use emendate_fs::{Local, Place, Stamp, Store, Version, shown};
 use emendate_history::{History, OperationId, Sessions};
@@ -24,7 +24,8 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Buffers kept for the next file, and the largest one worth keeping.
 const POOL: usize = 4;
@@ -58,6 +59,8 @@ pub struct Engine {
     settling: Mutex<()>,
     events: Sink,
     servers: Servers,
+    /// Nobody waits for any answer any more.
+    gone: Arc<AtomicBool>,
 }
 
 /// The roots with a journal, and what dead processes left in it put right. Without one, where it cannot be kept: each file
@@ -177,7 +180,13 @@ impl Engine {
             settling: Mutex::default(),
             events,
             servers: Servers::default(),
+            gone: Arc::default(),
         })
+    }
+
+    /// A flag to be set when nobody waits for any answer any more: calls end before they write, or not at all.
+    pub fn gone(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.gone)
     }
 
     /// The directories that can be reached, canonical.
@@ -359,6 +368,7 @@ impl Engine {
         declared: Option<Declared>,
         fresh_text: &str,
     ) -> Result<Snapshot> {
+        work::spend_bytes(bytes.len())?;
         let told = |error: Error| error.prefixed(&format!("{}: ", place.shown()));
         let configured = || encoding::configured(&self.config, self.store(), place).map(|it| it.declared);
         let nul = memchr::memchr(0, &bytes[..bytes.len().min(8192)]).is_some();

@@ -30,6 +30,8 @@ pub(crate) struct Index<'a> {
     known: RefCell<HashMap<u64, Option<Rc<Stands>>>>,
     /// Bytes that were gone through to look lines up.
     pub(super) spent: Cell<usize>,
+    /// Places of hunks that are kept to choose from.
+    pub(super) kept: Cell<usize>,
 }
 
 impl<'a> Index<'a> {
@@ -46,6 +48,7 @@ impl<'a> Index<'a> {
             step: OnceCell::new(),
             known: RefCell::default(),
             spent: Cell::new(0),
+            kept: Cell::new(0),
         }
     }
 

@@ -16,7 +16,7 @@ use crate::reply::Answer;
 use crate::watch::Step;
 use emendate_core::marks::{MARKS, Mark, Marks};
 use emendate_core::words::{Word, Words};
-use emendate_core::{Code, Error, Result, formats};
+use emendate_core::{Code, Error, Result, formats, work};
 use emendate_fs::{MAX_PATH, Place};
 use emendate_history::{How, Lines, Record};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
@@ -190,7 +190,9 @@ impl Search<'_> {
         match self.look_into(place, Some(BYTES as u64)) {
             Ok(_) => {}
             Err(error) if matches!(error.code(), Code::ContentBinary | Code::ContentUndecodable) => self.binary += 1,
-            Err(error) if matches!(error.code(), Code::CallCancelled | Code::InternalBug) => return Err(error),
+            Err(error) if matches!(error.code(), Code::CallCancelled | Code::CallTooMuchWork | Code::InternalBug) => {
+                return Err(error);
+            }
             Err(_) => self.unread += 1,
         }
         self.caller.advance()?;
@@ -214,6 +216,7 @@ impl Search<'_> {
         let opened = self.engine.decoded(place, version, None, "")?;
         let mut rows = self.rows_of(place);
         let text = opened.snapshot.text();
+        work::spend_bytes(text.len())?;
         self.searcher.search_slice(&self.pattern, text.as_bytes(), &mut rows).map_err(|error| failed(&error))?;
         self.searched(text.len(), &rows);
         match (rows.hits.is_empty(), rows.hits.is_empty() || self.may_show(place)) {

@@ -8,7 +8,7 @@ mod told;
 use crate::config::Strictness;
 use crate::engine::Engine;
 use crate::plan::{Becomes, Now, Plan};
-use emendate_core::{Error, Result, Snapshot};
+use emendate_core::{Error, Result, Snapshot, work};
 use emendate_fs::Place;
 use emendate_schema::{Checked, Document, Fault, Kind, MOST_BYTES, Repeated, fresh, looks_like_a_template, read};
 use schemas::Source;
@@ -45,6 +45,7 @@ impl Engine {
     pub(crate) fn validate(&self, plans: &mut [Plan], allows_invalid: bool) -> Result<()> {
         let (of, mut left, mut errors) = (plans.len(), TOGETHER, Vec::new());
         for plan in plans.iter_mut().filter(|plan| plan.writes()) {
+            work::spend_bytes(4 * plan.before.text().len())?;
             let syntax = if allows_invalid || plan.marked { Strictness::Warn } else { self.config().strictness };
             let stance = Stance { syntax: syntax.min(self.config().strictness), refuses: !plan.marked };
             match self.judged(plan, stance, &mut left) {

@@ -24,3 +24,4 @@ mod replace;
 mod replies;
 mod schemas;
 mod servers;
+mod steps;

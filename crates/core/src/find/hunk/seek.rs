@@ -10,10 +10,16 @@ use crate::find::{ROWS, Row, Tier, fold, omission, tier};
 use crate::omission::is_elision;
 use crate::op::{Find, Hunk, HunkLine, LineKind, Pick, Settings};
 use crate::span::Span;
+use crate::work;
 use memchr::memmem;
 
 /// Places that are looked at; more are too many to choose from.
 const MOST: usize = 200;
+/// Places that are kept for all hunks of a file together, and those that every hunk may have beyond that.
+const KEPT: usize = 200_000;
+const FEW: usize = 12;
+/// Steps that it takes to work out what is written at a place.
+const PLACED: usize = 20;
 /// Lines of a chain that are looked at before another line of the hunk is tried.
 const CHAIN: usize = 64;
 
@@ -196,7 +202,10 @@ impl Seeker<'_> {
     }
 
     fn admitted(&self, limits: &mut Limits, tier: Tier, places: &[Place<'_>], notes: Vec<String>) -> Option<Sought> {
-        let candidates = places.iter().take(MOST + 1).map(|place| candidate(&self.search, place)).collect();
+        let left = KEPT.saturating_sub(self.index.kept.get()).clamp(FEW, MOST);
+        let places = places.iter().take(left + 1).take_while(|_| !work::ends(PLACED));
+        let candidates: Vec<Candidate> = places.map(|place| candidate(&self.search, place)).collect();
+        self.index.kept.set(self.index.kept.get() + candidates.len());
         let candidates = limits.admit(self.index, candidates);
         (!candidates.is_empty()).then_some(Sought { tier, candidates, notes })
     }

@@ -1,0 +1,274 @@
+//! The steps that each tool takes on its worst inputs: within the budget of a call, and hardly more than in proportion to
+//! the input. Steps are counted, not seconds, so the test says the same on every machine.
+
+use crate::bench::Bench;
+use emendate::core::work::WORK_MAX;
+use emendate::{Config, Reply, TOOLS, Watch};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// One bad input of a tool: what is prepared for a size, and the call.
+struct Row {
+    tool: &'static str,
+    /// A name for messages.
+    name: &'static str,
+    /// The smaller size; the other one is four times as large.
+    size: usize,
+    input: fn(&Bench, usize) -> Value,
+}
+
+const ROWS: &[Row] = &[
+    Row { tool: "read", name: "one long line", size: 50_000, input: long_line },
+    Row { tool: "read", name: "short lines", size: 20_000, input: short_lines },
+    Row { tool: "search", name: "long literal", size: 20_000, input: long_literal },
+    Row { tool: "search", name: "expression on one line", size: 20_000, input: slow_expression },
+    Row { tool: "edit", name: "equal lines that are absent", size: 2_000, input: equal_lines },
+    Row { tool: "edit", name: "equal lines, indented otherwise", size: 2_000, input: indented_lines },
+    Row { tool: "edit", name: "all of many places on a line", size: 5_000, input: all_places },
+    Row { tool: "multi_edit", name: "edits in turn", size: 250, input: edits_in_turn },
+    Row { tool: "multi_edit", name: "edits that are absent", size: 500, input: absent_edits },
+    Row { tool: "edit_anchors", name: "repeated anchors", size: 2_000, input: repeated_anchors },
+    Row { tool: "write", name: "other lines", size: 2_000, input: other_lines },
+    Row { tool: "notebook_edit", name: "many cells", size: 500, input: many_cells },
+    Row { tool: "text_editor", name: "equal lines that are absent", size: 2_000, input: editor },
+    Row { tool: "apply", name: "hunks that do not apply", size: 500, input: bad_hunks },
+    Row { tool: "apply", name: "hunks in repeated lines", size: 200, input: repeated_hunks },
+    Row { tool: "replace_in_files", name: "every character", size: 5_000, input: every_character },
+    Row { tool: "replace_in_files", name: "deep JSON", size: 20_000, input: deep_json },
+    Row { tool: "convert", name: "many hunks", size: 250, input: convert },
+    Row { tool: "outline", name: "deep JSON", size: 1_000, input: outline },
+    Row { tool: "check", name: "deep JSON", size: 1_000, input: check },
+    Row { tool: "edit_symbol", name: "many symbols", size: 500, input: symbol },
+    Row { tool: "undo", name: "many places", size: 2_000, input: undo },
+    Row { tool: "restore", name: "many places", size: 2_000, input: restore },
+    Row { tool: "history", name: "many places", size: 2_000, input: history },
+];
+
+/// Steps that a call may take beside those that grow with its input: explanations have an allowance of their own.
+const BESIDE: u64 = 20_000;
+
+fn numbered(count: usize) -> String {
+    (0..count).fold(String::new(), |mut text, nth| {
+        let _ = writeln!(text, "line {nth} x");
+        text
+    })
+}
+
+fn on(bench: &Bench, text: &str, mut input: Value) -> Value {
+    input["file_path"] = json!(bench.put("a.txt", text));
+    input
+}
+
+fn long_line(bench: &Bench, size: usize) -> Value {
+    on(bench, &"ab ".repeat(size), json!({}))
+}
+
+fn short_lines(bench: &Bench, size: usize) -> Value {
+    on(bench, &"a\n".repeat(size), json!({}))
+}
+
+fn long_literal(bench: &Bench, size: usize) -> Value {
+    bench.put("a.txt", &"ab".repeat(size));
+    json!({ "path": bench.root, "pattern": "ab".repeat(size / 2) + "c", "literal": true })
+}
+
+fn slow_expression(bench: &Bench, size: usize) -> Value {
+    bench.put("a.txt", &"01".repeat(size));
+    json!({ "path": bench.root, "pattern": "[01]*1[01]{20}2" })
+}
+
+fn equal_lines(bench: &Bench, size: usize) -> Value {
+    on(bench, &"x = 1;\n".repeat(size), json!({ "old_string": "x = 1;\n".repeat(size / 2) + "y", "new_string": "z" }))
+}
+
+fn indented_lines(bench: &Bench, size: usize) -> Value {
+    let text = "    x = 1;\n".repeat(size);
+    on(bench, &text, json!({ "old_string": "\tx = 1;\n".repeat(size / 2), "new_string": "z" }))
+}
+
+fn all_places(bench: &Bench, size: usize) -> Value {
+    on(bench, &"a b ".repeat(size), json!({ "old_string": "a", "new_string": "c", "replace_all": true }))
+}
+
+fn edits_in_turn(bench: &Bench, size: usize) -> Value {
+    let edit = |nth: usize| json!({ "old_string": format!("line {nth} x\n"), "new_string": format!("line {nth} y\n") });
+    // The work of each is the length of the file, which stays the same.
+    on(bench, &numbered(2_000), json!({ "edits": (0..size).map(edit).collect::<Vec<Value>>(), "order": "in_turn" }))
+}
+
+fn absent_edits(bench: &Bench, size: usize) -> Value {
+    let edit = |nth: usize| json!({ "old_string": format!("lime {nth} x\nlyne {nth}\n"), "new_string": "y" });
+    on(bench, &numbered(size), json!({ "edits": (0..size).map(edit).collect::<Vec<Value>>() }))
+}
+
+fn repeated_anchors(bench: &Bench, size: usize) -> Value {
+    let path = bench.put("a.txt", &"start_here()\nend_here()\n".repeat(size));
+    bench.call("read", json!({ "file_path": path, "format": "anchors" }));
+    json!({ "path": path, "edits": [{ "anchor": "Complete:start_here()", "edit_type": "replace", "text": "x" }] })
+}
+
+fn other_lines(bench: &Bench, size: usize) -> Value {
+    let content: String = numbered(size).lines().rev().fold(String::new(), |text, line| text + line + "\n");
+    on(bench, &numbered(size), json!({ "content": content }))
+}
+
+fn many_cells(bench: &Bench, size: usize) -> Value {
+    let cell = |nth: usize| json!({ "cell_type": "markdown", "id": format!("c{nth}"), "metadata": {}, "source": "x" });
+    let cells: Vec<Value> = (0..size).map(cell).collect();
+    let text = json!({ "nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells }).to_string();
+    let edit = |nth: usize| json!({ "cell_id": format!("c{nth}"), "new_source": "y" });
+    let edits: Vec<Value> = (0..size).map(edit).collect();
+    json!({ "notebook_path": bench.put("a.ipynb", &text), "edits": edits })
+}
+
+fn editor(bench: &Bench, size: usize) -> Value {
+    let path = bench.put("a.txt", &"x = 1;\n".repeat(size));
+    let old = "x = 1;\n".repeat(size / 2) + "y";
+    json!({ "command": "str_replace", "path": path, "old_str": old, "new_str": "z" })
+}
+
+fn patch(hunks: impl Iterator<Item = String>) -> String {
+    hunks.fold("--- a/a.txt\n+++ b/a.txt\n".to_owned(), |text, hunk| text + &hunk)
+}
+
+fn bad_hunks(bench: &Bench, size: usize) -> Value {
+    bench.put("a.txt", &numbered(3 * size));
+    let hunk = |nth: usize| format!("@@ -{0},2 +{0},2 @@\n lime {nth}\n-lyne {nth} x\n+q\n", 3 * nth + 1);
+    json!({ "input": patch((0..size).map(hunk)), "directory": bench.root })
+}
+
+fn repeated_hunks(bench: &Bench, size: usize) -> Value {
+    bench.put("a.txt", &"a\nb\n".repeat(5 * size));
+    let hunk = |nth: usize| format!("@@ -{0},3 +{0},3 @@\n a\n-b\n+q\n a\n", 4 * nth + 1);
+    json!({ "input": patch((0..size).map(hunk)), "directory": bench.root })
+}
+
+fn every_character(bench: &Bench, size: usize) -> Value {
+    bench.put("a.txt", &"ab\n".repeat(size));
+    json!({ "path": bench.root, "pattern": ".", "regex": true, "new_string": "$0$0", "expected": 2 * size })
+}
+
+fn deep_json(bench: &Bench, size: usize) -> Value {
+    bench.put("a.json", &("[".repeat(size) + &"]".repeat(size)));
+    json!({ "path": bench.root, "old_string": "[]", "new_string": "[1]", "expected": 1 })
+}
+
+fn convert(bench: &Bench, size: usize) -> Value {
+    bench.put("a.txt", &numbered(3 * size));
+    let hunk = |nth: usize| format!("@@ -{0},1 +{0},1 @@\n-line {1} x\n+q\n", 3 * nth + 1, 3 * nth);
+    json!({ "input": patch((0..size).map(hunk)), "to": "search_replace", "directory": bench.root })
+}
+
+fn outline(bench: &Bench, size: usize) -> Value {
+    json!({ "file_path": bench.put("a.json", &("[\n".repeat(size) + &"]\n".repeat(size))) })
+}
+
+fn check(bench: &Bench, size: usize) -> Value {
+    json!({ "paths": [bench.put("a.json", &("[\n".repeat(size) + &"]\n".repeat(size)))] })
+}
+
+fn symbol(bench: &Bench, size: usize) -> Value {
+    let text: String = (0..size).map(|nth| format!("fn f{nth}() {{}}\n")).collect();
+    let path = bench.put("a.rs", &text);
+    json!({ "file_path": path, "symbol": "f7", "action": "rename", "text": "g" })
+}
+
+/// Replaces a letter in many places, so that there is something to take back.
+fn changed(bench: &Bench, size: usize) -> Value {
+    let path = bench.put("a.txt", &"a b\n".repeat(size));
+    let input = json!({ "file_path": path, "old_string": "a", "new_string": "c", "replace_all": true });
+    let reply = bench.call("edit", input);
+    let done = reply.result.unwrap();
+    json!({ "file_path": path, "id": done.data["operation"] })
+}
+
+fn undo(bench: &Bench, size: usize) -> Value {
+    json!({ "id": changed(bench, size)["id"] })
+}
+
+fn restore(bench: &Bench, size: usize) -> Value {
+    let of = changed(bench, size);
+    json!({ "file_path": of["file_path"], "id": format!("{}^", of["id"].as_str().unwrap_or_default()) })
+}
+
+fn history(bench: &Bench, size: usize) -> Value {
+    json!({ "id": changed(bench, size)["id"] })
+}
+
+/// Makes a call of a row at a size, with a budget, and counts its steps.
+fn played(row: &Row, size: usize, config: Config, stopped: bool) -> (Bench, Reply, u64) {
+    let mut bench = Bench::trusted(config);
+    let input = (row.input)(&bench, size);
+    let watch = Watch::default();
+    if stopped {
+        watch.stop();
+    }
+    bench.caller.watch = Some(watch.clone());
+    let reply = bench.call(row.tool, input);
+    (bench, reply, watch.steps())
+}
+
+fn with_budget(steps: u64) -> Config {
+    Config::default().with_file(&format!("[policy]\nmax_work = {steps}\n"), "test", true).unwrap()
+}
+
+#[test]
+fn every_tool_has_a_worst_input() {
+    for tool in TOOLS {
+        assert!(ROWS.iter().any(|row| row.tool == tool.name), "{} has no row", tool.name);
+    }
+}
+
+#[test]
+fn worst_inputs_take_steps_in_proportion() {
+    let mut wrong = Vec::new();
+    for row in ROWS {
+        let (_, small, few) = played(row, row.size, Config::default(), false);
+        let (_, large, many) = played(row, 4 * row.size, Config::default(), false);
+        let told = format!("{} ({}): {few} and {many} steps", row.tool, row.name);
+        for reply in [&small, &large] {
+            let code = reply.result.as_ref().err().map(|error| error.code().as_str());
+            if matches!(code, Some("call.too_much_work" | "call.invalid" | "internal.bug")) {
+                wrong.push(format!("{told}: {code:?}"));
+            }
+        }
+        if few == 0 || many > 6 * few + BESIDE || many > WORK_MAX / 4 {
+            wrong.push(told);
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn a_call_that_is_stopped_ends_within_a_few_steps() {
+    let mut wrong = Vec::new();
+    for row in ROWS {
+        let (_, reply, steps) = played(row, row.size, Config::default(), true);
+        let code = reply.result.err().map(|error| error.code().as_str());
+        if code != Some("call.cancelled") || steps > 200_000 {
+            wrong.push(format!("{} ({}): {code:?} after {steps} steps", row.tool, row.name));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// A budget that ends anywhere leaves the file as it was, or changed as a whole.
+#[test]
+fn a_budget_that_ends_anywhere_changes_all_or_nothing() {
+    for row in ROWS.iter().filter(|row| ["edit", "multi_edit", "apply", "replace_in_files"].contains(&row.tool)) {
+        let size = row.size / 10;
+        let (whole, _, steps) = played(row, size, Config::default(), false);
+        let name = if whole.path("a.json").exists() { "a.json" } else { "a.txt" };
+        let (fresh, after) = (Bench::new(), whole.get(name));
+        (row.input)(&fresh, size);
+        let before = fresh.get(name);
+        for nth in 0..12 {
+            // Numbers all over the range, the same in every run.
+            let budget = steps * nth / 11 + nth * 7_919 % 97;
+            let (bench, reply, _) = played(row, size, with_budget(budget), false);
+            let now = bench.get(name);
+            let want = if reply.result.is_ok() { &after } else { &before };
+            assert!(now == *want, "{} ({}) with {budget} of {steps} steps", row.tool, row.name);
+        }
+    }
+}
