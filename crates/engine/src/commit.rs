@@ -42,6 +42,7 @@ impl Engine {
         };
         for attempt in 1.. {
             let mut plans = plan()?;
+            self.is_not_repeated(caller, cause, &plans)?;
             if cause.is_an_edit() {
                 self.format(caller, &mut plans)?;
             }
@@ -181,7 +182,7 @@ impl Engine {
             self.may_be_done(caller, cause, announced).inspect_err(|error| self.retract(announced, error))?;
         }
         let written = match (staged.commit(), announced) {
-            (Ok(written), Some(announced)) => (written, self.confirm(caller, announced)),
+            (Ok(written), Some(announced)) => (written, self.confirm(caller, cause, announced)),
             (Ok(written), None) => (written, (None, None)),
             (Err(error), announced) => {
                 if let Some(announced) = announced {

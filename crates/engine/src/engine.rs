@@ -10,6 +10,7 @@ use crate::policy::{Access, Guard, Hit};
 use crate::raw_path;
 use crate::registers::Drawers;
 use crate::reply_limits::ReplyLimits;
+use crate::repeat::LastChanges;
 use crate::shelves::{Shelves, State, key};
 use crate::suggest;
 use crate::syntax::Trees;
@@ -49,6 +50,7 @@ pub struct Engine {
     pool: Mutex<Vec<Vec<u8>>>,
     turns: [Mutex<()>; TURNS],
     failures: Failures,
+    last_changes: LastChanges,
     drawers: Drawers,
     trees: Trees,
     notices: Mutex<Vec<String>>,
@@ -171,6 +173,7 @@ impl Engine {
             pool: Mutex::default(),
             turns: [const { Mutex::new(()) }; TURNS],
             failures: Failures::default(),
+            last_changes: LastChanges::default(),
             drawers: Drawers::default(),
             trees: Trees::default(),
             notices: Mutex::new(notices),
@@ -448,6 +451,10 @@ impl Engine {
 
     pub(crate) fn trees(&self) -> &Trees {
         &self.trees
+    }
+
+    pub(crate) fn last_changes(&self) -> &LastChanges {
+        &self.last_changes
     }
 
     pub(crate) fn failures(&self) -> &Failures {

@@ -56,6 +56,7 @@ mod read;
 mod receipt;
 mod registers;
 mod reject;
+mod repeat;
 mod replace;
 mod reply;
 mod reply_limits;

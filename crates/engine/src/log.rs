@@ -40,6 +40,8 @@ pub(crate) struct Cause<'a> {
     pub(crate) allows_invalid: bool,
     /// The call is meant even where it cannot be undone.
     pub(crate) irreversible: bool,
+    /// The call is meant even where its result is in place already.
+    pub(crate) repeat: bool,
 }
 
 impl Cause<'static> {
@@ -53,6 +55,7 @@ impl Cause<'static> {
             also: &[],
             allows_invalid: false,
             irreversible: false,
+            repeat: false,
         }
     }
 }
@@ -242,7 +245,12 @@ impl Engine {
 
     /// It was done. Files are changed by now, so a log that fails is no failure of the request: it is told, in words for a
     /// note.
-    pub(crate) fn confirm(&self, caller: &Caller, announced: Announced<'_>) -> (Option<OperationId>, Option<String>) {
+    pub(crate) fn confirm(
+        &self,
+        caller: &Caller,
+        cause: Cause<'_>,
+        announced: Announced<'_>,
+    ) -> (Option<OperationId>, Option<String>) {
         let Announced { root, done, entered } = announced;
         let others = done.iter().filter(|done| done.plan.place.root() != root && !done.plan.unseen);
         let elsewhere = others
@@ -253,6 +261,9 @@ impl Engine {
             let _ = self.sessions(&gone.plan.place).forget(&caller.session, key(&gone.plan.place));
         }
         if let Ok(entered) = &entered {
+            for Touched { path, after, .. } in done.iter().map(|done| &done.touched) {
+                self.remember_change(caller, cause, entered.id, (path, after.map(|side| side.content)));
+            }
             self.unsettled().push((root, entered.id));
         }
         match (entered, elsewhere) {

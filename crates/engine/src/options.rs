@@ -31,6 +31,8 @@ pub(crate) struct OptionFields {
     allow_invalid: Option<bool>,
     /// Write what cannot be undone afterwards (default: refused).
     irreversible: Option<bool>,
+    /// Apply the edit once more although its result is in place already (default: refused).
+    repeat: Option<bool>,
     /// How the reply shows changed lines, as in read's format (default: as the edits were written).
     marks: Option<String>,
 }
@@ -54,7 +56,7 @@ impl OptionFields {
 
 /// The names of the fields above.
 pub(crate) const OPTION_FIELDS: &[&str] =
-    &["tag", "encoding", "on_stale", "match", "dry_run", "partial", "allow_invalid", "irreversible", "marks"];
+    &["tag", "encoding", "on_stale", "match", "dry_run", "partial", "allow_invalid", "irreversible", "repeat", "marks"];
 
 /// The rules one call runs under.
 #[derive(Clone, Copy, Debug)]
@@ -89,6 +91,7 @@ impl Options {
         let on_stale = fields.on_stale.as_deref().map(|word| OnStale::parse("on_stale", word)).transpose()?;
         let marks = fields.marks.as_deref().map(read::marks).transpose()?.or(caller.marks);
         cause.allows_invalid = fields.allow_invalid.unwrap_or(false);
+        cause.repeat = fields.repeat.unwrap_or(false);
         cause.irreversible = fields.irreversible.unwrap_or(false);
         let asked = on_stale.or(caller.on_stale);
         Ok(Options {

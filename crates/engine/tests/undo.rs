@@ -360,13 +360,21 @@ fn secrets_are_told_but_not_kept() {
     bench.engine = None;
     let state = bench.dir.path().join("state");
     let config = Config::default().allowing(".env", "--allow").unwrap();
-    let open =
-        || Engine::open(std::slice::from_ref(&bench.root), State::Directory(state.clone()), config.clone()).unwrap();
-    let engine = open();
     let agent = caller("a");
     let path = bench.path(".env");
-    assert!(engine.call(&agent, "read", json!({ "file_path": path })).result.is_ok());
     let edit = json!({ "file_path": path, "old_string": "hunter2hunter2", "new_string": "correcthorsebattery" });
+    let opened = |config: &Config| {
+        Engine::open(std::slice::from_ref(&bench.root), State::Directory(state.clone()), config.clone()).unwrap()
+    };
+    // A model that does not say that this is meant is refused before anything is written.
+    let strict = opened(&config);
+    assert!(strict.call(&agent, "read", json!({ "file_path": path })).result.is_ok());
+    assert_eq!(code(&strict.call(&agent, "edit", edit.clone())), "operation.irreversible");
+    drop(strict);
+    let config = config.with_file("[policy]\nirreversible = 'allow'\n", "user", true).unwrap();
+    let open = || opened(&config);
+    let engine = open();
+    assert!(engine.call(&agent, "read", json!({ "file_path": path })).result.is_ok());
     let edited = ok(engine.call(&agent, "edit", edit));
     assert!(edited.text().contains("This cannot be undone"), "{}", edited.text());
     let listed = ok(engine.call(&agent, "history", json!({})));

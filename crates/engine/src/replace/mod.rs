@@ -81,6 +81,9 @@ pub(crate) struct Args {
     /// Write what cannot be undone afterwards (default: refused).
     #[serde(default)]
     irreversible: bool,
+    /// Replace once more although this very call was done already (default: refused).
+    #[serde(default)]
+    repeat: bool,
 }
 
 /// What was found beneath the folder.
@@ -121,6 +124,7 @@ impl Engine {
         let args: Args = formats::from_json(formats::Input::Json(input))?;
         cause.allows_invalid = args.allow_invalid;
         cause.irreversible = args.irreversible;
+        cause.repeat = args.repeat;
         let what = What::new(&args)?;
         let dry_run = args.dry_run || caller.dry_run;
         let watch = caller.watch.clone().unwrap_or_default();

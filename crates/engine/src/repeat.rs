@@ -1,0 +1,146 @@
+//! Calls whose result is in place already: a client that sends a call again after a lost answer must not have it done twice.
+//! Most edits find nothing the second time; an insertion that keeps its anchor, or an edit by line number, finds its place
+//! again.
+
+use crate::caller::{Caller, Unread};
+use crate::engine::Engine;
+use crate::log::Cause;
+use crate::plan::{Becomes, Now, Plan};
+use crate::shelves::key;
+use emendate_core::{Code, ContentId, Error, Outcome, Result, Snapshot, Splice};
+use emendate_history::{Filter, OperationId, Role};
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+/// Changes that are remembered in this process.
+const REMEMBERED: usize = 512;
+/// Operations of the session among which its last change of a file is looked for.
+const LATEST: usize = 8;
+/// Letters and digits from which on a text that is there already is no coincidence.
+const SUBSTANCE: usize = 4;
+
+/// The last change that a session made to a file.
+#[derive(Clone, Copy)]
+struct LastChange {
+    /// Hash of the call's input.
+    digest: [u8; 16],
+    /// What it left.
+    after: Option<ContentId>,
+    id: OperationId,
+}
+
+/// The last changes by session and path, as far as this process made or looked them up.
+#[derive(Default)]
+pub(crate) struct LastChanges(Mutex<HashMap<(String, Vec<u8>), Option<LastChange>>>);
+
+impl LastChanges {
+    fn get(&self, session: &str, path: &[u8]) -> Option<Option<LastChange>> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(&(session.to_owned(), path.to_vec())).copied()
+    }
+
+    fn put(&self, session: &str, path: &[u8], change: Option<LastChange>) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= REMEMBERED {
+            known.clear();
+        }
+        known.insert((session.to_owned(), path.to_vec()), change);
+    }
+}
+
+impl Engine {
+    /// Refuses a call of a model whose result is in place already, unless it says that it is meant once more.
+    ///
+    /// Errors: `edit.no_change`, and those of the session store.
+    pub(crate) fn is_not_repeated(&self, caller: &Caller, cause: Cause<'_>, plans: &[Plan]) -> Result<()> {
+        let writing: Vec<&Plan> = plans.iter().filter(|plan| plan.writes()).collect();
+        let edits = writing
+            .iter()
+            .all(|plan| matches!((&plan.now, &plan.becomes), (Now::File(_), Becomes::File)) && plan.origin.is_none());
+        if caller.unread == Unread::Allow || cause.repeat || !cause.is_an_edit() || writing.is_empty() || !edits {
+            return Ok(());
+        }
+        let mut same = None;
+        for plan in &writing {
+            let Some(change) = self.last_change(caller, plan)? else { break };
+            let left = matches!(&plan.now, Now::File(now) if Some(now.snapshot.id()) == change.after);
+            same = Some(change.id).filter(|_| left && change.digest == cause.digest);
+            if same.is_none() {
+                break;
+            }
+        }
+        let shown = |error: Error| writing.iter().fold(error, |error, plan| error.evidence(plan.place.shown()));
+        if let Some(id) = same {
+            let what = format!("This call was done already, as operation {id}, and its result is in place.");
+            return Err(shown(done_already(&what)).fact("operation", id.to_string()));
+        }
+        if writing.iter().all(|plan| is_in_place(plan)) {
+            let what = "The result is in place already: the new text is around the matched text.";
+            return Err(shown(done_already(what)));
+        }
+        Ok(())
+    }
+
+    /// Remembers what a call of the session left of a file.
+    pub(crate) fn remember_change(
+        &self,
+        caller: &Caller,
+        cause: Cause<'_>,
+        id: OperationId,
+        (path, after): (&[u8], Option<ContentId>),
+    ) {
+        let change = LastChange { digest: cause.digest, after, id };
+        self.last_changes().put(&caller.session, path, Some(change).filter(|_| cause.is_an_edit()));
+    }
+
+    /// The last change that the session made to the file of a plan, where it was an edit that was not undone.
+    fn last_change(&self, caller: &Caller, plan: &Plan) -> Result<Option<LastChange>> {
+        let path = key(&plan.place);
+        if let Some(known) = self.last_changes().get(&caller.session, path) {
+            return Ok(known);
+        }
+        let filter = Filter { session: Some(&caller.session), limit: LATEST, ..Filter::default() };
+        let latest = self.history(plan.place.root()).operations(&filter)?;
+        let found = latest.iter().find_map(|logged| {
+            let file = logged.operation.files.iter().find(|file| file.path == path)?;
+            let change = LastChange {
+                digest: logged.operation.digest,
+                after: file.after.map(|side| side.content),
+                id: logged.id,
+            };
+            Some(Some(change).filter(|_| logged.operation.role == Role::Edit && logged.undone_by.is_none()))
+        });
+        let found = found.flatten();
+        self.last_changes().put(&caller.session, path, found);
+        Ok(found)
+    }
+}
+
+fn done_already(what: &str) -> Error {
+    Error::new(Code::EditNoChange, what)
+        .next(
+            "Nothing is left to do. If it is meant once more, send the call with \"repeat\": true, or with old text that \
+             contains what is there already.",
+        )
+        .fact("already_applied", true)
+}
+
+/// True when every edit of a plan keeps the text that it matched, and what it adds is beside that text already.
+fn is_in_place(plan: &Plan) -> bool {
+    !plan.merged && !plan.ops.is_empty() && plan.ops.iter().all(|op| is_there(&plan.before, op))
+}
+
+fn is_there(before: &Snapshot, op: &Outcome) -> bool {
+    let splices = op.changes.splices();
+    !op.old.is_empty() && !splices.is_empty() && splices.iter().all(|splice| is_beside(before.raw(), splice, &op.old))
+}
+
+/// True when a splice inserts what is before or behind it already, and the matched text is not what has it.
+fn is_beside(raw: &[u8], splice: &Splice, old: &str) -> bool {
+    let (text, at) = (&*splice.text, splice.span.start());
+    let added = text.trim_ascii();
+    let substance = added.iter().filter(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()).count();
+    let there =
+        raw.get(at..).is_some_and(|rest| rest.starts_with(text)) || raw.get(..at).is_some_and(|it| it.ends_with(text));
+    splice.span.is_empty() && substance >= SUBSTANCE && there && memchr::memmem::find(old.as_bytes(), added).is_none()
+}
