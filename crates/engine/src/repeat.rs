@@ -22,24 +22,26 @@ const SUBSTANCE: usize = 4;
 /// The last change that a session made to a file.
 #[derive(Clone, Copy)]
 struct LastChange {
-    /// Hash of the call's input.
-    digest: [u8; 16],
+    /// The edit and the hash of its call's input; `None` where it was no edit, or nothing is known.
+    edit: Option<(OperationId, [u8; 16])>,
     /// What it left.
     after: Option<ContentId>,
-    id: OperationId,
 }
+
+/// A session and a path.
+type SessionFile = (String, Vec<u8>);
 
 /// The last changes by session and path, as far as this process made or looked them up.
 #[derive(Default)]
-pub(crate) struct LastChanges(Mutex<HashMap<(String, Vec<u8>), Option<LastChange>>>);
+pub(crate) struct LastChanges(Mutex<HashMap<SessionFile, LastChange>>);
 
 impl LastChanges {
-    fn get(&self, session: &str, path: &[u8]) -> Option<Option<LastChange>> {
+    fn get(&self, session: &str, path: &[u8]) -> Option<LastChange> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(&(session.to_owned(), path.to_vec())).copied()
     }
 
-    fn put(&self, session: &str, path: &[u8], change: Option<LastChange>) {
+    fn put(&self, session: &str, path: &[u8], change: LastChange) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= REMEMBERED {
             known.clear();
@@ -62,9 +64,9 @@ impl Engine {
         }
         let mut same = None;
         for plan in &writing {
-            let Some(change) = self.last_change(caller, plan)? else { break };
-            let left = matches!(&plan.now, Now::File(now) if Some(now.snapshot.id()) == change.after);
-            same = Some(change.id).filter(|_| left && change.digest == cause.digest);
+            let LastChange { edit, after } = self.last_change(caller, plan)?;
+            let left = matches!(&plan.now, Now::File(now) if Some(now.snapshot.id()) == after);
+            same = edit.filter(|(_, digest)| left && *digest == cause.digest).map(|(id, _)| id);
             if same.is_none() {
                 break;
             }
@@ -89,12 +91,12 @@ impl Engine {
         id: OperationId,
         (path, after): (&[u8], Option<ContentId>),
     ) {
-        let change = LastChange { digest: cause.digest, after, id };
-        self.last_changes().put(&caller.session, path, Some(change).filter(|_| cause.is_an_edit()));
+        let edit = cause.is_an_edit().then_some((id, cause.digest));
+        self.last_changes().put(&caller.session, path, LastChange { edit, after });
     }
 
-    /// The last change that the session made to the file of a plan, where it was an edit that was not undone.
-    fn last_change(&self, caller: &Caller, plan: &Plan) -> Result<Option<LastChange>> {
+    /// The last change that the session made to the file of a plan.
+    fn last_change(&self, caller: &Caller, plan: &Plan) -> Result<LastChange> {
         let path = key(&plan.place);
         if let Some(known) = self.last_changes().get(&caller.session, path) {
             return Ok(known);
@@ -103,14 +105,11 @@ impl Engine {
         let latest = self.history(plan.place.root()).operations(&filter)?;
         let found = latest.iter().find_map(|logged| {
             let file = logged.operation.files.iter().find(|file| file.path == path)?;
-            let change = LastChange {
-                digest: logged.operation.digest,
-                after: file.after.map(|side| side.content),
-                id: logged.id,
-            };
-            Some(Some(change).filter(|_| logged.operation.role == Role::Edit && logged.undone_by.is_none()))
+            let is_edit = logged.operation.role == Role::Edit && logged.undone_by.is_none();
+            let edit = is_edit.then_some((logged.id, logged.operation.digest));
+            Some(LastChange { edit, after: file.after.map(|side| side.content) })
         });
-        let found = found.flatten();
+        let found = found.unwrap_or(LastChange { edit: None, after: None });
         self.last_changes().put(&caller.session, path, found);
         Ok(found)
     }

@@ -401,7 +401,7 @@ fn secrets_are_told_but_not_kept() {
     drop(engine);
     let other = open();
     ok(other.call(&agent, "write", json!({ "file_path": path, "content": "TOKEN=hunter2fourth\n" })));
-    ok(other.call(&agent, "history", json!({ "id": "1" })));
+    ok(other.call(&agent, "history", json!({ "id": "2" })));
     drop(other);
     let mut found = Tree::new();
     collect(&state, &mut found);
