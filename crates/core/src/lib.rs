@@ -37,7 +37,10 @@ pub use charset::{Charset, Codec, Declared, Settled};
 pub use code::{CODES, Code, CodeRow, Remedy};
 pub use content::{ContentHash, ContentId, Handle, Header, ShortHash, ShortTag, Tag};
 pub use error::{Error, ErrorParts, Result};
-pub use find::{Found, Hit, LOOKED_UP, MOST_FRESH, MOST_PLACES, TextEdit, Tier, check_amount, find};
+pub use find::{
+    COPIED_NUMBERS, Found, Hit, LOOKED_UP, MOST_FRESH, MOST_PLACES, TextEdit, Tier, check_amount, find,
+    without_copied_numbers,
+};
 pub use generated::generated;
 pub use lines::LineIndex;
 pub use merge::merge_with_markers;

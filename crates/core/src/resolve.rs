@@ -18,6 +18,9 @@ use crate::work::{self, STEP_BYTES};
 /// Bytes that edits applied in turn may go through together.
 const IN_TURN_WORK: usize = 2 << 30;
 
+/// Bytes that are gone through to find the edit which removed the text of a later one.
+const REPLAYED: usize = 64 << 20;
+
 /// Failures of one call that are explained; the edits after them are not tried.
 pub(crate) const FAILURES: usize = 20;
 
@@ -254,7 +257,13 @@ fn one_by_one(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolve
                 changes.append(base, &step);
                 middle = Snapshot::reopen(&middle, step.apply(&middle))?;
             }
-            Err(error) => failed.push(named(error, (index, &ops[index]), ops.len())),
+            Err(error) => {
+                let error = match removed_by(base, op, &outcomes) {
+                    Some(earlier) if error.code() == Code::MatchNotFound => removed(error, earlier),
+                    _ => error,
+                };
+                failed.push(named(error, (index, op), ops.len()));
+            }
         }
         if failed.len() == FAILURES {
             break;
@@ -271,6 +280,35 @@ fn too_long(bytes: usize) -> Error {
         format!("The edits make {bytes} bytes of the file; that is too much for one call."),
     )
     .next("Send fewer edits, or edits that are in fewer places.")
+}
+
+/// The edit of those applied before that removed the text which this one looks for.
+fn removed_by(base: &Snapshot, op: &Op, applied: &[Outcome]) -> Option<usize> {
+    let Locator::Find(find) = &op.at else { return None };
+    let finder = memchr::memmem::Finder::new(&find.old);
+    if find.old.is_empty() || applied.len().saturating_mul(base.raw().len()) > REPLAYED {
+        return None;
+    }
+    let holds = |text: &Snapshot| finder.find(text.text().as_bytes()).is_some();
+    let (mut text, mut removed) = (base.clone(), None);
+    for outcome in applied {
+        let next = Snapshot::reopen(&text, outcome.changes.apply(&text)).ok()?;
+        if holds(&text) && !holds(&next) {
+            removed = Some(outcome.op);
+        }
+        text = next;
+    }
+    removed
+}
+
+/// Names the edit that removed what a later one looks for.
+fn removed(error: Error, earlier: usize) -> Error {
+    error
+        .evidence(format!("The text was in the file until edits[{earlier}] changed it."))
+        .next(format!(
+            "Give this edit the text that edits[{earlier}] leaves there, or make one edit of both; reading the file again does not help."
+        ))
+        .fact("removed_by", earlier)
 }
 
 /// Together if that works; in turn if an edit needs what an earlier one writes.

@@ -14,8 +14,8 @@ use crate::target::Target;
 use emendate_core::omission::{Verdict, shrunk};
 use emendate_core::rows::Registers;
 use emendate_core::{
-    ChangeSet, Charset, Code, Locator, Op, Order, Request, Resolved, Result, Settings, Snapshot, Span, Splice, Tie,
-    not_blank, reading_of, resolve,
+    COPIED_NUMBERS, ChangeSet, Charset, Code, Locator, Matching, Op, Order, Request, Resolved, Result, Settings,
+    Snapshot, Span, Splice, Tie, not_blank, reading_of, resolve, without_copied_numbers,
 };
 use emendate_fs::Place;
 use emendate_history::Lines;
@@ -84,7 +84,8 @@ impl Engine {
         };
         // Code 3 comes before the questions of what was read.
         if fills && !now.snapshot.text().trim().is_empty() {
-            return Err(not_blank(&now.snapshot));
+            let error = not_blank(&now.snapshot);
+            return Err(if ops.len() > 1 { error.prefixed("edits[0]: ").op(0) } else { error });
         }
         self.plan_against(caller, place, now, (&mut |_| Ok(Cow::Borrowed(ops)), order), options)
     }
@@ -179,12 +180,19 @@ impl Engine {
         };
         let reject = options.on_stale == OnStale::Reject || !options.on_stale_asked;
         let base = self.base(caller, options, &place, &now)?;
+        let bare = match options.matching {
+            Matching::Standard => without_copied_numbers(&now.snapshot, content)?,
+            _ => None,
+        };
+        let copied = bare.as_ref().map(|_| COPIED_NUMBERS.to_owned());
+        let content = bare.as_deref().unwrap_or(content);
         let warning = match shrunk(now.snapshot.text(), content, options.cause.allows_invalid) {
             Verdict::Refuse(error) => return Err(error),
             Verdict::Warn(warning) => Some(warning),
             Verdict::Fine => None,
         };
         let told = |mut plan: Plan| {
+            plan.notes.extend(copied);
             plan.notes.extend(warning);
             plan
         };

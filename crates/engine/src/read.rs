@@ -358,6 +358,8 @@ fn answer(snapshot: &Snapshot, page: &mut Page, args: &Args, more: impl Iterator
     let mut notes = Vec::new();
     if snapshot.text().is_empty() {
         notes.push("Warning: the file exists but the contents are empty.".to_owned());
+    } else if snapshot.text().trim().is_empty() {
+        notes.push("Warning: the file exists but holds nothing but white space.".to_owned());
     }
     let last = page.from + page.shown.saturating_sub(1);
     if last < page.total && args.limit.is_none() {

@@ -6,6 +6,7 @@
 //! within 0.15. Else the places are listed and nothing is written.
 
 use super::align::align;
+use super::copied;
 use super::destination::{self, Depth, Matched};
 use super::fold::{self, Look, indent_of, is_blank};
 use super::indent::{self, IndentMap};
@@ -42,6 +43,10 @@ pub(crate) fn between(index: &Index<'_>, anchors: &Anchors, new: &str, settings:
     let old = format!("{}\n{}", anchors.first, anchors.last);
     let find = Find { line: anchors.line, at: anchors.at.clone(), ..Find::new(&old, Pick::Unique) };
     omission::check(&find, new, settings)?;
+    let bare =
+        if settings.deletes_literally() { None } else { copied::of_replacement(index.base, &anchors.first, new)? };
+    let copied = bare.is_some();
+    let new = bare.as_deref().unwrap_or(new);
     let search = Search::new(index, &find, new);
     let refused = |refusal: &Refusal| failure::refused(&search, Tier::Drift, refusal);
     if settings.stale {
@@ -59,7 +64,7 @@ pub(crate) fn between(index: &Index<'_>, anchors: &Anchors, new: &str, settings:
     let place =
         |it: &Stretch| Place { span: span_of(search.lines(), it.first, it.last + 1), plan: Plan::Ready(Vec::new()) };
     let trial = Trial { places: stretches.iter().map(place).collect(), ..Trial::default() };
-    let chosen = candidates::chosen(&search, Tier::Drift, trial)?;
+    let candidates::Choice { places: chosen, note: choice } = candidates::chosen(&search, Tier::Drift, trial)?;
     let start = chosen.first().map(|place| place.span.start());
     let Some(stretch) = stretches.iter().find(|it| Some(search.lines().start(it.first)) == start) else {
         return Err(failure::not_found(&search, Tier::Drift));
@@ -75,6 +80,10 @@ pub(crate) fn between(index: &Index<'_>, anchors: &Anchors, new: &str, settings:
         stretch.first + 1,
         stretch.last + 1
     )];
+    notes.extend(choice);
+    if copied {
+        notes.push(copied::COPIED_NUMBERS.to_owned());
+    }
     if is_files(depth) {
         notes.push(destination::NOTE.to_owned());
     } else if stretch.indent.as_ref().is_some_and(|it| *it != IndentMap::Verbatim) {

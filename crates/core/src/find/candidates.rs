@@ -11,15 +11,24 @@ use crate::lines::{line_start, line_stop};
 use crate::op::Pick;
 use crate::span::Span;
 
-/// A hint of a line holds so many lines up and down.
+/// Lines by which a hint may be off where no other place is as near.
 const NEAR: usize = 3;
+/// Lines by which a hint may be off where every other place is at least twice as far.
+const FAR: usize = 200;
+
+/// The places that a call asked for.
+pub(super) struct Choice<'a> {
+    pub(super) places: Vec<Place<'a>>,
+    /// The reason for which one of several was taken.
+    pub(super) note: Option<String>,
+}
 
 /// The places that the call asked for.
-pub(super) fn chosen<'a>(search: &Search<'a>, tier: Tier, trial: Trial<'a>) -> Result<Vec<Place<'a>>> {
+pub(super) fn chosen<'a>(search: &Search<'a>, tier: Tier, trial: Trial<'a>) -> Result<Choice<'a>> {
     let Trial { mut places, number, .. } = trial;
     if let Some(name) = &search.find.at {
         if let Some(at) = places.iter().position(|place| id(search, place.span) == *name) {
-            return Ok(vec![places.swap_remove(at)]);
+            return Ok(plain(vec![places.swap_remove(at)]));
         }
         let why = format!("There is no place {name} (any more).");
         return Err(failure::no_such_place(search, tier, &Refusal::new(Reason::NoSuchPlace, why), &places));
@@ -27,16 +36,19 @@ pub(super) fn chosen<'a>(search: &Search<'a>, tier: Tier, trial: Trial<'a>) -> R
     match search.find.pick {
         Pick::Unique if places.len() > 1 => {
             let lines: Vec<usize> = places.iter().map(|place| line_of(search, place.span)).collect();
-            let pick = number.and_then(|number| only(&lines, |line| line == number));
-            match pick.or_else(|| search.find.line.and_then(|hint| hinted(&lines, hint))) {
-                Some(at) => Ok(vec![places.swap_remove(at)]),
-                None => Err(failure::count(search, tier, &places)),
-            }
+            let by_number = number.and_then(|number| Some((number, only(&lines, |line| line == number)?)));
+            let hint = || search.find.line.and_then(|hint| Some((hint, hinted(&lines, hint)?)));
+            let Some((said, at)) = by_number.or_else(hint) else {
+                return Err(failure::count(search, tier, &places));
+            };
+            let (of, line) = (lines.len(), lines[at]);
+            let note = || format!("Of {of} places the one at line {line} was taken: it is nearest to line {said}.");
+            Ok(Choice { note: (line != said).then(note), places: vec![places.swap_remove(at)] })
         }
-        Pick::Unique => Ok(places),
+        Pick::Unique => Ok(plain(places)),
         Pick::All => {
             drop_overlapping(&mut places);
-            Ok(places)
+            Ok(plain(places))
         }
         Pick::Exactly(wanted) => {
             // A count that reached its limit says too little of how many stand apart.
@@ -45,7 +57,7 @@ pub(super) fn chosen<'a>(search: &Search<'a>, tier: Tier, trial: Trial<'a>) -> R
                 return Err(failure::count(search, tier, &places));
             }
             drop_overlapping(&mut places);
-            Ok(places)
+            Ok(plain(places))
         }
     }
 }
@@ -61,6 +73,11 @@ pub(super) fn apart(places: &[Place<'_>]) -> usize {
         }
     }
     count
+}
+
+/// Places of which none was chosen for a reason to be told.
+fn plain(places: Vec<Place<'_>>) -> Choice<'_> {
+    Choice { places, note: None }
 }
 
 /// Keeps the leftmost of overlapping places.
@@ -81,9 +98,13 @@ fn only(lines: &[usize], is: impl Fn(usize) -> bool) -> Option<usize> {
     at.next().filter(|_| at.next().is_none())
 }
 
-/// The place at the hinted line, or the only one near it.
+/// The place at the hinted line, the only one near it, or the nearest where every other is at least twice as far.
 fn hinted(lines: &[usize], hint: usize) -> Option<usize> {
-    only(lines, |line| line == hint).or_else(|| only(lines, |line| line.abs_diff(hint) <= NEAR))
+    let close = || only(lines, |line| line.abs_diff(hint) <= NEAR);
+    only(lines, |line| line == hint).or_else(close).or_else(|| {
+        let least = lines.iter().map(|line| line.abs_diff(hint)).min().filter(|least| (1..=FAR).contains(least))?;
+        only(lines, |line| line.abs_diff(hint) < 2 * least)
+    })
 }
 
 /// The 1-based line on which a span begins.
@@ -148,6 +169,14 @@ mod tests {
         assert!(run(FILE, op(Some(2), None)).unwrap().starts_with("fn first() {\n    return 43"));
         assert!(run(FILE, op(Some(7), None)).unwrap().ends_with("return 43;\n}\n"));
         assert!(run(FILE, op(Some(4), None)).is_err(), "both are near");
+        let far = [FILE, &"// filler\n".repeat(150), FILE].concat();
+        assert!(run(&far, op(Some(60), None)).is_err(), "two of four are about as near");
+        let two = ["return 42;\n", &"// filler\n".repeat(150), "return 42;\n"].concat();
+        assert!(run(&two, op(Some(40), None)).unwrap().starts_with("return 43"));
+        assert!(run(&two, op(Some(110), None)).unwrap().ends_with("return 43;\n"));
+        assert!(run(&two, op(Some(70), None)).is_err(), "about halfway");
+        let long = ["return 42;\n", &"// filler\n".repeat(900), "return 42;\n"].concat();
+        assert!(run(&long, op(Some(202), None)).is_err(), "too far");
         assert!(run(FILE, op(Some(50), None)).is_err(), "none is near");
     }
 

@@ -20,6 +20,26 @@ fn fold_char(ch: char, mut each: impl FnMut(char)) {
     }
 }
 
+/// A quote in its plain form; `None` for every other character.
+fn plain_quote(ch: char) -> Option<char> {
+    match ch {
+        '\'' | '\u{2018}' | '\u{2019}' => Some('\''),
+        '"' | '\u{201C}' | '\u{201D}' => Some('"'),
+        _ => None,
+    }
+}
+
+/// True when a text has quotes, which count at any length: straight and curly ones are the same.
+pub(super) fn has_quotes(text: &str) -> bool {
+    text.chars().any(|ch| plain_quote(ch).is_some())
+}
+
+/// True when two texts are the same but for the form of their quotes.
+pub(super) fn differ_in_quotes_only(a: &str, b: &str) -> bool {
+    let plain = |ch: char| plain_quote(ch).unwrap_or(ch);
+    a.chars().map(plain).eq(b.chars().map(plain))
+}
+
 /// The folded form of a text.
 pub(super) fn folded(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {

@@ -8,6 +8,7 @@
 mod align;
 mod anchors;
 mod candidates;
+mod copied;
 mod destination;
 mod failure;
 mod file_lines;
@@ -35,6 +36,7 @@ use crate::snapshot::Snapshot;
 use crate::span::Span;
 use crate::work::{self, STEP_BYTES};
 pub(crate) use anchors::between;
+pub use copied::{COPIED_NUMBERS, without_copied_numbers};
 pub(crate) use literal::{AUTOMATON, of_ops};
 use place::Place;
 use refusal::Refusal;
@@ -108,6 +110,8 @@ pub enum Tier {
     Elision,
     /// Blank lines or context that drifted.
     Drift,
+    /// Lines inside a block that is replaced as a whole.
+    Block,
 }
 
 /// One tier: its rule, and when it is asked.
@@ -121,13 +125,13 @@ struct Row {
     note: &'static str,
 }
 
-static ROWS: [Row; 12] = [
+static ROWS: [Row; 13] = [
     Row { tier: Tier::Exact, name: "exact", run: tier::exact::run, substance: 0, note: "" },
     Row {
         tier: Tier::Punctuation,
         name: "punctuation",
         run: tier::punctuation::run,
-        substance: 4,
+        substance: tier::punctuation::SUBSTANCE,
         note: "Found although quotes, dashes or other punctuation look different; the file's own characters were kept.",
     },
     Row {
@@ -200,6 +204,13 @@ static ROWS: [Row; 12] = [
         substance: 6,
         note: "Context lines of old_string differ from the file; only the change was written, the file's context was kept.",
     },
+    Row {
+        tier: Tier::Block,
+        name: "block",
+        run: tier::block::run,
+        substance: 12,
+        note: "Found by the first and last line of old_string; lines between differ from it in part, and the whole block was replaced.",
+    },
 ];
 
 impl Tier {
@@ -221,13 +232,19 @@ impl Row {
             Matching::Exact => Tier::Exact,
             Matching::Strict => Tier::LinesAlike,
             Matching::Standard if settings.stale => Tier::Escapes,
-            Matching::Standard => Tier::Drift,
+            Matching::Standard => Tier::Block,
         };
         let several = matches!(search.find.pick, Pick::All | Pick::Exactly(2..));
         self.tier <= last
             && !(several && self.tier > Tier::IndentWidths)
             && !(search.find.lines && self.tier == Tier::Punctuation)
-            && (self.substance == 0 || search.wanted.substance(self.substance) >= self.substance)
+            && !(self.tier == Tier::Block && search.find.pick != Pick::Unique)
+            && (self.substance == 0
+                || search.wanted.substance(self.substance) >= self.substance
+                || (matches!(self.tier, Tier::IndentShift | Tier::IndentWidths)
+                    && search.find.pick == Pick::Unique
+                    && tier::windows::is_short(&search.wanted))
+                || (self.tier == Tier::Punctuation && fold::has_quotes(&search.find.old)))
     }
 }
 
@@ -247,29 +264,57 @@ pub(crate) fn found(
     literal: Option<&[Span]>,
 ) -> Result<Found> {
     omission::check(find, new, settings)?;
+    if !settings.deletes_literally()
+        && let Some(bare) = copied::of_replacement(index.base, &find.old, new)?
+    {
+        let mut found = found_as_given(index, find, &bare, settings, literal)?;
+        found.notes.insert(0, COPIED_NUMBERS.to_owned());
+        return Ok(found);
+    }
+    found_as_given(index, find, new, settings, literal)
+}
+
+fn found_as_given(
+    index: &Index<'_>,
+    find: &Find,
+    new: &str,
+    settings: Settings,
+    literal: Option<&[Span]>,
+) -> Result<Found> {
     let mut search = Search::new(index, find, new);
     search.literal = literal;
     search.literal_deletion = settings.deletes_literally();
     search.literal_only = settings.deletes_literally() || find.lines;
-    let mut reached = Tier::Exact;
+    let (mut reached, mut refused) = (Tier::Exact, None);
     for row in ROWS.iter().filter(|row| row.is_open(&search, settings)) {
         reached = row.tier;
         work::spend(1 + index.text.len() / (4 * STEP_BYTES))?;
-        let trial = (row.run)(&search).map_err(|refusal| failure::refused(&search, row.tier, &refusal))?;
+        let trial = match (row.run)(&search) {
+            Ok(trial) => trial,
+            // The lines to be changed may be those of a block that is replaced as a whole.
+            Err(refusal) if row.tier == Tier::Drift => {
+                refused = Some(refusal);
+                continue;
+            }
+            Err(refusal) => return Err(failure::refused(&search, row.tier, &refusal)),
+        };
         if !trial.places.is_empty() {
             return settle(&search, row, trial);
         }
     }
     // What was looked for to the end only is not there.
     work::spend(1)?;
-    Err(failure::not_found(&search, reached))
+    Err(match refused {
+        Some(refusal) => failure::refused(&search, Tier::Drift, &refusal),
+        None => failure::not_found(&search, reached.min(Tier::Drift)),
+    })
 }
 
 /// The places that the call asked for, and what to write there.
 fn settle(search: &Search<'_>, row: &Row, trial: Trial<'_>) -> Result<Found> {
     within(trial.places.len(), search.new.len())?;
     let fitted = trial.fitted;
-    let mut places = candidates::chosen(search, row.tier, trial)?;
+    let candidates::Choice { mut places, note: choice } = candidates::chosen(search, row.tier, trial)?;
     if row.tier > Tier::Punctuation
         && search.find.at.is_none()
         && let Some(rival) = rivals::of_places(search, &places)
@@ -296,6 +341,7 @@ fn settle(search: &Search<'_>, row: &Row, trial: Trial<'_>) -> Result<Found> {
     if row.tier <= Tier::Punctuation {
         notes.extend(tier::exact::notes(search.text, &hits));
     }
+    notes.extend(choice);
     notes.extend(emptied.filter(|_| !crossing));
     Ok(Found { tier: row.tier, hits, notes })
 }

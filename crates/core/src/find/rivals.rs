@@ -9,6 +9,7 @@ use super::search::{Search, Wanted};
 use super::stands;
 use super::transplant;
 use crate::span::Span;
+use crate::work;
 use core::cmp::Reverse;
 use core::ops::Range;
 use std::collections::BTreeSet;
@@ -62,6 +63,9 @@ pub(super) fn rival(search: &Search<'_>, wanted: &Wanted<'_>, taken: &[Range<usi
         return None;
     }
     let rival = |start: usize| {
+        if work::ends(lines.at.len() * BETWEEN) {
+            return None;
+        }
         let found = lines.identical(search, start);
         let apart = taken.iter().all(|at| found.lines.end <= at.start || at.end <= found.lines.start);
         let by_kept = found.all_kept && !all_kept && lines.are_kept_telling();

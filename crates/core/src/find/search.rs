@@ -22,6 +22,8 @@ pub(crate) struct Index<'a> {
     loose: OnceCell<Vec<u64>>,
     close: OnceCell<Vec<u64>>,
     table: OnceCell<LineTable>,
+    /// The same by what is not blank in a line.
+    dense: OnceCell<LineTable>,
     /// The lines that are not ASCII; `None`: many.
     odd: OnceCell<Option<Vec<(usize, u64)>>>,
     /// The step by which lines are indented that are so by blanks.
@@ -44,6 +46,7 @@ impl<'a> Index<'a> {
             loose: OnceCell::new(),
             close: OnceCell::new(),
             table: OnceCell::new(),
+            dense: OnceCell::new(),
             odd: OnceCell::new(),
             step: OnceCell::new(),
             known: RefCell::default(),
@@ -100,6 +103,12 @@ impl<'a> Index<'a> {
     /// Where each line stands, by its exact text.
     pub(super) fn table(&self) -> &LineTable {
         self.table.get_or_init(|| LineTable::new((0..self.lines().count()).map(|at| self.line(at))))
+    }
+
+    /// The lines (zero-based, in order) that are like this one but for blanks, wherever they are.
+    pub(super) fn lines_without_blanks(&self, line: &str) -> impl Iterator<Item = usize> {
+        let table = || LineTable::of_keys((0..self.lines().count()).map(|at| dense_key(self.line(at))).collect());
+        self.dense.get_or_init(table).lines_with(dense_key(line))
     }
 
     /// See [`Search::loose_keys`].
@@ -250,7 +259,10 @@ pub(super) struct LineTable {
 impl LineTable {
     fn new<'t>(lines: impl Iterator<Item = &'t str>) -> LineTable {
         let key = |line: &str| if work::ends(1 + line.len() / STEP_BYTES) { 0 } else { exact_key(line) };
-        let keys: Vec<u64> = lines.map(key).collect();
+        LineTable::of_keys(lines.map(key).collect())
+    }
+
+    fn of_keys(keys: Vec<u64>) -> LineTable {
         let mut table = LineTable {
             heads: vec![0; (keys.len() * 2).next_power_of_two()],
             next: vec![0; keys.len()],
@@ -272,7 +284,11 @@ impl LineTable {
 
     /// The lines (zero-based, in order) with the hash of this one.
     pub(super) fn lines_like(&self, line: &str) -> impl Iterator<Item = usize> {
-        let key = exact_key(line);
+        self.lines_with(exact_key(line))
+    }
+
+    /// The lines (zero-based, in order) with this hash.
+    fn lines_with(&self, key: u64) -> impl Iterator<Item = usize> {
         let mut at = self.heads[self.bucket(key)];
         core::iter::from_fn(move || {
             while at > 0 {
@@ -289,6 +305,15 @@ impl LineTable {
 
 fn exact_key(line: &str) -> u64 {
     xxhash_rust::xxh3::xxh3_64(line.as_bytes())
+}
+
+/// A hash of what is not blank in a line.
+fn dense_key(line: &str) -> u64 {
+    if work::ends(1 + line.len() / STEP_BYTES) {
+        return 0;
+    }
+    let bytes: Vec<u8> = line.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    xxhash_rust::xxh3::xxh3_64(&bytes)
 }
 
 /// What a tier found.

@@ -12,6 +12,8 @@ use super::tier::{exact::MANY, numbers};
 use super::{Tier, candidates, fold, rivals};
 use crate::code::Code;
 use crate::error::Error;
+use crate::find::tokens::{similarity, tokens};
+use crate::lines::{line_start, line_stop};
 use crate::marks;
 use crate::op::Pick;
 use crate::work;
@@ -30,10 +32,18 @@ const SHOWN: usize = 20;
 /// A place is shown from this likeness on.
 const LIKE: f64 = 0.6;
 
+/// The likeness of old and new text from which a part of a line is taken for the result of the edit.
+const LIKE_OLD: f64 = 0.5;
+/// Places of the new text that are looked at.
+const APPLIED: usize = 64;
+
 const NOT_FOUND: &str = "String to replace not found in file.";
 
 /// The text is nowhere.
 pub(super) fn not_found(search: &Search<'_>, reached: Tier) -> Error {
+    if search.text.trim().is_empty() {
+        return blank(search, reached);
+    }
     let error = opened(search, Code::MatchNotFound, NOT_FOUND, reached).fact("reason", "not_found");
     explained(search, error, bounded(|| nearest::nearest(search)))
 }
@@ -140,34 +150,89 @@ fn opened(search: &Search<'_>, code: Code, message: &str, tier: Tier) -> Error {
         .evidence(format!("String: {}", quoted(&search.find.old)))
         .fact("tier", tier.number())
         .next("Read the file again and copy the text to replace from the reply, without line numbers.");
-    if let Some(line) = already_applied(search) {
+    if let Some(text) = numbers::suggestion(search) {
+        error =
+            error.evidence("old_string appears to contain line number prefix. Remove the number and tab at the start.");
+        error = unnumbered(search, error, text);
+    }
+    error
+}
+
+/// Offers the text without its line numbers where the file has it; else the lines that the numbers name.
+fn unnumbered(search: &Search<'_>, error: Error, text: String) -> Error {
+    if memchr::memmem::find(search.text.as_bytes(), text.as_bytes()).is_some() {
+        return error.next(format!("Repeat the call with \"old_string\": {}", offered(&text))).fact("suggestion", text);
+    }
+    let Some(lines) = numbers::lines_named(search).filter(|lines| lines.len() <= SHOWN) else { return error };
+    let index = search.lines();
+    let real = search.text[index.start(lines.start)..index.end(lines.end - 1)].to_owned();
+    let name = named(lines.start + 1, lines.end);
+    error
+        .evidence(format!("Without it the text is not in the file. The file has at {name}:"))
+        .evidence(marks::excerpt(search.base, lines.start + 1, lines.end))
+        .next(format!(
+            "If {name} {} meant, repeat the call with \"old_string\": {}",
+            if lines.len() == 1 { "is" } else { "are" },
+            offered(&real)
+        ))
+        .fact("suggestion", real)
+}
+
+/// The file has nothing in which to find a text.
+fn blank(search: &Search<'_>, reached: Tier) -> Error {
+    let lines = search.lines().count();
+    let what = match lines {
+        0 => "The file is empty.".to_owned(),
+        1 => "The file holds nothing but white space (1 line).".to_owned(),
+        _ => format!("The file holds nothing but white space ({lines} lines)."),
+    };
+    opened(search, Code::MatchNotFound, NOT_FOUND, reached)
+        .evidence(what)
+        .fact("reason", "empty_file")
+        .next("Fill it with write, or with an edit whose old_string is empty.")
+}
+
+/// The line at which the new text is in the file already, with evidence that it is there in place of the old one: at the
+/// lines that are most like the old text, or with a line around it that both texts have.
+fn already_applied(search: &Search<'_>, sought: &Sought) -> Option<usize> {
+    let new = search.new.trim_matches('\n');
+    if fold::substance(new, 4) < 4 || search.find.old.contains(new) {
+        return None;
+    }
+    let places: Vec<usize> = memchr::memmem::find_iter(search.text.as_bytes(), new.as_bytes()).take(APPLIED).collect();
+    let line_of = |at: usize| search.base.lines().line_of(search.text, at);
+    if let Sought::Place(nearest) = sought
+        && nearest.likeness >= LIKE
+    {
+        let lines = |at: usize| line_of(at) - 1..line_of(at + new.len() - 1);
+        // A part of a line says something only where it is much like the old text.
+        let alike = similarity(&tokens(&search.find.old), &tokens(new)) >= LIKE_OLD;
+        let whole = |at: usize| {
+            let (start, stop) = (line_start(search.text, at), line_stop(search.text, at + new.len() - 1));
+            search.text[start..at].trim().is_empty() && search.text[at + new.len()..stop].trim().is_empty()
+        };
+        let near = |&&at: &&usize| {
+            let overlap = lines(at).start < nearest.lines.end && nearest.lines.start < lines(at).end;
+            overlap && (alike || whole(at))
+        };
+        return places.iter().find(near).map(|&at| line_of(at));
+    }
+    let kept = |line: &&str| fold::substance(line, 4) >= 4 && search.wanted.old.contains(line);
+    match *places {
+        [at] if search.wanted.new.len() > 1 && search.wanted.new.iter().any(kept) => Some(line_of(at)),
+        _ => None,
+    }
+}
+
+/// Adds the nearest place: its text, and in what it differs.
+fn explained(search: &Search<'_>, mut error: Error, sought: Sought) -> Error {
+    if let Some(line) = already_applied(search, &sought) {
         error = error
             .evidence(format!("The file seems to contain new_string already at line {line}."))
             .next(format!("Nothing is left to do if line {line} is as wanted; else read the file again."))
             .fact("already_applied", true)
             .fact("already_at", line);
     }
-    if let Some(text) = numbers::suggestion(search) {
-        error = error
-            .evidence("old_string appears to contain line number prefix. Remove the number and tab at the start.")
-            .next(format!("Repeat the call with \"old_string\": {}", offered(&text)))
-            .fact("suggestion", text);
-    }
-    error
-}
-
-/// The line at which the new text stands, if it is there and has substance.
-fn already_applied(search: &Search<'_>) -> Option<usize> {
-    let new = search.new.trim_matches('\n');
-    if fold::substance(new, 4) < 4 || search.find.old.contains(new) {
-        return None;
-    }
-    let at = memchr::memmem::find(search.text.as_bytes(), new.as_bytes())?;
-    Some(search.base.lines().line_of(search.text, at))
-}
-
-/// Adds the nearest place: its text, and in what it differs.
-fn explained(search: &Search<'_>, error: Error, sought: Sought) -> Error {
     let nearest = match sought {
         Sought::TooLarge => {
             return error.evidence("The text is too large to search for similar text.").fact("too_large", true);
@@ -253,10 +318,37 @@ mod tests {
     }
 
     #[test]
+    fn text_that_is_elsewhere_is_no_sign_of_an_edit_done() {
+        let file = "getUser(1);\nother();\n";
+        for old in ["fetchAccount(1);", "loadAll();\nother_call();"] {
+            let error = refuse(file, old, "getUser");
+            assert!(!error.data().contains_key("already_applied"), "{error}");
+        }
+        let error = refuse(
+            "a();\nnew_block();\nkept_line();\n",
+            "very_old_thing_here();\nkept_line();",
+            "new_block();\nkept_line();",
+        );
+        assert_eq!(error.data()["already_at"], 2, "{error}");
+    }
+
+    #[test]
+    fn a_blank_file_is_said_to_be_one() {
+        for (file, what) in [("", "is empty"), (" \n\n", "white space (2 lines)")] {
+            let error = refuse(file, "some text", "x");
+            assert!(error.to_string().contains(what) && error.next_step().contains("write"), "{error}");
+        }
+    }
+
+    #[test]
     fn line_numbers_are_pointed_out() {
         let error = refuse("alpha = 1;\nbeta = 2;\n", "1\talpha = 1;\n2\tgamma = 2;", "x");
         assert!(error.to_string().contains("old_string appears to contain line number prefix"), "{error}");
-        assert_eq!(error.data()["suggestion"], "alpha = 1;\ngamma = 2;");
+        assert_eq!(error.data()["suggestion"], "alpha = 1;\nbeta = 2;");
+        let file: String = (1..30).map(|line| format!("l{line}0\n")).collect();
+        let error = refuse(&file, "20\tl2O", "x");
+        assert_eq!(error.data()["suggestion"], "l200", "{error}");
+        assert!(error.to_string().contains("The file has at line 20:\n    20\tl200"), "{error}");
     }
 
     #[test]

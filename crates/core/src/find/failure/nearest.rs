@@ -184,17 +184,22 @@ pub(in crate::find) fn rated(search: &Search<'_>, lines: Range<usize>) -> Neares
     let trimmed = |line: &'_ str| fold::form(line, Look::Runs).into_owned();
     let a: Vec<String> = old.iter().take(LINES).map(|line| trimmed(line)).collect();
     let b: Vec<String> = lines.clone().take(2 * LINES).map(|at| trimmed(search.line(at))).collect();
+    Nearest { lines, likeness: likeness(&a, &b) }
+}
+
+/// How alike some lines are to others, in their forms: by weight, in order, changed lines by what they share.
+pub(in crate::find) fn likeness(a: &[String], b: &[String]) -> f64 {
     let weigh = |line: &str| if line.is_empty() { 0 } else { fold::substance(line, usize::MAX).max(1) };
     let all: usize = a.iter().map(|line| weigh(line)).sum();
     let mut lost = 0.0;
-    for (from, to) in diff::line_hunks(&a, &b) {
+    for (from, to) in diff::line_hunks(a, b) {
         let mut partners = b[to].iter();
         for line in &a[from] {
             let like = partners.next().filter(|_| !work::ends(RATING)).map_or(0.0, |other| line_likeness(line, other));
             lost += ratio(weigh(line), all) * (1.0 - like);
         }
     }
-    Nearest { lines, likeness: if all == 0 { 0.0 } else { (1.0 - lost).max(0.0) } }
+    if all == 0 { 0.0 } else { (1.0 - lost).max(0.0) }
 }
 
 /// How alike two lines are: shared tokens or shared pairs of bytes, whichever is more.

@@ -9,7 +9,7 @@ use crate::op::Hunk;
 /// Rounds: a hunk that was placed may tell where another one is.
 const ROUNDS: usize = 8;
 /// A nearest place is chosen if every other one is so many times as far.
-const FARTHER: usize = 3;
+const FARTHER: usize = 2;
 
 /// Leaves one place to every hunk for which something chooses one.
 pub(super) fn choose(index: &Index<'_>, hunks: &[&Hunk], sought: &mut [Result<Sought>]) {

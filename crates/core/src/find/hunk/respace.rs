@@ -2,10 +2,14 @@
 
 use super::seek::{Seeker, candidate, literal as places};
 use super::{Candidate, wanted};
+use crate::find::destination;
 use crate::find::fold::{self, BLANKS, Look, is_blank};
-use crate::find::indent::IndentMap;
-use crate::find::place::Place;
-use crate::find::search::Search;
+use crate::find::indent::{self, IndentMap};
+use crate::find::place::{Place, Plan};
+use crate::find::refusal::{Reason, Refusal};
+use crate::find::search::{Search, span_of};
+use crate::find::tier::widths;
+use crate::find::tokens;
 use crate::op::{Find, Hunk, HunkLine, LineKind};
 
 /// Lines compared for one hunk.
@@ -13,6 +17,8 @@ const LINES: usize = 2_000_000;
 
 pub(super) const NOTE: &str =
     "Context lines of the hunk lack the blank that marks them; they were read as the file has them.";
+pub(super) const TOKENS: &str =
+    "Blanks between the tokens of the hunk's lines differ from the file's; context was kept as the file has it.";
 pub(super) const MIXED: &str = "The indentation of context lines differs from the file's, that of the changed lines does not; only the changed lines were written.";
 
 /// Exact places when every context line gets back the blank that marks it.
@@ -59,4 +65,45 @@ pub(super) fn mixed<'s>(seeker: &'s Seeker<'s>) -> Vec<Candidate> {
     let firsts = windows.filter(|&first| enough && fits(first));
     let place = |first| Place::lines(search, first, &search.wanted, IndentMap::Verbatim, false);
     firsts.map(|first| candidate(search, &place(first))).collect()
+}
+
+/// Letters and digits of a hunk that is found by its tokens.
+const SUBSTANCE: usize = 8;
+/// Places that are looked at.
+const PIVOTS: usize = 100;
+
+/// Places whose lines have the tokens of the hunk's, whatever blanks are between them. A blank within a word or a number
+/// makes two tokens, so that no word is torn apart or run together.
+pub(super) fn tokens<'s>(seeker: &'s Seeker<'s>) -> Vec<Candidate> {
+    let search = &seeker.search;
+    let old = &search.wanted.old;
+    if search.wanted.substance(SUBSTANCE) < SUBSTANCE || old.is_empty() {
+        return Vec::new();
+    }
+    let same = |at: usize, old: &str| is_same(search.line(at), old);
+    let count = search.lines().count();
+    // The weightiest line tells where windows may begin.
+    let pivot = (0..old.len()).max_by_key(|&at| fold::substance(old[at], 200)).unwrap_or(0);
+    let starts = search.index.lines_without_blanks(old[pivot]).take(PIVOTS).filter_map(|line| line.checked_sub(pivot));
+    let starts: Vec<usize> = starts.filter(|first| first + old.len() <= count).collect();
+    let fits = |first: &usize| (*first..).zip(old).all(|(at, old)| same(at, old));
+    starts.into_iter().filter(fits).map(|first| candidate(search, &spaced(search, first))).collect()
+}
+
+/// The place of lines that differ in blanks between tokens.
+fn spaced<'a>(search: &Search<'a>, first: usize) -> Place<'a> {
+    let old = &search.wanted.old;
+    let pairs = indent::pairs((first..).zip(old).map(|(at, old)| (*old, search.line(at))));
+    if let Some(indent) = IndentMap::shift(&pairs).or_else(|| widths::map(search, &search.wanted, &pairs, 0)) {
+        return Place::lines(search, first, &search.wanted, indent, true);
+    }
+    let refusal = Refusal::new(Reason::Misindent, destination::UNCLEAR).at(first, first + old.len());
+    let span = span_of(search.lines(), first, first + old.len());
+    Place { span, plan: Plan::Refused(refusal) }
+}
+
+/// True when two lines have the same tokens, blanks aside.
+fn is_same(a: &str, b: &str) -> bool {
+    let words = |line| tokens::tokens(line).into_iter().filter(|token| !token.trim().is_empty());
+    words(a).eq(words(b))
 }

@@ -98,6 +98,7 @@ fn seek_as_it_is(
         None if seeker.is_possible() => seeker.tiers(&mut limits)?,
         found => found,
     };
+    let found = found.or_else(|| seeker.tokens(&mut limits));
     let Some(mut sought) = found else { return Err(failure::not_found(&seeker, &limits)) };
     sought.notes.extend(limits.chosen);
     Ok(sought)
@@ -160,7 +161,9 @@ impl Seeker<'_> {
 
     fn tiers(&self, limits: &mut Limits) -> Result<Option<Sought>> {
         // Line numbers in a hunk shift with its own changes; nothing tells whose they are.
-        let rows = ROWS.iter().filter(|row| row.tier > Tier::Punctuation && row.tier != Tier::LineNumbers);
+        let rows = ROWS
+            .iter()
+            .filter(|row| row.tier > Tier::Punctuation && row.tier != Tier::LineNumbers && row.tier != Tier::Block);
         for row in rows.filter(|row| row.is_open(&self.search, self.settings)) {
             if row.tier == Tier::IndentShift {
                 let candidates = limits.admit(self.index, respace::mixed(self));
@@ -192,6 +195,16 @@ impl Seeker<'_> {
             }
         }
         self.edge(limits)
+    }
+
+    /// Lines whose tokens are the file's, with other blanks between them.
+    fn tokens(&self, limits: &mut Limits) -> Option<Sought> {
+        if self.settings.stale || self.settings.matching != crate::op::Matching::Standard {
+            return None;
+        }
+        let candidates = limits.admit(self.index, respace::tokens(self));
+        let notes = vec![respace::TOKENS.to_owned()];
+        (!candidates.is_empty()).then_some(Sought { tier: Tier::BlankRuns, candidates, notes })
     }
 
     fn edge(&self, limits: &mut Limits) -> Result<Option<Sought>> {

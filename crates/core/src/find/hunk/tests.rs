@@ -323,3 +323,27 @@ fn a_hunk_that_fits_elsewhere_more_closely_is_a_question() {
     assert_eq!(edit(file, below(&["class A:"], patch)), shifted);
     assert_eq!(edit(file, at(2, patch)), shifted);
 }
+
+#[test]
+fn blanks_between_tokens_may_differ() {
+    let file = "int main( void )\n{\n    call( first,second );\n    return 0;\n}\n";
+    let patch = " int main(void)\n {\n-    call(first, second);\n+    call(first);\n     return 0;\n";
+    let (text, resolved) = run(file.as_bytes(), &[hunk(patch)]).unwrap();
+    assert_eq!(text, file.replace("call( first,second );", "call(first);"));
+    assert!(resolved.ops[0].notes[0].contains("Blanks between the tokens"), "{:?}", resolved.ops[0].notes);
+    // Words are not run together.
+    refuse("returnvalue = long_name_here\n", hunk("-return value = long_name_here\n+x"));
+}
+
+#[test]
+fn blank_lines_may_be_left_out_of_short_hunks() {
+    let file = "def a():\n    x = 1\n\n    y = 2\n    return x\n";
+    assert_eq!(
+        edit(file, hunk(" def a():\n     x = 1\n-    y = 2\n+    y = 3\n     return x\n")),
+        file.replace("y = 2", "y = 3")
+    );
+    assert_eq!(
+        refuse(&[file, file].concat(), hunk("     x = 1\n-    y = 2\n+    y = 3\n     return x\n")).code(),
+        Code::MatchAmbiguous
+    );
+}

@@ -273,7 +273,9 @@ impl<'s, 'a> Target<'s, 'a> {
         if let Some(why) = self.mistaken(best) {
             return unlike(&why);
         }
-        if !best.early.iter().any(|(old, _)| weighty(old) && self.count(*old) == 1) {
+        // All lines of a hunk, in order and with nothing but blank lines between, are proof enough where they stand once.
+        let whole_hunk = complete && self.search.wanted.changes.is_some();
+        if !whole_hunk && !best.early.iter().any(|(old, _)| weighty(old) && self.count(*old) == 1) {
             return unlike("none of its lines is distinctive");
         }
         Ok(())

@@ -8,7 +8,7 @@ use crate::find::indent::IndentMap;
 use crate::find::refusal::Refusal;
 use crate::find::search::{Search, Trial, Wanted};
 
-pub(in crate::find) static RULE: Rule = Rule { fits, substance: 4, runs: false };
+pub(in crate::find) static RULE: Rule = Rule { fits, substance: 4, short: false, runs: false };
 
 pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
     windows::run(search, &RULE)

@@ -1,5 +1,6 @@
 //! The tiers, one module each. A tier looks for places and says how the new text gets there; it never chooses.
 
+pub(super) mod block;
 pub(super) mod drift;
 pub(super) mod edges;
 pub(super) mod elision;

@@ -62,21 +62,29 @@ pub(in crate::find) fn suggestion(search: &Search<'_>) -> Option<String> {
     Some(old.lines(old.padded).join("\n"))
 }
 
+/// The zero-based lines of the file that the numbers of old name, if it has them all.
+pub(in crate::find) fn lines_named(search: &Search<'_>) -> Option<core::ops::Range<usize>> {
+    let old = numbered(&search.wanted.old)?;
+    let first = old.first.checked_sub(1)?;
+    let lines = first..first + old.rests.len();
+    (lines.end <= search.lines().count()).then_some(lines)
+}
+
 /// Lines that had a number each.
-struct Numbered<'a> {
-    rests: Vec<&'a str>,
-    first: usize,
-    sign: char,
+pub(in crate::find) struct Numbered<'a> {
+    pub(in crate::find) rests: Vec<&'a str>,
+    pub(in crate::find) first: usize,
+    pub(in crate::find) sign: char,
     /// Every line that is not empty has a blank after the sign, which may be the reader's.
-    padded: bool,
+    pub(in crate::find) padded: bool,
     /// The sign has a blank before it, too.
-    set_off: bool,
+    pub(in crate::find) set_off: bool,
     /// False for text that had no numbers.
     bared: bool,
 }
 
 impl<'a> Numbered<'a> {
-    fn lines(&self, pad: bool) -> Vec<&'a str> {
+    pub(in crate::find) fn lines(&self, pad: bool) -> Vec<&'a str> {
         self.rests
             .iter()
             .map(|rest| if pad && self.bared { rest.strip_prefix(' ').unwrap_or(rest) } else { *rest })
@@ -86,7 +94,7 @@ impl<'a> Numbered<'a> {
 
 /// One line's number, sign and rest.
 fn prefix(line: &str) -> Option<(usize, char, &str)> {
-    let line = line.trim_start_matches([' ', '\t']);
+    let line = unmarked(line);
     let digits = line.len() - line.trim_start_matches(|ch: char| ch.is_ascii_digit()).len();
     if digits == 0 || digits > 9 {
         return None;
@@ -106,7 +114,22 @@ fn prefix(line: &str) -> Option<(usize, char, &str)> {
     }
 }
 
-fn numbered<'a>(lines: &[&'a str]) -> Option<Numbered<'a>> {
+/// A line without the blanks, and the mark of a changed line, with which replies set off its number.
+fn unmarked(line: &str) -> &str {
+    let line = line.trim_start_matches([' ', '\t']);
+    match line.strip_prefix('>') {
+        Some(rest) if rest.starts_with([' ', '\t']) => rest.trim_start_matches([' ', '\t']),
+        _ => line,
+    }
+}
+
+/// True when a line begins with a number and its sign.
+pub(in crate::find) fn has_number(line: &str) -> bool {
+    prefix(line).is_some_and(|(_, sign, _)| sign != '\0')
+}
+
+/// The lines without their numbers, if all have one and they are consecutive.
+pub(in crate::find) fn numbered<'a>(lines: &[&'a str]) -> Option<Numbered<'a>> {
     let (mut last, mut first, mut sign) = (None, 0, '\0');
     let mut rests = Vec::with_capacity(lines.len());
     for line in without_header(lines) {
@@ -122,7 +145,7 @@ fn numbered<'a>(lines: &[&'a str]) -> Option<Numbered<'a>> {
         rests.push(rest);
     }
     let padded = is_padded(&rests, sign);
-    let behind = |line: &&str| line.trim_start().trim_start_matches(|ch: char| ch.is_ascii_digit()).starts_with(' ');
+    let behind = |line: &&str| unmarked(line).trim_start_matches(|ch: char| ch.is_ascii_digit()).starts_with(' ');
     let set_off = without_header(lines).iter().all(behind);
     (sign != '\0').then_some(Numbered { rests, first, sign, padded, set_off, bared: true })
 }
@@ -189,6 +212,14 @@ mod tests {
             ),
             "class E {\n    value = 1;\n}\n"
         );
+    }
+
+    #[test]
+    fn the_mark_of_a_changed_line_goes_like_its_number() {
+        let file = "alpha()\nsame()\nomega()\n";
+        assert_eq!(edit(file, ">     2\tsame()", "other()"), file.replace("same", "other"));
+        let old = "      1\talpha()\n>     2\tsame()\n      3\tomega()";
+        assert_eq!(edit(file, old, &old.replace("same", "other")), file.replace("same", "other"));
     }
 
     #[test]

@@ -14,6 +14,9 @@ use crate::span::Span;
 use memchr::memmem;
 use std::collections::BTreeSet;
 
+/// Letters and digits that old must have, unless it differs in quotes only.
+pub(in crate::find) const SUBSTANCE: usize = 4;
+
 #[expect(clippy::unnecessary_wraps, reason = "the shape of every tier")]
 pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
     let old = &*search.find.old;
@@ -38,6 +41,10 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
                 spans.extend(in_line(line, search.lines().start(at), &finder));
             }
         }
+    }
+    // What is too short for all that looks alike is still found by its quotes.
+    if search.wanted.substance(SUBSTANCE) < SUBSTANCE {
+        spans.retain(|span| fold::differ_in_quotes_only(&search.text[span.range()], old));
     }
     let place = |span| Place { span, plan: Plan::Inline(search.new) };
     Ok(Trial { places: spans.into_iter().map(place).collect(), ..Trial::default() })
@@ -69,7 +76,7 @@ pub(in crate::find) fn hit(search: &Search<'_>, span: Span, new: &str) -> Hit {
 
 #[cfg(test)]
 mod tests {
-    use crate::find::testing::{edit, refuse};
+    use crate::find::testing::{edit, edit_all, refuse};
 
     #[test]
     fn the_files_quotes_stay() {
@@ -79,6 +86,19 @@ mod tests {
         );
         assert_eq!(edit("a = it's here\n", "it’s here", "it’s gone"), "a = it's gone\n");
         assert_eq!(edit("x\n  say(“word”)\ny\n", "say(\"word\")", ""), "x\ny\n");
+    }
+
+    #[test]
+    fn quotes_count_at_any_length() {
+        assert_eq!(edit("a “foo” b\n", "\"foo\"", "\"bar\""), "a “bar” b\n");
+        assert_eq!(edit("The e’s end\n", "e's", "f's"), "The f’s end\n");
+        assert_eq!(edit("a ’ b\n", "'", "-"), "a - b\n");
+        let error = refuse("“x” and ”x“\n", "\"x\"", "\"y\"");
+        assert_eq!(error.message(), "Found 2 matches of the string to replace, but replace_all is false.");
+        assert_eq!(edit_all("“x” and ”x“\n", "\"x\"", "\"y\""), "“y” and ”y“\n");
+        // Nothing else is forgiven in short text.
+        refuse("a — b\n", "-'", "x");
+        refuse("“a—b”\n", "\"a-b\"", "x");
     }
 
     #[test]

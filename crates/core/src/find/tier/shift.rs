@@ -9,7 +9,7 @@ use crate::find::indent::IndentMap;
 use crate::find::refusal::Refusal;
 use crate::find::search::{Search, Trial, Wanted};
 
-pub(in crate::find) static RULE: Rule = Rule { fits, substance: 6, runs: false };
+pub(in crate::find) static RULE: Rule = Rule { fits, substance: 6, short: true, runs: false };
 
 pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
     windows::run(search, &RULE)
@@ -37,6 +37,14 @@ mod tests {
             edit("a_call()\nb_call()\n", "    a_call()\n    b_call()", "    a_call()\n\n    c_call()"),
             "a_call()\n\nc_call()\n"
         );
+    }
+
+    #[test]
+    fn short_lines_are_found_where_they_stand_once() {
+        assert_eq!(edit("f:\n  x = 1\ny = 2\n", "    x = 1\n", "    x = 2\n"), "f:\n  x = 2\ny = 2\n");
+        assert_eq!(edit("f:\n  x = 1\n  go\n", "x = 1\ngo\n", "x = 3\ngo\n"), "f:\n  x = 3\n  go\n");
+        refuse("f:\n  x = 1\ng:\n   x = 1\n", "    x = 1\n", "    x = 2\n");
+        refuse("f:\n  }\n", "    }\n", "    )\n");
     }
 
     #[test]

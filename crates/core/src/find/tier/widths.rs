@@ -9,7 +9,7 @@ use crate::find::indent::{self, IndentMap, Pair};
 use crate::find::refusal::Refusal;
 use crate::find::search::{Search, Trial, Wanted};
 
-pub(in crate::find) static RULE: Rule = Rule { fits, substance: 6, runs: false };
+pub(in crate::find) static RULE: Rule = Rule { fits, substance: 6, short: true, runs: false };
 
 pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
     windows::run(search, &RULE)
@@ -24,7 +24,12 @@ fn fits(search: &Search<'_>, wanted: &Wanted<'_>, first: usize) -> Fit {
 }
 
 /// The map of widths for these pairs; the first `but` lines of old and new say nothing about its steps.
-pub(super) fn map(search: &Search<'_>, wanted: &Wanted<'_>, pairs: &[Pair<'_>], but: usize) -> Option<IndentMap> {
+pub(in crate::find) fn map(
+    search: &Search<'_>,
+    wanted: &Wanted<'_>,
+    pairs: &[Pair<'_>],
+    but: usize,
+) -> Option<IndentMap> {
     IndentMap::widths(pairs, || steps(search, wanted, pairs, but))
 }
 

@@ -32,6 +32,8 @@ pub(in crate::find) struct Rule {
     pub(in crate::find) fits: fn(&Search<'_>, &Wanted<'_>, usize) -> Fit,
     /// Letters and digits that old must have.
     pub(in crate::find) substance: usize,
+    /// One or two lines that say less are found, too, where they stand just once.
+    pub(in crate::find) short: bool,
     /// Blank runs may differ.
     pub(in crate::find) runs: bool,
 }
@@ -53,7 +55,8 @@ pub(in crate::find) fn trial<'a>(
     rule: &Rule,
 ) -> Result<Trial<'a>, Refusal> {
     let mut trial = Trial::default();
-    if !wanted.has_text() || wanted.substance(rule.substance) < rule.substance {
+    let short = rule.short && search.find.pick == Pick::Unique && is_only_shifted(search, wanted, windows);
+    if !wanted.has_text() || wanted.substance(rule.substance) < rule.substance && !short {
         return Ok(trial);
     }
     let all = search.find.pick == Pick::All;
@@ -92,6 +95,23 @@ pub(in crate::find) fn trial<'a>(
         }
     }
     Ok(trial)
+}
+
+/// True for one or two lines with a letter or digit in each.
+pub(in crate::find) fn is_short(wanted: &Wanted<'_>) -> bool {
+    let filled: Vec<&&str> = wanted.old.iter().filter(|line| !fold::is_blank(line)).collect();
+    (1..=2).contains(&filled.len()) && filled.iter().all(|line| fold::substance(line, 1) > 0)
+}
+
+/// True for short lines that are in one place only, as they are but for their indentation.
+fn is_only_shifted(search: &Search<'_>, wanted: &Wanted<'_>, windows: &[usize]) -> bool {
+    let same =
+        |at: usize, old: &str| search.line(at).trim_start_matches(fold::BLANKS) == old.trim_start_matches(fold::BLANKS);
+    let lines = |first: usize| (first..).zip(&wanted.old);
+    let shifted = |(at, old): (usize, &&str)| fold::indent_of(search.line(at)) != fold::indent_of(old);
+    matches!(*windows, [first] if is_short(wanted)
+        && lines(first).all(|(at, old)| same(at, old))
+        && lines(first).any(shifted))
 }
 
 const CROOKED: &str = "The text is there, but its indentation does not map one-to-one onto the file's.";

@@ -1,0 +1,168 @@
+//! Tier 12: a block replaced as a whole, found by its first and last line.
+//!
+//! Models get the first and the last line of a block right and misremember some between. Where the edit keeps none of the
+//! lines between, these say only which block is meant: both edge lines are there, the block has about as many lines, what
+//! lies between is at least half alike, and no other place comes near. The whole block is replaced. A line with another
+//! number is not like it: it is about something else.
+
+use crate::find::destination::{self, Depth, Matched};
+use crate::find::failure::nearest;
+use crate::find::fold::{self, Look, is_blank};
+use crate::find::indent::{self, IndentMap};
+use crate::find::meaning;
+use crate::find::place::{Place, Plan};
+use crate::find::refusal::{Reason, Refusal};
+use crate::find::search::{Search, Trial, span_of};
+use crate::find::tier::widths;
+use crate::find::transplant;
+use crate::resolve;
+use crate::work;
+use core::ops::Range;
+
+/// The least likeness of the lines between, and what another place must stay below.
+const LIKE: f64 = 0.5;
+const MARGIN: f64 = 0.15;
+/// Lines with text that a block has at least: its edges and two between.
+const LINES: usize = 4;
+/// Lines of a block at most.
+const MOST: usize = 400;
+/// First lines, and pairs of first and last lines, that are looked at.
+const PLACES: usize = 200;
+
+#[expect(clippy::unnecessary_wraps, reason = "the shape of every tier")]
+pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
+    let Some(edges) = edges(search) else { return Ok(Trial::default()) };
+    let mut blocks: Vec<(Range<usize>, f64)> = Vec::new();
+    for lines in candidates(search, &edges) {
+        if work::ends(lines.len() * edges.len()) {
+            break;
+        }
+        let like = likeness(search, &edges, &lines);
+        if like >= LIKE - MARGIN {
+            blocks.push((lines, like));
+        }
+    }
+    if !blocks.iter().any(|(_, like)| *like >= LIKE) {
+        return Ok(Trial::default());
+    }
+    let mut trial = Trial::default();
+    for (lines, _) in blocks {
+        let (plan, fitted) = plan(search, &edges, &lines);
+        trial.fitted |= fitted;
+        trial.places.push(Place { span: span_of(search.lines(), lines.start, lines.end), plan });
+    }
+    Ok(trial)
+}
+
+/// The first and last line of old with text, where the edit replaces all lines between them.
+fn edges(search: &Search<'_>) -> Option<Range<usize>> {
+    let wanted = &*search.wanted;
+    let at: Vec<usize> = (0..wanted.old.len()).filter(|&at| !is_blank(wanted.old[at])).collect();
+    if at.len() < LINES || wanted.old.len() > MOST || wanted.new.is_empty() || wanted.changes.is_some() {
+        return None;
+    }
+    let changes = transplant::changes(&wanted.old, &wanted.new);
+    let is_kept = |line: &usize| !changes.iter().any(|(from, _)| from.contains(line));
+    let between = &at[1..at.len() - 1];
+    (!between.iter().any(is_kept)).then(|| at[0]..at[at.len() - 1] + 1)
+}
+
+/// The lines of the file that begin and end like old, and are about as many.
+fn candidates(search: &Search<'_>, edges: &Range<usize>) -> Vec<Range<usize>> {
+    let keys = search.close_keys();
+    let key = |at: usize| fold::key(search.wanted.old[at], Look::Trimmed);
+    let (first, last) = (key(edges.start), key(edges.end - 1));
+    let height = edges.len();
+    let slack = (height / 4).max(1);
+    let mut out = Vec::new();
+    for start in (0..keys.len()).filter(|&at| keys[at] == first).take(PLACES) {
+        for end in start + height - slack..=start + height + slack {
+            if end <= keys.len() && end > start + 1 && keys[end - 1] == last && out.len() < PLACES {
+                out.push(start..end);
+            }
+        }
+    }
+    out
+}
+
+/// The likeness of what lies between the edges, 0 to 1.
+fn likeness(search: &Search<'_>, edges: &Range<usize>, lines: &Range<usize>) -> f64 {
+    let trimmed = |line: &str| fold::form(line, Look::Runs).into_owned();
+    let filled = |lines: Vec<String>| lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<String>>();
+    let old = filled(search.wanted.old[edges.start + 1..edges.end - 1].iter().map(|line| trimmed(line)).collect());
+    let file = filled((lines.start + 1..lines.end - 1).map(|at| trimmed(search.line(at))).collect());
+    let another = |(old, file): (&String, &String)| meaning::has_another_number(old, file);
+    if old.len() == file.len() && old.iter().zip(&file).any(another) {
+        return 0.0;
+    }
+    nearest::likeness(&old, &file).min(nearest::likeness(&file, &old))
+}
+
+/// The whole block replaced by the new text, and whether that has the file's indentation already.
+fn plan<'a>(search: &Search<'a>, edges: &Range<usize>, lines: &Range<usize>) -> (Plan<'a>, bool) {
+    let wanted = &*search.wanted;
+    let ends = [(edges.start, lines.start), (edges.end - 1, lines.end - 1)];
+    let matched = ends.map(|(old, file)| Matched { old: wanted.old[old], file: search.line(file) });
+    let pairs = indent::pairs(matched.iter().map(|it| (it.old, it.file)));
+    let depth = destination::depth(&matched, &wanted.new);
+    let fitted = matches!(depth, Depth::File | Depth::LikelyFile);
+    let indent = match depth {
+        _ if fitted => Some(IndentMap::Verbatim),
+        Depth::OldText => IndentMap::shift(&pairs).or_else(|| widths::map(search, wanted, &pairs, 0)),
+        _ => None,
+    };
+    let refused = |refusal: Refusal| Plan::Refused(refusal.at(lines.start, lines.end));
+    let Some(indent) = indent else {
+        return (refused(Refusal::new(Reason::Misindent, destination::UNCLEAR)), fitted);
+    };
+    // Blank lines around the edges of old are none of the block's.
+    let trailing = wanted.old.len() - edges.end;
+    let new = &wanted.new[..];
+    let front = new.iter().take(edges.start).take_while(|line| is_blank(line)).count();
+    let back = new[front..].iter().rev().take(trailing).take_while(|line| is_blank(line)).count();
+    let placed: Result<Vec<String>, Refusal> =
+        new[front..new.len() - back].iter().map(|line| indent.apply(line, false)).collect();
+    match placed {
+        Err(refusal) => (refused(refusal), fitted),
+        Ok(placed) => {
+            let span = span_of(search.lines(), lines.start, lines.end);
+            (Plan::Ready(resolve::difference(search.text, span, &placed.join("\n"))), fitted)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::find::Tier;
+    use crate::find::testing::{attempt, edit, refuse};
+
+    const FILE: &str = "fn other() {\n}\n\nfn load_config(path: &Path) -> Config {\n    // Reads the file.\n    let text = read(path);\n    let parsed = parse(&text);\n    parsed\n}\n";
+    const NEW: &str = "fn load_config(path: &Path) -> Config {\n    Config::default()\n}\n";
+
+    #[test]
+    fn a_block_is_replaced_by_its_edges() {
+        let old = "fn load_config(path: &Path) -> Config {\n    // Read the file\n    let text = read(path);\n    let parsed = parse(text);\n    parsed\n}\n";
+        let (text, resolved) = attempt(FILE, old, NEW, false).unwrap();
+        assert_eq!(text, format!("fn other() {{\n}}\n\n{NEW}"));
+        assert_eq!(resolved.ops[0].tier, Tier::Block);
+        let deeper: String = FILE.lines().map(|line| format!("    {line}\n")).collect();
+        assert!(
+            edit(&deeper, old, NEW)
+                .ends_with("    fn load_config(path: &Path) -> Config {\n        Config::default()\n    }\n")
+        );
+    }
+
+    #[test]
+    fn what_is_not_half_alike_or_not_alone_is_refused() {
+        let unlike = "fn load_config(path: &Path) -> Config {\n    start();\n    for x in y {\n        go(x);\n    }\n    stop()\n}\n";
+        refuse(FILE, unlike, NEW);
+        let old = "fn load_config(path: &Path) -> Config {\n    // Read the file\n    let text = read(path);\n    let parsed = parse(text);\n    parsed\n}\n";
+        let error = refuse(&[FILE, FILE].concat(), old, NEW);
+        assert_eq!(error.data()["candidates"].as_array().unwrap().len(), 2, "{error}");
+        // A line between that the edit keeps must be there.
+        refuse(FILE, old, "fn load_config(path: &Path) -> Config {\n    // Read the file\n    Config::default()\n}\n");
+        // Another number is another thing.
+        let file = "fn wait() {\n    start(10);\n    sleep(20);\n    stop();\n}\n";
+        refuse(file, &file.replace("20", "30"), "fn wait() {\n    halt();\n}\n");
+    }
+}
