@@ -36,7 +36,7 @@ impl Engine {
         mut plan: impl FnMut() -> Result<Vec<Plan>>,
     ) -> Result<Vec<Receipt>> {
         let mut plan = || {
-            let mut plans = as_asked(caller, plan()?);
+            let mut plans = self.as_asked(caller, plan()?);
             big::tag_parts(&mut plans)?;
             Ok(plans)
         };
@@ -82,6 +82,21 @@ impl Engine {
             }
         }
         Err(Error::new(Code::InternalBug, "The attempts ran out without an answer."))
+    }
+
+    /// Has the changed lines of every file shown as the caller wants it, where nothing else says how; each header names its
+    /// file.
+    fn as_asked(&self, caller: &Caller, mut plans: Vec<Plan>) -> Vec<Plan> {
+        for plan in &mut plans {
+            if let Some(marks) = caller.marks.filter(|_| plan.header.is_none() && plan.worded.is_none()) {
+                plan.header = marks.header;
+                plan.worded = Some(marks).filter(|marks| marks.words);
+            }
+            if plan.header.is_some() && plan.name.is_empty() {
+                plan.name = self.name_in_header(caller, &plan.place);
+            }
+        }
+        plans
     }
 
     /// Says what could be freed where there is no room.
@@ -303,15 +318,4 @@ fn shown(plan: &Plan, preview: Option<&Preview>, room: FileRoom) -> Lines {
         return Lines::none();
     }
     seen::of_ranges(&rows::preview(header, &hunks, room.diff).lines)
-}
-
-/// With the changed lines of every file shown as the caller wants it, where nothing else says how.
-fn as_asked(caller: &Caller, mut plans: Vec<Plan>) -> Vec<Plan> {
-    if let Some(marks) = caller.marks {
-        for plan in plans.iter_mut().filter(|plan| plan.header.is_none() && plan.worded.is_none()) {
-            plan.header = marks.header;
-            plan.worded = Some(marks).filter(|marks| marks.words);
-        }
-    }
-    plans
 }

@@ -353,6 +353,28 @@ fn a_file_becomes_what_it_was() {
     assert_eq!(code(&reply), "operation.not_found");
 }
 
+/// Where changed lines are shown with a header, it names its file: in the replies of undo, and of patches, too.
+#[test]
+fn headers_name_their_file() {
+    let bench = Bench::new();
+    let agent = Caller { marks: emendate::core::marks::Marks::named("hashline"), ..caller("a") };
+    bench.put("f", "one\ntwo\n");
+    bench.put("g", "one\ntwo\n");
+    bench.read(&agent, "f");
+    bench.read(&agent, "g");
+    let patch =
+        "*** Begin Patch\n*** Update File: f\n@@\n-two\n+TWO\n*** Update File: g\n@@\n-two\n+TWO\n*** End Patch\n";
+    let applied = ok(bench.call(&agent, "apply", json!({ "input": patch, "directory": bench.root })));
+    let undone = ok(bench.call(&agent, "undo", json!({})));
+    let redone = ok(bench.call(&agent, "undo", json!({ "redo": true })));
+    for reply in [applied, undone, redone] {
+        let text = reply.text();
+        let headers: Vec<&str> = text.lines().filter(|line| line.starts_with('¶')).collect();
+        assert_eq!(headers.len(), 2, "{text}");
+        assert!(headers.iter().all(|header| header.starts_with("¶f#") || header.starts_with("¶g#")), "{text}");
+    }
+}
+
 #[test]
 fn secrets_are_told_but_not_kept() {
     let mut bench = Bench::new();
