@@ -140,6 +140,15 @@ impl Desk<'_> {
                 Ok(text) => config = config.with_file(&text, &path.display().to_string(), true)?,
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {}
+                // A directory that cannot be searched was not written for this user.
+                Err(error)
+                    if error.kind() == std::io::ErrorKind::PermissionDenied && path.symlink_metadata().is_err() =>
+                {
+                    show::note(&format!(
+                        "{} cannot be looked at, so the built-in settings hold: {error}.",
+                        path.display()
+                    ));
+                }
                 // It may hold rules that deny; to go on without them is not ours to decide.
                 Err(error) => return Err(io_error(&path.display().to_string(), &error)),
             }

@@ -73,6 +73,7 @@ fn look(desk: &Desk<'_>) -> Findings {
     match desk.open() {
         Ok(engine) => {
             found.notices.extend(engine.notices());
+            found.problems.extend(engine.config().broken().map(str::to_owned));
             found.servers(&engine);
             found.export = Export::of(engine.config());
         }

@@ -104,7 +104,11 @@ fn project(store: &dyn Store, root: &Path, mut config: Config, notices: &mut Vec
         let Some((path, bytes)) = read(name)? else { continue };
         let text = String::from_utf8_lossy(&bytes);
         let (origin, trusted) = (shown(&path), config.trusts(&path, &bytes));
-        config = config.with_source(&text, Source { base: Some(root), ..Source::new(&origin, trusted) })?;
+        let source = Source { base: Some(root), ..Source::new(&origin, trusted) };
+        config = match config.clone().with_source(&text, source) {
+            Ok(config) => config,
+            Err(error) => without(config, &error, notices),
+        };
         if !trusted && text.contains("allow") {
             notices.push(format!(
                 "{origin}: a project file cannot allow guarded paths; that part is ignored (see emend trust)."
@@ -120,10 +124,21 @@ fn project(store: &dyn Store, root: &Path, mut config: Config, notices: &mut Vec
     if config.imports_claude() {
         for name in [".claude/settings.json", ".claude/settings.local.json"] {
             let Some((path, bytes)) = read(name)? else { continue };
-            config = config.with_claude_settings(&String::from_utf8_lossy(&bytes), &shown(&path), root, false)?;
+            let text = String::from_utf8_lossy(&bytes);
+            config = match config.clone().with_claude_settings(&text, &shown(&path), root, false) {
+                Ok(config) => config,
+                Err(error) => without(config, &error, notices),
+            };
         }
     }
     Ok(config)
+}
+
+/// The configuration where a project's file cannot be read: its rules are unknown, so nothing is edited.
+fn without(mut config: Config, error: &Error, notices: &mut Vec<String>) -> Config {
+    notices.push(format!("{} Files can be read; edits are refused until it is corrected.", error.message()));
+    config.broken.get_or_insert_with(|| error.message().to_owned());
+    config
 }
 
 /// A file as it is now.
@@ -138,7 +153,9 @@ impl Engine {
     /// An engine over directories of the local disk. Reads `emend.toml` (or `.emend.toml`) of each root. With a state
     /// directory, what a process that died left half done there is finished or undone first; the notices say so.
     ///
-    /// Errors: a root that is no directory, a configuration file that is wrong.
+    /// A project's configuration that is wrong is a notice: files can be read, and edits are refused.
+    ///
+    /// Errors: a root that is no directory.
     pub fn open(roots: &[PathBuf], state: State, config: Config) -> Result<Engine> {
         let mut notices = Vec::new();
         let store = match &state {
@@ -290,7 +307,21 @@ impl Engine {
     /// Errors: `access.denied`, `access.ask`.
     pub(crate) fn may(&self, place: &Place, access: Access) -> Result<()> {
         Guard { config: &self.config, store: &*self.store, own: self.own.as_deref() }.check(place, access)?;
+        if access == Access::Write {
+            self.rules_are_known()?;
+        }
         if access == Access::Read { self.before_read(place) } else { Ok(()) }
+    }
+
+    /// Errors: `access.denied` where a project's configuration cannot be understood.
+    pub(crate) fn rules_are_known(&self) -> Result<()> {
+        let Some(what) = &self.config.broken else { return Ok(()) };
+        Err(Error::new(
+            Code::AccessDenied,
+            "The project's configuration cannot be understood, so its rules are unknown and nothing is edited.",
+        )
+        .evidence(what)
+        .next("Tell the person to correct that file; files can be read meanwhile."))
     }
 
     /// The rule by which a person is asked before the file is changed.
@@ -301,7 +332,11 @@ impl Engine {
     /// Asks the policy about the resolved path only: for walks over many files, whose contents are shown after
     /// [`Engine::may`] alone.
     pub(crate) fn may_by_name(&self, place: &Place, access: Access) -> bool {
-        Guard { config: &self.config, store: &*self.store, own: self.own.as_deref() }.check_name(place, access).is_ok()
+        let known = access == Access::Read || self.config.broken.is_none();
+        known
+            && Guard { config: &self.config, store: &*self.store, own: self.own.as_deref() }
+                .check_name(place, access)
+                .is_ok()
     }
 
     /// The file as it is now; what is no text as bytes.

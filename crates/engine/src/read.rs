@@ -108,7 +108,7 @@ impl Engine {
         let Some(version) = version else { return Err(self.missing(&place, caller)) };
         // Who names an encoding means text.
         if let Some(kind) = Kind::of(&version.bytes).filter(|_| declared.is_none()) {
-            let answer = media::shown(&place, kind, &version.bytes, &args)?;
+            let answer = with_stamp(media::shown(&place, kind, &version.bytes, &args)?, version.stamp, true);
             let record = record(ContentId::of(&version.bytes), (version.stamp, version.racy), Lines::all(), &args);
             let unkept = self.remember(caller, &place, &record, &Body::None);
             return Ok(with_names(with_notes(answer, link(&place).into_iter().chain(unkept)), &place));
@@ -153,7 +153,7 @@ impl Engine {
             page.text.insert_str(0, &format!("{header}\n"));
         }
         let more = not_a_notebook.into_iter().chain(link(place)).chain(unkept);
-        let mut answer = answer(&snapshot, &mut page, args, more);
+        let mut answer = with_stamp(answer(&snapshot, &mut page, args, more), stamp, false);
         answer.data.extend(header.map(|header| ("header".to_owned(), header.into())));
         let answer = with_names(answer, place);
         self.recycle(snapshot);
@@ -179,7 +179,8 @@ impl Engine {
                 let record = record(opened.snapshot.id(), (opened.stamp, opened.racy), page.lines, args);
                 let body = log::body(place, &opened.snapshot);
                 let unkept = self.remember(caller, place, &record, &body);
-                Ok(Cells::Shown(with_names(with_notes(page.answer, link(place).into_iter().chain(unkept)), place)))
+                let answer = with_stamp(page.answer, opened.stamp, false);
+                Ok(Cells::Shown(with_names(with_notes(answer, link(place).into_iter().chain(unkept)), place)))
             }
         }
     }
@@ -195,6 +196,13 @@ fn with_notes(mut answer: Answer, notes: impl IntoIterator<Item = String>) -> An
     for note in notes {
         remind(&mut answer.text, &note);
     }
+    answer
+}
+
+/// The answer with the time of the file's last change, in milliseconds, and whether it is text (seed 003).
+fn with_stamp(mut answer: Answer, stamp: Stamp, is_binary: bool) -> Answer {
+    answer.data.insert("mtime".to_owned(), (stamp.mtime_ns / 1_000_000).into());
+    answer.data.insert("isBinary".to_owned(), is_binary.into());
     answer
 }
 

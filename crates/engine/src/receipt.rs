@@ -305,6 +305,10 @@ impl Receipt {
 
 /// The text of the file before, where it takes at most `most` bytes, else a flag.
 fn original(plan: &Plan, most: usize) -> Option<(&'static str, Value)> {
+    let made = matches!(plan.now, Now::Nothing) && plan.origin.is_none() && plan.becomes == Becomes::File;
+    if made {
+        return Some(("originalFile", "".into()));
+    }
     if plan.source.is_some() || plan.before.is_opaque() || !matches!(plan.now, Now::File(_)) {
         return None;
     }

@@ -6,9 +6,10 @@ use crate::options::Options;
 use crate::raw_path;
 use crate::read::LINE_WIDTH;
 use crate::seen;
+use chrono::{DateTime, SecondsFormat};
 use emendate_core::explain::{self, Hunk};
 use emendate_core::{ChangeSet, Code, Conflict, Error, Rebased, Result, Snapshot, marks};
-use emendate_fs::Place;
+use emendate_fs::{Place, Stamp};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -51,6 +52,19 @@ fn read_again(place: &Place) -> String {
     format!("Call read with {}, then send the edit again.", raw_path::call(place.absolute(), Value::Null))
 }
 
+/// The error with the times of the version that the caller saw and of the file as it is (seed 003).
+fn with_times(error: Error, seen: Option<Stamp>, now: Stamp) -> Error {
+    let time = |stamp: Stamp| {
+        let time = DateTime::from_timestamp_micros(stamp.mtime_ns / 1000).unwrap_or_default();
+        Value::from(time.to_rfc3339_opts(SecondsFormat::Millis, true))
+    };
+    let error = error.fact("currentTime", time(now));
+    match seen {
+        Some(seen) => error.fact("cachedTime", time(seen)),
+        None => error,
+    }
+}
+
 /// Adds what changed since the read, and lets the session know the lines it shows.
 fn with_diff(
     engine: &Engine,
@@ -60,6 +74,8 @@ fn with_diff(
     (seen, theirs): (&Snapshot, &ChangeSet),
     error: Error,
 ) -> Error {
+    let record = engine.sessions(place).latest(&caller.session, crate::shelves::key(place)).ok().flatten();
+    let error = with_times(error, record.as_ref().map(|record| record.stamp), now.stamp);
     if now.snapshot.text().is_empty() {
         let unkept = engine.serve(caller, place, now, emendate_history::Lines::all());
         let next = "Fill it with write, or with an edit whose old_string is empty.";
@@ -75,7 +91,6 @@ fn with_diff(
         return error.next(read_again(place));
     }
     // What the session knew stays known where it did not change, and the hunks show the rest.
-    let record = engine.sessions(place).latest(&caller.session, crate::shelves::key(place)).ok().flatten();
     let known =
         record.filter(|record| record.content == seen.id()).map_or_else(emendate_history::Lines::none, |it| it.lines);
     let mut lines = seen::carried(&known, seen, theirs);

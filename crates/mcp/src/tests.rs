@@ -5,7 +5,9 @@ use crate::server::Server;
 use crate::wire::Wire;
 use crate::{DATA_KEY, Options, speak};
 use emendate::{Caller, Config, Engine, State, profile};
+use rmcp::model::{ClientJsonRpcMessage, ErrorData, RequestId, ServerJsonRpcMessage};
 use rmcp::service::{RoleServer, serve_directly};
+use rmcp::transport::Transport as _;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use tempfile::TempDir;
@@ -341,4 +343,27 @@ async fn a_cancelled_call_has_changed_all_files_or_none() {
     assert!(["old\n", "new\n"].contains(&&*first));
     assert!(names.iter().all(|name| std::fs::read_to_string(name).unwrap() == first));
     drop(kept);
+}
+
+#[tokio::test]
+async fn an_id_that_is_under_way_is_taken() {
+    let (ours, theirs) = tokio::io::duplex(1 << 16);
+    let (input, output) = tokio::io::split(theirs);
+    let mut wire = Wire::new(input, output, 1 << 16);
+    let (answers, mut requests) = tokio::io::split(ours);
+    let mut answers = BufReader::new(answers).lines();
+    let ping = |id: u32| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n");
+    requests.write_all((ping(1) + &ping(1) + &ping(2)).as_bytes()).await.unwrap();
+    let id = |message| if let ClientJsonRpcMessage::Request(it) = message { it.id } else { panic!("{message:?}") };
+    let first = id(wire.receive().await.unwrap());
+    assert_eq!((&first, id(wire.receive().await.unwrap())), (&RequestId::Number(1), RequestId::Number(2)));
+    let refused: Value = serde_json::from_str(&answers.next_line().await.unwrap().unwrap()).unwrap();
+    assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(1), &json!(-32600)), "{refused}");
+    // The answer frees the id, and so does the end of a request that was cancelled.
+    wire.send(ServerJsonRpcMessage::error(ErrorData::internal_error("x", None), Some(first))).await.unwrap();
+    let cancel = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":2}}\n";
+    requests.write_all((ping(1) + cancel + &ping(2)).as_bytes()).await.unwrap();
+    assert_eq!(id(wire.receive().await.unwrap()), RequestId::Number(1));
+    assert!(matches!(wire.receive().await.unwrap(), ClientJsonRpcMessage::Notification(_)));
+    assert_eq!(id(wire.receive().await.unwrap()), RequestId::Number(2));
 }

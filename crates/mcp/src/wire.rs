@@ -2,12 +2,13 @@
 
 use crate::id_scan::IdScan;
 use crate::message::{self, Line};
-use rmcp::model::{ClientJsonRpcMessage, ErrorData, RequestId, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ClientNotification, ErrorData, RequestId, ServerJsonRpcMessage};
 use rmcp::service::RoleServer;
 use rmcp::transport::Transport;
+use std::collections::HashSet;
 use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::Mutex;
 
@@ -30,6 +31,17 @@ pub(crate) struct Wire<R, W> {
     /// An answer to a bad line that is being written. It lives here, not in `receive`, which may be dropped at any wait:
     /// half an answer would spoil the output.
     answer: Option<Answer>,
+    /// Ids of the requests under way.
+    running: Arc<std::sync::Mutex<HashSet<RequestId>>>,
+}
+
+/// Writes a message on a line of its own.
+async fn write<W: AsyncWrite + Unpin>(output: Arc<Mutex<W>>, item: ServerJsonRpcMessage) -> io::Result<()> {
+    let mut line = serde_json::to_vec(&item)?;
+    line.push(b'\n');
+    let mut output = output.lock().await;
+    output.write_all(&line).await?;
+    output.flush().await
 }
 
 /// What comes next.
@@ -53,6 +65,7 @@ where
             limit,
             skipping: None,
             answer: None,
+            running: Arc::default(),
         }
     }
 
@@ -95,7 +108,25 @@ where
     }
 
     fn refuse(&mut self, error: ErrorData, id: Option<RequestId>) {
-        self.answer = Some(Box::pin(self.send(ServerJsonRpcMessage::error(error, id))));
+        self.answer = Some(Box::pin(write(Arc::clone(&self.output), ServerJsonRpcMessage::error(error, id))));
+    }
+
+    /// Notes the request as under way; false when another one with its id is. A cancelled request has no answer, so its
+    /// id is free again.
+    fn begins(&self, message: &ClientJsonRpcMessage) -> bool {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        match message {
+            ClientJsonRpcMessage::Request(request) => running.insert(request.id.clone()),
+            ClientJsonRpcMessage::Notification(it) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &it.notification {
+                    if let Some(id) = &cancelled.params.request_id {
+                        running.remove(id);
+                    }
+                }
+                true
+            }
+            _ => true,
+        }
     }
 }
 
@@ -107,14 +138,15 @@ where
     type Error = io::Error;
 
     fn send(&mut self, item: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        let output = Arc::clone(&self.output);
-        async move {
-            let mut line = serde_json::to_vec(&item)?;
-            line.push(b'\n');
-            let mut output = output.lock().await;
-            output.write_all(&line).await?;
-            output.flush().await
+        let answered = match &item {
+            ServerJsonRpcMessage::Response(answer) => Some(answer.id.clone()),
+            ServerJsonRpcMessage::Error(answer) => answer.id.clone(),
+            _ => None,
+        };
+        if let Some(id) = answered {
+            self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
         }
+        write(Arc::clone(&self.output), item)
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
@@ -134,7 +166,12 @@ where
                     let line = message::read(&self.line);
                     self.forget();
                     match line {
-                        Line::Message(message) => return Some(*message),
+                        Line::Message(message) if self.begins(&message) => return Some(*message),
+                        Line::Message(message) => {
+                            let id = if let ClientJsonRpcMessage::Request(it) = *message { Some(it.id) } else { None };
+                            let told = "A request with this id is under way; give every request an id of its own.";
+                            self.refuse(ErrorData::invalid_request(told, None), id);
+                        }
                         Line::Fault(error, id) => self.refuse(error, id),
                         Line::Nothing => {}
                     }

@@ -68,6 +68,8 @@ enum List {
 pub struct Config {
     /// What may be edited although it is guarded, or although edits are asked for.
     pub(crate) allow: Vec<Rule>,
+    /// What is wrong with a project's file, which does not count then.
+    pub(crate) broken: Option<String>,
     /// What a person is asked about.
     pub(crate) ask: Vec<Rule>,
     /// What may be neither read nor edited.
@@ -134,6 +136,7 @@ impl Default for Config {
     fn default() -> Config {
         Config {
             allow: Vec::new(),
+            broken: None,
             ask: Vec::new(),
             deny: Vec::new(),
             default: Mode::Allow,

@@ -11,6 +11,11 @@ impl Config {
         self.reply
     }
 
+    /// What is wrong with a project's file, if anything is: nothing is edited then.
+    pub fn broken(&self) -> Option<&str> {
+        self.broken.as_deref()
+    }
+
     /// The limits on replies. A project cannot make them larger.
     pub(super) fn add_reply_limits(&mut self, file: &file::Reply, source: Source<'_>) -> Result<()> {
         let limits = &mut self.reply;

@@ -120,6 +120,7 @@ pub(crate) struct Left {
 impl Engine {
     /// The tool `replace_in_files`.
     pub(crate) fn replace_in_files(&self, caller: &Caller, tool: &'static str, input: Value) -> Result<Answer> {
+        self.rules_are_known()?;
         let mut cause = Cause::new(tool, &input);
         let args: Args = formats::from_json(formats::Input::Json(input))?;
         cause.allows_invalid = args.allow_invalid;

@@ -8,7 +8,7 @@ use crate::server::Server;
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::body::{Body as _, Bytes, Incoming};
-use hyper::header::{AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, ORIGIN, WWW_AUTHENTICATE};
+use hyper::header::{AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HOST, ORIGIN, WWW_AUTHENTICATE};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, RequestId, ServerJsonRpcMessage};
@@ -156,6 +156,11 @@ impl Gate {
         }
         let name = rest.strip_prefix('/').unwrap_or(rest);
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        let identity = |coding: &hyper::header::HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"identity");
+        if !parts.headers.get_all(CONTENT_ENCODING).iter().all(identity) {
+            let words = "The body of a request is taken as it is; send it without Content-Encoding.";
+            return Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, words));
+        }
         if (!rest.is_empty() && !rest.starts_with('/')) || name.len() > NAME || !name.bytes().all(plain) {
             return Err(refused(StatusCode::NOT_FOUND, "A session's name has letters, digits and -_. only."));
         }

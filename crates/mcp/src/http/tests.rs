@@ -196,6 +196,10 @@ async fn a_body_has_a_limit_however_it_comes() {
     assert_eq!(status(&bed.talk(chunked.as_bytes()).await), "413");
     let large = "x".repeat(11_000);
     assert_eq!(status(&bed.call("", "read", json!({ "file_path": large })).await), "413");
+    let packed = bed.talk(bed.head("Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}").as_bytes()).await;
+    assert_eq!(status(&packed), "415", "{packed}");
+    let plain = bed.talk(bed.head("Content-Encoding: identity\r\nContent-Length: 2\r\n\r\n{}").as_bytes()).await;
+    assert_ne!(status(&plain), "415", "{plain}");
     bed.end().await;
 }
 
