@@ -118,10 +118,10 @@ where
         match message {
             ClientJsonRpcMessage::Request(request) => running.insert(request.id.clone()),
             ClientJsonRpcMessage::Notification(it) => {
-                if let ClientNotification::CancelledNotification(cancelled) = &it.notification {
-                    if let Some(id) = &cancelled.params.request_id {
-                        running.remove(id);
-                    }
+                if let ClientNotification::CancelledNotification(cancelled) = &it.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    running.remove(id);
                 }
                 true
             }
