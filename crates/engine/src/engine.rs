@@ -1,5 +1,6 @@
 //! The engine: what every use case shares. Opening a file is hop 3 of an edit: admit the path, policy, read, decode.
 
+use crate::broken::without;
 use crate::caller::Caller;
 use crate::config::{Config, Source};
 use crate::encoding;
@@ -132,13 +133,6 @@ fn project(store: &dyn Store, root: &Path, mut config: Config, notices: &mut Vec
         }
     }
     Ok(config)
-}
-
-/// The configuration where a project's file cannot be read: its rules are unknown, so nothing is edited.
-fn without(mut config: Config, error: &Error, notices: &mut Vec<String>) -> Config {
-    notices.push(format!("{} Files can be read; edits are refused until it is corrected.", error.message()));
-    config.broken.get_or_insert_with(|| error.message().to_owned());
-    config
 }
 
 /// A file as it is now.
@@ -311,17 +305,6 @@ impl Engine {
             self.rules_are_known()?;
         }
         if access == Access::Read { self.before_read(place) } else { Ok(()) }
-    }
-
-    /// Errors: `access.denied` where a project's configuration cannot be understood.
-    pub(crate) fn rules_are_known(&self) -> Result<()> {
-        let Some(what) = &self.config.broken else { return Ok(()) };
-        Err(Error::new(
-            Code::AccessDenied,
-            "The project's configuration cannot be understood, so its rules are unknown and nothing is edited.",
-        )
-        .evidence(what)
-        .next("Tell the person to correct that file; files can be read meanwhile."))
     }
 
     /// The rule by which a person is asked before the file is changed.

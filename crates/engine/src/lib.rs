@@ -21,6 +21,7 @@ mod approval;
 mod arguments;
 mod attachment;
 mod big;
+mod broken;
 mod call;
 mod caller;
 mod changing;

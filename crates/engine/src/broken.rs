@@ -1,0 +1,25 @@
+//! A project's configuration that cannot be understood: files are read, and nothing is edited.
+
+use crate::config::Config;
+use crate::engine::Engine;
+use emendate_core::{Code, Error, Result};
+
+/// The configuration where a project's file cannot be read: its rules are unknown, so nothing is edited.
+pub(crate) fn without(mut config: Config, error: &Error, notices: &mut Vec<String>) -> Config {
+    notices.push(format!("{} Files can be read; edits are refused until it is corrected.", error.message()));
+    config.broken.get_or_insert_with(|| error.message().to_owned());
+    config
+}
+
+impl Engine {
+    /// Errors: `access.denied` where a project's configuration cannot be understood.
+    pub(crate) fn rules_are_known(&self) -> Result<()> {
+        let Some(what) = self.config().broken() else { return Ok(()) };
+        Err(Error::new(
+            Code::AccessDenied,
+            "The project's configuration cannot be understood, so its rules are unknown and nothing is edited.",
+        )
+        .evidence(what)
+        .next("Tell the person to correct that file; files can be read meanwhile."))
+    }
+}
