@@ -77,6 +77,7 @@ impl Engine {
     /// Reads a text of edits and names its files.
     pub(crate) fn hear(&self, caller: &Caller, args: Args, mut options: Options) -> Result<Heard> {
         let named = args.format.as_deref().map(chosen).transpose()?;
+        let file = args.file.clone();
         let manner = Manner { strip: args.strip, file: args.file, reverse: args.reverse };
         if let Some(format) = named {
             caller.reads_as(format.spec().name);
@@ -89,6 +90,9 @@ impl Engine {
         caller.reads_as(options.cause.format);
         let start = self.directory(caller, args.directory.as_deref())?;
         let directory = directory.map_or(start.clone(), |said| start.join(said));
+        if let Some(file) = &file {
+            self.prefer(&directory, file, &mut request);
+        }
         self.name_files(caller, &directory, &mut request)?;
         Ok(Heard { format, request, options, directory })
     }

@@ -32,6 +32,22 @@ impl Engine {
         Ok(())
     }
 
+    /// Takes the file that the call names for the one that its text is about, where nothing has the name in the text.
+    pub(crate) fn prefer(&self, directory: &Path, named: &str, request: &mut Request) {
+        let [file] = &mut *request.files else { return };
+        let there = |name: &str| self.store().admit_link(&directory.join(name)).is_ok_and(|at| self.is_there(&at));
+        let names = || std::iter::once(&file.path).chain(&file.also);
+        let meant = matches!(file.ask, Ask::Edit { .. }) && !creates(&file.ask) && there(named);
+        if meant && !names().any(|name| there(name)) {
+            request.notes.push(format!(
+                "{} is not there; the file of the call, {}, was taken.",
+                shown(&file.path),
+                shown(named)
+            ));
+            named.clone_into(&mut file.path);
+        }
+    }
+
     /// Reads names with backslashes as paths of Windows, where nothing has the name as it is written. The name of a new
     /// file has to begin with a directory that is there, or to look like a path.
     fn slashed(&self, directory: &Path, file: &mut FileRequest, notes: &mut Vec<String>) {

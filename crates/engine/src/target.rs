@@ -7,7 +7,7 @@ use crate::rows;
 use emendate_core::rows as core_rows;
 use emendate_core::{Ask, Code, Error, FileMode, FileRequest, Handle, Request, Result};
 use emendate_fs::Place;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
@@ -38,8 +38,10 @@ impl Engine {
         let (mut targets, mut errors) = (Vec::<Target>::with_capacity(of), Vec::new());
         // The target that was the last one to touch a path.
         let mut last: HashMap<PathBuf, usize> = HashMap::new();
+        // What an earlier step removes is not what a later one makes.
+        let mut gone: HashSet<PathBuf> = HashSet::new();
         for file in request.files {
-            let target = match self.target(file) {
+            let target = match self.target(file, &gone) {
                 Ok(target) => target,
                 Err(error) => {
                     errors.push(error);
@@ -62,6 +64,9 @@ impl Engine {
                 errors.push(twice(&targets[before].place));
                 continue;
             }
+            if let Ask::Delete { .. } = target.ask {
+                gone.insert(target.place.absolute().to_owned());
+            }
             if of > 1 {
                 last.extend(target.paths().map(|path| (path.to_owned(), targets.len())));
             }
@@ -76,11 +81,12 @@ impl Engine {
         }
     }
 
-    fn target(&self, file: FileRequest) -> Result<Target> {
+    fn target(&self, file: FileRequest, gone: &HashSet<PathBuf>) -> Result<Target> {
         let FileRequest { path, raw, mode, base, ask, .. } = file;
         let path = raw.map_or_else(|| PathBuf::from(path), |raw| PathBuf::from(OsString::from_vec(raw)));
         // What a name leads to is edited; what has the name is removed, moved or made.
         let place = match &ask {
+            Ask::Create(_) if gone.contains(&path) => self.admit_link(&path, Access::Write)?,
             Ask::Edit { .. } | Ask::Write(_) | Ask::Binary(_) | Ask::Create(_) => self.admit(&path, Access::Write)?,
             _ => self.admit_link(&path, Access::Write)?,
         };

@@ -91,6 +91,15 @@ pub(super) fn clean(line: &str) -> Option<String> {
     }
 }
 
+/// The one word that the lines above a block end in, as the name of a file without an extension.
+pub(super) fn word_above<'a>(lines: impl Iterator<Item = &'a str>) -> Option<String> {
+    let line = lines.filter(|line| !line.trim().is_empty()).find(|line| !is_frame(line))?;
+    let word = line.trim().trim_matches(['*', '`', '#', ' ', ':']);
+    let plain = |ch: char| ch.is_alphanumeric() || "._-".contains(ch);
+    let named = (1..=64).contains(&word.len()) && word.chars().all(plain) && word.contains(char::is_alphanumeric);
+    named.then(|| word.to_owned())
+}
+
 /// The name in a line that says nothing else, a label aside; one with blanks only in backticks.
 pub(super) fn alone(line: &str) -> Option<String> {
     let name = clean(line)?;

@@ -35,6 +35,46 @@ pub(super) fn unrecognised(text: &str) -> Error {
     }
 }
 
+/// The one call of a tool for edits that a text holds as JSON, by itself or in a fence with prose around: the name of the
+/// format that reads it, and its arguments with a path.
+pub(super) fn json_call(text: &str, file: Option<&str>) -> Option<(&'static str, Value)> {
+    let arguments = arguments(text)?;
+    let mut converted = call(&arguments)?;
+    let path = converted.get("file_path")?.as_str()?;
+    if path == NO_PATH {
+        converted["file_path"] = file?.into();
+    }
+    let name = ["edits", "old_string", "content"].into_iter().zip(["multi_edit", "replace", "write"]);
+    let name = name.into_iter().find(|(key, _)| converted.get(*key).is_some()).map(|(_, name)| name)?;
+    Some((name, converted))
+}
+
+/// The arguments of the call of a tool.
+fn arguments(text: &str) -> Option<Value> {
+    let text = text.trim();
+    let body = envelope::in_fence(text).or_else(|| only_fence(text)).unwrap_or(text);
+    if !body.starts_with(['{', '[']) {
+        return None;
+    }
+    let value: Value = serde_json::from_str(body).ok()?;
+    match ["arguments", "input", "parameters"].iter().find_map(|key| value.get(*key)) {
+        Some(Value::String(text)) => serde_json::from_str(text).ok(),
+        Some(arguments) => Some(arguments.clone()),
+        None => Some(value),
+    }
+}
+
+/// The text of the only fence in a text.
+fn only_fence(text: &str) -> Option<&str> {
+    let mut fences = text.match_indices("```").filter(|(at, _)| *at == 0 || text.as_bytes()[at - 1] == b'\n');
+    let (open, close) = (fences.next()?.0, fences.next()?.0);
+    let inside = text[open..close].split_once('\n')?.1;
+    fences.next().is_none().then(|| inside.trim())
+}
+
+/// The path of a call that names none.
+const NO_PATH: &str = "/absolute/path/of/FILE";
+
 /// The names that tools have for the same thing.
 pub(super) const PATHS: [&str; 6] = ["file_path", "path", "filePath", "target_file", "filename", "file"];
 pub(super) const OLD: [&str; 8] =
@@ -44,21 +84,10 @@ pub(super) const NEW: [&str; 8] =
 
 /// Arguments of a tool for edits, as JSON.
 fn json_edits(text: &str) -> Option<Likeness> {
-    let body = envelope::in_fence(text.trim()).unwrap_or_else(|| text.trim());
-    if !body.starts_with(['{', '[']) {
-        return None;
-    }
-    let value: Value = serde_json::from_str(body).ok()?;
-    let arguments = ["arguments", "input", "parameters"].iter().find_map(|key| value.get(*key));
-    let arguments = match arguments {
-        Some(Value::String(text)) => serde_json::from_str(text).ok()?,
-        Some(arguments) => arguments.clone(),
-        None => value,
-    };
-    let converted = call(&arguments)?;
+    let converted = call(&arguments(text)?)?;
     Some(Likeness {
         what: "It looks like the arguments of a tool that edits one file, as JSON.",
-        next: "Call the tool edit, multi_edit or write with these arguments, with the absolute path of the file; apply takes text.",
+        next: "Call the tool edit, multi_edit or write with these arguments, with the absolute path of the file; name the file, and apply takes them, too.",
         converted: serde_json::to_string_pretty(&converted).ok(),
     })
 }
@@ -101,7 +130,7 @@ fn several(path: Option<String>, edits: &[Value]) -> Value {
 }
 
 fn named(path: Option<String>) -> Value {
-    path.unwrap_or_else(|| "/absolute/path/of/FILE".to_owned()).into()
+    path.unwrap_or_else(|| NO_PATH.to_owned()).into()
 }
 
 /// One replacement in our words; `None` when it says more than the two texts and whether all places are meant.
@@ -113,6 +142,7 @@ fn edit(value: &Value) -> Option<Value> {
             ("replace_all" | "replaceAll", Value::Bool(all)) => out["replace_all"] = (*all).into(),
             (key, Value::String(_)) if [&OLD[..], &NEW, &PATHS].iter().any(|names| names.contains(&key)) => {}
             ("description" | "explanation" | "instruction", _) => {}
+            ("command", Value::String(command)) if command == "str_replace" => {}
             _ => return None,
         }
     }

@@ -3,7 +3,7 @@
 use super::envelope::{self, Peeled};
 use super::stream::{self, Machine, Manner};
 use super::unified_diff::UnifiedDiff;
-use super::{Format, left_over, nearly, textual};
+use super::{Format, Input, left_over, nearly, textual};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::op::Request;
@@ -81,6 +81,9 @@ pub(super) fn settle<'a>(text: &'a str, named: Option<&'static dyn Format>, mann
 ///
 /// Errors: those of [`recognise`], and of the format's parser.
 pub fn understand(text: &str, named: Option<&'static dyn Format>, manner: &Manner) -> Result<Understood> {
+    if let Some(understood) = json(text, named, manner) {
+        return understood;
+    }
     let settled = settle(text, named, manner)?;
     let request = stream::read(settled.machine()?, &settled.text)?;
     settled.into_understood(request)
@@ -93,6 +96,24 @@ pub fn is_meant(text: &str, format: &'static dyn Format) -> bool {
     let first = peeled.text.lines().find(|line| !line.trim().is_empty() && line.trim() != "*** Begin Patch");
     let begins = first.is_some_and(|line| format.begins(line));
     peeled.format.is_none() && (begins || outermost(&peeled.text).is_none_or(|it| it.spec().name == format.spec().name))
+}
+
+/// A text that is the call of a tool for edits, as JSON.
+pub(super) fn json(text: &str, named: Option<&'static dyn Format>, manner: &Manner) -> Option<Result<Understood>> {
+    if named.is_some() || manner.reverse || !text.contains('{') {
+        return None;
+    }
+    let (name, arguments) = nearly::json_call(text, manner.file.as_deref())?;
+    if outermost(text).is_some() {
+        return None;
+    }
+    let format = super::named(name)?;
+    let note = format!("The text is a call as JSON; it was read as the arguments of `{name}`.");
+    let read = |mut request: Request| {
+        request.notes.insert(0, note);
+        Understood { format, request, directory: None }
+    };
+    Some(format.parse(Input::Json(arguments)).map(read))
 }
 
 /// A format and the stretches of a text that it claims.

@@ -185,6 +185,9 @@ impl PatchStream {
             Error::new(Code::EditUnparsable, format!("The text is not UTF-8: byte {at} begins no character."))
                 .next("Send the text in UTF-8.")
         })?;
+        if let Some(understood) = recognise::json(&text, self.named, &self.manner) {
+            return understood;
+        }
         let settled = recognise::settle(&text, self.named, &self.manner)?;
         let same = |format: &dyn Format| settled.is_bare() && format.spec().name == settled.format.spec().name;
         let (mut machine, rest) = match self.state {

@@ -9,6 +9,7 @@ mod choose;
 mod edge;
 mod failure;
 mod insert;
+mod repair;
 mod respace;
 mod scope;
 mod seek;
@@ -18,6 +19,7 @@ use super::refusal::Refusal;
 use super::rivals;
 use super::search::{Index, Search, Wanted};
 use super::{Found, Hit, TextEdit, Tier};
+use crate::code::Code;
 use crate::error::Result;
 use crate::op::{Find, Hunk, LineKind, Settings};
 use crate::resolve::FAILURES;
@@ -78,7 +80,22 @@ pub(crate) fn place_all(index: &Index<'_>, hunks: &[&Hunk], settings: Settings) 
         failures += usize::from(sought.last().is_some_and(Result::is_err));
     }
     choose::choose(index, hunks, &mut sought);
-    hunks.iter().zip(sought).map(|(hunk, sought)| settle(index, hunk, sought?)).collect()
+    let place = |(hunk, sought): (&&Hunk, Result<Sought>)| match sought.and_then(|sought| settle(index, hunk, sought)) {
+        Err(error) if error.code() == Code::MatchNotFound => repaired(index, hunk, settings).ok_or(error),
+        found => found,
+    };
+    hunks.iter().zip(sought).map(place).collect()
+}
+
+/// The place of a hunk as it was meant, where a mistake that is known is in it.
+fn repaired(index: &Index<'_>, hunk: &Hunk, settings: Settings) -> Option<Found> {
+    let occurs = |text: &str| (0..index.lines().count()).any(|at| index.line(at).trim() == text);
+    let (meant, repairs) = repair::repaired(hunk, occurs)?;
+    let find = seek::old_side(&meant);
+    let sought = seek::seek(index, &meant, (&find, None), settings, false).ok()?;
+    let mut found = settle(index, &meant, sought).ok()?;
+    found.notes.extend(repairs.into_iter().map(str::to_owned));
+    Some(found)
 }
 
 /// Places one hunk by itself.

@@ -239,6 +239,21 @@ fn what_is_applied_already_is_not_applied_again() {
 }
 
 #[test]
+fn forgotten_marks_and_blank_lines_too_many() {
+    let file = "def f():\n    a\n    z\n";
+    let unmarked = hunk("     a\n+    b\n    c\n+    d\n     z");
+    let mut unmarked = unmarked;
+    unmarked.lines[2] = HunkLine { kind: LineKind::Bare, text: "    c".into() };
+    assert_eq!(edit(file, unmarked), "def f():\n    a\n    b\n    c\n    d\n    z\n");
+    // Its first blank was read as the mark.
+    let shifted = hunk("     a\n+    b\n    c\n+    d\n     z");
+    assert_eq!(edit(file, shifted), "def f():\n    a\n    b\n    c\n    d\n    z\n");
+    refuse(file, hunk("     a\n+    b\n      c\n+    d\n     z"));
+    refuse("c\ndef f():\n    a\n    z\n", hunk("     a\n+    b\n    c\n+    d\n     z"));
+    assert_eq!(edit(file, hunk("     a\n-    z\n-\n+    y\n+")), "def f():\n    a\n    y\n");
+}
+
+#[test]
 fn many_hunks_are_looked_up() {
     let line = |n: usize| format!("line number {n} of the file\n");
     let file: String = (0..2000).map(line).collect();

@@ -108,6 +108,8 @@ pub(super) struct Reader {
     /// The first command in the open fence, if that is a shell's without blocks.
     command: Option<usize>,
     out: Blocks,
+    /// A word above a block that was taken for the name of its file.
+    word: Option<String>,
     /// The file that was told last.
     file: Option<String>,
     failed: Option<Error>,
@@ -123,6 +125,7 @@ impl Reader {
             fence: None,
             command: None,
             out: Blocks::default(),
+            word: None,
             file: None,
             failed: None,
         }
@@ -204,6 +207,11 @@ impl Reader {
         let above = name::above(self.above.iter().rev().map(String::as_str)).map(|name| self.manner.name(&name));
         let before = || self.out.list.last().map(|block| block.path.clone());
         let path = above.or_else(before).or_else(|| self.manner.file.clone());
+        // A word alone may be a file that is there; it never creates one.
+        let path = path.or_else(|| {
+            self.word = name::word_above(self.above.iter().rev().map(String::as_str));
+            self.word.clone()
+        });
         if let Some(path) = path.as_ref().filter(|path| self.file.as_ref() != Some(path)) {
             out.extend(self.file.is_some().then_some(Event::FileDone));
             out.push(Event::File { path: path.clone(), action: Action::Update });
@@ -299,7 +307,7 @@ impl Reader {
         let Closed { block, told, slips, later } = closed;
         self.tell(LineKind::Added, &block.replace[told..], out);
         out.push(Event::HunkDone);
-        if block.path.is_empty() {
+        if block.path.is_empty() || block.search.is_empty() && self.word.as_ref() == Some(&block.path) {
             return Err(broken(block.at, "the block has no file name above it, and no block before it has one."));
         }
         for (slip, at) in slips {

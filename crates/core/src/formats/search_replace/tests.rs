@@ -179,6 +179,15 @@ fn a_block_that_is_nearly_closed_and_another() {
 }
 
 #[test]
+fn a_word_is_a_name_where_nothing_else_is() {
+    let block = "<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n";
+    assert_eq!(one(&format!("run\n```\n{block}```\n")).path, "run");
+    assert_eq!(parse(&format!("a.rs\n{block}Then\n{}", block.replace("new", "x"))).files.len(), 1);
+    assert!(fails(&format!("The change\n{block}")).contains("no file name"));
+    assert!(fails("run\n<<<<<<< SEARCH\n=======\nnew\n>>>>>>> REPLACE\n").contains("no file name"));
+}
+
+#[test]
 fn markers_that_are_text() {
     // Balanced, of the search part, or in a block with longer markers.
     for (run, new) in [

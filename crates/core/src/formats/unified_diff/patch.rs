@@ -156,15 +156,21 @@ impl FilePatch {
             return Ok(vec![FileRequest { also, ..FileRequest::new(path, Ask::Delete { text }) }]);
         }
         match (links.contains(&Some(LINK)), self.hunks.is_empty()) {
-            (true, false) if self.modes.0.is_none() => {
+            (true, false) => {
                 let made = self.created_file()?;
-                let old = self.hunks.iter().map(|it| it.hunk.old_text()).collect();
-                let gone = FileRequest { also, ..FileRequest::new(path.clone(), Ask::Delete { text: Some(old) }) };
+                // The target of a link has no line end of its own.
+                let was_link = self.modes.0.or(self.kept_mode).is_some_and(|mode| mode & KIND == LINK);
+                let old = self.hunks.iter().map(|it| it.hunk.old_text()).collect::<String>();
+                let open = was_link || self.hunks.iter().any(|it| it.hunk.open.0);
+                let text = Some(if open { old.trim_end_matches('\n').to_owned() } else { old });
+                let gone = FileRequest { also, ..FileRequest::new(path.clone(), Ask::Delete { text }) };
                 Ok(vec![gone, FileRequest::new(path, Ask::Create(made))])
             }
-            (true, _) => Err(self.broken("a file cannot become a link, or a link a file, in place.").next(
-                "Delete the one and create the other: two parts of the patch, with `deleted file mode` and `new file mode`.",
-            )),
+            (true, true) => {
+                Err(self.broken("a file cannot become a link, or a link a file, without its new content.").next(
+                    "Send the hunk with the content, or delete the one and create the other in two parts of the patch.",
+                ))
+            }
             (false, true) if mode.is_none() => {
                 Err(self.broken("the header names a file, but nothing follows that says what to change in it."))
             }
@@ -351,7 +357,7 @@ impl FilePatch {
     /// What the hunks of a new file hold; also the target of a link.
     fn created_file(&self) -> Result<NewFile> {
         let is_link = self.modes.1.or(self.kept_mode).is_some_and(|mode| mode & KIND == LINK);
-        let target = is_link && !self.creates();
+        let target = !self.creates();
         let mut text = String::new();
         let mut open = false;
         for Numbered { hunk, .. } in &self.hunks {

@@ -423,8 +423,8 @@ fn links() {
         "diff --git a/l b/l\nindex 1234567..2345678 120000\n--- a/l\n+++ b/l\n@@ -1 +1 @@\n-old\n{end}+new\n{end}"
     ));
     let asks: Vec<&Ask> = changed.files.iter().map(|file| &file.ask).collect();
-    assert_eq!(asks, [&Ask::Delete { text: Some("old\n".to_owned()) }, &Ask::Create(NewFile::Link("new".to_owned()))]);
-    unparsable("diff --git a/l b/l\nold mode 100644\nnew mode 120000\n", "in place");
+    assert_eq!(asks, [&Ask::Delete { text: Some("old".to_owned()) }, &Ask::Create(NewFile::Link("new".to_owned()))]);
+    unparsable("diff --git a/l b/l\nold mode 100644\nnew mode 120000\n", "without its new content");
     unparsable(
         "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1,2 @@\n+a\n+b\n",
         "one line",

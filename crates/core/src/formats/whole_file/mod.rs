@@ -34,13 +34,15 @@ impl Format for WholeFile {
     fn claims(&self, text: &str) -> Vec<Range<usize>> {
         let mut out = Vec::new();
         let mut open: Option<(usize, reader::End, bool)> = None;
-        let (mut above, mut count) = ("", 0);
+        // The last line, or the one above it if that is blank.
+        let (mut above, mut blank, mut count) = ("", false, 0);
         for (at, line) in text.lines().enumerate() {
             count = at + 1;
             match &mut open {
                 None => {
                     let named = |info| reader::is_text(info) && reader::named(info, above).is_some();
                     let fence = reader::End::of_fence(line).map(|(end, info)| (at, end, named(info)));
+                    let fence = fence.filter(|(_, end, named)| *named || !matches!(end, reader::End::Tag(_)));
                     let tag = || reader::opens_tag(line).map(|end| (at, end, true));
                     open = fence.or_else(tag);
                 }
@@ -53,7 +55,10 @@ impl Format for WholeFile {
                     }
                 }
             }
-            above = line;
+            if !line.trim().is_empty() || blank {
+                above = line;
+            }
+            blank = line.trim().is_empty();
         }
         out.extend(open.filter(|(_, _, is_file)| *is_file).map(|(start, ..)| start..count));
         out

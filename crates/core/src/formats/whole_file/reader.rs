@@ -2,6 +2,7 @@
 
 use crate::code::Code;
 use crate::error::{Error, Result};
+use crate::formats::fence;
 use crate::formats::name;
 use crate::formats::search_replace;
 use crate::formats::stream::{Action, Event, Manner};
@@ -29,6 +30,8 @@ itself, use a longer one around it (````).";
 pub(super) enum End {
     /// A fence of this sign, at least so long, and not further in.
     Fence { sign: char, len: usize, indent: usize },
+    /// The end tag of a fence such as `<source>`.
+    Tag(&'static str),
     /// `</content>`, and behind it what follows the text in the call.
     Content,
     /// `</file>`.
@@ -38,8 +41,8 @@ pub(super) enum End {
 impl End {
     /// What a fence opens.
     pub(super) fn of_fence(line: &str) -> Option<(End, &str)> {
-        let (sign, len, info) = name::fence(line)?;
-        Some((End::Fence { sign, len, indent: indent(line) }, info))
+        let run = name::fence(line).map(|(sign, len, info)| (End::Fence { sign, len, indent: indent(line) }, info));
+        run.or_else(|| fence::tag(line).map(|(tag, language)| (End::Tag(tag), language)))
     }
 
     /// The info string of a fence that could end a text in such a one.
@@ -53,6 +56,9 @@ impl End {
     pub(super) fn is_on(self, line: &str) -> bool {
         match self {
             End::Fence { .. } => self.competes(line).is_some_and(str::is_empty),
+            End::Tag(tag) => {
+                line.trim().strip_prefix("</").and_then(|rest| rest.strip_suffix('>')).is_some_and(|name| name == tag)
+            }
             End::Content => line.contains("</write_to_file>"),
             End::File => line.trim_end().ends_with("</file>"),
         }
@@ -243,6 +249,11 @@ impl Reader {
     fn fence(&mut self, end: End, info: &str, out: &mut Vec<Event>) -> Result<State> {
         let near = usize::from(self.above[0].trim().is_empty());
         let path = named(info, &self.above[near]).map(|name| self.manner.name(&name));
+        if let (None, End::Tag(tag)) = (&path, end) {
+            // A tag of some text.
+            self.remember(tag);
+            return Ok(State::Between);
+        }
         if path.is_none()
             && info.is_empty()
             && let Some(closed) = &self.closed
@@ -293,7 +304,7 @@ impl Reader {
             return Err(edit_inside(draft.at));
         }
         match draft.end {
-            End::Fence { .. } if draft.end.is_on(line) => {
+            End::Fence { .. } | End::Tag(_) if draft.end.is_on(line) => {
                 self.complete(draft, out);
                 return Ok(State::Between);
             }
@@ -301,6 +312,12 @@ impl Reader {
                 if let (Some(path), Some(_)) = (&draft.path, draft.end.competes(line)) {
                     let what = format!("the text of {path} has a fence that is as long as the one around it.");
                     return Err(broken(self.count, &what));
+                }
+            }
+            End::Tag(tag) => {
+                if fence::tag(line).is_some_and(|(inner, _)| inner == tag) {
+                    let path = draft.path.unwrap_or_default();
+                    return Err(broken(self.count, &format!("the text of {path} has the tag that is around it.")));
                 }
             }
             End::File => {

@@ -41,14 +41,14 @@ fn every_spelling() {
         "<write_to_file><path>src/a.rs</path><content>old\nnew\n</content></write_to_file>",
         "<write_to_file>\n<path>src/a.rs</path>\n<content>\nold\nnew\n</content>\n",
         "<file path=\"src/a.rs\">\nold\nnew\n</file>\n",
+        "#### src/a.rs:\n\n```rust\nold\nnew\n```\n",
+        "File: `src/a.rs`\n\n```\nold\nnew\n```\n",
+        "src/a.rs\n<source>rust\nold\nnew\n</source>\n",
+        "**src/a.rs**\n<code>\nold\nnew\n</code>\nDone.\n",
         "src/a.rs\n```\nold\nnew\n```\nRun it:\n```sh\ncargo run\n```\n",
     ] {
         assert_eq!(one(text), "old\nnew\n", "{text}");
-        assert_eq!(
-            recognise(text).map(|format| format.spec().name).ok(),
-            (!text.starts_with("Here")).then_some("whole_file"),
-            "{text}"
-        );
+        assert_eq!(recognise(text).map(|format| format.spec().name).ok(), Some("whole_file"), "{text}");
     }
     assert_eq!(one("<file name='src/a.rs'>old</file>"), "old");
     assert_eq!(one("src/a.rs\n```\n```\n"), "");
@@ -85,6 +85,9 @@ fn never_a_guess() {
     fails("Update src/a.rs like this:\n```\nold\n```\n", "no fence with a file name");
     fails("```asp.net\nold\n```\n", "no fence with a file name");
     fails("only prose", "no fence");
+    fails("src/a.rs\n\n\n```\nold\n```\n", "no fence with a file name");
+    fails("src/a.rs\n<source>\nold\n", "cut off");
+    fails("src/a.rs\n<source>\n<source>\nold\n</source>\n", "the tag that is around it");
     fails("src/a.rs\n```\n<<<<<<< SEARCH\n", "holds an edit");
     fails("src/a.rs\n```diff\n-a\n```\n", "holds an edit");
     fails("<write_to_file>\n<content>\n", "needs <path>");

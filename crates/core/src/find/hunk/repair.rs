@@ -1,0 +1,73 @@
+//! Hunks with a forgotten mark or a blank line too many, as they were meant. Tried only where the hunk fits nowhere as it is.
+
+use crate::op::{Hunk, HunkLine, LineKind};
+
+/// The hunk as it was meant, and what was changed in it; `None` when it has none of the mistakes. `occurs` says whether the
+/// file has a line, its indentation aside.
+pub(super) fn repaired(hunk: &Hunk, occurs: impl Fn(&str) -> bool) -> Option<(Hunk, Vec<&'static str>)> {
+    let mut out = hunk.clone();
+    let mut notes = Vec::new();
+    if mark_added(&mut out.lines, occurs) {
+        notes.push("Lines without a mark between added ones were taken as added.");
+    }
+    if drop_blank(&mut out.lines) {
+        notes.push("A blank last line that the hunk removes and adds is not in the file and was left out.");
+    }
+    (!notes.is_empty()).then_some((out, notes))
+}
+
+/// Marks lines without a mark as added where added ones are on both sides of them and the file has no such lines. The
+/// first blank of an indented line was read as its mark; it is put back where that gives the indentation of a neighbour.
+fn mark_added(lines: &mut [HunkLine], occurs: impl Fn(&str) -> bool) -> bool {
+    let mut changed = false;
+    let mut at = 0;
+    while at < lines.len() {
+        let open = |line: &&HunkLine| matches!(line.kind, LineKind::Bare | LineKind::Context);
+        let end = at + lines[at..].iter().take_while(open).count();
+        let added = |at: Option<usize>| at.and_then(|at| lines.get(at)).filter(|line| line.kind == LineKind::Added);
+        if let (true, Some(before), Some(after)) = (end > at, added(at.checked_sub(1)), added(Some(end))) {
+            let depths = [indent(&before.text), indent(&after.text)];
+            let meant: Option<Vec<String>> = lines[at..end].iter().map(|line| meant(line, depths, &occurs)).collect();
+            if let Some(meant) = meant {
+                for (line, text) in lines[at..end].iter_mut().zip(meant) {
+                    *line = HunkLine { kind: LineKind::Added, text };
+                }
+                changed = true;
+            }
+        }
+        at = end.max(at + 1);
+    }
+    changed
+}
+
+/// The text of a line as it was meant, if the file does not have it.
+fn meant(line: &HunkLine, depths: [usize; 2], occurs: impl Fn(&str) -> bool) -> Option<String> {
+    let typed = if line.kind == LineKind::Context { format!(" {}", line.text) } else { line.text.clone() };
+    if line.text.trim().is_empty() {
+        return Some(String::new());
+    }
+    let fits = depths.contains(&indent(&typed)) || line.kind == LineKind::Bare;
+    (fits && !occurs(line.text.trim())).then_some(typed)
+}
+
+fn indent(text: &str) -> usize {
+    text.len() - text.trim_start().len()
+}
+
+/// Drops a blank line at the end of both sides of the last change, if nothing but blank context follows it.
+fn drop_blank(lines: &mut Vec<HunkLine>) -> bool {
+    let stays = |line: &HunkLine| matches!(line.kind, LineKind::Context | LineKind::Bare);
+    let Some(last) = lines.iter().rposition(|line| !stays(line)) else { return false };
+    if lines[last + 1..].iter().any(|line| !line.text.is_empty()) {
+        return false;
+    }
+    let first = lines[..=last].iter().rposition(stays).map_or(0, |at| at + 1);
+    let of = |kind: LineKind| {
+        let at = lines[first..=last].iter().rposition(|line| line.kind == kind)? + first;
+        lines[at].text.is_empty().then_some(at)
+    };
+    let (Some(removed), Some(added)) = (of(LineKind::Removed), of(LineKind::Added)) else { return false };
+    lines.remove(removed.max(added));
+    lines.remove(removed.min(added));
+    !lines.is_empty()
+}
