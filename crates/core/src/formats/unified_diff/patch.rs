@@ -156,16 +156,7 @@ impl FilePatch {
             return Ok(vec![FileRequest { also, ..FileRequest::new(path, Ask::Delete { text }) }]);
         }
         match (links.contains(&Some(LINK)), self.hunks.is_empty()) {
-            (true, false) => {
-                let made = self.created_file()?;
-                // The target of a link has no line end of its own.
-                let was_link = self.modes.0.or(self.kept_mode).is_some_and(|mode| mode & KIND == LINK);
-                let old = self.hunks.iter().map(|it| it.hunk.old_text()).collect::<String>();
-                let open = was_link || self.hunks.iter().any(|it| it.hunk.open.0);
-                let text = Some(if open { old.trim_end_matches('\n').to_owned() } else { old });
-                let gone = FileRequest { also, ..FileRequest::new(path.clone(), Ask::Delete { text }) };
-                Ok(vec![gone, FileRequest::new(path, Ask::Create(made))])
-            }
+            (true, false) => self.exchanged(path, also),
             (true, true) => {
                 Err(self.broken("a file cannot become a link, or a link a file, without its new content.").next(
                     "Send the hunk with the content, or delete the one and create the other in two parts of the patch.",
@@ -203,6 +194,18 @@ impl FilePatch {
             }
         }
         Ok(())
+    }
+
+    /// A link that gets another target or becomes a file, or a file that becomes a link: the old is removed, the new made.
+    fn exchanged(&self, path: String, also: Vec<String>) -> Result<Vec<FileRequest>> {
+        let made = self.created_file()?;
+        // The target of a link has no line end of its own.
+        let was_link = self.modes.0.or(self.kept_mode).is_some_and(|mode| mode & KIND == LINK);
+        let old = self.hunks.iter().map(|it| it.hunk.old_text()).collect::<String>();
+        let open = was_link || self.hunks.iter().any(|it| it.hunk.open.0);
+        let text = Some(if open { old.trim_end_matches('\n').to_owned() } else { old });
+        let gone = FileRequest { also, ..FileRequest::new(path.clone(), Ask::Delete { text }) };
+        Ok(vec![gone, FileRequest::new(path, Ask::Create(made))])
     }
 
     /// The operation that puts the new lines into a file without any.
