@@ -1,9 +1,9 @@
 //! Where a command works: roots, state, configuration and caller, from the flags and the environment.
 
 use crate::global::Global;
-use crate::{export, io_error, memory, show};
+use crate::{export, io_error, memory, parsing, show};
 use emendate::core::{Code, Error, Result};
-use emendate::{Caller, Config, Engine, Front, State, Unread};
+use emendate::{Apart, Caller, Config, Engine, Front, State, Unread};
 use etcetera::base_strategy::{BaseStrategy as _, choose_base_strategy};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,7 +36,7 @@ impl Desk<'_> {
         if state == State::Nowhere && self.global.state.is_none() {
             show::note("there is no home directory, so what is read is forgotten when this process ends; see --state");
         }
-        self.opened(state)
+        self.opened(state, Apart::Unusual)
     }
 
     /// Opens the engine for a process that answers many calls: without a directory, sessions live in memory.
@@ -44,13 +44,13 @@ impl Desk<'_> {
     /// Errors: as [`Desk::open`].
     pub(crate) fn open_to_stay(&self) -> Result<Engine> {
         match self.state() {
-            State::Nowhere => self.opened(State::Memory),
-            _ => self.open(),
+            State::Nowhere => self.opened(State::Memory, Apart::Always),
+            state => self.opened(state, Apart::Always),
         }
     }
 
-    fn opened(&self, state: State) -> Result<Engine> {
-        let mut engine = Engine::open(&self.roots()?, state, self.config()?)?;
+    fn opened(&self, state: State, apart: Apart) -> Result<Engine> {
+        let mut engine = parsing::apart(Engine::open(&self.roots()?, state, self.config()?)?, apart);
         export::attach(&mut engine);
         Ok(engine)
     }

@@ -32,6 +32,7 @@ mod install;
 mod machine;
 mod memory;
 mod notebook;
+mod parsing;
 mod past;
 mod preview;
 mod progress;
@@ -51,6 +52,9 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if std::env::args_os().skip(1).eq([parsing::WORD]) {
+        return parsing::answer();
+    }
     emendate::fs::outlive_size_limit();
     std::panic::set_hook(Box::new(|panic| {
         // The reader of this is a user, not us: one line, and where to go with it.

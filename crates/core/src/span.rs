@@ -1,10 +1,11 @@
 //! A byte range that is `Copy` and never inverted.
 
 use core::ops::Range;
+use serde::{Deserialize, Serialize};
 
 /// Half-open byte range `start..end` with `start <= end`. Whether it counts bytes of the raw file or of its
 /// [reading](crate::Snapshot::text) is said wherever one is handed out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Span {
     start: usize,
     end: usize,

@@ -7,7 +7,6 @@ use crate::engine::{Engine, Opened};
 use crate::limits::check_checked;
 use crate::policy::Access;
 use crate::reply::Answer;
-use crate::syntax;
 use emendate_core::formats::{self, Input};
 use emendate_core::{Code, Error, Result};
 use emendate_fs::Place;
@@ -67,8 +66,10 @@ impl Engine {
         let mut answer = Answer::default();
         let (mut rows, mut problems, mut unknown) = (Vec::new(), 0, 0);
         for ((place, opened), said) in files.iter().zip(said) {
-            let grammar =
-                syntax::said(place, &opened.snapshot).map(|answer| Said { server: "syntax".to_owned(), answer });
+            let grammar = self
+                .grammars(caller)
+                .said(place, &opened.snapshot)
+                .map(|answer| Said { server: "syntax".to_owned(), answer });
             let diagnosis =
                 Diagnosis { said: grammar.into_iter().chain(said).collect(), most: LISTED, elsewhere: Vec::new() };
             answer.text.push_str(&told(place, &diagnosis));

@@ -14,7 +14,7 @@ use crate::repeat::LastChanges;
 use crate::reply_limits::ReplyLimits;
 use crate::shelves::{Shelves, State, key};
 use crate::suggest;
-use crate::syntax::Trees;
+use crate::syntax::{Apart, Parsers};
 use emendate_core::{Code, ContentId, Declared, Error, Result, Settled, Snapshot, work};
 use emendate_events::Sink;
 use emendate_fs::{Local, Place, Stamp, Store, Version, shown};
@@ -53,7 +53,7 @@ pub struct Engine {
     failures: Failures,
     last_changes: LastChanges,
     drawers: Drawers,
-    trees: Trees,
+    parsers: Parsers,
     notices: Mutex<Vec<String>>,
     loose: Mutex<Vec<Loose>>,
     /// What the seals of questions are made with.
@@ -186,7 +186,7 @@ impl Engine {
             failures: Failures::default(),
             last_changes: LastChanges::default(),
             drawers: Drawers::default(),
-            trees: Trees::default(),
+            parsers: Parsers::default(),
             notices: Mutex::new(notices),
             loose: Mutex::default(),
             secret: OnceLock::new(),
@@ -201,6 +201,14 @@ impl Engine {
     /// A flag to be set when nobody waits for any answer any more: calls end before they write, or not at all.
     pub fn gone(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.gone)
+    }
+
+    /// Parses in processes of their own, where a fault of a grammar ends nothing else. `words` are a program and arguments
+    /// that do as [`answer_questions`](crate::answer_questions) does with the standard streams.
+    #[must_use]
+    pub fn parsing_apart(mut self, words: Vec<String>, apart: Apart) -> Engine {
+        self.parsers = Parsers::apart(words, apart);
+        self
     }
 
     /// The directories that can be reached, canonical.
@@ -467,8 +475,8 @@ impl Engine {
         &self.drawers
     }
 
-    pub(crate) fn trees(&self) -> &Trees {
-        &self.trees
+    pub(crate) fn parsers(&self) -> &Parsers {
+        &self.parsers
     }
 
     pub(crate) fn last_changes(&self) -> &LastChanges {

@@ -101,5 +101,6 @@ pub use read::{DEFAULT_LIMIT, MAX_REPLY};
 pub use reply::{Answer, Reply, SeedCodes};
 pub use reply_limits::{REPLY_DATA, REPLY_TEXT, ReplyLimits};
 pub use shelves::State;
+pub use syntax::{Apart, answer_questions};
 pub use tools::{Annotations, MAX_INPUT, TOOLS, Tool, tool};
 pub use watch::{Progress, Step, Watch};

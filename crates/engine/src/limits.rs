@@ -12,6 +12,7 @@ use crate::read::{DEFAULT_LIMIT, LINE_WIDTH, MAX_REPLY};
 use crate::replace::MOST_REPLACED;
 use crate::reply_limits::{REPLY_DATA, REPLY_TEXT};
 use crate::search::{GLOB_MAX, MOST_WALKED, PATTERN_MAX};
+use crate::syntax::PARSE_MEMORY;
 use crate::tools::MAX_INPUT;
 use emendate_core::formats::multi_edit::MOST_EDITS;
 use emendate_core::notebook::MOST_CELLS;
@@ -20,6 +21,7 @@ use emendate_core::{Ask, Code, Error, MOST_FRESH, MOST_PLACES, MOST_STANDS, Requ
 use emendate_fs::{MAX_LINKS, MAX_NAME, MAX_PATH};
 use emendate_media::MOST_PDF;
 use emendate_schema::MOST_BYTES;
+use emendate_syntax::Limits;
 
 /// Files that one call may name.
 const MOST_FILES: usize = 1_000;
@@ -275,6 +277,27 @@ pub static LIMITS: &[Limit] = &[
         unit: "lines of a read that gives no `limit`",
         code: None,
         next: "`offset` and `limit`.",
+    },
+    Limit {
+        name: "parsed",
+        most: Limits::ASKED.bytes as u64,
+        unit: "bytes of a file that is parsed for `outline`, `edit_symbol`, `read` of a symbol, or a block",
+        code: Some(Code::SyntaxUnknown),
+        next: "`read` with `offset` and `limit`, `edit` with `old_string`.",
+    },
+    Limit {
+        name: "parse time",
+        most: Limits::ASKED.millis,
+        unit: "milliseconds of work for one parse",
+        code: Some(Code::SyntaxUnknown),
+        next: "The same. A grammar that works on for a second more is ended.",
+    },
+    Limit {
+        name: "parse memory",
+        most: PARSE_MEMORY,
+        unit: "bytes of memory for one answer of a grammar, in servers and for unusual texts",
+        code: Some(Code::SyntaxUnknown),
+        next: "The same. The process of the grammar is ended, nothing else.",
     },
     Limit {
         name: "line",

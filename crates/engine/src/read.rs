@@ -11,7 +11,6 @@ use crate::policy::Access;
 use crate::raw_path;
 use crate::receipt::clipped;
 use crate::reply::Answer;
-use crate::syntax;
 use emendate_core::marks::{MARKS, Mark, Marks};
 use emendate_core::words::{Word, Words};
 use emendate_core::{Code, ContentId, Error, Result, Settled, Snapshot, formats};
@@ -124,7 +123,7 @@ impl Engine {
                 return Err(Error::new(Code::CallInvalid, "Give either symbol, or offset and limit.")
                     .next("Leave offset and limit out; the symbol says which lines."));
             }
-            let (offset, limit) = syntax::lines_of(&place, opened.snapshot.text(), symbol)?;
+            let (offset, limit) = self.grammars(caller).lines_of(&place, opened.snapshot.text(), symbol)?;
             (args.offset, args.limit) = (Some(offset), Some(limit));
         }
         self.show(caller, &place, opened, &args, (marks, not_a_notebook))

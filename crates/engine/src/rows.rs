@@ -15,7 +15,6 @@ use crate::reply::Answer;
 use crate::seen::{self, Base};
 use crate::shelves::key;
 use crate::stale;
-use crate::syntax;
 use crate::worded;
 use emendate_core::explain::Hunk;
 use emendate_core::rows::{self, Blocked, Registers, Replaced};
@@ -118,12 +117,12 @@ impl Engine {
             Err(error) => return Err(error),
             Ok(Base::Fresh { lines, note }) => {
                 notes.extend(note);
-                let ops = &*blocks.insert(syntax::with_blocks(&place, &now.snapshot, ops, &mut notes)?);
+                let ops = &*blocks.insert(self.grammars(caller).with_blocks(&place, &now.snapshot, ops, &mut notes)?);
                 self.all_shown(&subject, &now.snapshot, &lines, ops)?;
                 (rows::fill(&now.snapshot, ops, registers, &mut notes)?, lines, moved)
             }
             Ok(Base::Stale { seen, lines }) if options.on_stale != OnStale::Reject => {
-                let ops = &*blocks.insert(syntax::with_blocks(&place, &seen, ops, &mut notes)?);
+                let ops = &*blocks.insert(self.grammars(caller).with_blocks(&place, &seen, ops, &mut notes)?);
                 self.all_shown(&subject, &seen, &lines, ops)?;
                 let ops = rows::fill(&seen, ops, registers, &mut notes)?;
                 let theirs = ChangeSet::between(&seen, &now.snapshot);

@@ -1,6 +1,7 @@
 //! The second wall: the kernel itself keeps this process to some folders (Landlock), whatever a fault in ours lets through.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use emendate_core::{Code, Error, Result};
 use landlock::{
@@ -20,10 +21,23 @@ const READABLE: &[(&str, BitFlags<AccessFs>)] = &[
     // A file: what folders have in addition would be a right too much.
     ("/etc/localtime", make_bitflags!(AccessFs::{ReadFile})),
 ];
+/// The program itself and its libraries: it starts itself again to parse.
+const RUN: BitFlags<AccessFs> = make_bitflags!(AccessFs::{ReadFile | Execute});
 const READ: BitFlags<AccessFs> = make_bitflags!(AccessFs::{ReadFile | ReadDir});
 
+/// The files whose code this process runs: the program, the loader and the libraries.
+fn running() -> BTreeSet<PathBuf> {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    // `7f…-7f… r-xp 00026000 fd:00 1234    /usr/lib/libc.so.6`
+    let of = |line: &str| {
+        let runs = line.split(' ').nth(1).is_some_and(|rights| rights.contains('x'));
+        line.find('/').filter(|_| runs).map(|at| PathBuf::from(&line[at..]))
+    };
+    maps.lines().filter_map(of).chain([PathBuf::from("/proc/self/exe")]).collect()
+}
+
 /// From now on this thread, and every one it starts, can open, make, rename and remove files beneath these folders only, and
-/// read little else. What is open stays usable. It cannot be taken back. Gives what the kernel could not do, for a person.
+/// read little else; of programs it can run only its own. What is open stays usable. It cannot be taken back. Gives what the kernel could not do, for a person.
 ///
 /// `file.not_found` or `io.*` when a folder cannot be opened, `io.failed` when the kernel refuses.
 pub fn restrict<'p>(folders: impl IntoIterator<Item = &'p Path>) -> Result<Option<String>> {
@@ -44,6 +58,11 @@ pub fn restrict<'p>(folders: impl IntoIterator<Item = &'p Path>) -> Result<Optio
     for (path, rights) in READABLE {
         if let Ok(fd) = PathFd::new(path) {
             rules = rules.add_rule(PathBeneath::new(fd, *rights)).map_err(refused)?;
+        }
+    }
+    for path in running() {
+        if let Ok(fd) = PathFd::new(&path) {
+            rules = rules.add_rule(PathBeneath::new(fd, RUN)).map_err(refused)?;
         }
     }
     let RestrictionStatus { ruleset, .. } = rules.restrict_self().map_err(refused)?;

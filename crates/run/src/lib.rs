@@ -7,9 +7,13 @@
     reason = "the one crate below the command line that starts processes, and gives them copies of texts"
 )]
 
+mod bounds;
+mod companion;
 mod copy;
 mod process;
 
+pub use bounds::{bound_self, mapped};
+pub use companion::{Companion, Silence};
 pub use copy::{COPY, run_on_copy};
 pub use process::{Process, end_all};
 

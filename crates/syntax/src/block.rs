@@ -4,6 +4,7 @@ use crate::above::indent_of;
 use crate::grammar::{is_annotation, is_comment};
 use crate::parse::Parsed;
 use crate::path::{is_blank, last_row};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use tree_sitter::Node;
 
@@ -11,7 +12,7 @@ use tree_sitter::Node;
 const CLOSERS: &[&str] = &["end_tag", "jsx_closing_element", "block_end", "object_end"];
 
 /// Whole lines that belong together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
     /// 1-based first line: the line asked for.
     pub first: usize,
@@ -29,7 +30,7 @@ impl Block {
 }
 
 /// Why no block begins on a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NoBlock {
     /// There is no such line.
     NoLine,

@@ -3,12 +3,13 @@
 use crate::language::Language;
 use crate::parse::{Limits, Parsed, timed_clean};
 use crate::path::last_row;
+use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 use std::time::Duration;
 use tree_sitter::Node;
 
 /// Where a text leaves its grammar first.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FirstError {
     /// 1-based line.
     pub line: usize,
@@ -49,6 +50,11 @@ impl<'t> Proof<'t> {
         let (after, spent) = self.before.timed(after, Limits { millis, ..self.limits });
         self.left.set(self.left.get().saturating_sub(spent));
         after
+    }
+
+    /// Milliseconds of the limits that are left.
+    pub fn left(&self) -> u64 {
+        u64::try_from(self.left.get().as_millis()).unwrap_or(u64::MAX)
     }
 
     /// The text that parses.

@@ -6,9 +6,10 @@ use crate::outline::Symbol;
 use crate::parse::{Limits, Parsed, parse};
 use crate::path::is_blank;
 use emendate_core::{Code, Error, Result, Span};
+use serde::{Deserialize, Serialize};
 
 /// What is to be done to a symbol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Action {
     /// Give it another text.
     Replace,
@@ -39,7 +40,7 @@ impl Action {
 }
 
 /// Stretches of a text and what comes in their place, in order and apart.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Splices {
     /// In the order of the text.
     pub edits: Vec<(Span, String)>,

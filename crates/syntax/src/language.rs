@@ -2,6 +2,8 @@
 
 use crate::grammar::Grammar;
 use crate::grammars::GRAMMARS;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::path::Path;
 
 /// A language whose grammar is built in.
@@ -66,3 +68,16 @@ impl PartialEq for Language {
 }
 
 impl Eq for Language {}
+
+impl Serialize for Language {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.name().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Language {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Language, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Language::named(&name).ok_or_else(|| D::Error::custom("no language of that name is built in"))
+    }
+}

@@ -4,6 +4,8 @@
 //! so the same text has the same answer everywhere.
 
 mod above;
+mod ask;
+mod beyond;
 mod block;
 mod check;
 mod clock;
@@ -19,9 +21,10 @@ mod path;
 mod rename;
 mod scope;
 
+pub use ask::{About, Answer, Answered, Answerer, Question, Refusal, Target};
 pub use block::{Block, NoBlock};
 pub use check::{FirstError, Proof};
 pub use edit::{Action, Splices};
 pub use language::Language;
 pub use outline::{Definition, Outline, Symbol};
-pub use parse::{Kept, Limits, Parsed, parse};
+pub use parse::{Kept, Limits, Parsed, parse, parse_until};

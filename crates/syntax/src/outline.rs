@@ -4,6 +4,8 @@ use crate::grammar::{Name, Named, is_comment};
 use crate::index::Index;
 use crate::parse::Parsed;
 use emendate_core::Span;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use tree_sitter::Node;
 
 /// Nodes that are looked at; a larger tree is outlined up to there.
@@ -32,12 +34,12 @@ const AROUND: &[&str] = &[
 ];
 
 /// Something with a name.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Symbol {
     /// As a reader knows it, e.g. `impl Display for Point`.
     pub name: String,
     /// One word: `function`, `class`, `key`, …
-    pub kind: &'static str,
+    pub kind: Cow<'static, str>,
     /// 1-based first line, annotations of its own included.
     pub first: usize,
     /// 1-based last line.
@@ -53,7 +55,7 @@ pub struct Symbol {
     /// Where its name stands.
     pub(crate) name_span: Span,
     /// What it is inside of: the kind and the span.
-    pub(crate) parent: Option<(&'static str, Span)>,
+    pub(crate) parent: Option<Parent>,
     /// What it is called by as a member: the name before its own in the path.
     pub(crate) prefix: String,
 }
@@ -62,13 +64,20 @@ impl Symbol {
     /// What it is and what it is called, for a reader.
     pub fn title(&self) -> String {
         // Some names begin with the word already.
-        let said = self.name.strip_prefix(self.kind).is_some_and(|rest| rest.starts_with(' '));
+        let said = self.name.strip_prefix(&*self.kind).is_some_and(|rest| rest.starts_with(' '));
         if said { self.name.clone() } else { format!("{} {}", self.kind, self.name) }
     }
 }
 
+/// A symbol around another one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Parent {
+    pub(crate) kind: Cow<'static, str>,
+    pub(crate) span: Span,
+}
+
 /// The symbols of a text, in its order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outline {
     /// In the order of the text; each after the one it is inside of.
     pub symbols: Vec<Symbol>,
@@ -77,7 +86,7 @@ pub struct Outline {
 }
 
 /// What a symbol path leads to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Definition {
     /// This one.
     One(Box<Symbol>),
@@ -198,24 +207,23 @@ impl Walk<'_, '_> {
         let symbol = Symbol {
             path: self.path(named.owner.as_deref(), &name),
             name: shown,
-            kind,
+            kind: Cow::Borrowed(kind),
             first: first + 1,
             last: last + 1,
             above: self.above(first) + 1,
             depth: self.open.len(),
             span,
             name_span: named.node.byte_range().into(),
-            parent: self
-                .open
-                .last()
-                .map(|it| (it.kind, it.span))
-                .or(named.owner.as_ref().map(|_| ("type", Span::new(0, self.parsed.text.len())))),
+            parent: self.open.last().map(|it| Parent { kind: Cow::Borrowed(it.kind), span: it.span }).or(named
+                .owner
+                .as_ref()
+                .map(|_| Parent { kind: Cow::Borrowed("type"), span: Span::new(0, self.parsed.text.len()) })),
             prefix,
         };
         // Clauses of one function are one symbol.
         if self.parsed.language.0.clauses
             && let Some(before) = self.out.symbols.last_mut()
-            && (before.depth, &before.path, before.kind) == (symbol.depth, &symbol.path, symbol.kind)
+            && (before.depth, &before.path, &before.kind) == (symbol.depth, &symbol.path, &symbol.kind)
             && kind == "function"
         {
             before.last = symbol.last;

@@ -3,14 +3,16 @@
 use crate::clock::Clock;
 use crate::index::Index;
 use crate::language::Language;
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tree_sitter::{InputEdit, ParseOptions, Parser, Point, Tree};
 
 /// How much work a parse may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Bytes of text.
     pub bytes: usize,
@@ -18,17 +20,19 @@ pub struct Limits {
     pub steps: usize,
     /// Milliseconds that the parsing thread works, looked at with every step: some texts make single operations dear.
     pub millis: u64,
+    /// Bytes of stack of the thread that parses, where it would otherwise get more: a text that needs them ends the process.
+    pub stack: usize,
 }
 
 impl Limits {
     /// For a check beside an edit, which it must not make slow: a millisecond for most files, 20 ms at the very most. A
     /// parse costs about 0.1 ms per KiB, and there are two.
-    pub const CHECK: Limits = Limits { bytes: 32 << 10, steps: 2_000, millis: 20 };
+    pub const CHECK: Limits = Limits { bytes: 32 << 10, steps: 2_000, millis: 20, stack: usize::MAX };
     /// For a proof that an edit broke a text and that another one would not have: all its parses together. They are made
     /// only where something is wrong with the edit itself.
-    pub const PROOF: Limits = Limits { bytes: 256 << 10, steps: 10_000, millis: 20 };
+    pub const PROOF: Limits = Limits { bytes: 256 << 10, steps: 10_000, millis: 20, stack: usize::MAX };
     /// For a question about the text itself.
-    pub const ASKED: Limits = Limits { bytes: 4 << 20, steps: 100_000, millis: 3_000 };
+    pub const ASKED: Limits = Limits { bytes: 4 << 20, steps: 100_000, millis: 1_500, stack: usize::MAX };
 }
 
 /// Bytes of stack per byte of text: the parser gives its own stack back by recursion, at most a frame for each token.
@@ -48,6 +52,11 @@ pub struct Parsed<'t> {
 /// Parses `text`. `None` when a limit was reached.
 pub fn parse(text: &str, language: Language, limits: Limits) -> Option<Parsed<'_>> {
     timed(text, language, limits).0
+}
+
+/// The same, ended without a tree as soon as `stop` is set.
+pub fn parse_until<'t>(text: &'t str, language: Language, limits: Limits, stop: &AtomicBool) -> Option<Parsed<'t>> {
+    of_tree((text, language), run(text, language, limits, Wanted::Until(stop))).0
 }
 
 /// The same with the time that it took.
@@ -75,6 +84,8 @@ enum Wanted<'o> {
     Clean,
     /// Of a text that came out of the one of this tree.
     After(&'o Tree),
+    /// Any, before this flag is set.
+    Until(&'o AtomicBool),
 }
 
 /// The tree, and the time that it took.
@@ -90,7 +101,8 @@ fn run(text: &str, language: Language, limits: Limits, wanted: Wanted<'_>) -> (O
         return timed();
     }
     std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size((1 << 20) + FRAME * text.len());
+        let stack = ((1 << 20) + FRAME * text.len()).min(limits.stack);
+        let thread = std::thread::Builder::new().stack_size(stack);
         let parse = thread.spawn_scoped(scope, timed).ok().and_then(|parse| parse.join().ok());
         parse.unwrap_or((None, Duration::ZERO))
     })
@@ -106,6 +118,7 @@ fn bounded(text: &str, language: Language, limits: Limits, wanted: Wanted<'_>, c
     let mut count = |state: &tree_sitter::ParseState| match left.checked_sub(1) {
         // Once every way to read the text has an error, no tree is without one.
         _ if clean && state.has_error() => ControlFlow::Break(()),
+        _ if matches!(wanted, Wanted::Until(stop) if stop.load(Ordering::Relaxed)) => ControlFlow::Break(()),
         Some(rest) if clock.spent() < end => {
             left = rest;
             ControlFlow::Continue(())
@@ -124,16 +137,10 @@ fn bounded(text: &str, language: Language, limits: Limits, wanted: Wanted<'_>, c
 pub struct Kept {
     tree: Tree,
     language: Language,
-    len: usize,
 }
 
 impl Kept {
-    /// True where it may be the tree of this text; that it is the very text is for the caller to know.
-    pub fn is_of(&self, text: &str, language: Language) -> bool {
-        self.len == text.len() && self.language.name() == language.name()
-    }
-
-    /// Together with its text again.
+    /// Together with its text again, which is the same: the caller knows that.
     pub fn of(self, text: &str) -> Parsed<'_> {
         Parsed::of_tree(text, self.tree, self.language)
     }
@@ -145,8 +152,8 @@ impl<'t> Parsed<'t> {
     }
 
     /// The tree alone.
-    pub fn keep(self) -> Kept {
-        Kept { tree: self.tree, language: self.language, len: self.text.len() }
+    pub fn kept(&self) -> Kept {
+        Kept { tree: self.tree.clone(), language: self.language }
     }
 
     /// The tree of `after`, which came out of this text by changes: what stayed is not parsed again.

@@ -2,10 +2,11 @@
 
 use crate::edit::Splices;
 use crate::grammar::text_of;
-use crate::outline::Symbol;
+use crate::outline::{Parent, Symbol};
 use crate::parse::Parsed;
 use crate::scope::{Meaning, Place, Scopes};
 use emendate_core::{Code, Error, Result, Span};
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use tree_sitter::{Node, Query, QueryCursor, StreamingIterator};
 
@@ -53,6 +54,9 @@ impl Space {
     }
 }
 
+/// Steps of finding out what is known of the places of a name.
+const NOTES: usize = 1_000_000;
+
 /// Everything that is known of a name.
 struct Known<'t, 'p> {
     symbol: &'p Symbol,
@@ -66,6 +70,8 @@ struct Known<'t, 'p> {
     member: bool,
     /// Types inside its own, in which `self` is something else.
     inner: Vec<Span>,
+    /// For modules that were asked: whether they say that they see what is around them.
+    opens: RefCell<HashMap<Span, bool>>,
 }
 
 impl Parsed<'_> {
@@ -158,7 +164,9 @@ impl Parsed<'_> {
 
     /// What is known of the places where the name stands.
     fn known<'p>(&self, symbol: &'p Symbol, query: &str, places: &'p [Node<'p>]) -> Result<Known<'p, 'p>> {
-        let (uses, mut scopes) = self.uses(query, places)?;
+        let (uses, mut scopes) = self
+            .uses(query, places)?
+            .ok_or_else(|| refused(symbol, "The name occurs too often, or too deep.".to_owned()))?;
         if !scopes.nest() {
             return Err(refused(symbol, "The file is nested too deep.".to_owned()));
         }
@@ -172,8 +180,8 @@ impl Parsed<'_> {
         let mut inner = Vec::new();
         for other in self.outline().symbols {
             let at = other.name_span.start();
-            let inside = |(_, span): (_, Span)| span.covers(other.span) && span != other.span;
-            if TYPES.contains(&other.kind) && symbol.parent.is_some_and(inside) {
+            let inside = |it: &Parent| it.span.covers(other.span) && it.span != other.span;
+            if TYPES.contains(&&*other.kind) && symbol.parent.as_ref().is_some_and(inside) {
                 inner.push(other.span);
             }
             // What is shown under another name only mentions this one, as `impl Display for Point` does; a constructor
@@ -187,7 +195,7 @@ impl Parsed<'_> {
             // A member is seen by its bare name only where the language says so.
             let seen = !is_member(&other) || self.language.0.bare_members || scopes.is_class(bound.0);
             if seen && !properties.contains(&at) {
-                if Space::of(other.kind) != Space::of(symbol.kind) {
+                if Space::of(&other.kind) != Space::of(&symbol.kind) {
                     return Err(refused(symbol, format!("A {} of that name is on line {}.", other.kind, other.first)));
                 }
                 scopes.bind(bound, false);
@@ -196,12 +204,21 @@ impl Parsed<'_> {
         for place in places.iter().filter(|place| !others.contains(&place.start_byte())) {
             if let Some(Use::Binding { around, hoisted }) = uses.get(&place.id())
                 && place.start_byte() != symbol.name_span.start()
-                && (place.kind() == "type_identifier") == (Space::of(symbol.kind) == Space::Types)
+                && (place.kind() == "type_identifier") == (Space::of(&symbol.kind) == Space::Types)
             {
                 scopes.bind(scopes.of_name(*around, *hoisted), false);
             }
         }
-        Ok(Known { symbol, uses, scopes, home: home.0, others, member: is_member(symbol), inner })
+        Ok(Known {
+            symbol,
+            uses,
+            scopes,
+            home: home.0,
+            others,
+            member: is_member(symbol),
+            inner,
+            opens: RefCell::default(),
+        })
     }
 
     /// True when the symbol is meant at a place, `None` when it cannot be told.
@@ -219,8 +236,8 @@ impl Parsed<'_> {
             Use::Binding { around, hoisted } => {
                 let same = !member && known.scopes.of_name(*around, *hoisted).0 == known.home;
                 // A variable hides no type in one language, and does in another.
-                let hides = Space::of(symbol.kind) == Space::Types && place.kind() != "type_identifier";
-                (!same && !hides && !IN_PATTERNS.contains(&symbol.kind)).then_some(false)
+                let hides = Space::of(&symbol.kind) == Space::Types && place.kind() != "type_identifier";
+                (!same && !hides && !IN_PATTERNS.contains(&&*symbol.kind)).then_some(false)
             }
             Use::Other => Some(false),
             Use::Member(on) if on.is_empty() => {
@@ -234,15 +251,17 @@ impl Parsed<'_> {
             Use::Member(on) => {
                 // `self::f`, not `self.f`.
                 let path = self.text[..at.start()].ends_with("::");
-                Some(match (&**on, symbol.parent) {
+                Some(match (&**on, &symbol.parent) {
                     ("self", _) if path => known.scopes.leads_to(at, 0, symbol.span),
                     ("super", _) if path => known.scopes.leads_to(at, 1, symbol.span),
-                    (on, Some((kind, _))) => (kind == "namespace" || kind == "module" && path) && on == symbol.prefix,
+                    (on, Some(Parent { kind, .. })) => {
+                        (kind == "namespace" || kind == "module" && path) && on == symbol.prefix
+                    }
                     _ => false,
                 })
             }
             Use::Plain if member && !self.language.0.bare_members => Some(false),
-            Use::Plain if place.kind() == "type_identifier" && Space::of(symbol.kind) != Space::Types => Some(false),
+            Use::Plain if place.kind() == "type_identifier" && Space::of(&symbol.kind) != Space::Types => Some(false),
             Use::Plain => self.resolved(known, at),
         }
     }
@@ -254,14 +273,17 @@ impl Parsed<'_> {
             Meaning::This => {
                 // A module sees what is around it only if it says so.
                 let mut between = known.scopes.between(at, known.symbol.span);
-                between.all(|it| self.text[it.range()].contains("super::*")).then_some(true)
+                let mut opens = known.opens.borrow_mut();
+                let says = |it: Span| self.text[it.range()].contains("super::*");
+                between.all(|it| *opens.entry(it).or_insert_with(|| says(it))).then_some(true)
             }
             Meaning::Other => Some(false),
         }
     }
 
     /// What the places are, by the language's query, and where what is bound counts; plain ones are left out.
-    fn uses<'p>(&self, query: &str, places: &[Node<'p>]) -> Result<(HashMap<usize, Use<'p>>, Scopes)> {
+    /// `None` where that takes more than [`NOTES`] steps.
+    fn uses<'p>(&self, query: &str, places: &[Node<'p>]) -> Result<Option<(HashMap<usize, Use<'p>>, Scopes)>> {
         let grammar = (self.language.0.load)();
         let query = Query::new(&grammar, query).map_err(|error| {
             Error::new(Code::InternalBug, format!("The names of {}: {error}", self.language.name()))
@@ -269,6 +291,7 @@ impl Parsed<'_> {
         let names = query.capture_names();
         let mut uses: HashMap<usize, Use<'p>> = HashMap::new();
         let mut scopes = Scopes::new(names.contains(&"hoisted"));
+        let mut steps = 0;
         let mut cursor = QueryCursor::new();
         let mut matches = cursor.matches(&query, self.tree.root_node(), self.text.as_bytes());
         while let Some(found) = matches.next() {
@@ -285,7 +308,11 @@ impl Parsed<'_> {
                 let inside = places.partition_point(|it| it.start_byte() < node.start_byte());
                 let inside = places[inside..].iter().take_while(|it| it.end_byte() <= node.end_byte());
                 for place in inside {
+                    steps += 1;
                     note(&mut uses, (kind, &receiver), *place);
+                }
+                if steps > NOTES {
+                    return Ok(None);
                 }
             }
         }
@@ -297,7 +324,7 @@ impl Parsed<'_> {
                 uses.entry(place.id()).or_insert(Use::Member("?".to_owned()));
             }
         }
-        Ok((uses, scopes))
+        Ok(Some((uses, scopes)))
     }
 
     /// Says where the word stands in comments and strings.
@@ -348,13 +375,13 @@ fn note<'p>(uses: &mut HashMap<usize, Use<'p>>, (kind, receiver): (&str, &str), 
 
 /// True for what is called on something: not for what stands in a file, a module or a function.
 fn is_member(symbol: &Symbol) -> bool {
-    let free = |kind| matches!(kind, "function" | "method" | "constructor" | "module" | "namespace");
-    symbol.parent.is_some_and(|(kind, _)| !free(kind))
+    let free = |kind: &str| matches!(kind, "function" | "method" | "constructor" | "module" | "namespace");
+    symbol.parent.as_ref().is_some_and(|it| !free(&it.kind))
 }
 
 /// True inside what the symbol is inside of.
 fn within(symbol: &Symbol, at: Span) -> bool {
-    symbol.parent.is_none_or(|(_, span)| span.covers(at))
+    symbol.parent.as_ref().is_none_or(|it| it.span.covers(at))
 }
 
 fn is_word(name: &str) -> bool {

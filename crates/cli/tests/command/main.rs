@@ -21,6 +21,7 @@ mod hostile;
 mod killed;
 mod machine;
 mod mounts;
+mod parsing;
 mod past;
 mod prompt;
 mod python_client;

@@ -1,6 +1,6 @@
 //! The tool `edit_symbol`.
 
-use super::{parsed, symbol};
+use super::Named;
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::options::Options;
@@ -74,12 +74,11 @@ impl Engine {
         };
         let mut notes = Vec::new();
         let mut ops = |base: &Snapshot| {
-            let parsed = parsed(place, base.text())?;
             let next = |it: &Symbol| {
                 format!("Give the whole path, or a line of the one that is meant, e.g. \"line\": {}.", it.first)
             };
-            let symbol = symbol(place, &parsed, (&args.symbol, args.line), next)?;
-            let splices = parsed.edit(&symbol, action, &text)?;
+            let named = Named { path: &args.symbol, line: args.line };
+            let splices = self.grammars(caller).splices(place, base.text(), (named, action, &text), next)?;
             notes = splices.notes;
             let ops = splices.edits.into_iter().map(|(span, text)| Op { at: Locator::Exactly(span), text });
             Ok(Cow::Owned(ops.collect()))

@@ -2,6 +2,7 @@
 //! and told of where it does not.
 
 use super::language;
+use super::parsers::Comparison;
 use crate::edit::settings;
 use crate::engine::Engine;
 use crate::options::Options;
@@ -10,7 +11,7 @@ use emendate_core::explain::{self, Hunk};
 use emendate_core::rows::{self, Meant, Replaced};
 use emendate_core::{ChangeSet, Header, Op, Order, Resolved, Result, Snapshot, resolve};
 use emendate_fs::Place;
-use emendate_syntax::{Block, Limits, Proof};
+use emendate_syntax::{Block, Limits};
 
 /// Hunks that are proven one by one.
 const HUNKS: usize = 16;
@@ -42,7 +43,7 @@ impl Engine {
         if meant.is_empty() {
             return None;
         }
-        let proof = Proof::of(now.text(), language(place, now.text())?, Limits::PROOF)?;
+        let proof = Comparison::new(self.parsers(), language(place, now.text())?, now.text(), Limits::PROOF);
         let parses = |changes: &ChangeSet| proof.parses(now.reopen(changes.apply(now)).ok()?.text());
         if parses(&resolved.changes)? {
             return None;
@@ -67,12 +68,13 @@ impl Engine {
 
 /// The remark for a range of a plan that ends inside a block which begins in it, where the file would parse without the
 /// rest of that block; `after` is the text with the edit, which does not parse.
-pub(super) fn inside_a_block(proof: &Proof<'_>, plan: &Plan, after: &Snapshot) -> Option<String> {
+pub(super) fn inside_a_block(proof: &Comparison<'_>, plan: &Plan, after: &Snapshot) -> Option<String> {
     let hunks = explain::hunks(&plan.before, &plan.changes, 0);
     plan.replaced.iter().take(HUNKS).find_map(|range| {
         let mut last = range.to;
-        (range.from..=range.to).rev().take(LINES).find_map(|line| {
-            let block = proof.before().block_at(line).ok().filter(|block| block.last > last)?;
+        let lines = (range.from..=range.to).rev().take(LINES).collect();
+        proof.blocks(lines).into_iter().flatten().find_map(|block| {
+            let block = Some(block).filter(|block| block.last > last)?;
             last = block.last;
             let rest = rest_of(&block, range, &hunks)?;
             let gone = after.lines().span_of(after.text(), rest.0, rest.1).range();

@@ -5,21 +5,28 @@ mod blocks;
 mod edit;
 mod mend;
 mod outline;
-mod trees;
+mod parsers;
 
-pub(crate) use blocks::with_blocks;
 pub(crate) use edit::Args as EditArgs;
 pub(crate) use outline::Args as OutlineArgs;
-pub(crate) use trees::Trees;
+pub use parsers::{Apart, answer_questions};
+pub(crate) use parsers::{PARSE_MEMORY, Parsers};
 
+use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::plan::{Becomes, Now, Plan};
 use crate::raw_path;
+use crate::watch::cancelled;
 use emendate_core::{Code, Error, Result, Snapshot};
 use emendate_fs::Place;
 use emendate_lsp::{Basis, Found, Problem, Severity, Unknown};
-use emendate_syntax::{Definition, FirstError, Language, Limits, Parsed, Symbol, parse};
+use emendate_syntax::{
+    About, Action, Answer, Definition, FirstError, Language, Limits, Question, Refusal, Splices, Symbol,
+};
+use parsers::{Compared, Comparison, Unanswered, target};
 use serde_json::{Value, json};
+use std::borrow::Cow;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
@@ -37,63 +44,161 @@ fn language(place: &Place, text: &str) -> Option<Language> {
     Language::of(place.absolute(), text.lines().next().unwrap_or_default())
 }
 
-/// The syntax tree of a file.
-///
-/// Errors: `syntax.unknown`.
-fn parsed<'t>(place: &Place, text: &'t str) -> Result<Parsed<'t>> {
-    let unknown = |why: String| {
-        Error::new(Code::SyntaxUnknown, why)
-            .evidence(place.shown())
-            .next("Use read with offset and limit, and edit with old_string.")
-    };
-    let Some(language) = language(place, text) else {
-        let names: Vec<&str> = Language::all().map(Language::name).collect();
-        return Err(unknown("The language of this file is not known.".to_owned())
-            .evidence(format!("Known here: {}.", names.join(", "))));
-    };
-    parse(text, language, Limits::ASKED)
-        .ok_or_else(|| unknown(format!("The file is too large or too deep to be parsed as {}.", language.name())))
+/// The way of one call to the grammars.
+#[derive(Clone, Copy)]
+pub(crate) struct Grammars<'a> {
+    parsers: &'a Parsers,
+    stop: &'a AtomicBool,
 }
 
-/// The symbol that a path leads to. `next` says what to do when there are several.
-///
-/// Errors: `symbol.not_found`, `symbol.ambiguous`.
-fn symbol(
-    place: &Place,
-    parsed: &Parsed<'_>,
-    (path, line): (&str, Option<usize>),
-    next: impl FnOnce(&Symbol) -> String,
-) -> Result<Symbol> {
-    let list = |symbols: &[Symbol]| -> String {
-        let rows = symbols.iter().take(LISTED).map(|it| format!("{}-{}\t{} {}", it.first, it.last, it.kind, it.path));
-        rows.collect::<Vec<String>>().join("\n")
-    };
-    match parsed.definition(path, line) {
-        Definition::One(symbol) => Ok(*symbol),
-        Definition::Several(found) => Err(Error::new(
-            Code::SymbolAmbiguous,
-            format!("{} symbols of {} are called `{path}`.", found.len(), place.shown()),
-        )
-        .evidence(list(&found))
-        .next(found.first().map_or_else(String::new, next))
-        .fact("symbols", found.iter().take(LISTED).map(told).collect::<Vec<Value>>())),
-        Definition::None(near) => {
-            let near = if near.is_empty() { alike(parsed, path) } else { near };
-            let error = Error::new(Code::SymbolMissing, format!("No symbol of {} is called `{path}`.", place.shown()));
-            let error = if near.is_empty() { error } else { error.evidence(format!("Alike:\n{}", list(&near))) };
-            Err(error.next(format!(
-                "Call outline with {} to see its symbols.",
-                raw_path::call(place.absolute(), Value::Null)
-            )))
+/// A symbol as a caller names it.
+#[derive(Clone, Copy)]
+struct Named<'a> {
+    path: &'a str,
+    line: Option<usize>,
+}
+
+impl Grammars<'_> {
+    /// The answer to a question about a file.
+    ///
+    /// Errors: `syntax.unknown`, `call.cancelled`.
+    fn ask(&self, place: &Place, text: &str, about: About<'_>) -> Result<(Answer, Language)> {
+        let unknown = |why: String| {
+            Error::new(Code::SyntaxUnknown, why)
+                .evidence(place.shown())
+                .next("Use read with offset and limit, and edit with old_string.")
+        };
+        let Some(language) = language(place, text) else {
+            let names: Vec<&str> = Language::all().map(Language::name).collect();
+            return Err(unknown("The language of this file is not known.".to_owned())
+                .evidence(format!("Known here: {}.", names.join(", "))));
+        };
+        let question = Question { language, limits: Limits::ASKED, text: Cow::Borrowed(text), about };
+        let name = language.name();
+        let asked = self.parsers.ask(&question, self.stop);
+        match asked.and_then(|answered| answered.answer.ok_or(Unanswered::Beyond)) {
+            Ok(answer) => Ok((answer, language)),
+            Err(Unanswered::Beyond) => {
+                Err(unknown(format!("The file is too large or too deep to be parsed as {name}.")))
+            }
+            Err(Unanswered::Failed) => Err(unknown(format!(
+                "The grammar of {name} fails on this file: it crashes, or takes too much time or memory. The file is not parsed again until it changes."
+            ))),
+            Err(Unanswered::Stopped) => Err(cancelled()),
         }
     }
+
+    /// The symbol of a definition. `next` is the advice where there are several.
+    ///
+    /// Errors: `symbol.not_found`, `symbol.ambiguous`.
+    fn only(
+        &self,
+        place: &Place,
+        text: &str,
+        (path, definition): (&str, Definition),
+        next: impl FnOnce(&Symbol) -> String,
+    ) -> Result<Symbol> {
+        match definition {
+            Definition::One(symbol) => Ok(*symbol),
+            Definition::Several(found) => Err(Error::new(
+                Code::SymbolAmbiguous,
+                format!("{} symbols of {} are called `{path}`.", found.len(), place.shown()),
+            )
+            .evidence(listed(&found))
+            .next(found.first().map_or_else(String::new, next))
+            .fact("symbols", found.iter().take(LISTED).map(told).collect::<Vec<Value>>())),
+            Definition::None(near) => {
+                let near = if near.is_empty() { self.alike(place, text, path) } else { near };
+                let error =
+                    Error::new(Code::SymbolMissing, format!("No symbol of {} is called `{path}`.", place.shown()));
+                let error = if near.is_empty() { error } else { error.evidence(format!("Alike:\n{}", listed(&near))) };
+                Err(error.next(format!(
+                    "Call outline with {} to see its symbols.",
+                    raw_path::call(place.absolute(), Value::Null)
+                )))
+            }
+        }
+    }
+
+    /// The symbols of a file whose name may have been meant.
+    fn alike(&self, place: &Place, text: &str, path: &str) -> Vec<Symbol> {
+        match self.ask(place, text, About::Outline) {
+            Ok((Answer::Outline(outline, _), _)) => alike(outline.symbols, path),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The lines of a symbol, for reading: the first one and how many.
+    pub(crate) fn lines_of(&self, place: &Place, text: &str, path: &str) -> Result<(usize, usize)> {
+        let (answer, _) = self.ask(place, text, About::Definition(target(path, None)))?;
+        let Answer::Definition(definition) = answer else { return Err(unfit()) };
+        let next = |it: &Symbol| {
+            let call = raw_path::call(place.absolute(), json!({ "offset": it.above, "limit": it.last - it.above + 1 }));
+            format!("Give the whole path, or read one of them by its lines: {call}.")
+        };
+        let symbol = self.only(place, text, (path, definition), next)?;
+        Ok((symbol.above, symbol.last - symbol.above + 1))
+    }
+
+    /// The splices that do `action` to a symbol. `next` is the advice where several symbols have its path.
+    ///
+    /// Errors: as of [`Grammars::ask`] and [`Grammars::only`], and those of the action.
+    fn splices(
+        &self,
+        place: &Place,
+        text: &str,
+        (named, action, new): (Named<'_>, Action, &str),
+        next: impl FnOnce(&Symbol) -> String,
+    ) -> Result<Splices> {
+        let about = About::Edit { target: target(named.path, named.line), action, new: Cow::Borrowed(new) };
+        match self.ask(place, text, about)?.0 {
+            Answer::Edit(splices) => splices.map_err(Refusal::into_error),
+            Answer::Definition(definition) => {
+                self.only(place, text, (named.path, definition), next).and_then(|_| Err(unfit()))
+            }
+            _ => Err(unfit()),
+        }
+    }
+
+    /// The problem that the grammar of its language finds in a file; `None` where there is no grammar, or the file is too
+    /// much for it.
+    pub(crate) fn said(&self, place: &Place, snapshot: &Snapshot) -> Option<std::result::Result<Found, Unknown>> {
+        let (answer, language) = self.ask(place, snapshot.text(), About::FirstError).ok()?;
+        let Answer::FirstError(error) = answer else { return None };
+        let problem = |error: FirstError| {
+            let span = snapshot.lines().span_of(snapshot.text(), error.line, error.line);
+            let missing = error.missing.map_or(String::new(), |it| format!(": `{it}` is missing"));
+            Problem {
+                severity: Severity::Error,
+                span,
+                start: (error.line, 1),
+                end: (error.last, 1),
+                message: format!("it does not parse as {}{missing}", language.name()),
+                code: None,
+                source: None,
+            }
+        };
+        let new = error.map(problem).into_iter().collect();
+        Some(Ok(Found { new, existing: 0, basis: Basis::Asked }))
+    }
+}
+
+/// An answer of another kind than the question: a fault of ours.
+fn unfit() -> Error {
+    Error::new(Code::InternalBug, "The parser answered another question.")
+}
+
+/// Symbols for an error.
+fn listed(symbols: &[Symbol]) -> String {
+    let rows = symbols.iter().take(LISTED).map(|it| format!("{}-{}\t{} {}", it.first, it.last, it.kind, it.path));
+    rows.collect::<Vec<String>>().join("\n")
 }
 
 /// Bytes of names that are compared by likeness, which takes time by the product of their lengths.
 const ALIKE: usize = 200;
 
 /// Symbols whose name may have been meant, the likeliest first.
-fn alike(parsed: &Parsed<'_>, path: &str) -> Vec<Symbol> {
+fn alike(symbols: Vec<Symbol>, path: &str) -> Vec<Symbol> {
     // `fn name()` is meant for `name`.
     let path = path.split('(').next().unwrap_or_default().trim();
     let last = path.rsplit(['.', ':', ' ']).next().unwrap_or_default();
@@ -102,7 +207,7 @@ fn alike(parsed: &Parsed<'_>, path: &str) -> Vec<Symbol> {
     }
     let score =
         |it: &Symbol| if it.name.len() > ALIKE { 0.0 } else { strsim::normalized_damerau_levenshtein(last, &it.name) };
-    let mut near: Vec<(f64, Symbol)> = parsed.outline().symbols.into_iter().map(|it| (score(&it), it)).collect();
+    let mut near: Vec<(f64, Symbol)> = symbols.into_iter().map(|it| (score(&it), it)).collect();
     near.retain(|(score, _)| *score > 0.6);
     near.sort_by(|a, b| b.0.total_cmp(&a.0));
     near.into_iter().take(5).map(|(_, symbol)| symbol).collect()
@@ -121,38 +226,12 @@ fn told(symbol: &Symbol) -> Value {
     })
 }
 
-/// The lines of a symbol, for reading: the first one and how many.
-pub(crate) fn lines_of(place: &Place, text: &str, path: &str) -> Result<(usize, usize)> {
-    let parsed = parsed(place, text)?;
-    let next = |it: &Symbol| {
-        let call = raw_path::call(place.absolute(), json!({ "offset": it.above, "limit": it.last - it.above + 1 }));
-        format!("Give the whole path, or read one of them by its lines: {call}.")
-    };
-    let symbol = symbol(place, &parsed, (path, None), next)?;
-    Ok((symbol.above, symbol.last - symbol.above + 1))
-}
-
-/// What the grammar of its language says of a file; `None` where there is none, or the file is too much for it.
-pub(crate) fn said(place: &Place, snapshot: &Snapshot) -> Option<std::result::Result<Found, Unknown>> {
-    let parsed = parsed(place, snapshot.text()).ok()?;
-    let problem = |error: FirstError| {
-        let span = snapshot.lines().span_of(snapshot.text(), error.line, error.line);
-        let missing = error.missing.map_or(String::new(), |it| format!(": `{it}` is missing"));
-        Problem {
-            severity: Severity::Error,
-            span,
-            start: (error.line, 1),
-            end: (error.last, 1),
-            message: format!("it does not parse as {}{missing}", parsed.language().name()),
-            code: None,
-            source: None,
-        }
-    };
-    let new = parsed.first_error().map(problem).into_iter().collect();
-    Some(Ok(Found { new, existing: 0, basis: Basis::Asked }))
-}
-
 impl Engine {
+    /// The grammars, for the call of `caller`.
+    pub(crate) fn grammars<'a>(&'a self, caller: &'a Caller) -> Grammars<'a> {
+        Grammars { parsers: self.parsers(), stop: caller.stop() }
+    }
+
     /// Adds a note to plans whose file parses as it is and would not afterwards.
     pub(crate) fn warn_of_syntax(&self, plans: &mut [Plan]) {
         if !self.config().syntax_check {
@@ -191,14 +270,13 @@ impl Engine {
             return;
         }
         let Some(language) = language(&plan.place, plan.before.text()) else { return };
-        let Some(proof) = self.trees().proof(plan.before.id(), plan.before.text(), language) else { return };
-        // What cannot be decoded any more is told elsewhere.
-        let Ok(after) = plan.after() else { return };
-        let Some(parsed) = proof.after(after.text()) else { return };
-        let Some(error) = parsed.first_error() else {
-            self.trees().keep(after.id(), parsed);
+        if plan.before.text().len() > Limits::CHECK.bytes {
             return;
-        };
+        }
+        // A text that cannot be decoded any more is reported elsewhere.
+        let Ok(after) = plan.after() else { return };
+        let proof = Comparison::new(self.parsers(), language, plan.before.text(), Limits::CHECK);
+        let Some(Compared::Breaks(error)) = proof.after(after.text()) else { return };
         let line = after.lines().span_of(after.text(), error.line, error.line);
         let shown: String = after.text()[line.range()].trim().chars().take(80).collect();
         let missing = error.missing.map_or(String::new(), |it| format!(" (`{it}` is missing)"));

@@ -1,6 +1,6 @@
 //! The tool `outline`.
 
-use super::{parsed, told};
+use super::{told, unfit};
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::policy::Access;
@@ -8,6 +8,7 @@ use crate::raw_path;
 use crate::reply::Answer;
 use emendate_core::Result;
 use emendate_core::formats::{self, Input};
+use emendate_syntax::{About, Answer as Parsed};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -38,8 +39,8 @@ impl Engine {
         let Some(opened) = self.snapshot(&place, None, "")? else {
             return Err(self.missing(&place, caller));
         };
-        let parsed = parsed(&place, opened.snapshot.text())?;
-        let outline = parsed.outline();
+        let (answer, language) = self.grammars(caller).ask(&place, opened.snapshot.text(), About::Outline)?;
+        let Parsed::Outline(outline, error) = answer else { return Err(unfit()) };
         let mut text = String::new();
         for symbol in outline.symbols.iter().take(SHOWN) {
             // What stands outside of what it belongs to is called by its whole path.
@@ -61,7 +62,7 @@ impl Engine {
         if outline.symbols.iter().take(SHOWN).any(|it| it.depth > INDENTS) {
             notes.push(format!("Symbols more than {INDENTS} levels deep are indented like those at {INDENTS} levels."));
         }
-        if let Some(error) = parsed.first_error() {
+        if let Some(error) = error {
             notes.push(format!("The file does not parse, first at line {}; symbols there may be missing.", error.line));
         }
         for note in &notes {
@@ -69,7 +70,7 @@ impl Engine {
         }
         let data = json!({
             "filePath": place.shown(),
-            "language": parsed.language().name(),
+            "language": language.name(),
             "tag": opened.snapshot.id().tag().to_string(),
             "symbols": outline.symbols.iter().take(SHOWN).map(told).collect::<Vec<Value>>(),
             "notes": notes,

@@ -34,6 +34,7 @@ const ROWS: &[Row] = &[
     Row { name: "reply", try_with: reply },
     Row { name: "cells", try_with: cells },
     Row { name: "checked files", try_with: checked },
+    Row { name: "parsed", try_with: parsed },
     Row { name: "image", try_with: image },
     Row { name: "PDF", try_with: pdf },
     #[cfg(feature = "pdf")]
@@ -52,6 +53,9 @@ const ELSEWHERE: &[&str] = &[
     "checked",
     "reply text",
     "reply data",
+    // Of machines and of processes of their own: crates/cli/tests/command/parsing.rs.
+    "parse time",
+    "parse memory",
     #[cfg(not(feature = "pdf"))]
     "pages",
 ];
@@ -67,6 +71,11 @@ fn globs(bench: &Bench, bytes: usize) -> Reply {
     let rest = "x".repeat(bytes % (1 << 10));
     let globs: Vec<String> = globs.into_iter().chain((!rest.is_empty()).then_some(rest)).collect();
     bench.call("search", json!({ "path": bench.root, "pattern": "x", "glob": globs }))
+}
+
+fn parsed(bench: &Bench, bytes: usize) -> Reply {
+    let path = bench.put("a.json", &format!("1{}", " ".repeat(bytes - 1)));
+    bench.call("outline", json!({ "file_path": path }))
 }
 
 fn cells(bench: &Bench, count: usize) -> Reply {

@@ -27,21 +27,9 @@ pub(super) static YAML: Grammar = Grammar {
     files: &[".clang-format"],
     containers: &["block_mapping", "block_sequence", "document"],
     symbols: &[named("block_mapping_pair", "key", Name::By(unquoted))],
-    beyond: Some(too_deep),
+    beyond: Some(crate::beyond::yaml),
     ..Grammar::plain("yaml", || tree_sitter_yaml::LANGUAGE.into())
 };
-
-/// The scanner keeps each level of indentation in a kilobyte, and does not look whether it is full.
-#[cfg(feature = "yaml")]
-fn too_deep(text: &str) -> bool {
-    let levels = |line: &str| {
-        let inside = line.trim_start_matches(' ');
-        let opened = inside.bytes().filter(|byte| matches!(byte, b'-' | b'?' | b':')).count();
-        line.len() - inside.len() + opened
-    };
-    // Where each level costs a column or a mark, there are no more levels than these.
-    text.lines().any(|line| line.len() >= 200 && levels(line) >= 200)
-}
 
 #[cfg(feature = "toml")]
 pub(super) static TOML: Grammar = Grammar {

@@ -19,6 +19,7 @@ pub(super) static BASH: Grammar = Grammar {
 pub(super) static PYTHON: Grammar = Grammar {
     extensions: &["py", "pyi", "pyw"],
     programs: &["python", "pypy"],
+    beyond: Some(crate::beyond::python),
     containers: &["block"],
     symbols: &[
         code("function_definition", "function"),
@@ -167,6 +168,7 @@ pub(super) static RUBY: Grammar = Grammar {
     extensions: &["rb", "rake", "gemspec", "ru"],
     files: &["Gemfile", "Rakefile", "Vagrantfile", "Podfile"],
     programs: &["ruby"],
+    beyond: Some(crate::beyond::ruby),
     containers: &["body_statement", "block_body", "then", "statements"],
     symbols: &[
         code("method", "method"),

@@ -5,7 +5,7 @@
 use emendate_syntax::{Language, Limits, parse};
 
 /// Limits of a parse: what a random text needs at most.
-pub(crate) const LIMITS: Limits = Limits { bytes: 1 << 20, steps: 4_000, millis: 100 };
+pub(crate) const LIMITS: Limits = Limits { bytes: 1 << 20, steps: 4_000, millis: 100, stack: usize::MAX };
 
 /// Beginnings and ends of what scanners keep a state for.
 const SHAPES: &[&str] = &[

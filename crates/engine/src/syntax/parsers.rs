@@ -1,0 +1,259 @@
+//! The one way to a grammar: questions about texts, answered in this process or in processes of their own, where a crash, a
+//! hang or too much memory of a grammar ends nothing else.
+
+use crate::watch::NEVER;
+use emendate_core::ContentId;
+use emendate_run::{Companion, Silence, bound_self, mapped};
+use emendate_syntax::{About, Answer, Answered, Answerer, Block, FirstError, Language, Limits, Question, Target};
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Processes that answer at the same time.
+const PROCESSES: usize = 4;
+/// Bytes of memory that one answer may take.
+pub(crate) const PARSE_MEMORY: u64 = 512 << 20;
+/// Bytes of stack of a parse in a process of its own. A deeper text ends it.
+const STACK: usize = 64 << 20;
+/// Mapped bytes from which on a process is replaced by a new one: grammars lose memory.
+const WORN: u64 = 384 << 20;
+/// Bytes of a message.
+const MESSAGE: usize = 256 << 20;
+/// Seconds that a process may work for an answer beyond the time of the limits.
+const GRACE: u64 = 1;
+/// How long an answer may take on a busy machine; the time that a process works is bounded much closer.
+const WAIT: Duration = Duration::from_secs(60);
+/// How often a waiting call looks whether it shall stop.
+const GLANCE: Duration = Duration::from_millis(50);
+/// Texts that ended a process and are remembered.
+const FATAL: usize = 256;
+
+/// Which texts are parsed in processes of their own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Apart {
+    /// None: a fault of a grammar ends this process. For programs that embed the engine.
+    #[default]
+    Never,
+    /// All but small ones of ASCII characters alone: for a process that makes one call, where starting another one would
+    /// cost as much as the call. Every fault known of the grammars needs another character or more text.
+    Unusual,
+    /// All: for servers.
+    Always,
+}
+
+/// The reason why there is no answer.
+#[derive(Debug)]
+pub(crate) enum Unanswered {
+    /// The text is too large, too deep or takes too long.
+    Beyond,
+    /// The grammar failed on this text.
+    Failed,
+    /// The call was asked to stop.
+    Stopped,
+}
+
+/// Processes that answer questions, and those that are in use.
+#[derive(Default)]
+struct Pool {
+    idle: Vec<Companion>,
+    busy: usize,
+    fatal: VecDeque<ContentId>,
+}
+
+/// Answers questions about texts.
+#[derive(Default)]
+pub(crate) struct Parsers {
+    apart: Apart,
+    /// The program and its arguments.
+    words: Vec<String>,
+    here: Answerer,
+    pool: Mutex<Pool>,
+    freed: Condvar,
+}
+
+impl Parsers {
+    /// Parses in processes that this program starts.
+    pub(crate) fn apart(words: Vec<String>, apart: Apart) -> Parsers {
+        Parsers { apart, words, ..Parsers::default() }
+    }
+
+    /// Answers a question.
+    pub(crate) fn ask(&self, question: &Question<'_>, stop: &AtomicBool) -> Result<Answered, Unanswered> {
+        let fits = |text: &str| text.len() <= question.limits.bytes;
+        let other = if let About::After(after) = &question.about { &**after } else { "" };
+        if !fits(&question.text) || !fits(other) {
+            return Err(Unanswered::Beyond);
+        }
+        let plain = |text: &str| text.len() <= Limits::CHECK.bytes && text.is_ascii();
+        let here = match self.apart {
+            Apart::Never => true,
+            Apart::Unusual => plain(&question.text) && plain(other),
+            Apart::Always => false,
+        };
+        if here {
+            let answered = self.here.answer(question, stop);
+            let stopped = answered.answer.is_none() && stop.load(Ordering::Relaxed);
+            return if stopped { Err(Unanswered::Stopped) } else { Ok(answered) };
+        }
+        self.ask_another(question, stop)
+    }
+
+    fn ask_another(&self, question: &Question<'_>, stop: &AtomicBool) -> Result<Answered, Unanswered> {
+        let message = serde_json::to_vec(question).map_err(|_| Unanswered::Failed)?;
+        let id = ContentId::of(&message);
+        self.enter(id, stop)?;
+        let asked = self.exchange(&message, stop);
+        let mut pool = self.pool();
+        pool.busy -= 1;
+        self.freed.notify_one();
+        match asked {
+            Some(Ok((answered, companion))) => {
+                pool.idle.push(companion);
+                Ok(answered)
+            }
+            Some(Err(Silence::Stopped)) => Err(Unanswered::Stopped),
+            Some(Err(Silence::Failed | Silence::Ended)) => {
+                pool.fatal.truncate(FATAL - 1);
+                pool.fatal.push_front(id);
+                Err(Unanswered::Failed)
+            }
+            None => {
+                drop(pool);
+                // Where no process can be started, the answer counts more than the wall.
+                Ok(self.here.answer(question, stop))
+            }
+        }
+    }
+
+    /// The answer to a message, and the process that gave it; `None` where none can be started.
+    fn exchange(&self, message: &[u8], stop: &AtomicBool) -> Option<Result<(Answered, Companion), Silence>> {
+        let idle = self.pool().idle.pop();
+        let again = idle.is_some();
+        let mut companion = idle.or_else(|| self.start())?;
+        let mut asked = companion.ask(message, MESSAGE, WAIT, stop);
+        if again && asked == Err(Silence::Ended) {
+            // It was worn, or somebody ended it: nothing is known against the text.
+            companion = self.start()?;
+            asked = companion.ask(message, MESSAGE, WAIT, stop);
+        }
+        let answered = asked.and_then(|bytes| serde_json::from_slice(&bytes).map_err(|_| Silence::Failed));
+        Some(answered.map(|answered| (answered, companion)))
+    }
+
+    /// Waits until one more process may be used.
+    fn enter(&self, id: ContentId, stop: &AtomicBool) -> Result<(), Unanswered> {
+        let mut pool = self.pool();
+        if pool.fatal.contains(&id) {
+            return Err(Unanswered::Failed);
+        }
+        while pool.busy >= PROCESSES {
+            if stop.load(Ordering::Relaxed) {
+                return Err(Unanswered::Stopped);
+            }
+            let waited = self.freed.wait_timeout(pool, GLANCE);
+            pool = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        pool.busy += 1;
+        Ok(())
+    }
+
+    fn start(&self) -> Option<Companion> {
+        Companion::start(&self.words, Path::new("/")).ok()
+    }
+
+    fn pool(&self) -> MutexGuard<'_, Pool> {
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Answers questions of another process of this program until the input ends. The answer to a text that is too much for
+/// its grammar is the end of this process: by a crash, or by the bounds it sets itself.
+///
+/// Errors: a broken pipe, or a message that is none.
+pub fn answer_questions(mut input: impl Read, mut output: impl Write) -> std::io::Result<()> {
+    let answerer = Answerer::default();
+    let stop = AtomicBool::new(false);
+    loop {
+        let mut len = [0; 4];
+        if input.read_exact(&mut len).is_err() {
+            return Ok(());
+        }
+        let len = usize::try_from(u32::from_le_bytes(len)).unwrap_or(usize::MAX).min(MESSAGE);
+        let mut message = vec![0; len];
+        input.read_exact(&mut message)?;
+        let mut question: Question<'_> = serde_json::from_slice(&message)?;
+        question.limits.stack = STACK;
+        bound_self(PARSE_MEMORY, question.limits.millis.div_ceil(1000) + GRACE);
+        let answer = serde_json::to_vec(&answerer.answer(&question, &stop))?;
+        let len = u32::try_from(answer.len()).unwrap_or(u32::MAX);
+        output.write_all(&len.to_le_bytes())?;
+        output.write_all(&answer)?;
+        output.flush()?;
+        if mapped() > WORN {
+            return Ok(());
+        }
+    }
+}
+
+/// A text to which others are compared that came out of it by changes. All answers share the time of the limits.
+pub(crate) struct Comparison<'a> {
+    parsers: &'a Parsers,
+    language: Language,
+    before: &'a str,
+    limits: Cell<Limits>,
+}
+
+/// What is known of the other text.
+pub(crate) enum Compared {
+    Parses,
+    Breaks(FirstError),
+}
+
+impl<'a> Comparison<'a> {
+    pub(crate) fn new(parsers: &'a Parsers, language: Language, before: &'a str, limits: Limits) -> Comparison<'a> {
+        Comparison { parsers, language, before, limits: Cell::new(limits) }
+    }
+
+    /// Whether `after` parses; `None` where the first text does not, or the time is over.
+    pub(crate) fn after(&self, after: &str) -> Option<Compared> {
+        let answered = self.ask(About::After(Cow::Borrowed(after)))?;
+        self.limits.set(Limits { millis: answered.left, ..self.limits.get() });
+        match answered.answer? {
+            Answer::After(None) => Some(Compared::Parses),
+            Answer::After(Some(error)) => Some(Compared::Breaks(error)),
+            _ => None,
+        }
+    }
+
+    /// The same as a yes or no.
+    pub(crate) fn parses(&self, after: &str) -> Option<bool> {
+        self.after(after).map(|it| matches!(it, Compared::Parses))
+    }
+
+    /// The blocks that begin on some lines of the first text.
+    pub(crate) fn blocks(&self, lines: Vec<usize>) -> Vec<Option<Block>> {
+        match self.ask(About::Blocks(lines)).and_then(|it| it.answer) {
+            Some(Answer::Blocks(blocks)) => blocks.into_iter().map(Result::ok).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn ask(&self, about: About<'_>) -> Option<Answered> {
+        let limits = self.limits.get();
+        if limits.millis == 0 {
+            return None;
+        }
+        let question = Question { language: self.language, limits, text: Cow::Borrowed(self.before), about };
+        self.parsers.ask(&question, &NEVER).ok()
+    }
+}
+
+/// A symbol by its path.
+pub(crate) fn target<'t>(path: &'t str, line: Option<usize>) -> Target<'t> {
+    Target { path: Cow::Borrowed(path), line }
+}

@@ -1,0 +1,187 @@
+//! A program that stays and answers one message after another: each is a length of four bytes and as many bytes.
+
+use crate::{GLANCE, Process};
+use emendate_core::{Code, Error, Result};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::ioctl_fionbio;
+use std::fs::File;
+use std::io::{ErrorKind, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long the end of a program is waited for once it has closed its pipes.
+const FAREWELL: Duration = Duration::from_millis(200);
+/// Bytes that are read at once.
+const CHUNK: usize = 64 << 10;
+
+/// A running program that answers messages. It ends when this is dropped.
+#[derive(Debug)]
+pub struct Companion {
+    process: Process,
+    input: File,
+    output: File,
+}
+
+/// The reason why a message has no answer. The program is of no use any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Silence {
+    /// The caller asked to stop.
+    Stopped,
+    /// The program ended by itself or was ended by somebody else, without a fault of its own.
+    Ended,
+    /// The program failed: a crash, a limit of its own, no answer in time, or one that is too long.
+    Failed,
+}
+
+impl Companion {
+    /// Starts a program. What it writes to its standard error is lost.
+    ///
+    /// Errors: as [`Process::start`].
+    pub fn start(words: &[String], folder: &Path) -> Result<Companion> {
+        let mut process = Process::start(words, folder)?;
+        let (input, output, _) = process.streams();
+        let (Some(input), Some(output)) = (input, output) else {
+            return Err(Error::new(Code::IoFailed, "The program has no pipes."));
+        };
+        let (input, output) = (OwnedFd::from(input), OwnedFd::from(output));
+        for pipe in [&input, &output] {
+            ioctl_fionbio(pipe, true)
+                .map_err(|error| Error::new(Code::IoFailed, format!("A pipe cannot be set up: {error}.")))?;
+        }
+        Ok(Companion { process, input: File::from(input), output: File::from(output) })
+    }
+
+    /// Sends a message and waits for the answer, of at most `most` bytes.
+    ///
+    /// Errors: why there is none.
+    pub fn ask(&mut self, message: &[u8], most: usize, time: Duration, stop: &AtomicBool) -> Result<Vec<u8>, Silence> {
+        let end = Instant::now() + time;
+        let len = u32::try_from(message.len()).map_err(|_| Silence::Failed)?.to_le_bytes();
+        let sent = self.send(&len, end, stop).and_then(|()| self.send(message, end, stop));
+        // Where it does not read any more, its end says why.
+        if let Err(silence) = sent {
+            return Err(self.reason(silence));
+        }
+        let mut answer = Vec::new();
+        loop {
+            if let Some(len) = answer.first_chunk::<4>() {
+                let len = usize::try_from(u32::from_le_bytes(*len)).unwrap_or(usize::MAX);
+                if len > most {
+                    return Err(Silence::Failed);
+                }
+                if answer.len() >= len + 4 {
+                    answer.drain(..4);
+                    return Ok(answer);
+                }
+            }
+            if let Err(silence) = self.receive(&mut answer, end, stop) {
+                return Err(self.reason(silence));
+            }
+        }
+    }
+
+    fn send(&mut self, mut bytes: &[u8], end: Instant, stop: &AtomicBool) -> Result<(), Silence> {
+        while !bytes.is_empty() {
+            match self.input.write(bytes) {
+                Ok(written @ 1..) => bytes = bytes.get(written..).unwrap_or_default(),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    wait(&self.input, PollFlags::OUT, end, stop)?;
+                }
+                _ => return Err(Silence::Ended),
+            }
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self, answer: &mut Vec<u8>, end: Instant, stop: &AtomicBool) -> Result<(), Silence> {
+        let start = answer.len();
+        answer.resize(start + CHUNK, 0);
+        let read = self.output.read(answer.get_mut(start..).unwrap_or_default());
+        answer.truncate(start + read.as_ref().copied().unwrap_or(0));
+        match read {
+            Ok(1..) => Ok(()),
+            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => wait(&self.output, PollFlags::IN, end, stop),
+            _ => Err(Silence::Ended),
+        }
+    }
+
+    /// The reason behind a closed pipe: a fault of the program, or somebody who ended it.
+    fn reason(&mut self, silence: Silence) -> Silence {
+        if silence != Silence::Ended {
+            return silence;
+        }
+        let status = self.process.wait(FAREWELL).ok().flatten();
+        // Ended from outside: SIGHUP, SIGINT, SIGKILL, SIGTERM.
+        let outside = |signal: i32| matches!(signal, 1 | 2 | 9 | 15);
+        match status {
+            Some(status) if status.success() || status.signal().is_some_and(outside) => Silence::Ended,
+            _ => Silence::Failed,
+        }
+    }
+}
+
+/// Waits until a pipe is ready.
+fn wait(pipe: &File, flags: PollFlags, end: Instant, stop: &AtomicBool) -> Result<(), Silence> {
+    loop {
+        if stop.load(Ordering::Relaxed) {
+            return Err(Silence::Stopped);
+        }
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(Silence::Failed);
+        }
+        let time = Timespec::try_from(left.min(GLANCE)).ok();
+        if poll(&mut [PollFd::new(pipe, flags)], time.as_ref()).is_ok_and(|ready| ready > 0) {
+            return Ok(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Companion, Silence};
+    use std::path::Path;
+    use std::sync::atomic::AtomicBool;
+    use std::time::Duration;
+
+    fn companion(script: &str) -> Companion {
+        Companion::start(&["sh", "-c", script].map(str::to_owned), Path::new("/")).unwrap()
+    }
+
+    fn ask(companion: &mut Companion, message: &[u8], seconds: u64) -> Result<Vec<u8>, Silence> {
+        companion.ask(message, 1 << 20, Duration::from_secs(seconds), &AtomicBool::new(false))
+    }
+
+    #[test]
+    fn messages_go_out_and_answers_come_back() {
+        let mut echo = companion("exec cat");
+        // `cat` answers while it reads, so a message of more than two pipes would block it.
+        for message in [b"one".to_vec(), Vec::new(), vec![b'x'; 50_000]] {
+            assert_eq!(ask(&mut echo, &message, 60), Ok(message));
+        }
+    }
+
+    #[test]
+    fn a_failure_differs_from_an_end_from_outside() {
+        assert_eq!(ask(&mut companion("kill -SEGV $$"), b"", 60), Err(Silence::Failed));
+        assert_eq!(ask(&mut companion("kill -ABRT $$"), b"", 60), Err(Silence::Failed));
+        assert_eq!(ask(&mut companion("exit 1"), b"", 60), Err(Silence::Failed));
+        assert_eq!(ask(&mut companion("kill -KILL $$"), b"", 60), Err(Silence::Ended));
+        assert_eq!(ask(&mut companion("exit 0"), b"", 60), Err(Silence::Ended));
+        assert_eq!(ask(&mut companion("exec sleep 600"), b"", 1), Err(Silence::Failed));
+        assert_eq!(ask(&mut companion("exec yes"), b"", 60), Err(Silence::Failed), "an answer that is too long");
+    }
+
+    #[test]
+    fn waiting_ends_when_the_caller_stops() {
+        let mut silent = companion("exec sleep 600");
+        let stop = AtomicBool::new(true);
+        let asked = silent.ask(&vec![0; 1 << 20], 10, Duration::from_secs(600), &stop);
+        assert_eq!(asked, Err(Silence::Stopped));
+    }
+}
