@@ -254,6 +254,6 @@ impl<'a> Comparison<'a> {
 }
 
 /// A symbol by its path.
-pub(crate) fn target<'t>(path: &'t str, line: Option<usize>) -> Target<'t> {
+pub(crate) fn target(path: &str, line: Option<usize>) -> Target<'_> {
     Target { path: Cow::Borrowed(path), line }
 }
