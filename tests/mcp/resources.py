@@ -89,7 +89,7 @@ async def secrets_are_no_resources():
     path = place.file(".env", "KEY=hunter2\n")
     async with place.client("modern") as client:
         await done(client, "read", path)
-        changed = await done(client, "edit", path, old_string="hunter2", new_string="hunter3")
+        changed = await done(client, "edit", path, old_string="hunter2", new_string="hunter3", irreversible=True)
         operation = data(changed)["data"]["operation"]
         diff, told = await two(client, f"emend://history/{operation}")
         assert "hunter" not in diff.text + json.dumps(told), diff.text

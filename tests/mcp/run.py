@@ -92,7 +92,7 @@ async def failures_teach_and_change_nothing(mode):
         await failed(client, "edit", path, "edit.no_change", 1, old_string="same", new_string="same")
         await failed(client, "edit", place.root / "b.txt", "file.not_found", 4, **edit)
         await failed(client, "edit", "/etc/hostname", "path.outside", 2, **edit)
-        await failed(client, "edit", path, "call.invalid", None, nonsense=1, **edit)
+        await failed(client, "edit", path, "call.invalid", None, edits=7, **edit)
         assert path.read_text() == "same\nsame\nother\n"
 
 

@@ -150,12 +150,14 @@ impl ReplyLimits {
     }
 
     fn fit_data(self, data: &mut Map<String, Value>, omissions: &mut Vec<Omission>) {
-        if rough_bytes(data) <= self.data / 6 {
+        // The list of what was left out needs room, too.
+        let room = if omissions.is_empty() { self.data } else { self.data - LIST_BYTES };
+        if rough_bytes(data) <= room / 6 {
             return;
         }
         // What was asked for in base64 has limits of its own.
         let attached = data.shift_remove(ATTACHMENTS);
-        if json_bytes(data) > self.data {
+        if json_bytes(data) > room {
             let most = self.data - LIST_BYTES;
             let caps = (0..TRIES).map(Caps::of).find(|caps| caps.bytes_of_fields(data) <= most);
             let caps = caps.unwrap_or_else(|| Caps::of(TRIES));
