@@ -28,7 +28,7 @@ impl Grammars<'_> {
     /// The operations with lines in place of blocks of `base`, whose numbers they are in. Where nothing is known of the
     /// language they stay as they are. What was found goes to `notes`.
     ///
-    /// Errors: `symbol.not_found` for a line where no block of several lines begins; `syntax.not_built_in`.
+    /// Errors: `symbol.not_found` for a line where no block of several lines begins.
     pub(crate) fn with_blocks<'a>(
         &self,
         place: &Place,
