@@ -6,7 +6,7 @@ use crate::{input, show};
 use clap::Subcommand;
 use emendate::core::{Code, Error, Result};
 use emendate::fs::shown;
-use emendate::{Caller, Engine, Offer, Unread, profile};
+use emendate::{Caller, Engine, Offer, Unread, client_tool};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
@@ -50,7 +50,7 @@ pub(crate) fn run(desk: &Desk<'_>, moment: Moment) -> Result<u8> {
 
 /// The tool of ours that has the name of the one that was called, and the fields it knows; nothing for other tools.
 fn call(event: &Value) -> Option<(&'static Offer, Map<String, Value>)> {
-    let offer = profile("claude")?.offer(event["tool_name"].as_str()?)?;
+    let offer = client_tool(event["tool_name"].as_str()?)?;
     let schema = offer.schema();
     let known = |name: &str| schema.get("properties").is_some_and(|it| it.get(name).is_some());
     let mut fields = event["tool_input"].as_object()?.clone();
@@ -63,7 +63,7 @@ fn call(event: &Value) -> Option<(&'static Offer, Map<String, Value>)> {
 }
 
 /// Why an edit should not be made: what a dry run of it says. What is none of our business, as a file elsewhere, is not.
-fn objection(engine: &Engine, caller: Caller, offer: &Offer, fields: Map<String, Value>) -> Option<String> {
+fn objection(engine: &Engine, caller: Caller, offer: &'static Offer, fields: Map<String, Value>) -> Option<String> {
     let caller = Caller { dry_run: true, ..caller };
     let error = offer.call(engine, &caller, Value::Object(fields)).result.err()?;
     let ours = !matches!(error.code(), Code::PathOutside | Code::InternalBug | Code::CallInvalid);
@@ -72,7 +72,7 @@ fn objection(engine: &Engine, caller: Caller, offer: &Offer, fields: Map<String,
 }
 
 /// Makes what a tool read or wrote count as read. A file that is not ours is passed over.
-fn remember(engine: &Engine, caller: &Caller, offer: &Offer, mut fields: Map<String, Value>) {
+fn remember(engine: &Engine, caller: &Caller, offer: &'static Offer, mut fields: Map<String, Value>) {
     if offer.tool != "read" {
         fields.retain(|name, _| name == "file_path");
     }

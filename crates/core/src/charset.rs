@@ -1,6 +1,8 @@
 //! Character encodings: telling which one a file is in, and encoding new text for it. What is not edited is never
 //! re-encoded, because decode and encode of legacy encodings are not inverse to each other.
 
+use crate::advice;
+use crate::advice::Phrase;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
@@ -258,7 +260,12 @@ fn by_mark(raw: &[u8]) -> Result<Option<Codec>> {
 
 fn binary(why: &str) -> Error {
     Error::new(Code::ContentBinary, format!("The file is binary: {why}. Text edits would damage it.")).next(
-        "Use a program that understands this file type. If it really is text, name its encoding with \"encoding\".",
+        advice![
+            "Use a program that understands this file type. If it really is text, name its encoding with \"",
+            Phrase::Field("encoding"),
+            "\"."
+        ]
+        .or("Use a program that understands this file type."),
     )
 }
 

@@ -1,6 +1,8 @@
 //! Conflicts between the edits of one call. Edits that are matched against the same text are accepted only where
 //! applying them one after another would give the same result; everything else is named and refused.
 
+use crate::advice;
+use crate::advice::{Advice, Phrase};
 use crate::change::{Overlap, Splice};
 use crate::code::Code;
 use crate::diff;
@@ -55,17 +57,27 @@ impl Kind {
         }
     }
 
-    const fn advice(self) -> &'static str {
+    fn advice(self) -> Advice {
         match self {
-            Kind::Contradiction => "Keep one of the two edits.",
-            Kind::Overlap => {
-                "Merge the overlapping edits into one, or send \"order\": \"in_turn\" so that each is applied to the result of the one before."
-            }
-            Kind::Dependency => {
-                "Send \"order\": \"in_turn\" so that each edit is applied to the result of the one before, or merge the edits."
-            }
+            Kind::Contradiction => Advice::from("Keep one of the two edits."),
+            Kind::Overlap => advice![
+                "Merge the overlapping edits into one, or send ",
+                in_turn(),
+                " so that each is applied to the result of the one before."
+            ]
+            .or("Merge the overlapping edits into one."),
+            Kind::Dependency => advice![
+                "Send ",
+                in_turn(),
+                " so that each edit is applied to the result of the one before, or merge the edits."
+            ]
+            .or("Merge the edits into one, or send them in calls of their own, one after another."),
         }
     }
+}
+
+fn in_turn() -> Phrase {
+    Phrase::Set("order", "in_turn".into())
 }
 
 type Clash = (Kind, usize, usize);
@@ -180,9 +192,10 @@ fn report(clashes: &[Clash]) -> Option<Error> {
     if clashes.len() > LISTED {
         error = error.evidence(format!("… and {} more", clashes.len() - LISTED));
     }
-    let mut advice: Vec<&str> = clashes.iter().map(|(kind, ..)| kind.advice()).collect();
+    let mut advice: Vec<Advice> = clashes.iter().map(|(kind, ..)| kind.advice()).collect();
     advice.dedup();
-    Some(error.next(advice.join(" ")).fact("conflicts", listed(clashes)))
+    let advice = advice.into_iter().reduce(|first, next| first.and(&next)).unwrap_or_default();
+    Some(error.next(advice).fact("conflicts", listed(clashes)))
 }
 
 fn listed(clashes: &[Clash]) -> Vec<Value> {

@@ -3,6 +3,7 @@
 use core::fmt;
 use serde_json::{Map, Value, json};
 
+use crate::advice::{Advice, Vocabulary};
 use crate::code::Code;
 
 /// `Result` with the crate's [`Error`].
@@ -18,6 +19,10 @@ struct Inner {
     message: String,
     evidence: String,
     next: String,
+    /// The next step as a value, where it depends on the client.
+    advice: Option<Advice>,
+    /// Advice that is part of the evidence, as in a batch.
+    advised: Vec<Advised>,
     op: Option<u32>,
     data: Map<String, Value>,
 }
@@ -34,6 +39,16 @@ pub struct ErrorParts<'e> {
     pub data: &'e mut Map<String, Value>,
 }
 
+/// Advice of one failure of a batch.
+#[derive(Clone, PartialEq)]
+struct Advised {
+    /// The failure in `data.errors`.
+    failure: usize,
+    /// Where its text is in the evidence.
+    span: core::ops::Range<usize>,
+    advice: Advice,
+}
+
 impl Error {
     /// An error with its first line. Where the seed documents word one, `message` begins with that wording.
     pub fn new(code: Code, message: impl Into<String>) -> Error {
@@ -42,6 +57,8 @@ impl Error {
             message: message.into(),
             evidence: String::new(),
             next: String::new(),
+            advice: None,
+            advised: Vec::new(),
             op: None,
             data: Map::new(),
         }))
@@ -60,8 +77,35 @@ impl Error {
 
     /// The next call that would work, or the one missing piece. Replaces what was said before.
     #[must_use]
-    pub fn next(mut self, next: impl Into<String>) -> Error {
-        self.0.next = next.into();
+    pub fn next(mut self, next: impl Into<Advice>) -> Error {
+        let next = next.into();
+        self.0.next = next.text();
+        self.0.advice = (!next.is_plain()).then_some(next);
+        self
+    }
+
+    /// The next step as a value.
+    pub fn advice(&self) -> Advice {
+        self.0.advice.clone().unwrap_or_else(|| Advice::from(self.next_step()))
+    }
+
+    /// The error with its advice in the names of a client.
+    #[must_use]
+    pub fn worded(mut self, names: &dyn Vocabulary) -> Error {
+        // Text that was shortened since stays as it is.
+        if let Some(advice) = self.0.advice.as_ref().filter(|advice| advice.text() == self.0.next) {
+            self.0.next = advice.text_for(names);
+        }
+        // From the last one on, so that the places of those before stay right.
+        for Advised { failure, span, advice } in core::mem::take(&mut self.0.advised).into_iter().rev() {
+            let text = advice.text_for(names);
+            if self.0.evidence.get(span.clone()).is_some_and(|said| said == advice.text()) {
+                self.0.evidence.replace_range(span, &text);
+            }
+            if let Some(Value::Object(failed)) = self.0.data.get_mut("errors").and_then(|it| it.get_mut(failure)) {
+                failed.insert("next".to_owned(), text.into());
+            }
+        }
         self
     }
 
@@ -89,11 +133,12 @@ impl Error {
         let shown = 20;
         // One advice for all stands at the end; else each stands with its failure.
         let same = errors.iter().all(|error| error.0.next == first.0.next);
-        let next = if same { first.next_step() } else { "Correct each of these, then send the whole call again." };
+        let correct = || Advice::from("Correct each of these, then send the whole call again.");
+        let next = if same { first.advice() } else { correct() };
         let mut all =
             Error::new(first.code(), format!("{} of {of} edits cannot be applied; nothing was written.", errors.len()))
                 .next(next);
-        for error in errors.iter().take(shown) {
+        for (failure, error) in errors.iter().enumerate().take(shown) {
             let mut part = format!("{} [{}]", error.message(), error.code().as_str());
             if !error.0.evidence.is_empty() {
                 part.push('\n');
@@ -104,6 +149,11 @@ impl Error {
                 part.push_str(&error.0.next);
             }
             all = all.evidence(part);
+            if let (false, Some(advice)) = (same, &error.0.advice) {
+                let end = all.0.evidence.len();
+                let span = end.saturating_sub(error.0.next.len())..end;
+                all.0.advised.push(Advised { failure, span, advice: advice.clone() });
+            }
         }
         if errors.len() > shown {
             all = all.evidence(format!("… and {} more", errors.len() - shown));

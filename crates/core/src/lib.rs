@@ -1,5 +1,6 @@
 //! Text in, edits out: the pure core of Emendate. No files, clocks, randomness, threads or environment.
 
+pub mod advice;
 mod binary;
 mod change;
 mod charset;
@@ -31,6 +32,7 @@ mod unseen;
 pub mod words;
 pub mod work;
 
+pub use advice::{Advice, Phrase, Vocabulary};
 pub use binary::{MOST_BYTES, apply_binary};
 pub use change::{ChangeSet, Conflict, Overlap, Rebased, Splice, Tie};
 pub use charset::{Charset, Codec, Declared, Settled};

@@ -4,6 +4,8 @@
 
 mod phrase;
 
+use crate::advice;
+use crate::advice::{Advice, Phrase};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::op::{Find, Settings};
@@ -14,12 +16,15 @@ pub(crate) fn check(find: &Find, new: &str, settings: Settings) -> Result<()> {
     let Some(line) = fresh(&find.old, new).filter(|_| !settings.omissions) else { return Ok(()) };
     Err(Error::new(Code::EditOmission, "new_string has a placeholder for text that was left out.")
         .evidence(format!("The line: {}", line.trim()))
-        .next(format!("Write the text out in full, or replace only the part that changes. {MEANT}"))
+        .next(Advice::from("Write the text out in full, or replace only the part that changes.").and(&meant()))
         .fact("reason", "omission"))
 }
 
 /// The way to write text that only looks like a placeholder.
-const MEANT: &str = "If the line is meant as it is, add \"allow_invalid\": true.";
+fn meant() -> Advice {
+    advice!["If the line is meant as it is, add ", Phrase::Set("allow_invalid", true.into()), "."]
+        .or("If the line is meant as it is, ask a person to write it.")
+}
 
 /// The first placeholder that new has and old does not.
 pub(crate) fn fresh<'a>(old: &str, new: &'a str) -> Option<&'a str> {
@@ -100,7 +105,11 @@ pub fn shrunk(old: &str, new: &str, meant: bool) -> Verdict {
                 Error::new(Code::EditOmission, what)
                     .evidence(shown.collect::<Vec<String>>().join("\n"))
                     .evidence(format!("The file has {before} lines, the new text {after}."))
-                    .next(format!("Write the whole text out, or change the part with edit. {MEANT}"))
+                    .next(
+                        advice!["Write the whole text out, or change the part with ", Phrase::Tool("edit"), "."]
+                            .or("Write the whole text out, or change only the part that differs.")
+                            .and(&meant()),
+                    )
                     .fact("reason", "omission")
                     .fact("line", first + 1),
             )

@@ -1,5 +1,7 @@
 //! From operations to splices: pure, against one snapshot, all failures told at once.
 
+use crate::advice;
+use crate::advice::Phrase;
 use crate::change::{ChangeSet, Splice};
 use crate::code::Code;
 use crate::conflict;
@@ -237,7 +239,10 @@ fn one_by_one(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolve
                 base.raw().len()
             ),
         )
-        .next("Send them with \"order\": \"together\", or in several calls."));
+        .next(
+            advice!["Send them with ", Phrase::Set("order", "together".into()), ", or in several calls."]
+                .or("Send them in several calls."),
+        ));
     }
     let mut changes = ChangeSet::none(base);
     let mut middle = base.clone();
@@ -414,7 +419,16 @@ pub fn not_blank(base: &Snapshot) -> Error {
     let lines = base.lines().count(base.text());
     Error::new(Code::FileExists, "Cannot create new file - file already exists.")
         .evidence(format!("It has {lines} lines:\n{}", marks::excerpt(base, 1, 5)))
-        .next("Give the text to replace as old_string, or use write to replace the whole file.")
+        .next(
+            advice![
+                "Give the text to replace as ",
+                Phrase::Field("old_string"),
+                ", or use ",
+                Phrase::Tool("write"),
+                " to replace the whole file."
+            ]
+            .or("Change the file's text where it differs, in place of creating it."),
+        )
 }
 
 /// The lines that differ between a part of the reading and its new text.
@@ -439,7 +453,13 @@ pub(crate) fn splice(base: &Snapshot, edit: &TextEdit, op: u32) -> Result<Splice
                 "The file's encoding was not declared, and in one that fits its bytes this edit would begin or end inside a character.",
             )
             .evidence(format!("Line {}, byte offset {at}.", base.lines().line_of(base.text(), base.to_text(at))))
-            .next(format!("Repeat the call with \"encoding\" set to the file's encoding (it reads like {}).", base.codec().charset.name())));
+            .next(
+                advice![
+                    "Repeat the call with \"", Phrase::Field("encoding"),
+                    format!("\" set to the file's encoding (it reads like {}).", base.codec().charset.name()),
+                ]
+                .or(format!("Ask a person to convert the file to UTF-8 (it reads like {}), or replace whole lines.", base.codec().charset.name())),
+            ));
         }
     }
     Ok(Splice::new(span, text, op))

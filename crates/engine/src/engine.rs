@@ -16,6 +16,7 @@ use crate::shelves::{Shelves, State, key};
 use crate::suggest;
 use crate::syntax::{Apart, Parsers};
 use emendate_core::{Code, ContentId, Declared, Error, Result, Settled, Snapshot, work};
+use emendate_core::{Phrase, advice};
 use emendate_events::Sink;
 use emendate_fs::{Local, Place, Stamp, Store, Version, shown};
 use emendate_history::{History, OperationId, Sessions};
@@ -354,8 +355,7 @@ impl Engine {
             }
             // Only what needs all of its text is refused.
             error.next(
-                "Change parts of it by line number, or by edit or multi_edit with old_string copied exactly, and read it with offset \
-                 and limit.",
+                "Change parts of it by line number, or by text that is copied exactly, and read it in parts of some hundred lines.",
             )
         })
     }
@@ -417,13 +417,44 @@ impl Engine {
     pub(crate) fn missing(&self, place: &Place, caller: &Caller) -> Error {
         let mut message = "File does not exist.".to_owned();
         let known = self.sessions(place).latest(&caller.session, key(place));
-        if known.is_ok_and(|known| known.is_some()) {
+        let deleted = known.is_ok_and(|known| known.is_some());
+        if deleted {
             message.push_str(" It was deleted or moved since you read it.");
         }
         let home = self.store.roots().get(place.root()).map(|root| &*root.canonical);
         if let Some(cwd) = caller.cwd.as_deref().filter(|cwd| home.is_some_and(|home| home != *cwd)) {
             let _ = write!(message, " Current working directory: {}.", shown(cwd));
         }
+        // A file that was there under this very name is no misspelt one.
+        let meant = if deleted { self.known_by_name(place, caller) } else { self.alike(place, caller) };
+        if let Some(meant) = &meant {
+            let _ = write!(message, " Did you mean {}?", shown(meant));
+        }
+        let error = Error::new(Code::FileMissing, message).evidence(place.shown());
+        match meant {
+            Some(meant) => {
+                let read = Phrase::Call("read", raw_path::call(&meant, Value::Null));
+                let error = match raw_path::unless_shown(&meant) {
+                    Some(bytes) => error.fact("path_b64", bytes),
+                    None => error,
+                };
+                error
+                    .next(advice!["If that file is meant, call ", read, " and see; else check the path."])
+                    .fact("did_you_mean", shown(&meant))
+            }
+            None if deleted => error.next(
+                advice!["If it is to be there again, use ", Phrase::Tool("write"), " with its whole text."]
+                    .or("If it is to be there again, send its whole text as a new file."),
+            ),
+            None => error.next(
+                advice!["Check the path; to create the file, use ", Phrase::Tool("write"), "."]
+                    .or("Check the path; to create the file, send its whole text as a new file."),
+            ),
+        }
+    }
+
+    /// The file beside a missing one whose name is like its own, or the one that this session was shown elsewhere.
+    fn alike(&self, place: &Place, caller: &Caller) -> Option<PathBuf> {
         let mut names = self.store.siblings(place).unwrap_or_default();
         // Only files can be meant.
         let is_file = |name: &OsString| {
@@ -435,21 +466,7 @@ impl Engine {
         {
             names.retain(|name| Some(name.as_os_str()) != folder.file_name() && is_file(name));
         }
-        let meant = suggest::near(place.absolute(), &names).or_else(|| self.known_by_name(place, caller));
-        if let Some(meant) = &meant {
-            let _ = write!(message, " Did you mean {}?", shown(meant));
-        }
-        let error = Error::new(Code::FileMissing, message).evidence(place.shown());
-        match meant {
-            Some(meant) => match raw_path::unless_shown(&meant) {
-                None => error.next(format!("Repeat the call with {}.", shown(&meant))),
-                Some(bytes) => {
-                    error.next(format!("Repeat the call with path_b64 \"{bytes}\".")).fact("path_b64", bytes)
-                }
-            }
-            .fact("did_you_mean", shown(&meant)),
-            None => error.next("Check the path; to create the file, use write."),
-        }
+        suggest::near(place.absolute(), &names).or_else(|| self.known_by_name(place, caller))
     }
 
     /// The one file with the name of a missing one that this session was shown, if it is still there.

@@ -6,6 +6,7 @@ use crate::engine::Engine;
 use crate::policy::Access;
 use crate::raw_path;
 use emendate_core::{Code, Error, Locator, Op, Snapshot};
+use emendate_core::{Phrase, advice};
 use emendate_fs::{Place, shown};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -111,16 +112,23 @@ fn shortened(place: &Place, error: &Error) -> Error {
         .evidence("The same call failed in the same way before, and the file has not changed.");
     let line = |value: &Value, key: &str| value.get(key).and_then(Value::as_u64);
     let nearest = error.data().get("nearest").and_then(|it| Some((line(it, "from")?, line(it, "to")?)));
-    let call = |rest: Value| raw_path::call(place.absolute(), rest);
     let next = match nearest {
-        Some((from, to)) => format!(
-            "Call read with {} and copy old_string from the reply; do not send this call again.",
-            call(json!({ "offset": from.saturating_sub(3).max(1), "limit": to + 7 - from }))
-        ),
-        None if error.code() == Code::MatchNotFound => {
-            format!("Call read with {} and look for the place; do not send this call again.", call(Value::Null))
+        Some((from, to)) => {
+            let lines = json!({ "offset": from.saturating_sub(3).max(1), "limit": to + 7 - from });
+            let form = |copied: Phrase| {
+                let call = raw_path::read(place, lines.clone());
+                advice!["Call ", call, " and copy ", copied, " from the reply; do not send this call again."]
+            };
+            form(Phrase::Field("old_string")).or(form("the text".into()))
         }
-        None => error.next_step().to_owned(),
+        None if error.code() == Code::MatchNotFound => {
+            advice![
+                "Call ",
+                raw_path::read(place, Value::Null),
+                " and look for the place; do not send this call again."
+            ]
+        }
+        None => error.advice(),
     };
     for (key, value) in error.data() {
         short = short.fact(key, value.clone());

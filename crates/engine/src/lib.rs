@@ -95,7 +95,7 @@ pub use engine::{Engine, PROJECT_FILES};
 pub use entries::{Entries, Entry, Moment};
 pub use events::{COUNTERS, Front};
 pub use limits::{LIMITS, Limit};
-pub use profile::{Offer, PROFILES, Profile, profile};
+pub use profile::{Offer, PROFILES, Profile, client_tool, profile};
 pub use raw_path::{FIELD as RAW_PATH, of as raw_path};
 pub use read::{DEFAULT_LIMIT, MAX_REPLY};
 pub use reply::{Answer, Reply, SeedCodes};

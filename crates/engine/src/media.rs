@@ -4,6 +4,7 @@ use crate::attachment::{ATTACHMENTS, Attachment, MOST_IMAGE, listed};
 use crate::raw_path;
 use crate::read::{Args, MAX_REPLY, remind};
 use crate::reply::Answer;
+use emendate_core::{Advice, advice};
 use emendate_core::{Code, ContentId, Error, Result};
 use emendate_fs::Place;
 use emendate_media::{Kind, Pdf, downscaled, fits, has_downscale, image};
@@ -37,12 +38,10 @@ fn picture(place: &Place, bytes: &[u8], args: &Args) -> Result<Answer> {
     let sent = made.as_deref().unwrap_or(bytes);
     if sent.len() > MOST_IMAGE {
         let next = if has_downscale() {
-            format!(
-                "Call read with {} for a smaller one.",
-                raw_path::call(place.absolute(), json!({ "max_side": 1568 }))
-            )
+            advice!["Call ", raw_path::read(place, json!({ "max_side": 1568 })), " for a smaller one."]
+                .or("Have a program make the image smaller first.")
         } else {
-            "Have a program make the image smaller first.".to_owned()
+            Advice::from("Have a program make the image smaller first.")
         };
         return Err(Error::new(
             Code::ReadTooLarge,

@@ -2,6 +2,7 @@
 //! never by the connection.
 
 mod lean;
+mod names;
 
 use crate::arguments::tool_named;
 use crate::caller::Caller;
@@ -32,6 +33,8 @@ pub struct Offer {
     marks: Option<&'static str>,
     /// Fields under other names: the profile's, then the tool's.
     renamed: &'static [(&'static str, &'static str)],
+    /// The fields that an entry of `edits` offers; `None` for all.
+    in_entries: Option<&'static [&'static str]>,
 }
 
 /// A set of tools for one kind of client. Chosen by a flag at start, never by the connection.
@@ -42,6 +45,8 @@ pub struct Profile {
     pub summary: &'static str,
     /// What a model is told once about all of them, in at most 512 characters. The tools' own texts say the rest.
     pub instructions: &'static str,
+    /// What an error shows counts as read.
+    counts_as_read: bool,
     /// The tools.
     pub offers: &'static [Offer],
 }
@@ -57,6 +62,7 @@ const fn all(name: &'static str) -> Offer {
         cells: false,
         marks: None,
         renamed: &[],
+        in_entries: None,
     }
 }
 
@@ -84,6 +90,7 @@ pub static PROFILES: &[Profile] = &[
         name: "default",
         summary: "read, search, edit, write, apply, undo",
         instructions: BY_TEXT,
+        counts_as_read: true,
         offers: &[
             Offer { fields: Some(&["file_path", "offset", "limit", "format"]), ..all("read") },
             Offer { fields: Some(SEARCH_FIELDS), prompt: Some(SHORT_SEARCH), ..all("search") },
@@ -128,6 +135,7 @@ pub static PROFILES: &[Profile] = &[
         name: "claude",
         summary: "the names and fields of Claude Code's tools: Read, Edit, MultiEdit, Write, NotebookEdit",
         instructions: BY_TEXT,
+        counts_as_read: true,
         offers: &[
             Offer { name: "Read", fields: Some(&["file_path", "offset", "limit", "cells", "pages"]), ..all("read") },
             Offer {
@@ -158,6 +166,7 @@ pub static PROFILES: &[Profile] = &[
         name: "codex",
         summary: "Codex's names: apply_patch, read_file, grep_files",
         instructions: BY_PATCH,
+        counts_as_read: true,
         offers: &[
             Offer { name: "apply_patch", fields: Some(&["input"]), prompt: Some(apply_patch::PROMPT), ..all("apply") },
             Offer { name: "read_file", fields: Some(&["file_path", "offset", "limit"]), ..all("read") },
@@ -174,6 +183,7 @@ pub static PROFILES: &[Profile] = &[
         name: "anthropic",
         summary: "Anthropic's text editor tool: view, create, str_replace, insert",
         instructions: BY_TEXT,
+        counts_as_read: true,
         offers: &[Offer {
             name: "str_replace_based_edit_tool",
             fields: Some(&[
@@ -193,6 +203,7 @@ pub static PROFILES: &[Profile] = &[
         name: "aider",
         summary: "editing by SEARCH/REPLACE blocks: read, search, edit, undo",
         instructions: instructions!("by SEARCH/REPLACE blocks whose SEARCH part is copied from it."),
+        counts_as_read: true,
         offers: &[
             Offer { fields: Some(&["file_path", "offset", "limit"]), ..all("read") },
             Offer { fields: Some(SEARCH_FIELDS), prompt: Some(SHORT_SEARCH), ..all("search") },
@@ -209,6 +220,7 @@ pub static PROFILES: &[Profile] = &[
         name: "anchors",
         summary: "editing by the words of lines: read, search, edit, write, undo",
         instructions: instructions!("by the words in front of its lines."),
+        counts_as_read: true,
         offers: &[
             Offer {
                 fields: Some(&["file_path", "offset", "limit"]),
@@ -226,6 +238,7 @@ pub static PROFILES: &[Profile] = &[
         name: "hashline",
         summary: "editing by line numbers of a tagged version: read, search, edit, write, undo",
         instructions: instructions!("by line number, under the header that read printed."),
+        counts_as_read: true,
         offers: &[
             Offer {
                 fields: Some(&["file_path", "offset", "limit"]),
@@ -254,6 +267,7 @@ pub static PROFILES: &[Profile] = &[
         name: "full",
         summary: "every tool with every field",
         instructions: BY_TEXT,
+        counts_as_read: true,
         offers: &[
             all("read"),
             all("search"),
@@ -275,6 +289,45 @@ pub static PROFILES: &[Profile] = &[
         ],
     },
 ];
+
+/// Claude Code's own tools, as its hooks see them. It asks of a file that its own tool has read it.
+static CLAUDE_CODE: Profile = Profile {
+    name: "claude_code",
+    summary: "the tools of Claude Code itself, for its hooks",
+    instructions: "",
+    counts_as_read: false,
+    offers: &[
+        Offer { name: "Read", fields: Some(&["file_path", "offset", "limit", "pages"]), ..all("read") },
+        Offer {
+            name: "Edit",
+            fields: Some(&["file_path", "old_string", "new_string", "replace_all"]),
+            required: Some(&["file_path", "old_string", "new_string"]),
+            ..all("edit")
+        },
+        Offer {
+            name: "MultiEdit",
+            fields: Some(&["file_path", "edits"]),
+            in_entries: Some(&["old_string", "new_string", "replace_all"]),
+            ..all("multi_edit")
+        },
+        Offer { name: "Write", fields: Some(&["file_path", "content"]), ..all("write") },
+        Offer {
+            name: "NotebookEdit",
+            fields: Some(&["notebook_path", "cell_id", "new_source", "cell_type", "edit_mode"]),
+            ..all("notebook_edit")
+        },
+    ],
+};
+
+/// A tool of Claude Code itself.
+pub fn client_tool(name: &str) -> Option<&'static Offer> {
+    CLAUDE_CODE.offer(name)
+}
+
+/// Every profile, that of the hooks included.
+fn all_profiles() -> impl Iterator<Item = &'static Profile> {
+    PROFILES.iter().chain([&CLAUDE_CODE])
+}
 
 const CELL_MODE: &str = "\
 Notebook: replace (default); insert: a new cell behind that of cell_id, or as number cell_number, without either the first; delete.";
@@ -385,6 +438,11 @@ impl Offer {
             }
         }
         lean::lean(&mut schema);
+        let entry =
+            schema.get_mut("properties").and_then(|it| it.get_mut("edits")?.get_mut("items")?.get_mut("properties"));
+        if let (Some(offered), Some(Value::Object(fields))) = (self.in_entries, entry) {
+            fields.retain(|name, _| offered.contains(&name.as_str()));
+        }
         if let Some(Value::Object(properties)) = schema.get_mut("properties") {
             for (name, text) in self.described {
                 if let Some(Value::Object(field)) = properties.get_mut(*name) {
@@ -396,7 +454,7 @@ impl Offer {
     }
 
     /// Calls the tool behind it. Every field of the tool is taken, whether offered or not: an error may advise one.
-    pub fn call(&self, engine: &Engine, caller: &Caller, mut input: Value) -> Reply {
+    pub fn call(&'static self, engine: &Engine, caller: &Caller, mut input: Value) -> Reply {
         if let Value::Object(fields) = &mut input {
             for (name, field) in self.renamed {
                 if let Some(value) = fields.shift_remove(*name) {
@@ -411,10 +469,12 @@ impl Offer {
         {
             fields.entry(NOTEBOOK_PATH).or_insert(path);
         }
-        match self.marks.and_then(Marks::named) {
+        let reply = match self.marks.and_then(Marks::named) {
             Some(marks) => engine.call(&Caller { marks: Some(marks), ..caller.clone() }, self.tool, input),
             None => engine.call(caller, self.tool, input),
-        }
+        };
+        let names = self.names();
+        Reply { result: reply.result.map_err(|error| error.worded(&names)), ..reply }
     }
 }
 

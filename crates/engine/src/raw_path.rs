@@ -1,8 +1,8 @@
 //! Names that JSON, or a reader's eye, cannot carry: they go as bytes in base64 beside `file_path`.
 
 use data_encoding::BASE64;
-use emendate_core::{Code, Error, Result};
-use emendate_fs::shown;
+use emendate_core::{Code, Error, Phrase, Result};
+use emendate_fs::{Place, shown};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -86,6 +86,11 @@ pub(crate) fn call(path: &Path, rest: Value) -> Value {
         fields.extend(rest);
     }
     Value::Object(fields)
+}
+
+/// A read of a file, as advice.
+pub(crate) fn read(place: &Place, rest: Value) -> Phrase {
+    Phrase::Call("read", call(place.absolute(), rest))
 }
 
 /// What a model needs to know to name the file again.

@@ -16,6 +16,7 @@ use crate::seen::{self, Base};
 use crate::shelves::key;
 use crate::stale;
 use crate::worded;
+use emendate_core::advice;
 use emendate_core::explain::Hunk;
 use emendate_core::rows::{self, Blocked, Registers, Replaced};
 use emendate_core::{
@@ -199,10 +200,8 @@ impl Engine {
         let (from, to) = unseen.first().copied().unwrap_or((1, 1));
         Err(if excerpt.cut {
             let limit = to.saturating_sub(from) + 1;
-            error.next(format!(
-                "Read them: {}.",
-                raw_path::call(subject.place.absolute(), json!({ "offset": from, "limit": limit }))
-            ))
+            let lines = json!({ "offset": from, "limit": limit });
+            error.next(advice!["Call ", raw_path::read(subject.place, lines), "."])
         } else {
             let next = "They are shown now: send the same edit again if these are the lines you mean.";
             error.next(unkept.unwrap_or_else(|| next.to_owned()))

@@ -6,6 +6,7 @@ use crate::log;
 use crate::options::Options;
 use crate::raw_path;
 use crate::shelves::key;
+use emendate_core::advice;
 use emendate_core::explain::{self, Hunk};
 use emendate_core::{ChangeSet, Code, Error, Handle, Result, ShortTag, Snapshot};
 use emendate_fs::{Place, Stamp};
@@ -155,10 +156,9 @@ impl Engine {
 }
 
 pub(crate) fn unread(place: &Place) -> Error {
-    let call = raw_path::call(place.absolute(), Value::Null);
     Error::new(Code::ReadRequired, "File has not been read yet. Read it first before writing to it.")
         .evidence(place.shown())
-        .next(format!("Call read with {call}, then send this call again."))
+        .next(advice!["Call ", raw_path::read(place, Value::Null), ", then send this call again."])
 }
 
 fn unknown_tag(place: &Place, tag: &str) -> Error {
@@ -167,10 +167,11 @@ fn unknown_tag(place: &Place, tag: &str) -> Error {
         format!("The tag {tag} names no known version of this file: it changed, or the tag is from elsewhere."),
     )
     .evidence(place.shown())
-    .next(format!(
-        "Call read with {}, then send this call again with the new tag or without one.",
-        raw_path::call(place.absolute(), Value::Null)
-    ))
+    .next(advice![
+        "Call ",
+        raw_path::read(place, Value::Null),
+        ", then send this call again with the new tag or without one."
+    ])
 }
 
 /// Carries lines over a change: what stands unchanged stays known, under its new number.

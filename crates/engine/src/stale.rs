@@ -8,6 +8,7 @@ use crate::read::LINE_WIDTH;
 use crate::seen;
 use chrono::{DateTime, SecondsFormat};
 use emendate_core::explain::{self, Hunk};
+use emendate_core::{Advice, Phrase, advice};
 use emendate_core::{ChangeSet, Code, Conflict, Error, Rebased, Result, Snapshot, marks};
 use emendate_fs::{Place, Stamp};
 use serde_json::{Value, json};
@@ -48,8 +49,14 @@ fn changed(place: &Place) -> Error {
     Error::new(Code::StaleChanged, CHANGED).evidence(place.shown())
 }
 
-fn read_again(place: &Place) -> String {
-    format!("Call read with {}, then send the edit again.", raw_path::call(place.absolute(), Value::Null))
+fn read_again(place: &Place) -> Advice {
+    advice!["Call ", raw_path::read(place, Value::Null), ", then send the edit again."]
+}
+
+/// Advice where the error shows what the edit needs.
+pub(crate) fn shown_above(place: &Place, what: &str) -> Advice {
+    advice![format!("Send the edit again, based on {what} as it is now (shown above)"), Phrase::CountsAsRead, "."]
+        .or(read_again(place))
 }
 
 /// The error with the times of the version that the caller saw and of the file as it is (seed 003).
@@ -78,8 +85,16 @@ fn with_diff(
     let error = with_times(error, record.as_ref().map(|record| record.stamp), now.stamp);
     if now.snapshot.text().is_empty() {
         let unkept = engine.serve(caller, place, now, emendate_history::Lines::all());
-        let next = "Fill it with write, or with an edit whose old_string is empty.";
-        return error.evidence("The file is empty now.").next(unkept.unwrap_or_else(|| next.to_owned()));
+        let next = advice![
+            "Fill it with ",
+            Phrase::Tool("write"),
+            ", or with an edit whose ",
+            Phrase::Field("old_string"),
+            " is empty."
+        ]
+        .or(advice!["Fill it with ", Phrase::Tool("write"), "."])
+        .or("Send its new text as a new file.");
+        return error.evidence("The file is empty now.").next(unkept.map_or(next, Advice::from));
     }
     let hunks = explain::brief(seen, theirs, 3, 2 * DIFF);
     let room = (engine.reply_limits(caller).text / 4).min(DIFF);
@@ -96,8 +111,9 @@ fn with_diff(
     let mut lines = seen::carried(&known, seen, theirs);
     lines.union(&seen::of_ranges(&diff.lines));
     let unkept = engine.serve(caller, place, now, lines);
-    let next = "Send the edit again, based on the text as it is now (shown above); no new read is needed.";
-    error.next(unkept.unwrap_or_else(|| next.to_owned())).fact("tag", now.snapshot.id().tag().to_string())
+    error
+        .next(unkept.map_or_else(|| shown_above(place, "the text"), Advice::from))
+        .fact("tag", now.snapshot.id().tag().to_string())
 }
 
 /// The edit does not even fit what the caller saw.
@@ -186,17 +202,22 @@ pub(crate) fn partly_read(place: &Place, now: &Snapshot, missing: &[(u64, u64)])
     if let Some((line, _)) = missing.iter().find(|(from, to)| from == to && too_long(now, *from)) {
         return Error::new(Code::ReadPartial, "File has not been read yet as a whole, and cannot be.")
             .evidence(format!("Line {line} is too long to be shown whole."))
-            .next("Change the part you know with edit.");
+            .next(
+                advice!["Change the part you know with ", Phrase::Tool("edit"), "."]
+                    .or("Change only the part you know."),
+            );
     }
+    let rest = || raw_path::read(place, json!({ "offset": from, "limit": to - from + 1 }));
     Error::new(
         Code::ReadPartial,
         "File has not been read yet as a whole. Read the rest first before replacing all of it.",
     )
     .evidence(format!("Never shown: lines {}.", ranges.join(", ")))
-    .next(format!(
-        "Call read with {}, or change the part you know with edit.",
-        raw_path::call(place.absolute(), json!({ "offset": from, "limit": to - from + 1 }))
-    ))
+    .next(advice!["Call ", rest(), ", or change the part you know with ", Phrase::Tool("edit"), "."].or(advice![
+        "Call ",
+        rest(),
+        ", or change only the part you know."
+    ]))
     .fact("missing", missing.iter().map(|(from, to)| json!([from, to])).collect::<Vec<Value>>())
 }
 

@@ -1,6 +1,7 @@
 //! What may not be removed, moved or made, because of what stands there: the refusals of [`crate::tree`].
 
 use emendate_core::{Code, Error, Result, Snapshot, marks};
+use emendate_core::{Phrase, advice};
 use emendate_fs::Place;
 use std::ffi::OsStr;
 
@@ -46,7 +47,14 @@ pub(crate) fn other_link(target: &OsStr, text: &str) -> Error {
 pub(crate) fn occupied(to: &Place) -> Error {
     Error::new(Code::FileExists, "There is a file already where this one is to go; nothing was moved or copied.")
         .evidence(to.shown())
-        .next("Choose another path, delete that file earlier in the same call, or repeat the call with \"overwrite\": true.")
+        .next(
+            advice![
+                "Choose another path, delete that file earlier in the same call, or repeat the call with ",
+                Phrase::Set("overwrite", true.into()),
+                "."
+            ]
+            .or("Choose another path, or delete that file earlier in the same call."),
+        )
 }
 
 pub(crate) fn gone(place: &Place) -> Error {
@@ -63,8 +71,14 @@ pub(crate) fn exists(place: &Place, text: Option<(&Snapshot, &str)>) -> Error {
             .fact("already_applied", true)
             .next("Nothing is left to do for this file; leave it out.")
     } else {
-        Error::new(Code::FileExists, "Cannot create new file - file already exists.")
-            .next("Update the file instead, choose another path, or repeat the call with \"overwrite\": true.")
+        Error::new(Code::FileExists, "Cannot create new file - file already exists.").next(
+            advice![
+                "Update the file instead, choose another path, or repeat the call with ",
+                Phrase::Set("overwrite", true.into()),
+                "."
+            ]
+            .or("Update the file instead, or choose another path."),
+        )
     };
     let shown = text.map_or(String::new(), |(now, _)| {
         format!(" ({} lines):\n{}", now.lines().count(now.text()), marks::excerpt(now, 1, 3))

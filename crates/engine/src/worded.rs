@@ -15,6 +15,7 @@ use emendate_core::explain::{self, Hunk, LineKind};
 use emendate_core::marks::{self, Mark, Marks};
 use emendate_core::words::{MOST_LINES, Misplaced, Page, Word, Words};
 use emendate_core::{Code, Error, Op, Order, Result, Snapshot, resolve, rows};
+use emendate_core::{Phrase, advice};
 use emendate_fs::Place;
 use emendate_history::Lines;
 use serde_json::json;
@@ -112,7 +113,7 @@ impl Engine {
         if now.snapshot.text().is_empty() {
             return Err(Error::new(Code::MatchNotFound, "The file is empty, so it has no lines that could be named.")
                 .evidence(place.shown())
-                .next("Use write."));
+                .next(advice!["Use ", Phrase::Tool("write"), "."]));
         }
         let words = self.words(&place, &now.snapshot)?;
         let page = Page::new(&now.snapshot, words.all()).with_past(&words);
@@ -149,8 +150,14 @@ impl Engine {
         let records = sessions.versions(&caller.session, key(place))?;
         if records.is_empty() && caller.unread == Unread::Deny {
             let format = options.worded.map_or("anchors", |marks| marks.name);
-            let call = raw_path::call(place.absolute(), json!({ "format": format }));
-            return Err(seen::unread(place).next(format!("Call read with {call}, then send this call again.")));
+            let then = ", then send this call again.";
+            return Err(seen::unread(place).next(
+                advice!["Call ", raw_path::read(place, json!({ "format": format })), then].or(advice![
+                    "Call ",
+                    raw_path::read(place, json!({})),
+                    then
+                ]),
+            ));
         }
         let mut before = None;
         let mut lines: Vec<usize> = Vec::new();

@@ -114,7 +114,9 @@ pub(crate) fn outside(asked: &Path, roots: &[RootInfo]) -> Error {
 
 /// The path cannot name a file at all.
 pub(crate) fn invalid(asked: &Path, why: &str, next: impl Into<String>) -> Error {
-    Error::new(Code::PathInvalid, format!("The path `{}` {why}.", show(asked))).next(next).fact("path", show(asked))
+    Error::new(Code::PathInvalid, format!("The path `{}` {why}.", show(asked)))
+        .next(next.into())
+        .fact("path", show(asked))
 }
 
 /// The entries of a directory, unless there are more than the limit.
@@ -146,7 +148,14 @@ pub(crate) fn admissible(asked: &Path, roots: &[RootInfo]) -> Result<(), Error> 
         return Err(invalid(asked, "holds a NUL byte", "Leave the NUL out."));
     }
     if !asked.is_absolute() {
-        return Err(invalid(asked, "is not absolute", format!("Use the absolute path: {}", beneath(asked))));
+        let next = match asked.starts_with("~") {
+            true => format!(
+                "Write the home directory out; `~` is not expanded. A path here is {}.",
+                beneath(Path::new("file.txt"))
+            ),
+            false => format!("Use the absolute path: {}", beneath(asked)),
+        };
+        return Err(invalid(asked, "is not absolute", next));
     }
     Ok(())
 }

@@ -178,7 +178,7 @@ impl<'t> Notebook<'t> {
         let number = |name: &str| found.get(name).and_then(|span| text[span.range()].parse::<u64>().ok());
         let version = number("nbformat").ok_or_else(|| {
             wrong("The file is JSON, but no notebook: it has no nbformat.")
-                .next("Replace the file with write if it is to become a notebook; {\"cells\": [], \"metadata\": {}, \"nbformat\": 4, \"nbformat_minor\": 5} is an empty one.")
+                .next("Replace the whole file if it is to become a notebook; {\"cells\": [], \"metadata\": {}, \"nbformat\": 4, \"nbformat_minor\": 5} is an empty one.")
         })?;
         if version != 4 {
             return Err(wrong(format!("The notebook has format {version}; only format 4 can be edited by cells."))
@@ -187,7 +187,7 @@ impl<'t> Notebook<'t> {
         let list = found.get("cells").copied().filter(|span| text[span.range()].starts_with('['));
         let Some(list) = list else {
             return Err(wrong("The notebook has no list of cells.")
-                .next("Replace the file with write; {\"cells\": [], \"metadata\": {}, \"nbformat\": 4, \"nbformat_minor\": 5} is an empty one."));
+                .next("Replace the whole file; {\"cells\": [], \"metadata\": {}, \"nbformat\": 4, \"nbformat_minor\": 5} is an empty one."));
         };
         let cells: Vec<Cell> = json::items(text, list).take(MOST_CELLS + 1).map(|span| cell(text, span)).collect();
         if cells.len() > MOST_CELLS {

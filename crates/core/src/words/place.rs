@@ -167,10 +167,10 @@ impl<'a> Page<'a> {
             let show = found.map(|line| (line, line)).or_else(there);
             let error = error.next(match (found, show) {
                 (Some(_), _) => {
-                    "A line with that text is shown above under its word: use that if it is the one you mean."
+                    "A line with that text is shown above under its word: use that if it is the one you mean.".into()
                 }
-                (None, Some(_)) => "What stands in its place is shown above: use the words of those lines.",
-                (None, None) => "Read the lines again with format anchors, and copy their words.",
+                (None, Some(_)) => "What stands in its place is shown above: use the words of those lines.".into(),
+                (None, None) => crate::formats::anchors::read_words("Read the lines again", "and copy their words."),
             });
             return Err(Misplaced { error, show });
         };

@@ -14,6 +14,7 @@ use emendate_core::{
     Code, Error, Find, Handle, LOOKED_UP, Locator, Matching, Op, Order, Pick, Resolved, Result, Scanned, Settings,
     Snapshot, Stand, Whole, resolve,
 };
+use emendate_core::{Phrase, advice};
 use emendate_fs::{Place, Source};
 use emendate_history::Lines;
 use serde_json::json;
@@ -150,8 +151,8 @@ impl Engine {
             (0..lines.len()).filter(|&needle| of(needle).next().is_some()).min_by_key(|&needle| of(needle).count());
         let Some((needle, line)) = best.and_then(|needle| Some((needle, of(needle).next()?))) else {
             return Err(error.next(
-                "None of its lines is in the file. Find the line with search (or grep -n), read it with offset and \
-                 limit, and copy old_string from the reply.",
+                advice!["None of its lines is in the file. Find the line with ", Phrase::Tool("search"), " (or grep -n), read it with offset and limit, and copy the text from the reply."]
+                    .or("None of its lines is in the file. Find the line with grep -n, read it, and copy the text from the reply."),
             ));
         };
         let numbers: Vec<usize> = of(needle).take(TOLD).collect();
@@ -161,10 +162,7 @@ impl Engine {
         let call = json!({ "offset": line.saturating_sub(AROUND).max(1), "limit": 2 * AROUND });
         Err(error
             .evidence(format!("This line of it is in the file, at line {}{more}: {shown}", list.join(", ")))
-            .next(format!(
-                "Call read with {} and copy old_string from the reply.",
-                raw_path::call(place.absolute(), call)
-            ))
+            .next(advice!["Call ", raw_path::read(place, call), " and copy the text from the reply."])
             .fact("lines", numbers))
     }
 }

@@ -9,6 +9,7 @@ use crate::raw_path;
 use crate::seen::{self, Base};
 use crate::stale;
 use emendate_core::notebook::{self, CellAct, CellEdit, Notebook};
+use emendate_core::{Advice, advice};
 use emendate_core::{ChangeSet, Code, Error, Locator, Op, Order, Result, Snapshot, resolve};
 use emendate_fs::Place;
 use emendate_history::Lines;
@@ -86,18 +87,14 @@ impl Engine {
             let error = blocked.error.evidence(place.shown());
             let error = if ops.len() > 1 { error.prefixed(&format!("edits[{}]: ", blocked.op)) } else { error };
             let Some((_, cell)) = cell else {
-                return error.next(format!(
-                    "Call read with {}, then send the edit again.",
-                    raw_path::call(place.absolute(), Value::Null)
-                ));
+                return error.next(advice!["Call ", raw_path::read(place, Value::Null), ", then send the edit again."]);
             };
             let theirs = ChangeSet::between(seen, &now.snapshot);
             let mut known = seen::carried(lines, seen, &theirs);
             let (from, to) = present.lines(cell, now.snapshot.lines());
             known.add(from as u64, to as u64);
             let unkept = self.serve(caller, place, now, known);
-            let next = "Send the edit again, based on the cell as it is now (shown above); no new read is needed.";
-            error.next(unkept.unwrap_or_else(|| next.to_owned()))
+            error.next(unkept.map_or_else(|| stale::shown_above(place, "the cell"), Advice::from))
         })
     }
 }
@@ -125,9 +122,9 @@ fn cells_shown(caller: &Caller, place: &Place, base: &Snapshot, lines: &Lines, o
     let cells = if first == last { first.to_string() } else { format!("{first}-{last}") };
     Err(Error::new(Code::ReadPartial, "Cells that were never shown cannot be replaced or deleted.")
         .evidence(notebook.listed(&unseen))
-        .next(format!(
-            "Call read with {}, then send this call again.",
-            raw_path::call(place.absolute(), json!({ "cells": cells }))
-        ))
+        .next(
+            advice!["Call ", raw_path::read(place, json!({ "cells": cells })), ", then send this call again."]
+                .or(advice!["Call ", raw_path::read(place, Value::Null), ", then send this call again."]),
+        )
         .fact("missing", unseen))
 }

@@ -8,6 +8,7 @@ use crate::engine::Engine;
 use crate::raw_path;
 use crate::shelves::key;
 use emendate_core::notebook::Notebook;
+use emendate_core::{Advice, Phrase};
 use emendate_core::{Code, Error, Locator, Op, Result, Snapshot, notebook, rows};
 use emendate_fs::Place;
 pub(crate) use read::{OUTPUT, page};
@@ -33,7 +34,7 @@ pub(crate) fn as_text(place: &Place, before: &Snapshot, ops: &[emendate_core::Ou
 }
 
 /// The tool, and what takes its fields where that one is not offered.
-const TOOL: &str = "notebook_edit (or edit, with the same fields)";
+const TOOL: &str = "notebook_edit";
 
 impl Engine {
     /// Refuses text edits of a notebook, and works out the call that does the same to its cells. One that is broken JSON is
@@ -47,37 +48,42 @@ impl Engine {
                 .evidence(place.shown());
         let notebook = match Notebook::read(now.text()) {
             Ok(notebook) => notebook,
-            Err(why) => return Err(error.evidence(why.message()).next(why.next_step())),
+            Err(why) => return Err(error.evidence(why.message()).next(why.advice())),
         };
         let known = self.sessions(place).latest(&caller.session, key(place)).ok().flatten();
         let first = match (known, caller.unread) {
-            (None, Unread::Deny) => format!("Call read with {}, then", raw_path::call(place.absolute(), Value::Null)),
-            _ => "Call".to_owned(),
+            (None, Unread::Deny) => {
+                vec!["Call ".into(), raw_path::read(place, Value::Null), ", then ".into()]
+            }
+            _ => vec!["Call ".into()],
         };
+        let next = |rest: Vec<Phrase>| Advice::new([first.clone(), rest].concat());
+        let tool = || Phrase::Tool(TOOL);
         match meant(&notebook, place, now, ops) {
             Meant::Call(call) if call.to_string().len() <= SPELLED => {
-                Err(error.next(format!("{first} {TOOL} with {call}.")).fact("call", call))
+                Err(error.next(next(vec![Phrase::Call(TOOL, call.clone()), ".".into()])).fact("call", call))
             }
             Meant::Call(mut call) => {
                 if let Some(fields) = call.as_object_mut() {
                     fields.shift_remove("new_source");
                     fields.shift_remove("edits");
                 }
-                Err(error.next(format!(
-                    "{first} {TOOL} with {call} and in new_source the whole new source of the cell (several: in edits)."
-                )))
+                let then = " and in new_source the whole new source of the cell (several: in edits).";
+                Err(error.next(next(vec![Phrase::Call(TOOL, call), then.into()])))
             }
             Meant::Cells(cells) if !cells.is_empty() => {
-                let next = format!("{first} {TOOL}; new_source is the whole new source of the cell.");
+                let next = next(vec![tool(), "; new_source is the whole new source of the cell.".into()]);
                 Err(error.evidence(format!("The edit is about:\n{}", notebook.listed(&cells))).next(next))
             }
             Meant::Cells(_) if notebook.cells().is_empty() => {
                 let call = json!({ "notebook_path": place.shown(), "edit_mode": "insert", "cell_type": "code", "new_source": "" });
-                Err(error.evidence("It has no cells.").next(format!("{first} {TOOL}, for example with {call}.")))
+                Err(error
+                    .evidence("It has no cells.")
+                    .next(next(vec![Phrase::Call(TOOL, call), ", for example.".into()])))
             }
             Meant::Cells(_) => {
                 let all: Vec<usize> = (0..notebook.cells().len()).collect();
-                let next = format!("{first} {TOOL} with the id or number of the cell, and its whole new source.");
+                let next = next(vec![tool(), " with the id or number of the cell, and its whole new source.".into()]);
                 Err(error.evidence(format!("Its cells:\n{}", notebook.listed(&all))).next(next))
             }
         }

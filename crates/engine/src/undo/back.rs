@@ -10,6 +10,7 @@ use crate::raw_path;
 use crate::seen;
 use crate::shelves::key;
 use emendate_core::{ChangeSet, Code, ContentId, Error, Result, Snapshot, Tie, explain};
+use emendate_core::{Phrase, advice};
 use emendate_fs::{Attributes, Place};
 use emendate_history::{Kind, LARGEST, Lines, Logged, Side, Touched};
 use serde_json::json;
@@ -318,7 +319,14 @@ impl Back<'_> {
         let call = raw_path::call(place.absolute(), json!({ "id": format!("{id}^") }));
         Error::new(Code::OperationConflict, format!("Operation {id} cannot be undone: {what}"))
             .evidence(place.shown())
-            .next(format!("Make the change with an edit; or, to put the whole file back, call restore with {call}."))
+            .next(
+                advice![
+                    "Make the change with an edit; or, to put the whole file back, call ",
+                    Phrase::Call("restore", call),
+                    "."
+                ]
+                .or("Read the file and make the change with an edit."),
+            )
             .fact("operation", id.to_string())
     }
 

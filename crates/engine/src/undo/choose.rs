@@ -7,6 +7,7 @@ use crate::past::newest_first;
 use crate::policy::Access;
 use crate::shelves::key;
 use emendate_core::{Code, Error, Result};
+use emendate_core::{Phrase, advice};
 use emendate_history::{Filter, Logged, OperationName, Role};
 use std::path::Path;
 
@@ -49,8 +50,10 @@ impl Engine {
                 .next(format!("Give the whole name: {}.", names.join(" or "))));
         }
         found.pop().ok_or_else(|| {
-            Error::new(Code::OperationMissing, format!("There is no operation {} in the history.", name.number))
-                .next("Call history for those there are. Old ones are dropped in time.")
+            Error::new(Code::OperationMissing, format!("There is no operation {} in the history.", name.number)).next(
+                advice!["Call ", Phrase::Tool("history"), " for those there are. Old ones are dropped in time."]
+                    .or("Use the name that the reply to the change gave. Old ones are dropped in time."),
+            )
         })
     }
 
@@ -112,14 +115,23 @@ impl Engine {
             let error = Error::new(Code::OperationMissing, format!("There is nothing{whose} to {verb}."));
             let error = place.into_iter().fold(error, |error, place| error.evidence(place.shown()));
             let others = session.map_or("", |_| "; any_session: true takes other sessions' operations, too");
-            return Err(error.next(format!("Call history to see what was done{others}.")));
+            return Err(error.next(
+                advice!["Call ", Phrase::Tool("history"), format!(" to see what was done{others}.")]
+                    .or("Make the change with an edit."),
+            ));
         };
         if all.len() < times {
             let there =
                 if all.len() == 1 { "is only 1 operation" } else { &*format!("are only {} operations", all.len()) };
             let what = format!("There {there} to {verb}, not {times}; nothing was done.");
-            return Err(Error::new(Code::OperationMissing, what)
-                .next(format!("Repeat the call with last: {}, or call history to see what was done.", all.len())));
+            return Err(Error::new(Code::OperationMissing, what).next(
+                advice![
+                    format!("Repeat the call with last: {}, or call ", all.len()),
+                    Phrase::Tool("history"),
+                    " to see what was done."
+                ]
+                .or("Undo one operation with each call."),
+            ));
         }
         let same = all.iter().take_while(|(other, _)| *other == root).count();
         if same < times {

@@ -2,6 +2,7 @@
 
 use super::Case;
 use super::schemas::Source;
+use emendate_core::{Advice, Phrase, advice};
 use emendate_core::{Code, Error, Snapshot};
 use emendate_fs::Place;
 use emendate_schema::{self as schema, Fault, Repeated, Violation};
@@ -69,10 +70,11 @@ pub(super) fn broken(case: &Case<'_>, fault: &Fault) -> Error {
         }
         false => format!("The file is valid {name} and would not be any more; nothing was written."),
     };
+    let right = "Send the call again with new text that is right there.";
     let next = if case.sources.is_empty() {
-        "Send the call again with new text that is right there. If it is meant to be invalid, add \"allow_invalid\": true."
+        advice![right, " If it is meant to be invalid, add ", Phrase::Set("allow_invalid", true.into()), "."].or(right)
     } else {
-        "Send the call again with new text that is right there."
+        Advice::from(right)
     };
     with_others(case, Error::new(Code::SchemaViolation, what))
         .evidence(format!("{}, after the edit: {}", case.place.shown(), self::fault(case.after, fault)))

@@ -20,6 +20,7 @@ mod marks;
 mod patches;
 #[cfg(feature = "pdf")]
 mod pdf;
+mod remedies;
 mod replace;
 mod replies;
 mod schemas;

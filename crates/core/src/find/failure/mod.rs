@@ -10,6 +10,8 @@ use super::refusal::{Reason, Refusal};
 use super::search::{Search, split};
 use super::tier::{exact::MANY, numbers};
 use super::{Tier, candidates, fold, rivals};
+use crate::advice;
+use crate::advice::{Advice, Phrase};
 use crate::code::Code;
 use crate::error::Error;
 use crate::find::tokens::{similarity, tokens};
@@ -73,7 +75,14 @@ pub(in crate::find) fn bounded(search: impl FnOnce() -> Sought) -> Sought {
 pub(super) fn no_such_place(search: &Search<'_>, tier: Tier, refusal: &Refusal, places: &[Place<'_>]) -> Error {
     let error = Error::new(refusal.reason.code(), NOT_FOUND)
         .evidence(&refusal.why)
-        .next("Repeat the call with \"at\" set to one of the places shown, or without it.")
+        .next(
+            advice![
+                "Repeat the call with \"",
+                Phrase::Field("at"),
+                "\" set to one of the places shown, or without it."
+            ]
+            .or("Send the text with more lines around it."),
+        )
         .fact("reason", refusal.reason.name())
         .fact("tier", tier.number());
     places::listed(search, error, places)
@@ -119,10 +128,13 @@ pub(super) fn count(search: &Search<'_>, tier: Tier, places: &[Place<'_>]) -> Er
         .next(match (apart, crossing) {
             // One that others overlap cannot be told from them by its number.
             (1, crossing) if !crossing.is_empty() => {
-                "Give a longer old_string, so that no occurrence begins inside another.".to_owned()
+                advice!["Give a longer ", Phrase::Field("old_string"), ", so that no occurrence begins inside another."]
+                    .or("Give more of the lines around the text, so that no occurrence begins inside another.")
             }
             _ => {
-                format!("Set expected_replacements to {count} if all of them are meant, or give a longer old_string.")
+                let set = format!(" to {count} if all of them are meant, or give a longer ");
+                advice!["Set ", Phrase::Field("expected_replacements"), set, Phrase::Field("old_string"), "."]
+                    .or("Give more of the lines around the text.")
             }
         }),
         _ => Error::new(
@@ -135,13 +147,26 @@ pub(super) fn count(search: &Search<'_>, tier: Tier, places: &[Place<'_>]) -> Er
     places::listed(search, error.fact("reason", reason).fact("tier", tier.number()).fact("count", count), places)
 }
 
-fn one_of_several(search: &Search<'_>, tier: Tier, places: &[Place<'_>]) -> String {
+fn one_of_several(search: &Search<'_>, tier: Tier, places: &[Place<'_>]) -> Advice {
     let id = places.first().map_or_else(String::new, |place| candidates::id(search, place.span));
-    let all = if tier <= Tier::IndentWidths { "To replace all occurrences, set replace_all to true. " } else { "" };
-    format!(
-        "{all}To replace only one occurrence, repeat the call with \"at\": \"{id}\" (or another id shown above), or with more \
-         lines of context in old_string so that it is unique."
-    )
+    let all = || {
+        if tier > Tier::IndentWidths {
+            return Vec::new();
+        }
+        vec!["To replace all occurrences, set ".into(), Phrase::Field("replace_all"), " to true. ".into()]
+    };
+    let unique = || {
+        let context = Phrase::Field("old_string");
+        vec![" lines of context in ".into(), context, " so that it is unique.".into()]
+    };
+    let form = |middle: Vec<Phrase>| Advice::new([all(), middle, unique()].concat());
+    form(vec![
+        "To replace only one occurrence, repeat the call with ".into(),
+        Phrase::Set("at", id.into()),
+        " (or another id shown above), or with more".into(),
+    ])
+    .or(form(vec!["To replace only one occurrence, repeat the call with more".into()]))
+    .or("Repeat the call with more lines of context, so that the place is unique.")
 }
 
 /// The first lines of a failure: what was looked for, and what is known without searching.
@@ -260,9 +285,15 @@ fn explained(search: &Search<'_>, mut error: Error, sought: Sought) -> Error {
     if !shown {
         let same = search.find.old == text;
         error = error.next(if text.len() <= OFFERED && !same {
-            format!("If these lines are meant, repeat the call with \"old_string\": {}", offered(&text))
+            advice!["If these lines are meant, repeat the call with ", old_string(&text)]
+                .or(format!("If these lines are meant, send them as they are in the file: {}", offered(&text)))
         } else {
-            format!("If these lines are meant, read {} again and copy them as old_string.", named(from, to))
+            advice![
+                format!("If these lines are meant, read {} again and copy them as ", named(from, to)),
+                Phrase::Field("old_string"),
+                "."
+            ]
+            .or(format!("If these lines are meant, read {} again and copy them.", named(from, to)))
         });
     }
     let likeness = (likeness * 1000.0).round() / 1000.0;
@@ -272,6 +303,10 @@ fn explained(search: &Search<'_>, mut error: Error, sought: Sought) -> Error {
 /// Lines by their numbers.
 fn named(from: usize, to: usize) -> String {
     if from == to { format!("line {from}") } else { format!("lines {from}-{to}") }
+}
+
+fn old_string(text: &str) -> Phrase {
+    Phrase::Set("old_string", text.into())
 }
 
 /// A text as it stands in a call.

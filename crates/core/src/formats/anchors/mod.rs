@@ -1,6 +1,8 @@
 //! `anchors`: lines named by their words (seed 004, section 6), as `read` with format `anchors` shows them.
 
 use super::{Format, Input, Spec};
+use crate::advice;
+use crate::advice::{Advice, Phrase};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::op::{Ask, FileRequest, Locator, Op, Order, Request, reading_of};
@@ -194,13 +196,17 @@ fn anchor(field: &str, said: &str) -> Result<Anchor> {
         let shown: String = word.chars().take(60).collect();
         let what = format!("{field} must begin with the word of a line: {shown:?} is none.");
         return Err(Error::new(Code::CallInvalid, what).next(match meant(word) {
-            Some(meant) => format!("Words are copied as they are shown: {meant}, if that is the one you mean."),
-            None => {
-                "Read the lines with format anchors, and copy the word in front of the line as it stands.".to_owned()
-            }
+            Some(meant) => format!("Words are copied as they are shown: {meant}, if that is the one you mean.").into(),
+            None => read_words("Read the lines", "and copy the word in front of the line as it stands."),
         }));
     };
     Ok(Anchor { word, line })
+}
+
+/// Advice to read lines with their words, where a client has to ask for them.
+pub(crate) fn read_words(first: &str, then: &str) -> Advice {
+    advice![format!("{first} with "), Phrase::FieldOf("read", "format"), format!(" anchors, {then}")]
+        .or(format!("{first}, {then}"))
 }
 
 /// The word that was meant by one with other capitals, or with what stands around it.

@@ -1,0 +1,202 @@
+//! The next step of an error as a value: tools and fields are named by type, so that each client reads the names that its
+//! own tools have. A form that a client cannot follow gives way to the next one.
+
+use serde_json::{Map, Value};
+
+/// A piece of advice.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Phrase {
+    /// Plain words.
+    Text(String),
+    /// A tool of the table.
+    Tool(&'static str),
+    /// A field of the tool that was called.
+    Field(&'static str),
+    /// A field of another tool.
+    FieldOf(&'static str, &'static str),
+    /// A field of the tool that was called, with its value.
+    Set(&'static str, Value),
+    /// `; no new read is needed`, where a client sees what an error shows as read.
+    CountsAsRead,
+    /// A whole call of a tool.
+    Call(&'static str, Value),
+}
+
+/// Names of tools and fields with one client; `None` for those it does not have.
+pub trait Vocabulary {
+    /// The name of a tool.
+    fn tool(&self, name: &str) -> Option<String>;
+    /// The name of a field of the tool that was called.
+    fn field(&self, name: &str) -> Option<String>;
+    /// The name of a field of any tool.
+    fn field_of(&self, tool: &str, name: &str) -> Option<String>;
+    /// A call: the name of the tool and its arguments.
+    fn call(&self, tool: &str, fields: &Map<String, Value>) -> Option<(String, Value)>;
+    /// True when lines that an error shows count as read.
+    fn counts_as_read(&self) -> bool {
+        true
+    }
+}
+
+/// The names of the table itself.
+struct OwnNames;
+
+impl Vocabulary for OwnNames {
+    fn tool(&self, name: &str) -> Option<String> {
+        Some(name.to_owned())
+    }
+
+    fn field(&self, name: &str) -> Option<String> {
+        Some(name.to_owned())
+    }
+
+    fn field_of(&self, _: &str, name: &str) -> Option<String> {
+        Some(name.to_owned())
+    }
+
+    fn call(&self, tool: &str, fields: &Map<String, Value>) -> Option<(String, Value)> {
+        Some((tool.to_owned(), Value::Object(fields.clone())))
+    }
+}
+
+/// Advice that a client without any of the tools and fields can follow.
+const OTHERWISE: &str =
+    "The tools that are offered cannot do this in one step: change the text in another way, or ask a person.";
+
+/// The next step of an error: one or more forms, the best first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Advice {
+    forms: Vec<Vec<Phrase>>,
+}
+
+impl Advice {
+    /// Advice of these parts.
+    pub fn new(parts: impl Into<Vec<Phrase>>) -> Advice {
+        Advice { forms: vec![parts.into()] }
+    }
+
+    /// Adds a form for clients that cannot follow those before.
+    #[must_use]
+    pub fn or(mut self, other: impl Into<Advice>) -> Advice {
+        self.forms.extend(other.into().forms);
+        self
+    }
+
+    /// This advice, and more of it in the same form.
+    #[must_use]
+    pub fn and(self, other: &Advice) -> Advice {
+        let count = self.forms.len().max(other.forms.len());
+        let at = |forms: &[Vec<Phrase>], nth: usize| forms.get(nth).or(forms.last()).cloned().unwrap_or_default();
+        let both = |nth| [at(&self.forms, nth), vec![" ".into()], at(&other.forms, nth)].concat();
+        Advice { forms: (0..count).map(both).collect() }
+    }
+
+    /// True when nothing in it depends on the client.
+    pub fn is_plain(&self) -> bool {
+        self.forms.first().is_none_or(|form| form.iter().all(|part| matches!(part, Phrase::Text(_))))
+    }
+
+    /// The text in the names of the table.
+    pub fn text(&self) -> String {
+        self.forms.first().and_then(|form| written(form, &OwnNames)).unwrap_or_default()
+    }
+
+    /// The first form that the client can follow, in its names.
+    pub fn text_for(&self, names: &dyn Vocabulary) -> String {
+        if self.forms.is_empty() {
+            return String::new();
+        }
+        self.forms.iter().find_map(|form| written(form, names)).unwrap_or_else(|| OTHERWISE.to_owned())
+    }
+}
+
+fn written(form: &[Phrase], names: &dyn Vocabulary) -> Option<String> {
+    let mut out = String::new();
+    for part in form {
+        match part {
+            Phrase::Text(text) => out.push_str(text),
+            Phrase::Tool(name) => out.push_str(&names.tool(name)?),
+            Phrase::Field(name) => out.push_str(&names.field(name)?),
+            Phrase::FieldOf(tool, name) => out.push_str(&names.field_of(tool, name)?),
+            Phrase::CountsAsRead if names.counts_as_read() => out.push_str("; no new read is needed"),
+            Phrase::CountsAsRead => return None,
+            Phrase::Set(name, value) => out.push_str(&format!("\"{}\": {value}", names.field(name)?)),
+            Phrase::Call(tool, fields) => {
+                let none = Map::new();
+                let (tool, fields) = names.call(tool, fields.as_object().unwrap_or(&none))?;
+                out.push_str(&format!("{tool} with {fields}"));
+            }
+        }
+    }
+    Some(out)
+}
+
+impl From<&str> for Phrase {
+    fn from(text: &str) -> Phrase {
+        Phrase::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Phrase {
+    fn from(text: String) -> Phrase {
+        Phrase::Text(text)
+    }
+}
+
+impl From<&str> for Advice {
+    fn from(text: &str) -> Advice {
+        Advice::new([Phrase::from(text)])
+    }
+}
+
+impl From<String> for Advice {
+    fn from(text: String) -> Advice {
+        Advice::new([Phrase::Text(text)])
+    }
+}
+
+/// Advice of parts: texts, and [`Phrase`]s that name tools and fields.
+#[macro_export]
+macro_rules! advice {
+    ($($part:expr),+ $(,)?) => {
+        $crate::advice::Advice::new([$($crate::advice::Phrase::from($part)),+])
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Advice, Phrase, Vocabulary};
+    use serde_json::{Map, Value, json};
+
+    /// A client with one tool, which reads.
+    struct Reader;
+
+    impl Vocabulary for Reader {
+        fn tool(&self, name: &str) -> Option<String> {
+            (name == "read").then(|| "Read".to_owned())
+        }
+
+        fn field(&self, _: &str) -> Option<String> {
+            None
+        }
+
+        fn field_of(&self, _: &str, _: &str) -> Option<String> {
+            None
+        }
+
+        fn call(&self, tool: &str, fields: &Map<String, Value>) -> Option<(String, Value)> {
+            Some((self.tool(tool)?, Value::Object(fields.clone())))
+        }
+    }
+
+    #[test]
+    fn a_form_that_cannot_be_followed_gives_way() {
+        let read = advice!["Call ", Phrase::Call("read", json!({"file_path": "/a"})), "."];
+        let both = advice!["Set ", Phrase::Set("at", json!("x")), "."].or(read.clone());
+        assert_eq!(both.text(), "Set \"at\": \"x\".");
+        assert_eq!(both.text_for(&Reader), "Call Read with {\"file_path\":\"/a\"}.");
+        let only = advice!["Set ", Phrase::Field("at"), "."];
+        assert!(only.text_for(&Reader).contains("ask a person"));
+        assert!(Advice::from("plain").is_plain() && !read.is_plain());
+    }
+}

@@ -1,0 +1,102 @@
+//! Tools and fields as one profile publishes them, for the advice of errors.
+
+use super::{CELLS, NOTEBOOK, NOTEBOOK_PATH, Offer, Profile, all_profiles};
+use emendate_core::Vocabulary;
+use serde_json::{Map, Value, json};
+
+/// The names of a profile, for calls of one of its tools.
+#[derive(Clone, Copy)]
+pub(crate) struct OfferNames {
+    profile: Option<&'static Profile>,
+    offer: &'static Offer,
+}
+
+impl Offer {
+    /// The names of the profile that this offer belongs to.
+    pub(super) fn names(&'static self) -> OfferNames {
+        let profile = all_profiles().find(|profile| profile.offers.iter().any(|offer| std::ptr::eq(offer, self)));
+        OfferNames { profile, offer: self }
+    }
+
+    /// The published name of a field of the tool, where it is published.
+    fn published(&self, field: &str) -> Option<String> {
+        let renamed = self.renamed.iter().find(|(_, own)| *own == field).map(|(name, _)| *name);
+        let name = renamed.unwrap_or(field);
+        let schema = self.schema();
+        let has = |schema: &Map<String, Value>| schema.get("properties").is_some_and(|it| it.get(name).is_some());
+        // A field of an entry of `edits` can be given, too.
+        let entry = schema.get("properties").and_then(|it| it.get("edits")?.get("items")?.get("properties")?.get(name));
+        (has(&schema) || entry.is_some()).then(|| name.to_owned())
+    }
+}
+
+impl OfferNames {
+    fn offers(&self) -> &'static [Offer] {
+        self.profile.map_or(&[], |profile| profile.offers)
+    }
+
+    fn offer_of(&self, tool: &str) -> Option<&'static Offer> {
+        let of = |tool: &str| self.offers().iter().find(|offer| offer.tool == tool);
+        of(tool).or_else(|| match tool {
+            "edit" => of("multi_edit"),
+            "multi_edit" => of("edit"),
+            NOTEBOOK => self.offers().iter().find(|offer| offer.cells),
+            _ => None,
+        })
+    }
+
+    fn editor(&self) -> Option<&'static Offer> {
+        self.offers().iter().find(|offer| offer.tool == "text_editor")
+    }
+}
+
+impl Vocabulary for OfferNames {
+    fn tool(&self, name: &str) -> Option<String> {
+        self.offer_of(name).map(|offer| offer.name.to_owned())
+    }
+
+    fn field(&self, name: &str) -> Option<String> {
+        let editors = [("old_string", "old_str"), ("new_string", "new_str"), ("file_path", "path")];
+        let name = match self.offer.tool {
+            "text_editor" => editors.iter().find(|(field, _)| *field == name).map_or(name, |(_, own)| own),
+            _ => name,
+        };
+        self.offer.published(name)
+    }
+
+    fn field_of(&self, tool: &str, name: &str) -> Option<String> {
+        self.offer_of(tool)?.published(name)
+    }
+
+    fn call(&self, tool: &str, fields: &Map<String, Value>) -> Option<(String, Value)> {
+        let Some(offer) = self.offer_of(tool) else {
+            let editor = self.editor().filter(|_| tool == "read")?;
+            return Some((editor.name.to_owned(), viewed(fields)?));
+        };
+        let by_cells = tool == NOTEBOOK && offer.tool != NOTEBOOK;
+        let mut out = Map::new();
+        for (field, value) in fields {
+            let field = if by_cells && field == NOTEBOOK_PATH { "file_path" } else { field };
+            let known = !by_cells || field == "file_path" || CELLS.contains(&field);
+            out.insert(offer.published(field).filter(|_| known)?, value.clone());
+        }
+        Some((offer.name.to_owned(), Value::Object(out)))
+    }
+
+    fn counts_as_read(&self) -> bool {
+        self.profile.is_none_or(|profile| profile.counts_as_read)
+    }
+}
+
+/// A read as the command `view` of a text editor.
+fn viewed(fields: &Map<String, Value>) -> Option<Value> {
+    let mut out = json!({ "command": "view", "path": fields.get("file_path")? });
+    let number = |name: &str| fields.get(name).and_then(Value::as_u64);
+    if fields.keys().any(|name| !["file_path", "offset", "limit"].contains(&&**name)) {
+        return None;
+    }
+    if let (Some(from), Some(count)) = (number("offset"), number("limit")) {
+        out["view_range"] = json!([from, from + count.max(1) - 1]);
+    }
+    Some(out)
+}

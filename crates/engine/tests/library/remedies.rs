@@ -1,0 +1,270 @@
+//! The advice of errors, in every profile: only tools and fields that the profile publishes, and calls that fit its schemas.
+
+use super::bench::Bench;
+use emendate::{Caller, Offer, PROFILES, Profile, TOOLS, client_tool};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// Names that are also plain words count where they are quoted as a field or called as a tool.
+const WORDS: &[&str] = &[
+    "read",
+    "write",
+    "edit",
+    "search",
+    "apply",
+    "undo",
+    "restore",
+    "history",
+    "outline",
+    "check",
+    "convert",
+    "at",
+    "line",
+    "order",
+    "tag",
+    "encoding",
+    "format",
+    "input",
+    "text",
+    "path",
+    "file",
+    "limit",
+    "offset",
+    "id",
+    "to",
+    "last",
+    "content",
+    "pages",
+    "cells",
+    "symbol",
+    "action",
+    "pattern",
+    "context",
+    "directory",
+    "partial",
+    "match",
+    "marks",
+    "strip",
+    "reverse",
+    "overwrite",
+    "compat",
+    "glob",
+    "hidden",
+    "literal",
+    "command",
+    "edits",
+    "files",
+    "paths",
+    "session",
+    "redo",
+    "expected",
+    "regex",
+    "multiline",
+    "base64",
+    "depth",
+    "list",
+];
+
+/// Calls that fail, each of a tool of the table, after the files below were read.
+fn failing(root: &str) -> Vec<(&'static str, Value)> {
+    let file = |name: &str| format!("{root}/{name}");
+    let edit =
+        |name: &str, old: &str, new: &str| json!({"file_path": file(name), "old_string": old, "new_string": new});
+    let edits = |name: &str, list: Value| json!({"file_path": file(name), "edits": list});
+    vec![
+        ("edit", edit("a.txt", "nothing like it", "x")),
+        ("edit", edit("a.txt", "twice", "x")),
+        ("edit", edit("a.txt", "the first lime of the file", "x")),
+        ("edit", edit("unread.txt", "unread", "x")),
+        ("edit", edit("gone.txt", "x", "y")),
+        ("edit", edit("a.json", "1", "1,,")),
+        ("edit", edit("blob.bin", "a", "b")),
+        ("edit", edit("changed.txt", "three", "3")),
+        ("edit", edit("n.ipynb", "x = 1", "x = 2")),
+        (
+            "edit",
+            json!({"file_path": file("a.txt"), "old_string": "twice", "new_string": "x", "expected_replacements": 5}),
+        ),
+        ("edit", json!({"file_path": file("a.txt"), "old_string": "twice", "new_string": "x", "tag": "12345678"})),
+        ("edit", edit("a.txt", "", "x")),
+        (
+            "multi_edit",
+            edits(
+                "a.txt",
+                json!([
+            {"old_string": "first line", "new_string": "x"}, {"old_string": "the first line of the file", "new_string": "y"}]),
+            ),
+        ),
+        (
+            "multi_edit",
+            edits(
+                "a.txt",
+                json!([
+            {"old_string": "first line", "new_string": "1st"}, {"old_string": "1st line", "new_string": "y"}]),
+            ),
+        ),
+        (
+            "multi_edit",
+            edits(
+                "a.txt",
+                json!([
+            {"old_string": "nothing like it", "new_string": "x"}, {"old_string": "twice", "new_string": "y"}]),
+            ),
+        ),
+        ("write", json!({"file_path": file("unread.txt"), "content": "x\n"})),
+        ("write", json!({"file_path": file("a.json"), "content": "{"})),
+        ("write", json!({"file_path": file("a.txt"), "content": "x\n"})),
+        ("apply", json!({"input": "unread.txt\n<<<<<<< SEARCH\nunread\n=======\nx\n>>>>>>> REPLACE\n"})),
+        ("apply", json!({"input": "gone.txt\n<<<<<<< SEARCH\nunread\n=======\nx\n>>>>>>> REPLACE\n"})),
+        (
+            "apply",
+            json!({"input": "*** Begin Patch\n*** Update File: a.txt\n@@\n-nothing like it\n+x\n*** End Patch\n"}),
+        ),
+        ("apply", json!({"input": "*** Begin Patch\n*** Add File: a.txt\n+x\n*** End Patch\n"})),
+        ("apply", json!({"input": "a.txt\n<<<<<<< SEARCH\ntwice\n=======\nx\n>>>>>>> REPLACE\n"})),
+        ("apply", json!({"input": "a.json\n<<<<<<< SEARCH\n{\"a\": 1}\n=======\n{\n>>>>>>> REPLACE\n"})),
+        ("edit_anchors", json!({"path": file("a.txt"), "edits": [{"anchor": "Nope1", "text": "x"}]})),
+        ("edit_anchors", json!({"path": file("unread.txt"), "edits": [{"anchor": "Table", "text": "x"}]})),
+        ("text_editor", json!({"command": "str_replace", "path": file("a.txt"), "old_str": "twice", "new_str": "x"})),
+        ("text_editor", json!({"command": "str_replace", "path": file("a.json"), "old_str": "1", "new_str": "1,,"})),
+        (
+            "text_editor",
+            json!({"command": "str_replace", "path": file("unread.txt"), "old_str": "unread", "new_str": "x"}),
+        ),
+        ("text_editor", json!({"command": "insert", "path": file("gone.txt"), "insert_line": 1, "insert_text": "x"})),
+        ("notebook_edit", json!({"notebook_path": file("n.ipynb"), "cell_id": "none", "new_source": "x"})),
+        ("undo", json!({"id": "99"})),
+        ("undo", json!({})),
+        ("read", json!({"file_path": file("a.txt"), "offset": 99})),
+        ("read", json!({"file_path": file("a.tyt")})),
+    ]
+}
+
+fn notebook() -> String {
+    json!({"cells": [{"cell_type": "code", "id": "one", "metadata": {}, "source": ["x = 1"], "outputs": [], "execution_count": null}],
+        "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    .to_string()
+}
+
+/// The input of a tool in the fields of an offer; `None` where it lacks one.
+fn offered(offer: &Offer, input: &Value) -> Option<Value> {
+    let schema = offer.schema();
+    let fields = input.as_object()?;
+    fields.keys().all(|name| schema["properties"].get(name).is_some()).then(|| input.clone())
+}
+
+/// Every name of a field in a schema, at any depth.
+fn fields(schema: &Value, out: &mut BTreeSet<String>) {
+    match schema {
+        Value::Object(object) => {
+            if let Some(Value::Object(properties)) = object.get("properties") {
+                out.extend(properties.keys().cloned());
+            }
+            object.values().for_each(|it| fields(it, out));
+        }
+        Value::Array(list) => list.iter().for_each(|it| fields(it, out)),
+        _ => {}
+    }
+}
+
+/// Names in advice that the profile does not have.
+fn foreign(advice: &str, offers: &[Offer]) -> Vec<String> {
+    let mut known: BTreeSet<String> = offers.iter().map(|offer| offer.name.to_owned()).collect();
+    offers.iter().for_each(|offer| fields(&Value::Object(offer.schema()), &mut known));
+    let mut all: BTreeSet<String> = TOOLS.iter().map(|tool| tool.name.to_owned()).collect();
+    TOOLS.iter().for_each(|tool| fields(&Value::Object(tool.schema()), &mut all));
+    let is_named = |name: &String| {
+        let quoted = [format!("\"{name}\""), format!("`{name}`"), format!("all {name} with"), format!("use {name}")];
+        let word = |text: &str| text.split(|ch: char| !(ch.is_alphanumeric() || ch == '_')).any(|word| word == name);
+        if WORDS.contains(&&**name) { quoted.iter().any(|form| advice.contains(form)) } else { word(advice) }
+    };
+    all.difference(&known).filter(|name| is_named(name)).cloned().collect()
+}
+
+/// Calls in advice: `NAME with {…}`.
+fn calls(advice: &str, offers: &'static [Offer]) -> Vec<(&'static Offer, Value)> {
+    let mut out = Vec::new();
+    for offer in offers {
+        for (at, form) in advice.match_indices(&format!("{} with {{", offer.name)) {
+            if advice[..at].ends_with(|ch: char| ch.is_alphanumeric() || ch == '_') {
+                continue;
+            }
+            let json = &advice[at + form.len() - 1..];
+            let mut stream = serde_json::Deserializer::from_str(json).into_iter::<Value>();
+            out.extend(stream.next().and_then(Result::ok).map(|call| (offer, call)));
+        }
+    }
+    out
+}
+
+fn check(name: &str, offers: &'static [Offer]) -> usize {
+    let mut advised = 0;
+    let probe = Bench::new();
+    for (index, (tool, _)) in failing(&probe.root.display().to_string()).iter().enumerate() {
+        for offer in offers.iter().filter(|offer| offer.tool == *tool) {
+            let bench = Bench::new();
+            for (file, text) in [
+                ("a.txt", "the first line of the file\ntwice\ntwice\n"),
+                ("unread.txt", "unread\n"),
+                ("a.json", "{\"a\": 1}\n"),
+                ("blob.bin", "a\0b\0"),
+                ("changed.txt", "one\ntwo\nthree\n"),
+                ("n.ipynb", &notebook()),
+            ] {
+                bench.put(file, text);
+            }
+            for file in ["a.txt", "a.json", "blob.bin", "changed.txt", "n.ipynb"] {
+                let _ = bench.read(file);
+            }
+            bench.put("changed.txt", "one\ntwo\nthree and more\n");
+            let (_, input) = failing(&bench.root.display().to_string()).swap_remove(index);
+            let Some(input) = offered(offer, &input) else { continue };
+            let Err(error) = offer.call(&bench.engine, &Caller::default(), input.clone()).result else { continue };
+            let advice = format!("{}\n{}", error.next_step(), error.evidence_text());
+            assert_eq!(
+                foreign(error.next_step(), offers),
+                Vec::<String>::new(),
+                "{name} {} {input}: {error}",
+                offer.name
+            );
+            let helped = !error.next_step().contains("ask a person");
+            assert!(helped || !["default", "claude", "full"].contains(&name), "{name} {} {input}: {error}", offer.name);
+            for (offer, call) in calls(&advice, offers) {
+                let schema = Value::Object(offer.schema());
+                let fits = jsonschema::validator_for(&schema).unwrap();
+                assert!(fits.is_valid(&call), "{name} {}: {call}\n{error}", offer.name);
+            }
+            advised += 1;
+        }
+    }
+    advised
+}
+
+#[test]
+fn every_remedy_fits_the_schemas_of_its_profile() {
+    for Profile { name, offers, .. } in PROFILES {
+        assert!(check(name, offers) > 2, "{name}: too few errors");
+    }
+}
+
+#[test]
+fn the_hook_advises_in_the_fields_of_the_client() {
+    let edit = client_tool("Edit").unwrap();
+    let bench = Bench::new();
+    bench.put("a.txt", "twice\ntwice\n");
+    let path = bench.path("a.txt");
+    let input = json!({"file_path": path, "old_string": "twice", "new_string": "x"});
+    let error = edit
+        .call(&bench.engine, &Caller { unread: emendate::Unread::Allow, ..Caller::default() }, input)
+        .result
+        .unwrap_err();
+    assert!(error.next_step().contains("replace_all") && !error.next_step().contains("\"at\""), "{error}");
+    bench.read("a.txt").result.unwrap();
+    bench.put("a.txt", "once\n");
+    let input = json!({"file_path": path, "old_string": "twice", "new_string": "x", "replace_all": true});
+    let error = edit
+        .call(&bench.engine, &Caller { unread: emendate::Unread::Allow, ..Caller::default() }, input)
+        .result
+        .unwrap_err();
+    assert!(error.next_step().contains("Call Read with"), "{error}");
+}
