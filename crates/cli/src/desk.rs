@@ -218,9 +218,11 @@ type AddRule = fn(Config, &str, &str) -> Result<Config>;
 ///
 /// Errors: settings that are there and cannot be read.
 fn claude_settings(mut config: Config) -> Result<Config> {
-    let managed = PathBuf::from("/etc/claude-code/managed-settings.json");
+    // Linux, and macOS.
+    let managed =
+        ["/etc/claude-code/managed-settings.json", "/Library/Application Support/ClaudeCode/managed-settings.json"];
     let own = std::env::home_dir().map(|home| home.join(".claude/settings.json"));
-    for path in own.into_iter().chain([managed]) {
+    for path in own.into_iter().chain(managed.map(PathBuf::from)) {
         match std::fs::read_to_string(&path) {
             Ok(text) => {
                 let base = path.parent().unwrap_or(Path::new("/"));

@@ -36,8 +36,13 @@ pub(crate) fn run(desk: &Desk<'_>, moment: Moment) -> Result<u8> {
         Caller { session: format!("claude-{session}"), unread: Unread::Allow, ..desk.caller_through("hook", "") };
     match moment {
         Moment::PreToolUse if offer.tool != "read" => {
-            if let Some(reason) = objection(&engine, caller, offer, fields) {
-                let said = json!({ "hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": reason });
+            let asked = question(&engine, &fields);
+            let decision = match objection(&engine, caller, offer, fields) {
+                Some(reason) => Some(("deny", reason)),
+                None => asked.map(|rule| ("ask", rule)),
+            };
+            if let Some((decision, reason)) = decision {
+                let said = json!({ "hookEventName": "PreToolUse", "permissionDecision": decision, "permissionDecisionReason": reason });
                 show::value(&json!({ "hookSpecificOutput": said }))?;
             }
         }
@@ -69,6 +74,12 @@ fn objection(engine: &Engine, caller: Caller, offer: &'static Offer, fields: Map
     let ours = !matches!(error.code(), Code::PathOutside | Code::InternalBug | Code::CallInvalid);
     let disk = error.code().as_str().starts_with("io.");
     (ours && !disk).then(|| error.to_string())
+}
+
+/// The rule by which a person is asked before the file is written; Claude Code puts the question.
+fn question(engine: &Engine, fields: &Map<String, Value>) -> Option<String> {
+    let path = ["file_path", "notebook_path"].into_iter().find_map(|name| fields.get(name)?.as_str())?;
+    engine.asked_about(Path::new(path)).ok().flatten()
 }
 
 /// Makes what a tool read or wrote count as read. A file that is not ours is passed over.

@@ -1,6 +1,7 @@
 //! The next step of an error as a value: tools and fields are named by type, so that each client reads the names that its
 //! own tools have. A form that a client cannot follow gives way to the next one.
 
+use core::fmt::Write as _;
 use serde_json::{Map, Value};
 
 /// A piece of advice.
@@ -120,11 +121,14 @@ fn written(form: &[Phrase], names: &dyn Vocabulary) -> Option<String> {
             Phrase::FieldOf(tool, name) => out.push_str(&names.field_of(tool, name)?),
             Phrase::CountsAsRead if names.counts_as_read() => out.push_str("; no new read is needed"),
             Phrase::CountsAsRead => return None,
-            Phrase::Set(name, value) => out.push_str(&format!("\"{}\": {value}", names.field(name)?)),
+            // Writing to a String cannot fail.
+            Phrase::Set(name, value) => {
+                let _ = write!(out, "\"{}\": {value}", names.field(name)?);
+            }
             Phrase::Call(tool, fields) => {
                 let none = Map::new();
                 let (tool, fields) = names.call(tool, fields.as_object().unwrap_or(&none))?;
-                out.push_str(&format!("{tool} with {fields}"));
+                let _ = write!(out, "{tool} with {fields}");
             }
         }
     }

@@ -16,12 +16,12 @@ pub(crate) fn check(find: &Find, new: &str, settings: Settings) -> Result<()> {
     let Some(line) = fresh(&find.old, new).filter(|_| !settings.omissions) else { return Ok(()) };
     Err(Error::new(Code::EditOmission, "new_string has a placeholder for text that was left out.")
         .evidence(format!("The line: {}", line.trim()))
-        .next(Advice::from("Write the text out in full, or replace only the part that changes.").and(&meant()))
+        .next(Advice::from("Write the text out in full, or replace only the part that changes.").and(&if_meant()))
         .fact("reason", "omission"))
 }
 
 /// The way to write text that only looks like a placeholder.
-fn meant() -> Advice {
+fn if_meant() -> Advice {
     advice!["If the line is meant as it is, add ", Phrase::Set("allow_invalid", true.into()), "."]
         .or("If the line is meant as it is, ask a person to write it.")
 }
@@ -108,7 +108,7 @@ pub fn shrunk(old: &str, new: &str, meant: bool) -> Verdict {
                     .next(
                         advice!["Write the whole text out, or change the part with ", Phrase::Tool("edit"), "."]
                             .or("Write the whole text out, or change only the part that differs.")
-                            .and(&meant()),
+                            .and(&if_meant()),
                     )
                     .fact("reason", "omission")
                     .fact("line", first + 1),

@@ -1,10 +1,12 @@
 //! The tool `apply`: edits written as text, in any of the text formats, for any number of files, all or nothing.
 
 use crate::caller::Caller;
+use crate::changing::change;
 use crate::engine::Engine;
-use crate::options::Options;
+use crate::options::{OPTION_FIELDS, Options};
 use crate::receipt::{Receipt, noted};
 use crate::reply::Answer;
+use emendate_core::formats::anchors::WordAnchors;
 use emendate_core::formats::recognise::{self, Understood};
 use emendate_core::formats::stream::Manner;
 use emendate_core::formats::{self, Format, Input};
@@ -56,6 +58,9 @@ pub(crate) struct Heard {
 impl Engine {
     /// The tool `apply`.
     pub(crate) fn apply_text(&self, caller: &Caller, tool: &'static str, input: Value) -> Result<Answer> {
+        if let Some(edits) = self.by_words(caller, &input) {
+            return change(self, caller, (tool, &[&WordAnchors]), edits);
+        }
         let (args, mut options) = self.asked(caller, tool, input)?;
         if let Some(tool) = &args.compat {
             return self.apply_compat(caller, tool, &args, &mut options);
@@ -64,6 +69,26 @@ impl Engine {
         // Names in the answer mean what they meant in the text.
         let caller = Caller { names_from: Some(directory), ..caller.clone() };
         self.answer_all(&caller, request, &options, format)
+    }
+
+    /// Edits by the words of lines, which are JSON, where the text is such a call: Dirac's (seed 004).
+    fn by_words(&self, caller: &Caller, input: &Value) -> Option<Value> {
+        let text = input.get("input")?.as_str()?.trim_start();
+        if !text.starts_with('{') || input.get("format").is_some() {
+            return None;
+        }
+        let Value::Object(mut call) = serde_json::from_str(text).ok()? else { return None };
+        if !call.get("edits")?.as_array()?.iter().all(|edit| edit.get("anchor").is_some()) {
+            return None;
+        }
+        let path = call.get("path").or(input.get("file")).and_then(Value::as_str)?;
+        let directory = self.directory(caller, input.get("directory").and_then(Value::as_str)).ok()?;
+        let path = directory.join(path).to_str()?.to_owned();
+        call.insert("path".to_owned(), path.into());
+        for name in OPTION_FIELDS {
+            call.extend(input.get(*name).map(|value| ((*name).to_owned(), value.clone())));
+        }
+        Some(Value::Object(call))
     }
 
     /// The input of a call with edits as text.

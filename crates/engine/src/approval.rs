@@ -7,14 +7,18 @@ use crate::config::Mode;
 use crate::edit::whole;
 use crate::engine::Engine;
 use crate::plan::{Becomes, Plan};
-use crate::policy::{Hit, documentation};
+use crate::policy::{Hit, created, documentation};
 use crate::receipt::Receipt;
-use emendate_core::{Code, ContentId, Error, Result};
+use emendate_core::{Code, ContentId, Error, Result, explain};
+use emendate_fs::Place;
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Largest text that a question carries along for a person to change, in bytes.
 const PROPOSED: usize = 256 << 10;
+
+/// Longest diff of one file in a question, in bytes.
+const CHANGE_MAX: usize = 256 << 10;
 
 /// What a person answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,6 +86,30 @@ impl Engine {
         Ok(plans)
     }
 
+    /// The rule by which a person is asked before a file is written; for hooks of clients, which ask themselves.
+    ///
+    /// Errors: `path.*`, `access.denied`, `io.*`.
+    pub fn asked_about(&self, path: &Path) -> Result<Option<String>> {
+        let place = self.store().admit(path)?;
+        let hit = match self.asks(&place)? {
+            None if self.store().stamp(&place)?.is_none() => self.creation(&place)?,
+            hit => hit,
+        };
+        let told = |hit: Hit| format!("{} matches the rule `{}` of {}.", place.shown(), hit.rule, hit.origin);
+        Ok(hit.map(told))
+    }
+
+    /// What the rules say of creating a file.
+    ///
+    /// Errors: `access.denied`.
+    fn creation(&self, place: &Place) -> Result<Option<Hit>> {
+        if let Some(hit) = created(self.config(), place)? {
+            return Ok(Some(hit));
+        }
+        let mode = self.config().documentation;
+        if mode == Mode::Allow { Ok(None) } else { documentation(self.config(), place, mode) }
+    }
+
     /// Who has to be asked about a plan.
     ///
     /// Errors: `access.denied`, `io.*`.
@@ -89,11 +117,10 @@ impl Engine {
         if let Some(hit) = plan.asked.clone().map_or_else(|| self.asks(&plan.place), |hit| Ok(Some(hit)))? {
             return Ok(Some(hit));
         }
-        let mode = self.config().documentation;
-        if mode == Mode::Allow || !plan.creates() || plan.becomes != Becomes::File {
+        if !plan.creates() || plan.becomes != Becomes::File {
             return Ok(None);
         }
-        documentation(self.config(), &plan.place, mode)
+        self.creation(&plan.place)
     }
 
     /// What these plans would do, as a word that nobody else can make.
@@ -125,10 +152,13 @@ fn ask(plans: Vec<Plan>, asked: &[(usize, Hit)], seal: &str) -> Error {
         error = error.evidence(format!("{} matches the rule `{}` of {}.", plan.place.shown(), hit.rule, hit.origin));
         let whole = plan.becomes == Becomes::File && plan.source.is_none();
         let after = plan.after().ok().filter(|after| whole && !after.is_opaque());
+        let hunks = after.as_ref().map(|_| explain::hunks(&plan.before, &plan.changes, 3));
+        let change = hunks.map(|hunks| explain::unified(&plan.place.shown(), &hunks, CHANGE_MAX));
         let mut file = Receipt::new(plan, None, true).answer(false, Shows::Diff).data;
         if let Some(after) = after.filter(|after| after.text().len() <= PROPOSED) {
             file.insert("proposed".to_owned(), after.text().into());
         }
+        file.extend(change.map(|change| ("change".to_owned(), change.into())));
         file.extend([("rule".to_owned(), hit.rule.clone().into()), ("origin".to_owned(), hit.origin.clone().into())]);
         files.push(Value::Object(file));
     }

@@ -145,6 +145,10 @@ impl Engine {
         let why = match run_until(job, stop) {
             Err(error) if error.code() == Code::CallCancelled => return Err(cancelled()),
             Err(error) => error.message().to_owned(),
+            // The edit is made: there is nothing to refuse any more, but something to say.
+            Ok(Said { status: Some(REFUSED), complaint, .. }) if hook.on == Event::AfterEdit => {
+                return Ok(Some(Answer { message: Some(complaint), ..Answer::default() }));
+            }
             Ok(Said { status: Some(REFUSED), complaint, .. }) => return Err(refused(hook, place, Some(&complaint))),
             Ok(Said { status: Some(0), output, .. }) => {
                 if output.trim_ascii().is_empty() {
@@ -157,7 +161,7 @@ impl Engine {
             }
             Ok(Said { complaint, .. }) => format!("it ended with a failure: {}.", first_line(&complaint)),
         };
-        if hook.required {
+        if hook.required && hook.on != Event::AfterEdit {
             return Err(refused(hook, place, Some(&format!("it is required, and {why}"))));
         }
         notes.push(format!("The hook {} did not work: {why}", hook.name()));

@@ -3,6 +3,7 @@
 
 mod lean;
 mod names;
+mod peers;
 
 use crate::arguments::tool_named;
 use crate::caller::Caller;
@@ -263,6 +264,9 @@ pub static PROFILES: &[Profile] = &[
             Offer { fields: Some(&["id", "redo"]), prompt: Some(SHORT_UNDO), marks: Some("hashline"), ..all("undo") },
         ],
     },
+    peers::CLINE,
+    peers::OPENHANDS,
+    peers::DIRAC,
     Profile {
         name: "full",
         summary: "every tool with every field",
@@ -290,43 +294,14 @@ pub static PROFILES: &[Profile] = &[
     },
 ];
 
-/// Claude Code's own tools, as its hooks see them. It asks of a file that its own tool has read it.
-static CLAUDE_CODE: Profile = Profile {
-    name: "claude_code",
-    summary: "the tools of Claude Code itself, for its hooks",
-    instructions: "",
-    counts_as_read: false,
-    offers: &[
-        Offer { name: "Read", fields: Some(&["file_path", "offset", "limit", "pages"]), ..all("read") },
-        Offer {
-            name: "Edit",
-            fields: Some(&["file_path", "old_string", "new_string", "replace_all"]),
-            required: Some(&["file_path", "old_string", "new_string"]),
-            ..all("edit")
-        },
-        Offer {
-            name: "MultiEdit",
-            fields: Some(&["file_path", "edits"]),
-            in_entries: Some(&["old_string", "new_string", "replace_all"]),
-            ..all("multi_edit")
-        },
-        Offer { name: "Write", fields: Some(&["file_path", "content"]), ..all("write") },
-        Offer {
-            name: "NotebookEdit",
-            fields: Some(&["notebook_path", "cell_id", "new_source", "cell_type", "edit_mode"]),
-            ..all("notebook_edit")
-        },
-    ],
-};
-
 /// A tool of Claude Code itself.
 pub fn client_tool(name: &str) -> Option<&'static Offer> {
-    CLAUDE_CODE.offer(name)
+    peers::CLAUDE_CODE.offer(name)
 }
 
 /// Every profile, that of the hooks included.
 fn all_profiles() -> impl Iterator<Item = &'static Profile> {
-    PROFILES.iter().chain([&CLAUDE_CODE])
+    PROFILES.iter().chain([&peers::CLAUDE_CODE])
 }
 
 const CELL_MODE: &str = "\
@@ -480,6 +455,9 @@ impl Offer {
 
 /// Gives a field of a schema the profile's own name, in its place.
 fn rename(schema: &mut Map<String, Value>, name: &str, field: &str) {
+    if let Some(Value::Array(required)) = schema.get_mut("required") {
+        required.iter_mut().filter(|it| **it == field).for_each(|it| *it = name.into());
+    }
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         let old = std::mem::take(properties);
         properties

@@ -148,12 +148,13 @@ pub(crate) fn admissible(asked: &Path, roots: &[RootInfo]) -> Result<(), Error> 
         return Err(invalid(asked, "holds a NUL byte", "Leave the NUL out."));
     }
     if !asked.is_absolute() {
-        let next = match asked.starts_with("~") {
-            true => format!(
+        let next = if asked.starts_with("~") {
+            format!(
                 "Write the home directory out; `~` is not expanded. A path here is {}.",
                 beneath(Path::new("file.txt"))
-            ),
-            false => format!("Use the absolute path: {}", beneath(asked)),
+            )
+        } else {
+            format!("Use the absolute path: {}", beneath(asked))
         };
         return Err(invalid(asked, "is not absolute", next));
     }

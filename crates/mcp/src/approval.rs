@@ -49,7 +49,8 @@ impl Question {
         let mut schema = ElicitationSchema::new(fields);
         schema.required = Some(vec![APPROVE.to_owned()]);
         let told = |file: &Value| {
-            let diff = file["diff"]["text"].as_str().unwrap_or_default();
+            // The whole change, also where a reply would sum it up.
+            let diff = file["change"].as_str().or(file["diff"]["text"].as_str()).unwrap_or_default();
             format!("{} (rule `{}` of {})\n{diff}", text(file, "summary"), text(file, "rule"), text(file, "origin"))
         };
         let message = files.iter().map(told).collect::<Vec<String>>().join("\n");

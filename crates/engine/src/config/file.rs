@@ -43,7 +43,7 @@ pub(super) struct Policy {
     pub(super) allow: Vec<String>,
     /// What holds for edits that no rule is about: allow, ask or deny.
     pub(super) default: Option<String>,
-    /// What holds for creating documentation (`*.md`, `README*`): allow, ask or deny.
+    /// What holds for creating documentation (`*.md`, `README*`): allow, ask or deny. A rule `Write(docs/**)` in allow lets new files be created there.
     pub(super) documentation: Option<String>,
     /// Other programs whose rules for files count too: claude-code.
     pub(super) import: Vec<String>,

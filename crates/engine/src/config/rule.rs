@@ -27,6 +27,8 @@ pub(crate) struct Rule {
     pub(crate) trusted: bool,
     /// The action it is about; `None` for both.
     action: Option<Access>,
+    /// It is about creating files alone.
+    creates: bool,
     /// Matched against the path below the root, or against the absolute one.
     absolute: bool,
     matcher: Gitignore,
@@ -57,11 +59,16 @@ impl Rule {
     /// Errors: `call.invalid` for what is no pattern, and for actions there are none.
     pub(crate) fn new(text: &str, source: Source<'_>) -> Result<Rule> {
         let wrong = |what: &str| invalid(source.origin, &format!("`{text}` {what}"));
-        let (action, pattern) = split(text).map_err(|name| {
-            wrong(&format!(
-                "names the action {name}; rules are about Read(PATTERN), Edit(PATTERN), or a PATTERN for both"
-            ))
-        })?;
+        let creates = created(text);
+        let (action, pattern) = match creates {
+            Some(pattern) => (Some(Access::Write), pattern),
+            None => split(text).map_err(|name| {
+                wrong(&format!(
+                    "names the action {name}; rules are about Read(PATTERN), Edit(PATTERN), Write(PATTERN) for new files, or a PATTERN"
+                ))
+            })?,
+        };
+        let creates = creates.is_some();
         if pattern.is_empty() || pattern.starts_with(['!', '#']) {
             return Err(wrong("is no pattern: it is empty, or begins with ! or #"));
         }
@@ -71,12 +78,17 @@ impl Rule {
         let built = builder.case_insensitive(true).and_then(|it| it.add_line(None, &line)).and_then(|it| it.build());
         let matcher = built.map_err(|error| wrong(&format!("is not a glob: {error}")))?;
         let (text, origin) = (text.to_owned(), source.origin.to_owned());
-        Ok(Rule { text, origin, trusted: source.trusted, action, absolute, matcher })
+        Ok(Rule { text, origin, trusted: source.trusted, action, creates, absolute, matcher })
     }
 
     /// True when the rule is about this action.
     pub(crate) fn is_about(&self, access: Access) -> bool {
-        self.action.is_none_or(|action| action == access)
+        !self.creates && self.action.is_none_or(|action| action == access)
+    }
+
+    /// True when the rule is about the creation of files and nothing else.
+    pub(crate) fn is_about_creation(&self) -> bool {
+        self.creates
     }
 
     /// True when it covers the path: one below the root, and the same as an absolute one.
@@ -85,6 +97,11 @@ impl Rule {
         let path = path.strip_prefix("/").unwrap_or(path);
         !path.as_os_str().is_empty() && self.matcher.matched_path_or_any_parents(path, false).is_ignore()
     }
+}
+
+/// The pattern of a rule about new files: `Write(PATTERN)`.
+fn created(text: &str) -> Option<&str> {
+    if text == "Write" { Some("**") } else { text.strip_prefix("Write(")?.strip_suffix(')').map(str::trim) }
 }
 
 /// The action and the pattern of a rule.
@@ -183,7 +200,7 @@ mod tests {
 
     #[test]
     fn what_is_no_rule() {
-        for text in ["", "!a", "#a", "Bash(ls)", "Edit()", "a[", "Write(x)"] {
+        for text in ["", "!a", "#a", "Bash(ls)", "Edit()", "a[", "Wrote(x)"] {
             let error = Rule::new(text, Source::new("emend.toml", true)).unwrap_err();
             assert!(error.message().starts_with("emend.toml: "), "{error}");
         }

@@ -383,13 +383,29 @@ fn denied(place: &Place, access: Access, hit: &Hit, other: Option<&Path>) -> Err
         .fact("origin", origin.clone())
 }
 
+/// What rules about new files, `Write(PATTERN)`, say of creating this one.
+///
+/// Errors: `access.denied`.
+pub(crate) fn created(config: &Config, place: &Place) -> Result<Option<Hit>> {
+    let about = |rule: &&Rule| rule.is_about_creation() && rule.matches(place.relative(), place.absolute());
+    match config.deny.iter().find(about) {
+        Some(rule) => Err(denied(place, Access::Write, &Hit::of(rule), None)),
+        None => Ok(config.ask.iter().find(about).map(Hit::of)),
+    }
+}
+
+const NO_DOCUMENTATION: &str = "Write code, not documentation, unless the person asks for it; they can allow it with documentation = \"allow\" \
+    or a rule as Write(**/*.md) under [policy] in emend.toml.";
+
 /// What the rules say of creating a file of documentation (seed 000): nothing where it is none, or a rule allows it.
 ///
 /// Errors: `access.denied`.
 pub(crate) fn documentation(config: &Config, place: &Place, mode: Mode) -> Result<Option<Hit>> {
     let folded = folded(place.relative());
     let name = split(&folded).pop().unwrap_or_default().to_owned();
-    let about = |rule: &Rule| rule.is_about(Access::Write) && rule.matches(place.relative(), place.absolute());
+    let about = |rule: &Rule| {
+        (rule.is_about(Access::Write) || rule.is_about_creation()) && rule.matches(place.relative(), place.absolute())
+    };
     if !(is_markdown(&name) || name.starts_with("readme")) || config.allow.iter().any(about) {
         return Ok(None);
     }
@@ -397,7 +413,7 @@ pub(crate) fn documentation(config: &Config, place: &Place, mode: Mode) -> Resul
         Verdict::Free => Ok(None),
         Verdict::Ask(hit) => Ok(Some(hit)),
         Verdict::Denied(hit) => {
-            let hit = Hit { next: "Write code, not documentation, unless the person asks for it.", ..hit };
+            let hit = Hit { next: NO_DOCUMENTATION, ..hit };
             Err(denied(place, Access::Write, &hit, None))
         }
     }

@@ -19,7 +19,7 @@ impl Offer {
     }
 
     /// The published name of a field of the tool, where it is published.
-    fn published(&self, field: &str) -> Option<String> {
+    pub fn published(&self, field: &str) -> Option<String> {
         let renamed = self.renamed.iter().find(|(_, own)| *own == field).map(|(name, _)| *name);
         let name = renamed.unwrap_or(field);
         let schema = self.schema();

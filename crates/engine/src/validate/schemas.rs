@@ -58,9 +58,15 @@ impl Engine {
         let ends =
             |end: &str| absolute.as_os_str().as_encoded_bytes().ends_with(end.as_bytes()) && absolute.ends_with(end);
         let mut out = Vec::new();
-        if [".claude/settings.json", ".claude/settings.local.json", "claude-code/managed-settings.json"]
-            .into_iter()
-            .any(ends)
+        // The last two are the administrator's, on Linux, and on macOS and Windows.
+        if [
+            ".claude/settings.json",
+            ".claude/settings.local.json",
+            "claude-code/managed-settings.json",
+            "ClaudeCode/managed-settings.json",
+        ]
+        .into_iter()
+        .any(ends)
         {
             out.push(Source::Claude);
         }

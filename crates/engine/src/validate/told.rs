@@ -133,6 +133,15 @@ fn finished(error: Error, source: &Source) -> Error {
         _ => "Correct that in the new text and send the call again.",
     };
     let name = source.name();
+    // Seed 001 prints the schema with the failure.
+    let schema = match source {
+        Source::Claude => serde_json::from_str::<serde_json::Value>(emendate_schema::SETTINGS).ok(),
+        _ => None,
+    };
+    let error = match &schema {
+        Some(schema) => error.evidence(format!("Full schema:\n{schema}")),
+        None => error,
+    };
     error
         .evidence(format!("It has to fit {name}, says {}.", source.origin()))
         .next(next)

@@ -123,7 +123,7 @@ fn after_an_edit_it_can_only_speak() {
     for (script, said) in [
         ("echo '{\"message\": \"tests pass\"}'", "tests pass"),
         ("echo '{\"decision\": \"deny\", \"reason\": \"too late\"}'", "too late"),
-        ("echo wrong >&2; exit 2", "refused"),
+        ("echo wrong >&2; exit 2", "says: wrong"),
         ("exit 1", "did not work"),
     ] {
         let bench = with("after_edit", script, "");

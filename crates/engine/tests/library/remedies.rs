@@ -134,9 +134,7 @@ fn failing(root: &str) -> Vec<(&'static str, Value)> {
         ("text_editor", json!({"command": "insert", "path": file("gone.txt"), "insert_line": 1, "insert_text": "x"})),
         ("notebook_edit", json!({"notebook_path": file("n.ipynb"), "cell_id": "none", "new_source": "x"})),
         ("undo", json!({"id": "99"})),
-        ("undo", json!({})),
         ("read", json!({"file_path": file("a.txt"), "offset": 99})),
-        ("read", json!({"file_path": file("a.tyt")})),
     ]
 }
 
@@ -148,9 +146,10 @@ fn notebook() -> String {
 
 /// The input of a tool in the fields of an offer; `None` where it lacks one.
 fn offered(offer: &Offer, input: &Value) -> Option<Value> {
-    let schema = offer.schema();
     let fields = input.as_object()?;
-    fields.keys().all(|name| schema["properties"].get(name).is_some()).then(|| input.clone())
+    let known = |name: &String| offer.published(name);
+    let named = fields.iter().map(|(name, value)| Some((known(name)?, value.clone()))).collect::<Option<_>>();
+    named.map(Value::Object)
 }
 
 /// Every name of a field in a schema, at any depth.
@@ -170,11 +169,21 @@ fn fields(schema: &Value, out: &mut BTreeSet<String>) {
 /// Names in advice that the profile does not have.
 fn foreign(advice: &str, offers: &[Offer]) -> Vec<String> {
     let mut known: BTreeSet<String> = offers.iter().map(|offer| offer.name.to_owned()).collect();
-    offers.iter().for_each(|offer| fields(&Value::Object(offer.schema()), &mut known));
+    for offer in offers {
+        fields(&Value::Object(offer.schema()), &mut known);
+    }
     let mut all: BTreeSet<String> = TOOLS.iter().map(|tool| tool.name.to_owned()).collect();
-    TOOLS.iter().for_each(|tool| fields(&Value::Object(tool.schema()), &mut all));
+    for tool in TOOLS {
+        fields(&Value::Object(tool.schema()), &mut all);
+    }
     let is_named = |name: &String| {
-        let quoted = [format!("\"{name}\""), format!("`{name}`"), format!("all {name} with"), format!("use {name}")];
+        let quoted = [
+            format!("\"{name}\""),
+            format!("`{name}`"),
+            format!("all {name} with"),
+            format!("use {name} "),
+            format!("use {name}."),
+        ];
         let word = |text: &str| text.split(|ch: char| !(ch.is_alphanumeric() || ch == '_')).any(|word| word == name);
         if WORDS.contains(&&**name) { quoted.iter().any(|form| advice.contains(form)) } else { word(advice) }
     };

@@ -1,0 +1,108 @@
+//! Profiles with the names and fields of other agents' tools, and the tools of Claude Code as its hooks see them.
+
+use super::{Offer, Profile, SHORT_UNDO, WORDED_READ, all};
+use emendate_core::formats::text_editor;
+
+const WITH_PATH: &[(&str, &str)] = &[("path", "file_path")];
+
+const REPLACE_IN_FILE: &str = "\
+Replaces parts of a file that was read before. diff holds one or more blocks: a line ------- SEARCH, lines of the file exactly as they are, a \
+line =======, the new lines, a line +++++++ REPLACE. Each SEARCH part must be unique in the file; all blocks are applied or none.";
+
+/// Cline's names.
+pub(super) const CLINE: Profile = Profile {
+    name: "cline",
+    summary: "Cline's names: read_file, write_to_file, replace_in_file",
+    instructions: "Read a file before it is changed; the reply shows the result, so it need not be read again. If a call fails, nothing was \
+written and the reply says what to send instead. Paths are absolute.",
+    counts_as_read: true,
+    offers: &[
+        Offer { name: "read_file", fields: Some(&["file_path", "offset", "limit"]), renamed: WITH_PATH, ..all("read") },
+        Offer { name: "write_to_file", fields: Some(&["file_path", "content"]), renamed: WITH_PATH, ..all("write") },
+        Offer {
+            name: "replace_in_file",
+            fields: Some(&["file", "input"]),
+            required: Some(&["path", "diff"]),
+            renamed: &[("path", "file"), ("diff", "input")],
+            prompt: Some(REPLACE_IN_FILE),
+            described: &[("path", "The path of the file."), ("diff", "The SEARCH/REPLACE blocks.")],
+            ..all("apply")
+        },
+    ],
+};
+
+/// The editor of `OpenHands`.
+pub(super) const OPENHANDS: Profile = Profile {
+    name: "openhands",
+    summary: "the editor of OpenHands: str_replace_editor with view, create, str_replace, insert, undo_edit",
+    instructions: "View a file before it is changed. If a call fails, nothing was written and the reply says what to send instead. Paths are \
+absolute.",
+    counts_as_read: true,
+    offers: &[Offer {
+        name: "str_replace_editor",
+        fields: Some(&["command", "path", "file_text", "old_str", "new_str", "insert_line", "view_range"]),
+        prompt: Some(text_editor::PROMPT),
+        described: &[(
+            "new_str",
+            "For str_replace: the text to put in place of old_str; for insert: the lines to insert.",
+        )],
+        ..all("text_editor")
+    }],
+};
+
+/// Dirac's edits by the words of lines.
+pub(super) const DIRAC: Profile = Profile {
+    name: "dirac",
+    summary: "Dirac's names: read_file with the words of lines, edit_file by them, write_to_file",
+    instructions: "Read a file to see the words of its lines, then edit it by them. If a call fails, nothing was written and the reply says \
+what to send instead. Paths are absolute.",
+    counts_as_read: true,
+    offers: &[
+        Offer {
+            name: "read_file",
+            fields: Some(&["file_path", "offset", "limit"]),
+            renamed: WITH_PATH,
+            prompt: Some(WORDED_READ),
+            marks: Some("anchors"),
+            ..all("read")
+        },
+        Offer { name: "edit_file", fields: Some(&["path", "edits", "files"]), ..all("edit_anchors") },
+        Offer {
+            name: "write_to_file",
+            fields: Some(&["file_path", "content"]),
+            renamed: WITH_PATH,
+            marks: Some("anchors"),
+            ..all("write")
+        },
+        Offer { fields: Some(&["id", "redo"]), prompt: Some(SHORT_UNDO), marks: Some("anchors"), ..all("undo") },
+    ],
+};
+
+/// Claude Code's own tools, as its hooks see them. It asks of a file that its own tool has read it.
+pub(super) static CLAUDE_CODE: Profile = Profile {
+    name: "claude_code",
+    summary: "the tools of Claude Code itself, for its hooks",
+    instructions: "",
+    counts_as_read: false,
+    offers: &[
+        Offer { name: "Read", fields: Some(&["file_path", "offset", "limit", "pages"]), ..all("read") },
+        Offer {
+            name: "Edit",
+            fields: Some(&["file_path", "old_string", "new_string", "replace_all"]),
+            required: Some(&["file_path", "old_string", "new_string"]),
+            ..all("edit")
+        },
+        Offer {
+            name: "MultiEdit",
+            fields: Some(&["file_path", "edits"]),
+            in_entries: Some(&["old_string", "new_string", "replace_all"]),
+            ..all("multi_edit")
+        },
+        Offer { name: "Write", fields: Some(&["file_path", "content"]), ..all("write") },
+        Offer {
+            name: "NotebookEdit",
+            fields: Some(&["notebook_path", "cell_id", "new_source", "cell_type", "edit_mode"]),
+            ..all("notebook_edit")
+        },
+    ],
+};
