@@ -158,7 +158,7 @@ fn ask(plans: Vec<Plan>, asked: &[(usize, Hit)], seal: &str) -> Error {
         if let Some(after) = after.filter(|after| after.text().len() <= PROPOSED) {
             file.insert("proposed".to_owned(), after.text().into());
         }
-        file.extend(change.map(|change| ("change".to_owned(), change.into())));
+        file.extend(change.map(|change| ("change".to_owned(), change.text.into())));
         file.extend([("rule".to_owned(), hit.rule.clone().into()), ("origin".to_owned(), hit.origin.clone().into())]);
         files.push(Value::Object(file));
     }

@@ -5,66 +5,6 @@ use emendate::{Caller, Offer, PROFILES, Profile, TOOLS, client_tool};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Names that are also plain words count where they are quoted as a field or called as a tool.
-const WORDS: &[&str] = &[
-    "read",
-    "write",
-    "edit",
-    "search",
-    "apply",
-    "undo",
-    "restore",
-    "history",
-    "outline",
-    "check",
-    "convert",
-    "at",
-    "line",
-    "order",
-    "tag",
-    "encoding",
-    "format",
-    "input",
-    "text",
-    "path",
-    "file",
-    "limit",
-    "offset",
-    "id",
-    "to",
-    "last",
-    "content",
-    "pages",
-    "cells",
-    "symbol",
-    "action",
-    "pattern",
-    "context",
-    "directory",
-    "partial",
-    "match",
-    "marks",
-    "strip",
-    "reverse",
-    "overwrite",
-    "compat",
-    "glob",
-    "hidden",
-    "literal",
-    "command",
-    "edits",
-    "files",
-    "paths",
-    "session",
-    "redo",
-    "expected",
-    "regex",
-    "multiline",
-    "base64",
-    "depth",
-    "list",
-];
-
 /// Calls that fail, each of a tool of the table, after the files below were read.
 fn failing(root: &str) -> Vec<(&'static str, Value)> {
     let file = |name: &str| format!("{root}/{name}");
@@ -185,7 +125,8 @@ fn foreign(advice: &str, offers: &[Offer]) -> Vec<String> {
             format!("use {name}."),
         ];
         let word = |text: &str| text.split(|ch: char| !(ch.is_alphanumeric() || ch == '_')).any(|word| word == name);
-        if WORDS.contains(&&**name) { quoted.iter().any(|form| advice.contains(form)) } else { word(advice) }
+        // A name without `_` is a plain word, too: it counts where it is quoted as a field or called as a tool.
+        if !name.contains('_') { quoted.iter().any(|form| advice.contains(form)) } else { word(advice) }
     };
     all.difference(&known).filter(|name| is_named(name)).cloned().collect()
 }
