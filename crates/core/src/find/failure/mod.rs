@@ -186,7 +186,10 @@ fn opened(search: &Search<'_>, code: Code, message: &str, tier: Tier) -> Error {
 /// Offers the text without its line numbers where the file has it; else the lines that the numbers name.
 fn unnumbered(search: &Search<'_>, error: Error, text: String) -> Error {
     if memchr::memmem::find(search.text.as_bytes(), text.as_bytes()).is_some() {
-        return error.next(format!("Repeat the call with \"old_string\": {}", offered(&text))).fact("suggestion", text);
+        let next = advice!["Repeat the call with ", old_string(&text)];
+        return error
+            .next(next.or(format!("Send the text as it is in the file: {}", offered(&text))))
+            .fact("suggestion", text);
     }
     let Some(lines) = numbers::lines_named(search).filter(|lines| lines.len() <= SHOWN) else { return error };
     let index = search.lines();
