@@ -126,7 +126,7 @@ fn foreign(advice: &str, offers: &[Offer]) -> Vec<String> {
         ];
         let word = |text: &str| text.split(|ch: char| !(ch.is_alphanumeric() || ch == '_')).any(|word| word == name);
         // A name without `_` is a plain word, too: it counts where it is quoted as a field or called as a tool.
-        if !name.contains('_') { quoted.iter().any(|form| advice.contains(form)) } else { word(advice) }
+        if name.contains('_') { word(advice) } else { quoted.iter().any(|form| advice.contains(form)) }
     };
     all.difference(&known).filter(|name| is_named(name)).cloned().collect()
 }
