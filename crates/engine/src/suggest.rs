@@ -1,7 +1,83 @@
 //! Names that may be meant when a file is missing: the same stem with another extension, another case, a near spelling.
 
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::raw_path;
+use crate::shelves::key;
+use emendate_core::{Code, Error, Phrase, advice};
+use emendate_fs::{Place, shown};
+use serde_json::Value;
 use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
+
+impl Engine {
+    /// The error for a file that is not there, with a name that may be meant.
+    pub(crate) fn missing(&self, place: &Place, caller: &Caller) -> Error {
+        let mut message = "File does not exist.".to_owned();
+        let known = self.sessions(place).latest(&caller.session, key(place));
+        let deleted = known.is_ok_and(|known| known.is_some());
+        if deleted {
+            message.push_str(" It was deleted or moved since you read it.");
+        }
+        let home = self.store().roots().get(place.root()).map(|root| &*root.canonical);
+        if let Some(cwd) = caller.cwd.as_deref().filter(|cwd| home.is_some_and(|home| home != *cwd)) {
+            let _ = write!(message, " Current working directory: {}.", shown(cwd));
+        }
+        // A file that was there under this very name is no misspelt one.
+        let meant = if deleted { self.known_by_name(place, caller) } else { self.alike(place, caller) };
+        if let Some(meant) = &meant {
+            let _ = write!(message, " Did you mean {}?", shown(meant));
+        }
+        let error = Error::new(Code::FileMissing, message).evidence(place.shown());
+        match meant {
+            Some(meant) => {
+                let read = Phrase::Call("read", raw_path::call(&meant, Value::Null));
+                let error = match raw_path::unless_shown(&meant) {
+                    Some(bytes) => error.fact("path_b64", bytes),
+                    None => error,
+                };
+                error
+                    .next(advice!["If that file is meant, call ", read, " and see; else check the path."])
+                    .fact("did_you_mean", shown(&meant))
+            }
+            None if deleted => error.next(
+                advice!["If it is to be there again, use ", Phrase::Tool("write"), " with its whole text."]
+                    .or("If it is to be there again, send its whole text as a new file."),
+            ),
+            None => error.next(
+                advice!["Check the path; to create the file, use ", Phrase::Tool("write"), "."]
+                    .or("Check the path; to create the file, send its whole text as a new file."),
+            ),
+        }
+    }
+
+    /// The file beside a missing one whose name is like its own, or the one that this session was shown elsewhere.
+    fn alike(&self, place: &Place, caller: &Caller) -> Option<PathBuf> {
+        let mut names = self.store().siblings(place).unwrap_or_default();
+        // Only files can be meant.
+        let is_file = |name: &OsString| {
+            let beside = self.store().admit(&place.absolute().with_file_name(name));
+            beside.and_then(|beside| self.store().stamp(&beside)).is_ok_and(|stamp| stamp.is_some())
+        };
+        if let Some(folder) =
+            near(place.absolute(), &names).filter(|it| it.file_name().is_some_and(|name| !is_file(&name.to_owned())))
+        {
+            names.retain(|name| Some(name.as_os_str()) != folder.file_name() && is_file(name));
+        }
+        near(place.absolute(), &names).or_else(|| self.known_by_name(place, caller))
+    }
+
+    /// The one file with the name of a missing one that this session was shown, if it is still there.
+    fn known_by_name(&self, place: &Place, caller: &Caller) -> Option<PathBuf> {
+        let known = self.sessions(place).paths(&caller.session).unwrap_or_default();
+        let known = known.into_iter().map(|path| PathBuf::from(OsString::from_vec(path)));
+        let mut same = known.filter(|path| path.file_name() == place.absolute().file_name());
+        let only = same.next().filter(|path| same.next().is_none() && path != place.absolute())?;
+        self.store().admit(&only).is_ok_and(|place| self.is_there(&place)).then_some(only)
+    }
+}
 
 /// The best candidate among the names beside `path`.
 pub(crate) fn near(path: &Path, names: &[OsString]) -> Option<PathBuf> {
