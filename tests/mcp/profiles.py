@@ -126,8 +126,8 @@ async def notebooks_are_edited_by_edit_and_as_an_error_says():
         assert fields >= {"file_path", "old_string", "cell_id", "cell_number", "new_source", "cell_type", "edit_mode"}, fields
         await done(client, "read", path)
         refused = await client.call_tool("edit", {"file_path": str(path), "old_string": "x = 1", "new_string": "x = 2"})
-        assert data(refused)["seed_code"] == 5 and "(or edit, with the same fields)" in text(refused), text(refused)
-        begin = text(refused).index('{"notebook_path"')
+        assert data(refused)["seed_code"] == 5 and "Call edit with" in text(refused), text(refused)
+        begin = text(refused).index('{"file_path"')
         call, _ = json.JSONDecoder().raw_decode(text(refused)[begin:])
         await answered(client, "edit", **call)
         assert json.loads(path.read_text())["cells"][0]["source"] == ["x = 2"], path.read_text()

@@ -36,7 +36,9 @@ fn said(bench: &Bench, reply: &Reply) -> (String, Value) {
         Err(error) => error.to_json(),
     };
     if let Some(data) = data.as_object_mut() {
-        data.remove("originalFile");
+        for own in ["originalFile", "mtime", "cachedTime", "currentTime"] {
+            data.remove(own);
+        }
         for file in data.get_mut("files").and_then(Value::as_array_mut).into_iter().flatten() {
             file.as_object_mut().unwrap().remove("originalFile");
         }
