@@ -309,7 +309,10 @@ fn original(plan: &Plan, most: usize) -> Option<(&'static str, Value)> {
     if made {
         return Some(("originalFile", "".into()));
     }
-    if plan.source.is_some() || plan.before.is_opaque() || !matches!(plan.now, Now::File(_)) {
+    if plan.source.is_some() {
+        return Some(("originalFileOmitted", true.into()));
+    }
+    if plan.before.is_opaque() || !matches!(plan.now, Now::File(_)) {
         return None;
     }
     let fits = plan.before.size() <= most;

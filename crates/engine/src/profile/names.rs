@@ -25,8 +25,11 @@ impl Offer {
         let schema = self.schema();
         let has = |schema: &Map<String, Value>| schema.get("properties").is_some_and(|it| it.get(name).is_some());
         // A field of an entry of `edits` can be given, too.
-        let entry = schema.get("properties").and_then(|it| it.get("edits")?.get("items")?.get("properties")?.get(name));
-        (has(&schema) || entry.is_some()).then(|| name.to_owned())
+        let entry = schema.get("properties").and_then(|it| it.get("edits")?.get("items"));
+        let definition = entry.and_then(|it| it.get("$ref")?.as_str()?.strip_prefix("#/$defs/"));
+        let entry = definition.map_or(entry, |definition| schema.get("$defs")?.get(definition));
+        let of_entry = entry.and_then(|it| it.get("properties")?.get(name));
+        (has(&schema) || of_entry.is_some()).then(|| name.to_owned())
     }
 }
 
