@@ -36,11 +36,12 @@ fn said(bench: &Bench, reply: &Reply) -> (String, Value) {
         Err(error) => error.to_json(),
     };
     if let Some(data) = data.as_object_mut() {
-        for own in ["originalFile", "mtime", "cachedTime", "currentTime"] {
+        for own in ["originalFile", "originalFileOmitted", "mtime", "cachedTime", "currentTime"] {
             data.remove(own);
         }
         for file in data.get_mut("files").and_then(Value::as_array_mut).into_iter().flatten() {
             file.as_object_mut().unwrap().remove("originalFile");
+            file.as_object_mut().unwrap().remove("originalFileOmitted");
         }
     }
     (unnamed(&here(reply.text())), serde_json::from_str(&unnamed(&here(data.to_string()))).unwrap())
