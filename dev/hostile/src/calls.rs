@@ -167,7 +167,10 @@ impl Setting<'_> {
                 if depth > 3 {
                     json!([])
                 } else if many > 4 {
-                    json!(vec![one(luck); many])
+                    let item = one(luck);
+                    // A request has at most some megabytes.
+                    let fitting = (16 << 20) / (item.to_string().len() + 1);
+                    json!(vec![item; many.min(fitting)])
                 } else {
                     (0..many).map(|_| one(luck)).collect()
                 }
