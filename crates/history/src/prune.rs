@@ -7,6 +7,9 @@ use emendate_core::ContentId;
 
 /// Records between two looks at whether there is too much.
 pub(crate) const EVERY: u32 = 64;
+/// Bytes of added contents after which the size of the database is checked at once. A process that makes one large record
+/// and ends reaches it too, so the limit does not depend on chance where files are large.
+pub(crate) const MUCH: u64 = 64 << 10;
 /// Paths whose words of lines are kept.
 pub(crate) const WORDS: u32 = 1024;
 

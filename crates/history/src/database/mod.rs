@@ -136,7 +136,7 @@ impl Database {
 
     /// Cleans up when it is time.
     fn upkeep(&self, state: &mut State, now: i64) -> Result<()> {
-        if state.until_upkeep > 0 && state.added <= self.limits.total / 8 {
+        if state.until_upkeep > 0 && state.added <= prune::MUCH.min(self.limits.total / 8) {
             state.until_upkeep -= 1;
             return Ok(());
         }
