@@ -433,7 +433,7 @@ pub(crate) struct HistoryArgs {
     /// Only operations of this session
     #[arg(long, value_name = "SESSION")]
     pub(crate) by: Option<String>,
-    /// How many, the newest first; at most 1000 at once [default: 20]
+    /// Number of operations to list, newest first; at most 1000 [default: 20]
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
     /// List on from here, as the list before says

@@ -27,7 +27,7 @@ struct Inner {
     data: Map<String, Value>,
 }
 
-/// What an error says, to be shortened.
+/// The parts of an error that a reply limit may shorten.
 pub struct ErrorParts<'e> {
     /// The first line(s).
     pub message: &'e mut String,
@@ -44,7 +44,7 @@ pub struct ErrorParts<'e> {
 struct Advised {
     /// The failure in `data.errors`.
     failure: usize,
-    /// Where its text is in the evidence.
+    /// Position of its text in the evidence.
     span: core::ops::Range<usize>,
     advice: Advice,
 }
@@ -197,7 +197,7 @@ impl Error {
         &self.0.data
     }
 
-    /// Its texts and facts, for whoever has to shorten them.
+    /// Mutable access to its texts and facts, used to shorten them.
     pub fn parts(&mut self) -> ErrorParts<'_> {
         let Inner { message, evidence, next, data, .. } = &mut *self.0;
         ErrorParts { message, evidence, next, data }

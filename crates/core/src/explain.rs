@@ -175,7 +175,7 @@ fn blocks(base: &Snapshot, changes: &ChangeSet) -> Vec<Block> {
         }
     }
     let block = |(lines, splices): (Span, Vec<&Splice>)| {
-        // Only counted: what was changed is told in any case.
+        // The work is counted but never stopped here: a finished change is always reported.
         let _ = work::ends(4 + splices.len() + lines.len() / STEP_BYTES);
         let raw = base.raw_span(lines);
         let mut out = Vec::new();

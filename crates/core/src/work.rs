@@ -141,7 +141,7 @@ pub fn spend(steps: usize) -> Result<()> {
     count(steps).map_or(Ok(()), |halt| Err(halt.error()))
 }
 
-/// Counts a plain scan of so many bytes.
+/// Counts one plain scan over `bytes` bytes.
 ///
 /// Errors: as [`spend`].
 #[inline]

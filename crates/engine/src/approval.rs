@@ -99,7 +99,7 @@ impl Engine {
         Ok(hit.map(told))
     }
 
-    /// What the rules say of creating a file.
+    /// The decision of the rules about creating a file.
     ///
     /// Errors: `access.denied`.
     fn creation(&self, place: &Place) -> Result<Option<Hit>> {

@@ -216,7 +216,7 @@ impl Engine {
         &self.config
     }
 
-    /// How much a reply to this caller holds.
+    /// Limits on a reply to this caller.
     pub(crate) fn reply_limits(&self, caller: &Caller) -> ReplyLimits {
         if caller.person_reads { self.config.reply.for_person() } else { self.config.reply }
     }

@@ -61,7 +61,7 @@ impl Engine {
     pub fn entries(&self, from: Option<&str>, most: usize) -> Result<Entries> {
         for root in 0..self.roots().len() {
             if from.is_none() {
-                // Where the store cannot be written, what is pending is told as such.
+                // If the store cannot be written, pending operations are reported as pending.
                 let _ = self.look_into_pending(root);
             }
         }

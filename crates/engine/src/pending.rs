@@ -13,7 +13,7 @@ use std::time::Duration;
 const LATER: usize = 1000;
 /// Earlier operations on a file that may have been done after it.
 const EARLIER: usize = 50;
-/// How long a call waits for operations that other processes are doing before it chooses the last one.
+/// Longest wait for operations of other processes before a call chooses the last one.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// How a file, or all of an operation, is found.

@@ -46,7 +46,7 @@ pub struct Profile {
     pub summary: &'static str,
     /// What a model is told once about all of them, in at most 512 characters. The tools' own texts say the rest.
     pub instructions: &'static str,
-    /// What an error shows counts as read.
+    /// Lines shown by an error count as read.
     counts_as_read: bool,
     /// The tools.
     pub offers: &'static [Offer],
@@ -369,7 +369,7 @@ impl Profile {
         offers.iter().find(|offer| offer.name == name)
     }
 
-    /// The offer of that name, or of the tool that another client's name stands for.
+    /// The offer of that name, or of the tool that another client's name refers to.
     pub fn offer_meant(&self, name: &str) -> Option<&'static Offer> {
         let offers: &'static [Offer] = self.offers;
         let meant = || offers.iter().find(|offer| Some(offer.tool) == tool_named(name));

@@ -45,7 +45,7 @@ pub(crate) struct Receipt {
     line_words: Option<Words>,
     /// What the reply shows of the change, where it was made ready.
     preview: Option<Preview>,
-    /// How much of the change the reply shows.
+    /// Share of the change that the reply shows.
     room: FileRoom,
     /// What language servers say of the file as it is now.
     pub(crate) diagnosis: Option<Diagnosis>,
@@ -101,7 +101,7 @@ impl Receipt {
         Receipt { preview, ..self }
     }
 
-    /// With so much room for it.
+    /// Sets the room for the change.
     pub(crate) fn with_room(self, room: FileRoom) -> Receipt {
         Receipt { room, ..self }
     }
@@ -268,7 +268,7 @@ impl Receipt {
         self.dry_run
     }
 
-    /// How much of the change the reply shows.
+    /// Share of the change that the reply shows.
     pub(crate) fn room(&self) -> FileRoom {
         self.room
     }

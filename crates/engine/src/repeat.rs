@@ -24,7 +24,7 @@ const SUBSTANCE: usize = 4;
 struct LastChange {
     /// The edit and the hash of its call's input; `None` where it was no edit, or nothing is known.
     edit: Option<(OperationId, [u8; 16])>,
-    /// What it left.
+    /// Content that it left.
     after: Option<ContentId>,
 }
 

@@ -65,7 +65,7 @@ const ORIGINAL: usize = 64 << 10;
 /// Files of a call up to which the context that replies show counts as read.
 const COUNTED: usize = 8;
 
-/// How much a reply shows of the change of one file.
+/// Room for the change of one file in a reply.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FileRoom {
     /// Bytes of the snippet.
@@ -115,7 +115,7 @@ impl ReplyLimits {
         ReplyLimits { text: self.text.max(self.read + BESIDE_LINES), ..self }
     }
 
-    /// How much a reply shows of the change of each file, where it is about so many.
+    /// Room for the change of each file, in a reply about `files` files.
     pub(crate) fn per_file(self, files: usize) -> FileRoom {
         let files = files.max(1);
         let snippet = (self.text / 2 / files).min(SNIPPET);
@@ -206,7 +206,7 @@ fn cut_text(text: &mut String, most: usize, field: &str, rest: &str) -> Option<O
     Some(Omission { field: field.to_owned(), unit: "characters", shown: of - left, of })
 }
 
-/// What no string and no list may exceed.
+/// The limit of every string and list.
 #[derive(Clone, Copy)]
 struct Caps {
     string: usize,

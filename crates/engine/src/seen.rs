@@ -50,7 +50,7 @@ impl Engine {
             Some(Handle::Tag(tag) | Handle::Headed(_, tag)) if tag == now.snapshot.id().tag() => {
                 match sessions.by_tag(key(place), tag)? {
                     Some(record) if record.content == now.snapshot.id() => return Ok(Base::fresh(record.lines)),
-                    // A tag is made of the content, so whoever names the present one has seen it somewhere.
+                    // A tag is derived from the content, so a caller that names the current one has seen that content.
                     _ => return Ok(Base::fresh(Lines::all())),
                 }
             }
@@ -119,7 +119,7 @@ impl Engine {
                 return Ok(Base::of(seen, record.lines, now));
             }
         }
-        // A tag is made of the content, so whoever names the present one has seen it somewhere.
+        // A tag is derived from the content, so a caller that names the current one has seen that content.
         match (fits, unkept) {
             (true, _) => Ok(Base::fresh(Lines::all())),
             (false, true) => Ok(Base::Lost),

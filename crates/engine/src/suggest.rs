@@ -120,7 +120,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// How far a name is from the wanted one; `None` where nothing says that it is a slip. Extensions alone make no likeness, and
+/// Distance of a name from the wanted one; `None` if nothing suggests a slip. Extensions alone make no likeness, and
 /// names that differ in a number are different names.
 fn likeness(wanted: Parts<'_>, other: Parts<'_>) -> Option<usize> {
     if wanted.stem == other.stem {

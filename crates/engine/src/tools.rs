@@ -90,7 +90,7 @@ enum ToolInput {
 
 const EDITS: Annotations = Annotations { read_only: false, destructive: false, idempotent: true };
 
-/// What the replies of most edits leave out.
+/// Fields that the replies of most edits leave out.
 const REST_OF_AN_EDIT: &str =
     "Read the file with offset and limit to see it as it is; history with the id of the operation shows the change.";
 

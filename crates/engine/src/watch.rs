@@ -114,7 +114,7 @@ impl Watch {
         self.0.steps.load(Ordering::Relaxed)
     }
 
-    /// The call ended after so many steps.
+    /// Number of steps after which the call ended.
     pub(crate) fn worked(&self, steps: u64) {
         self.0.steps.store(steps, Ordering::Relaxed);
     }

@@ -303,7 +303,7 @@ pub(crate) fn fits(hunks: &[Hunk], most: usize) -> bool {
     lines().count() <= ROWS && lines().map(|line| line.text.len() + WORD).sum::<usize>() <= most
 }
 
-/// What an edit changed, as the lines are now, with their words; at most about `most` bytes.
+/// The lines that an edit changed, as they are now, with their words; at most about `most` bytes.
 pub(crate) fn preview(marks: &Marks, words: &[Word], hunks: &[Hunk], most: usize) -> String {
     let mut out = String::new();
     for (nth, hunk) in hunks.iter().enumerate() {

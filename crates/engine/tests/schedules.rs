@@ -129,7 +129,7 @@ fn next_line() -> String {
     line
 }
 
-/// What each process of a schedule runs; by itself it has nothing to do.
+/// Entry point of each process of a schedule; run directly, it does nothing.
 #[test]
 fn one_process() {
     let Ok(bed) = std::env::var("SCHEDULED_BED") else { return };

@@ -353,7 +353,7 @@ fn a_file_becomes_what_it_was() {
     assert_eq!(code(&reply), "operation.not_found");
 }
 
-/// Where changed lines are shown with a header, it names its file: in the replies of undo, and of patches, too.
+/// A header above changed lines names its file, also in the replies of undo and of patches.
 #[test]
 fn headers_name_their_file() {
     let bench = Bench::new();

@@ -41,7 +41,7 @@ enum Stage {
     Withdrawn,
 }
 
-/// What the log should say.
+/// Expected state of the log.
 #[derive(Default)]
 struct Model(Vec<(OperationId, Vec<OperationId>, Stage)>);
 

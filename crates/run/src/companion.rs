@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long the end of a program is waited for once it has closed its pipes.
+/// Longest wait for a program to exit after it closed its pipes.
 const FAREWELL: Duration = Duration::from_millis(200);
 /// Bytes that are read at once.
 const CHUNK: usize = 64 << 10;

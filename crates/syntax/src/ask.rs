@@ -51,7 +51,7 @@ pub enum About<'t> {
     },
     /// The blocks that begin on these 1-based lines.
     Blocks(Vec<usize>),
-    /// Where the text leaves its grammar first.
+    /// Position of the first syntax error.
     FirstError,
     /// Whether another text, made from this one by changes, parses, if this one does.
     After(Cow<'t, str>),

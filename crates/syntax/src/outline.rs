@@ -111,7 +111,7 @@ struct Walk<'p, 't> {
     starts: &'p [usize],
     /// Row of the table for each kind of node.
     rows: Vec<Option<usize>>,
-    /// What is above a row, for the row asked last.
+    /// The comments and annotations above the row asked for last.
     above: Option<(usize, usize)>,
     open: Vec<Open>,
     out: Outline,

@@ -125,7 +125,7 @@ impl Run {
         Ok(())
     }
 
-    /// What is wrong with a call, if anything is.
+    /// The fault of a call, if it has one.
     fn judge(&mut self, tool: &'static str, measured: &Measured) -> Option<String> {
         let worst = self.worst.entry(tool).or_default();
         worst.calls += 1;

@@ -21,7 +21,7 @@ struct Row<'r> {
     shown: &'r str,
 }
 
-/// What a reference names.
+/// The target of a reference.
 #[derive(Debug, PartialEq)]
 enum Reference<'r> {
     /// A scene, without folder `scenes` and ending.

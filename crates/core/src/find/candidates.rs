@@ -51,7 +51,7 @@ pub(super) fn chosen<'a>(search: &Search<'a>, tier: Tier, trial: Trial<'a>) -> R
             Ok(plain(places))
         }
         Pick::Exactly(wanted) => {
-            // A count that reached its limit says too little of how many stand apart.
+            // A count that reached its limit cannot say how many places do not overlap.
             let counted = exact::most(search.find.pick).is_none_or(|most| places.len() < most);
             if !counted || apart(&places) != wanted {
                 return Err(failure::count(search, tier, &places));
@@ -62,7 +62,7 @@ pub(super) fn chosen<'a>(search: &Search<'a>, tier: Tier, trial: Trial<'a>) -> R
     }
 }
 
-/// How many places replacing all of them would replace: the leftmost of overlapping ones.
+/// Number of places that `replace_all` would replace: of overlapping places, the leftmost.
 pub(super) fn apart(places: &[Place<'_>]) -> usize {
     let mut end = 0;
     let mut count = 0;

@@ -119,7 +119,7 @@ pub(super) fn without_doubled(search: &Search<'_>, places: &mut [Place<'_>]) -> 
     true
 }
 
-/// The length of the indentation with which the new text begins, if all places stand behind just that.
+/// Length of the new text's first indentation, if every place already follows exactly that indentation.
 fn doubled(search: &Search<'_>, places: &[Place<'_>]) -> Option<usize> {
     let (old, new) = (&*search.find.old, search.new);
     let indent = indent_of(new);

@@ -134,7 +134,7 @@ impl<'w, 'a> Substantial<'w, 'a> {
         found
     }
 
-    /// Where the old text would begin by lines that are in the file as they are.
+    /// Lines at which the old text would begin, judging by its lines that occur in the file unchanged.
     fn starts(&self, search: &Search<'_>) -> BTreeSet<usize> {
         let mut pivots: Vec<(usize, bool)> = self.at.iter().copied().zip(self.kept.iter().copied()).collect();
         pivots.sort_by_key(|&(at, kept)| (Reverse(kept), Reverse(self.old[at].len())));

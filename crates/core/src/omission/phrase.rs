@@ -1,4 +1,4 @@
-//! Phrases that stand for text that was left out: by their words, and by the signs around them.
+//! Recognises phrases that replace omitted text, by their words and by the signs around them.
 
 /// Words that say that text stays or was left out.
 const SIGNALS: [&str; 24] = [

@@ -305,7 +305,7 @@ pub fn of(tool: &str) -> &'static Aliases {
     ALIASES.iter().find(|table| table.tool == tool).unwrap_or(&NONE)
 }
 
-/// The tool that another client's name stands for.
+/// The tool that another client's name refers to.
 pub(crate) fn tool_named(name: &str) -> Option<&'static str> {
     let name = folded(name);
     let is_row = |row: &&ToolAlias| folded(row.tool) == name || row.others.iter().any(|other| folded(other) == name);

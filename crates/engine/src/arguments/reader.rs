@@ -1,4 +1,4 @@
-//! Reads the fields of one call: which field each name stands for, and whether two of them contradict each other.
+//! Reads the fields of one call: maps each name to its field and finds names that contradict each other.
 
 use super::aliases::{self, Alias, Aliases, MEANINGFUL, folded};
 use super::fields::KnownFields;
@@ -12,7 +12,7 @@ use std::path::Path;
 /// Missing fields that one error lists.
 const MISSING_MAX: usize = 20;
 
-/// Where in the call a field is.
+/// Position of a field in the call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Level {
     /// A field of the call.
@@ -23,7 +23,7 @@ pub(super) enum Level {
     Inner,
 }
 
-/// What the name of a field stands for.
+/// The field that a name refers to.
 enum Meaning {
     /// A field of the schema; false where the name is another spelling of it.
     Field(String, bool),

@@ -68,7 +68,7 @@ enum List {
 pub struct Config {
     /// What may be edited although it is guarded, or although edits are asked for.
     pub(crate) allow: Vec<Rule>,
-    /// What is wrong with a project's file, which does not count then.
+    /// The fault of a project's file. A file with a fault is ignored.
     pub(crate) broken: Option<String>,
     /// What a person is asked about.
     pub(crate) ask: Vec<Rule>,
@@ -96,7 +96,7 @@ pub struct Config {
     pub(crate) on_stale: OnStale,
     /// What replies show of a change.
     pub(crate) shows: Shows,
-    /// How much replies hold.
+    /// Limits on the size of replies.
     pub(crate) reply: ReplyLimits,
     /// Whether a replaced code cell of a notebook loses its outputs.
     pub(crate) clear_outputs: bool,

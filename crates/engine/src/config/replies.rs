@@ -6,12 +6,12 @@ use crate::reply_limits::{LEAST_DATA, LEAST_TEXT, ReplyLimits};
 use emendate_core::Result;
 
 impl Config {
-    /// How much replies hold.
+    /// Limits on the size of replies.
     pub fn reply_limits(&self) -> ReplyLimits {
         self.reply
     }
 
-    /// What is wrong with a project's file, if anything is: nothing is edited then.
+    /// The fault of a project's file, if it has one. Nothing is edited then.
     pub fn broken(&self) -> Option<&str> {
         self.broken.as_deref()
     }

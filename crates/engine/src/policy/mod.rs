@@ -383,7 +383,7 @@ fn denied(place: &Place, access: Access, hit: &Hit, other: Option<&Path>) -> Err
         .fact("origin", origin.clone())
 }
 
-/// What rules about new files, `Write(PATTERN)`, say of creating this one.
+/// The decision of the rules about new files, `Write(PATTERN)`, on creating this one.
 ///
 /// Errors: `access.denied`.
 pub(crate) fn created(config: &Config, place: &Place) -> Result<Option<Hit>> {

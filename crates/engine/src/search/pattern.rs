@@ -11,7 +11,7 @@ pub(crate) const PATTERN_MAX: usize = 64 << 10;
 const COMPILED: usize = 8 << 20;
 const TABLES: usize = 32 << 20;
 
-/// How a pattern is to be taken.
+/// Interpretation of a pattern.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Look {
     pub(crate) literal: bool,
@@ -19,7 +19,7 @@ pub(crate) struct Look {
     pub(crate) multiline: bool,
 }
 
-/// What is searched for.
+/// The text or expression to search for.
 pub(crate) enum Pattern {
     Text { finder: Box<Finder<'static>>, lines: bool },
     Regex(Box<RegexMatcher>),
@@ -58,7 +58,7 @@ pub(crate) fn matcher(pattern: &str, look: Look, plain: &str) -> Result<RegexMat
     })
 }
 
-/// Characters of the library's message that are told: it quotes the pattern.
+/// Characters kept of the library's message, which quotes the pattern.
 const TOLD: usize = 2000;
 
 impl Matcher for Pattern {

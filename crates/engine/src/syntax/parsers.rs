@@ -26,14 +26,14 @@ const WORN: u64 = 384 << 20;
 const MESSAGE: usize = 256 << 20;
 /// Seconds that a process may work for an answer beyond the time of the limits.
 const GRACE: u64 = 1;
-/// How long an answer may take on a busy machine; the time that a process works is bounded much closer.
+/// Longest wait for an answer on a busy machine. The processor time of a worker has a much lower limit.
 const WAIT: Duration = Duration::from_secs(60);
-/// How often a waiting call looks whether it shall stop.
+/// Interval at which a waiting call checks whether to stop.
 const GLANCE: Duration = Duration::from_millis(50);
 /// Texts that ended a process and are remembered.
 const FATAL: usize = 256;
 
-/// Which texts are parsed in processes of their own.
+/// Selects the texts that are parsed in a process of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Apart {
     /// None: a fault of a grammar ends this process. For programs that embed the engine.
@@ -208,7 +208,7 @@ pub(crate) struct Comparison<'a> {
     limits: Cell<Limits>,
 }
 
-/// What is known of the other text.
+/// Parse result of the other text, once known.
 pub(crate) enum Compared {
     Parses,
     Breaks(FirstError),

@@ -90,7 +90,7 @@ fn of_one(back: &Back<'_>) -> Result<Vec<Plan>> {
 }
 
 impl Engine {
-    /// What is at a place. A file that is too large to be taken whole by other calls is taken as bytes.
+    /// The content at a place. A file that is too large to be taken whole by other calls is taken as bytes.
     pub(super) fn standing(&self, place: &Place) -> Result<Now> {
         if let Some(target) = self.store().link(place)? {
             return Ok(Now::Link(target));

@@ -111,7 +111,7 @@ pub(super) fn rivals(search: &Search<'_>, tier: Tier, places: &[Place<'_>], riva
 
 /// The text occurs another number of times than asked for.
 pub(super) fn count(search: &Search<'_>, tier: Tier, places: &[Place<'_>]) -> Error {
-    // Counted are the places that `replace_all` would replace, unless these are not what stands in the way.
+    // The count is that of `replace_all`, unless other places are the obstacle.
     let apart = candidates::apart(places);
     let unique = matches!(search.find.pick, Pick::Unique);
     let (count, crossing) = match apart {

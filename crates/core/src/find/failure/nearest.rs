@@ -187,7 +187,7 @@ pub(in crate::find) fn rated(search: &Search<'_>, lines: Range<usize>) -> Neares
     Nearest { lines, likeness: likeness(&a, &b) }
 }
 
-/// How alike some lines are to others, in their forms: by weight, in order, changed lines by what they share.
+/// Likeness of two runs of lines by their normalised forms: weighted, in order, changed lines by the parts they share.
 pub(in crate::find) fn likeness(a: &[String], b: &[String]) -> f64 {
     let weigh = |line: &str| if line.is_empty() { 0 } else { fold::substance(line, usize::MAX).max(1) };
     let all: usize = a.iter().map(|line| weigh(line)).sum();

@@ -75,7 +75,7 @@ pub(crate) fn place_all(index: &Index<'_>, hunks: &[&Hunk], settings: Settings) 
     let mut sought: Vec<Result<Sought>> = Vec::with_capacity(hunks.len());
     let mut failures = 0;
     for hunk in hunks.iter().zip(&sides).zip(&literal.places) {
-        // After so many failures, each of which costs an explanation, nothing is written whatever becomes of the rest.
+        // Each failure costs an explanation. Beyond this number the rest cannot change the outcome: nothing is written.
         sought.push(if failures < FAILURES { one(hunk) } else { Err(failure::untried()) });
         failures += usize::from(sought.last().is_some_and(Result::is_err));
     }

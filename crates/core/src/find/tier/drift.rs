@@ -6,7 +6,7 @@
 //! *Context drift* (11b): at least four lines that are not blank and thirty letters or digits; the first and the last of
 //! them are there; three quarters of the lines and of their weight are there in order; at most max(1, n/5) lines of the
 //! file come in between and max(1, n/4) of old are missing; no other place comes within 0.15; one of the lines found is
-//! distinctive; no missing line of eight letters or digits stands elsewhere in the file; and none of them has a counterpart
+//! distinctive; no missing line of eight letters or digits occurs elsewhere in the file; and none of them has a counterpart
 //! in the file with another number or another name of what it defines.
 //!
 //! The lines to be changed must be there, nothing unseen may lie where something is written, and all readings of the
@@ -273,7 +273,7 @@ impl<'s, 'a> Target<'s, 'a> {
         if let Some(why) = self.mistaken(best) {
             return unlike(&why);
         }
-        // All lines of a hunk, in order and with nothing but blank lines between, are proof enough where they stand once.
+        // All lines of a hunk, in order and separated by blank lines only, prove the place if they occur once.
         let whole_hunk = complete && self.search.wanted.changes.is_some();
         if !whole_hunk && !best.early.iter().any(|(old, _)| weighty(old) && self.count(*old) == 1) {
             return unlike("none of its lines is distinctive");

@@ -32,7 +32,7 @@ pub(in crate::find) struct Rule {
     pub(in crate::find) fits: fn(&Search<'_>, &Wanted<'_>, usize) -> Fit,
     /// Letters and digits that old must have.
     pub(in crate::find) substance: usize,
-    /// One or two lines that say less are found, too, where they stand just once.
+    /// One or two less distinctive lines are found as well if they occur exactly once.
     pub(in crate::find) short: bool,
     /// Blank runs may differ.
     pub(in crate::find) runs: bool,

@@ -23,7 +23,7 @@ pub(super) struct Later {
 /// A block that was read to its end.
 pub(super) struct Closed {
     pub(super) block: Block,
-    /// How much of its second part was reported as events.
+    /// Bytes of its second part already reported as events.
     pub(super) told: usize,
     /// Repaired mistakes, with their lines.
     pub(super) slips: Vec<(Slip, usize)>,
@@ -76,7 +76,7 @@ pub(super) struct Draft {
     strange: Option<usize>,
     /// Repaired mistakes of this block.
     pub(super) slips: Vec<(Slip, usize)>,
-    /// How much of the second part was reported as events.
+    /// Bytes of the second part already reported as events.
     told: usize,
 }
 
