@@ -16,7 +16,8 @@ use std::path::PathBuf;
 impl Tool {
     /// Reads the arguments, does what they ask for, and reports how they were read.
     fn answer(&'static self, engine: &Engine, caller: &Caller, input: Value) -> Result<Answer> {
-        let Arguments { value, notes } = Arguments::read(self, engine.start(caller).as_deref(), input)?;
+        let Arguments { mut value, mut notes } = Arguments::read(self, engine.start(caller).as_deref(), input)?;
+        engine.read_windows_fields(&mut value, &mut notes);
         if notes.is_empty() {
             return self.run(engine, caller, value);
         }

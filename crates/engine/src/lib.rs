@@ -76,6 +76,7 @@ mod tree;
 mod undo;
 mod validate;
 mod watch;
+mod windows_paths;
 mod worded;
 
 pub use approval::{Approval, question};

@@ -15,7 +15,7 @@ impl Engine {
         // What an earlier part of the request makes is there for the later ones.
         let mut made: Vec<PathBuf> = Vec::new();
         for file in &mut request.files {
-            self.slashed(directory, file, &mut request.notes);
+            self.read_windows_names(directory, file, &mut request.notes);
             stays_inside(directory, &file.path)?;
             let (path, note) = self.named(caller, directory, file, &made)?;
             file.path = path;
@@ -45,38 +45,6 @@ impl Engine {
                 shown(named)
             ));
             named.clone_into(&mut file.path);
-        }
-    }
-
-    /// Reads names with backslashes as paths of Windows, where nothing has the name as it is written. The name of a new
-    /// file has to begin with a directory that is there, or to look like a path.
-    fn slashed(&self, directory: &Path, file: &mut FileRequest, notes: &mut Vec<String>) {
-        let other = file.also.iter().any(|name| name.contains('/'));
-        let new = creates(&file.ask);
-        let slash = |name: &str, new: bool| {
-            let there = |name: &str| self.store().admit_link(&directory.join(name)).is_ok_and(|at| self.is_there(&at));
-            let windows = name.contains('\\') && !name.contains('/') && !name.starts_with('\\');
-            let slashed = name.replace('\\', "/");
-            let meant = || {
-                there(&slashed) || !new || there(slashed.split('/').next().unwrap_or_default()) || is_usual(&slashed)
-            };
-            (windows && !there(name) && meant()).then_some(slashed)
-        };
-        let mut change = |name: &mut String, new: bool| {
-            if let Some(slashed) = slash(name, new) {
-                notes.push(format!(
-                    "{} was read as {}: backslashes were taken for slashes.",
-                    shown(&*name),
-                    shown(&slashed)
-                ));
-                *name = slashed;
-            }
-        };
-        if !(new && other) {
-            change(&mut file.path, new);
-        }
-        if let Ask::Move { to, .. } | Ask::Copy { to, .. } = &mut file.ask {
-            change(to, true);
         }
     }
 
@@ -173,22 +141,12 @@ fn stays_inside(directory: &Path, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// True for a path of ordinary names whose last part has an extension.
-fn is_usual(path: &str) -> bool {
-    let plain = |part: &str| {
-        let sign = |ch: char| ch.is_alphanumeric() || "._- +()[]@".contains(ch);
-        !part.is_empty() && !part.contains(':') && part.chars().all(sign)
-    };
-    let last = path.rsplit('/').next().unwrap_or_default();
-    path.split('/').all(plain) && last.rsplit_once('.').is_some_and(|(_, end)| (1..=12).contains(&end.len()))
-}
-
 fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
 /// True when the file need not be there.
-fn creates(ask: &Ask) -> bool {
+pub(crate) fn creates(ask: &Ask) -> bool {
     let fills = |ops: &[Op]| matches!(ops.first(), Some(Op { at: Locator::Blank, .. }));
     matches!(ask, Ask::Write(_) | Ask::Create(_)) || matches!(ask, Ask::Edit { ops, .. } if fills(ops))
 }

@@ -18,7 +18,7 @@ use serde_json::Value;
 use std::path::Path;
 
 /// Fields that name files and directories.
-const PATHS: &[&str] = &["file_path", "notebook_path", "path", "paths", "directory"];
+pub(crate) const PATHS: &[&str] = &["file_path", "notebook_path", "path", "paths", "directory"];
 /// Objects that some clients put around the arguments.
 const WRAPPERS: &[&str] = &["input", "arguments", "args", "params", "parameters", "toolinput"];
 /// Fields that make a call one about a cell of a notebook.

@@ -163,9 +163,10 @@ pub(super) fn git_pair(text: &str) -> Option<(String, String)> {
     (!new.contains(' ')).then(|| (old.to_owned(), new.to_owned()))
 }
 
-/// The name without git's prefix, if it has one.
+/// The name without git's prefix, if it has one. A path of Windows has a backslash behind the prefix.
 pub(super) fn bare(name: &str) -> Option<&str> {
-    name.split_once('/').filter(|(head, rest)| PREFIXES.contains(head) && !rest.is_empty()).map(|(_, rest)| rest)
+    let (head, rest) = name.split_once(['/', '\\'])?;
+    (PREFIXES.contains(&head) && !rest.is_empty()).then_some(rest)
 }
 
 /// The name without its first `count` folders; runs of slashes count once.
@@ -298,6 +299,8 @@ mod tests {
         assert_eq!(of(Some("x"), Some("b/x")), "x b/x");
         assert_eq!(of(Some("a/x"), Some("x")), "x a/x");
         assert_eq!(of(Some("a/x"), Some("b/y")), "y x b/y a/x");
+        assert_eq!(of(None, Some("b\\x\\y")), "x\\y b\\x\\y");
+        assert_eq!(of(Some("a\\x"), Some("b\\x")), "x b\\x a\\x");
         assert_eq!(of(Some("a/x"), Some("a/x")), "a/x x");
         assert_eq!(of(Some("old/x"), Some("new/x")), "new/x old/x x");
         assert_eq!(of(None, Some("b/x")), "x b/x");

@@ -1,0 +1,82 @@
+//! Paths of Windows, as models that saw such a machine write them: `src\\main.rs`. On Linux a backslash is a character of
+//! a name, so a path is read this way only if nothing has the name as it is written.
+
+use crate::arguments::PATHS;
+use crate::engine::Engine;
+use crate::names::creates;
+use emendate_core::{Ask, FileRequest};
+use emendate_fs::shown;
+use serde_json::Value;
+use std::path::Path;
+
+impl Engine {
+    /// Reads the names of one file of a text. The name of a new file has to begin with a directory that exists, or to have
+    /// the usual shape of a path.
+    pub(crate) fn read_windows_names(&self, directory: &Path, file: &mut FileRequest, notes: &mut Vec<String>) {
+        let new = creates(&file.ask);
+        // Another header of the same file has slashes: its backslashes are characters.
+        if !(new && file.also.iter().any(|name| name.contains('/'))) {
+            self.read_windows_name(directory, &mut file.path, new, notes);
+        }
+        if let Ask::Move { to, .. } | Ask::Copy { to, .. } = &mut file.ask {
+            self.read_windows_name(directory, to, true, notes);
+        }
+    }
+
+    /// Reads the fields of a call that name files. Paths are absolute there, so only the part behind the last slash is
+    /// looked at.
+    pub(crate) fn read_windows_fields(&self, input: &mut Value, notes: &mut Vec<String>) {
+        let Value::Object(fields) = input else { return };
+        for field in PATHS {
+            match fields.get_mut(*field) {
+                Some(Value::String(path)) => self.read_windows_path(path, notes),
+                Some(Value::Array(paths)) => {
+                    for path in paths {
+                        if let Value::String(path) = path {
+                            self.read_windows_path(path, notes);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn read_windows_path(&self, path: &mut String, notes: &mut Vec<String>) {
+        // Beside this look for a backslash, a call with usual paths pays nothing.
+        if !path.contains('\\') {
+            return;
+        }
+        let Some((directory, name)) = path.rsplit_once('/') else { return };
+        let (directory, mut name) = (format!("{directory}/"), name.to_owned());
+        if self.read_windows_name(Path::new(&directory), &mut name, true, notes) {
+            *path = directory + &name;
+        }
+    }
+
+    /// Puts slashes into `name`, which starts from `directory`, if that is meant; reports it and returns true then.
+    fn read_windows_name(&self, directory: &Path, name: &mut String, new: bool, notes: &mut Vec<String>) -> bool {
+        if !name.contains('\\') || name.contains('/') || name.starts_with('\\') {
+            return false;
+        }
+        let exists = |name: &str| self.store().admit_link(&directory.join(name)).is_ok_and(|at| self.is_there(&at));
+        let slashed = name.replace('\\', "/");
+        let first = slashed.split('/').next().unwrap_or_default();
+        if exists(name) || (new && !exists(&slashed) && !exists(first) && !is_usual(&slashed)) {
+            return false;
+        }
+        notes.push(format!("{} was read as {}: backslashes were taken for slashes.", shown(&*name), shown(&slashed)));
+        *name = slashed;
+        true
+    }
+}
+
+/// True for a path of ordinary names whose last part has an extension.
+fn is_usual(path: &str) -> bool {
+    let plain = |part: &str| {
+        let sign = |ch: char| ch.is_alphanumeric() || "._- +()[]@".contains(ch);
+        !part.is_empty() && !part.contains(':') && part.chars().all(sign)
+    };
+    let last = path.rsplit('/').next().unwrap_or_default();
+    path.split('/').all(plain) && last.rsplit_once('.').is_some_and(|(_, end)| (1..=12).contains(&end.len()))
+}
