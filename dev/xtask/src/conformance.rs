@@ -1,5 +1,6 @@
 //! The tables of docs/conformance: every behaviour of the seed documents, with the scene or test that shows it.
 
+use crate::decisions;
 use crate::repo::Repo;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -63,22 +64,13 @@ impl<'r> Reference<'r> {
             Reference::Scene(name) => repo.text(&format!("scenes/{name}.scene")).is_some(),
             Reference::Test { path, name } => repo.text(path).is_some_and(|text| text.contains(&format!("fn {name}("))),
             Reference::File(path) => repo.text(path).is_some(),
-            Reference::Decision(number) => decided(repo, number),
+            Reference::Decision(number) => decisions::exists(repo, number),
             Reference::Issue(name) => {
                 name.split('.').count() == 2 && name.split('.').all(|part| part.parse::<u32>().is_ok())
             }
             Reference::Row(id) => ids.contains(id),
         }
     }
-}
-
-/// Whether docs/decisions holds that number: as a file of its own or in its index.
-fn decided(repo: &Repo, number: &str) -> bool {
-    let Ok(number) = number.parse::<u32>() else { return false };
-    let file = format!("docs/decisions/{number:04}-");
-    let line = format!("{number}. ");
-    repo.files.iter().any(|it| it.path.starts_with(&file))
-        || repo.text("docs/decisions/README.md").is_some_and(|text| text.lines().any(|it| it.starts_with(&line)))
 }
 
 /// The rows of all tables, in the order of the documents.
@@ -198,8 +190,8 @@ mod tests {
         let file = |path: &str, text: &str| File { path: path.to_owned(), text: text.to_owned() };
         let files = vec![
             file("docs/conformance/000.md", &format!("# Zero\n\n| id | behaviour | status | shown by |\n{table}\n")),
-            file("docs/decisions/0170-x.md", ""),
-            file("docs/decisions/README.md", "15. **No write.**\n"),
+            file("docs/decisions/0015-x.md", "# 15. X\n\nStatus: in force.\n"),
+            file("docs/decisions/0170-x.md", "# 170. X\n\nStatus: in force.\n"),
             file("scenes/a/b.scene", ""),
             file("tests/c.rs", "fn shown() {}\n"),
         ];

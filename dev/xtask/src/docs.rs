@@ -1,7 +1,8 @@
-//! The generated pages: docs/conformance.md, docs/errors.md, docs/limits.md and docs/tools.md.
+//! The generated pages: docs/conformance.md, docs/decisions/README.md, docs/errors.md, docs/limits.md and docs/tools.md.
 
 use crate::checks::NOT_SHOWN;
 use crate::conformance;
+use crate::decisions;
 use crate::repo::Repo;
 use emendate::core::formats::FORMATS;
 use emendate::core::{CODES, CodeRow};
@@ -20,6 +21,7 @@ pub(crate) struct Page {
 /// Every generated page.
 pub(crate) static PAGES: &[Page] = &[
     Page { path: "docs/conformance.md", write: conformance::index },
+    Page { path: "docs/decisions/README.md", write: decisions::index },
     Page { path: "docs/errors.md", write: errors },
     Page { path: "docs/limits.md", write: limits },
     Page { path: "docs/tools.md", write: tools },

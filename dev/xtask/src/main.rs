@@ -10,6 +10,7 @@
 
 mod checks;
 mod conformance;
+mod decisions;
 mod dictionary;
 mod docs;
 mod instructions;

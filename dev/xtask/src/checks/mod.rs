@@ -9,6 +9,7 @@ mod words;
 pub(crate) use tables::NOT_SHOWN;
 
 use crate::conformance;
+use crate::decisions;
 use crate::repo::Repo;
 
 /// A check.
@@ -31,5 +32,6 @@ pub(crate) static CHECKS: &[Check] = &[
     Check { name: "format", run: tables::formats },
     Check { name: "error code", run: tables::codes },
     Check { name: "conformance", run: conformance::faults },
+    Check { name: "decision", run: decisions::faults },
     Check { name: "documentation", run: tables::documentation },
 ];
