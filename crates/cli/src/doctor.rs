@@ -100,11 +100,21 @@ impl Findings {
     }
 
     fn database(&mut self, directory: &Path) {
-        use emendate::history::Sessions as _;
+        use emendate::history::{Operations as _, Sessions as _};
         let opened = Database::open(directory, Limits::default());
         self.databases.push((directory.join("sessions.db"), opened.is_ok()));
         match opened {
-            Ok(database) => self.notices.extend(database.notices()),
+            Ok(database) => {
+                let gaps = database.gaps();
+                self.notices.extend(database.notices());
+                match gaps {
+                    Ok(gaps) => {
+                        let told = |gap| format!("{}: {gap}, because it was damaged.", database.path().display());
+                        self.notices.extend(gaps.into_iter().map(told));
+                    }
+                    Err(error) => self.problems.push(error.to_string()),
+                }
+            }
             Err(error) => self.problems.push(format!("What was read cannot be remembered: {}", error.message())),
         }
     }

@@ -174,6 +174,8 @@ codes! {
     OperationConflict = "operation.conflict", 12, None, None, FixCall;
     /// The content that would have to be put back was not kept.
     OperationLost = "operation.not_kept", 17, None, None, GiveUp;
+    /// The history was damaged, and the operation that would be undone or redone is not surely the last one: it has to be named.
+    OperationUncertain = "operation.uncertain", 12, None, None, FixCall;
     /// The change could not be undone afterwards, and the call does not say that it is meant nevertheless; nothing was written.
     OperationIrreversible = "operation.irreversible", 17, None, None, FixCall;
     /// After the edit the file would not be JSON, TOML or YAML any more, or would not fit its schema.

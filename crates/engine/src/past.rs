@@ -14,7 +14,7 @@ use emendate_core::explain::{self, DiffStat, Hunk};
 use emendate_core::formats::{self, Input};
 use emendate_core::{ChangeSet, Code, ContentId, Error, Result, Snapshot};
 use emendate_fs::Place;
-use emendate_history::{Filter, Freed, Kind, Leave, Logged, Outcome, Role, Side, Touched};
+use emendate_history::{Filter, Freed, Gap, Kind, Leave, Logged, Outcome, Role, Side, Touched};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -123,8 +123,24 @@ impl Engine {
             }
             data.insert("next".to_owned(), next.into());
         }
+        let gaps = self.gaps()?;
+        for gap in &gaps {
+            let _ = writeln!(text, "The history was damaged: {gap}.");
+        }
+        if !gaps.is_empty() {
+            let row = |gap: &Gap| json!({ "after": gap.after, "until": gap.until });
+            data.insert("missing".to_owned(), gaps.iter().map(row).collect());
+        }
         data.insert("operations".to_owned(), rows.into());
         Ok(Answer { text, data })
+    }
+
+    /// The parts of all histories that were lost.
+    ///
+    /// Errors: those of the session store.
+    pub(crate) fn gaps(&self) -> Result<Vec<Gap>> {
+        let of_each = (0..self.roots().len()).map(|root| self.history(root).gaps());
+        Ok(of_each.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
     }
 
     /// Why an operation cannot be undone; `None` when it can, as far as contents go.

@@ -34,8 +34,8 @@ pub use database::Database;
 pub use lines::Lines;
 pub use memory::Memory;
 pub use operation::{
-    Change, Entered, Filter, Freed, History, Kind, Known, Leave, Logged, OnDisk, Operation, OperationId, OperationName,
-    Operations, Outcome, Role, Side, Touched,
+    Change, Entered, Filter, Freed, Gap, History, Kind, Known, Leave, Logged, OnDisk, Operation, OperationId,
+    OperationName, Operations, Outcome, Role, Side, Touched,
 };
 pub use record::{Body, How, Record};
 pub use root::root_key;

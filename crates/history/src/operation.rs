@@ -254,6 +254,26 @@ pub struct Entered {
     pub lost: Vec<usize>,
 }
 
+/// A part of the log that was lost, because the database or what belongs to it was damaged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// The newest operation before it; 0 where all were lost.
+    pub after: u64,
+    /// The last operation that is missing; `None` where nobody knows whether any is.
+    pub until: Option<u64>,
+}
+
+impl fmt::Display for Gap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let first = self.after.saturating_add(1);
+        match self.until {
+            Some(until) if until <= first => write!(f, "operation {first} is missing from the history"),
+            Some(until) => write!(f, "operations {first} to {until} are missing from the history"),
+            None => write!(f, "operations after {} may be missing from the history", self.after),
+        }
+    }
+}
+
 /// What a clean-up freed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Freed {
@@ -313,6 +333,12 @@ pub trait Operations: Send + Sync {
 
     /// The operation of that name.
     fn operation(&self, name: OperationName) -> Result<Option<Logged>>;
+
+    /// The parts of the log that were lost, the newest first. An operation before such a part is not the last one that was
+    /// done, though it may be the last one that the log tells.
+    fn gaps(&self) -> Result<Vec<Gap>> {
+        Ok(Vec::new())
+    }
 
     /// The bytes of a version, proven by the id. `at_hand` are versions that the caller has, from which others can be
     /// reached through the log.

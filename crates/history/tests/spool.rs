@@ -13,7 +13,9 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use emendate_core::ContentId;
-use emendate_history::{Change, Database, Entered, Filter, Known, Limits, Logged, Operations, Role, Sessions, Swap};
+use emendate_history::{
+    Change, Database, Entered, Filter, Gap, Known, Limits, Logged, Operations, Role, Sessions, Swap,
+};
 use suite::log::{operation, side, touched};
 use suite::{PATH, noise, record};
 use tempfile::tempdir;
@@ -166,6 +168,46 @@ fn an_entry_that_was_cut_short_costs_only_itself() {
     assert_eq!(store.notices().len(), 1);
     let next = replace(&store, "s", b"x", b"y").id;
     assert_eq!((next.number > 1, all(&store).last().unwrap().id), (true, next));
+}
+
+/// What stood in it is missing, which everybody hears who asks for gaps, until nothing older is left.
+#[test]
+fn a_spool_that_was_lost_leaves_a_gap() {
+    let temp = tempdir().unwrap();
+    let store = open(temp.path());
+    some(&store, 4);
+    drop(store);
+    assert!(waits(temp.path()));
+    fs::remove_file(spool(temp.path())).unwrap();
+    for _ in 0..2 {
+        let store = open(temp.path());
+        assert_eq!(store.gaps().unwrap(), [Gap { after: 1, until: None }]);
+        drop(store);
+    }
+    let store = open(temp.path());
+    assert_eq!((store.gaps().unwrap().len(), some(&store, 3).len(), store.notices().len()), (1, 3, 0));
+    drop(store);
+    // Entries that cannot be read, and those behind them.
+    let mut harmed = fs::read(spool(temp.path())).unwrap();
+    harmed[60] ^= 1;
+    fs::write(spool(temp.path()), harmed).unwrap();
+    let store = open(temp.path());
+    assert_eq!(store.gaps().unwrap()[0], Gap { after: 2, until: Some(4) });
+    assert_eq!(store.notices().len(), 1);
+    assert_eq!(replace(&store, "s", b"x", b"y").id.number, 5);
+    assert_eq!(store.gaps().unwrap().len(), 2);
+}
+
+#[test]
+fn a_new_store_and_one_that_was_cleaned_have_no_gap() {
+    let temp = tempdir().unwrap();
+    let store = open(temp.path());
+    assert_eq!(store.gaps().unwrap(), []);
+    some(&store, 4);
+    assert_eq!(store.gaps().unwrap(), []);
+    store.free(emendate_history::Leave { bytes: Some(0), days: Some(0) }).unwrap();
+    assert_eq!((store.gaps().unwrap(), store.notices()), (Vec::new(), Vec::new()));
+    assert_eq!(some(&open(temp.path()), 1)[0].id.number, 5);
 }
 
 #[test]

@@ -12,6 +12,7 @@
 mod around;
 mod bed;
 mod clients;
+mod damage;
 mod dying;
 mod events;
 mod export;

@@ -10,7 +10,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 
 /// The database of the bed's one root.
-fn database(bed: &Bed) -> PathBuf {
+pub(crate) fn database(bed: &Bed) -> PathBuf {
     let mut found = Vec::new();
     for entry in fs::read_dir(bed.beside("state")).unwrap() {
         let path = entry.unwrap().path().join("sessions.db");

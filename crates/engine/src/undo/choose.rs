@@ -3,12 +3,12 @@
 use super::Args;
 use crate::caller::{Caller, Unread};
 use crate::engine::Engine;
-use crate::past::newest_first;
+use crate::past::{line, newest_first};
 use crate::policy::Access;
 use crate::shelves::key;
 use emendate_core::{Code, Error, Result};
 use emendate_core::{Phrase, advice};
-use emendate_history::{Filter, Logged, OperationName, Role};
+use emendate_history::{Filter, Gap, Logged, OperationName, Role};
 use std::path::Path;
 
 /// Operations looked at in one go.
@@ -32,6 +32,31 @@ impl Named {
                 .next("Names look like 17-3fa9 or 17; history lists them, also those of one file. Without one, undo takes the last operation, or the last one on the file that it is given.")
         })?;
         Ok(Named { name, before })
+    }
+}
+
+/// An operation that a call without a name may mean.
+struct Candidate {
+    logged: Logged,
+    /// Operations after it are missing from the history, so it is not surely the last one.
+    across: Option<Gap>,
+}
+
+/// The gaps of a history on the way from its newest operation to older ones.
+struct Gaps(Vec<Gap>);
+
+impl Gaps {
+    /// Goes on to an older operation. A gap is crossed by agreement once an operation before it was taken back by one after
+    /// it: somebody named it.
+    fn meet(&mut self, logged: &Logged) {
+        let number = logged.id.number;
+        let crosses = |gap: &Gap| number > gap.after && logged.operation.taken().any(|id| id.number <= gap.after);
+        self.0.retain(|gap| !crosses(gap));
+    }
+
+    /// The gap between the newest operation and that one.
+    fn before(&self, logged: &Logged) -> Option<Gap> {
+        self.0.iter().find(|gap| logged.id.number <= gap.after).copied()
     }
 }
 
@@ -108,11 +133,16 @@ impl Engine {
         let place = path.map(|path| self.admit_link(path, Access::Read)).transpose()?;
         let roots = 0..self.roots().len();
         let found = roots.map(|root| self.last_of(root, (session, place.as_ref().map(key)), redo, times));
-        let all = newest_first(found.collect::<Result<_>>()?, |logged: &Logged| logged.at, times);
+        let all = newest_first(found.collect::<Result<_>>()?, |it: &Candidate| it.logged.at, times);
         let verb = if redo { "redo" } else { "undo" };
+        if let Some((nth, gap)) = all.iter().enumerate().find_map(|(nth, (_, it))| Some((nth, it.across?))) {
+            return Err(uncertain(gap, &all, (nth, times), if redo { "redone" } else { "undone" }));
+        }
+        let all: Vec<(usize, Logged)> = all.into_iter().map(|(root, it)| (root, it.logged)).collect();
         let Some(&(root, _)) = all.first() else {
             let whose = session.map_or(String::new(), |session| format!(" of the session {session}"));
-            let error = Error::new(Code::OperationMissing, format!("There is nothing{whose} to {verb}."));
+            let lost = self.gaps()?.first().map_or(String::new(), |gap| format!(" The history was damaged: {gap}."));
+            let error = Error::new(Code::OperationMissing, format!("There is nothing{whose} to {verb}.{lost}"));
             let error = place.into_iter().fold(error, |error, place| error.evidence(place.shown()));
             let others = session.map_or("", |_| "; any_session: true takes other sessions' operations, too");
             return Err(error.next(
@@ -149,17 +179,20 @@ impl Engine {
         (session, path): (Option<&str>, Option<&[u8]>),
         redo: bool,
         times: usize,
-    ) -> Result<Vec<Logged>> {
+    ) -> Result<Vec<Candidate>> {
         let (mut below, mut found) = (None, Vec::new());
+        let mut gaps = Gaps(self.history(root).gaps()?);
         loop {
             let page = self.history(root).operations(&Filter { session, path, below, limit: PAGE })?;
             for logged in &page {
+                gaps.meet(logged);
+                let candidate = || Candidate { logged: logged.clone(), across: gaps.before(logged) };
                 match logged.operation.role {
                     // What was undone before it lies behind it, whether it was undone itself or not.
                     Role::Edit if redo => return Ok(found),
                     _ if logged.undone_by.is_some() || logged.owner.is_some() => {}
-                    Role::Undo(_) if redo => found.push(logged.clone()),
-                    Role::Edit | Role::Redo(_) if !redo => found.push(logged.clone()),
+                    Role::Undo(_) if redo => found.push(candidate()),
+                    Role::Edit | Role::Redo(_) if !redo => found.push(candidate()),
                     _ => {}
                 }
                 if found.len() == times {
@@ -172,4 +205,20 @@ impl Engine {
             }
         }
     }
+}
+
+/// The error where operations are missing after the one that would be taken back: `nth` of those that were chosen.
+fn uncertain(gap: Gap, all: &[(usize, Candidate)], (nth, times): (usize, usize), verb: &str) -> Error {
+    let logged = all.get(nth).map(|(_, it)| &it.logged);
+    let id = logged.map_or(String::new(), |logged| logged.id.to_string());
+    let what = format!("It is not certain which operation is to be {verb}: the history was damaged, and {gap}.");
+    let error = Error::new(Code::OperationUncertain, what);
+    let error = logged.into_iter().fold(error, |error, logged| error.evidence(line(logged, None).trim_end()));
+    let named = advice![
+        "Call ",
+        Phrase::Tool("history"),
+        format!(" and compare it with the files. If operation {id} is meant, repeat the call with id: \"{id}\".")
+    ];
+    let fewer = format!("Repeat the call with last: {nth}; the operations before those need their ids.");
+    if nth > 0 && times > 1 { error.next(fewer) } else { error.next(named) }
 }

@@ -7,8 +7,8 @@ use super::entry::{self, Entry};
 use super::log::{self, Signed};
 use super::memo::Learned;
 use super::spool::{self, Locked};
-use super::{Database, State, failure, open};
-use crate::{Change, Entered, Known, Limits, Operation, OperationId, operation};
+use super::{Database, State, failure, gaps, open};
+use crate::{Change, Entered, Gap, Known, Limits, Operation, OperationId, operation};
 
 /// An operation, the changes of its files, and what its session knows then.
 type Logging<'a> = (&'a Operation, &'a [Change<'a>], &'a [Known<'a>]);
@@ -36,7 +36,7 @@ impl Database {
         work: impl FnOnce(&Connection, &mut Learned) -> rusqlite::Result<T>,
     ) -> Result<T> {
         let mut spool = self.lock(state)?;
-        self.write(state, &mut spool, work)
+        self.write(state, &mut spool, Check::Always, work)
     }
 
     /// The same for what changes what sessions know.
@@ -50,7 +50,7 @@ impl Database {
         spool.turn().map_err(|error| failure::of_io(&error, "write beside", &self.path))?;
         // What is not so after all is asked for again.
         state.memo.go_on(before, spool.head().turn);
-        let done = self.write(state, &mut spool, work);
+        let done = self.write(state, &mut spool, Check::Entries, work);
         if done.is_err() {
             state.memo.clear();
         }
@@ -64,9 +64,9 @@ impl Database {
         }
         if !whole {
             state.spools = false;
+            state.spoilt = true;
             // Where that fails, the next one finds it as it is and says so again.
             let _ = spool.clear();
-            self.tell_spoilt(state);
         }
         Ok(spool)
     }
@@ -86,16 +86,29 @@ impl Database {
         ));
     }
 
-    fn tell_spoilt(&self, state: &mut State) {
-        let path = self.path.with_extension("spool");
-        let path = path.display();
-        state.notices.push(format!("{path} was damaged: what was done last may be missing from the history."));
+    /// Reports what a look at the log found.
+    fn report(&self, state: &mut State, gap: Option<Gap>) {
+        let spoilt = std::mem::take(&mut state.spoilt);
+        let notice = match gap {
+            Some(gap) => format!(
+                "{} was damaged, or replaced by an earlier state: {gap}. Undo and redo go further back than that only \
+                 with the id of an operation.",
+                self.path.display(),
+            ),
+            None if spoilt => {
+                let path = self.path.with_extension("spool");
+                format!("{} was damaged: what was done last may be missing from the history.", path.display())
+            }
+            None => return,
+        };
+        state.notices.push(notice);
     }
 
     fn write<T>(
         &self,
         state: &mut State,
         spool: &mut Locked,
+        check: Check,
         work: impl FnOnce(&Connection, &mut Learned) -> rusqlite::Result<T>,
     ) -> Result<T> {
         let (entries, whole) = spool.entries();
@@ -106,20 +119,32 @@ impl Database {
         let turn = spool.head().turn;
         state.memo.go_on(turn, turn);
         let mut learned = Learned::default();
-        let (done, unread) = self.with(state, |connection| {
+        let checked = check == Check::Always || state.spoilt || !entries.is_empty();
+        let next = spool.head().next;
+        let (done, gap, unread) = self.with(state, |connection| {
             let all = Transaction::new(connection, TransactionBehavior::Immediate)?;
+            if checked && next == 0 && gaps::highest(&all)? == 0 {
+                // From the first operation on, a spool without a number is one that was lost.
+                let _ = spool.number(1);
+            }
+            let before = if checked { gaps::find(&all, expected(&entries, next))? } else { None };
             let unread = fold(&all, &entries, &self.limits, &mut learned)?;
+            let after = if unread > 0 || !whole { gaps::find(&all, next)? } else { None };
             let done = work(&all, &mut learned)?;
+            let highest = if checked && spool.head().next == 0 { gaps::highest(&all)? } else { 0 };
             all.commit()?;
-            Ok((done, unread))
+            if highest > 0 {
+                // The gap is written down, so nobody has to find it again.
+                let _ = spool.number(highest + 1);
+            }
+            Ok((done, after.or(before), unread))
         })?;
         if !spool.head().is_empty() {
             // Where that fails, what is left there is known again.
             let _ = spool.clear();
         }
-        if !whole || unread > 0 {
-            self.tell_spoilt(state);
-        }
+        state.spoilt |= !whole || unread > 0;
+        self.report(state, gap);
         state.added = state.added.saturating_add(learned.added);
         state.memo.learn(learned);
         Ok(done)
@@ -164,7 +189,7 @@ impl Database {
         let before = spool.head();
         spool.turn().map_err(io)?;
         state.memo.go_on(before.turn, spool.head().turn);
-        let entered = self.write(state, &mut spool, |all, learned| {
+        let entered = self.write(state, &mut spool, Check::Always, |all, learned| {
             let number = log::number(all, before.next)?;
             let signed = Signed { number, at: now, owner: std::process::id() };
             log::log(all, logging.0, logging.1, logging.2, (signed, &self.limits), learned)
@@ -183,6 +208,19 @@ impl Database {
     }
 }
 
+/// When a write looks whether the database has all that it should have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Check {
+    Always,
+    /// Where there are entries to bring into it.
+    Entries,
+}
+
+/// The number of the first operation that the database does not have yet; 0 where that is not known.
+fn expected(entries: &[Vec<u8>], next: u64) -> u64 {
+    entries.first().and_then(|bytes| entry::unpack(bytes)).map_or(next, |entry| entry.number)
+}
+
 /// Brings what stands in the spool into the database. What is there already, because somebody ended before the spool was
 /// cleared, is left as it is. Returns how many entries could not be read.
 fn fold(all: &Connection, entries: &[Vec<u8>], limits: &Limits, learned: &mut Learned) -> rusqlite::Result<usize> {
@@ -190,6 +228,7 @@ fn fold(all: &Connection, entries: &[Vec<u8>], limits: &Limits, learned: &mut Le
     for bytes in entries {
         let Some(Entry { number: given, at, owner, operation, changes, known }) = entry::unpack(bytes) else {
             unread += 1;
+            gaps::note(all, Gap { after: gaps::newest(all)?, until: None })?;
             continue;
         };
         let mut signed = Signed { number: given.cast_signed(), at, owner };

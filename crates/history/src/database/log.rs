@@ -4,10 +4,10 @@ use emendate_core::ContentId;
 use rusqlite::types::{FromSqlError, FromSqlResult};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::attributes;
 use super::memo::Learned;
 use super::rows::{self, fixed};
 use super::shelves::Shelves;
+use super::{attributes, gaps};
 use crate::trail::{Link, keep_sides};
 use crate::{
     Change, Entered, Filter, Kind, Known, Limits, Logged, Operation, OperationId, OperationName, Outcome, Record, Role,
@@ -28,11 +28,10 @@ pub(super) struct Signed {
     pub(super) owner: u32,
 }
 
-/// The number of an operation that has at least the number `least`.
+/// The number of an operation that has at least the number `least`; 0 where that is not known.
 pub(super) fn number(all: &Connection, least: u64) -> rusqlite::Result<i64> {
-    let newest = "SELECT coalesce(max(number), 0) FROM operations";
-    let newest: i64 = all.prepare_cached(newest)?.query_row([], |row| row.get(0))?;
-    Ok(least.cast_signed().max(newest.saturating_add(1)))
+    let highest = if least == 0 { gaps::highest(all)? } else { gaps::newest(all)? };
+    Ok(least.max(highest.saturating_add(1)).cast_signed())
 }
 
 /// Writes an operation and what its session knows then. `None`, and nothing is written, where another operation already

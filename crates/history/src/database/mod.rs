@@ -4,6 +4,7 @@ mod attributes;
 mod entry;
 mod failure;
 mod fold;
+mod gaps;
 mod log;
 mod memo;
 mod network;
@@ -23,8 +24,8 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::shelf::{Kept, keep};
 use crate::{
-    Body, Change, Entered, Filter, Freed, Known, Leave, Limits, Logged, OnDisk, Operation, OperationId, OperationName,
-    Operations, OwnedSwap, Record, Sessions, clock, operation, pack, prune, trail,
+    Body, Change, Entered, Filter, Freed, Gap, Known, Leave, Limits, Logged, OnDisk, Operation, OperationId,
+    OperationName, Operations, OwnedSwap, Record, Sessions, clock, operation, pack, prune, trail,
 };
 use memo::Memo;
 use shelves::{Along, Charted, Shelves};
@@ -56,6 +57,8 @@ struct State {
     spool: Spool,
     /// The spool takes operations: it knows the number of the next one from this process, and can be locked.
     spools: bool,
+    /// The spool was damaged, and that was not reported yet.
+    spoilt: bool,
     memo: Memo,
     /// Connections that were opened so far.
     opened: u64,
@@ -82,6 +85,7 @@ impl Database {
             added: 0,
             spool,
             spools: false,
+            spoilt: false,
             memo,
             opened: 1,
             charted: None,
@@ -295,6 +299,17 @@ impl Operations for Database {
 
     fn operation(&self, name: OperationName) -> Result<Option<Logged>> {
         self.ask(|connection| log::operation(&*connection.transaction()?, name))
+    }
+
+    fn gaps(&self) -> Result<Vec<Gap>> {
+        let state = &mut *self.state();
+        self.fold_in(state)?;
+        let newest = self.with(state, |connection| gaps::newest(connection))?;
+        // Under the lock it is judged again: another process may be between its two writes.
+        if state.spool.look().is_none_or(|head| !gaps::is_whole(newest, head.next)) {
+            self.change(state, |_, _| Ok(()))?;
+        }
+        self.with(state, |connection| gaps::all(connection))
     }
 
     fn content(&self, content: ContentId, at_hand: &[(ContentId, &[u8])]) -> Result<Option<Vec<u8>>> {

@@ -11,13 +11,14 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::failure::{is_damage, of_io, of_sql};
-use super::network;
+use super::{gaps, network};
 use crate::clock;
 
 /// `application_id` of our databases: "Emnd".
 pub(super) const APPLICATION: i32 = 0x456d_6e64;
-/// `user_version`: the schema below. 1 had no log of operations, 2 no words of lines, 3 none of what is in [`MORE`].
-pub(super) const SCHEMA_VERSION: i32 = 4;
+/// `user_version`: the schema below. 1 had no log of operations, 2 no words of lines, 3 none of what is in [`MORE`],
+/// 4 no gaps.
+pub(super) const SCHEMA_VERSION: i32 = 5;
 /// Older SQLite can corrupt a database when two connections race at a WAL reset.
 const SQLITE_AT_LEAST: i32 = 3_051_003;
 /// A log of at most so many bytes stays when the last connection closes. To write it back then, and to begin another,
@@ -261,7 +262,8 @@ fn furnish(connection: Connection, path: &Path, distant: bool) -> Result<Connect
             }
         }
         connection.execute_batch(&format!(
-            "BEGIN IMMEDIATE; {SCHEMA} {LOG} {WORDS} {MORE} PRAGMA application_id={APPLICATION}; PRAGMA user_version={SCHEMA_VERSION}; COMMIT"
+            "BEGIN IMMEDIATE; {SCHEMA} {LOG} {WORDS} {MORE} {gaps} PRAGMA application_id={APPLICATION}; PRAGMA user_version={SCHEMA_VERSION}; COMMIT",
+            gaps = gaps::TABLE
         ))?;
         settle(&connection, distant)
     };
@@ -272,7 +274,8 @@ fn furnish(connection: Connection, path: &Path, distant: bool) -> Result<Connect
 /// Adds what a database from before it was there lacks. Who has it open already goes on undisturbed.
 fn extend(connection: Connection, version: i32, path: &Path, distant: bool) -> Result<Connection> {
     let log = if version < 2 { LOG } else { "" };
-    let sql = format!("BEGIN IMMEDIATE; {log} {WORDS} {MORE} PRAGMA user_version={SCHEMA_VERSION}; COMMIT");
+    let (more, gaps) = (if version < 4 { MORE } else { "" }, gaps::TABLE);
+    let sql = format!("BEGIN IMMEDIATE; {log} {WORDS} {more} {gaps} PRAGMA user_version={SCHEMA_VERSION}; COMMIT");
     connection.execute_batch(&sql).and_then(|()| settle(&connection, distant)).map_err(|error| of_sql(&error, path))?;
     Ok(connection)
 }

@@ -117,6 +117,8 @@ fn drop_operations(all: &Connection, limits: &Limits, now: i64) -> rusqlite::Res
     // Whoever does a thing long after somebody else took it for dead will not find it here.
     let stale = now.saturating_sub(RARELY);
     all.execute("DELETE FROM operations WHERE pending<0 AND at<?1 AND number<?2", [stale, newest])?;
+    // A gap matters while there is something before it.
+    all.execute("DELETE FROM gaps WHERE after<(SELECT min(number) FROM operations)", [])?;
     for table in ["touched", "attributes", "folders"] {
         all.execute(&format!("DELETE FROM {table} WHERE operation NOT IN (SELECT number FROM operations)"), [])?;
     }

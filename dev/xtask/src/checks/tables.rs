@@ -13,6 +13,7 @@ pub(crate) static NOT_SHOWN: &[(&str, &str)] = &[
     ("io.read_only", "needs a read-only file system"),
     ("io.failed", "needs a broken disk"),
     ("io.partial", "needs a disk that breaks between two writes; shown by the tests of crates/fs"),
+    ("operation.uncertain", "needs a damaged history; shown by crates/cli/tests/command/damage.rs"),
     ("lock.timeout", "needs another process that holds the lock for seconds"),
     ("internal.bug", "a scene that shows it shows a bug"),
 ];

@@ -1,0 +1,89 @@
+//! Parts of the log that were lost. The spool says how far the log reached. Where the database ends before that, its newest
+//! transactions are gone: its write-ahead log was cut off, or an earlier or an empty file took its place.
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::rows::size;
+use crate::{Gap, clock};
+
+/// The gaps that were found. They are kept as long as an older operation is.
+pub(super) const TABLE: &str = "
+    CREATE TABLE gaps(id INTEGER PRIMARY KEY, after INTEGER NOT NULL, until INTEGER, at INTEGER NOT NULL);";
+
+/// The number of the newest operation; 0 where there is none.
+pub(super) fn newest(all: &Connection) -> rusqlite::Result<u64> {
+    all.prepare_cached("SELECT coalesce(max(number), 0) FROM operations")?.query_row([], |row| size(row, 0))
+}
+
+/// The highest number that an operation had, as far as the database knows.
+pub(super) fn highest(all: &Connection) -> rusqlite::Result<u64> {
+    let lost = all.prepare_cached("SELECT coalesce(max(until), 0) FROM gaps")?.query_row([], |row| size(row, 0))?;
+    Ok(newest(all)?.max(lost))
+}
+
+/// The gap between the newest operation of the database and the next one that the spool expects. The spool expects 0
+/// where it was lost itself.
+fn between(newest: u64, next: u64) -> Option<Gap> {
+    match next {
+        0 => (newest > 0).then_some(Gap { after: newest, until: None }),
+        next => (newest.saturating_add(1) < next).then_some(Gap { after: newest, until: Some(next - 1) }),
+    }
+}
+
+/// True where the database has all operations before `next`.
+pub(super) fn is_whole(newest: u64, next: u64) -> bool {
+    between(newest, next).is_none()
+}
+
+/// Looks for a gap before operation `next`, and writes it down. Answers with it where it is a new one.
+pub(super) fn find(all: &Connection, next: u64) -> rusqlite::Result<Option<Gap>> {
+    match between(newest(all)?, next) {
+        Some(gap) => note(all, gap),
+        None => Ok(None),
+    }
+}
+
+/// Writes a gap down, and answers with it, unless it is known.
+pub(super) fn note(all: &Connection, gap: Gap) -> rusqlite::Result<Option<Gap>> {
+    let (after, until) = (gap.after.cast_signed(), gap.until.map(u64::cast_signed));
+    let known = all
+        .query_row(
+            "SELECT 1 FROM gaps WHERE after=?1 AND coalesce(until, 0)>=coalesce(?2, 0)",
+            params![after, until],
+            |_| Ok(()),
+        )
+        .optional()?;
+    if known.is_some() {
+        return Ok(None);
+    }
+    all.execute("INSERT INTO gaps(after, until, at) VALUES(?1, ?2, ?3)", params![after, until, clock::now_us()])?;
+    Ok(Some(gap))
+}
+
+/// All gaps, the newest first.
+pub(super) fn all(all: &Connection) -> rusqlite::Result<Vec<Gap>> {
+    let mut query = all.prepare_cached("SELECT after, until FROM gaps ORDER BY after DESC, id DESC")?;
+    let gap = |row: &Row<'_>| {
+        let until: Option<i64> = row.get(1)?;
+        Ok(Gap { after: size(row, 0)?, until: until.map(i64::cast_unsigned) })
+    };
+    query.query_map([], gap)?.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::between;
+    use crate::Gap;
+
+    #[test]
+    fn a_gap_is_what_the_spool_knows_and_the_database_does_not() {
+        assert_eq!(between(0, 0), None);
+        assert_eq!(between(0, 1), None);
+        assert_eq!(between(7, 8), None);
+        // Another process has committed, and is about to say so.
+        assert_eq!(between(8, 8), None);
+        assert_eq!(between(7, 0), Some(Gap { after: 7, until: None }));
+        assert_eq!(between(7, 9), Some(Gap { after: 7, until: Some(8) }));
+        assert_eq!(between(0, 9), Some(Gap { after: 0, until: Some(8) }));
+    }
+}
