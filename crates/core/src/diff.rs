@@ -169,6 +169,17 @@ impl<'a> Lines<'a> {
     }
 }
 
+/// Pairs of equal lines of two lists, in order: all that are in no hunk.
+pub(crate) fn equal_lines(a: &[&str], b: &[&str]) -> Vec<(usize, usize)> {
+    let mut out = Vec::new();
+    let mut at = (0, 0);
+    for (from, to) in line_hunks(a, b).into_iter().chain([(a.len()..a.len(), b.len()..b.len())]) {
+        out.extend((at.0..from.start).zip(at.1..to.start));
+        at = (from.end, to.end);
+    }
+    out
+}
+
 /// Ranges of lines that differ, in order.
 pub(crate) fn line_hunks<T: AsRef<[u8]> + Eq + core::hash::Hash + Ord>(
     a: &[T],

@@ -8,6 +8,7 @@ mod code;
 mod conflict;
 mod content;
 mod diff;
+pub mod elided;
 mod error;
 pub mod explain;
 mod find;

@@ -47,6 +47,23 @@ fn may_omit(text: &str) -> bool {
     WORDS.iter().any(|word| memchr::memmem::find(text.as_bytes(), word.as_bytes()).is_some())
 }
 
+/// The zero-based lines of `new` that are placeholders and no lines of `old`, in order.
+pub(crate) fn gaps(old: &str, new: &str) -> Vec<usize> {
+    let dots = |line: &str| is_elision(line) && !matches!(line.trim(), "..." | "…");
+    let mut found: Vec<usize> =
+        if may_omit(new) { placeholders(new).iter().map(|it| it.0).collect() } else { Vec::new() };
+    found.extend(new.lines().enumerate().filter(|(_, line)| dots(line)).map(|it| it.0));
+    found.sort_unstable();
+    found.dedup();
+    if found.is_empty() {
+        return found;
+    }
+    let known: HashSet<&str> = old.lines().map(str::trim).collect();
+    let lines: Vec<&str> = new.lines().collect();
+    found.retain(|&at| !known.contains(lines[at].trim()));
+    found
+}
+
 /// The placeholders of a text with their zero-based lines. Those inside a fence of the text are examples.
 fn placeholders(text: &str) -> Vec<(usize, &str)> {
     let mut fence: Option<&str> = None;

@@ -187,7 +187,10 @@ impl Engine {
         let copied = bare.as_ref().map(|_| COPIED_NUMBERS.to_owned());
         let content = bare.as_deref().unwrap_or(content);
         let warning = match shrunk(now.snapshot.text(), content, options.cause.allows_invalid) {
-            Verdict::Refuse(error) => return Err(error),
+            Verdict::Refuse(error) => {
+                let content = content.to_owned();
+                return self.plan_elided(caller, place, now, &content, error, options);
+            }
             Verdict::Warn(warning) => Some(warning),
             Verdict::Fine => None,
         };

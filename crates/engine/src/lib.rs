@@ -34,6 +34,7 @@ mod described;
 mod diagnose;
 mod edit;
 mod editor;
+mod elided;
 mod encoding;
 mod engine;
 mod entries;

@@ -1,6 +1,7 @@
 //! Lines that are alike and mean something else: a number or a name that differs is no slip of the pen.
 
 use super::failure::nearest::line_likeness;
+use super::fold;
 use super::tokens::tokens;
 use crate::diff;
 
@@ -56,6 +57,29 @@ pub(super) fn means_another(old: &str, file: &str) -> Option<String> {
         return Some(format!("`{a}` is defined there in old_string, and `{b}` in the file"));
     }
     has_another_number(old, file).then(|| format!("a number differs: `{old}` in old_string, `{file}` in the file"))
+}
+
+/// True when a line is the file's with a slip of the pen: one letter, or two adjacent ones that are swapped. The name of a
+/// definition may only have two letters swapped, and must be nowhere in the file as it is written.
+pub(super) fn is_typo(old: &str, file: &str, text: &str) -> bool {
+    const LETTERS_MIN: usize = 16;
+    const SWAPPED_MIN: usize = 6;
+    let (old, file) = (old.trim(), file.trim());
+    let (head, tail) = diff::common_text_ends(old, file);
+    let (a, b) = (&old[head..old.len() - tail], &file[head..file.len() - tail]);
+    let letters = |text: &str| text.len() <= 2 && text.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let swapped = a.len() == 2 && a.bytes().rev().eq(b.bytes());
+    let least = if swapped { SWAPPED_MIN } else { LETTERS_MIN };
+    if fold::substance(old, least) < least || !letters(a) || !letters(b) || !(swapped || a.len() + b.len() <= 2) {
+        return false;
+    }
+    match (defined(old), defined(file)) {
+        (Some(name), Some(other)) if name != other => {
+            swapped && memchr::memmem::find(text.as_bytes(), name.as_bytes()).is_none()
+        }
+        (None, None) | (Some(_), Some(_)) => true,
+        _ => false,
+    }
 }
 
 /// True when two lines are alike but for a number that is no mere value, or for a digit of a name.

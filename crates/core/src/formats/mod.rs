@@ -73,6 +73,11 @@ pub trait Format: Sync {
         false
     }
 
+    /// The name of the format whose parser this one has.
+    fn family(&self) -> &'static str {
+        self.spec().name
+    }
+
     /// The parser of a text format.
     fn machine(&self, _manner: &Manner) -> Option<Box<dyn Machine>> {
         None
@@ -94,6 +99,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &text_editor::TextEditor,
     &search_replace::SearchReplace,
     &whole_file::WholeFile,
+    &whole_file::elided::Elided,
     &line_anchors::LineAnchors,
     &anchors::WordAnchors,
     &apply_patch::ApplyPatch,

@@ -189,7 +189,7 @@ impl PatchStream {
             return understood;
         }
         let settled = recognise::settle(&text, self.named, &self.manner)?;
-        let same = |format: &dyn Format| settled.is_bare() && format.spec().name == settled.format.spec().name;
+        let same = |format: &dyn Format| settled.is_bare() && format.family() == settled.format.family();
         let (mut machine, rest) = match self.state {
             State::Feeding(format, machine) if same(format) => (machine, &text[self.fed..]),
             _ => (settled.machine()?, &*settled.text),

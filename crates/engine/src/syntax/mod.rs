@@ -120,6 +120,14 @@ impl Grammars<'_> {
         }
     }
 
+    /// The symbols of a text in the language of a file; `None` where no grammar reads it.
+    pub(crate) fn symbols(&self, place: &Place, text: &str) -> Option<Vec<Symbol>> {
+        match self.ask(place, text, About::Outline) {
+            Ok((Answer::Outline(outline, _), _)) if !outline.cut => Some(outline.symbols),
+            _ => None,
+        }
+    }
+
     /// The symbols of a file whose name may have been meant.
     fn alike(&self, place: &Place, text: &str, path: &str) -> Vec<Symbol> {
         match self.ask(place, text, About::Outline) {

@@ -5,6 +5,7 @@
 //! is written are the marked lines alone: context keeps the file's bytes. Several places are a question that the section
 //! name, the numbers, or the order of the hunks may answer; nothing else chooses.
 
+mod blanks;
 mod choose;
 mod edge;
 mod failure;
@@ -21,7 +22,7 @@ use super::search::{Index, Search, Wanted};
 use super::{Found, Hit, TextEdit, Tier};
 use crate::code::Code;
 use crate::error::Result;
-use crate::op::{Find, Hunk, LineKind, Settings};
+use crate::op::{Find, Hunk, HunkLine, LineKind, Settings};
 use crate::resolve::FAILURES;
 use crate::span::Span;
 use core::ops::Range;
@@ -80,20 +81,40 @@ pub(crate) fn place_all(index: &Index<'_>, hunks: &[&Hunk], settings: Settings) 
         failures += usize::from(sought.last().is_some_and(Result::is_err));
     }
     choose::choose(index, hunks, &mut sought);
-    let place = |(hunk, sought): (&&Hunk, Result<Sought>)| match sought.and_then(|sought| settle(index, hunk, sought)) {
-        Err(error) if error.code() == Code::MatchNotFound => repaired(index, hunk, settings).ok_or(error),
-        found => found,
+    // Braces and blank lines that stand already were added by this patch, unless another hunk shows that it is new.
+    let lines = |sought: &Result<Sought>| match sought {
+        Ok(Sought { candidates, .. }) if candidates.len() == 1 => Some(candidates[0].lines.clone()),
+        _ => None,
     };
-    hunks.iter().zip(sought).map(place).collect()
+    let trifle = |(hunk, sought): (&&Hunk, &Result<Sought>)| {
+        lines(sought).and_then(|lines| stands_already(index, hunk, &lines)).filter(|it| it.proof == Proof::Weak)
+    };
+    let trifles: Vec<Option<Already>> = hunks.iter().zip(&sought).map(trifle).collect();
+    let all_stand = trifles.iter().all(Option::is_some);
+    let place = |((hunk, sought), trifle): ((&&Hunk, Result<Sought>), Option<Already>)| {
+        if let Some(already) = trifle.filter(|_| all_stand) {
+            return Err(failure::already(hunk, already.line));
+        }
+        match sought.and_then(|sought| settle(index, hunk, sought)) {
+            Err(error) if error.code() == Code::MatchNotFound => repaired(index, hunk, settings).ok_or(error),
+            found => found,
+        }
+    };
+    hunks.iter().zip(sought).zip(trifles).map(place).collect()
 }
 
 /// The place of a hunk as it was meant, where a mistake that is known is in it.
 fn repaired(index: &Index<'_>, hunk: &Hunk, settings: Settings) -> Option<Found> {
     let occurs = |text: &str| (0..index.lines().count()).any(|at| index.line(at).trim() == text);
-    let (meant, repairs) = repair::repaired(hunk, occurs)?;
-    let find = seek::old_side(&meant);
-    let sought = seek::seek(index, &meant, (&find, None), settings, false).ok()?;
-    let mut found = settle(index, &meant, sought).ok()?;
+    let place = |meant: &Hunk| {
+        let find = seek::old_side(meant);
+        let sought = seek::seek(index, meant, (&find, None), settings, false).ok()?;
+        settle(index, meant, sought).ok()
+    };
+    let marked = repair::repaired(hunk, occurs).and_then(|(meant, repairs)| Some((place(&meant)?, repairs)));
+    let filled = || Some((place(&blanks::filled(index, hunk)?)?, vec![blanks::NOTE]));
+    let tolerant = settings.matching == crate::op::Matching::Standard && !settings.stale;
+    let (mut found, repairs) = marked.or_else(|| if tolerant { filled() } else { None })?;
     found.notes.extend(repairs.into_iter().map(str::to_owned));
     Some(found)
 }
@@ -112,8 +133,8 @@ fn settle(index: &Index<'_>, hunk: &Hunk, sought: Sought) -> Result<Found> {
     }
     let candidate = candidates.remove(0);
     let mut hit = candidate.hit.clone().map_err(|refusal| failure::refused(index, hunk, tier, &refusal))?;
-    if let Some(line) = stands_already(index, hunk, &candidate.lines) {
-        return Err(failure::already(hunk, line));
+    if let Some(already) = stands_already(index, hunk, &candidate.lines).filter(|it| it.proof == Proof::Strong) {
+        return Err(failure::already(hunk, already.line));
     }
     let start = index.lines().start(candidate.lines.start);
     let line = index.base().lines().line_of(index.base().text(), start);
@@ -177,23 +198,41 @@ fn end_as_said(index: &Index<'_>, hunk: &Hunk, below_others: bool, edits: &mut V
     }
 }
 
-/// The 1-based line from which the whole new side stands in the file, where the hunk only adds and its old side would be
-/// found once more: it was applied already.
-fn stands_already(index: &Index<'_>, hunk: &Hunk, place: &Range<usize>) -> Option<usize> {
-    // Braces and blank lines alone prove nothing.
-    const SUBSTANCE: usize = 1;
+/// New lines of a hunk that are in the file already.
+#[derive(Clone, Copy, Debug)]
+struct Already {
+    /// 1-based line at which the new side begins.
+    line: usize,
+    proof: Proof,
+}
+
+/// How well lines prove that a hunk was applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Proof {
+    /// A new line says something.
+    Strong,
+    /// All new lines are braces or blank; they prove nothing where another hunk of the patch is still to be applied.
+    Weak,
+}
+
+/// The place of the whole new side in the file, where the hunk only adds and its old side would be found once more.
+fn stands_already(index: &Index<'_>, hunk: &Hunk, place: &Range<usize>) -> Option<Already> {
     if hunk.lines.iter().any(|line| line.kind == LineKind::Removed) {
         return None;
     }
-    let added = hunk.lines.iter().filter(|line| line.kind == LineKind::Added);
-    let substance: usize = added.map(|line| super::fold::substance(&line.text, SUBSTANCE)).sum();
+    let says = |it: &HunkLine| super::fold::substance(&it.text, 1) > 0;
+    let strong = hunk.lines.iter().any(|it| it.kind == LineKind::Added && says(it));
     let new = &hunk.lines;
     let before = hunk.lines.iter().take_while(|line| line.kind == LineKind::Added).count();
+    let adds = new.iter().any(|it| it.kind == LineKind::Added);
     // Without old lines the place is a gap, and the new lines follow it.
     let first = if place.is_empty() { place.start } else { place.start.checked_sub(before)? };
-    let fits = first + new.len() <= index.lines().count()
+    let tells = if before < new.len() { new.iter().any(says) } else { !new.iter().all(|it| it.text.trim().is_empty()) };
+    let stands = adds
+        && tells
+        && first + new.len() <= index.lines().count()
         && new.iter().enumerate().all(|(nth, line)| index.line(first + nth) == line.text);
-    (substance >= SUBSTANCE && fits).then_some(first + 1)
+    stands.then_some(Already { line: first + 1, proof: if strong { Proof::Strong } else { Proof::Weak } })
 }
 
 /// The two sides of a hunk and which lines of one become which of the other.

@@ -6,7 +6,8 @@
 //! *Context drift* (11b): at least four lines that are not blank and thirty letters or digits; the first and the last of
 //! them are there; three quarters of the lines and of their weight are there in order; at most max(1, n/5) lines of the
 //! file come in between and max(1, n/4) of old are missing; no other place comes within 0.15; one of the lines found is
-//! distinctive; no missing line of eight letters or digits occurs elsewhere in the file; and none of them has a counterpart
+//! distinctive, or a run of them with half of the weight occurs once; no missing line of eight letters or digits occurs
+//! elsewhere in the file; and none of them has a counterpart
 //! in the file with another number or another name of what it defines.
 //!
 //! The lines to be changed must be there, nothing unseen may lie where something is written, and all readings of the
@@ -52,9 +53,9 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
     readings.sort_by(|a, b| {
         b.score.total_cmp(&a.score).then(a.extra.cmp(&b.extra)).then(a.lines.len().cmp(&b.lines.len()))
     });
-    let complete = readings[0].missing.is_empty() && readings[0].extra == 0;
+    let complete = readings[0].is_complete();
     if complete {
-        readings.retain(|it| it.missing.is_empty() && it.extra == 0);
+        readings.retain(Reading::is_complete);
     } else {
         let least = readings[0].score - MARGIN;
         readings.retain(|it| it.score > least);
@@ -132,6 +133,15 @@ struct Reading {
     missing: Vec<usize>,
     /// Lines of the file in between, blank ones aside.
     extra: usize,
+    /// Lines of the pairs that are not the file's to the letter.
+    typos: usize,
+}
+
+impl Reading {
+    /// True when all lines are there, and nothing else.
+    fn is_complete(&self) -> bool {
+        self.missing.is_empty() && self.extra == 0 && self.typos == 0
+    }
 }
 
 impl<'s, 'a> Target<'s, 'a> {
@@ -237,7 +247,19 @@ impl<'s, 'a> Target<'s, 'a> {
             let inside = inside.into_iter().map(|(old, line)| (old + 1, inner[line]));
             [(0, lines.start)].into_iter().chain(inside).chain([(last, lines.end - 1)]).collect()
         };
-        let (early, late) = (pairs(early), pairs(late));
+        let (mut early, mut late) = (pairs(early), pairs(late));
+        // Of two pairings one that has every line at its own depth is the one meant.
+        match (self.is_verbatim(&early), self.is_verbatim(&late)) {
+            (true, false) => late.clone_from(&early),
+            (false, true) => early.clone_from(&late),
+            _ => {}
+        }
+        let typos = self.typos(&early, lines.end);
+        if early == late && !typos.is_empty() {
+            early.extend(typos.iter().copied());
+            early.sort_unstable();
+            late.clone_from(&early);
+        }
         let weight: usize = early.iter().map(|&(old, _)| self.weights[old]).sum();
         let score = ratio(weight, all);
         let mut there = vec![false; self.at.len()];
@@ -246,7 +268,62 @@ impl<'s, 'a> Target<'s, 'a> {
         }
         let missing = (0..self.at.len()).filter(|&old| !there[old]).collect();
         let extra = inner.len() + 2 - early.len();
-        (score >= LIKE - MARGIN).then_some(Reading { score, lines, early, late, missing, extra })
+        let typos = typos.len();
+        (score >= LIKE - MARGIN).then_some(Reading { score, lines, early, late, missing, extra, typos })
+    }
+
+    /// True when all lines of a pairing are the file's, indentation included.
+    fn is_verbatim(&self, pairs: &Pairs) -> bool {
+        let same = |&(old, line): &(usize, usize)| {
+            self.search.wanted.old[self.at[old]].trim_end() == self.search.line(line).trim_end()
+        };
+        pairs.iter().all(same)
+    }
+
+    /// Lines that the edit keeps and that the file has between the same neighbours with a slip of the pen in them.
+    fn typos(&self, pairs: &Pairs, end: usize) -> Pairs {
+        if pairs.len() == self.at.len() {
+            return Pairs::new();
+        }
+        let wanted = &*self.search.wanted;
+        let found = transplant::changes;
+        let changes = wanted.changes.clone().unwrap_or_else(|| found(&wanted.old, &wanted.new));
+        let kept = |at: usize| !changes.iter().any(|(from, _)| from.contains(&at));
+        let mut out = Pairs::new();
+        for pair in pairs.windows(2) {
+            let ([before, after], old) = ([pair[0], pair[1]], pair[0].0 + 1);
+            let mut lines = (before.1 + 1..after.1.min(end)).filter(|&at| !is_blank(self.search.line(at)));
+            let (Some(line), None) = (lines.next(), lines.next()) else { continue };
+            if after.0 == old + 1
+                && kept(self.at[old])
+                && meaning::is_typo(wanted.old[self.at[old]], self.search.line(line), self.search.text)
+            {
+                out.push((old, line));
+            }
+        }
+        out
+    }
+
+    /// True when lines that follow each other in old and in the file, half of old by weight, are there only once.
+    fn has_unique_run(&self, reading: &Reading) -> bool {
+        const LINES_MIN: usize = 3;
+        let search = self.search;
+        let adjoin = |a: &(usize, usize), b: &(usize, usize)| {
+            b.0 == a.0 + 1 && (a.1 + 1..b.1).all(|at| is_blank(search.line(at)))
+        };
+        let weight = |run: &[(usize, usize)]| run.iter().map(|pair| self.weights[pair.0]).sum::<usize>();
+        let run = reading.early.chunk_by(adjoin).max_by_key(|run| weight(run));
+        let Some(run) = run.filter(|run| run.len() >= LINES_MIN) else { return false };
+        if 2 * weight(run) < self.weights.iter().sum() {
+            return false;
+        }
+        let all = search.close_keys();
+        let wanted: Vec<u64> = run.iter().map(|pair| all[pair.1]).collect();
+        let file: Vec<u64> = (0..all.len()).filter(|&at| !is_blank(search.line(at))).map(|at| all[at]).collect();
+        if work::ends(file.len()) {
+            return false;
+        }
+        file.windows(wanted.len()).filter(|window| *window == wanted).count() == 1
     }
 
     /// Whether the best reading is good enough.
@@ -275,7 +352,8 @@ impl<'s, 'a> Target<'s, 'a> {
         }
         // All lines of a hunk, in order and separated by blank lines only, prove the place if they occur once.
         let whole_hunk = complete && self.search.wanted.changes.is_some();
-        if !whole_hunk && !best.early.iter().any(|(old, _)| weighty(old) && self.count(*old) == 1) {
+        let distinctive = || best.early.iter().any(|(old, _)| weighty(old) && self.count(*old) == 1);
+        if !whole_hunk && !distinctive() && !self.has_unique_run(best) {
             return unlike("none of its lines is distinctive");
         }
         Ok(())

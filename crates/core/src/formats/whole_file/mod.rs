@@ -4,6 +4,7 @@
 //! A name has to stand alone on its line: a sentence about a file may well be followed by a part of it. Where a text leaves
 //! open where a file ends, it is refused.
 
+pub mod elided;
 mod reader;
 
 use super::stream::{self, Event, Machine, Manner};

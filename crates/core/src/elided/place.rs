@@ -1,0 +1,217 @@
+//! The places of fragments: all that are possible, and whether they mean the same edit.
+
+use super::{Fragment, Texts, indent, pairs, same};
+use core::ops::Range;
+
+/// Places of one fragment that are compared at most.
+const PLACES_MAX: usize = 10_000;
+/// Unchanged lines beside a gap that prove a place even where lines are gone.
+const PROOF_LINES: usize = 2;
+
+/// Lines of the file that a fragment replaces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Placement {
+    pub(super) old: Range<usize>,
+    /// The first and the last line are the edges of a symbol or of the file.
+    sure: [bool; 2],
+}
+
+/// One end of a fragment in the file.
+#[derive(Clone, Copy, Debug)]
+struct Edge {
+    line: usize,
+    /// It is the edge of a symbol, or of the file where both texts have the same line.
+    sure: bool,
+    /// It is the fragment's line.
+    is_line: bool,
+}
+
+/// The place of every fragment; `None` for one that changes nothing wherever it is.
+pub(super) fn placements(texts: &Texts<'_>, fragments: &[Fragment]) -> Result<Vec<Option<Placement>>, String> {
+    let all: Vec<Vec<Placement>> = fragments.iter().map(|it| candidates(texts, it)).collect::<Result<_, _>>()?;
+    let missing = |nth: usize| {
+        let Range { start, end } = fragments[nth].lines;
+        format!(
+            "Lines {}-{end} of the text have no place in the file: the lines beside a placeholder must be unchanged lines of \
+             it, in its order.",
+            start + 1
+        )
+    };
+    let count = all.len();
+    let (mut earliest, mut latest) = (vec![0; count], vec![texts.old.len(); count]);
+    for nth in 1..count {
+        let ends = all[nth - 1].iter().filter(|it| it.old.start >= earliest[nth - 1]).map(|it| it.old.end);
+        // At least one line is in a gap.
+        earliest[nth] = ends.min().ok_or_else(|| missing(nth - 1))? + 1;
+    }
+    for nth in (0..count.saturating_sub(1)).rev() {
+        let starts = all[nth + 1].iter().filter(|it| it.old.end <= latest[nth + 1]).map(|it| it.old.start);
+        latest[nth] = starts.max().and_then(|at| at.checked_sub(1)).ok_or_else(|| missing(nth + 1))?;
+    }
+    let mut out = Vec::with_capacity(count);
+    for (nth, places) in all.into_iter().enumerate() {
+        let fits = |it: &Placement| it.old.start >= earliest[nth] && it.old.end <= latest[nth];
+        let places: Vec<Placement> = places.into_iter().filter(fits).collect();
+        if places.is_empty() {
+            return Err(missing(nth));
+        }
+        out.push(settle(texts, &fragments[nth], places)?);
+    }
+    Ok(out)
+}
+
+/// The only effect of some places.
+fn settle(texts: &Texts<'_>, fragment: &Fragment, mut places: Vec<Placement>) -> Result<Option<Placement>, String> {
+    let is_unchanged = |it: &Placement| {
+        let new = &texts.new[fragment.lines.clone()];
+        it.old.len() == new.len() && texts.old[it.old.clone()].iter().zip(new).all(|(a, b)| same(a, b))
+    };
+    let unchanged = places.iter().filter(|it| is_unchanged(it)).count();
+    // Within one symbol, lines that are there as they are shown are meant as context.
+    let Range { start, end } = fragment.lines;
+    let inside = scope(texts, start).is_some() && scope(texts, start) == scope(texts, end - 1);
+    if unchanged == places.len() || unchanged > 0 && inside {
+        return Ok(None);
+    }
+    if places.len() > 1 {
+        let mut shown: Vec<String> =
+            places.iter().take(5).map(|it| format!("{}-{}", it.old.start + 1, it.old.end)).collect();
+        shown.dedup();
+        return Err(format!(
+            "Lines {}-{end} of the text fit in several places of the file (lines {}). Show more unchanged lines beside \
+             the placeholders around them.",
+            start + 1,
+            shown.join(", ")
+        ));
+    }
+    let place = places.remove(0);
+    prove(texts, fragment, &place)?;
+    Ok(Some(place))
+}
+
+/// Refuses a place where more lines are gone than are new, unless both ends are beyond doubt.
+fn prove(texts: &Texts<'_>, fragment: &Fragment, place: &Placement) -> Result<(), String> {
+    let (old, new) = (&texts.old[place.old.clone()], &texts.new[fragment.lines.clone()]);
+    let filled = |lines: &[&str]| lines.iter().filter(|line| !line.trim().is_empty()).count();
+    if filled(old) <= filled(new) {
+        return Ok(());
+    }
+    let run = |pairs: &mut dyn Iterator<Item = (&&str, &&str)>| {
+        pairs.take_while(|(a, b)| same(a, b)).filter(|(line, _)| !line.trim().is_empty()).count()
+    };
+    let front = run(&mut old.iter().zip(new));
+    let back = run(&mut old.iter().rev().zip(new.iter().rev()));
+    if (place.sure[0] || front >= PROOF_LINES) && (place.sure[1] || back >= PROOF_LINES) {
+        return Ok(());
+    }
+    Err(format!(
+        "Lines {}-{} of the text would replace lines {}-{} of the file, and some of those would be gone. Show two unchanged \
+         lines beside each placeholder to remove lines.",
+        fragment.lines.start + 1,
+        fragment.lines.end,
+        place.old.start + 1,
+        place.old.end
+    ))
+}
+
+/// All places that the ends of a fragment allow.
+fn candidates(texts: &Texts<'_>, fragment: &Fragment) -> Result<Vec<Placement>, String> {
+    let starts = starts(texts, fragment);
+    let ends = ends(texts, fragment)?;
+    let only = fragment.lines.len() == 1 && fragment.gaps.iter().all(Option::is_some);
+    let mut out = Vec::new();
+    if starts.len().saturating_mul(ends.len()) > PLACES_MAX && !only {
+        let Range { start, end } = fragment.lines;
+        return Err(format!("The lines {}-{end} of the text occur too often in the file.", start + 1));
+    }
+    for start in &starts {
+        let from = ends.partition_point(|end| end.line <= start.line);
+        for end in &ends[from..] {
+            // One unchanged line is one line of the file; two of them are two.
+            let fits = !only || end.line == start.line + 1 || start.sure && end.sure;
+            let two = fragment.lines.len() < 2 || end.line > start.line + 1 || !start.is_line || !end.is_line;
+            if fits && two {
+                out.push(Placement { old: start.line..end.line, sure: [start.sure, end.sure] });
+            } else if only {
+                break;
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// The lines of the file at which a fragment may begin, in order.
+fn starts(texts: &Texts<'_>, fragment: &Fragment) -> Vec<Edge> {
+    let first = fragment.lines.start;
+    let filled = || texts.old.iter().position(|line| !line.trim().is_empty());
+    if fragment.gaps[0].is_none() && !texts.part {
+        let matches = filled().is_some_and(|at| same(texts.old[at], texts.new[first]));
+        return vec![Edge { line: 0, sure: matches, is_line: false }];
+    }
+    let symbol = texts.extents.iter().filter(|it| it.new.start == first).max_by_key(|it| it.new.len());
+    if let Some(symbol) = symbol {
+        return vec![Edge { line: symbol.old.start, sure: true, is_line: false }];
+    }
+    matching(texts, first).map(|line| Edge { line, sure: false, is_line: true }).collect()
+}
+
+/// The lines of the file behind which a fragment may end, in order.
+///
+/// Errors: the end of a symbol that may or may not be its end.
+fn ends(texts: &Texts<'_>, fragment: &Fragment) -> Result<Vec<Edge>, String> {
+    let last = fragment.lines.end - 1;
+    let count = texts.old.len();
+    if fragment.gaps[1].is_none() && !texts.part {
+        let filled = texts.old.iter().rposition(|line| !line.trim().is_empty());
+        let matches = filled.is_some_and(|at| same(texts.old[at], texts.new[last]));
+        return Ok(vec![Edge { line: count, sure: matches, is_line: false }]);
+    }
+    // A placeholder that is deeper than the symbol's first line stands inside of it.
+    let outside = |start: usize| fragment.gaps[1].is_none_or(|depth| depth <= indent(texts.new[start]));
+    let symbol = texts.extents.iter().filter(|it| it.new.end == last + 1 && outside(it.new.start));
+    let Some(symbol) = symbol.max_by_key(|it| it.new.len()) else {
+        return Ok(matching(texts, last).map(|line| Edge { line: line + 1, sure: false, is_line: true }).collect());
+    };
+    let end = symbol.old.end;
+    let is_last = texts.old.get(end - 1).is_some_and(|line| same(line, texts.new[last]));
+    if is_last || closes(texts.new[last]) {
+        return Ok(vec![Edge { line: end, sure: true, is_line: false }]);
+    }
+    Err(format!(
+        "Line {} of the text may or may not be the end of what begins on line {} there. Show its last line as it is in the \
+         file.",
+        last + 1,
+        symbol.new.start + 1
+    ))
+}
+
+/// True for a last line behind which nothing of the same body follows.
+fn closes(line: &str) -> bool {
+    let text = line.trim();
+    let word = text.split(|ch: char| !ch.is_alphanumeric()).next().unwrap_or_default();
+    ["return", "raise", "end"].contains(&word) || text.chars().all(|ch| ")]};,".contains(ch))
+}
+
+/// The lines of the file that are this line of the new text, within the symbol that both are in.
+fn matching<'t>(texts: &'t Texts<'_>, line: usize) -> impl Iterator<Item = usize> + use<'t> {
+    let range = scope(texts, line).map_or(0..texts.old.len(), Range::clone);
+    let text = texts.new[line];
+    range.filter(move |&at| texts.old.get(at).is_some_and(|old| same(old, text)))
+}
+
+/// The lines in the file of the innermost symbol around a line of the new text.
+fn scope<'t>(texts: &'t Texts<'_>, line: usize) -> Option<&'t Range<usize>> {
+    let around = texts.extents.iter().filter(|it| it.new.contains(&line));
+    around.min_by_key(|it| it.new.len()).map(|it| &it.old)
+}
+
+/// For every line of a fragment the line of the file that it is.
+pub(super) fn kept(texts: &Texts<'_>, new: &Range<usize>, old: &Range<usize>) -> Vec<Option<usize>> {
+    let mut out = vec![None; new.len()];
+    let [a, b]: [Vec<&str>; 2] = [&texts.old[old.clone()], &texts.new[new.clone()]]
+        .map(|lines| lines.iter().map(|line| line.trim_end()).collect());
+    for (from, to) in pairs(&a, &b) {
+        out[to] = Some(old.start + from);
+    }
+    out
+}

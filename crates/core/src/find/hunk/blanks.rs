@@ -1,0 +1,86 @@
+//! Hunks that left out blank lines of the file. Tried only where the hunk fits nowhere as it is.
+
+use crate::find::fold;
+use crate::find::search::Index;
+use crate::op::{Hunk, HunkLine, LineKind};
+use crate::work;
+
+/// The note for a hunk that was completed.
+pub(super) const NOTE: &str = "Blank lines of the file that the hunk left out were kept.";
+/// Places that are compared at most.
+const PLACES_MAX: usize = 1_000;
+
+/// The hunk with the blank lines of the file put back as context, if that can be done in one way only.
+///
+/// Every other old line must be the file's, trailing blanks aside. A blank line between two removed lines, or in a gap
+/// that gets new lines, has no certain place; the result is `None` then.
+pub(super) fn filled(index: &Index<'_>, hunk: &Hunk) -> Option<Hunk> {
+    let old: Vec<usize> = (0..hunk.lines.len()).filter(|&at| hunk.lines[at].kind != LineKind::Added).collect();
+    let first = &hunk.lines[*old.first()?].text;
+    if fold::is_blank(first) {
+        return None;
+    }
+    let same = |at: &usize| index.line(*at).trim_end() == first.trim_end();
+    let starts: Vec<usize> = (0..index.lines().count()).filter(same).take(PLACES_MAX + 1).collect();
+    if starts.len() > PLACES_MAX {
+        return None;
+    }
+    let mut out: Option<Hunk> = None;
+    for start in starts {
+        let Some(gaps) = gaps(index, hunk, &old, start) else { continue };
+        let whole = with(hunk, &gaps)?;
+        if out.as_ref().is_some_and(|other| *other != whole) {
+            return None;
+        }
+        out = Some(whole);
+    }
+    out
+}
+
+/// Blank lines that a hunk leaves out.
+struct Gap {
+    /// Indices of the hunk's old lines around them.
+    around: [usize; 2],
+    blanks: Vec<String>,
+}
+
+/// The gaps of a hunk at one place; `None` if another line differs, or if nothing is left out.
+fn gaps(index: &Index<'_>, hunk: &Hunk, old: &[usize], start: usize) -> Option<Vec<Gap>> {
+    let (mut out, mut at) = (Vec::new(), start);
+    for (nth, &line) in old.iter().enumerate() {
+        let text = hunk.lines[line].text.trim_end();
+        let mut blanks = Vec::new();
+        while at < index.lines().count() && index.line(at).trim_end() != text {
+            if nth == 0 || !fold::is_blank(index.line(at)) || work::ends(1) {
+                return None;
+            }
+            blanks.push(index.line(at).to_owned());
+            at += 1;
+        }
+        if at == index.lines().count() {
+            return None;
+        }
+        at += 1;
+        if !blanks.is_empty() {
+            out.push(Gap { around: [old[nth - 1], line], blanks });
+        }
+    }
+    (!out.is_empty()).then_some(out)
+}
+
+/// The hunk with its gaps filled; `None` where the place of a blank line among new lines is not certain.
+fn with(hunk: &Hunk, gaps: &[Gap]) -> Option<Hunk> {
+    let mut out = hunk.clone();
+    for Gap { around: [before, after], blanks } in gaps.iter().rev() {
+        let removed = |at: usize| hunk.lines[at].kind == LineKind::Removed;
+        let at = match (removed(*before), removed(*after)) {
+            (false, true) => before + 1,
+            (true, false) => *after,
+            (false, false) if after - before == 1 => *after,
+            (true, true) | (false, false) => return None,
+        };
+        let line = |text: &String| HunkLine { kind: LineKind::Context, text: text.clone() };
+        out.lines.splice(at..at, blanks.iter().map(line));
+    }
+    Some(out)
+}

@@ -1,0 +1,65 @@
+//! `elided`: whole files, or functions, in which placeholders stand for code that stays (see [`crate::elided`]).
+
+use super::WholeFile;
+use crate::elided;
+use crate::error::Result;
+use crate::formats::stream::{Machine, Manner};
+use crate::formats::{Format, Input, Spec};
+use crate::op::Request;
+use core::ops::Range;
+
+/// The format. Its texts are those of [`WholeFile`]; the placeholders tell them apart.
+pub struct Elided;
+
+impl Elided {
+    /// True when one of these stretches of a text, each a file with the lines around it, has a placeholder.
+    pub(crate) fn is_in(text: &str, files: &[Range<usize>]) -> bool {
+        let lines: Vec<&str> = text.lines().collect();
+        files.iter().any(|file| {
+            let inside = lines.get(file.start + 1..file.end).unwrap_or_default();
+            elided::is_elided(&inside.join("\n"))
+        })
+    }
+}
+
+impl Format for Elided {
+    fn spec(&self) -> &'static Spec {
+        &Spec {
+            name: "elided",
+            summary: "files in fences, with placeholders for the code that stays",
+            prompt: PROMPT,
+            schema: None,
+            key: "",
+            example: "src/main.rs\n```rust\n// ... existing code ...\nfn main() {\n    run();\n}\n// ... existing code ...\n```\n",
+            grammar: None,
+        }
+    }
+
+    fn machine(&self, manner: &Manner) -> Option<Box<dyn Machine>> {
+        WholeFile.machine(manner)
+    }
+
+    fn family(&self) -> &'static str {
+        WholeFile.spec().name
+    }
+
+    fn parse(&self, input: Input) -> Result<Request> {
+        WholeFile.parse(input)
+    }
+}
+
+const PROMPT: &str = "\
+Writes only the parts of a file that change. Each file: its path alone on a line, then a fence with the changed code, and \
+`// ... existing code ...` (in the comment syntax of the language) for each part that stays as it is:
+
+src/main.rs
+```
+// ... existing code ...
+fn main() {
+    run();
+}
+// ... existing code ...
+```
+
+Put one or two unchanged lines between a change and a placeholder, or write the function around the change from its first \
+line to its last. Where a placeholder could stand for several parts of the file, the edit is refused.";

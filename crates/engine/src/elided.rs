@@ -1,0 +1,88 @@
+//! Lazy edits: a new text in which placeholders stand for code that stays.
+
+use crate::caller::Caller;
+use crate::engine::{Engine, Opened};
+use crate::options::Options;
+use crate::plan::Plan;
+use emendate_core::elided::{self, Extent};
+use emendate_core::{Code, Error, Op, Order, Result, Snapshot};
+use emendate_fs::Place;
+use emendate_syntax::Symbol;
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+impl Engine {
+    /// Plans the edit that a text with placeholders means. `refusal` is the error for a text whose placeholders cannot be
+    /// placed beyond doubt.
+    pub(crate) fn plan_elided(
+        &self,
+        caller: &Caller,
+        place: Place,
+        now: Opened,
+        content: &str,
+        refusal: Error,
+        options: &Options,
+    ) -> Result<Plan> {
+        let text = emendate_core::reading_of(content);
+        let mut refusal = Some(refusal);
+        let (mut gaps, target) = (0, place.clone());
+        let mut ops = |seen: &Snapshot| {
+            let extents = self.extents(caller, &target, seen.text(), &text);
+            match elided::expand(seen.text(), &text, &extents) {
+                Ok(expanded) if expanded.ops.is_empty() => Err(unchanged(expanded.gaps)),
+                Ok(expanded) => {
+                    gaps = expanded.gaps;
+                    Ok(Cow::Owned::<'static, [Op]>(expanded.ops))
+                }
+                Err(why) => {
+                    let error = refusal.take().unwrap_or_else(|| Error::new(Code::EditOmission, why.clone()));
+                    Err(error.evidence(why))
+                }
+            }
+        };
+        let mut plan = self.plan_against(caller, place, now, (&mut ops, Order::Together), options)?;
+        let (what, stand) = if gaps == 1 { ("placeholder", "stands") } else { ("placeholders", "stand") };
+        plan.notes.push(format!("{gaps} {what} in the new text {stand} for code that was kept as it is."));
+        Ok(plan)
+    }
+
+    /// The symbols that a file and a text with placeholders both have, by their lines. None where there is no grammar.
+    fn extents(&self, caller: &Caller, place: &Place, old: &str, new: &str) -> Vec<Extent> {
+        let grammars = self.grammars(caller);
+        let outline = |text: &str| grammars.symbols(place, text).unwrap_or_default();
+        let (old, new) = (outline(old), outline(&elided::without_gaps(old, new)));
+        let (by_path, by_name) = (only(&old, |it| &it.path), only(&old, |it| &it.name));
+        let (paths, names) = (only(&new, |it| &it.path), only(&new, |it| &it.name));
+        let lines = |it: &Symbol| it.first.saturating_sub(1)..it.last;
+        let same = |it: &Symbol| {
+            let by = |known: &HashMap<String, Symbol>, mine: &HashMap<String, Symbol>, key: &str| {
+                mine.get(key).and_then(|_| known.get(key)).map(lines)
+            };
+            // A method that is shown without its class has another path there.
+            by(&by_path, &paths, &it.path).or_else(|| if it.depth == 0 { by(&by_name, &names, &it.name) } else { None })
+        };
+        let extent = |it: &Symbol| Some(Extent { old: same(it)?, new: lines(it) });
+        new.iter().filter_map(extent).filter(|it| !it.old.is_empty() && !it.new.is_empty()).collect()
+    }
+}
+
+/// Symbols by a key that only one of them has.
+fn only(symbols: &[Symbol], key: impl Fn(&Symbol) -> &String) -> HashMap<String, Symbol> {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for symbol in symbols {
+        *counts.entry(key(symbol)).or_default() += 1;
+    }
+    let once = symbols.iter().filter(|it| counts.get(&**key(it)) == Some(&1));
+    once.map(|it| (key(it).clone(), it.clone())).collect()
+}
+
+fn unchanged(gaps: usize) -> Error {
+    let placeholders = if gaps == 1 { "its placeholder stands" } else { "its placeholders stand" };
+    Error::new(
+        Code::EditNoChange,
+        format!(
+            "The text changes nothing: {placeholders} for code that stays, and the lines it shows are in the file."
+        ),
+    )
+    .next("Nothing is left to do if that is the state you want; else show the lines as they should be.")
+}
