@@ -122,7 +122,7 @@ fn elided(lines: &[u8], edits: &[(u8, u8, u8)], cuts: &[(u8, u8)]) -> (String, S
         match cut.iter().find(|it| it.contains(&at)) {
             Some(range) if range.start == at => text.push_str("// ... existing code ...\n"),
             Some(_) => {}
-            None => text.push_str(&format!("{line}\n")),
+            None => text.extend([&**line, "\n"]),
         }
     }
     (old.iter().map(|line| format!("{line}\n")).collect(), whole, text)
