@@ -74,6 +74,16 @@ fn act() -> impl Strategy<Value = (usize, Act)> {
 struct Bed(PathBuf);
 
 impl Bed {
+    fn new(dir: &Path) -> Bed {
+        let bed = Bed(dir.canonicalize().unwrap());
+        fs::create_dir(bed.0.join("root")).unwrap();
+        for name in FILES {
+            let text: String = (0..6).map(|line| format!("{line}: start of {name}\n")).collect();
+            fs::write(bed.path(name), text).unwrap();
+        }
+        bed
+    }
+
     fn path(&self, name: &str) -> PathBuf {
         self.0.join("root").join(name)
     }
@@ -234,11 +244,7 @@ fn check_log(operations: &[Value], schedule: &str) {
 
 fn play(acts: &[(usize, Act)]) {
     let dir = tempfile::tempdir().unwrap();
-    let bed = Bed(dir.path().canonicalize().unwrap());
-    fs::create_dir(bed.0.join("root")).unwrap();
-    for name in FILES {
-        fs::write(bed.path(name), (0..6).map(|line| format!("{line}: start of {name}\n")).collect::<String>()).unwrap();
-    }
+    let bed = Bed::new(dir.path());
     let beginning = bed.tree();
     let mut processes: Vec<Process> = (0..PROCESSES).map(|_| Process::start(&bed)).collect();
     let mut schedule = String::new();
@@ -304,6 +310,45 @@ fn two_that_undo_the_same_operation() {
         let early = std::iter::repeat_n((0, Act::Step(Call::Undo)), first);
         let late = std::iter::repeat_n((1, Act::Step(Call::Undo)), 6);
         play(&edits.chain(early).chain(late).collect::<Vec<_>>());
+    }
+}
+
+/// Three edits are undone and two of them redone, by two processes at once, one of which is stopped at every point: what is
+/// there at the end is what one call after the other leaves.
+#[test]
+fn undos_and_redos_at_once_keep_their_order() {
+    for first in 1..6 {
+        let dir = tempfile::tempdir().unwrap();
+        let bed = Bed::new(dir.path());
+        let mut edits = vec![bed.tree()];
+        let mut processes = [Process::start(&bed), Process::start(&bed)];
+        for text in 1..4 {
+            processes[0].call(&bed, &Call::Edit(0, text, 7), false).unwrap();
+            edits.push(bed.tree());
+        }
+        let mut left = 3;
+        for (call, times) in [(Call::Undo, 3), (Call::Redo, 2)] {
+            let mut done = 0;
+            while done < times {
+                let [one, other] = &mut processes;
+                let mut ended = vec![one.call(&bed, &call, true)];
+                ended.extend((1..first).map_while(|_| one.busy.then(|| one.send("go on"))));
+                if done + 1 < times {
+                    ended.push(other.call(&bed, &call, false));
+                }
+                while one.busy {
+                    ended.push(one.send("go on"));
+                }
+                let ended: Vec<String> = ended.into_iter().flatten().collect();
+                done += ended.iter().filter(|result| result.starts_with("ok")).count();
+                let known = |it: &String| it.starts_with("ok") || it.starts_with("lock.timeout");
+                assert!(ended.iter().all(known), "{ended:#?}");
+            }
+            left = if times == 3 { left - done } else { left + done };
+            assert_eq!(bed.tree(), edits[left], "{first}: {call:?}");
+        }
+        drop(processes);
+        undo_and_redo_everything(&bed, &edits[0], "undos and redos at once");
     }
 }
 

@@ -3,6 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 use std::collections::HashSet;
+use std::time::Duration;
 
 use emendate_core::{ContentId, Error, Result};
 use emendate_fs::Attributes;
@@ -193,6 +194,11 @@ pub struct Logged {
 }
 
 impl Logged {
+    /// The time since it was logged; nothing where the clock was set back since.
+    pub fn age(&self) -> Duration {
+        Duration::from_micros(u64::try_from(clock::now_us().saturating_sub(self.at)).unwrap_or(0))
+    }
+
     /// True while somebody may still be at it: its process lives, and has not been at it for longer than any call takes.
     pub fn in_flight(&self) -> bool {
         let Some(owner) = self.owner.and_then(|owner| i32::try_from(owner).ok()).and_then(Pid::from_raw) else {

@@ -42,6 +42,20 @@ struct Candidate {
     across: Option<Gap>,
 }
 
+/// What a call of `undo` means.
+pub(super) enum Choice {
+    /// These operations of that root, the newest first.
+    Known(usize, Vec<Logged>),
+    /// That is not known yet: this operation of that root takes others back at this moment.
+    UnderWay(usize, Logged),
+}
+
+/// The operations of one root that a call without a name may mean.
+enum Candidates {
+    Known(Vec<Candidate>),
+    UnderWay(Logged),
+}
+
 /// The gaps of a history on the way from its newest operation to older ones.
 struct Gaps(Vec<Gap>);
 
@@ -82,29 +96,20 @@ impl Engine {
         })
     }
 
-    /// The operations that `undo` is asked for, the newest first, with the root whose history tells them.
-    pub(super) fn chosen(
-        &self,
-        caller: &Caller,
-        (args, raw): (&Args, Option<&Path>),
-        times: usize,
-    ) -> Result<(usize, Vec<Logged>)> {
+    /// The operations that `undo` is asked for.
+    pub(super) fn chosen(&self, caller: &Caller, (args, raw): (&Args, Option<&Path>), times: usize) -> Result<Choice> {
         // A model takes back what its own conversation did, unless it says otherwise.
         let session = (caller.unread == Unread::Deny && !args.any_session).then_some(&*caller.session);
         match &args.id {
-            Some(id) => self.by_id(session, id).map(|(root, logged)| (root, vec![logged])),
+            Some(id) => self.by_id(session, id).map(|(root, logged)| Choice::Known(root, vec![logged])),
             None => self.last(session, (raw.or(args.file_path.as_deref().map(Path::new)), args.redo), times),
         }
     }
 
     fn by_id(&self, session: Option<&str>, id: &str) -> Result<(usize, Logged)> {
         let (root, logged) = self.operation(Named::read(id)?.name)?;
-        if let Some(owner) = logged.owner {
-            return Err(Error::new(
-                Code::LockTimeout,
-                format!("Operation {} is being done right now, by process {owner}.", logged.id),
-            )
-            .next("Repeat the call when that process has answered."));
+        if logged.owner.is_some() {
+            return Err(under_way(&logged));
         }
         if let Some(by) = logged.undone_by {
             let verb = if matches!(logged.operation.role, Role::Undo(_)) { "redone" } else { "undone" };
@@ -124,16 +129,16 @@ impl Engine {
         Ok((root, logged))
     }
 
-    fn last(
-        &self,
-        session: Option<&str>,
-        (path, redo): (Option<&Path>, bool),
-        times: usize,
-    ) -> Result<(usize, Vec<Logged>)> {
+    fn last(&self, session: Option<&str>, (path, redo): (Option<&Path>, bool), times: usize) -> Result<Choice> {
         let place = path.map(|path| self.admit_link(path, Access::Read)).transpose()?;
-        let roots = 0..self.roots().len();
-        let found = roots.map(|root| self.last_of(root, (session, place.as_ref().map(key)), redo, times));
-        let all = newest_first(found.collect::<Result<_>>()?, |it: &Candidate| it.logged.at, times);
+        let mut found = Vec::new();
+        for root in 0..self.roots().len() {
+            match self.last_of(root, (session, place.as_ref().map(key)), redo, times)? {
+                Candidates::Known(candidates) => found.push(candidates),
+                Candidates::UnderWay(logged) => return Ok(Choice::UnderWay(root, logged)),
+            }
+        }
+        let all = newest_first(found, |it: &Candidate| it.logged.at, times);
         let verb = if redo { "redo" } else { "undo" };
         if let Some((nth, gap)) = all.iter().enumerate().find_map(|(nth, (_, it))| Some((nth, it.across?))) {
             return Err(uncertain(gap, &all, (nth, times), if redo { "redone" } else { "undone" }));
@@ -169,42 +174,59 @@ impl Engine {
             return Err(Error::new(Code::CallInvalid, what)
                 .next(format!("The last {same} of them belong to one root: repeat the call with last: {same}.")));
         }
-        Ok((root, all.into_iter().map(|(_, logged)| logged).collect()))
+        Ok(Choice::Known(root, all.into_iter().map(|(_, logged)| logged).collect()))
     }
 
-    /// The newest operations of a root that can be undone, or redone: nothing, when something else was done since.
+    /// The newest operations of a root that can be undone, or redone: nothing, when something else was done since. What is
+    /// being undone or redone at this moment may still come to nothing, and then it would be the operation to choose.
     fn last_of(
         &self,
         root: usize,
         (session, path): (Option<&str>, Option<&[u8]>),
         redo: bool,
         times: usize,
-    ) -> Result<Vec<Candidate>> {
-        let (mut below, mut found) = (None, Vec::new());
+    ) -> Result<Candidates> {
+        let (mut below, mut found, mut newest) = (None, Vec::new(), None);
         let mut gaps = Gaps(self.history(root).gaps()?);
         loop {
             let page = self.history(root).operations(&Filter { session, path, below, limit: PAGE })?;
             for logged in &page {
+                let newest = *newest.get_or_insert(logged.id.number);
+                let takes_back = logged.operation.role != Role::Edit;
+                if takes_back && logged.in_flight() {
+                    return Ok(Candidates::UnderWay(logged.clone()));
+                }
+                // Somebody took it back since the page before was read.
+                if logged.undone_by.is_some_and(|by| by.number > newest) {
+                    return self.last_of(root, (session, path), redo, times);
+                }
                 gaps.meet(logged);
                 let candidate = || Candidate { logged: logged.clone(), across: gaps.before(logged) };
                 match logged.operation.role {
                     // What was undone before it lies behind it, whether it was undone itself or not.
-                    Role::Edit if redo => return Ok(found),
+                    Role::Edit if redo => return Ok(Candidates::Known(found)),
                     _ if logged.undone_by.is_some() || logged.owner.is_some() => {}
                     Role::Undo(_) if redo => found.push(candidate()),
                     Role::Edit | Role::Redo(_) if !redo => found.push(candidate()),
                     _ => {}
                 }
                 if found.len() == times {
-                    return Ok(found);
+                    return Ok(Candidates::Known(found));
                 }
             }
             match page.last() {
                 Some(last) if page.len() == PAGE => below = Some(last.id.number),
-                _ => return Ok(found),
+                _ => return Ok(Candidates::Known(found)),
             }
         }
     }
+}
+
+/// The error where an operation would have to be finished first.
+pub(super) fn under_way(logged: &Logged) -> Error {
+    let by = logged.owner.map_or(String::new(), |owner| format!(", by process {owner}"));
+    Error::new(Code::LockTimeout, format!("Operation {} is being done right now{by}.", logged.id))
+        .next("Repeat the call when that process has answered.")
 }
 
 /// The error where operations are missing after the one that would be taken back: `nth` of those that were chosen.

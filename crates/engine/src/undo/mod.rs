@@ -14,13 +14,16 @@ use crate::receipt::Receipt;
 use crate::reply::Answer;
 use emendate_core::formats::{self, Input};
 use emendate_core::{Code, Error, Result};
-use emendate_history::{Logged, Operation, OperationId, OperationName, Outcome, Role};
+use emendate_history::{Logged, Operation, OperationId, OperationName, Outcome, Role, give_way};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+use std::time::Duration;
+
+use choose::{Choice, under_way};
 
 pub(crate) use choose::Named;
 pub(crate) use restore::Args as RestoreArgs;
@@ -30,6 +33,9 @@ const MOST: usize = 100;
 
 /// Times that the operations are chosen anew because somebody else took one of them back meanwhile.
 const ATTEMPTS: usize = 64;
+
+/// The age up to which an undo or a redo of another process is waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The text and the files of an answer, and the name of the new operation.
 type TakenBack = (String, Vec<Value>, Option<OperationId>);
@@ -100,7 +106,7 @@ impl Engine {
             for root in 0..self.roots().len() {
                 self.wait_for_pending(root)?;
             }
-            let (root, all) = self.chosen(caller, asked, times)?;
+            let (root, all) = self.choose(caller, asked, times)?;
             let mut overtaken = false;
             match self.take_back(caller, cause, (root, &all, &mut overtaken), dry_run) {
                 Err(_) if overtaken && attempt < ATTEMPTS => {}
@@ -109,6 +115,23 @@ impl Engine {
             }
         }
         Err(Error::new(Code::InternalBug, "The attempts ran out without an answer."))
+    }
+
+    /// Chooses the operations. Where another process is taking one back, its result is waited for: only then it is known
+    /// which operation is the next one, and the order of the log is the order of the calls.
+    ///
+    /// Errors: `lock.timeout`, and those of the choice.
+    fn choose(&self, caller: &Caller, asked: (&Args, Option<&Path>), times: usize) -> Result<(usize, Vec<Logged>)> {
+        loop {
+            match self.chosen(caller, asked, times)? {
+                Choice::Known(root, all) => return Ok((root, all)),
+                Choice::UnderWay(root, logged) if logged.age() < PATIENCE => {
+                    give_way();
+                    self.look_into_pending(root)?;
+                }
+                Choice::UnderWay(_, logged) => return Err(under_way(&logged)),
+            }
+        }
     }
 
     /// Takes operations of one root back, the newest first, all or none. `overtaken` is set where one of them was taken
