@@ -9,7 +9,7 @@ use crate::reply::Answer;
 use emendate_core::formats::Input;
 use emendate_core::formats::text_editor::{self, Args, Command, TextEditor};
 use emendate_core::{Code, Error, Result};
-use emendate_fs::{Kind, Place};
+use emendate_fs::{Kind, MAX_PATH, Place};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -18,6 +18,27 @@ use std::path::Path;
 const NAMES: usize = 1000;
 /// Characters of the reply beside the names.
 const BESIDE_NAMES: usize = 500;
+
+/// What a view of a folder cannot list.
+#[derive(Default)]
+struct LeftOut {
+    /// Paths that are too long to be named.
+    long: usize,
+    /// Folders whose entries cannot be listed.
+    closed: usize,
+}
+
+impl LeftOut {
+    fn tell(&self, text: &mut String) {
+        let mut note = |count: usize, what: &str| {
+            if count > 0 {
+                let _ = writeln!(text, "Note: {count} {what}");
+            }
+        };
+        note(self.long, &format!("with a path of more than {MAX_PATH} bytes cannot be named and are left out."));
+        note(self.closed, "of these folders cannot be listed: what they hold is left out.");
+    }
+}
 
 impl Engine {
     /// The tool `text_editor`.
@@ -63,8 +84,8 @@ impl Engine {
 
     /// A folder, two levels deep, without what is hidden.
     fn names(&self, caller: &Caller, place: &Place) -> Result<Answer> {
-        let mut names = Vec::new();
-        self.add_names(place, 2, &mut names)?;
+        let (mut names, mut left_out) = (Vec::new(), LeftOut::default());
+        self.add_names(place, 2, &mut names, &mut left_out)?;
         let mut room = self.reply_limits(caller).text.saturating_sub(BESIDE_NAMES);
         let fits = names.iter().take(NAMES).take_while(|name| {
             let left = room.checked_sub(name.len() + 1);
@@ -82,19 +103,29 @@ impl Engine {
         if cut {
             let _ = writeln!(text, "Note: There are more than the {fits} names shown; view a folder further down.");
         }
+        left_out.tell(&mut text);
         let mut answer = Answer { text, ..Answer::default() };
+        if left_out.long + left_out.closed > 0 {
+            answer.data.insert("leftOut".to_owned(), (left_out.long + left_out.closed).into());
+        }
         answer.data.insert("names".to_owned(), names.into());
         answer.data.insert("truncated".to_owned(), cut.into());
         Ok(answer)
     }
 
-    fn add_names(&self, folder: &Place, levels: usize, names: &mut Vec<String>) -> Result<()> {
+    fn add_names(&self, folder: &Place, levels: usize, names: &mut Vec<String>, left_out: &mut LeftOut) -> Result<()> {
         for entry in self.store().list(folder)?.unwrap_or_default() {
             if entry.name.as_encoded_bytes().starts_with(b".") || entry.name == "node_modules" || names.len() > NAMES {
                 continue;
             }
-            // What goes away in between, or leads out of the roots, is not named.
-            let Ok(place) = self.store().admit_link(&folder.absolute().join(&entry.name)) else { continue };
+            let place = match self.store().admit_link(&folder.absolute().join(&entry.name)) {
+                Ok(place) => place,
+                // What goes away in between, or leads out of the roots, is not named.
+                Err(error) => {
+                    left_out.long += usize::from(error.code() == Code::PathInvalid);
+                    continue;
+                }
+            };
             if entry.kind != Kind::Folder {
                 if self.may_by_name(&place, Access::Read) {
                     names.push(place.shown());
@@ -104,7 +135,7 @@ impl Engine {
             names.push(format!("{}/", place.shown()));
             if levels > 1 {
                 // A folder that cannot be entered still has its name.
-                let _ = self.add_names(&place, levels - 1, names);
+                left_out.closed += usize::from(self.add_names(&place, levels - 1, names, left_out).is_err());
             }
         }
         Ok(())

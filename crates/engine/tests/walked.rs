@@ -133,6 +133,10 @@ fn paths_that_are_too_long_are_never_left_out_in_silence() {
         rustix::fs::mkdirat(&folder, &name, Mode::RWXU).unwrap();
         folder = rustix::fs::openat(&folder, &name, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).unwrap();
     }
+    // Sixteen of these names are the most that fit.
+    let deepest = (0..15).fold(root.clone(), |path, _| path.join(&name));
+    let view = engine(&root).call(&person(), "text_editor", json!({ "command": "view", "path": deepest }));
+    assert!(view.text().contains("Note: 1 with a path of more than 4095 bytes"), "{}", view.text());
     let search = engine(&root).call(&person(), "search", json!({ "path": root, "pattern": "needle" }));
     assert!(search.text().contains("1 path of more than 4095 bytes"), "{}", search.text());
     let replace = |glob: Value| {

@@ -47,13 +47,13 @@ pub(super) enum Choice {
     /// These operations of that root, the newest first.
     Known(usize, Vec<Logged>),
     /// That is not known yet: this operation of that root takes others back at this moment.
-    UnderWay(usize, Logged),
+    UnderWay(usize, Box<Logged>),
 }
 
 /// The operations of one root that a call without a name may mean.
 enum Candidates {
     Known(Vec<Candidate>),
-    UnderWay(Logged),
+    UnderWay(Box<Logged>),
 }
 
 /// The gaps of a history on the way from its newest operation to older ones.
@@ -194,7 +194,7 @@ impl Engine {
                 let newest = *newest.get_or_insert(logged.id.number);
                 let takes_back = logged.operation.role != Role::Edit;
                 if takes_back && logged.in_flight() {
-                    return Ok(Candidates::UnderWay(logged.clone()));
+                    return Ok(Candidates::UnderWay(Box::new(logged.clone())));
                 }
                 // Somebody took it back since the page before was read.
                 if logged.undone_by.is_some_and(|by| by.number > newest) {
