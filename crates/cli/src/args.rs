@@ -134,7 +134,7 @@ pub(crate) enum Command {
     /// Print the JSON schema or the grammar of an edit format
     #[command(after_help = help::SCHEMA)]
     Schema(SchemaArgs),
-    /// See the engine at work on a copy of its own sources
+    /// See a lenient match, a patch, a refusal and an undo on a small file
     #[command(after_help = help::TOUR)]
     Tour,
     /// Count calls and successes by tool, format, tier, model and code

@@ -210,8 +210,8 @@ Examples:
   emend tools --json --profile claude     for the tools array of a model's API";
 
 pub(crate) const TOUR: &str = "\
-Needs the sources of this repository. Works in a new folder among the temporary files, and
-leaves it for you to look at.";
+Runs four commands on a small file in a new directory below the one for temporary files. The
+directory stays, so that you can try more there. Your configuration and history are not used.";
 
 pub(crate) const STATS: &str = "\
 Every call is counted in the state directory, of all projects and processes together: its tool, the format

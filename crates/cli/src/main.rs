@@ -37,7 +37,6 @@ mod past;
 mod preview;
 mod progress;
 mod show;
-mod sources;
 mod stats;
 mod tools;
 mod tour;

@@ -99,6 +99,16 @@ impl<W: Write> Paper<W> {
         self.line(PLAIN, text)
     }
 
+    /// A line of our own program, with the colours that it already has.
+    pub(crate) fn rendered(&mut self, line: &str) -> io::Result<()> {
+        writeln!(self.out, "{line}")
+    }
+
+    /// True if text is coloured.
+    pub(crate) fn has_color(&self) -> bool {
+        self.color
+    }
+
     /// A heading.
     pub(crate) fn heading(&mut self, text: &str) -> io::Result<()> {
         self.line(BOLD, text)

@@ -1,4 +1,4 @@
-//! Repository chores: `cargo xtask tidy | docs | bless [FILE or FOLDER …] | mutants [NAME …] | torture [--part N] [WORD …] |
+//! Repository chores: `cargo xtask tidy | docs | picture | bless [FILE or FOLDER …] | mutants [NAME …] | torture [--part N] [WORD …] |
 //! instructions [--bless] | dictionary`.
 #![allow(
     clippy::disallowed_methods,
@@ -15,6 +15,7 @@ mod dictionary;
 mod docs;
 mod instructions;
 mod mutants;
+mod picture;
 mod repo;
 mod torture;
 
@@ -24,7 +25,8 @@ use std::process::{Command, ExitCode};
 const USAGE: &str = "\
 Usage: cargo xtask COMMAND
   tidy              check what neither rustc nor clippy checks; lists everything that is wrong
-  docs              write docs/conformance.md, errors.md, limits.md and tools.md from the tables
+  docs              write the generated pages of docs/ from the tables
+  picture           write docs/tour.svg from a run of emend tour
   bless [PATH …]    write the library's replies into the scenes (all without PATH); read the diff afterwards
   mutants [NAME …]  take each safety step out of a copy of crates/fs, and see that its tests fail
   torture [--part N] [WORD …]
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
         Some("docs") => docs(),
         Some("torture") => torture::torture(&arguments[1..]),
         Some("instructions") => instructions::instructions(&arguments[1..]),
+        Some("picture") => picture::picture(),
         Some("dictionary") => dictionary::write(),
         Some("mutants") => mutants::mutants(&arguments[1..]),
         Some("bless") => bless(&arguments[1..]),

@@ -1,125 +1,172 @@
-//! `emend tour`: the main job on real input, checked while it is shown.
+//! `emend tour`: four commands on a small file, run by this very program and checked while they are shown.
 
-mod steps;
-
-use crate::{show, sources};
+use crate::{io_error, show};
 use emendate::core::{Code, Error, Result};
-use emendate::{Caller, Config, Engine, Reply, State};
-use serde_json::Value;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
 
-/// Lines of a reply that are shown.
-const SHOWN: usize = 16;
-/// Characters of a string in a call that are shown.
-const STRING: usize = 100;
+/// The file that the tour works on, and the patch that it applies.
+const FILES: &[(&str, &str)] = &[("shop.py", include_str!("shop.py")), ("fix.patch", include_str!("fix.patch"))];
+/// Directories that are tried as the tour's own.
+const DIRECTORIES_MAX: usize = 1000;
 
-/// The tour under way.
-struct Tour<W: Write> {
-    out: show::Paper<W>,
-    engine: Engine,
-    caller: Caller,
-    work: PathBuf,
-    step: usize,
-    failed: usize,
+/// One command of the tour.
+struct Step {
+    title: &'static str,
+    about: &'static str,
+    args: &'static [&'static str],
+    /// Exit status that the command must have.
+    status: i32,
+    /// Text that the file must contain afterwards.
+    contains: &'static str,
+    /// The expectation in words.
+    verdict: &'static str,
 }
 
-/// Copies the sources, walks through the steps; 1 when a step did not behave.
+static STEPS: &[Step] = &[
+    Step {
+        title: "A match that forgives",
+        about: "The old text has lost its indentation. The place is found, and the new text fits in.",
+        args: &[
+            "edit",
+            "shop.py",
+            "--old",
+            "for item in items:\n    result += item.price",
+            "--new",
+            "for item in items:\n    result += item.price * item.amount",
+        ],
+        status: 0,
+        contains: "            result += item.price * item.amount\n        return result\n",
+        verdict: "one line changed, with the file's indentation; the note reports it",
+    },
+    Step {
+        title: "A patch, as a model wrote it",
+        about: "It has no line numbers, and other blanks than the file. `apply` takes diffs and search/replace blocks, too.",
+        args: &["apply", "fix.patch"],
+        status: 0,
+        contains: "        return sum(item.amount for item in items)\n",
+        verdict: "the patch is applied; only its marked line changed",
+    },
+    Step {
+        title: "A refusal that teaches",
+        about: "The old text occurs twice. Emendate never guesses: it shows both places and how to choose.",
+        args: &["edit", "shop.py", "--old", "return ", "--new", "yield "],
+        status: 11,
+        contains: "        return result\n",
+        verdict: "refused; the file is as it was",
+    },
+    Step {
+        title: "Undo",
+        about: "The last change is taken back, from any process and for all files of the call.",
+        args: &["undo"],
+        status: 0,
+        contains: "        return len(items)\n",
+        verdict: "the patch is undone, the first edit remains",
+    },
+];
+
+/// Runs all commands in a new directory; 1 if one of them did not behave.
 pub(crate) fn run() -> Result<u8> {
-    let checkout = sources::checkout()?;
-    let scratch = sources::scratch()?;
-    let work = scratch.join("work");
-    let files = sources::copy(&checkout, &work)?;
-    let subject = sources::subject(&files)?;
-    let state = State::Directory(scratch.join("state"));
-    let engine = Engine::open(std::slice::from_ref(&work), state, Config::default())?;
-    let other = files.iter().find(|path| **path != subject.path && steps::begins(path)).cloned();
-    let caller = Caller { session: "tour".to_owned(), ..Caller::default() };
-    let mut tour = Tour { out: show::stdout(), engine, caller, work, step: 0, failed: 0 };
-    let start = format!(
-        "{} source files of {} were copied to {}.\nAn agent works there; the session is kept in an embedded database beside it.",
-        files.len(),
-        checkout.display(),
-        tour.work.display()
-    );
-    let walked = tour.out.plain(&start).and_then(|()| steps::walk(&mut tour, &subject, other.as_deref()));
-    let ended = walked.and_then(|()| tour.end(&scratch));
-    show::quiet_pipe(ended)?;
-    show::notices(&tour.engine);
-    Ok(u8::from(tour.failed > 0))
+    let directory = new_directory()?;
+    for (name, text) in FILES {
+        fs::write(directory.join(name), text).map_err(|error| io_error(name, &error))?;
+    }
+    let mut out = show::stdout();
+    let walked = walk(&mut out, &directory);
+    let failed = *walked.as_ref().unwrap_or(&0);
+    show::quiet_pipe(walked.map(drop))?;
+    Ok(u8::from(failed > 0))
 }
 
-impl<W: Write> Tour<W> {
-    /// A new step's heading, and a sentence on it.
-    fn heading(&mut self, title: &str, about: &str) -> io::Result<()> {
-        self.step += 1;
-        self.out.plain("")?;
-        self.out.heading(&format!("{}. {title}", self.step))?;
-        self.out.plain(&format!("   {about}"))
-    }
-
-    /// Calls a tool and shows both sides of it.
-    fn call(&mut self, tool: &str, input: Value) -> io::Result<Reply> {
-        self.out.label("   the model sends")?;
-        self.out.plain(&format!("   │ {tool} {}", shortened(input.clone())))?;
-        let reply = self.engine.call(&self.caller, tool, input);
-        self.out.label("   the model sees")?;
-        let text = reply.text();
-        let lines = text.lines().count();
-        for line in text.lines().take(SHOWN) {
-            self.out.plain(&format!("   │ {line}"))?;
+/// Shows every step; returns the number of those that did not behave.
+fn walk<W: Write>(out: &mut show::Paper<W>, directory: &Path) -> io::Result<usize> {
+    out.plain(&format!("Four commands in a new directory: cd {}", directory.display()))?;
+    let mut failed = 0;
+    for (index, step) in STEPS.iter().enumerate() {
+        out.plain("")?;
+        out.heading(&format!("{}. {}", index + 1, step.title))?;
+        out.plain(&format!("   {}", step.about))?;
+        out.label(&format!("   $ emend {}", quoted(step.args)))?;
+        let output = command(directory, step, out.has_color()).output()?;
+        for text in [&output.stdout, &output.stderr] {
+            for line in String::from_utf8_lossy(text).lines().filter(|line| !line.is_empty()) {
+                out.rendered(&format!("   {line}"))?;
+            }
         }
-        if lines > SHOWN {
-            self.out.plain(&format!("   │ … {} more lines", lines - SHOWN))?;
-        }
-        let changed = reply.result.as_ref().ok().filter(|answer| answer.data.contains_key("structuredPatch"));
-        if let Some(answer) = changed {
-            self.out.label("   a person sees")?;
-            self.out.diff("   ", &answer.data)?;
-        }
-        Ok(reply)
+        let behaved = has_behaved(step, &output, directory);
+        out.verdict(behaved, step.verdict)?;
+        failed += usize::from(!behaved);
     }
-
-    /// Checks that a call worked and that `also` holds.
-    fn expect(&mut self, reply: &Reply, what: &str, also: impl FnOnce(&Value) -> bool) -> io::Result<()> {
-        let fine = reply.result.as_ref().is_ok_and(|answer| also(&Value::Object(answer.data.clone())));
-        self.verdict(fine, what)
+    out.plain("")?;
+    out.heading(&match failed {
+        0 => "All four commands behaved. What next:".to_owned(),
+        _ => format!("{failed} of {} commands did not behave; please report it.", STEPS.len()),
+    })?;
+    for (name, text) in show_next(directory) {
+        out.plain(&format!("   {name:34} {text}"))?;
     }
-
-    /// Checks that a call was refused with this code and left the file alone.
-    fn expect_refusal(&mut self, reply: &Reply, code: Code, path: &Path, before: &[u8]) -> io::Result<()> {
-        let refused = reply.result.as_ref().is_err_and(|error: &Error| error.code() == code);
-        let untouched = fs::read(path).is_ok_and(|now| now == before);
-        self.verdict(refused && untouched, &format!("refused with {}, nothing was changed", code.as_str()))
-    }
-
-    fn verdict(&mut self, fine: bool, what: &str) -> io::Result<()> {
-        self.failed += usize::from(!fine);
-        self.out.verdict(fine, what)
-    }
-
-    fn end(&mut self, scratch: &Path) -> io::Result<()> {
-        self.out.plain("")?;
-        let (steps, failed) = (self.step, self.failed);
-        self.out.heading(&match failed {
-            0 => format!("All {steps} steps behaved."),
-            _ => format!("{failed} of {steps} steps did not behave; please report it."),
-        })?;
-        self.out.plain(&format!("The scratch folder is {}; look around, then remove it.", scratch.display()))?;
-        self.out.flush()
-    }
+    out.flush()?;
+    Ok(failed)
 }
 
-/// The same JSON with long strings cut.
-fn shortened(value: Value) -> Value {
-    match value {
-        Value::String(text) if text.chars().count() > STRING => {
-            let cut: String = text.chars().take(STRING).collect();
-            Value::String(format!("{cut}…"))
-        }
-        Value::Array(items) => items.into_iter().map(shortened).collect(),
-        Value::Object(fields) => Value::Object(fields.into_iter().map(|(name, it)| (name, shortened(it))).collect()),
-        other => other,
+fn show_next(directory: &Path) -> [(String, &'static str); 4] {
+    [
+        ("emend mcp install claude-code".to_owned(), "add Emendate to a client (codex, cursor, zed, …)"),
+        ("emend doctor".to_owned(), "check this machine and the installed servers"),
+        ("emend help COMMAND".to_owned(), "examples of each command"),
+        (format!("rm -r {}", directory.display()), "remove what the tour left"),
+    ]
+}
+
+/// The step's command. It sees neither the user's configuration nor the user's history.
+fn command(directory: &Path, step: &Step, has_color: bool) -> Command {
+    let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("emend"));
+    let mut command = Command::new(program);
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("EMEND_")) {
+        command.env_remove(name);
     }
+    command
+        .args(["--color", if has_color { "always" } else { "never" }, "--root", "."])
+        .args(step.args)
+        .env("EMEND_STATE", directory.join(".state"))
+        .env("XDG_CONFIG_HOME", directory.join(".config"))
+        .current_dir(directory)
+        .stdin(Stdio::null());
+    command
+}
+
+fn has_behaved(step: &Step, output: &Output, directory: &Path) -> bool {
+    let text = fs::read_to_string(directory.join("shop.py")).unwrap_or_default();
+    output.status.code() == Some(step.status) && text.contains(step.contains)
+}
+
+/// The arguments as a person would type them.
+fn quoted(args: &[&str]) -> String {
+    let word = |arg: &&str| match arg {
+        arg if arg.contains('\n') => format!("$'{}'", arg.replace('\n', "\\n")),
+        arg if arg.contains(' ') => format!("'{arg}'"),
+        arg => (*arg).to_owned(),
+    };
+    args.iter().map(word).collect::<Vec<String>>().join(" ")
+}
+
+/// A new directory with a short name below the one for temporary files.
+///
+/// Errors: it cannot be made.
+fn new_directory() -> Result<PathBuf> {
+    let base = std::env::temp_dir();
+    for number in 1..=DIRECTORIES_MAX {
+        let name = if number == 1 { "emend-tour".to_owned() } else { format!("emend-tour-{number}") };
+        let directory = base.join(name);
+        match fs::create_dir(&directory) {
+            Ok(()) => {
+                return directory.canonicalize().map_err(|error| io_error(&directory.display().to_string(), &error));
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(io_error(&directory.display().to_string(), &error)),
+        }
+    }
+    Err(Error::new(Code::IoFailed, format!("{} is full of old tours.", base.display())).next("Remove them."))
 }
