@@ -57,7 +57,7 @@ fn without_escapes(line: &str) -> String {
     let mut chars = line.chars();
     while let Some(char) = chars.next() {
         if char == '\u{1b}' {
-            chars.by_ref().find(|char| char.is_ascii_alphabetic());
+            chars.by_ref().find(char::is_ascii_alphabetic);
         } else {
             plain.push(char);
         }
