@@ -49,6 +49,13 @@ impl Desk<'_> {
         }
     }
 
+    /// Opens the engine to look at files; nothing is remembered.
+    ///
+    /// Errors: as [`Desk::open`].
+    pub(crate) fn open_to_look(&self) -> Result<Engine> {
+        self.opened(State::Memory, Apart::Unusual)
+    }
+
     fn opened(&self, state: State, apart: Apart) -> Result<Engine> {
         let mut engine = parsing::apart(Engine::open(&self.roots()?, state, self.config()?)?, apart);
         export::attach(&mut engine);

@@ -111,7 +111,7 @@ fn run() -> u8 {
         },
         Command::Tools(args) => tools::run(args, cli.global.json),
         Command::Convert(args) => return files::run(&desk(Unread::Allow), files::convert(args)),
-        Command::Preview(args) => preview::run(args, cli.global.json),
+        Command::Preview(args) => preview::run(&desk(Unread::Allow), args),
         Command::Prompt(args) => formats::prompt(args, cli.global.json),
         Command::Schema(args) => formats::schema(args),
         Command::Hook { moment } => hook::run(&desk(Unread::Allow), *moment),

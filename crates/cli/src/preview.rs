@@ -1,19 +1,35 @@
-//! `emend preview`: what a text of edits says, while it arrives.
+//! `emend preview`: what a text of edits says, while it arrives, and what its operations on lines mean in the files.
 
 use crate::args::PreviewArgs;
+use crate::desk::Desk;
 use crate::{io_error, show};
 use emendate::core::LineKind;
 use emendate::core::Result;
 use emendate::core::formats::named;
 use emendate::core::formats::stream::{Action, Event, Manner, PatchStream};
+use emendate::core::{Handle, Op};
+use emendate::{Caller, Engine, LinePreview};
 use serde_json::{Value, json};
 use std::io::Read as _;
+use std::path::PathBuf;
 
 /// Bytes taken from standard input at once.
 const CHUNK: usize = 64 << 10;
 
+/// Shows events as they come.
+struct Viewer<'a> {
+    desk: &'a Desk<'a>,
+    /// Opened for the first operation on lines; `None` inside where there is nothing to look at.
+    engine: Option<Option<(Engine, Caller)>>,
+    /// The file of the event before.
+    path: String,
+    as_json: bool,
+}
+
 /// Reads standard input to its end, telling events as they come.
-pub(crate) fn run(args: &PreviewArgs, as_json: bool) -> Result<u8> {
+pub(crate) fn run(desk: &Desk<'_>, args: &PreviewArgs) -> Result<u8> {
+    let as_json = desk.global.json;
+    let mut viewer = Viewer { desk, engine: None, path: String::new(), as_json };
     let mut stream = PatchStream::new(args.format.as_deref().and_then(named), Manner::default());
     let mut input = std::io::stdin().lock();
     let mut chunk = vec![0; CHUNK];
@@ -24,10 +40,10 @@ pub(crate) fn run(args: &PreviewArgs, as_json: bool) -> Result<u8> {
             break;
         }
         stream.push(&chunk[..count], &mut events);
-        tell(&mut events, as_json)?;
+        viewer.tell(&mut events)?;
     }
     let understood = stream.finish(&mut events);
-    tell(&mut events, as_json)?;
+    viewer.tell(&mut events)?;
     let understood = understood?;
     let files = understood.request.files.len();
     let format = understood.format.spec().name;
@@ -40,15 +56,51 @@ pub(crate) fn run(args: &PreviewArgs, as_json: bool) -> Result<u8> {
     Ok(0)
 }
 
-fn tell(events: &mut Vec<Event>, as_json: bool) -> Result<()> {
-    for event in events.drain(..) {
-        if as_json {
-            show::value(&object(&event))?;
-        } else if let Some(line) = line(&event) {
-            show::page(&line)?;
+impl Viewer<'_> {
+    fn tell(&mut self, events: &mut Vec<Event>) -> Result<()> {
+        for event in events.drain(..) {
+            if let Event::File { path, .. } = &event {
+                self.path.clone_from(path);
+            }
+            if let Event::Rows { op, base } = &event {
+                self.rows(op, *base)?;
+            } else if self.as_json {
+                show::value(&object(&event))?;
+            } else if let Some(line) = line(&event) {
+                show::page(&line)?;
+            }
         }
+        Ok(())
     }
-    Ok(())
+
+    /// An operation on lines, as it would be done in the file. One that cannot be placed is left out.
+    fn rows(&mut self, op: &Op, base: Option<Handle>) -> Result<()> {
+        let desk = self.desk;
+        let open = || desk.open_to_look().ok().map(|engine| (engine, desk.caller()));
+        let Some((engine, caller)) = self.engine.get_or_insert_with(open) else { return Ok(()) };
+        let path = desk.cwd.clone().unwrap_or_default().join(PathBuf::from(&self.path));
+        let Some(preview) = engine.preview_lines(caller, &path, op, base) else { return Ok(()) };
+        if self.as_json {
+            return show::value(&edit(&self.path, &preview));
+        }
+        show::page(&format!("  = {}", headline(&preview)))?;
+        preview.old.iter().try_for_each(|old| show::page(&format!("    was {old}")))
+    }
+}
+
+fn edit(path: &str, preview: &LinePreview) -> Value {
+    let LinePreview { verb, at, range, old, text } = preview;
+    json!({ "event": "edit", "path": path, "verb": verb, "at": at, "range": range, "old": old, "text": text })
+}
+
+fn headline(preview: &LinePreview) -> String {
+    let LinePreview { verb, at, range, .. } = preview;
+    match (at, range) {
+        (Some(at), Some([line, _])) => format!("{verb} {at} {line}"),
+        (Some(at), None) => format!("{verb} {at}"),
+        (None, Some([from, to])) => format!("{verb} {from}..{to}"),
+        (None, None) => (*verb).to_owned(),
+    }
 }
 
 fn word(action: &Action) -> &'static str {
@@ -77,6 +129,7 @@ fn object(event: &Event) -> Value {
         }
         Event::Hunk { line } => json!({ "event": "hunk", "line": line }),
         Event::Line { kind, text } => json!({ "event": "line", "mark": mark(*kind), "text": text }),
+        Event::Rows { .. } => Value::Null,
         Event::HunkDone => json!({ "event": "hunk_done" }),
         Event::FileDone => json!({ "event": "file_done" }),
     }
@@ -88,6 +141,6 @@ fn line(event: &Event) -> Option<String> {
         Event::File { path, action } => format!("{} {path}", word(action)),
         Event::Hunk { line } => format!("  @@ line {line}"),
         Event::Line { kind, text } => format!("  {}{text}", mark(*kind)),
-        Event::HunkDone | Event::FileDone => return None,
+        Event::Rows { .. } | Event::HunkDone | Event::FileDone => return None,
     })
 }

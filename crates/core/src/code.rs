@@ -158,6 +158,8 @@ codes! {
     MatchCount = "match.count", 17, Some(9), None, FixCall;
     /// The language of the file is not known, or the file is too large to be parsed.
     SyntaxUnknown = "syntax.unknown", 15, None, None, FixCall;
+    /// The language is one of the `full` build, and this build has no grammar for it.
+    SyntaxNotBuilt = "syntax.not_built", 15, None, None, FixCall;
     /// The file parses as it is, and would not after the edit of a symbol.
     SyntaxBroken = "syntax.broken", 17, None, None, FixCall;
     /// No symbol of that path is in the file.

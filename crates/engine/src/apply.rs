@@ -131,12 +131,8 @@ impl Engine {
             answer.text.push_str(&noted(&notes));
         }
         let operation = receipts.iter().find_map(Receipt::operation);
-        let (text, files, rejected) = self.tell(receipts);
+        let (text, files, rejected) = self.tell_with(receipts, if rows { &notes } else { &[] });
         answer.text.push_str(&text);
-        if rows && !notes.is_empty() {
-            answer.text.push_str("\nWarnings:\n");
-            answer.text.extend(notes.iter().map(|note| format!("{note}\n")));
-        }
         let mut data = Map::new();
         data.insert("format".to_owned(), format.spec().name.into());
         data.insert("dryRun".to_owned(), options.dry_run.into());

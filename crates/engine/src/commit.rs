@@ -8,6 +8,7 @@ use crate::plan::{Becomes, Now, Plan};
 use crate::receipt::{Preview, Receipt};
 use crate::reply::Answer;
 use crate::reply_limits::FileRoom;
+use crate::rows::warned;
 use crate::seen;
 use crate::watch::Step;
 use crate::worded;
@@ -129,13 +130,21 @@ impl Engine {
 
     /// What the receipts say: text for a model, data of each file, and rejected parts as a patch.
     /// Language servers are asked first, so no lock must be held.
-    pub(crate) fn tell(&self, mut receipts: Vec<Receipt>) -> (String, Vec<Value>, String) {
+    pub(crate) fn tell(&self, receipts: Vec<Receipt>) -> (String, Vec<Value>, String) {
+        self.tell_with(receipts, &[])
+    }
+
+    /// The same with warnings that are about the whole call.
+    pub(crate) fn tell_with(&self, mut receipts: Vec<Receipt>, common: &[String]) -> (String, Vec<Value>, String) {
+        let (several, mut warnings) = (receipts.len() > 1, Vec::new());
         self.diagnose(&mut receipts);
         let (mut text, mut files, mut rejected) = (String::new(), Vec::with_capacity(receipts.len()), String::new());
         for mut receipt in receipts {
             rejected.push_str(receipt.rejected());
             if !receipt.is_told_elsewhere() {
-                let one = receipt.answer(false, self.config().shows);
+                let (one, own) = receipt.answer_and_warnings(false, self.config().shows);
+                let named = |it| if several { format!("{}: {it}", receipt.plan().name) } else { it };
+                warnings.extend(own.into_iter().map(named));
                 if receipt.plan().header.is_some() && !text.is_empty() {
                     text.push('\n');
                 }
@@ -144,6 +153,8 @@ impl Engine {
             }
             self.finish(receipt.into_plan());
         }
+        warnings.extend_from_slice(common);
+        text.push_str(&warned(&warnings));
         (text, files, rejected)
     }
 

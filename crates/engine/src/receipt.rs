@@ -7,12 +7,13 @@ use crate::policy;
 use crate::raw_path;
 use crate::reply::Answer;
 use crate::reply_limits::FileRoom;
+use crate::rows::warned;
 use crate::seen;
 use crate::stale::reply_hunks;
 use crate::worded;
 use emendate_core::explain::{self, DiffStat, DiffText, Hunk};
 use emendate_core::words::Words;
-use emendate_core::{ContentId, Error, Outcome, Tier, generated, rows, unseen};
+use emendate_core::{ContentId, Error, Header, Outcome, Tier, generated, rows, unseen};
 use emendate_fs::{Written, shown};
 use emendate_history::{Lines, OperationId};
 use serde_json::{Map, Value, json};
@@ -128,6 +129,18 @@ impl Receipt {
 
     /// The answer for this file; `replace_all` is what the call said.
     pub(crate) fn answer(&mut self, replace_all: bool, shows: Shows) -> Answer {
+        let (mut answer, warnings) = self.answer_and_warnings(replace_all, shows);
+        answer.text.push_str(&warned(&warnings));
+        answer
+    }
+
+    /// The header that the reply shows its rows below.
+    pub(crate) fn header(&self) -> Option<Header> {
+        self.plan.header.filter(|_| self.plan.becomes == Becomes::File && !self.plan.before.is_opaque())
+    }
+
+    /// The answer for this file, and what is to be warned of below the answers for all files.
+    pub(crate) fn answer_and_warnings(&mut self, replace_all: bool, shows: Shows) -> (Answer, Vec<String>) {
         let preview = self.preview.take().unwrap_or_else(|| Preview::of(&self.plan, shows, self.room));
         let Receipt { plan, written, dry_run, operation, room, .. } = &*self;
         let Preview { hunks, snippet, patch } = preview;
@@ -136,6 +149,7 @@ impl Receipt {
         let replacements: usize = plan.ops.iter().map(|op| op.places).sum();
         let headline = headline(plan, &path, stat, replacements, *dry_run);
         let notes = self.notes(&hunks);
+        let warnings = if self.header().is_some() { notes.clone() } else { Vec::new() };
         let (mut text, mut data) = self.words(&headline, (&hunks, &snippet.text), &notes, shows);
         self.tell_diagnosis(&mut text, &mut data);
         let mut put = |key: &str, value: Value| {
@@ -192,7 +206,7 @@ impl Receipt {
             None if !*dry_run => put("tag", plan.before.id().tag().to_string().into()),
             None => {}
         }
-        Answer { text, data }
+        (Answer { text, data }, warnings)
     }
 
     /// Adds what language servers say, below everything else.
@@ -215,8 +229,8 @@ impl Receipt {
     ) -> (String, Map<String, Value>) {
         let plan = &self.plan;
         let failed = not_applied(&plan.failed);
-        if let Some(header) = plan.header.filter(|_| plan.becomes == Becomes::File && !plan.before.is_opaque()) {
-            let Answer { text, data } = self.in_rows(header, notes);
+        if let Some(header) = self.header() {
+            let Answer { text, data } = self.in_rows(header);
             return (text + &failed, data);
         }
         if let (Some(marks), Some(words)) = (plan.worded, &self.line_words) {

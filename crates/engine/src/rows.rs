@@ -359,8 +359,8 @@ fn now_at(seen: &Snapshot, now: &Snapshot, theirs: &ChangeSet, (from, to): (usiz
 }
 
 impl Receipt {
-    /// The answer in the marks of a header: the new header, the changed rows, the warnings.
-    pub(crate) fn in_rows(&self, header: Header, warnings: &[String]) -> Answer {
+    /// The answer in the marks of a header: the new header and the changed rows.
+    pub(crate) fn in_rows(&self, header: Header) -> Answer {
         let (plan, path) = (self.plan(), self.plan().place.shown());
         let after = || ShortTag::of(plan.after().unwrap_or_else(|_| plan.before.clone()).text());
         let tag = plan.short.or_else(|| plan.before.short_tag_with(&plan.changes)).unwrap_or_else(after);
@@ -375,13 +375,6 @@ impl Receipt {
         if let Some(origin) = &plan.origin {
             let how = if origin.copied { "Copied" } else { "Moved" };
             let _ = writeln!(text, "{how} from {}.", origin.place.shown());
-        }
-        if !warnings.is_empty() {
-            text.push_str("\nWarnings:\n");
-            for warning in warnings {
-                text.push_str(warning);
-                text.push('\n');
-            }
         }
         let echo = |it: &rows::Replaced| json!({ "start": it.from, "end": it.to, "first": it.first, "last": it.last });
         let moved = |it: rows::Renumbered| json!({ "from": it.from, "delta": it.delta });
@@ -398,6 +391,15 @@ impl Receipt {
         let data = if let Value::Object(data) = data { data } else { Map::new() };
         Answer { text, data }
     }
+}
+
+/// The one section of warnings below a reply in rows.
+pub(crate) fn warned(warnings: &[String]) -> String {
+    if warnings.is_empty() {
+        return String::new();
+    }
+    let rows: String = warnings.iter().map(|warning| format!("{warning}\n")).collect();
+    format!("\nWarnings:\n{rows}")
 }
 
 /// What stood on the lines that were replaced, so that a miscount is seen. With `¶` the rows that went are shown above, so

@@ -2,6 +2,7 @@
 
 use crate::grammar::Grammar;
 use crate::grammars::GRAMMARS;
+use crate::grammars::elsewhere::OF_FULL;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::path::Path;
@@ -29,6 +30,13 @@ impl Language {
                 known.clone().find(|it| it.programs.contains(&program))
             })
             .map(Language)
+    }
+
+    /// The language of the file at `path` whose grammar is one of the `full` build and is missing here.
+    pub fn not_built(path: &Path) -> Option<&'static str> {
+        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+        let found = OF_FULL.iter().find(|(_, extensions)| extensions.contains(&&*extension));
+        found.map(|(name, _)| *name).filter(|name| Language::named(name).is_none())
     }
 
     /// Every language that is built in, by name.

@@ -24,6 +24,7 @@ mod machine;
 mod mounts;
 mod parsing;
 mod past;
+mod preview;
 mod prompt;
 mod python_client;
 mod servers;

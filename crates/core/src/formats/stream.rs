@@ -3,8 +3,9 @@
 use super::Format;
 use super::recognise::{self, Understood};
 use crate::code::Code;
+use crate::content::Handle;
 use crate::error::{Error, Result};
-use crate::op::{LineKind, Request};
+use crate::op::{LineKind, Op, Request};
 
 /// What was understood so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +28,13 @@ pub enum Event {
         kind: LineKind,
         /// Its text.
         text: String,
+    },
+    /// An operation on lines by their numbers is complete; [`Event::HunkDone`] follows.
+    Rows {
+        /// The operation: its locator is [`Locator::Rows`](crate::op::Locator::Rows).
+        op: Box<Op>,
+        /// The version whose lines the numbers mean.
+        base: Option<Handle>,
     },
     /// The hunk is complete.
     HunkDone,

@@ -27,6 +27,7 @@ pub use carry::{Blocked, Carried, anywhere, carry};
 pub use echo::{LONGEST, Replaced, replaced};
 pub use meant::{Meant, meant};
 pub use named::{are_by_word, by_number, named_by_word};
+pub use place::not_built;
 pub(crate) use place::{place_all, place_one};
 pub use registers::{Registers, fill, use_registers};
 pub use show::{AROUND, Excerpt, Renumbered, excerpt, excerpt_as, first_changed, preview, renumbered};

@@ -136,7 +136,7 @@ fn site(table: &Table<'_>, op: usize, rows: &Rows, text: &str) -> Result<Option<
             ));
             (line, Class::After, 0)
         }
-        RowPlace::Block(line) | RowPlace::AfterBlock(line) => return Err(no_blocks(table, rows, line)),
+        RowPlace::Block(line) | RowPlace::AfterBlock(line) => return Err(no_blocks(table, rows, line, None)),
     };
     expected::check(table, rows)?;
     Ok(Some(Site { op, line: line.max(1), class, to, notes }))
@@ -160,17 +160,28 @@ fn behind(table: &Table<'_>, rows: &Rows, line: usize, notes: &mut Vec<String>) 
     Ok(())
 }
 
-fn no_blocks(table: &Table<'_>, rows: &Rows, line: usize) -> Error {
+/// The error of an operation on a block of a file in a language that only the `full` build reads.
+pub fn not_built(base: &Snapshot, rows: &Rows, line: usize, language: &str) -> Error {
+    no_blocks(&Table::new(base), rows, line, Some(language))
+}
+
+fn no_blocks(table: &Table<'_>, rows: &Rows, line: usize, not_built: Option<&str>) -> Error {
     if line > table.count {
         return table.missing(rows, line);
     }
     let to = expected::indented_to(table, line);
+    let (code, why) = match not_built {
+        Some(language) => {
+            (Code::SyntaxNotBuilt, format!("this build has no grammar of {language}; the build `full` has it"))
+        }
+        None => (Code::SyntaxUnknown, "this engine does not read the syntax of this file".to_owned()),
+    };
     let what = format!(
-        "{}`{}` could not resolve a syntactic block beginning on line {line}: this engine does not read the syntax of this file.",
+        "{}`{}` could not resolve a syntactic block beginning on line {line}: {why}.",
         rows.told(),
         rows.said
     );
-    Error::new(Code::CallInvalid, what)
+    Error::new(code, what)
         .evidence(format!("By its indentation it is lines {line}..{to}:\n{}", rows_shown(table, line, to)))
         .next(match rows.place {
             RowPlace::AfterBlock(_) => format!("Name the line itself: insert after line {to} if the block ends there."),

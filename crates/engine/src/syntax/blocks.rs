@@ -1,16 +1,22 @@
 //! Edits by line that name a block by its first line: the block becomes lines.
 
-use super::Grammars;
+use super::{Grammars, unfit};
 use emendate_core::marks::excerpt;
-use emendate_core::rows::{RowPlace, Rows};
+use emendate_core::rows::{self, RowPlace, Rows};
 use emendate_core::{Code, Error, Locator, Op, Result, Snapshot};
 use emendate_fs::Place;
-use emendate_syntax::{About, Answer, Block, NoBlock};
+use emendate_syntax::{About, Answer, Block, Language, NoBlock};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// Lines above and below one without a block that are asked for theirs.
 const NEAR: usize = 64;
+
+/// The error of the first operation on a block, in a language that only the `full` build reads.
+fn not_built(base: &Snapshot, ops: &[Op], language: &str) -> Error {
+    let first = ops.iter().find_map(|op| Some((rows::of(op)?, block_of(op)?.0)));
+    first.map_or_else(unfit, |(rows, line)| rows::not_built(base, rows, line, language))
+}
 
 /// The line whose block an operation names, and whether it means the place behind it.
 fn block_of(op: &Op) -> Option<(usize, bool)> {
@@ -40,7 +46,12 @@ impl Grammars<'_> {
         if lines.is_empty() {
             return Ok(Cow::Borrowed(ops));
         }
-        let Some(blocks) = self.blocks(place, base, lines)? else { return Ok(Cow::Borrowed(ops)) };
+        let Some(blocks) = self.blocks(place, base, lines)? else {
+            return match Language::not_built(place.absolute()) {
+                Some(language) => Err(not_built(base, ops, language)),
+                None => Ok(Cow::Borrowed(ops)),
+            };
+        };
         let mut ops = ops.to_vec();
         let mut blocks = blocks.into_iter();
         for op in &mut ops {

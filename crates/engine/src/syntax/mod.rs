@@ -69,6 +69,12 @@ impl Grammars<'_> {
                 .next("Use read with offset and limit, and edit with old_string.")
         };
         let Some(language) = language(place, text) else {
+            if let Some(name) = Language::not_built(place.absolute()) {
+                let what = format!("This build has no grammar of {name}; the build `full` has it.");
+                return Err(Error::new(Code::SyntaxNotBuilt, what)
+                    .evidence(place.shown())
+                    .next("Use read with offset and limit, and edit with old_string."));
+            }
             let names: Vec<&str> = Language::all().map(Language::name).collect();
             return Err(unknown("The language of this file is not known.".to_owned())
                 .evidence(format!("Known here: {}.", names.join(", "))));

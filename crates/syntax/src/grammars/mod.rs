@@ -1,6 +1,7 @@
 //! The table of languages.
 
 mod data;
+pub(crate) mod elsewhere;
 mod managed;
 mod scripts;
 mod systems;

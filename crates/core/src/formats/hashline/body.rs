@@ -71,7 +71,7 @@ pub(super) fn settle(dialect: &Dialect, open: &mut Open, cut_off: bool) -> Resul
         suspicious(dialect, &rows)?;
     }
     minus_rows(&open.op, &mut rows, &mut out)?;
-    numbered_rows(&mut rows, &mut out.notes);
+    numbered_rows(open.op.place, &mut rows, &mut out.notes);
     if rows.iter().any(|row| row.sort == Sort::Bare) && !out.notes.contains(&BULLETS) {
         out.notes.push(PIPED);
     }
@@ -191,11 +191,24 @@ fn minus_rows(open: &OpLine, rows: &mut Vec<Row>, out: &mut Settled) -> Result<(
     Ok(())
 }
 
-/// Takes `N:` off bare rows if every one has it, and what remains is not a table of literals.
-fn numbered_rows(rows: &mut [Row], notes: &mut Vec<&'static str>) {
-    let rest = |row: &Row| numbered(&row.text).map(|(_, rest)| rest.len());
+/// Takes `N:` off bare rows if every one has the shape that `read` prints and the number of that very row, and what
+/// remains is not a table of literals.
+fn numbered_rows(place: RowPlace, rows: &mut [Row], notes: &mut Vec<&'static str>) {
     let bare = || rows.iter().filter(|row| row.sort == Sort::Bare);
-    if bare().next().is_none() || !bare().all(|row| rest(row).is_some()) {
+    let first = match place {
+        RowPlace::Lines { from, .. } | RowPlace::Block(from) | RowPlace::Before(from) => from,
+        RowPlace::After(line) => line.saturating_add(1),
+        RowPlace::Head => 1,
+        RowPlace::Tail | RowPlace::AfterBlock(_) => return,
+    };
+    if first.checked_add(rows.len()).is_none() {
+        return;
+    }
+    // Rows in between may be blank or have their `+`: they may count or not.
+    let own = |row: &Row, number: usize| shown(&row.text).is_some_and(|(found, _)| found == number);
+    let by_place = rows.iter().zip(first..).all(|(row, number)| row.sort != Sort::Bare || own(row, number));
+    let in_a_row = || bare().zip(first..).all(|(row, number)| own(row, number));
+    if bare().next().is_none() || !(by_place || in_a_row()) {
         return;
     }
     if bare().all(|row| numbered(&row.text).is_some_and(|(_, rest)| is_literal(rest))) {
@@ -207,6 +220,12 @@ fn numbered_rows(rows: &mut [Row], notes: &mut Vec<&'static str>) {
             row.text = rest;
         }
     }
+}
+
+/// The same for rows that can only be lines of a reply: `N: TEXT`, with one blank, is how a person or a table writes.
+fn shown(text: &str) -> Option<(usize, &str)> {
+    let spaced = |rest: &str| rest.strip_prefix(' ').is_some_and(|rest| rest.starts_with(|ch| ch != ' '));
+    numbered(text).filter(|(_, rest)| !spaced(rest))
 }
 
 /// The number and the text of a row as `read` prints it: `N:TEXT`, `N|TEXT`, `N` TAB `TEXT`.

@@ -1,7 +1,7 @@
 //! Operations of the current dialect: `PUT`, `CUT`, `MV`, `REM`.
 
 use super::dialect::{CURRENT, Fault};
-use super::token::{Kind, OpLine, Range, SEPARATOR, Scan, reversed, trimmed, unknown_word};
+use super::token::{Kind, OpLine, Range, SEPARATOR, Scan, misplaced, trimmed, unknown_word};
 use crate::rows::{Ends, Register, RowPlace};
 
 /// Reads an operation; `None` for a line that is none.
@@ -24,7 +24,7 @@ pub(super) fn read(line: &str) -> Option<Result<OpLine, Fault>> {
         return (!path.is_empty()).then(|| Ok(OpLine::new(Kind::Move(path.to_owned()), RowPlace::Head)));
     }
     // A range with a colon, the verb forgotten.
-    let range = scan.range(&CURRENT).filter(|it| it.from > 0 && it.to > 0 && line.contains(['.', '=', '…', '-']))?;
+    let range = scan.range(&CURRENT).filter(|it| it.from > 0 && it.to > 0 && !it.open && line.contains(['.', '=', '…', '-']))?;
     let mut op = OpLine::new(Kind::Body, RowPlace::Lines { from: range.from, to: range.to });
     let whole = scan.tail(&mut op) && op.colon && op.check.is_none();
     op.lenient = Some("A range without a verb was read as `PUT`.");
@@ -133,7 +133,7 @@ fn checked(mut op: OpLine, range: Option<Range>) -> Result<OpLine, Fault> {
         return Err(fault);
     }
     let Some(range) = range else { return Ok(op) };
-    if let Some(mut fault) = reversed(range, &CURRENT) {
+    if let Some(mut fault) = misplaced(range, &CURRENT) {
         fault.what = format!(
             "Invalid absolute range: start {}, end {}. The value after `.=` is an absolute source line, not a line count or replacement length.",
             range.from, range.to

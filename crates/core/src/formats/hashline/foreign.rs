@@ -32,6 +32,8 @@ pub(in crate::formats) fn converted(text: &str) -> Option<String> {
     let mut changed = false;
     let mut pasted = Vec::new();
     let mut diff: Option<Diff> = None;
+    // Below a pasted row another row would be a line more, which nobody asked for.
+    let mut lone = false;
     for line in text.lines() {
         if let (Some(of), Some(it)) = (&mut diff, dialect) {
             if of.takes(line, it, &mut out) {
@@ -44,7 +46,7 @@ pub(in crate::formats) fn converted(text: &str) -> Option<String> {
             // Older texts in brackets use verbs that read best in the dialect of their header.
             let named = header::read(inner)?;
             let it = Dialect::of(header);
-            dialect = Some(it);
+            (dialect, lone) = (Some(it), false);
             out.push_str(&it.headed(&named.path, named.tag?.to_string()));
             out.push('\n');
             continue;
@@ -53,11 +55,17 @@ pub(in crate::formats) fn converted(text: &str) -> Option<String> {
             (diff, changed) = (Some(begun), true);
             continue;
         }
-        let it = dialect.filter(|it| !line.starts_with('+') && (it.read)(line).is_none());
+        let op = dialect.is_some_and(|it| (it.read)(line).is_some());
+        let it = dialect.filter(|_| !line.starts_with('+') && !op);
+        let count = pasted.len();
         let said = match it {
             Some(it) => translated(it, line, &mut pasted).ok()?,
             None => None,
         };
+        if lone && !op && said.is_none() && !trimmed(line).is_empty() {
+            return None;
+        }
+        lone = pasted.len() > count || lone && !op && said.is_none();
         changed |= said.is_some();
         out.push_str(said.as_deref().unwrap_or(line));
         out.push('\n');
@@ -206,6 +214,6 @@ fn number(scan: &mut Scan<'_>) -> Option<usize> {
 
 fn lines(scan: &mut Scan<'_>) -> Option<RowPlace> {
     let dialect = if scan.rest.contains(SEED.between) { &SEED } else { &CURRENT };
-    let range = scan.range(dialect).filter(|range| range.from > 0 && range.from <= range.to)?;
+    let range = scan.range(dialect).filter(|range| range.from > 0 && range.from <= range.to && !range.open)?;
     Some(RowPlace::Lines { from: range.from, to: range.to })
 }

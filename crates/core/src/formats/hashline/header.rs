@@ -42,8 +42,19 @@ impl fmt::Display for NamedTag {
     }
 }
 
-/// Which header a line looks like, and what it holds.
+/// Which header a line looks like, and what it holds. The words of a patch may precede the sign of a complete header.
 pub(super) fn look(line: &str) -> Option<(Header, &str)> {
+    let noisy = line.starts_with(|first: char| matches!(first.to_ascii_lowercase(), '*' | 'u' | 'a' | 'd' | 'm'));
+    if !noisy {
+        return plain(line);
+    }
+    let (header, inner) = plain(trimmed(without_noise(trimmed(line))))?;
+    let sure = is_tagged(inner) && (header == Header::Pilcrow || line.starts_with('*'));
+    sure.then_some((header, inner))
+}
+
+/// The header of a line that begins with its sign.
+fn plain(line: &str) -> Option<(Header, &str)> {
     if let Some(inner) = line.strip_prefix('¶') {
         return Some((Header::Pilcrow, trimmed(inner)));
     }
@@ -90,7 +101,8 @@ fn without_noise(inner: &str) -> &str {
     let after = ["file", "to"].iter().find_map(|word| after_word(after, word)).unwrap_or(after);
     let colon = after.find(|ch: char| ch.is_alphanumeric() || ch == ':');
     match colon {
-        Some(at) if after[at..].starts_with(':') => &after[at + 1..],
+        // A file may have such a word as its name.
+        Some(at) if after[at..].starts_with(':') && !trimmed(&after[at + 1..]).starts_with('#') => &after[at + 1..],
         _ => rest,
     }
 }

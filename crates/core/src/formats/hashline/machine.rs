@@ -37,11 +37,17 @@ pub(super) struct Reader {
     start: Option<Error>,
     errors: Vec<Error>,
     notes: Vec<String>,
+    /// Nobody listens to the events.
+    quiet: bool,
     /// The text so far, for showing it as it should have been; given up where it is too long for that.
     said: Option<String>,
 }
 
 impl Machine for Reader {
+    fn quiet(&mut self) {
+        self.quiet = true;
+    }
+
     fn line(&mut self, line: &str, out: &mut Vec<Event>) {
         self.at += 1;
         self.remember(line);
@@ -301,7 +307,12 @@ impl Reader {
         let Some(section) = self.sections.last_mut() else { return };
         let taken = body::settle(section.dialect, &mut open, cut_off).and_then(|settled| section.take(open, settled));
         match taken {
-            Ok(()) => out.push(Event::HunkDone),
+            Ok(()) => {
+                if !self.quiet {
+                    out.extend(section.last_op().map(|(op, base)| Event::Rows { op: Box::new(op.clone()), base }));
+                }
+                out.push(Event::HunkDone);
+            }
             Err(error) => self.fail(error),
         }
     }

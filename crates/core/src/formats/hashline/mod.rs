@@ -135,7 +135,8 @@ insert after 12:
 +text
 
 replace N..M: puts the rows below in place of lines N to M, delete N..M removes them, insert before N: / after N: / head: / tail: adds \
-rows. Every row of a body begins with +, the rest is the line as it shall be; + alone is an empty line. All numbers mean the file as it \
+rows. replace block N: and delete block N mean the whole syntactic block that begins on line N, insert after block N: the place behind it. \
+Every row of a body begins with +, the rest is the line as it shall be; + alone is an empty line. All numbers mean the file as it \
 was shown, whatever other hunks do; no line may be in two ranges. Ranges name exactly the lines that change: never repeat the lines \
 around them in the body. Several sections, one per file, are applied all or not at all. The reply gives the new header; use it for the \
 next edit. If the tag is stale, read again. To be safe against a miscount, a range may say what its first line holds: \
@@ -153,12 +154,13 @@ PUT >12:
 +text
 
 PUT N.=M: puts the rows below in place of lines N to M; PUT <N: before line N, PUT >N: behind it, PUT <1: at the head, PUT >$: at the \
-tail. CUT N.=M removes lines. Every row of a body begins with +, the rest is the line as it shall be; + alone is an empty line. To move \
+tail. CUT N.=M removes lines. PUT N*: and CUT N* mean the whole syntactic block that begins on line N, PUT >N*: the place behind it. Every row of a body begins with +, the rest is the line as it shall be; + alone is an empty line. To move \
 text: CUT N.=M @name, then PUT >K @name without a colon, also under another header. MV PATH moves the file, REM removes it. All numbers \
 mean the file as it was shown, whatever other hunks do; the number behind .= is a line, not a count; no line may be in two ranges. Never \
 repeat the lines around a range in its body. Several sections, one per file, are applied all or not at all. The reply gives the new header.";
 
-/// A grammar: the rules of a dialect, and what both have in common. A line is named by its number or its word.
+/// A grammar: the rules of a dialect, and what both have in common. A line is named by its number or its word. A path
+/// may have any sign inside that is none of the noise around it; the tag ends it.
 macro_rules! grammar {
     ($rules:literal) => {
         concat!(
@@ -168,10 +170,8 @@ line: NUMBER | WORD
 begin: "*** Begin Patch" LF
 end: "*** End Patch" LF?
 TEXT: /[^\n]+/
-PATH: /[^#\]\n]+/
-TAG: /[0-9A-F]{4}/
 NUMBER: /[1-9][0-9]*/
-WORD: /[A-Z][a-z]+([A-Z][a-z]+)?/
+WORD: /[A-Z][a-z]{2,}([A-Z][a-z]{2,})?/
 LF: "\n"
 "##
         )
@@ -180,23 +180,27 @@ LF: "\n"
 
 const SEED_GRAMMAR: &str = grammar!(
     r##"start: begin? section+ end?
-section: "¶" PATH ("#" TAG)? LF op+
+section: HEADER LF op+
 op: replace | delete | insert
-replace: "replace " range ":" LF row+ | "replace block " line ":" LF row+
-delete: "delete " range LF | "delete block " line LF
+replace: "replace " range CHECK? ":" LF row+ | "replace block " line ":" LF row+
+delete: "delete " range CHECK? LF | "delete block " line LF
 insert: "insert " place ":" LF row+
 place: "before " line | "after " line | "after block " line | "head" | "tail"
 range: line (".." line)?
+HEADER: /¶[^ \t\n\r\x0b\x0c"'*]([^\n\r]*[^ \t\n\r\x0b\x0c"'])?#[0-9A-F]{4}/
+CHECK: / \|[^\n]*[^\s|][^\n]*\|/
 "##
 );
 
 const CURRENT_GRAMMAR: &str = grammar!(
     r##"start: begin? section+ end?
-section: "[" PATH ("#" TAG)? "]" LF (op+ move? | move | "REM" LF)
+section: HEADER LF (op+ move? | move | "REM" LF)
 op: "PUT " target ":" LF row+ | "PUT " target register? LF | "CUT " lines register? LF
 target: lines | "<" line | ">" line | ">" line "*" | ">$"
 lines: line (".=" line)? | line "*"
 register: " @" /[A-Za-z0-9_-]{1,64}/
-move: "MV " TEXT LF
+move: "MV " MOVED LF
+HEADER: /\[[^ \t\n\r\x0b\x0c"'*]([^\n\r]*[^ \t\n\r\x0b\x0c"'])?#[0-9A-F]{4}\]/
+MOVED: /[^\s"']([^\n]*[^\s])?/
 "##
 );

@@ -6,6 +6,7 @@ use super::dialect::{CURRENT, Dialect, SEED};
 use super::header::NamedTag;
 use super::token::Kind;
 use crate::code::Code;
+use crate::content::Handle;
 use crate::error::{Error, Result};
 use crate::op::{Ask, FileRequest, Locator, Op, Order, Request};
 use crate::rows::{self, Rows};
@@ -69,6 +70,12 @@ impl Section {
         };
         self.ops.push(Op { at: Locator::Rows(Box::new(rows)), text: settled.text });
         Ok(())
+    }
+
+    /// The operation taken last, unless it is about the file itself, with the version that it means.
+    pub(super) fn last_op(&self) -> Option<(&Op, Option<Handle>)> {
+        let base = self.tag.map(|tag| tag.handle(self.dialect.header));
+        self.ops.last().filter(|_| self.file.is_none()).map(|op| (op, base))
     }
 
     fn uses_registers(&self) -> bool {

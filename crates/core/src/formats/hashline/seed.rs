@@ -1,7 +1,7 @@
 //! Operations of the seed dialect: `replace`, `delete`, `insert`.
 
 use super::dialect::{Fault, SEED};
-use super::token::{COLON, Kind, OpLine, Range, SEPARATOR, Scan, reversed, unknown_word};
+use super::token::{COLON, Kind, OpLine, Range, SEPARATOR, Scan, misplaced, unknown_word};
 use crate::rows::{Ends, RowPlace};
 
 /// Reads an operation; `None` for a line that is none.
@@ -68,7 +68,7 @@ fn checked(mut op: OpLine, range: Option<Range>) -> Result<OpLine, Fault> {
         return Err(fault);
     }
     let Some(range) = range else { return Ok(op) };
-    if let Some(fault) = reversed(range, &SEED) {
+    if let Some(fault) = misplaced(range, &SEED) {
         return Err(fault);
     }
     if !range.strict {

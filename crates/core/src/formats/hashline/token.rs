@@ -1,6 +1,7 @@
 //! The tokens that both dialects share: white space, numbers, ranges, what may follow them.
 
 use super::dialect::{Dialect, Fault};
+use crate::content::Header;
 use crate::rows::{Ends, Register, RowPlace};
 use crate::words::Word;
 
@@ -90,6 +91,8 @@ pub(super) struct Range {
     pub(super) words: Ends,
     /// As it was written in the dialect's own way.
     pub(super) strict: bool,
+    /// It has a separator and no last line.
+    pub(super) open: bool,
 }
 
 impl<'a> Scan<'a> {
@@ -155,7 +158,7 @@ impl<'a> Scan<'a> {
     /// are none.
     pub(super) fn range(&mut self, dialect: &Dialect) -> Option<Range> {
         let (from, first) = self.line()?;
-        let alone = |strict| Range { from, to: from, words: Ends { from: first, to: first }, strict };
+        let alone = |strict| Range { from, to: from, words: Ends { from: first, to: first }, strict, open: false };
         let mut next = *self;
         let separator = |ch: char| matches!(ch, '-' | '.' | '=' | '…') || u8::try_from(ch).is_ok_and(is_blank);
         next.rest = next.rest.trim_start_matches(separator);
@@ -167,12 +170,12 @@ impl<'a> Scan<'a> {
         let strict = between == dialect.between;
         if let Some((to, last)) = next.line().filter(|(to, _)| written || from > 0 && *to > 0) {
             *self = next;
-            return Some(Range { from, to, words: Ends { from: first, to: last }, strict });
+            return Some(Range { from, to, words: Ends { from: first, to: last }, strict, open: false });
         }
         if written {
-            // A separator with nothing behind it.
+            // The separator has nothing behind it.
             *self = next;
-            return Some(alone(false));
+            return Some(Range { open: true, ..alone(false) });
         }
         Some(alone(true))
     }
@@ -227,8 +230,23 @@ pub(super) fn unknown_word(op: &OpLine) -> Option<Fault> {
     })
 }
 
-/// A range that ends before it starts.
-pub(super) fn reversed(range: Range, dialect: &Dialect) -> Option<Fault> {
+/// The fault of a range that ends before it starts, or that has a separator and no last line: the current dialect forgives
+/// the latter, the seed's does not know it.
+pub(super) fn misplaced(range: Range, dialect: &Dialect) -> Option<Fault> {
+    if range.open && dialect.header == Header::Pilcrow {
+        let from = range.words.from.map_or_else(|| range.from.to_string(), |word| word.to_string());
+        return Some(Fault {
+            what: format!("the range that starts at {from} has no last line."),
+            next: format!(
+                "Name the last line: {from}{0}{from} for line {from} alone, or {from}{0}M up to line M.",
+                dialect.between
+            ),
+        });
+    }
+    reversed(range, dialect)
+}
+
+fn reversed(range: Range, dialect: &Dialect) -> Option<Fault> {
     // Where a word names a line, the file says which is the upper one.
     (range.from > 0 && range.to > 0 && range.to < range.from).then(|| Fault {
         what: format!("range {}..{} ends before it starts.", range.from, range.to),

@@ -1,0 +1,85 @@
+//! The preview of one operation on lines: what it means in the file as it is now. Nothing is written, and nothing counts as
+//! shown.
+
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::policy::Access;
+
+use emendate_core::marks::clipped;
+use emendate_core::rows::{self, RowPlace};
+use emendate_core::{Handle, Op, ShortTag, Snapshot};
+use std::path::Path;
+
+/// Old lines that a preview has.
+const OLD_LINES_MAX: usize = 200;
+
+/// An operation on lines as it would be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinePreview {
+    /// `replace`, `delete`, `insert` or `paste`.
+    pub verb: &'static str,
+    /// The side of the line where an insertion goes: `before` or `after` it, at the `head` or the `tail` of the file.
+    pub at: Option<&'static str>,
+    /// First and last line, or twice the line of an insertion; `None` for head and tail.
+    pub range: Option<[usize; 2]>,
+    /// The lines that go away, where the file has the version that the numbers mean.
+    pub old: Vec<String>,
+    /// The new text.
+    pub text: String,
+}
+
+impl LinePreview {
+    /// `None` for a block and for lines named by words, which have no numbers yet.
+    fn of(op: &Op) -> Option<LinePreview> {
+        let rows = rows::of(op)?;
+        if !rows.words.is_none() {
+            return None;
+        }
+        let (at, range) = match rows.place {
+            RowPlace::Lines { from, to } => (None, Some([from, to])),
+            RowPlace::Before(line) => (Some("before"), Some([line, line])),
+            RowPlace::After(line) => (Some("after"), Some([line, line])),
+            RowPlace::Head => (Some("head"), None),
+            RowPlace::Tail => (Some("tail"), None),
+            RowPlace::Block(_) | RowPlace::AfterBlock(_) => return None,
+        };
+        let verb = match (at, rows.paste.is_some(), op.text.is_empty()) {
+            (_, true, _) => "paste",
+            (Some(_), ..) => "insert",
+            (None, _, true) => "delete",
+            (None, _, false) => "replace",
+        };
+        Some(LinePreview { verb, at, range, old: Vec::new(), text: op.text.clone() })
+    }
+}
+
+impl Engine {
+    /// The preview of an operation on the lines of the file at `path`, whose numbers mean the version `base`. Blocks are
+    /// looked up; one that cannot be found is left out, as are lines named by words.
+    pub fn preview_lines(&self, caller: &Caller, path: &Path, op: &Op, base: Option<Handle>) -> Option<LinePreview> {
+        let Some((place, now)) = self.admit(path, Access::Read).ok().and_then(|place| {
+            let opened = self.snapshot(&place, None, "").ok().flatten()?;
+            is_version(&opened.snapshot, base).then_some((place, opened.snapshot))
+        }) else {
+            return LinePreview::of(op);
+        };
+        let found = self.grammars(caller).with_blocks(&place, &now, std::slice::from_ref(op), &mut Vec::new()).ok()?;
+        let mut shown = LinePreview::of(found.first()?)?;
+        if let (Some([from, to]), None) = (shown.range, shown.at) {
+            let count = now.lines().count(now.text());
+            let span = (from <= count).then(|| now.lines().span_of(now.text(), from, to.min(count)));
+            let lines = span.map(|span| now.text()[span.range()].lines()).into_iter().flatten();
+            shown.old = lines.take(OLD_LINES_MAX).map(|line| clipped(line).into_owned()).collect();
+        }
+        Some(shown)
+    }
+}
+
+/// True when the file has the version that a header names, or none is named.
+fn is_version(now: &Snapshot, base: Option<Handle>) -> bool {
+    match base {
+        Some(Handle::Lines(_, tag)) => ShortTag::of(now.text()) == tag,
+        Some(Handle::Headed(_, tag) | Handle::Tag(tag)) => now.id().tag() == tag,
+        None => true,
+    }
+}
