@@ -176,11 +176,8 @@ fn no_blocks(table: &Table<'_>, rows: &Rows, line: usize, not_built: Option<&str
         }
         None => (Code::SyntaxUnknown, "this engine does not read the syntax of this file".to_owned()),
     };
-    let what = format!(
-        "{}`{}` could not resolve a syntactic block beginning on line {line}: {why}.",
-        rows.told(),
-        rows.said
-    );
+    let what =
+        format!("{}`{}` could not resolve a syntactic block beginning on line {line}: {why}.", rows.told(), rows.said);
     Error::new(code, what)
         .evidence(format!("By its indentation it is lines {line}..{to}:\n{}", rows_shown(table, line, to)))
         .next(match rows.place {

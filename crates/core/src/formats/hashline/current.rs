@@ -24,7 +24,9 @@ pub(super) fn read(line: &str) -> Option<Result<OpLine, Fault>> {
         return (!path.is_empty()).then(|| Ok(OpLine::new(Kind::Move(path.to_owned()), RowPlace::Head)));
     }
     // A range with a colon, the verb forgotten.
-    let range = scan.range(&CURRENT).filter(|it| it.from > 0 && it.to > 0 && !it.open && line.contains(['.', '=', '…', '-']))?;
+    let range = scan
+        .range(&CURRENT)
+        .filter(|it| it.from > 0 && it.to > 0 && !it.open && line.contains(['.', '=', '…', '-']))?;
     let mut op = OpLine::new(Kind::Body, RowPlace::Lines { from: range.from, to: range.to });
     let whole = scan.tail(&mut op) && op.colon && op.check.is_none();
     op.lenient = Some("A range without a verb was read as `PUT`.");
