@@ -10,6 +10,7 @@ use emendate::core::formats::stream::{Action, Event, Manner, PatchStream};
 use emendate::core::{Handle, Op};
 use emendate::{Caller, Engine, LinePreview};
 use serde_json::{Value, json};
+use std::cell::OnceCell;
 use std::io::Read as _;
 use std::path::PathBuf;
 
@@ -19,8 +20,8 @@ const CHUNK: usize = 64 << 10;
 /// Shows events as they come.
 struct Viewer<'a> {
     desk: &'a Desk<'a>,
-    /// Opened for the first operation on lines; `None` inside where there is nothing to look at.
-    engine: Option<Option<(Engine, Caller)>>,
+    /// Opened for the first operation on lines; `None` where there is nothing to look at.
+    engine: OnceCell<Option<(Engine, Caller)>>,
     /// The file of the event before.
     path: String,
     as_json: bool,
@@ -29,7 +30,7 @@ struct Viewer<'a> {
 /// Reads standard input to its end, telling events as they come.
 pub(crate) fn run(desk: &Desk<'_>, args: &PreviewArgs) -> Result<u8> {
     let as_json = desk.global.json;
-    let mut viewer = Viewer { desk, engine: None, path: String::new(), as_json };
+    let mut viewer = Viewer { desk, engine: OnceCell::new(), path: String::new(), as_json };
     let mut stream = PatchStream::new(args.format.as_deref().and_then(named), Manner::default());
     let mut input = std::io::stdin().lock();
     let mut chunk = vec![0; CHUNK];
@@ -74,10 +75,10 @@ impl Viewer<'_> {
     }
 
     /// An operation on lines, as it would be done in the file. One that cannot be placed is left out.
-    fn rows(&mut self, op: &Op, base: Option<Handle>) -> Result<()> {
+    fn rows(&self, op: &Op, base: Option<Handle>) -> Result<()> {
         let desk = self.desk;
         let open = || desk.open_to_look().ok().map(|engine| (engine, desk.caller()));
-        let Some((engine, caller)) = self.engine.get_or_insert_with(open) else { return Ok(()) };
+        let Some((engine, caller)) = self.engine.get_or_init(open) else { return Ok(()) };
         let path = desk.cwd.clone().unwrap_or_default().join(PathBuf::from(&self.path));
         let Some(preview) = engine.preview_lines(caller, &path, op, base) else { return Ok(()) };
         if self.as_json {
