@@ -18,6 +18,8 @@ use std::collections::BTreeSet;
 const PIVOTS: usize = 24;
 /// Places that are compared.
 const PLACES: usize = 128;
+/// Lines of the old text that are found before all places are looked at.
+const PRESENT: usize = 4;
 /// Lines of the file that may come between two lines of the old text.
 const BETWEEN: usize = 3;
 /// Letters and digits of an unchanged line that makes a place a rival by itself.
@@ -59,7 +61,7 @@ pub(super) fn rival(search: &Search<'_>, wanted: &Wanted<'_>, taken: &[Range<usi
     let chosen: Vec<Identical> = taken.iter().map(|at| lines.identical(search, at.start)).collect();
     let most = chosen.iter().map(|it| it.count).max().unwrap_or(0);
     let all_kept = chosen.iter().all(|it| it.all_kept);
-    if most == lines.at.len() {
+    if most == lines.at.len() || !lines.may_have_rival(search, taken, most, all_kept) {
         return None;
     }
     let rival = |start: usize| {
@@ -111,6 +113,36 @@ impl<'w, 'a> Substantial<'w, 'a> {
     fn are_kept_telling(&self) -> bool {
         let kept: Vec<usize> = self.at.iter().zip(&self.kept).filter(|(_, kept)| **kept).map(|(&at, _)| at).collect();
         kept.len() > 1 || kept.iter().any(|&at| fold::substance(self.old[at], SUBSTANCE) == SUBSTANCE)
+    }
+
+    /// False when so many lines of the old text are nowhere in the file that no place can be a rival: quick to tell, where a
+    /// look for all places is not.
+    fn may_have_rival(&self, search: &Search<'_>, taken: &[Range<usize>], most: usize, all_kept: bool) -> bool {
+        let needed = (self.at.len() * 3).div_ceil(4).max(most + 1);
+        let mut by_kept = !all_kept && self.are_kept_telling();
+        let mut left = self.at.len();
+        let (start, count) = (taken.first().map_or(0, |at| at.start), search.lines().count());
+        let stays = |at: usize| start + at < count && is_same(self.old[at], search.line(start + at));
+        let unknown = |at: usize| search.index.known_stands(self.old[at]).is_none();
+        // Lines that the place found does not have are the likeliest to be nowhere.
+        let mut lines: Vec<(usize, bool)> = self.at.iter().copied().zip(self.kept.iter().copied()).collect();
+        lines.sort_by_cached_key(|&(at, kept)| (stays(at), unknown(at), !kept, Reverse(self.old[at].len())));
+        let mut present = 0;
+        for (at, kept) in lines {
+            if stands::is_absent(search.index, self.old[at]) {
+                left -= 1;
+                by_kept &= !kept;
+            } else {
+                present += 1;
+            }
+            if left < needed && !by_kept {
+                return false;
+            }
+            if present == PRESENT {
+                break;
+            }
+        }
+        true
     }
 
     /// The lines from `start` on that are identical to lines of the old text, in its order.

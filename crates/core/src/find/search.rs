@@ -5,6 +5,7 @@ use super::fold::{self, Look, is_blank};
 use super::indent;
 use super::place::Place;
 use super::stands::{self, Stands};
+use super::tokens;
 use crate::op::Find;
 use crate::snapshot::Snapshot;
 use crate::span::Span;
@@ -105,10 +106,22 @@ impl<'a> Index<'a> {
         self.table.get_or_init(|| LineTable::new((0..self.lines().count()).map(|at| self.line(at))))
     }
 
-    /// The lines (zero-based, in order) that are like this one but for blanks, wherever they are.
-    pub(super) fn lines_without_blanks(&self, line: &str) -> impl Iterator<Item = usize> {
-        let table = || LineTable::of_keys((0..self.lines().count()).map(|at| dense_key(self.line(at))).collect());
-        self.dense.get_or_init(table).lines_with(dense_key(line))
+    /// The lines (zero-based, in order) that differ from this one in blanks alone, of which none is within a token: the first
+    /// `most` of them.
+    pub(super) fn spaced_otherwise(&self, line: &str, most: usize) -> Vec<usize> {
+        let same = |file: &str| is_dense_equal(file, line) && tokens::are_same(file, line);
+        let words = tokens::tokens(line).into_iter().filter(|word| !word.trim().is_empty()).collect();
+        let quick = self.dense.get().is_none().then(|| stands::by_words(self, words, most, &same)).flatten();
+        quick.unwrap_or_else(|| {
+            let table = || LineTable::of_keys((0..self.lines().count()).map(|at| dense_key(self.line(at))).collect());
+            let alike = self.dense.get_or_init(table).lines_with(dense_key(line));
+            alike.filter(|&at| same(self.line(at))).take(most).collect()
+        })
+    }
+
+    /// What [`Index::stands`] has told of this line before; `None` where it was not asked or could not tell.
+    pub(super) fn known_stands(&self, line: &str) -> Option<Rc<Stands>> {
+        self.known.borrow().get(&fold::key(line, Look::Runs)).cloned().flatten()
     }
 
     /// See [`Search::loose_keys`].
@@ -177,6 +190,17 @@ impl<'a> Search<'a> {
     /// Keys of all lines under the look that forgives most: a window without equal keys fits at no tier.
     pub(super) fn loose_keys(&self) -> &'a [u64] {
         self.index.loose_keys()
+    }
+
+    /// The lines that are like this one but for their indentation, at least the first `most` of them where there are more.
+    pub(super) fn lines_but_for_indent(&self, line: &str, most: usize) -> Vec<usize> {
+        let key = fold::key(line, Look::Trimmed);
+        let stands = self.index.stands(line);
+        if let Some(all) = stands.as_ref().and_then(|stands| stands.all()) {
+            return all.iter().copied().filter(|&at| fold::key(self.line(at), Look::Trimmed) == key).collect();
+        }
+        let all = self.close_keys().iter().enumerate().filter(|(_, own)| **own == key);
+        all.map(|(at, _)| at).take(most).collect()
     }
 
     /// Keys of all lines, blank runs counted.
@@ -314,6 +338,12 @@ fn dense_key(line: &str) -> u64 {
     }
     let bytes: Vec<u8> = line.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
     xxhash_rust::xxh3::xxh3_64(&bytes)
+}
+
+/// True when two lines have the same bytes but for blanks.
+fn is_dense_equal(a: &str, b: &str) -> bool {
+    let dense = |byte: &u8| !byte.is_ascii_whitespace();
+    a.bytes().filter(dense).eq(b.bytes().filter(dense))
 }
 
 /// What a tier found.

@@ -4,7 +4,7 @@
 //! A line of ASCII that has another's form has all its words to the letter, so the lines with one of them are all that can
 //! be meant; the others, which are few or else all lines get their keys, are compared one by one.
 
-use super::fold::{self, Look, is_blank};
+use super::fold::{self, BLANKS, Look, is_blank};
 use super::search::{Index, Search};
 use crate::lines::{line_start, line_stop};
 use crate::work::{self, STEP_BYTES};
@@ -16,6 +16,8 @@ pub(super) const MANY: usize = 65;
 /// Words of a line that are tried, the longest first, and bytes of them that are looked for.
 const WORDS: usize = 8;
 const LETTERS: usize = 64;
+/// Bytes of the end of a line by which it is looked for as it is: few enough for the quickest search.
+const TAIL: usize = 31;
 /// How often all lookups together may go through the text, and so many bytes beside; then all lines get their keys.
 const PASSES: usize = 12;
 const BESIDE: usize = 1 << 20;
@@ -51,21 +53,41 @@ pub(super) fn stands(index: &Index<'_>, line: &str) -> Option<Stands> {
     if form.is_ascii() {
         lines.extend(with_words(index, &form)?);
         lines.sort_unstable();
-        lines.truncate(MANY);
     }
+    lines.truncate(MANY);
     Some(Stands { lines })
 }
 
 /// The lines of ASCII that have this form.
 fn with_words(index: &Index<'_>, form: &str) -> Option<Vec<usize>> {
-    let mut words: Vec<&str> = form.split(' ').filter(|word| !word.is_empty()).collect();
-    words.sort_by_key(|word| Reverse(word.len()));
-    let longest = *words.first()?;
-    let tried = words.iter().take(WORDS).find_map(|word| with_word(index, form, word, STRAY.0));
-    tried.or_else(|| with_word(index, form, longest, STRAY.1))
+    let words = form.split(' ').filter(|word| !word.is_empty()).collect();
+    by_words(index, words, MANY, &|line| line.is_ascii() && *fold::form(line, Look::Runs) == *form)
 }
 
-fn with_word(index: &Index<'_>, form: &str, word: &str, most: usize) -> Option<Vec<usize>> {
+/// The first `many` lines that are meant, all of which have all of these words; `None` where the words are too common to tell.
+pub(super) fn by_words(
+    index: &Index<'_>,
+    mut words: Vec<&str>,
+    many: usize,
+    is_meant: &dyn Fn(&str) -> bool,
+) -> Option<Vec<usize>> {
+    words.sort_by_key(|word| Reverse(word.len()));
+    let longest = *words.first()?;
+    let with = |word: &str, strays| with_word(index, word.as_bytes(), Most { lines: many, strays }, is_meant);
+    words.iter().take(WORDS).find_map(|word| with(word, STRAY.0)).or_else(|| with(longest, STRAY.1))
+}
+
+/// How many lines a search looks at.
+#[derive(Clone, Copy)]
+struct Most {
+    /// Those that are meant.
+    lines: usize,
+    /// Those that are not, and have the word.
+    strays: usize,
+}
+
+/// Looks for the lines with this word.
+fn with_word(index: &Index<'_>, word: &[u8], most: Most, is_meant: &dyn Fn(&str) -> bool) -> Option<Vec<usize>> {
     let text = index.text;
     let budget = text.len().saturating_mul(PASSES).saturating_add(BESIDE);
     let finder = memmem::Finder::new(&word[..word.len().min(LETTERS)]);
@@ -80,15 +102,15 @@ fn with_word(index: &Index<'_>, form: &str, word: &str, most: usize) -> Option<V
         if work::ends(1 + line.len() / STEP_BYTES) {
             return None;
         }
-        if line.is_ascii() && *fold::form(line, Look::Runs) == *form {
+        if is_meant(line) {
             lines.push(index.lines().at(start));
-            if lines.len() == MANY {
+            if lines.len() == most.lines {
                 spent(stop);
                 return Some(lines);
             }
         } else {
             strays += 1;
-            if strays > most {
+            if strays > most.strays {
                 spent(stop);
                 return None;
             }
@@ -97,6 +119,19 @@ fn with_word(index: &Index<'_>, form: &str, word: &str, most: usize) -> Option<V
     }
     spent(text.len());
     Some(lines)
+}
+
+/// True when it is certain that no line of the file is this one, blanks at its end aside.
+pub(super) fn is_absent(index: &Index<'_>, line: &str) -> bool {
+    let wanted = line.trim_end_matches(BLANKS);
+    let same = |file: &str| file.trim_end_matches(BLANKS) == wanted;
+    if let Some(stands) = index.known_stands(line)
+        && let Some(all) = stands.all()
+    {
+        return !all.iter().any(|&at| same(index.line(at)));
+    }
+    let tail = &wanted.as_bytes()[wanted.len().saturating_sub(TAIL)..];
+    with_word(index, tail, Most { lines: 1, strays: STRAY.0 }, &same).is_some_and(|lines| lines.is_empty())
 }
 
 /// The lines that are not ASCII, with their keys; `None`: they are many.
@@ -147,7 +182,7 @@ pub(super) fn windows(search: &Search<'_>, old: &[&str]) -> Option<Vec<usize>> {
 mod tests {
     use crate::find::hunk::place_all;
     use crate::find::search::{Index, Search};
-    use crate::find::{Found, found};
+    use crate::find::{Found, found, rivals, tokens};
     use crate::op::{Find, Hunk, HunkLine, LineKind, Pick, Settings};
     use crate::snapshot::Snapshot;
     use proptest::prelude::*;
@@ -223,6 +258,42 @@ mod tests {
             // Twice: what was looked up is remembered.
             prop_assert_eq!(one(&quick), one(&plain));
             prop_assert_eq!(one(&quick), one(&plain));
+        }
+
+        #[test]
+        fn what_stands_nowhere_has_no_rival_and_lines_are_found_by_any_way(
+            text in texts(),
+            (from, len) in (0usize..400, 1usize..9),
+            other in prop::collection::vec((0usize..9, 0usize..99), 0..4),
+            changed in 0usize..9,
+            taken in 0usize..90,
+        ) {
+            let old = cut(&text, from, len, &other);
+            let mut new = old.clone();
+            new.get_mut(changed).map(|line| *line = "another_line();").unwrap_or_default();
+            let base = Snapshot::from_text(&(text.join("\n") + "\n"));
+            let find = Find::new(&old.join("\n"), Pick::Unique);
+            let (quick, plain) = (Index::new(&base), Index::plain(&base));
+            let new = new.join("\n");
+            let (quick, plain) = (Search::new(&quick, &find, &new), Search::new(&plain, &find, &new));
+            let first = taken % text.len().max(1);
+            let place = first..(first + old.len()).min(text.len());
+            let rival = |search: &Search<'_>| rivals::rival(search, &search.wanted, std::slice::from_ref(&place));
+            prop_assert_eq!(rival(&quick), rival(&plain));
+            for line in LINES.iter().chain(["alpha_and_omega ( 1 ) ;", "fn first ( ) {", "unlikeanyotherline();"].iter()) {
+                let like = |search: &Search<'_>| {
+                    let mut lines = search.lines_but_for_indent(line, 200);
+                    lines.truncate(200);
+                    lines
+                };
+                prop_assert_eq!(like(&quick), like(&plain), "{}", line);
+                let spaced = quick.index.spaced_otherwise(line, 3);
+                prop_assert_eq!(&spaced, &plain.index.spaced_otherwise(line, 3), "{}", line);
+                let dense = |line: &str| line.replace([' ', '\t'], "");
+                let own = |at: usize| text.get(at).copied().unwrap_or_default();
+                let same = |at: &usize| dense(own(*at)) == dense(line) && tokens::are_same(own(*at), line);
+                prop_assert_eq!(spaced, (0..text.len().max(1)).filter(same).take(3).collect::<Vec<_>>(), "{}", line);
+            }
         }
 
         #[test]

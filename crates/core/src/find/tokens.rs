@@ -29,6 +29,12 @@ pub(crate) fn tokens(text: &str) -> Vec<&str> {
     out
 }
 
+/// True when two lines have the same tokens, blanks aside.
+pub(crate) fn are_same(a: &str, b: &str) -> bool {
+    let words = |line| tokens(line).into_iter().filter(|token: &&str| !token.trim().is_empty());
+    words(a).eq(words(b))
+}
+
 /// A stretch of the new tokens, and the old tokens it is equal to, if it is.
 pub(crate) struct Stretch {
     pub(crate) new: Range<usize>,

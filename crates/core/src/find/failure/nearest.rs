@@ -151,20 +151,29 @@ fn seeded(search: &Search<'_>) -> Vec<isize> {
 
 /// Which pairs of neighbouring bytes a line has.
 struct Pairs {
-    set: Vec<bool>,
+    /// A bit for each pair: the first byte and two bits of the second tell the word.
+    set: Vec<u64>,
     len: usize,
 }
 
 impl Pairs {
     fn new(line: &str) -> Pairs {
-        let mut set = vec![false; 1 << 16];
+        let mut set = vec![0; 1 << 10];
         let bytes = line.as_bytes();
-        bytes.windows(2).for_each(|pair| set[Self::index(pair)] = true);
+        bytes.windows(2).for_each(|pair| set[Self::word(pair)] |= Self::bit(pair));
         Pairs { set, len: bytes.len().saturating_sub(1) }
     }
 
-    fn index(pair: &[u8]) -> usize {
-        usize::from(pair[0]) << 8 | usize::from(pair[1])
+    fn word(pair: &[u8]) -> usize {
+        usize::from(pair[0]) << 2 | usize::from(pair[1] >> 6)
+    }
+
+    fn bit(pair: &[u8]) -> u64 {
+        1 << (pair[1] & 63)
+    }
+
+    fn has(&self, pair: &[u8]) -> bool {
+        self.set[Self::word(pair)] & Self::bit(pair) != 0
     }
 
     /// Shared pairs in thousandths of all; a line of quite another length is not looked at.
@@ -173,7 +182,7 @@ impl Pairs {
         if len == 0 || len > self.len * 3 || len * 3 < self.len {
             return 0;
         }
-        let shared = line.as_bytes().windows(2).filter(|pair| self.set[Self::index(pair)]).count();
+        let shared = line.as_bytes().windows(2).filter(|pair| self.has(pair)).count();
         2000 * shared.min(self.len) / (len + self.len)
     }
 }

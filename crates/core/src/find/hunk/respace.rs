@@ -80,11 +80,12 @@ pub(super) fn tokens<'s>(seeker: &'s Seeker<'s>) -> Vec<Candidate> {
     if search.wanted.substance(SUBSTANCE) < SUBSTANCE || old.is_empty() {
         return Vec::new();
     }
-    let same = |at: usize, old: &str| is_same(search.line(at), old);
+    let same = |at: usize, old: &str| tokens::are_same(search.line(at), old);
     let count = search.lines().count();
     // The weightiest line tells where windows may begin.
     let pivot = (0..old.len()).max_by_key(|&at| fold::substance(old[at], 200)).unwrap_or(0);
-    let starts = search.index.lines_without_blanks(old[pivot]).take(PIVOTS).filter_map(|line| line.checked_sub(pivot));
+    let lines = search.index.spaced_otherwise(old[pivot], PIVOTS);
+    let starts = lines.into_iter().filter_map(|line| line.checked_sub(pivot));
     let starts: Vec<usize> = starts.filter(|first| first + old.len() <= count).collect();
     let fits = |first: &usize| (*first..).zip(old).all(|(at, old)| same(at, old));
     starts.into_iter().filter(fits).map(|first| candidate(search, &spaced(search, first))).collect()
@@ -100,10 +101,4 @@ fn spaced<'a>(search: &Search<'a>, first: usize) -> Place<'a> {
     let refusal = Refusal::new(Reason::Misindent, destination::UNCLEAR).at(first, first + old.len());
     let span = span_of(search.lines(), first, first + old.len());
     Place { span, plan: Plan::Refused(refusal) }
-}
-
-/// True when two lines have the same tokens, blanks aside.
-fn is_same(a: &str, b: &str) -> bool {
-    let words = |line| tokens::tokens(line).into_iter().filter(|token| !token.trim().is_empty());
-    words(a).eq(words(b))
 }

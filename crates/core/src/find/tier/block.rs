@@ -69,15 +69,15 @@ fn edges(search: &Search<'_>) -> Option<Range<usize>> {
 
 /// The lines of the file that begin and end like old, and are about as many.
 fn candidates(search: &Search<'_>, edges: &Range<usize>) -> Vec<Range<usize>> {
-    let keys = search.close_keys();
-    let key = |at: usize| fold::key(search.wanted.old[at], Look::Trimmed);
-    let (first, last) = (key(edges.start), key(edges.end - 1));
+    let (first, last) = (search.wanted.old[edges.start], search.wanted.old[edges.end - 1]);
+    let count = search.lines().count();
     let height = edges.len();
     let slack = (height / 4).max(1);
     let mut out = Vec::new();
-    for start in (0..keys.len()).filter(|&at| keys[at] == first).take(PLACES) {
+    for start in search.lines_but_for_indent(first, PLACES) {
         for end in start + height - slack..=start + height + slack {
-            if end <= keys.len() && end > start + 1 && keys[end - 1] == last && out.len() < PLACES {
+            let ends = || !work::ends(1) && fold::alike(search.line(end - 1), last, Look::Trimmed);
+            if end <= count && end > start + 1 && out.len() < PLACES && ends() {
                 out.push(start..end);
             }
         }
