@@ -70,10 +70,10 @@ pub(crate) struct Global {
     /// The variables EMEND_ALLOW, EMEND_ASK and EMEND_DENY hold rules, with colons between them.
     #[arg(long, global = true, value_name = "RULE", hide_short_help = true)]
     pub(crate) allow: Vec<String>,
-    /// Ask at the terminal before what this rule covers is changed (repeatable), e.g. 'Edit(docs/**)'
+    /// Ask at the terminal before what this rule covers is changed (repeatable), e.g. 'Edit(docs/**)', or 'Write(**/*.md)' for new documentation
     #[arg(long, global = true, value_name = "RULE", hide_short_help = true)]
     pub(crate) ask: Vec<String>,
-    /// Refuse what this rule covers (repeatable), e.g. 'secrets/**'
+    /// Refuse what this rule covers (repeatable), e.g. 'secrets/**', or 'Write(**/*.md)' for new documentation
     #[arg(long, global = true, value_name = "RULE", hide_short_help = true)]
     pub(crate) deny: Vec<String>,
     /// File for one JSON object a line for each call, `none` for none [default: events.file of the configuration]

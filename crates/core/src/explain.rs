@@ -3,6 +3,7 @@
 mod brief;
 mod inline;
 mod sized;
+mod snippet;
 
 use crate::change::{ChangeSet, Splice};
 use crate::lines::{line_start, line_stop, starts_line};
@@ -14,6 +15,7 @@ use std::fmt::Write as _;
 
 use brief::Room;
 pub use brief::{LINE_WIDTH, LeftOut, LineWindow, brief};
+pub use snippet::snippet;
 pub use inline::{Piece, by_words, inline};
 pub use sized::{Form, sized};
 
@@ -344,80 +346,9 @@ pub fn structured(hunks: &[Hunk]) -> Value {
     Value::Array(hunks.iter().filter(|hunk| !hunk.lines.is_empty()).map(hunk).collect())
 }
 
-/// The changed places of the new version with line numbers, `>` before changed lines, at most about `limit` bytes, cut
-/// between lines and said so (seed 000). A long line is trimmed so that the first change is always shown.
-pub fn snippet(hunks: &[Hunk], limit: usize) -> DiffText {
-    let mut out = DiffText::default();
-    for (nth, hunk) in hunks.iter().enumerate() {
-        if nth > 0 {
-            out.text.push_str("...\n");
-        }
-        let first = hunk.new_start + usize::from(hunk.new_lines == 0);
-        let lines: Vec<&DiffLine> = hunk.lines.iter().filter(|line| line.kind != LineKind::Removed).collect();
-        let skipped = if nth == 0 { distant(&lines, limit) } else { 0 };
-        for (number, line) in (first + skipped..).zip(&lines[skipped..]) {
-            let mut digits = [b' '; 20];
-            let mark = right_aligned(number, &mut digits);
-            // The mark, the tab and the line end are the other three.
-            let room = limit.saturating_sub(out.text.len() + mark.len() + 3);
-            let alone = out.lines.is_empty() && line.kind == LineKind::Added;
-            let width = match line.kind {
-                LineKind::Kept => room.min(limit / 4 + 1),
-                _ if alone => room.max(limit / 2),
-                _ => room,
-            };
-            if line.text.len() > width && width <= limit / 4 {
-                out.cut = true;
-                break;
-            }
-            let text = line.shown(width);
-            out.text.push(if line.kind == LineKind::Added { '>' } else { ' ' });
-            out.text.push_str(mark);
-            out.text.push('\t');
-            out.text.push_str(&text);
-            out.text.push('\n');
-            if text.len() == line.text.len() && line.is_whole() {
-                out.shows(number);
-            }
-        }
-        out.cut |= hunk.left_out.kept + hunk.left_out.added > 0;
-        if out.cut {
-            out.text.push_str("... (truncated)\n");
-            return out;
-        }
-    }
-    out
-}
-
-/// The number of unchanged lines at the beginning of a hunk for which a snippet has no room: half of it is for the change.
-fn distant(lines: &[&DiffLine], limit: usize) -> usize {
-    let leading = lines.iter().take_while(|line| line.kind == LineKind::Kept).count();
-    let mut room = limit / 2;
-    for (at, line) in lines[..leading].iter().enumerate().rev() {
-        let Some(left) = room.checked_sub(line.text.len() + 10) else { return at + 1 };
-        room = left;
-    }
-    0
-}
-
-/// The number in six places, or more where it needs them. Every reply has a dozen of these rows, and the formatter of the
-/// library takes longer for each than all else of it.
-fn right_aligned(number: usize, digits: &mut [u8; 20]) -> &str {
-    let (mut at, mut left) = (digits.len(), number);
-    while at > 0 {
-        at -= 1;
-        digits[at] = b"0123456789"[left % 10];
-        left /= 10;
-        if left == 0 {
-            break;
-        }
-    }
-    std::str::from_utf8(&digits[at.min(digits.len() - 6)..]).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{counted, hunks, snippet, stat, unified};
+    use super::{counted, hunks, stat, unified};
     use crate::change::{ChangeSet, Splice};
     use crate::snapshot::Snapshot;
     use crate::span::Span;
@@ -458,18 +389,6 @@ mod tests {
             let changes = ChangeSet::between(&open(from), &open(to));
             assert_eq!(&changes.apply(&open(from)), to);
             assert!(stat(&hunks(&open(from), &changes, 1)).added > 0);
-        }
-    }
-
-    #[test]
-    fn a_snippet_numbers_the_new_lines() {
-        let base = Snapshot::from_text("a\nb\nc\n");
-        let changes = ChangeSet::new(&base, [Splice::new(Span::new(2, 3), &b"B\nB2"[..], 0)]).unwrap();
-        let hunks = hunks(&base, &changes, 4);
-        assert_eq!(snippet(&hunks, 1000).text, "      1\ta\n>     2\tB\n>     3\tB2\n      4\tc\n");
-        assert_eq!((stat(&hunks).added, stat(&hunks).removed), (2, 1));
-        for number in [0, 7, 10, 99_999, 999_999, 1_000_000, usize::MAX] {
-            assert_eq!(super::right_aligned(number, &mut [b' '; 20]), format!("{number:>6}"));
         }
     }
 

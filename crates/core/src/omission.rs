@@ -2,6 +2,7 @@
 //!
 //! A line of new that says so, and is not a line of old, would put the placeholder in the place of the text.
 
+mod dots;
 mod phrase;
 
 use crate::advice;
@@ -23,7 +24,7 @@ pub(crate) fn check(find: &Find, new: &str, settings: Settings) -> Result<()> {
 }
 
 /// The way to write text that only looks like a placeholder.
-fn if_meant() -> Advice {
+pub(crate) fn if_meant() -> Advice {
     advice!["If the line is meant as it is, add ", Phrase::Set("allow_invalid", true.into()), "."]
         .or("If the line is meant as it is, ask a person to write it.")
 }
@@ -41,9 +42,10 @@ pub(crate) fn fresh<'a>(old: &str, new: &'a str) -> Option<&'a str> {
 }
 
 /// Marks and words of which every placeholder has one.
-const WORDS: [&str; 19] = [
+const WORDS: [&str; 21] = [
     "...", "…", "nchanged", "NCHANGED", "rest of", "Rest of", "mitted", "revity", "same as", "Same as", "emain",
     "xisting", "lipped", "rimmed", "runcated", "Rest Of", "SAME", "REST", "nip",
+    "the rest", "the same",
 ];
 /// All of them in one pass; `None` where the processor has no instructions for it.
 static SEARCHER: LazyLock<Option<packed::Searcher>> = LazyLock::new(|| packed::Searcher::new(WORDS));
@@ -107,21 +109,19 @@ pub enum Verdict {
 }
 
 /// Compares a file's whole new text with its text so far: a placeholder that the old text does not hold is refused
-/// ([`Code::EditOmission`]) unless it is `meant`; so is a comment of nothing but dots in a text that is shorter. A file
-/// that loses more than half of its lines is worth a warning.
+/// ([`Code::EditOmission`]) unless it is `meant`; so is a line of nothing but dots in the place of lines that would be
+/// lost. A file that loses more than half of its lines is worth a warning.
 pub fn shrunk(old: &str, new: &str, meant: bool) -> Verdict {
     let (before, after) = (old.lines().count(), new.lines().count());
-    let mut fresh = if may_omit(new) { placeholders(new) } else { Vec::new() };
-    let sure = fresh.len();
-    let dots = |line: &str| is_elision(line) && !matches!(line.trim(), "..." | "…");
-    fresh.extend(new.lines().enumerate().filter(|(_, line)| dots(line)));
+    let omits = may_omit(new);
+    let mut fresh = if omits { placeholders(new) } else { Vec::new() };
     if !fresh.is_empty() {
         let known: HashSet<&str> = old.lines().map(str::trim).collect();
-        let mut at = 0;
-        fresh.retain(|(_, line)| {
-            at += 1;
-            (after < before || at <= sure) && !known.contains(line.trim())
-        });
+        fresh.retain(|(_, line)| !known.contains(line.trim()));
+    }
+    if omits && before > 0 {
+        fresh.extend(dots::placeholders(old, new));
+        fresh.sort_unstable_by_key(|(at, _)| *at);
     }
     match fresh.first() {
         Some((first, _)) if !meant && before > 0 => {
@@ -177,8 +177,11 @@ mod tests {
             assert_eq!(shrunk(&format!("{line}\na\nb\n"), &format!("a\n  {line}\n"), false), Verdict::Fine, "{line}");
             assert_eq!(shrunk("a\n", &format!("b\n```\n{line}\n```\n"), false), Verdict::Fine, "{line}");
         }
-        for line in ["/* ... */", "<!-- … -->"] {
-            assert!(matches!(shrunk(&old, &format!("a\n{line}\n"), false), Verdict::Refuse(_)), "{line}");
+        for line in ["/* ... */", "<!-- … -->", "// ...", "...", "# …", "  …"] {
+            for new in [format!("line 1\n{line}\n"), format!("line 1\nline 2\n{line}\nline 40\n{}", "more\n".repeat(50))] {
+                let Verdict::Refuse(error) = shrunk(&old, &new, false) else { panic!("{line}") };
+                assert!(error.evidence_text().contains(line.trim()), "{error}");
+            }
             assert_eq!(shrunk(&old, &format!("{old}{line}\n"), false), Verdict::Fine, "{line}");
         }
         let warned = shrunk(&old, "line 1\n", false);

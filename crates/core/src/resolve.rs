@@ -107,7 +107,7 @@ fn together(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved>
     // Rows and cells are placed all together, which settles their conflicts.
     let settled = rows::are(ops) || notebook::are(ops);
     let (placed, needles) = match ops {
-        ops if rows::are(ops) => (rows::place_all(base, ops), None),
+        ops if rows::are(ops) => (rows::place_all(base, ops, settings), None),
         ops if notebook::are(ops) => (notebook::place_all(base, ops), None),
         ops => place_all(base, ops, settings),
     };
@@ -390,7 +390,7 @@ fn place(index: &Index<'_>, (op, literal): (&Op, Option<&[Span]>), nth: u32, set
         Locator::Find(find) => find::found(index, find, &op.text, settings, literal)?,
         Locator::Anchors(anchors) => find::between(index, anchors, &op.text, settings)?,
         Locator::Hunk(hunk) => find::hunk::place_one(index, hunk, settings)?,
-        Locator::Rows(_) => return rows::place_one(base, op),
+        Locator::Rows(_) => return rows::place_one(base, op, settings),
         Locator::Cell(_) => {
             let one = notebook::place_all(base, std::slice::from_ref(op)).pop();
             return one.unwrap_or_else(|| Err(Error::new(Code::InternalBug, "An edit of a cell was lost.")));

@@ -4,6 +4,7 @@ use crate::big::Sized;
 use crate::caller::{Caller, OnStale, Unread};
 use crate::encoding;
 use crate::engine::{Engine, Opened};
+use crate::new_file::without_fence;
 use crate::notebook;
 use crate::options::Options;
 use crate::plan::{Plan, written_over};
@@ -36,6 +37,7 @@ impl Engine {
         let mut plan = || {
             let options = &Options { whole: whole.get(), ..*options };
             let (mut plans, left) = self.plan(caller, &targets, drawer.registers(), options)?;
+            self.end_lines_of_new_files(&mut plans)?;
             self.warn_of_syntax(&mut plans);
             registers = left;
             Ok(plans)
@@ -166,6 +168,21 @@ impl Engine {
     }
 
     pub(crate) fn plan_write(&self, caller: &Caller, place: Place, content: &str, options: &Options) -> Result<Plan> {
+        let lenient = options.matching != Matching::Exact;
+        let Some(inside) = without_fence(&place, content).filter(|_| lenient) else {
+            return self.plan_whole(caller, place, content, options);
+        };
+        let mut plan = self.plan_whole(caller, place.clone(), inside, options)?;
+        // A file that begins with a fence keeps it.
+        if plan.before.text().trim_start().starts_with(['`', '~']) {
+            return self.plan_whole(caller, place, content, options);
+        }
+        plan.notes.push("The fence around the whole content was left out.".to_owned());
+        Ok(plan)
+    }
+
+    /// A file's whole text.
+    fn plan_whole(&self, caller: &Caller, place: Place, content: &str, options: &Options) -> Result<Plan> {
         let Some(now) = self.snapshot(&place, options.declared, content)? else {
             let before = self.blank(&place, options)?;
             let body = if before.raw().is_empty() { content } else { content.trim_start_matches('\u{FEFF}') };

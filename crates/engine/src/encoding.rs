@@ -33,17 +33,23 @@ pub(crate) fn configured(config: &Config, store: &dyn Store, place: &Place) -> O
         let mark = charset.unit() == 2;
         return Some(Configured { declared: Declared { charset, by_call: false }, mark });
     }
-    let label = editorconfig(store, place)?;
+    let label = editorconfig(store, place, "charset")?;
     let charset = Charset::for_label(&label)?;
     let mark = label == "utf-8-bom" || charset.unit() == 2;
     Some(Configured { declared: Declared { charset, by_call: false }, mark })
 }
 
-fn editorconfig(store: &dyn Store, place: &Place) -> Option<String> {
-    let root = place.absolute().ancestors().nth(place.relative().components().count())?;
-    let folders = place.absolute().ancestors().skip(1).take_while(|folder| folder.starts_with(root));
+/// The folders that a file is in, the nearest first, up to its root.
+pub(crate) fn folders(place: &Place) -> impl Iterator<Item = &Path> {
+    let root = place.absolute().ancestors().nth(place.relative().components().count());
+    let above = place.absolute().ancestors().skip(1);
+    above.take_while(move |folder| root.is_some_and(|root| folder.starts_with(root)))
+}
+
+/// What the `.editorconfig` files say of a property of the file, in lower case.
+pub(crate) fn editorconfig(store: &dyn Store, place: &Place, property: &str) -> Option<String> {
     let mut found: Vec<(&Path, Vec<u8>)> = Vec::new();
-    for folder in folders {
+    for folder in folders(place) {
         let bytes = store
             .admit(&folder.join(".editorconfig"))
             .and_then(|place| store.read(&place, MAX_EDITORCONFIG, Vec::new()));
@@ -63,6 +69,6 @@ fn editorconfig(store: &dyn Store, place: &Place) -> Option<String> {
             let _ = (&section).apply_to(&mut properties, below);
         }
     }
-    let label = properties.get_raw_for_key("charset").into_str().to_ascii_lowercase();
-    (!label.is_empty() && label != "unset").then_some(label)
+    let word = properties.get_raw_for_key(property).into_str().to_ascii_lowercase();
+    (!word.is_empty() && word != "unset").then_some(word)
 }

@@ -46,6 +46,7 @@ mod limits;
 mod log;
 mod media;
 mod names;
+mod new_file;
 mod notebook;
 mod options;
 mod past;

@@ -59,3 +59,37 @@ pub(super) fn tag(line: &str) -> Option<(&'static str, &str)> {
     let plain = language.len() <= 20 && language.chars().all(|ch| ch.is_ascii_alphanumeric() || "+#-_.".contains(ch));
     TAGS.into_iter().find(|tag| *tag == name && plain).map(|tag| (tag, language))
 }
+
+/// The lines inside the one fence that a whole text stands in, blank lines around it aside.
+pub fn inside_fence(text: &str) -> Option<&str> {
+    let start = text.find(|ch: char| !ch.is_whitespace())?;
+    let start = text[..start].rfind('\n').map_or(0, |end| end + 1);
+    let (first, rest) = text[start..].split_once('\n')?;
+    let rest = rest.trim_end();
+    let (inside, last) = rest.rsplit_once('\n').map_or(("", rest), |(inside, last)| (inside, last));
+    let fence @ Fence::Run { .. } = Fence::opened_by(first.trim_end())? else { return None };
+    let info = name::fence(first)?.2;
+    if info.contains(' ') || !fence.is_closed_by(last) || inside.trim().is_empty() {
+        return None;
+    }
+    // Another fence inside, and nobody can say which of them is meant.
+    if inside.lines().any(|line| name::fence(line).is_some()) {
+        return None;
+    }
+    let from = start + first.len() + 1;
+    Some(&text[from..=from + inside.len()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::inside_fence;
+
+    #[test]
+    fn one_fence_around_all() {
+        assert_eq!(inside_fence("```python\nx = 1\n```\n"), Some("x = 1\n"));
+        assert_eq!(inside_fence("\n~~~\nx\r\ny\r\n~~~"), Some("x\r\ny\r\n"));
+        for text in ["x\n", "```\n```\n", "```\nx\n", "```\nx\n```\ny\n```\nz\n```\n", "a\n```\nx\n```\n", "```\nx\n```\nb\n"] {
+            assert_eq!(inside_fence(text), None, "{text}");
+        }
+    }
+}

@@ -21,6 +21,8 @@ pub mod unified_diff;
 pub mod whole_file;
 pub mod write;
 
+pub use fence::inside_fence;
+
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::op::Request;

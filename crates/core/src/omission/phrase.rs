@@ -109,7 +109,14 @@ struct Bare<'a> {
     dotted: (bool, bool),
     /// Dots at the start that touch the text, as `...rest` of a language does.
     spread: bool,
+    /// A word such as TODO in front.
+    task: bool,
 }
+
+/// Words that comments begin with which tell somebody to do something.
+const TASKS: [&str; 5] = ["TODO", "FIXME", "NOTE", "XXX", "HACK"];
+/// Words without which a comment with such a word is an ordinary one.
+const STAYS: [&str; 8] = ["keep", "kept", "unchanged", "same", "retain", "preserve", "omitted", "brevity"];
 
 /// True for a line that is nothing but a placeholder.
 pub(super) fn is_placeholder(line: &str) -> bool {
@@ -128,6 +135,9 @@ pub(super) fn is_placeholder(line: &str) -> bool {
     let separators = |ch: char| ch.is_whitespace() || ",.:;!~-–—'’".contains(ch);
     let words: Vec<&str> = lower.split(separators).filter(|word| !word.is_empty()).collect();
     if words.len() > LONGEST || bare.spread && !bare.commented && !bare.dotted.1 {
+        return false;
+    }
+    if bare.task && !words.iter().any(|word| STAYS.contains(word)) {
         return false;
     }
     let number = |word: &str| word.chars().all(|ch| ch.is_ascii_digit());
@@ -157,7 +167,8 @@ fn says(words: &[&str], dots: bool, bracketed: bool, commented: bool) -> bool {
         || pair("no", "changes")
         || pair("not", "shown");
     let sure = words.iter().any(|word| SURE.contains(word));
-    let keep = has("keep") && (has("existing") || has("rest") || has("same") || has("remaining") || has("other"));
+    let keep = ["keep", "retain", "preserve"].iter().any(|word| has(word))
+        && (has("existing") || has("rest") || has("same") || has("remaining") || has("other"));
     let rest = (pair("rest", "of") || has("remainder")) && noun;
     let existing = ["existing", "remaining", "previous", "other"].iter().any(|word| has(word)) && noun;
     if dots || bracketed {
@@ -180,10 +191,17 @@ fn is_cut(line: &str) -> bool {
 
 /// Takes the signs of comments, brackets and dots off.
 fn bare(line: &str) -> Bare<'_> {
-    let mut out = Bare { text: line, commented: false, bracketed: false, dotted: (false, false), spread: false };
+    let mut out =
+        Bare { text: line, commented: false, bracketed: false, dotted: (false, false), spread: false, task: false };
     let leads = ["{/*", "<!--", "/*", "(*", "//", "--", "#", ";", "%", "*"];
     while let Some(rest) = leads.iter().find_map(|lead| out.text.strip_prefix(lead)) {
         (out.text, out.commented) = (rest.trim_start(), true);
+    }
+    if let Some(rest) = TASKS.iter().find_map(|task| out.text.strip_prefix(task)).filter(|_| out.commented) {
+        let (named, rest) = rest.strip_prefix('(').and_then(|rest| rest.split_once(')')).unwrap_or(("", rest));
+        if !named.contains(' ') && rest.starts_with([':', ' ', '-']) {
+            (out.text, out.task) = (rest.trim_start_matches([':', ' ', '-']), true);
+        }
     }
     for tail in ["*/}", "-->", "*/", "*)"] {
         out.text = out.text.strip_suffix(tail).map_or(out.text, str::trim_end);
@@ -268,6 +286,10 @@ mod tests {
             "// No changes below",
             "// rest of the implementation",
             "; ... rest of file unchanged",
+            "// TODO: keep the rest",
+            "# TODO(me): keep the rest of the code",
+            "// TODO: rest of the code unchanged",
+            "// NOTE: the rest remains the same",
         ] {
             assert!(is_placeholder(line), "{line}");
         }
@@ -307,6 +329,10 @@ mod tests {
             "same(a, b)",
             "other code",
             "# Existing files are kept.",
+            "// TODO: rest of the tests",
+            "// TODO: keep going",
+            "# TODO: other cases",
+            "// NOTE: existing tests",
         ] {
             assert!(!is_placeholder(line), "{line}");
         }

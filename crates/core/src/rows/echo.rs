@@ -1,10 +1,11 @@
 //! Signs of a miscount: rows of the body that also stand right outside of the range.
 
 use super::{RowPlace, Rows, Table, of, rows_shown};
+use crate::advice::Advice;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::omission;
-use crate::op::Op;
+use crate::op::{Op, Settings};
 use crate::snapshot::Snapshot;
 
 /// The longest echo looked for; no more lines than these are looked at on either side of what a hunk names.
@@ -50,17 +51,25 @@ pub(super) fn shifts(groups: &[(usize, &str)]) -> Vec<isize> {
 /// Warns of rows that restate the lines around a range. `moved` is what the lines before it have moved by.
 ///
 /// Errors: such a body that is too short to be the whole new content of its range.
-pub(super) fn check(table: &Table<'_>, rows: &Rows, text: &str, moved: isize) -> Result<Vec<String>> {
+pub(super) fn check(
+    table: &Table<'_>,
+    rows: &Rows,
+    text: &str,
+    moved: isize,
+    settings: Settings,
+) -> Result<Vec<String>> {
     let RowPlace::Lines { from, to } = rows.place else { return Ok(Vec::new()) };
     let (to, body) = (to.min(table.count), Body(text));
     if from > table.count || text.is_empty() {
         return Ok(Vec::new());
     }
-    if let Some(row) = omission::fresh(table.slice(from, to), text) {
+    if let Some(row) = omission::fresh(table.slice(from, to), text).filter(|_| !settings.omissions) {
         let what = format!("{}the body has a placeholder for lines that were left out: `{}`.", rows.told(), row.trim());
         return Err(Error::new(Code::EditOmission, what)
             .evidence(rows_shown(table, from, to))
-            .next("Write the lines out in full, or name only those that change.")
+            .next(
+                Advice::from("Write the lines out in full, or name only those that change.").and(&omission::if_meant()),
+            )
             .fact("line", rows.said_at));
     }
     let (leading, trailing) = lengths(table, (from, to), text);

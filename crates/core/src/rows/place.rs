@@ -4,7 +4,7 @@ use super::{RowPlace, Rows, Table, echo, expected, of, rows_shown};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::find::{Found, Hit, Tier};
-use crate::op::Op;
+use crate::op::{Op, Settings};
 use crate::resolve::{self, Placed};
 use crate::snapshot::Snapshot;
 use crate::span::Span;
@@ -42,7 +42,7 @@ struct Group {
 }
 
 /// Finds the places of edits by line number, all of them together. One answer per operation, in their order.
-pub(crate) fn place_all(base: &Snapshot, ops: &[Op]) -> Vec<Result<Placed>> {
+pub(crate) fn place_all(base: &Snapshot, ops: &[Op], settings: Settings) -> Vec<Result<Placed>> {
     let table = Table::new(base);
     let mut answers: Vec<Option<Result<Placed>>> = Vec::with_capacity(ops.len());
     let mut sites = Vec::with_capacity(ops.len());
@@ -71,7 +71,7 @@ pub(crate) fn place_all(base: &Snapshot, ops: &[Op]) -> Vec<Result<Placed>> {
         let owned = owned[site.op].take();
         let moved = owned.as_ref().map_or(0, |(_, moved)| *moved);
         let text = &*ops[site.op].text;
-        let checked = echo::check(&table, rows, text, moved).map(|mut notes| {
+        let checked = echo::check(&table, rows, text, moved, settings).map(|mut notes| {
             notes.extend(expected::shallow(&table, rows, text));
             notes
         });
@@ -82,8 +82,8 @@ pub(crate) fn place_all(base: &Snapshot, ops: &[Op]) -> Vec<Result<Placed>> {
 }
 
 /// Finds the place of one such edit alone.
-pub(crate) fn place_one(base: &Snapshot, op: &Op) -> Result<Placed> {
-    place_all(base, std::slice::from_ref(op)).pop().unwrap_or_else(|| Err(mixed()))
+pub(crate) fn place_one(base: &Snapshot, op: &Op, settings: Settings) -> Result<Placed> {
+    place_all(base, std::slice::from_ref(op), settings).pop().unwrap_or_else(|| Err(mixed()))
 }
 
 fn mixed() -> Error {

@@ -246,7 +246,7 @@ impl Engine {
         Grammars { parsers: self.parsers(), stop: caller.stop() }
     }
 
-    /// Adds a note to plans whose file parses as it is and would not afterwards.
+    /// Adds a note to plans whose file parses as it is, or is new, and would not afterwards.
     pub(crate) fn warn_of_syntax(&self, plans: &mut [Plan]) {
         if !self.config().syntax_check {
             return;
@@ -279,26 +279,30 @@ impl Engine {
 
     fn warn_of_one(&self, plan: &mut Plan) {
         let edited = matches!((&plan.now, &plan.becomes), (Now::File(_), Becomes::File));
+        let made = plan.creates() && plan.becomes == Becomes::File && plan.origin.is_none();
         let unfit = plan.before.is_opaque() || plan.source.is_some() || self.validates(plan);
-        if !edited || plan.changes.is_empty() || unfit {
-            return;
-        }
-        let Some(language) = language(&plan.place, plan.before.text()) else { return };
-        if plan.before.text().len() > Limits::CHECK.bytes {
+        if !(edited || made) || plan.changes.is_empty() || unfit || plan.before.text().len() > Limits::CHECK.bytes {
             return;
         }
         // A text that cannot be decoded any more is reported elsewhere.
-        let Ok(after) = plan.after() else { return };
+        let new = made.then(|| plan.after().ok()).flatten();
+        let Some(language) = language(&plan.place, new.as_ref().map_or(plan.before.text(), Snapshot::text)) else {
+            return;
+        };
+        let Some(after) = new.or_else(|| plan.after().ok()) else { return };
         let proof = Comparison::new(self.parsers(), language, plan.before.text(), Limits::CHECK);
         let Some(Compared::Breaks(error)) = proof.after(after.text()) else { return };
         let line = after.lines().span_of(after.text(), error.line, error.line);
         let shown: String = after.text()[line.range()].trim().chars().take(80).collect();
         let missing = error.missing.map_or(String::new(), |it| format!(" (`{it}` is missing)"));
         let to = if error.last > error.line { format!(" to {}", error.last) } else { String::new() };
+        let (name, line) = (language.name(), error.line);
+        if made {
+            plan.notes.push(format!("The new file does not parse as {name}, first at line {line}{to}{missing}: {shown}"));
+            return;
+        }
         plan.notes.push(format!(
-            "The file parsed as {} before this edit and does not any more, first at line {}{to}{missing}: {shown}",
-            language.name(),
-            error.line,
+            "The file parsed as {name} before this edit and does not any more, first at line {line}{to}{missing}: {shown}",
         ));
         let rest = mend::inside_a_block(&proof, plan, &after);
         plan.notes.extend(rest);

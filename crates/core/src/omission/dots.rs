@@ -1,0 +1,126 @@
+//! Lines of nothing but dots in a whole text: placeholders where lines of the old text would be lost at their place.
+
+use super::is_elision;
+use std::collections::{HashMap, HashSet};
+
+/// Lines on either side of the dots that are looked at for one that the old text has.
+const AROUND: usize = 8;
+
+/// The lines of dots in `new`, with their zero-based numbers, that stand for lines of `old`: between the nearest lines
+/// around them that both texts have, the old one has more lines that are gone than the new one has new ones.
+pub(super) fn placeholders<'a>(old: &str, new: &'a str) -> Vec<(usize, &'a str)> {
+    let lines: Vec<&str> = new.lines().collect();
+    let dots: Vec<usize> = (0..lines.len()).filter(|&at| is_elision(lines[at])).collect();
+    if dots.is_empty() {
+        return Vec::new();
+    }
+    let before: Vec<&str> = old.lines().map(str::trim).collect();
+    let texts = Texts { lines: &lines, new: lines.iter().map(|line| line.trim()).collect(), places: places(&before), old: before };
+    let fenced = fenced(&lines);
+    let stands = |at: &usize| !fenced[*at] && !texts.is_code(*at) && texts.stands_for_lines(*at);
+    dots.into_iter().filter(stands).map(|at| (at, lines[at])).collect()
+}
+
+/// Two texts, line by line.
+struct Texts<'a> {
+    lines: &'a [&'a str],
+    old: Vec<&'a str>,
+    new: HashSet<&'a str>,
+    /// The places of each line of the old text.
+    places: HashMap<&'a str, Vec<usize>>,
+}
+
+fn places<'a>(lines: &[&'a str]) -> HashMap<&'a str, Vec<usize>> {
+    let mut out: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (at, line) in lines.iter().enumerate().filter(|(_, line)| !line.is_empty()) {
+        out.entry(line).or_default().push(at);
+    }
+    out
+}
+
+/// The lines inside fences of the text: these are examples.
+fn fenced(lines: &[&str]) -> Vec<bool> {
+    let mut open = false;
+    let is_fence = |line: &str| ["```", "~~~"].iter().any(|sign| line.trim_start().starts_with(sign));
+    let inside = |line: &&str| {
+        open ^= is_fence(line);
+        open
+    };
+    lines.iter().map(inside).collect()
+}
+
+impl Texts<'_> {
+    /// True for dots that a language gives a meaning: the body of a stub, a prompt of an example, the end of a document.
+    fn is_code(&self, at: usize) -> bool {
+        let line = self.lines[at];
+        if !matches!(line.trim(), "..." | "…") || self.old.contains(&line.trim()) {
+            return self.old.contains(&line.trim());
+        }
+        let above = self.lines[..at].iter().rev().map(|line| line.trim()).find(|line| !line.is_empty());
+        let below = self.lines[at + 1..].iter().map(|line| line.trim()).find(|line| !line.is_empty());
+        let stub = |above: &str| {
+            let bare = above.split(" #").next().unwrap_or(above).trim_end();
+            bare.ends_with(':') || above.ends_with("\"\"\"") || above.ends_with("'''")
+        };
+        let example = |above: &str| above.starts_with(">>>") || above.starts_with("...");
+        let yaml = !line.starts_with([' ', '\t']) && below == Some("---");
+        yaml || above.is_some_and(|above| example(above) || stub(above) && line.starts_with([' ', '\t']))
+    }
+
+    fn stands_for_lines(&self, at: usize) -> bool {
+        let (first, fresh_above) = match self.above(at) {
+            Some((place, fresh)) => (place + 1, fresh),
+            None if at <= AROUND => (0, at),
+            None => return false,
+        };
+        let (last, fresh_below) = match self.below(at, first) {
+            Some(found) => found,
+            None if self.lines.len() - at <= AROUND => (self.old.len(), self.lines.len() - at - 1),
+            None => return false,
+        };
+        let gone = self.old[first..last].iter().filter(|line| !line.is_empty() && !self.new.contains(*line)).count();
+        gone > fresh_above + fresh_below
+    }
+
+    /// The place of the nearest line above that the old text has, and the number of new lines between.
+    fn above(&self, at: usize) -> Option<(usize, usize)> {
+        let lines = self.lines[..at].iter().rev().map(|line| line.trim()).filter(|line| !line.is_empty());
+        lines.take(AROUND).enumerate().find_map(|(fresh, line)| Some((*self.places.get(line)?.first()?, fresh)))
+    }
+
+    /// The same below, for a place from `first` on.
+    fn below(&self, at: usize, first: usize) -> Option<(usize, usize)> {
+        let lines = self.lines[at + 1..].iter().map(|line| line.trim()).filter(|line| !line.is_empty());
+        let place = |line: &str| {
+            let places = self.places.get(line)?;
+            places.get(places.partition_point(|place| *place < first)).copied()
+        };
+        lines.take(AROUND).enumerate().find_map(|(fresh, line)| Some((place(line)?, fresh)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::placeholders;
+
+    #[test]
+    fn dots_with_a_meaning_of_their_own() {
+        let old = "a = 1\nb = 2\nc = 3\n";
+        for new in [
+            "a = 1\ndef f():\n    ...\n",
+            "a = 1\nclass A:\n    \"\"\"Docs.\"\"\"\n    ...\nc = 3\n",
+            "a = 1\ndef f() -> int:  # a stub\n    ...\nc = 3\n",
+            "a = 1\n>>> for x in y:\n...\nc = 3\n",
+            "a: 1\n...\n---\nb: 2\n",
+            "a = 1\n```\n...\n```\nc = 3\n",
+            "a = [...rest]\nc = 3\n",
+            "a = 1\nx = 2\n// ...\nc = 3\n",
+        ] {
+            assert_eq!(placeholders(old, new), [], "{new}");
+        }
+        assert_eq!(placeholders("a\n...\nb\n", "a\n...\n"), []);
+        assert_eq!(placeholders(old, "a = 1\n# ...\nc = 3\n"), [(1, "# ...")]);
+        assert_eq!(placeholders(old, "...\nc = 3\n"), [(0, "...")]);
+        assert_eq!(placeholders(old, "a = 1\n...\n"), [(1, "...")]);
+    }
+}

@@ -1,0 +1,236 @@
+//! New files: the line ends that are declared for them, and a fence around the whole text that was not meant.
+
+use crate::encoding;
+use crate::engine::Engine;
+use crate::plan::{Becomes, Plan, all_bytes};
+use crate::policy::Access;
+use emendate_core::{LineEnd, LineEnds, Result, Snapshot};
+use emendate_fs::{Place, Store};
+use ignore::gitignore::GitignoreBuilder;
+use std::path::Path;
+
+/// New files of one call whose neighbours are looked at.
+const LOOKED_AROUND: usize = 8;
+/// Neighbours of a file that are looked at, and bytes of each.
+const NEIGHBOURS: usize = 8;
+const NEIGHBOUR_BYTES: u64 = 64 << 10;
+/// Bytes of a `.gitattributes` that is read, and lines of it that count.
+const ATTRIBUTES_BYTES: u64 = 256 << 10;
+const ATTRIBUTES_LINES: usize = 500;
+
+/// Extensions of texts in which a fence may be meant.
+const PROSE: &[&str] = &[
+    "md", "markdown", "mdx", "mdown", "mkd", "mkdn", "rmd", "qmd", "rst", "adoc", "asciidoc", "asc", "txt", "text", "org",
+    "tex", "wiki", "textile", "log", "prompt", "mdc",
+];
+
+/// The line end that somebody declared for a file.
+struct DeclaredEnd {
+    end: LineEnd,
+    by: &'static str,
+}
+
+impl Engine {
+    /// Gives new files the line ends that are declared for them. Where none are, a note tells of a text that mixes them,
+    /// and of one that ends its lines otherwise than every file beside it.
+    ///
+    /// Errors: as [`Plan::after`].
+    pub(crate) fn end_lines_of_new_files(&self, plans: &mut [Plan]) -> Result<()> {
+        let made = |plan: &&mut Plan| {
+            plan.creates() && plan.becomes == Becomes::File && plan.origin.is_none() && !plan.before.is_opaque()
+        };
+        for (nth, plan) in plans.iter_mut().filter(made).enumerate() {
+            let after = plan.after()?;
+            let ends = after.line_ends();
+            if ends == LineEnds::default() {
+                continue;
+            }
+            match declared(self.store(), &plan.place) {
+                Some(declared) => end_with(plan, &after, &declared)?,
+                None => plan.notes.extend(self.noted_ends(&plan.place, ends, nth)),
+            }
+        }
+        Ok(())
+    }
+
+    fn noted_ends(&self, place: &Place, ends: LineEnds, nth: usize) -> Option<String> {
+        if ends.lf > 0 && ends.crlf > 0 {
+            return Some(format!(
+                "The new file mixes line ends, as they were given: {} with CRLF, {} with LF.",
+                ends.crlf, ends.lf
+            ));
+        }
+        let (given, others) = match ends.majority() {
+            LineEnd::Lf => (LineEnd::Lf, LineEnd::CrLf),
+            LineEnd::CrLf => (LineEnd::CrLf, LineEnd::Lf),
+        };
+        if nth >= LOOKED_AROUND || !self.all_neighbours_end_with(place, others) {
+            return None;
+        }
+        Some(format!(
+            "The lines of this file end with {}, as they were given; those of every file of its kind beside it end with {}. To \
+             have that for new files, declare end_of_line in .editorconfig or eol in .gitattributes.",
+            given.name(),
+            others.name()
+        ))
+    }
+
+    /// True when files of the same kind are beside it, and all of their lines end so.
+    fn all_neighbours_end_with(&self, place: &Place, end: LineEnd) -> bool {
+        let extension = place.absolute().extension();
+        let names = self.store().siblings(place).unwrap_or_default();
+        let beside = names.iter().map(|name| place.absolute().with_file_name(name));
+        let of_its_kind = beside.filter(|path| path.extension() == extension && path != place.absolute());
+        let mut found = 0;
+        for path in of_its_kind.take(2 * NEIGHBOURS) {
+            let Some(ends) = self.line_ends_of(&path) else { continue };
+            let (same, other) = if end == LineEnd::Lf { (ends.lf, ends.crlf) } else { (ends.crlf, ends.lf) };
+            if other > 0 {
+                return false;
+            }
+            found += usize::from(same > 0);
+            if found == NEIGHBOURS {
+                break;
+            }
+        }
+        found > 0
+    }
+
+    /// The line ends of a small text that may be read.
+    fn line_ends_of(&self, path: &Path) -> Option<LineEnds> {
+        let place = self.store().admit(path).ok().filter(|place| self.may_by_name(place, Access::Read))?;
+        let version = self.store().read(&place, NEIGHBOUR_BYTES, Vec::new()).ok()??;
+        Some(Snapshot::open(version.bytes, None).ok()?.line_ends())
+    }
+}
+
+/// Makes every line of a new file end so.
+fn end_with(plan: &mut Plan, after: &Snapshot, declared: &DeclaredEnd) -> Result<()> {
+    let ends = after.line_ends();
+    let wrong = if declared.end == LineEnd::Lf { ends.crlf } else { ends.lf };
+    if wrong == 0 {
+        return Ok(());
+    }
+    let text = match declared.end {
+        LineEnd::Lf => after.text().to_owned(),
+        LineEnd::CrLf => after.text().replace('\n', "\r\n"),
+    };
+    let step = all_bytes(after, after.codec().encode(&text)?);
+    plan.changes = plan.changes.then(&plan.before, &step);
+    plan.notes.push(format!("The lines of the new file end with {}, as {} declares.", declared.end.name(), declared.by));
+    Ok(())
+}
+
+/// The line end that is declared for a file: `.editorconfig` goes before `.gitattributes`.
+fn declared(store: &dyn Store, place: &Place) -> Option<DeclaredEnd> {
+    let word = encoding::editorconfig(store, place, "end_of_line");
+    let end = word.as_deref().and_then(|word| match word {
+        "lf" => Some(LineEnd::Lf),
+        "crlf" => Some(LineEnd::CrLf),
+        _ => None,
+    });
+    match end {
+        Some(end) => Some(DeclaredEnd { end, by: ".editorconfig (end_of_line)" }),
+        None => by_attributes(store, place).map(|end| DeclaredEnd { end, by: ".gitattributes (eol)" }),
+    }
+}
+
+/// What the attributes of git say so far.
+#[derive(Default)]
+struct Attributes {
+    end: Option<LineEnd>,
+    /// The file is said to be no text.
+    binary: bool,
+}
+
+/// The line end that the `.gitattributes` files from the root down to the file declare; the nearest one wins.
+fn by_attributes(store: &dyn Store, place: &Place) -> Option<LineEnd> {
+    let mut found: Vec<(&Path, Vec<u8>)> = Vec::new();
+    for folder in encoding::folders(place) {
+        let file = store.admit(&folder.join(".gitattributes"));
+        let version = file.and_then(|file| store.read(&file, ATTRIBUTES_BYTES, Vec::new()));
+        found.extend(version.ok().flatten().map(|version| (folder, version.bytes)));
+    }
+    let mut attributes = Attributes::default();
+    for (folder, bytes) in found.iter().rev() {
+        let Ok(below) = place.absolute().strip_prefix(folder) else { continue };
+        attributes.read(&String::from_utf8_lossy(bytes), below);
+    }
+    attributes.end.filter(|_| !attributes.binary)
+}
+
+impl Attributes {
+    /// Takes in what one file says of the path below its folder.
+    fn read(&mut self, text: &str, path: &Path) {
+        let tells = |attribute: &str| {
+            let name = attribute.trim_start_matches(['-', '!']).split('=').next().unwrap_or_default();
+            ["eol", "text", "binary"].contains(&name)
+        };
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', '[', '!']));
+        let split = lines.filter_map(pattern).filter(|(_, rest)| rest.split_ascii_whitespace().any(tells));
+        for (pattern, rest) in split.take(ATTRIBUTES_LINES) {
+            if covers(pattern, path) {
+                rest.split_ascii_whitespace().for_each(|attribute| self.set(attribute));
+            }
+        }
+    }
+
+    fn set(&mut self, attribute: &str) {
+        match attribute {
+            "eol=lf" => self.end = Some(LineEnd::Lf),
+            "eol=crlf" => self.end = Some(LineEnd::CrLf),
+            "-eol" | "!eol" => self.end = None,
+            "-text" | "binary" => self.binary = true,
+            "text" | "text=auto" | "!text" | "-binary" => self.binary = false,
+            _ => {}
+        }
+    }
+}
+
+/// The pattern of a line and its attributes.
+fn pattern(line: &str) -> Option<(&str, &str)> {
+    match line.strip_prefix('"') {
+        Some(quoted) => quoted.split_once('"'),
+        None => line.split_once([' ', '\t']),
+    }
+}
+
+fn covers(pattern: &str, path: &Path) -> bool {
+    let mut builder = GitignoreBuilder::new("");
+    let built = builder.add_line(None, pattern).and_then(|builder| builder.build());
+    built.is_ok_and(|built| built.matched(path, false).is_ignore())
+}
+
+/// The content of a text that is all in one fence, for a file in which no fence can be meant.
+pub(crate) fn without_fence<'t>(place: &Place, content: &'t str) -> Option<&'t str> {
+    let extension = place.absolute().extension()?.to_str()?.to_ascii_lowercase();
+    if PROSE.contains(&&*extension) {
+        return None;
+    }
+    emendate_core::formats::inside_fence(content)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Attributes, LineEnd};
+    use std::path::Path;
+
+    #[test]
+    fn attributes_of_git() {
+        let end = |text: &str, path: &str| {
+            let mut attributes = Attributes::default();
+            attributes.read(text, Path::new(path));
+            attributes.end.filter(|_| !attributes.binary)
+        };
+        let crlf = Some(LineEnd::CrLf);
+        assert_eq!(end("* text=auto\n*.bat text eol=crlf\n", "a/b.bat"), crlf);
+        assert_eq!(end("*.bat text eol=crlf\n", "b.txt"), None);
+        assert_eq!(end("*.bat eol=crlf\nb.bat eol=lf\n", "b.bat"), Some(LineEnd::Lf));
+        assert_eq!(end("* eol=crlf\n*.png binary\n", "b.png"), None);
+        assert_eq!(end("* eol=crlf\n*.x -text\n", "b.x"), None);
+        assert_eq!(end("win/** eol=crlf\n", "win/a/b.txt"), crlf);
+        assert_eq!(end("win/** eol=crlf\n", "a/win/b.txt"), None);
+        assert_eq!(end("\"a b.txt\" eol=crlf\n", "a b.txt"), crlf);
+        assert_eq!(end("# *.txt eol=crlf\n[attr]win eol=crlf\nwin/ eol=crlf\n", "win"), None);
+    }
+}
