@@ -150,6 +150,9 @@ async def structured_content_is_there_when_asked_for():
     place = Place()
     path = place.file("a.txt", "one\n")
     async with place.client("modern", "--structured") as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        fields = tools["edit"].output_schema["properties"]["data"]["properties"]
+        assert fields["structuredPatch"]["type"] == "array" and "originalFile" in fields, fields
         shown = (await done(client, "read", path)).structured_content
         assert shown["ok"] is True and "one" in shown["text"] and "data" in shown, shown
         refused = await call(client, "edit", path, old_string="none", new_string="x")

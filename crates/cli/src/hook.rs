@@ -36,12 +36,7 @@ pub(crate) fn run(desk: &Desk<'_>, moment: Moment) -> Result<u8> {
         Caller { session: format!("claude-{session}"), unread: Unread::Allow, ..desk.caller_through("hook", "") };
     match moment {
         Moment::PreToolUse if offer.tool != "read" => {
-            let asked = question(&engine, &fields);
-            let decision = match objection(&engine, caller, offer, fields) {
-                Some(reason) => Some(("deny", reason)),
-                None => asked.map(|rule| ("ask", rule)),
-            };
-            if let Some((decision, reason)) = decision {
+            if let Some((decision, reason)) = decision(&engine, caller, offer, fields) {
                 let said = json!({ "hookEventName": "PreToolUse", "permissionDecision": decision, "permissionDecisionReason": reason });
                 show::value(&json!({ "hookSpecificOutput": said }))?;
             }
@@ -67,19 +62,28 @@ fn call(event: &Value) -> Option<(&'static Offer, Map<String, Value>)> {
     Some((offer, fields))
 }
 
-/// Why an edit should not be made: what a dry run of it says. What is none of our business, as a file elsewhere, is not.
-fn objection(engine: &Engine, caller: Caller, offer: &'static Offer, fields: Map<String, Value>) -> Option<String> {
+/// What a dry run of the edit says: `deny`, or `ask` where a rule or a hook has a person asked, each with the reason. What is
+/// none of our business, as a file elsewhere, is not denied.
+fn decision(
+    engine: &Engine,
+    caller: Caller,
+    offer: &'static Offer,
+    fields: Map<String, Value>,
+) -> Option<(&'static str, String)> {
+    let path = ["file_path", "notebook_path"].into_iter().find_map(|name| fields.get(name)?.as_str());
+    let path = path.map(str::to_owned);
     let caller = Caller { dry_run: true, ..caller };
-    let error = offer.call(engine, &caller, Value::Object(fields)).result.err()?;
-    let ours = !matches!(error.code(), Code::PathOutside | Code::InternalBug | Code::CallInvalid);
-    let disk = error.code().as_str().starts_with("io.");
-    (ours && !disk).then(|| error.to_string())
+    match offer.call(engine, &caller, Value::Object(fields)).result {
+        Ok(answer) => Some(("ask", answer.data.get("asks")?.as_str()?.to_owned())),
+        Err(error) if is_ours(&error) => Some(("deny", error.to_string())),
+        // What would be written is not known, but rules about the path hold all the same.
+        Err(_) => Some(("ask", engine.asked_about(Path::new(&path?)).ok().flatten()?)),
+    }
 }
 
-/// The rule by which a person is asked before the file is written; Claude Code puts the question.
-fn question(engine: &Engine, fields: &Map<String, Value>) -> Option<String> {
-    let path = ["file_path", "notebook_path"].into_iter().find_map(|name| fields.get(name)?.as_str())?;
-    engine.asked_about(Path::new(path)).ok().flatten()
+fn is_ours(error: &Error) -> bool {
+    let other = matches!(error.code(), Code::PathOutside | Code::InternalBug | Code::CallInvalid);
+    !other && !error.code().as_str().starts_with("io.")
 }
 
 /// Makes what a tool read or wrote count as read. A file that is not ours is passed over.

@@ -92,8 +92,7 @@ impl Error {
     /// The error with its advice in the names of a client.
     #[must_use]
     pub fn worded(mut self, names: &dyn Vocabulary) -> Error {
-        // Text that was shortened since stays as it is.
-        if let Some(advice) = self.0.advice.as_ref().filter(|advice| advice.text() == self.0.next) {
+        if let Some(advice) = &self.0.advice {
             self.0.next = advice.text_for(names);
         }
         // From the last one on, so that the places of those before stay right.

@@ -15,9 +15,9 @@ use std::fmt::Write as _;
 
 use brief::Room;
 pub use brief::{LINE_WIDTH, LeftOut, LineWindow, brief};
-pub use snippet::snippet;
 pub use inline::{Piece, by_words, inline};
 pub use sized::{Form, sized};
+pub use snippet::snippet;
 
 /// What happened to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

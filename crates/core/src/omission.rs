@@ -178,7 +178,9 @@ mod tests {
             assert_eq!(shrunk("a\n", &format!("b\n```\n{line}\n```\n"), false), Verdict::Fine, "{line}");
         }
         for line in ["/* ... */", "<!-- … -->", "// ...", "...", "# …", "  …"] {
-            for new in [format!("line 1\n{line}\n"), format!("line 1\nline 2\n{line}\nline 40\n{}", "more\n".repeat(50))] {
+            for new in
+                [format!("line 1\n{line}\n"), format!("line 1\nline 2\n{line}\nline 40\n{}", "more\n".repeat(50))]
+            {
                 let Verdict::Refuse(error) = shrunk(&old, &new, false) else { panic!("{line}") };
                 assert!(error.evidence_text().contains(line.trim()), "{error}");
             }

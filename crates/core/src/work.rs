@@ -41,7 +41,7 @@ impl Halt {
                 Code::CallTooMuchWork,
                 "The call needs more steps of work than one call may take; nothing was written.",
             )
-            .next("Send less in one call: fewer edits, a shorter old_string or pattern, or fewer files."),
+            .next("Send less in one call: fewer edits, a shorter text to look for, or fewer files."),
             Halt::Cancelled => Error::new(Code::CallCancelled, "The call was cancelled; nothing was written.")
                 .next("Send it again if it is wanted after all."),
         }

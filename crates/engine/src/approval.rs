@@ -20,6 +20,13 @@ const PROPOSED: usize = 256 << 10;
 /// Longest diff of one file in a question, in bytes.
 const CHANGE_MAX: usize = 256 << 10;
 
+impl Hit {
+    /// The sentence that names the rule.
+    pub(crate) fn told(&self, place: &Place) -> String {
+        format!("{} matches the rule `{}` of {}.", place.shown(), self.rule, self.origin)
+    }
+}
+
 /// What a person answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approval {
@@ -75,7 +82,7 @@ impl Engine {
                 plans.iter_mut().find(shown).filter(|plan| !plan.before.is_opaque() && plan.source.is_none())
             {
                 plan.changes = whole(&plan.before, text)?;
-                plan.ops.clear();
+                plan.corrected = std::mem::take(&mut plan.ops);
                 plan.user_modified = true;
                 plan.notes.push(
                     "A person changed the text before it was written; what is shown here is what stands there now."
@@ -95,8 +102,17 @@ impl Engine {
             None if self.store().stamp(&place)?.is_none() => self.creation(&place)?,
             hit => hit,
         };
-        let told = |hit: Hit| format!("{} matches the rule `{}` of {}.", place.shown(), hit.rule, hit.origin);
-        Ok(hit.map(told))
+        Ok(hit.map(|hit| hit.told(&place)))
+    }
+
+    /// Notes with the plans of a dry run that a person would be asked about.
+    ///
+    /// Errors: as [`Engine::approved`], but for the question.
+    pub(crate) fn tell_who_is_asked(&self, plans: &mut [Plan]) -> Result<()> {
+        for plan in plans.iter_mut().filter(|plan| plan.writes()) {
+            plan.asked = self.decided(plan)?;
+        }
+        Ok(())
     }
 
     /// The decision of the rules about creating a file.
@@ -149,11 +165,12 @@ fn ask(plans: Vec<Plan>, asked: &[(usize, Hit)], seal: &str) -> Error {
     let mut files = Vec::with_capacity(asked.len());
     for (nth, plan) in plans.into_iter().enumerate() {
         let Some((_, hit)) = asked.iter().find(|(of, _)| *of == nth) else { continue };
-        error = error.evidence(format!("{} matches the rule `{}` of {}.", plan.place.shown(), hit.rule, hit.origin));
+        error = error.evidence(hit.told(&plan.place));
         let whole = plan.becomes == Becomes::File && plan.source.is_none();
         let after = plan.after().ok().filter(|after| whole && !after.is_opaque());
         let hunks = after.as_ref().map(|_| explain::hunks(&plan.before, &plan.changes, 3));
         let change = hunks.map(|hunks| explain::unified(&plan.place.shown(), &hunks, CHANGE_MAX));
+        let plan = Plan { asked: None, ..plan };
         let mut file = Receipt::new(plan, None, true).answer(false, Shows::Diff).data;
         if let Some(after) = after.filter(|after| after.text().len() <= PROPOSED) {
             file.insert("proposed".to_owned(), after.text().into());

@@ -9,7 +9,7 @@ use crate::reply::{Answer, Reply, SeedCodes};
 use crate::tools::{MAX_INPUT, TOOLS, Tool, tool};
 use crate::watch::Watch;
 use emendate_core::work::Meter;
-use emendate_core::{Code, Error, Result, formats};
+use emendate_core::{Code, Error, Result, Vocabulary, formats};
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -40,8 +40,8 @@ impl Tool {
 }
 
 impl Engine {
-    /// The reply to a call. Never panics outward: a fault inside is answered as `internal.bug`.
-    pub(crate) fn answered(&self, caller: &Caller, name: &str, input: Value) -> Reply {
+    /// The reply to a call, with advice in these names. Never panics outward: a fault inside is answered as `internal.bug`.
+    pub(crate) fn answered(&self, caller: &Caller, name: &str, input: Value, names: Option<&dyn Vocabulary>) -> Reply {
         let Some(tool) = tool(name).or_else(|| tool(arguments::tool_named(name)?)) else {
             let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
             let error = Error::new(Code::CallUnknownTool, format!("There is no tool `{name}`."))
@@ -53,6 +53,11 @@ impl Engine {
             Err(Error::new(Code::InternalBug, format!("{name} failed by a fault of the engine."))
                 .next("Please report the call that led here. Read the file to see its state."))
         });
+        // Before the limits: advice that was shortened cannot be worded any more.
+        let result = match names {
+            Some(names) => result.map_err(|error| error.worded(names)),
+            None => result,
+        };
         let limits = self.reply_limits(caller);
         let limits = if tool.shows_lines() { limits.for_reads() } else { limits };
         Reply::new(result, tool.seed, limits, tool.rest)

@@ -53,6 +53,7 @@ impl Engine {
             }
             let room = self.reply_limits(caller).per_file(plans.iter().filter(|plan| plan.writes()).count());
             if dry_run {
+                self.tell_who_is_asked(&mut plans)?;
                 return Ok(plans.into_iter().map(|plan| Receipt::new(plan, None, true).with_room(room)).collect());
             }
             let mut plans = self.approved(caller, plans)?;

@@ -6,6 +6,7 @@ use crate::engine::Engine;
 use crate::policy;
 use crate::reply::Reply;
 use crate::shelves::State;
+use emendate_core::Vocabulary;
 use emendate_events::{Begun, Event, Sink};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
@@ -61,13 +62,18 @@ pub(crate) fn sink(config: &Config, state: &State) -> (Sink, Option<String>) {
 impl Engine {
     /// Calls a tool, and tells of it. Never panics outward: a fault inside is answered as `internal.bug`.
     pub fn call(&self, caller: &Caller, name: &str, input: Value) -> Reply {
-        let Some(begun) = self.events().begin() else { return self.answered(caller, name, input) };
+        self.call_as(caller, name, input, None)
+    }
+
+    /// The same, with advice in the names of a client.
+    pub(crate) fn call_as(&self, caller: &Caller, name: &str, input: Value, names: Option<&dyn Vocabulary>) -> Reply {
+        let Some(begun) = self.events().begin() else { return self.answered(caller, name, input, names) };
         let asked = Asked::of(&input, self.events().wants_paths());
         // The format is known while the call runs, and not from an error.
         let watch = caller.watch.clone().unwrap_or_default();
         let own = caller.watch.is_none().then(|| Caller { watch: Some(watch.clone()), ..caller.clone() });
         let caller = own.as_ref().unwrap_or(caller);
-        let reply = self.answered(caller, name, input);
+        let reply = self.answered(caller, name, input, names);
         self.events().push(event(caller, name, asked, &reply, (begun, watch.format())));
         reply
     }

@@ -20,8 +20,8 @@ const ATTRIBUTES_LINES: usize = 500;
 
 /// Extensions of texts in which a fence may be meant.
 const PROSE: &[&str] = &[
-    "md", "markdown", "mdx", "mdown", "mkd", "mkdn", "rmd", "qmd", "rst", "adoc", "asciidoc", "asc", "txt", "text", "org",
-    "tex", "wiki", "textile", "log", "prompt", "mdc",
+    "md", "markdown", "mdx", "mdown", "mkd", "mkdn", "rmd", "qmd", "rst", "adoc", "asciidoc", "asc", "txt", "text",
+    "org", "tex", "wiki", "textile", "log", "prompt", "mdc",
 ];
 
 /// The line end that somebody declared for a file.
@@ -117,7 +117,11 @@ fn end_with(plan: &mut Plan, after: &Snapshot, declared: &DeclaredEnd) -> Result
     };
     let step = all_bytes(after, after.codec().encode(&text)?);
     plan.changes = plan.changes.then(&plan.before, &step);
-    plan.notes.push(format!("The lines of the new file end with {}, as {} declares.", declared.end.name(), declared.by));
+    plan.notes.push(format!(
+        "The lines of the new file end with {}, as {} declares.",
+        declared.end.name(),
+        declared.by
+    ));
     Ok(())
 }
 

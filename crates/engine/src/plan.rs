@@ -86,6 +86,8 @@ pub(crate) struct Plan {
     pub(crate) marked: bool,
     /// A person changed the text before it was written.
     pub(crate) user_modified: bool,
+    /// What the operations of the call were, where a person changed the text.
+    pub(crate) corrected: Vec<Outcome>,
     /// Lines known to the caller once this is written.
     pub(crate) lines: Lines,
     pub(crate) notes: Vec<String>,
@@ -161,6 +163,7 @@ impl Plan {
             asked: None,
             marked: false,
             user_modified: false,
+            corrected: Vec::new(),
             lines,
             notes,
             header: None,

@@ -444,12 +444,9 @@ impl Offer {
         {
             fields.entry(NOTEBOOK_PATH).or_insert(path);
         }
-        let reply = match self.marks.and_then(Marks::named) {
-            Some(marks) => engine.call(&Caller { marks: Some(marks), ..caller.clone() }, self.tool, input),
-            None => engine.call(caller, self.tool, input),
-        };
         let names = self.names();
-        Reply { result: reply.result.map_err(|error| error.worded(&names)), ..reply }
+        let marked = self.marks.and_then(Marks::named).map(|marks| Caller { marks: Some(marks), ..caller.clone() });
+        engine.call_as(marked.as_ref().unwrap_or(caller), self.tool, input, Some(&names))
     }
 }
 

@@ -167,16 +167,7 @@ impl Receipt {
                 put("from_b64", bytes.into());
             }
         }
-        match &*plan.ops {
-            [] => {}
-            [op] if plan.failed.is_empty() => {
-                put("oldString", op.old.clone().into());
-                put("newString", op.new.clone().into());
-                put("replaceAll", replace_all.into());
-                put("tier", op.tier.number().into());
-            }
-            _ => put("edits", per_edit(plan, room.edits)),
-        }
+        texts_of_ops(plan, replace_all, room.edits, &mut put);
         if !plan.ops.is_empty() {
             put("replacements", replacements.into());
         }
@@ -193,6 +184,9 @@ impl Receipt {
         put("merged", plan.merged.into());
         put("notes", notes.into());
         put("dryRun", (*dry_run).into());
+        if let Some(hit) = plan.asked.as_ref().filter(|_| *dry_run) {
+            put("asks", hit.told(&plan.place).into());
+        }
         if let Some(operation) = operation {
             put("operation", operation.to_string().into());
         }
@@ -312,8 +306,28 @@ impl Receipt {
         let of_edits = plan.ops.iter().flat_map(|op| told(op, plan.ops.len()));
         let raw = raw_path::of(plan.place.absolute()).map(|bytes| raw_path::told(&bytes));
         let flag = if plan.writes() { policy::flag(&plan.place).or_else(|| self.generated()) } else { None };
-        let about_name = link.into_iter().chain(raw).chain(flag);
+        let asked = plan.asked.as_ref().filter(|_| self.dry_run);
+        let asked = asked.map(|hit| format!("A person is asked before this is written: {}", hit.told(&plan.place)));
+        let about_name = link.into_iter().chain(raw).chain(flag).chain(asked);
         about_name.chain(plan.notes.iter().cloned()).chain(of_edits).chain(unseen(hunks)).collect()
+    }
+}
+
+/// The texts of the call: those of its one edit, also where a person corrected it, or those of each of several.
+fn texts_of_ops(plan: &Plan, replace_all: bool, room: usize, put: &mut dyn FnMut(&str, Value)) {
+    let mut texts = |op: &Outcome| {
+        put("oldString", op.old.clone().into());
+        put("newString", op.new.clone().into());
+        put("replaceAll", replace_all.into());
+    };
+    match (&*plan.ops, &*plan.corrected) {
+        ([], [op]) => texts(op),
+        ([], _) => {}
+        ([op], _) if plan.failed.is_empty() => {
+            texts(op);
+            put("tier", op.tier.number().into());
+        }
+        _ => put("edits", per_edit(plan, room)),
     }
 }
 

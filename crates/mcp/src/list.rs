@@ -14,6 +14,12 @@ pub(crate) fn tools(profile: &Profile) -> Vec<Tool> {
     profile.offers.iter().map(tool).collect()
 }
 
+/// The same with the schemas of structured results.
+pub(crate) fn with_outputs(profile: &Profile) -> Vec<Tool> {
+    let one = |offer: &Offer| tool(offer).with_raw_output_schema(Arc::new(offer.row().output_schema()));
+    profile.offers.iter().map(one).collect()
+}
+
 fn tool(offer: &Offer) -> Tool {
     let row = offer.row();
     let told = row.annotations;

@@ -77,6 +77,13 @@ impl Server {
     fn tools(&self) -> &[Tool] {
         self.tools.get_or_init(|| list::tools(self.options.profile))
     }
+
+    /// The tools as this client is shown them: with schemas of their results where these are structured and its revision of
+    /// the protocol has such schemas.
+    fn tools_for(&self, context: &RequestContext<RoleServer>) -> Vec<Tool> {
+        let knows = context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2025_06_18);
+        if self.options.structured && knows { list::with_outputs(self.options.profile) } else { self.tools().to_vec() }
+    }
 }
 
 /// Notices go to standard error: standard output belongs to the protocol.
@@ -215,7 +222,7 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let list = ListToolsResult::with_all_items(self.tools().to_vec());
+        let list = ListToolsResult::with_all_items(self.tools_for(&context));
         // Older clients get the shape they know.
         Ok(if modern(&context) { list.with_ttl_ms(TTL_MS).with_cache_scope(CacheScope::Public) } else { list })
     }

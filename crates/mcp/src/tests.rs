@@ -186,6 +186,29 @@ async fn discovers_lists_reads_edits_and_writes() {
 }
 
 #[tokio::test]
+async fn structured_results_have_schemas() {
+    let mut client = Client::new("full", true, None);
+    let list = client.ask("tools/list", json!({ "_meta": meta() })).await["result"]["tools"].clone();
+    let schema = |name: &str| {
+        let tool = list.as_array().unwrap().iter().find(|tool| tool["name"] == name).unwrap();
+        jsonschema::validator_for(&tool["outputSchema"]).unwrap()
+    };
+    let path = client.path("a.txt");
+    for (tool, input) in [
+        ("write", json!({ "file_path": path, "content": "one\ntwo\n" })),
+        ("read", json!({ "file_path": path })),
+        ("edit", json!({ "file_path": path, "old_string": "two", "new_string": "2" })),
+        ("edit", json!({ "file_path": path, "old_string": "two", "new_string": "2" })),
+        ("undo", json!({})),
+    ] {
+        let reply = client.call(tool, input).await;
+        let fits = schema(tool).validate(&reply["structuredContent"]);
+        assert!(fits.is_ok(), "{tool}: {reply}");
+    }
+    assert!(client.end().await.is_empty());
+}
+
+#[tokio::test]
 async fn failures_are_results_and_unknown_names_are_protocol_errors() {
     let mut client = Client::new("default", true, None);
     let path = client.path("none.txt");

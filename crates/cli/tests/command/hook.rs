@@ -46,3 +46,63 @@ fn what_its_tools_read_counts_here() {
     bed.run(&["edit", "a.txt", "--old", "three", "--new", "3", "--unread", "deny", "--session", "claude-s1"]).exits(0);
     assert_eq!(bed.get("a.txt"), "one\n3\n");
 }
+
+/// What the hook answers to an event: the decision and its reason, or nothing.
+fn decided(bed: &Bed, event: String) -> Option<(String, String)> {
+    let out = bed.feed(&["hook", "pre-tool-use"], event).exits(0).out;
+    if out.is_empty() {
+        return None;
+    }
+    let said: Value = serde_json::from_str(&out).unwrap();
+    let said = &said["hookSpecificOutput"];
+    let text = |name: &str| said[name].as_str().unwrap().to_owned();
+    Some((text("permissionDecision"), text("permissionDecisionReason")))
+}
+
+fn content(text: &str) -> Value {
+    json!({ "content": text })
+}
+
+#[test]
+fn rules_that_ask_are_put_to_the_person_by_the_client() {
+    let bed = Bed::new();
+    let own = "[policy]\nask = ['Edit(a.txt)', 'Write(**/*.md)']\ndeny = ['Write(gen/**)']\n\n\
+        [[hooks]]\non = 'before_edit'\nfiles = 'b.txt'\ncommand = ['sh', '-c', 'echo \"{\\\"decision\\\": \\\"ask\\\", \\\"reason\\\": \\\"look first\\\"}\"']\n";
+    bed.put("../home/.config/emendate/config.toml", own);
+    for name in ["a.txt", "b.txt", "c.txt", "old.md"] {
+        bed.put(name, "one\ntwo\n");
+    }
+    let ask = |event: String, part: &str| {
+        let (decision, reason) = decided(&bed, event).unwrap();
+        assert_eq!(decision, "ask", "{reason}");
+        assert!(reason.contains(part), "{reason}");
+    };
+    ask(event(&bed, "Edit", "a.txt", edit("two", "2")), "Edit(a.txt)");
+    ask(event(&bed, "Edit", "b.txt", edit("two", "2")), "look first");
+    ask(event(&bed, "Write", "NEW.md", content("# New\n")), "Write(**/*.md)");
+    assert_eq!(decided(&bed, event(&bed, "Edit", "c.txt", edit("two", "2"))), None);
+    // The rule is about new files.
+    assert_eq!(decided(&bed, event(&bed, "Edit", "old.md", edit("two", "2"))), None);
+    assert_eq!(decided(&bed, event(&bed, "Write", "gen/x.txt", content("x\n"))).unwrap().0, "deny");
+    // An edit that would not apply is refused, whoever would be asked.
+    assert_eq!(decided(&bed, event(&bed, "Edit", "a.txt", edit("three", "3"))).unwrap().0, "deny");
+}
+
+#[test]
+fn what_the_clients_own_tool_finds_is_not_denied() {
+    let bed = Bed::new();
+    bed.put("a.txt", "say \u{201c}foo\u{201d}\nhe\u{2019}s here\n");
+    for (old, new) in [("\"foo\"", "\"bar\""), ("e's", "e is"), ("say \"foo\"\nhe's here", "x")] {
+        assert_eq!(decided(&bed, event(&bed, "Edit", "a.txt", edit(old, new))), None, "{old}");
+    }
+}
+
+#[test]
+fn documentation_is_refused_where_the_configuration_says_so() {
+    let bed = Bed::new();
+    bed.put("emend.toml", "[policy]\ndocumentation = 'deny'\n");
+    let (decision, reason) = decided(&bed, event(&bed, "Write", "NEW.md", content("# New\n"))).unwrap();
+    assert_eq!(decision, "deny");
+    assert!(reason.contains("Write(**/*.md)"), "{reason}");
+    assert_eq!(decided(&bed, event(&bed, "Write", "new.rs", content("fn a() {}\n"))), None);
+}

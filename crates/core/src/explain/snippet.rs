@@ -168,7 +168,12 @@ mod tests {
         assert_eq!(shown("a\nb\nc\nd\n", 2, 6, "B\n"), "      1\ta\n-      \tb\n-      \tc\n>     2\tB\n      3\td\n");
         assert_eq!(shown("a\nb\nc\n", 2, 4, "B\n"), "      1\ta\n>     2\tB\n      3\tc\n");
         let many = shown(&"line\n".repeat(10), 0, 25, "");
-        assert!(many.starts_with("-      \tline\n-      \tline\n-      \tline\n-      \t⟪2 more lines removed⟫\n      1\tline\n"), "{many}");
+        assert!(
+            many.starts_with(
+                "-      \tline\n-      \tline\n-      \tline\n-      \t⟪2 more lines removed⟫\n      1\tline\n"
+            ),
+            "{many}"
+        );
         let long = shown(&format!("{}\nb\n", "x".repeat(5000)), 0, 5001, "");
         assert!(long.len() < 300 && long.contains("more characters⟫"), "{long}");
     }

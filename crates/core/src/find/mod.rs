@@ -365,7 +365,7 @@ pub fn check_amount(places: usize, fresh: usize) -> Result<()> {
         () => return Ok(()),
     };
     Err(Error::new(Code::EditTooMuchWork, format!("{what}; that is too much for one edit."))
-        .next("Name fewer places: a longer old_string or a narrower pattern, or a part of the file."))
+        .next("Name fewer places: a longer text to replace or a narrower pattern, or a part of the file."))
 }
 
 #[cfg(test)]

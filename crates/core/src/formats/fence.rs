@@ -88,7 +88,9 @@ mod tests {
     fn one_fence_around_all() {
         assert_eq!(inside_fence("```python\nx = 1\n```\n"), Some("x = 1\n"));
         assert_eq!(inside_fence("\n~~~\nx\r\ny\r\n~~~"), Some("x\r\ny\r\n"));
-        for text in ["x\n", "```\n```\n", "```\nx\n", "```\nx\n```\ny\n```\nz\n```\n", "a\n```\nx\n```\n", "```\nx\n```\nb\n"] {
+        for text in
+            ["x\n", "```\n```\n", "```\nx\n", "```\nx\n```\ny\n```\nz\n```\n", "a\n```\nx\n```\n", "```\nx\n```\nb\n"]
+        {
             assert_eq!(inside_fence(text), None, "{text}");
         }
     }

@@ -15,7 +15,12 @@ pub(super) fn placeholders<'a>(old: &str, new: &'a str) -> Vec<(usize, &'a str)>
         return Vec::new();
     }
     let before: Vec<&str> = old.lines().map(str::trim).collect();
-    let texts = Texts { lines: &lines, new: lines.iter().map(|line| line.trim()).collect(), places: places(&before), old: before };
+    let texts = Texts {
+        lines: &lines,
+        new: lines.iter().map(|line| line.trim()).collect(),
+        places: places(&before),
+        old: before,
+    };
     let fenced = fenced(&lines);
     let stands = |at: &usize| !fenced[*at] && !texts.is_code(*at) && texts.stands_for_lines(*at);
     dots.into_iter().filter(stands).map(|at| (at, lines[at])).collect()

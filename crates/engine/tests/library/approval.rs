@@ -58,7 +58,11 @@ fn the_person_may_change_the_text() {
     bench.caller.approval = Some(Approval { texts, ..Approval::to(question["seal"].as_str().unwrap()) });
     let reply = bench.edit("a.txt", "two", "2");
     assert!(ok(&reply).contains("A person changed the text"), "{}", reply.text());
-    assert_eq!(reply.result.unwrap().data["userModified"], json!(true));
+    let data = reply.result.unwrap().data;
+    assert_eq!(data["userModified"], json!(true));
+    assert_eq!((&data["oldString"], &data["newString"]), (&json!("two"), &json!("2")));
+    assert_eq!((&data["replaceAll"], &data["originalFile"]), (&json!(false), &json!("one\ntwo\n")));
+    assert_eq!(data["structuredPatch"][0]["lines"], json!([" one", "-two", "+TWO"]));
     assert_eq!(bench.get("a.txt"), "one\nTWO\n");
     // The model knows what stands there: its next edit needs no read.
     bench.caller.approval = None;
@@ -101,6 +105,26 @@ fn nothing_is_asked_of_a_dry_run_or_where_nothing_changes() {
     let input = json!({ "old_string": "two", "new_string": "2", "dry_run": true });
     ok(&bench.call_on("a.txt", "edit", input));
     ok(&bench.write("a.txt", "one\ntwo\n"));
+}
+
+#[test]
+fn a_dry_run_says_who_would_be_asked() {
+    let bench = asking();
+    let input = json!({ "old_string": "two", "new_string": "2", "dry_run": true });
+    let reply = bench.call_on("a.txt", "edit", input);
+    assert!(ok(&reply).contains("A person is asked before this is written"), "{}", reply.text());
+    assert!(reply.result.unwrap().data["asks"].as_str().unwrap().contains("Edit(*.txt)"));
+}
+
+#[test]
+fn the_question_holds_the_whole_change() {
+    let bench = asking();
+    let lines: String = (0..3_000).map(|n| format!("line {n}\n")).collect();
+    for name in ["a.txt", "new.txt"] {
+        let question = asked(&bench, &bench.write(name, &lines));
+        let change = question["files"][0]["change"].as_str().unwrap();
+        assert_eq!(change.lines().filter(|line| line.starts_with("+line ")).count(), 3_000, "{name}");
+    }
 }
 
 #[test]

@@ -27,6 +27,15 @@ fn failing(root: &str) -> Vec<(&'static str, Value)> {
         ),
         ("edit", json!({"file_path": file("a.txt"), "old_string": "twice", "new_string": "x", "tag": "12345678"})),
         ("edit", edit("a.txt", "", "x")),
+        ("edit", edit("a.txt", "2\ttwicee", "x")),
+        ("edit", edit("a.txt", "2\ttwice\n3\ttwice", "x\n// ... existing code ...")),
+        ("edit", edit("blank.txt", "x", "y")),
+        ("edit", edit("a.txt", "the first line of the file", &"// ... existing code ...\n".repeat(9))),
+        ("write", json!({"file_path": file("a.txt"), "content": "the first line of the file\n// ...\n"})),
+        (
+            "apply",
+            json!({"input": "a.txt\n<<<<<<< SEARCH\nthe first line of the file\n=======\n// ... existing code ...\n>>>>>>> REPLACE\n"}),
+        ),
         (
             "multi_edit",
             edits(
@@ -158,12 +167,13 @@ fn check(name: &str, offers: &'static [Offer]) -> usize {
                 ("unread.txt", "unread\n"),
                 ("a.json", "{\"a\": 1}\n"),
                 ("blob.bin", "a\0b\0"),
+                ("blank.txt", "\n \n"),
                 ("changed.txt", "one\ntwo\nthree\n"),
                 ("n.ipynb", &notebook()),
             ] {
                 bench.put(file, text);
             }
-            for file in ["a.txt", "a.json", "blob.bin", "changed.txt", "n.ipynb"] {
+            for file in ["a.txt", "a.json", "blob.bin", "blank.txt", "changed.txt", "n.ipynb"] {
                 let _ = bench.read(file);
             }
             bench.put("changed.txt", "one\ntwo\nthree and more\n");

@@ -1,7 +1,8 @@
 //! The engine in this process.
 
 use super::{Driver, Reply, Stage};
-use emendate::{Caller, Config, Engine, State};
+use emendate::{Caller, Config, Engine, State, Tool};
+use serde_json::{Map, Value};
 
 pub(super) struct Library {
     engine: Engine,
@@ -29,9 +30,35 @@ impl Driver for Library {
         if shown.text != reply.text() {
             return Err(format!("text and parts differ:\n{}\n{}", reply.text(), shown.text));
         }
+        if let (Ok(answer), Some(row)) = (&reply.result, emendate::tool(tool)) {
+            documented(row, &answer.data)?;
+        }
         if i32::from(reply.exit()) != shown.exit() {
             return Err(format!("exit status {}", reply.exit()));
         }
         Ok(shown)
     }
+}
+
+/// The data of every reply is what the table of outputs says.
+fn documented(tool: &Tool, data: &Map<String, Value>) -> Result<(), String> {
+    let kind = |value: &Value| match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    for (name, value) in data {
+        let field = tool.output_fields().find(|field| field.name == name);
+        match field.map(|field| field.kind.name()) {
+            None => return Err(format!("crates/engine/src/outputs.rs has no field {name} for {}", tool.name)),
+            Some(Some(wanted)) if wanted != kind(value) => {
+                return Err(format!("the field {name} of {} is {} in place of {wanted}", tool.name, kind(value)));
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(())
 }

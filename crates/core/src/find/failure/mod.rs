@@ -95,14 +95,25 @@ pub(super) fn rivals(search: &Search<'_>, tier: Tier, places: &[Place<'_>], riva
     let id = places.first().map_or_else(String::new, |place| candidates::id(search, place.span));
     let error = Error::new(
         Code::MatchAmbiguous,
-        format!("Two places may be meant: {found} match only approximately ({}), {other} have more of the lines exactly.", tier.name()),
+        format!(
+            "Two places may be meant: {found} match only approximately ({}), {other} have more of the lines exactly.",
+            tier.name()
+        ),
     )
     .fact("reason", "rivals")
     .fact("tier", tier.number())
     .fact("rival", json!({ "from": rival.start + 1, "to": rival.end }))
-    .next(format!(
-        "To edit {found}, repeat the call with \"at\": \"{id}\"; to edit {other}, copy them from the file as old_string."
-    ));
+    .next(
+        advice![
+            format!("To edit {found}, repeat the call with "),
+            Phrase::Set("at", id.into()),
+            format!("; to edit {other}, copy them from the file as "),
+            Phrase::Field("old_string"),
+            "."
+        ]
+        .or(advice!["Copy the lines that are meant from the file as ", Phrase::Field("old_string"), ", exactly."])
+        .or("Copy the lines that are meant from the file, exactly."),
+    );
     places::listed(search, error, places).evidence(format!(
         "{other}:\n{}",
         marks::excerpt(search.base, rival.start + 1, rival.end.min(rival.start + SHOWN))
@@ -195,14 +206,12 @@ fn unnumbered(search: &Search<'_>, error: Error, text: String) -> Error {
     let index = search.lines();
     let real = search.text[index.start(lines.start)..index.end(lines.end - 1)].to_owned();
     let name = named(lines.start + 1, lines.end);
+    let meant = format!("If {name} {} meant, ", if lines.len() == 1 { "is" } else { "are" });
+    let next = advice![format!("{meant}repeat the call with "), old_string(&real)];
     error
         .evidence(format!("Without it the text is not in the file. The file has at {name}:"))
         .evidence(marks::excerpt(search.base, lines.start + 1, lines.end))
-        .next(format!(
-            "If {name} {} meant, repeat the call with \"old_string\": {}",
-            if lines.len() == 1 { "is" } else { "are" },
-            offered(&real)
-        ))
+        .next(next.or(format!("{meant}send the text as it is in the file: {}", offered(&real))))
         .fact("suggestion", real)
 }
 
@@ -214,10 +223,17 @@ fn blank(search: &Search<'_>, reached: Tier) -> Error {
         1 => "The file holds nothing but white space (1 line).".to_owned(),
         _ => format!("The file holds nothing but white space ({lines} lines)."),
     };
-    opened(search, Code::MatchNotFound, NOT_FOUND, reached)
-        .evidence(what)
-        .fact("reason", "empty_file")
-        .next("Fill it with write, or with an edit whose old_string is empty.")
+    opened(search, Code::MatchNotFound, NOT_FOUND, reached).evidence(what).fact("reason", "empty_file").next(
+        advice![
+            "Fill it with ",
+            Phrase::Tool("write"),
+            ", or with an edit whose ",
+            Phrase::Field("old_string"),
+            " is empty."
+        ]
+        .or(advice!["Fill it with ", Phrase::Tool("write"), "."])
+        .or("Send its whole text as a new file."),
+    )
 }
 
 /// The line at which the new text is in the file already, with evidence that it is there in place of the old one: at the
