@@ -26,7 +26,7 @@ pub(crate) fn check(find: &Find, new: &str, settings: Settings) -> Result<()> {
 /// The way to write text that only looks like a placeholder.
 pub(crate) fn if_meant() -> Advice {
     advice!["If the line is meant as it is, add ", Phrase::Set("allow_invalid", true.into()), "."]
-        .or("If the line is meant as it is, ask a person to write it.")
+        .or("If the line is meant to be there, word it in another way.")
 }
 
 /// The first placeholder that new has and old does not.
