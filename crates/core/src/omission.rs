@@ -44,8 +44,7 @@ pub(crate) fn fresh<'a>(old: &str, new: &'a str) -> Option<&'a str> {
 /// Marks and words of which every placeholder has one.
 const WORDS: [&str; 21] = [
     "...", "…", "nchanged", "NCHANGED", "rest of", "Rest of", "mitted", "revity", "same as", "Same as", "emain",
-    "xisting", "lipped", "rimmed", "runcated", "Rest Of", "SAME", "REST", "nip",
-    "the rest", "the same",
+    "xisting", "lipped", "rimmed", "runcated", "Rest Of", "SAME", "REST", "nip", "the rest", "the same",
 ];
 /// All of them in one pass; `None` where the processor has no instructions for it.
 static SEARCHER: LazyLock<Option<packed::Searcher>> = LazyLock::new(|| packed::Searcher::new(WORDS));
