@@ -11,7 +11,7 @@ fn failing(root: &str) -> Vec<(&'static str, Value)> {
     let edit =
         |name: &str, old: &str, new: &str| json!({"file_path": file(name), "old_string": old, "new_string": new});
     let edits = |name: &str, list: Value| json!({"file_path": file(name), "edits": list});
-    vec![
+    let first = vec![
         ("edit", edit("a.txt", "nothing like it", "x")),
         ("edit", edit("a.txt", "twice", "x")),
         ("edit", edit("a.txt", "the first lime of the file", "x")),
@@ -27,15 +27,6 @@ fn failing(root: &str) -> Vec<(&'static str, Value)> {
         ),
         ("edit", json!({"file_path": file("a.txt"), "old_string": "twice", "new_string": "x", "tag": "12345678"})),
         ("edit", edit("a.txt", "", "x")),
-        ("edit", edit("a.txt", "2\ttwicee", "x")),
-        ("edit", edit("a.txt", "2\ttwice\n3\ttwice", "x\n// ... existing code ...")),
-        ("edit", edit("blank.txt", "x", "y")),
-        ("edit", edit("a.txt", "the first line of the file", &"// ... existing code ...\n".repeat(9))),
-        ("write", json!({"file_path": file("a.txt"), "content": "the first line of the file\n// ...\n"})),
-        (
-            "apply",
-            json!({"input": "a.txt\n<<<<<<< SEARCH\nthe first line of the file\n=======\n// ... existing code ...\n>>>>>>> REPLACE\n"}),
-        ),
         (
             "multi_edit",
             edits(
@@ -84,6 +75,25 @@ fn failing(root: &str) -> Vec<(&'static str, Value)> {
         ("notebook_edit", json!({"notebook_path": file("n.ipynb"), "cell_id": "none", "new_source": "x"})),
         ("undo", json!({"id": "99"})),
         ("read", json!({"file_path": file("a.txt"), "offset": 99})),
+    ];
+    first.into_iter().chain(of_new_text(root)).collect()
+}
+
+/// Calls that fail for their new text or for line numbers.
+fn of_new_text(root: &str) -> Vec<(&'static str, Value)> {
+    let file = |name: &str| format!("{root}/{name}");
+    let edit =
+        |name: &str, old: &str, new: &str| json!({"file_path": file(name), "old_string": old, "new_string": new});
+    vec![
+        ("edit", edit("a.txt", "2\ttwicee", "x")),
+        ("edit", edit("a.txt", "2\ttwice\n3\ttwice", "x\n// ... existing code ...")),
+        ("edit", edit("blank.txt", "x", "y")),
+        ("edit", edit("a.txt", "the first line of the file", &"// ... existing code ...\n".repeat(9))),
+        ("write", json!({"file_path": file("a.txt"), "content": "the first line of the file\n// ...\n"})),
+        (
+            "apply",
+            json!({"input": "a.txt\n<<<<<<< SEARCH\nthe first line of the file\n=======\n// ... existing code ...\n>>>>>>> REPLACE\n"}),
+        ),
     ]
 }
 
