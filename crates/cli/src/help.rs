@@ -230,8 +230,8 @@ pub(crate) const DOCTOR: &str = "Exits with 0 when all is well, with 1 when some
 pub(crate) const HOOK: &str = "\
 In .claude/settings.json:
   {\"hooks\": {
-    \"PreToolUse\": [{\"matcher\": \"Edit|MultiEdit|Write\", \"hooks\": [{\"type\": \"command\", \"command\": \"emend hook pre-tool-use\"}]}],
-    \"PostToolUse\": [{\"matcher\": \"Read|Edit|MultiEdit|Write\", \"hooks\": [{\"type\": \"command\", \"command\": \"emend hook post-tool-use\"}]}]}}
+    \"PreToolUse\": [{\"matcher\": \"Edit|MultiEdit|Write|NotebookEdit\", \"hooks\": [{\"type\": \"command\", \"command\": \"emend hook pre-tool-use\"}]}],
+    \"PostToolUse\": [{\"matcher\": \"Read|Edit|MultiEdit|Write|NotebookEdit\", \"hooks\": [{\"type\": \"command\", \"command\": \"emend hook post-tool-use\"}]}]}}
 
 The session is called claude- and the id of Claude Code's own.";
 

@@ -89,6 +89,9 @@ fn is_ours(error: &Error) -> bool {
 /// Makes what a tool read or wrote count as read. A file that is not ours is passed over.
 fn remember(engine: &Engine, caller: &Caller, offer: &'static Offer, mut fields: Map<String, Value>) {
     if offer.tool != "read" {
+        if let Some(path) = fields.shift_remove("notebook_path") {
+            fields.insert("file_path".to_owned(), path);
+        }
         fields.retain(|name, _| name == "file_path");
     }
     let _ = engine.call(caller, "read", Value::Object(fields));

@@ -106,3 +106,20 @@ fn documentation_is_refused_where_the_configuration_says_so() {
     assert!(reason.contains("Write(**/*.md)"), "{reason}");
     assert_eq!(decided(&bed, event(&bed, "Write", "new.rs", content("fn a() {}\n"))), None);
 }
+
+#[test]
+fn notebooks_are_tried_first_and_count_as_read() {
+    let bed = Bed::new();
+    let cell = json!({ "cell_type": "code", "id": "one", "metadata": {}, "source": ["x = 1"], "outputs": [], "execution_count": null });
+    let notebook = json!({ "cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5 });
+    bed.put("n.ipynb", notebook.to_string());
+    let event = |id: &str| {
+        let input = json!({ "notebook_path": bed.path("n.ipynb"), "cell_id": id, "new_source": "x = 2" });
+        json!({ "session_id": "s1", "cwd": bed.work(), "tool_name": "NotebookEdit", "tool_input": input }).to_string()
+    };
+    assert_eq!(decided(&bed, event("one")), None);
+    assert_eq!(decided(&bed, event("none")).unwrap().0, "deny");
+    bed.feed(&["hook", "post-tool-use"], event("one")).exits(0);
+    let call = json!({ "notebook_path": bed.path("n.ipynb"), "cell_id": "one", "new_source": "x = 3" });
+    bed.feed(&["call", "notebook_edit", "--session", "claude-s1"], call.to_string()).exits(0);
+}

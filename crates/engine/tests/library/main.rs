@@ -13,6 +13,7 @@ mod formatters;
 mod guarded;
 mod hashline;
 mod hashline_cases;
+mod hashline_profile;
 mod hooks;
 mod limits;
 mod many_hands;
