@@ -13,8 +13,8 @@ use std::io::{self, BufRead, BufReader, BufWriter, Write};
 
 /// Bytes of the id of a request, as JSON: the reply repeats it.
 const MAX_ID: usize = 1024;
-/// Bytes of a request line: a call's input, and its envelope.
-const MAX_LINE: usize = MAX_INPUT + 4096;
+/// Bytes of a request line, which is the JSON of a call.
+const MAX_LINE: usize = MAX_INPUT;
 
 /// `emend call`: one JSON object on standard output, whatever happens; the exit status.
 pub(crate) fn call(desk: &Desk<'_>, args: &CallArgs) -> u8 {

@@ -20,6 +20,7 @@ mod files;
 mod hook;
 mod hostile;
 mod killed;
+mod limits;
 mod machine;
 mod mounts;
 mod parsing;

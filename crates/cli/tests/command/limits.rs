@@ -1,0 +1,522 @@
+//! Every row of the table of limits, at its number and just beyond it, through NDJSON and MCP.
+
+use crate::bed::Bed;
+use emendate::{LIMITS, Limit};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write};
+use std::process::{Command, Stdio};
+
+/// A way in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Door {
+    Ndjson,
+    Mcp,
+}
+
+/// What a client sends.
+#[derive(Default)]
+struct Asked {
+    /// The user's configuration.
+    config: &'static str,
+    /// Calls, the last of which decides.
+    calls: Vec<(&'static str, Value)>,
+    /// Blanks fill the last message up to this number of bytes.
+    padded: Option<usize>,
+    /// A refusal within the limit that has another reason.
+    other: &'static str,
+    /// What the reply says beyond the limit, where nothing is refused.
+    told: &'static str,
+}
+
+/// A row of the table: prepares the workspace and answers with what is sent for that number.
+type Prepare = fn(&Bed, Door, usize) -> Asked;
+
+enum Row {
+    /// Tried at the number and at one more.
+    Edge(Prepare),
+    /// Tried well within and beyond: what is counted cannot be asked for one by one.
+    Around(Prepare),
+    /// Not tried here, and why.
+    Elsewhere(&'static str),
+}
+
+use Row::{Around, Edge, Elsewhere};
+
+const ROWS: &[(&str, Row)] = &[
+    ("input", Edge(input)),
+    ("work", Around(work)),
+    ("nesting", Edge(nesting)),
+    ("path", Edge(path)),
+    ("name", Edge(name)),
+    ("links", Edge(links)),
+    ("file", Edge(file)),
+    ("whole file", Edge(whole_file)),
+    ("parts: places", Edge(parts_places)),
+    ("parts: around", Edge(parts_around)),
+    ("parts: line", Edge(parts_line)),
+    ("parts: together", Edge(parts_together)),
+    ("parts: lines", Edge(parts_lines)),
+    ("files", Edge(files)),
+    ("entries", Edge(entries)),
+    ("replaced files", Edge(replaced_files)),
+    ("pattern", Edge(pattern)),
+    ("globs", Edge(globs)),
+    ("edits", Edge(edits)),
+    ("places", Edge(places)),
+    ("new text", Edge(new_text)),
+    ("reply", Edge(reply)),
+    ("reply text", Around(reply_text)),
+    ("reply data", Around(reply_data)),
+    ("cells", Edge(cells)),
+    ("image", Edge(image)),
+    ("PDF", Edge(pdf)),
+    #[cfg(feature = "pdf")]
+    ("pages", Edge(pages)),
+    #[cfg(not(feature = "pdf"))]
+    ("pages", Elsewhere("This build reads no pages: `cargo test --features pdf` tries it.")),
+    ("checked files", Edge(checked_files)),
+    ("asked files", Elsewhere("It needs a language server: crates/engine/tests/library/servers.rs.")),
+    ("output", Edge(output)),
+    ("checked", Edge(checked)),
+    ("lines", Edge(lines)),
+    ("parsed", Edge(parsed)),
+    ("parse time", Elsewhere("It depends on the machine: crates/cli/tests/command/parsing.rs.")),
+    ("parse memory", Elsewhere("It is about a process of its own: crates/cli/tests/command/parsing.rs.")),
+    ("line", Edge(line)),
+];
+
+/// One call.
+fn call(tool: &'static str, input: Value) -> Asked {
+    Asked { calls: vec![(tool, input)], ..Asked::default() }
+}
+
+fn read(bed: &Bed, name: &str) -> Asked {
+    call("read", json!({ "file_path": bed.path(name) }))
+}
+
+fn input(bed: &Bed, _: Door, bytes: usize) -> Asked {
+    bed.put("a", "x\n");
+    Asked { padded: Some(bytes), ..read(bed, "a") }
+}
+
+fn work(bed: &Bed, _: Door, steps: usize) -> Asked {
+    bed.put("a", "x = 1\ny = 2\n".repeat(50_000));
+    let edit = json!({ "file_path": bed.path("a"), "old_string": "z", "new_string": "" });
+    // To go through the file takes more steps than this.
+    let config = if steps > most("work") { "[policy]\nmax_work = 10000\n" } else { "" };
+    Asked { config, other: "match.not_found", ..call("edit", edit) }
+}
+
+fn nesting(bed: &Bed, door: Door, levels: usize) -> Asked {
+    bed.put("a", "x\n");
+    // The input is one of the levels, and its envelope the others.
+    let inside = levels - if door == Door::Ndjson { 2 } else { 3 };
+    let deep = (1..inside).fold(json!([]), |inner, _| json!([inner]));
+    call("read", json!({ "file_path": bed.path("a"), "x": deep }))
+}
+
+/// Makes a file of that path, and edits it.
+fn made_and_edited(path: &str) -> Asked {
+    let write = json!({ "file_path": path, "content": "one\n" });
+    let edit = json!({ "file_path": path, "old_string": "one", "new_string": "two" });
+    Asked { calls: vec![("write", write), ("edit", edit)], ..Asked::default() }
+}
+
+fn path(bed: &Bed, door: Door, bytes: usize) -> Asked {
+    let mut path = bed.path(&format!("{door:?}"));
+    while bytes - path.len() > 202 {
+        path.push('/');
+        path.push_str(&"d".repeat(200));
+    }
+    path.push('/');
+    path.push_str(&"f".repeat(bytes - path.len()));
+    made_and_edited(&path)
+}
+
+fn name(bed: &Bed, door: Door, bytes: usize) -> Asked {
+    let letter = if door == Door::Ndjson { "n" } else { "m" };
+    made_and_edited(&bed.path(&letter.repeat(bytes)))
+}
+
+fn links(bed: &Bed, _: Door, count: usize) -> Asked {
+    bed.put("l0", "x\n");
+    for nth in 1..=count {
+        let _ = std::os::unix::fs::symlink(format!("l{}", nth - 1), bed.path(&format!("l{nth}")));
+    }
+    read(bed, &format!("l{count}"))
+}
+
+/// A file without blocks: within the limit it is read, and is no text.
+fn hollow(bed: &Bed, bytes: usize) {
+    fs::File::create(bed.path("large")).unwrap().set_len(bytes as u64).unwrap();
+}
+
+fn file(bed: &Bed, _: Door, bytes: usize) -> Asked {
+    hollow(bed, bytes);
+    Asked { other: "content.binary", ..read(bed, "large") }
+}
+
+fn whole_file(bed: &Bed, _: Door, bytes: usize) -> Asked {
+    hollow(bed, bytes);
+    let read = json!({ "file_path": bed.path("large"), "format": "anchors" });
+    Asked { other: "content.binary", ..call("read", read) }
+}
+
+/// A call on a file that is too large to be taken whole.
+fn in_parts(bed: &Bed, text: &str, tool: &'static str, mut input: Value) -> Asked {
+    bed.put("large", text);
+    input["file_path"] = bed.path("large").into();
+    Asked { config: "[policy]\nstream_from = 0\nmax_whole = 1\n", ..call(tool, input) }
+}
+
+fn parts_places(bed: &Bed, _: Door, count: usize) -> Asked {
+    let edit = json!({ "old_string": "a", "new_string": "b", "replace_all": true, "dry_run": true });
+    in_parts(bed, &"a\n".repeat(count), "edit", edit)
+}
+
+fn parts_around(bed: &Bed, _: Door, bytes: usize) -> Asked {
+    // A line end, fifteen empty lines and a long one.
+    let text = format!("the first line{}{}\nthe place\n", "\n".repeat(16), "x".repeat(bytes - 17));
+    in_parts(bed, &text, "edit", json!({ "old_string": "the place", "new_string": "here", "dry_run": true }))
+}
+
+fn parts_line(bed: &Bed, _: Door, bytes: usize) -> Asked {
+    let text = format!("first\n{}\nlast\n", "x".repeat(bytes));
+    let asked = in_parts(bed, &text, "read", json!({}));
+    Asked { calls: vec![("search", json!({ "pattern": "last", "path": bed.path("large") }))], ..asked }
+}
+
+fn parts_together(bed: &Bed, _: Door, bytes: usize) -> Asked {
+    let line = format!("place {}\n", "x".repeat((32 << 10) - 7));
+    let text = "y".repeat(bytes % line.len()) + &line.repeat(bytes / line.len());
+    let edit = json!({ "old_string": "place ", "new_string": "PLACE ", "replace_all": true, "dry_run": true });
+    in_parts(bed, &text, "edit", edit)
+}
+
+fn parts_lines(bed: &Bed, _: Door, bytes: usize) -> Asked {
+    let text = format!("first\n{}\nlast\n", "x".repeat(bytes - 1));
+    in_parts(bed, &text, "read", json!({ "offset": 2, "limit": 1 }))
+}
+
+fn files(bed: &Bed, _: Door, count: usize) -> Asked {
+    let mut patch = "*** Begin Patch\n".to_owned();
+    for nth in 0..count {
+        writeln!(patch, "*** Add File: f{nth}\n+x").unwrap();
+    }
+    patch.push_str("*** End Patch\n");
+    call("apply", json!({ "input": patch, "directory": bed.work(), "dry_run": true }))
+}
+
+/// A replacement is whole or refused.
+fn entries(bed: &Bed, _: Door, count: usize) -> Asked {
+    bed.put("0", "");
+    for nth in 1..count {
+        // One file under many names costs no blocks; a file system that allows fewer names gets another file.
+        let (from, to) = (bed.path(&(nth / 30_000 * 30_000).to_string()), bed.path(&nth.to_string()));
+        if fs::symlink_metadata(&to).is_err() && (nth % 30_000 == 0 || fs::hard_link(from, &to).is_err()) {
+            fs::write(&to, "").unwrap();
+        }
+    }
+    let replace = json!({ "path": bed.work(), "old_string": "old", "new_string": "new" });
+    Asked { other: "match.not_found", ..call("replace_in_files", replace) }
+}
+
+fn replaced_files(bed: &Bed, _: Door, count: usize) -> Asked {
+    for nth in 0..count {
+        let name = format!("d{}/r{nth}", nth % 100);
+        // What was made for the number before is there already.
+        if fs::symlink_metadata(bed.path(&name)).is_err() {
+            bed.put(&name, "old\n");
+        }
+    }
+    let replace = json!({ "path": bed.work(), "old_string": "old", "new_string": "new", "dry_run": true });
+    call("replace_in_files", replace)
+}
+
+fn pattern(bed: &Bed, _: Door, bytes: usize) -> Asked {
+    bed.put("a.txt", "x\n");
+    call("search", json!({ "path": bed.work(), "pattern": "x".repeat(bytes) }))
+}
+
+fn globs(bed: &Bed, _: Door, bytes: usize) -> Asked {
+    bed.put("a.txt", "x\n");
+    let rest = "x".repeat(bytes % (1 << 10));
+    let whole = vec!["x".repeat(1 << 10); bytes >> 10];
+    let globs: Vec<String> = whole.into_iter().chain((!rest.is_empty()).then_some(rest)).collect();
+    call("search", json!({ "path": bed.work(), "pattern": "x", "glob": globs }))
+}
+
+fn edits(bed: &Bed, _: Door, count: usize) -> Asked {
+    bed.put("many", (0..count).map(|nth| format!("line {nth};\n")).collect::<String>());
+    let edit = |nth: usize| json!({ "old_string": format!("line {nth};"), "new_string": nth.to_string() });
+    let edits: Vec<Value> = (0..count).map(edit).collect();
+    call("multi_edit", json!({ "file_path": bed.path("many"), "edits": edits, "dry_run": true }))
+}
+
+fn places(bed: &Bed, _: Door, count: usize) -> Asked {
+    bed.put("a", "a".repeat(count));
+    let edit = json!({ "file_path": bed.path("a"), "old_string": "a", "new_string": "", "replace_all": true });
+    call("edit", dry(edit))
+}
+
+fn new_text(bed: &Bed, _: Door, bytes: usize) -> Asked {
+    let places = [4, 5].into_iter().find(|places| bytes % places == 0).unwrap();
+    bed.put("a", "a\n".repeat(places));
+    let new = "b".repeat(bytes / places);
+    let edit = json!({ "file_path": bed.path("a"), "old_string": "a", "new_string": new, "replace_all": true });
+    call("edit", dry(edit))
+}
+
+fn dry(mut input: Value) -> Value {
+    input["dry_run"] = true.into();
+    input
+}
+
+fn reply(bed: &Bed, _: Door, chars: usize) -> Asked {
+    // 100 lines that are shown with seven characters before the text and one after it.
+    let mut text = format!("{}\n", "x".repeat(chars / 100 - 8)).repeat(99);
+    text.push_str(&"x".repeat(chars - text.len() - 99 * 7 - 8));
+    text.push('\n');
+    bed.put("wide", text);
+    read(bed, "wide")
+}
+
+fn reply_text(bed: &Bed, _: Door, chars: usize) -> Asked {
+    let lines = if chars > most("reply text") { 400 } else { 40 };
+    bed.put("a", format!("hit {}\n", "x".repeat(100)).repeat(lines));
+    Asked {
+        told: "the reply would be too long",
+        ..call("search", json!({ "path": bed.path("a"), "pattern": "hit", "limit": 1000 }))
+    }
+}
+
+fn reply_data(bed: &Bed, _: Door, bytes: usize) -> Asked {
+    // The data have a row for each file.
+    for nth in 0..if bytes > most("reply data") { 6000 } else { 100 } {
+        bed.put(&format!("{nth}"), "old\n");
+    }
+    let replace = json!({ "path": bed.work(), "old_string": "old", "new_string": "new", "dry_run": true });
+    Asked { told: "\"omitted\"", ..call("replace_in_files", replace) }
+}
+
+fn cells(bed: &Bed, _: Door, count: usize) -> Asked {
+    let cells = vec!["{}"; count].join(",");
+    bed.put("a.ipynb", format!("{{\"nbformat\": 4, \"cells\": [{cells}]}}"));
+    call("read", json!({ "file_path": bed.path("a.ipynb"), "cells": "0" }))
+}
+
+fn image(bed: &Bed, _: Door, bytes: usize) -> Asked {
+    let chunk = |name: &[u8], length: usize| {
+        let mut chunk = u32::try_from(length).unwrap().to_be_bytes().to_vec();
+        chunk.extend(name);
+        chunk.resize(12 + length, 1);
+        chunk
+    };
+    let mut png = b"\x89PNG\r\n\x1a\n".to_vec();
+    png.extend(chunk(b"IHDR", 13));
+    png.extend(chunk(b"IDAT", bytes - png.len() - 24));
+    png.extend(chunk(b"IEND", 0));
+    bed.put("a.png", png);
+    read(bed, "a.png")
+}
+
+fn pdf(bed: &Bed, _: Door, bytes: usize) -> Asked {
+    bed.put("a.pdf", format!("%PDF-{}", "x".repeat(bytes - 5)));
+    call("read", json!({ "file_path": bed.path("a.pdf"), "base64": true }))
+}
+
+#[cfg(feature = "pdf")]
+fn pages(bed: &Bed, _: Door, count: usize) -> Asked {
+    let mut text = "%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n".to_owned();
+    let kids: String = (3..3 + count).map(|id| format!("{id} 0 R ")).collect();
+    let _ = write!(text, "2 0 obj\n<< /Type /Pages /Kids [{kids}] /Count {count} >>\nendobj\n");
+    for id in 3..3 + count {
+        let _ = write!(text, "{id} 0 obj\n<< /Type /Page /Parent 2 0 R >>\nendobj\n");
+    }
+    text.push_str("trailer\n<< /Root 1 0 R >>\nstartxref\n0\n%%EOF\n");
+    bed.put("a.pdf", text);
+    call("read", json!({ "file_path": bed.path("a.pdf"), "pages": format!("1-{count}") }))
+}
+
+fn checked_files(bed: &Bed, _: Door, count: usize) -> Asked {
+    bed.put("a.txt", "");
+    call("check", json!({ "paths": vec![bed.path("a.txt"); count] }))
+}
+
+fn output(bed: &Bed, _: Door, chars: usize) -> Asked {
+    let output = json!({ "output_type": "stream", "name": "stdout", "text": "x".repeat(chars) });
+    let cell = json!({ "cell_type": "code", "source": "1", "metadata": {}, "execution_count": 1, "outputs": [output] });
+    bed.put("a.ipynb", json!({ "nbformat": 4, "nbformat_minor": 4, "metadata": {}, "cells": [cell] }).to_string());
+    Asked { told: "more characters", ..read(bed, "a.ipynb") }
+}
+
+fn checked(bed: &Bed, door: Door, bytes: usize) -> Asked {
+    let path = bed.path(&format!("{door:?}-{bytes}.json"));
+    let write = json!({ "file_path": path, "content": format!("1{}", " ".repeat(bytes - 1)) });
+    Asked { told: "not looked at", ..call("write", write) }
+}
+
+fn lines(bed: &Bed, _: Door, count: usize) -> Asked {
+    bed.put("lines", "x\n".repeat(count));
+    Asked { told: "are shown. Read on", ..read(bed, "lines") }
+}
+
+fn parsed(bed: &Bed, _: Door, bytes: usize) -> Asked {
+    bed.put("a.json", format!("1{}", " ".repeat(bytes - 1)));
+    call("outline", json!({ "file_path": bed.path("a.json") }))
+}
+
+fn line(bed: &Bed, _: Door, chars: usize) -> Asked {
+    bed.put("line", "x".repeat(chars));
+    Asked { told: "1 more characters of this line are not shown", ..read(bed, "line") }
+}
+
+fn most(name: &str) -> usize {
+    let limit = LIMITS.iter().find(|limit| limit.name == name).unwrap();
+    usize::try_from(limit.most).unwrap()
+}
+
+/// The message for a call, filled up with blanks.
+fn message(door: Door, id: usize, (tool, input): &(&str, Value), padded: Option<usize>) -> String {
+    let mut text = match door {
+        Door::Ndjson => json!({ "id": id, "tool": tool, "input": input }),
+        Door::Mcp => {
+            let params = json!({ "name": tool, "arguments": input });
+            json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
+        }
+    }
+    .to_string();
+    text.push_str(&" ".repeat(padded.map_or(0, |bytes| bytes - text.len())));
+    text.push('\n');
+    text
+}
+
+/// The reply to the message of that number. The server's input stays open until it is there: its end would be the end of
+/// the client.
+fn reply_of(mut command: Command, lines: &str, id: usize) -> Value {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut replies = BufReader::new(child.stdout.take().unwrap()).lines();
+    let found = std::thread::scope(|scope| {
+        let writer = scope.spawn(move || {
+            // A server that ends early is seen by what it did not answer.
+            let _ = stdin.write_all(lines.as_bytes());
+            stdin
+        });
+        let values = replies.by_ref().map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+        // A server that cannot read a message refuses it at once, and cannot say whose it is.
+        let found = values.into_iter().find(|reply| reply["id"] == id || reply["id"].is_null());
+        drop(writer.join());
+        found
+    });
+    assert!(child.wait().unwrap().success());
+    found.unwrap()
+}
+
+/// The reply to the last of the calls that was not refused, or to the first that was: its code, and all of it as text.
+fn replied(bed: &Bed, door: Door, asked: &Asked) -> (Option<String>, String) {
+    let config = bed.beside("home/.config/emendate");
+    fs::create_dir_all(&config).unwrap();
+    fs::write(config.join("config.toml"), asked.config).unwrap();
+    let common = ["--unread", "allow", "--durability", "none"];
+    let (own, mut lines): (&[&str], String) = match door {
+        Door::Ndjson => (&["serve", "--ndjson"], String::new()),
+        Door::Mcp => {
+            let client = json!({ "name": "test", "version": "1" });
+            let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
+            let hello = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello });
+            let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+            (&["mcp", "--profile", "full"], format!("{hello}\n{ready}\n"))
+        }
+    };
+    let mut last = None;
+    for (nth, call) in asked.calls.iter().enumerate() {
+        let padded = asked.padded.filter(|_| nth + 1 == asked.calls.len());
+        lines.push_str(&message(door, nth + 1, call, padded));
+        let args: Vec<&str> = own.iter().chain(&common).copied().collect();
+        let reply = reply_of(bed.command(&args), &lines, nth + 1);
+        let line = reply.to_string();
+        let code = match door {
+            Door::Ndjson => &reply["code"],
+            Door::Mcp if reply.get("error").is_some() => &reply["error"]["message"],
+            Door::Mcp => &reply["result"]["_meta"]["io.github.emendate/data"]["code"],
+        };
+        let code = code.as_str().map(str::to_owned);
+        let refused = code.is_some();
+        last = Some((code, line));
+        if refused {
+            break;
+        }
+        // The next call goes to a server of its own.
+        lines.truncate(lines.len() - message(door, nth + 1, call, padded).len());
+    }
+    last.unwrap()
+}
+
+fn tried(limit: &Limit, prepare: Prepare) {
+    let bed = Bed::new();
+    let at = usize::try_from(limit.most).unwrap();
+    for (number, beyond) in [(at, false), (at + 1, true)] {
+        for door in [Door::Ndjson, Door::Mcp] {
+            let asked = prepare(&bed, door, number);
+            let (code, text) = replied(&bed, door, &asked);
+            let shown: String = text.chars().take(600).collect();
+            let what = format!("{} at {number} through {door:?}: {code:?} {shown}", limit.name);
+            if !beyond {
+                assert!(code.as_deref().is_none_or(|code| code == asked.other), "{what}");
+                assert!(asked.told.is_empty() || !text.contains(asked.told), "{what}");
+                continue;
+            }
+            match limit.code {
+                None => assert!(code.is_none() && text.contains(asked.told) && !asked.told.is_empty(), "{what}"),
+                // What is no message for the protocol is refused in its words.
+                Some(_) if door == Door::Mcp && matches!(limit.name, "input" | "nesting") => {
+                    assert!(text.contains("\"error\""), "{what}");
+                }
+                Some(refused) => assert_eq!(code.as_deref(), Some(refused.as_str()), "{what}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn every_row_is_tried_or_says_why_not() {
+    let names: Vec<&str> = ROWS.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, LIMITS.iter().map(|limit| limit.name).collect::<Vec<_>>());
+    let reason = |row: &Row| if let Elsewhere(why) = row { !why.is_empty() } else { true };
+    assert!(ROWS.iter().all(|(_, row)| reason(row)));
+}
+
+/// Tries the rows of that part of the table, so that several parts run at once.
+fn part(nth: usize) {
+    for (limit, (_, row)) in LIMITS.iter().zip(ROWS).skip(nth).step_by(PARTS) {
+        match row {
+            Edge(prepare) | Around(prepare) => tried(limit, *prepare),
+            Elsewhere(_) => {}
+        }
+    }
+}
+
+const PARTS: usize = 4;
+
+#[test]
+fn rows_at_and_beyond_their_number_0() {
+    part(0);
+}
+
+#[test]
+fn rows_at_and_beyond_their_number_1() {
+    part(1);
+}
+
+#[test]
+fn rows_at_and_beyond_their_number_2() {
+    part(2);
+}
+
+#[test]
+fn rows_at_and_beyond_their_number_3() {
+    part(3);
+}
