@@ -23,28 +23,43 @@ enum Answer {
     Always,
 }
 
-/// Makes a call; where the rules ask, asks the person at the terminal and makes it again.
+/// Makes a call; where the rules ask, asks the person at the terminal and makes it again. What cannot be undone is asked about,
+/// too; where nobody can be asked, it is said before it is done.
 pub(crate) fn call(desk: &Desk<'_>, make: impl Fn(&Caller) -> Reply) -> Reply {
     // On a command line every relative name means the same.
     let mut caller = Caller { names_from: desk.cwd.clone(), ..desk.caller() };
     let mut reply = make(&caller);
-    if desk.global.json || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        return reply;
-    }
+    let asks = !desk.global.json && io::stdin().is_terminal() && io::stderr().is_terminal();
     for _ in 0..QUESTIONS {
-        let Some(asked) = reply.result.as_ref().err().and_then(question).cloned() else { break };
+        let Some(error) = reply.result.as_ref().err() else { break };
         let mut out = show::stderr().laid_out(Layout::chosen(desk.global.side_by_side));
-        let answered = converse(&asked, &mut io::stdin().lock(), &mut out, edited, |rules| memory::always(desk, rules));
-        match answered {
-            Ok(approval) => caller.approval = Some(approval),
-            Err(error) => {
-                reply.result = Err(error);
+        let answered = if error.code() == Code::OperationIrreversible && caller.irreversible == Some(false) {
+            if !asks {
+                show::note(error.message());
+            } else if !agrees(error, &mut io::stdin().lock(), &mut out).unwrap_or(false) {
                 break;
             }
+            caller.irreversible = Some(true);
+            Ok(())
+        } else if let Some(asked) = question(error).filter(|_| asks).cloned() {
+            converse(&asked, &mut io::stdin().lock(), &mut out, edited, |rules| memory::always(desk, rules))
+                .map(|approval| caller.approval = Some(approval))
+        } else {
+            break;
+        };
+        if let Err(error) = answered {
+            reply.result = Err(error);
+            break;
         }
         reply = make(&caller);
     }
     reply
+}
+
+/// Asks whether what cannot be undone is to be done.
+fn agrees<W: Write>(error: &Error, input: &mut dyn BufRead, out: &mut Paper<W>) -> io::Result<bool> {
+    out.line(BOLD, error.message())?;
+    Ok(answer(input, out, false, false)? == Answer::Yes)
 }
 
 /// Shows a question and takes the answer. `edit` lets the person change a text, `always` remembers rules.
@@ -155,11 +170,11 @@ fn edited(path: &Path, text: &str) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::converse;
+    use super::{agrees, converse};
     use crate::diff::Layout;
     use crate::show::Paper;
     use emendate::Approval;
-    use emendate::core::Result;
+    use emendate::core::{Code, Error, Result};
     use serde_json::{Value, json};
     use std::cell::RefCell;
     use std::path::PathBuf;
@@ -169,6 +184,18 @@ mod tests {
             "filePath": "/r/a [1].txt", "summary": "The file /r/a [1].txt would be updated.", "rule": rule, "origin": "test",
             "proposed": "new\n", "structuredPatch": [{ "oldStart": 1, "oldLines": 1, "newStart": 1, "newLines": 1, "lines": ["-old", "+new"] }]
         }]})
+    }
+
+    #[test]
+    fn what_cannot_be_undone_is_done_only_after_a_yes() {
+        for (typed, yes) in [("y\n", true), ("n\n", false), ("what\nyes\n", true), ("", false)] {
+            let mut out = Vec::new();
+            let error = Error::new(Code::OperationIrreversible, "This cannot be undone: it is too large.");
+            let asked =
+                agrees(&error, &mut typed.as_bytes(), &mut Paper::on(&mut out, false, Layout::Unified)).unwrap();
+            assert_eq!(asked, yes, "{typed:?}");
+            assert!(String::from_utf8(out).unwrap().contains("too large"));
+        }
     }
 
     fn say(rule: &str, typed: &str) -> (Result<Approval>, String, Vec<String>) {

@@ -36,7 +36,7 @@ impl Desk<'_> {
         if state == State::Nowhere && self.global.state.is_none() {
             show::note("there is no home directory, so what is read is forgotten when this process ends; see --state");
         }
-        self.opened(state, Apart::Unusual)
+        Ok(self.opened(state, Apart::Unusual)?.for_one_call())
     }
 
     /// Opens the engine for a process that answers many calls: without a directory, sessions live in memory.
@@ -83,6 +83,8 @@ impl Desk<'_> {
             names_from: None,
             watch: None,
             person_reads: door == "cli" && !self.global.json,
+            // A person is asked or told first, a program has to say that it is meant.
+            irreversible: Some(false),
             front: Some(Arc::new(Front { door, profile, model, traceparent, client: String::new() })),
         }
     }

@@ -27,7 +27,7 @@ pub(crate) struct Global {
         hide_env_values = true
     )]
     pub(crate) session: String,
-    /// Where sessions are remembered; `none` keeps them in memory [default: $XDG_STATE_HOME/emendate]
+    /// Where sessions are remembered; `none` keeps them in memory, so nothing can be undone later [default: $XDG_STATE_HOME/emendate]
     #[arg(
         long,
         global = true,

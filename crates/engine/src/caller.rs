@@ -110,6 +110,8 @@ pub struct Caller {
     pub front: Option<Arc<Front>>,
     /// A person reads the reply at a terminal, so the limits on replies to models and programs do not count.
     pub person_reads: bool,
+    /// May be done what cannot be undone afterwards? `None`: where unread files may be edited.
+    pub irreversible: Option<bool>,
 }
 
 impl Caller {
@@ -169,6 +171,7 @@ impl Default for Caller {
             watch: None,
             front: None,
             person_reads: false,
+            irreversible: None,
         }
     }
 }

@@ -252,6 +252,18 @@ impl Engine {
         self.shelves.keep()
     }
 
+    /// The same engine for a process that ends after one call: a history in memory ends with it.
+    #[must_use]
+    pub fn for_one_call(mut self) -> Engine {
+        self.shelves.one_call = true;
+        self
+    }
+
+    /// Why what is done below a root cannot be undone by another process, where this one ends after the call.
+    pub(crate) fn history_ends_with_process(&self, root: usize) -> Option<&str> {
+        self.shelves.lost_with_process(root)
+    }
+
     /// A key of this engine alone.
     ///
     /// Errors: `io.failed` where the system has no random numbers.

@@ -26,6 +26,9 @@ use emendate_syntax::Limits;
 /// Files that one call may name.
 const MOST_FILES: usize = 1_000;
 
+/// Bytes of all contents that a history keeps where the configuration does not say it.
+const HISTORY_DEFAULT: u64 = 256 << 20;
+
 /// Levels of lists and objects in a call's input: the number of the JSON parser.
 const NESTING: u64 = 127;
 
@@ -193,6 +196,13 @@ pub static LIMITS: &[Limit] = &[
         unit: "bytes that all edits of a file put into several places together, counted before they are built",
         code: Some(Code::EditTooMuchWork),
         next: "A longer `old_string`, or a narrower `pattern`.",
+    },
+    Limit {
+        name: "kept",
+        most: HISTORY_DEFAULT / 2,
+        unit: "bytes, packed, of the earlier content of a file that the history keeps for `undo` where nothing else leads back to it",
+        code: Some(Code::OperationIrreversible),
+        next: "A person is asked or told before the change, a program sends `irreversible: true`. Half of `[history] megabytes` in the configuration.",
     },
     Limit {
         name: "reply",

@@ -294,12 +294,14 @@ impl Engine {
         }
     }
 
-    /// Refuses what is about to be done where it could not be undone afterwards: for a model that does not say that it is
-    /// meant nevertheless. A person is told in the reply.
+    /// Refuses what is about to be done where it could not be undone afterwards, and the caller does not say that it is meant
+    /// nevertheless.
     ///
     /// Errors: `operation.irreversible`.
     pub(crate) fn may_be_done(&self, caller: &Caller, cause: Cause<'_>, announced: &Announced<'_>) -> Result<()> {
-        let lets = caller.unread == Unread::Allow || cause.irreversible || self.config().irreversible == Mode::Allow;
+        let lets = caller.irreversible.unwrap_or(caller.unread == Unread::Allow)
+            || cause.irreversible
+            || self.config().irreversible == Mode::Allow;
         let why = match &announced.entered {
             _ if lets => return Ok(()),
             Ok(entered) => match self.undoable(entered, &announced.done) {
@@ -319,6 +321,10 @@ impl Engine {
     fn undoable(&self, entered: &Entered, done: &[Done<'_>]) -> Option<String> {
         if !self.keeps_history() {
             return None;
+        }
+        let root = done.first().map_or(0, |done| done.plan.place.root());
+        if let Some(why) = self.history_ends_with_process(root) {
+            return Some(format!("This cannot be undone: {why}"));
         }
         let shown = |done: &Done<'_>| done.plan.place.shown();
         let secret = done.iter().find(|done| policy::is_secret(&done.plan.place));

@@ -22,19 +22,25 @@ pub(crate) struct Shelves {
     state: State,
     limits: Limits,
     open: Vec<OnceLock<Box<dyn History>>>,
+    /// For each root, why its database cannot be used.
+    failed: Vec<OnceLock<String>>,
+    /// The process ends after one call.
+    pub(crate) one_call: bool,
     notices: Mutex<Vec<String>>,
 }
 
 impl Shelves {
     pub(crate) fn new(state: State, roots: usize, limits: Limits) -> Shelves {
         let open = (0..roots).map(|_| OnceLock::new()).collect();
-        Shelves { state, limits, open, notices: Mutex::new(Vec::new()) }
+        let failed = (0..roots).map(|_| OnceLock::new()).collect();
+        Shelves { state, limits, open, failed, one_call: false, notices: Mutex::new(Vec::new()) }
     }
 
     /// The memory of a root. A database that cannot be opened is replaced by memory, with a notice.
     pub(crate) fn of(&self, roots: &[RootInfo], root: usize) -> &dyn History {
         static NOWHERE: OnceLock<Memory> = OnceLock::new();
-        let (Some(shelf), Some(root)) = (self.open.get(root), roots.get(root)) else {
+        let (Some(shelf), Some(failed), Some(root)) = (self.open.get(root), self.failed.get(root), roots.get(root))
+        else {
             return NOWHERE.get_or_init(|| Memory::new(Limits::default()));
         };
         &**shelf.get_or_init(|| match &self.state {
@@ -44,6 +50,7 @@ impl Shelves {
                 match Database::open(&directory.join(root_key(&root.canonical)), self.limits) {
                     Ok(database) => Box::new(database),
                     Err(error) => {
+                        let _ = failed.set(error.message().to_owned());
                         self.notice(format!(
                             "What was read cannot be remembered across processes: {} It is kept in memory for now.",
                             error.message()
@@ -53,6 +60,11 @@ impl Shelves {
                 }
             }
         })
+    }
+
+    /// Why the history of a root is gone when this process ends, where that is after this call.
+    pub(crate) fn lost_with_process(&self, root: usize) -> Option<&str> {
+        self.failed.get(root).filter(|_| self.one_call)?.get().map(String::as_str)
     }
 
     /// True where what is done can be undone at all.

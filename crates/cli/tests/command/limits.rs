@@ -66,6 +66,7 @@ const ROWS: &[(&str, Row)] = &[
     ("edits", Edge(edits)),
     ("places", Edge(places)),
     ("new text", Edge(new_text)),
+    ("kept", Around(kept)),
     ("reply", Edge(reply)),
     ("reply text", Around(reply_text)),
     ("reply data", Around(reply_data)),
@@ -272,6 +273,22 @@ fn new_text(bed: &Bed, _: Door, bytes: usize) -> Asked {
 fn dry(mut input: Value) -> Value {
     input["dry_run"] = true.into();
     input
+}
+
+fn kept(bed: &Bed, door: Door, bytes: usize) -> Asked {
+    let beyond = bytes > most("kept");
+    let name = format!("{door:?}");
+    bed.put(&name, noise(if beyond { 1 << 20 } else { 1 << 10 }));
+    let write = json!({ "file_path": bed.path(&name), "content": "small\n" });
+    Asked { config: if beyond { "[history]\nmegabytes = 1\n" } else { "" }, ..call("write", write) }
+}
+
+/// Text that cannot be packed well.
+pub(crate) fn noise(bytes: usize) -> String {
+    let next =
+        |state: &u64| Some(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407));
+    let printed = |state: u64| char::from(b'!' + u8::try_from((state >> 33) % 90).unwrap());
+    std::iter::successors(Some(7), next).map(printed).take(bytes).collect()
 }
 
 fn reply(bed: &Bed, _: Door, chars: usize) -> Asked {

@@ -19,6 +19,7 @@ mod export;
 mod files;
 mod hook;
 mod hostile;
+mod irreversible;
 mod killed;
 mod limits;
 mod machine;

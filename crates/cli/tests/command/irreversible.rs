@@ -1,0 +1,78 @@
+//! What cannot be undone is said before it is written: a program is refused, a person told.
+
+use crate::bed::{Bed, Ran, feed};
+use crate::limits::noise;
+use serde_json::{Value, json};
+use std::fs;
+
+/// A workspace with two files that a small history cannot keep.
+fn large() -> Bed {
+    let bed = Bed::new();
+    bed.put("one", noise(1 << 20));
+    bed.put("two", noise(1 << 20));
+    let config = bed.beside("home/.config/emendate");
+    fs::create_dir_all(&config).unwrap();
+    fs::write(config.join("config.toml"), "[history]\nmegabytes = 1\n").unwrap();
+    bed
+}
+
+fn refused(ran: Ran, why: &str) {
+    let reply = ran.exits(17).json();
+    assert_eq!(reply["code"], "operation.irreversible", "{reply}");
+    assert!(reply["message"].as_str().unwrap().contains(why), "{reply}");
+}
+
+#[test]
+fn a_program_has_to_say_that_it_is_meant() {
+    let bed = large();
+    let before = bed.get("one");
+    let write = |more: Value| {
+        let mut input = json!({ "file_path": bed.path("one"), "content": "small\n" });
+        input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        bed.feed(&["call", "write", "--unread", "allow"], input.to_string())
+    };
+    refused(write(json!({})), "more bytes than the history keeps");
+    let patch = "*** Begin Patch\n*** Delete File: one\n*** Delete File: two\n*** End Patch\n";
+    let both = json!({ "input": patch, "directory": bed.work() });
+    refused(bed.feed(&["call", "apply", "--unread", "allow"], both.to_string()), "more bytes than the history keeps");
+    assert!(bed.get("one") == before && bed.get("two") == before);
+    write(json!({ "irreversible": true })).exits(0);
+    assert_eq!(bed.get("one"), "small\n");
+}
+
+/// Nobody can be asked where standard input is no terminal.
+#[test]
+fn a_person_is_told_before() {
+    let bed = large();
+    let ran = bed.feed(&["write", "one"], "small\n").exits(0);
+    assert!(ran.err.starts_with("note: This cannot be undone: "), "{ran:?}");
+    assert_eq!(bed.get("one"), "small\n");
+    // What can be undone has no such note.
+    assert_eq!(bed.feed(&["write", "one"], "smaller\n").exits(0).err, "");
+    assert_eq!(bed.run(&["undo"]).exits(0).err, "");
+    assert_eq!(bed.get("one"), "small\n");
+}
+
+#[test]
+fn a_history_that_cannot_be_written_is_no_surprise() {
+    let bed = Bed::with("a\n");
+    bed.put("file", "");
+    let state = bed.path("file") + "/state";
+    let command = |args: &[&str]| {
+        let mut command = bed.command(args);
+        command.env("EMEND_STATE", &state);
+        command
+    };
+    let input = json!({ "file_path": bed.path("a.txt"), "old_string": "a", "new_string": "b" });
+    let call = |tool: &str, input: &Value| json!({ "tool": tool, "input": input }).to_string();
+    refused(feed(command(&["call", "edit", "--unread", "allow"]), input.to_string().as_bytes()), "cannot be undone");
+    assert_eq!(bed.get("a.txt"), "a\n");
+    // One process that answers many calls can undo what it did.
+    let calls = call("edit", &input) + "\n" + &call("undo", &json!({}));
+    let ran = feed(command(&["serve", "--ndjson", "--unread", "allow"]), calls.as_bytes()).exits(0);
+    assert_eq!(ran.out.matches("\"ok\":true").count(), 2, "{ran:?}");
+    assert_eq!(bed.get("a.txt"), "a\n");
+    let ran = feed(command(&["edit", "a.txt", "--old", "a", "--new", "b"]), b"").exits(0);
+    assert!(ran.err.starts_with("note: This cannot be undone: "), "{ran:?}");
+    assert_eq!(bed.get("a.txt"), "b\n");
+}
