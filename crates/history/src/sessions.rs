@@ -115,7 +115,7 @@ impl Limits {
 
     /// The most bytes of a serialised change: its texts, and the numbers between them.
     pub(crate) fn change(&self) -> u64 {
-        self.blob.saturating_mul(4).max(1 << 20)
+        self.blob.saturating_mul(4).max(LARGEST + (1 << 20))
     }
 }
 

@@ -8,7 +8,7 @@ use emendate_core::ContentId;
 
 use crate::pack::{self, Packed};
 use crate::shelf::{Shelf, keep, keep_last, rebuild};
-use crate::{Body, Change, Limits, OwnedSwap, Touched, swap};
+use crate::{Body, Change, LARGEST, Limits, OwnedSwap, Touched, swap};
 
 /// A change in the log, from one version to another.
 #[derive(Clone, Copy, Debug)]
@@ -100,9 +100,14 @@ pub(crate) fn keep_sides<S: Shelf>(
     if base == after {
         return Ok(kept);
     }
-    if swap::weight(change.swaps) <= limits.link() {
+    let weight = swap::weight(change.swaps);
+    let usual = weight <= limits.link();
+    // A larger one is kept where nothing else leads back, and it packs well.
+    if usual || (!known && change.from.is_none() && limits.blob > 0 && weight <= LARGEST) {
         let data = swap::encode(change.swaps).map(pack::owned);
+        let data = data.filter(|data| usual || data.data.len() as u64 <= limits.total / 4);
         kept.link = data.map(|data| Link { base, result: after, data });
+        kept.lost |= kept.link.is_none() && !known;
     } else if !known {
         // Nothing will lead back from what stands there now.
         if let Some(from) = change.from {

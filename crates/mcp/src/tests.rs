@@ -390,3 +390,33 @@ async fn an_id_that_is_under_way_is_taken() {
     assert!(matches!(wire.receive().await.unwrap(), ClientJsonRpcMessage::Notification(_)));
     assert_eq!(id(wire.receive().await.unwrap()), RequestId::Number(2));
 }
+
+#[tokio::test]
+async fn a_resource_is_read_in_parts() {
+    let mut client = Client::new("full", false, None);
+    let path = client.path("a.txt");
+    client.call("write", json!({ "file_path": path, "content": "1\n2\n3\n4\n5" })).await;
+    let edit = json!({ "file_path": path, "old_string": "4", "new_string": "four" });
+    let edited = client.call("edit", edit).await;
+    let id = edited["_meta"][DATA_KEY]["data"]["operation"].as_str().unwrap().to_owned();
+    for (query, expected) in [
+        ("", "1\n2\n3\nfour\n5"),
+        ("?offset=3&limit=2", "3\nfour\n"),
+        ("?limit=1", "1\n"),
+        ("?offset=5", "5"),
+        ("?offset=0&limit=0", ""),
+        ("?limit=18446744073709551615&offset=2", "2\n3\nfour\n5"),
+        ("?offset=6", ""),
+        ("?offset=18446744073709551615", ""),
+    ] {
+        let uri = format!("emend://history/{id}/after{}{query}", path.display());
+        let read = client.ask("resources/read", json!({ "uri": uri, "_meta": meta() })).await;
+        assert_eq!(read["result"]["contents"][0]["text"], expected, "{query}: {read}");
+    }
+    for query in ["?", "?offset=-1", "?limit=x", "?offset=1&page=2", "?offset", "?offset=18446744073709551616"] {
+        let uri = format!("emend://history/{id}/after{}{query}", path.display());
+        let read = client.ask("resources/read", json!({ "uri": uri, "_meta": meta() })).await;
+        assert!(read["error"]["message"].as_str().is_some_and(|it| it.contains("offset=N")), "{query}: {read}");
+    }
+    assert!(client.end().await.is_empty());
+}

@@ -263,7 +263,7 @@ fn places(bed: &Bed, _: Door, count: usize) -> Asked {
 }
 
 fn new_text(bed: &Bed, _: Door, bytes: usize) -> Asked {
-    let places = [4, 5].into_iter().find(|places| bytes % places == 0).unwrap();
+    let places = [4, 5].into_iter().find(|places| bytes.is_multiple_of(*places)).unwrap();
     bed.put("a", "a\n".repeat(places));
     let new = "b".repeat(bytes / places);
     let edit = json!({ "file_path": bed.path("a"), "old_string": "a", "new_string": new, "replace_all": true });
@@ -277,7 +277,7 @@ fn dry(mut input: Value) -> Value {
 
 fn kept(bed: &Bed, door: Door, bytes: usize) -> Asked {
     let beyond = bytes > most("kept");
-    let name = format!("{door:?}");
+    let name = format!("{door:?}-{bytes}");
     bed.put(&name, noise(if beyond { 1 << 20 } else { 1 << 10 }));
     let write = json!({ "file_path": bed.path(&name), "content": "small\n" });
     Asked { config: if beyond { "[history]\nmegabytes = 1\n" } else { "" }, ..call("write", write) }

@@ -40,6 +40,11 @@ fn a_large_text_goes_through() {
     let edit = json!({ "file_path": bed.path("a.txt"), "old_string": large, "new_string": "" });
     let ran = bed.feed(&["call", "edit", "--unread", "allow", "--durability", "none"], edit.to_string()).exits(0);
     assert_eq!((ran.json()["ok"].as_bool(), bed.get("a.txt").as_str()), (Some(true), "head\ntail\n"));
+    // It is more than the history keeps as it is, and packs well.
+    bed.run(&["undo"]).exits(0);
+    assert!(bed.get("a.txt") == format!("head\n{large}tail\n"));
+    bed.run(&["redo"]).exits(0);
+    assert_eq!(bed.get("a.txt"), "head\ntail\n");
     let missing = json!({ "file_path": bed.path("a.txt"), "old_string": large, "new_string": "" });
     let ran = bed.feed(&["call", "edit"], missing.to_string());
     assert_eq!(ran.exits(10).json()["code"], "match.not_found");

@@ -1,6 +1,6 @@
 //! What many processes share in the state directory, and what becomes of it when it is unfit: through the real command.
 
-use crate::bed::{Bed, feed};
+use crate::bed::{Bed, Ran, feed};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -174,17 +174,19 @@ fn the_database_stays_within_its_limit() {
     assert_eq!(oldest["undoable"] == true, bed.run(&["undo", oldest["id"].as_str().unwrap(), "--dry-run"]).code != 17);
 }
 
-/// A state directory that was made, and may not be written any more.
-#[test]
-fn a_read_only_state_directory_is_said_and_edits_work() {
-    let bed = Bed::with("one\n");
-    // Somebody who is not root, since nothing is read-only for root.
+/// Runs the command as somebody who is not root, since nothing is forbidden for root. The bed and its one file are theirs.
+fn as_nobody(bed: &Bed) -> impl Fn(&[&str]) -> Ran {
     let nobody = fs::metadata("/proc/self").is_ok_and(|it| std::os::unix::fs::MetadataExt::uid(&it) == 0);
     let program = bed.beside("emend");
     // By another process: while this one writes it, what other tests start could have it open for writing as well, and then
     // it cannot be run.
     crate::bed::programs::run(std::process::Command::new("cp").arg(env!("CARGO_BIN_EXE_emend")).arg(&program));
-    let run = |args: &[&str]| {
+    if nobody {
+        for path in [bed.beside(""), bed.work(), bed.work().join("a.txt")] {
+            std::os::unix::fs::chown(path, Some(65534), Some(65534)).unwrap();
+        }
+    }
+    move |args: &[&str]| {
         let model = bed.command(args);
         let mut command = std::process::Command::new(&program);
         command.args(args).current_dir(bed.work()).env_clear();
@@ -193,12 +195,14 @@ fn a_read_only_state_directory_is_said_and_edits_work() {
             command.uid(65534).gid(65534);
         }
         feed(command, b"")
-    };
-    if nobody {
-        for path in [bed.beside(""), bed.work(), bed.work().join("a.txt")] {
-            std::os::unix::fs::chown(path, Some(65534), Some(65534)).unwrap();
-        }
     }
+}
+
+/// A state directory that was made, and may not be written any more.
+#[test]
+fn a_read_only_state_directory_is_said_and_edits_work() {
+    let bed = Bed::with("one\n");
+    let run = as_nobody(&bed);
     assert_eq!(run(&["edit", "a.txt", "--old", "one", "--new", "two"]).exits(0).err, "");
     let folder = database(&bed).parent().unwrap().to_owned();
     for path in [folder.join("sessions.db"), folder.clone(), bed.beside("state/journal"), bed.beside("state")] {
@@ -215,4 +219,21 @@ fn a_read_only_state_directory_is_said_and_edits_work() {
     for path in [bed.beside("state"), bed.beside("state/journal"), folder] {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
+}
+
+/// It was not written for this user, and what would deny something is not hidden by it: that would be an error.
+#[test]
+fn a_configuration_directory_that_cannot_be_searched_is_said_and_edits_work() {
+    let bed = Bed::with("one\n");
+    let run = as_nobody(&bed);
+    let config = bed.beside("home/.config/emendate");
+    fs::create_dir_all(&config).unwrap();
+    fs::write(config.join("config.toml"), "[policy]\nunknown = 1\n").unwrap();
+    assert_ne!(run(&["edit", "a.txt", "--old", "one", "--new", "two"]).code, 0);
+    // Nobody but its owner, who is somebody else, unless the tests run as the same user.
+    fs::set_permissions(&config, fs::Permissions::from_mode(0o000)).unwrap();
+    let ran = run(&["edit", "a.txt", "--old", "one", "--new", "two"]).exits(0);
+    assert!(ran.err.contains("config.toml cannot be looked at, so the built-in settings hold"), "{ran:?}");
+    assert_eq!(bed.get("a.txt"), "two\n");
+    fs::set_permissions(&config, fs::Permissions::from_mode(0o755)).unwrap();
 }

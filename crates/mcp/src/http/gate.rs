@@ -15,8 +15,9 @@ use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, RequestId, Ser
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::transport::streamable_http_server::StreamableHttpService;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use std::collections::HashSet;
 use std::convert::Infallible;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Where the server is. What follows it in a request's path names a session.
@@ -50,6 +51,29 @@ impl Guest {
 #[derive(Clone)]
 struct Named(String);
 
+/// The ids of the requests that are answered at this moment, each with its session.
+type Running = Arc<Mutex<HashSet<(String, RequestId)>>>;
+
+/// A request while it is answered.
+struct InFlight {
+    running: Running,
+    key: (String, RequestId),
+}
+
+impl InFlight {
+    /// Notes a request as under way. `None` where another one with its id is, in the same session.
+    fn begin(running: &Running, key: (String, RequestId)) -> Option<InFlight> {
+        let new = running.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone());
+        new.then(|| InFlight { running: Arc::clone(running), key })
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
+    }
+}
+
 /// All connections meet here.
 pub(super) struct Gate {
     service: Service,
@@ -61,6 +85,7 @@ pub(super) struct Gate {
     limits: Limits,
     guests: Arc<Semaphore>,
     large: Semaphore,
+    running: Running,
 }
 
 impl Gate {
@@ -83,6 +108,7 @@ impl Gate {
             limits,
             guests: Arc::new(Semaphore::new(limits.guests)),
             large: Semaphore::new(LARGE_ONES),
+            running: Running::default(),
         }
     }
 
@@ -119,10 +145,30 @@ impl Gate {
             Ok(body) => body,
             Err(refusal) => return *refusal.0,
         };
-        if let Err(refusal) = self.understood(&body).await {
-            return *refusal.0;
+        let in_flight = match self.understood(&body).await.and_then(|id| self.begin(&parts, id)) {
+            Ok(in_flight) => in_flight,
+            Err(refusal) => return *refusal.0,
+        };
+        let answer = self.service.handle(Request::from_parts(parts, Full::new(body))).await;
+        // A stream is an answer until it ends.
+        answer.map(|body| {
+            let hold = move |frame| {
+                let _held = &in_flight;
+                frame
+            };
+            body.map_frame(hold).boxed()
+        })
+    }
+
+    /// Notes a request of a session as under way. Without a session, each request is an exchange of its own.
+    fn begin(&self, parts: &Parts, id: Option<RequestId>) -> Result<Option<InFlight>, Refusal> {
+        let session = parts.headers.get(SESSION).and_then(|session| session.to_str().ok());
+        let (Some(session), Some(id)) = (session, id) else { return Ok(None) };
+        let told = "A request with this id is under way; give every request an id of its own.";
+        match InFlight::begin(&self.running, (session.to_owned(), id.clone())) {
+            Some(in_flight) => Ok(Some(in_flight)),
+            None => Err(fault(ErrorData::invalid_request(told, None), Some(id))),
         }
-        self.service.handle(Request::from_parts(parts, Full::new(body))).await
     }
 
     /// Who it is, and whether it is meant for us.
@@ -192,8 +238,9 @@ impl Gate {
         }
     }
 
-    /// What is no message is answered here, as on standard input: to the request it belongs to, if that can be told.
-    async fn understood(&self, body: &[u8]) -> Result<(), Refusal> {
+    /// What is no message is answered here, as on standard input: to the request it belongs to, if that can be told. Answers
+    /// with the id of a request.
+    async fn understood(&self, body: &[u8]) -> Result<Option<RequestId>, Refusal> {
         let message = match message::read(body) {
             Line::Message(message) => message,
             Line::Fault(error, id) => return Err(fault(error, id)),
@@ -203,7 +250,10 @@ impl Gate {
         if begins && self.sessions.sessions.read().await.len() >= self.limits.sessions {
             return Err(refused(StatusCode::SERVICE_UNAVAILABLE, "Too many sessions are open; end some."));
         }
-        Ok(())
+        Ok(match *message {
+            ClientJsonRpcMessage::Request(request) => Some(request.id),
+            _ => None,
+        })
     }
 }
 

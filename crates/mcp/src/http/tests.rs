@@ -279,6 +279,50 @@ async fn places_are_limited_and_given_back() {
 }
 
 #[tokio::test]
+async fn an_id_that_is_under_way_in_its_session_is_refused() {
+    let bed = Bed::new(patient());
+    std::fs::write(bed.root.path().join("large.txt"), "a line without it\n".repeat(2_000_000)).unwrap();
+    let post = |session: &str, message: Value| {
+        let (message, session) = (message.to_string(), session.to_owned());
+        bed.head(&format!("{session}Content-Length: {}\r\n\r\n{message}", message.len()))
+    };
+    let client = json!({ "name": "t", "version": "1" });
+    let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
+    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
+    let mut sessions = Vec::new();
+    for _ in 0..2 {
+        let welcome = bed.talk(post("", hello.clone()).as_bytes()).await;
+        let id = welcome.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap();
+        let session = format!("Mcp-Session-Id: {}\r\nMCP-Protocol-Version: 2025-11-25\r\n", id.trim());
+        let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        bed.talk(post(&session, ready).as_bytes()).await;
+        sessions.push(session);
+    }
+    let arguments = json!({ "path": bed.path("large.txt"), "pattern": "(with|by) (all|none) of (it|them)$" });
+    let long = json!({ "name": "search", "arguments": arguments });
+    let long = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": long });
+    let list = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/list" });
+    let mut stream = bed.connect().await;
+    stream.write_all(post(&sessions[0], long).as_bytes()).await.unwrap();
+    // Until the server has read the first one, the second one is the first.
+    let refused = async {
+        loop {
+            let answer = bed.talk(post(&sessions[0], list.clone()).as_bytes()).await;
+            if answer.contains("is under way") {
+                return answer;
+            }
+        }
+    };
+    let refused = tokio::time::timeout(Duration::from_secs(60), refused).await.unwrap();
+    assert_eq!((status(&refused), &body(&refused)["id"]), ("400", &json!(7)));
+    // Another session has ids of its own.
+    assert_eq!(status(&bed.talk(post(&sessions[1], list.clone()).as_bytes()).await), "200");
+    assert_eq!(status(&heard(&mut stream).await), "200");
+    assert_eq!(status(&bed.talk(post(&sessions[0], list).as_bytes()).await), "200");
+    bed.end().await;
+}
+
+#[tokio::test]
 async fn what_is_no_http_ends_its_connection_only() {
     let bed = Bed::new(patient());
     let endless = format!("GET /{} HTTP/1.1\r\n", "x".repeat(200_000));
