@@ -17,7 +17,7 @@ use std::sync::LazyLock;
 /// Refuses new text with a placeholder that old does not have, unless the caller says that it is meant.
 pub(crate) fn check(find: &Find, new: &str, settings: Settings) -> Result<()> {
     let Some(line) = fresh(&find.old, new).filter(|_| !settings.omissions) else { return Ok(()) };
-    Err(Error::new(Code::EditOmission, "new_string has a placeholder for text that was left out.")
+    Err(Error::new(Code::EditOmission, "The new text has a placeholder for text that was left out.")
         .evidence(format!("The line: {}", line.trim()))
         .next(Advice::from("Write the text out in full, or replace only the part that changes.").and(&if_meant()))
         .fact("reason", "omission"))
