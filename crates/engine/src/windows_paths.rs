@@ -4,6 +4,7 @@
 use crate::arguments::PATHS;
 use crate::engine::Engine;
 use crate::names::creates;
+use crate::raw_path;
 use emendate_core::{Ask, FileRequest};
 use emendate_fs::shown;
 use serde_json::Value;
@@ -27,6 +28,10 @@ impl Engine {
     /// looked at.
     pub(crate) fn read_windows_fields(&self, input: &mut Value, notes: &mut Vec<String>) {
         let Value::Object(fields) = input else { return };
+        // The bytes of the name are beside it: its backslashes are those of a name that cannot be shown.
+        if fields.get(raw_path::FIELD).is_some_and(|bytes| !bytes.is_null()) {
+            return;
+        }
         for field in PATHS {
             match fields.get_mut(*field) {
                 Some(Value::String(path)) => self.read_windows_path(path, notes),
