@@ -7,7 +7,7 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use emendate::core::{Code, Error, Result};
 use emendate::fs::shown;
-use emendate::tallies::{By, Row, Tally};
+use emendate::tallies::{By, Row, TOKEN_BYTES, Tally};
 use emendate::{COUNTERS, State};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
@@ -67,6 +67,8 @@ fn row_json(row: &Row) -> Value {
         "asked": row.asked,
         "failed": row.calls - row.ok - row.asked,
         "mean_micros": row.mean(),
+        "mean_tokens_in": row.mean_tokens()[0],
+        "mean_tokens_out": row.mean_tokens()[1],
     })
 }
 
@@ -88,13 +90,28 @@ fn page(tally: &Tally, tables: &[By], hours: u64) -> String {
         // Of one code, all calls have one outcome.
         let share_head = if *table == By::Code { "" } else { "succeeded" };
         // Writing to a String cannot fail.
-        let _ = writeln!(out, "\n{:<width$}  {:>8}  {share_head:>9}  {:>9}", table.name(), "calls", "each");
+        let _ = writeln!(
+            out,
+            "\n{:<width$}  {:>8}  {share_head:>9}  {:>9}  {:>9}  {:>9}",
+            table.name(),
+            "calls",
+            "each",
+            "tokens in",
+            "out"
+        );
         for row in &rows {
             let name = if row.name.is_empty() { "(not told)" } else { &row.name };
             let share = if *table == By::Code { String::new() } else { share(row) };
-            let _ = writeln!(out, "{name:<width$}  {:>8}  {share:>9}  {:>9}", row.calls, mean(row));
+            let [input, output] = row.mean_tokens();
+            let _ = writeln!(
+                out,
+                "{name:<width$}  {:>8}  {share:>9}  {:>9}  {input:>9}  {output:>9}",
+                row.calls,
+                mean(row)
+            );
         }
     }
+    let _ = writeln!(out, "\nTokens are those of one call, estimated as one for each {TOKEN_BYTES} bytes of text.");
     out
 }
 

@@ -8,6 +8,7 @@ use crate::plan::{Becomes, Now, Plan};
 use crate::receipt::{Preview, Receipt};
 use crate::reply::Answer;
 use crate::reply_limits::FileRoom;
+use crate::room::with_holders;
 use crate::rows::warned;
 use crate::seen;
 use crate::watch::Step;
@@ -15,7 +16,7 @@ use crate::worded;
 use emendate_core::Header;
 use emendate_core::words::Words;
 use emendate_core::{Code, ContentId, Error, Result, explain, rows, work};
-use emendate_fs::{Draft, Piece, Stamp, Written};
+use emendate_fs::{Draft, Piece, Stamp, Written, readable_size};
 use emendate_history::{Lines, OperationId, Record};
 use serde_json::Value;
 
@@ -105,16 +106,18 @@ impl Engine {
     fn with_room(&self, error: Error, plans: &[Plan]) -> Error {
         let device = error.data().get("device").and_then(Value::as_u64);
         let held = plans.first().and_then(|plan| self.history(plan.place.root()).on_disk());
-        match held.filter(|held| Some(held.device) == device && held.bytes > 0) {
+        let error = match held.filter(|held| Some(held.device) == device && held.bytes > 0) {
             Some(held) => error
                 .evidence(format!(
-                    "The history on that disk has {} bytes: `emend gc --size 0` frees nearly all of them, and what was \
+                    "The history on that disk has {}: `emend gc --size 0` frees nearly all of it, and what was \
                      done can then not be undone.",
-                    held.bytes
+                    readable_size(held.bytes)
                 ))
                 .fact("history", held.bytes),
             None => error,
-        }
+        };
+        let holders = plans.first().map(|plan| self.could_be_freed(&plan.place)).unwrap_or_default();
+        with_holders(error, &holders)
     }
 
     /// The answer of the first receipt, for calls about one file; `replace_all` is what the call said.

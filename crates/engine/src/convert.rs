@@ -18,7 +18,7 @@ use std::path::Path;
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "the fields are read as those of apply, once `to` is taken out")]
 pub(crate) struct Args {
-    /// The format to write: `unified`, `apply_patch`, `search_replace`, `whole_file` or `hashline`.
+    /// The format to write: `unified`, `apply_patch`, `search_replace`, `whole_file`, `hashline` or `anchors`.
     to: String,
     #[serde(flatten)]
     edits: apply::Args,

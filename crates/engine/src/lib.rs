@@ -65,6 +65,7 @@ mod repeat;
 mod replace;
 mod reply;
 mod reply_limits;
+mod room;
 mod rows;
 mod search;
 mod seen;

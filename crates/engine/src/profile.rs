@@ -265,6 +265,7 @@ pub static PROFILES: &[Profile] = &[
         ],
     },
     peers::CLINE,
+    peers::OPENCODE,
     peers::OPENHANDS,
     peers::DIRAC,
     Profile {
@@ -397,7 +398,7 @@ impl Offer {
             properties.retain(|name, _| fields.contains(&name.as_str()));
         }
         for (name, field) in self.renamed {
-            rename(&mut schema, name, field);
+            lean::rename(&mut schema, name, field);
         }
         if let Some(required) = self.required {
             schema.insert("required".to_owned(), required.iter().map(|name| Value::from(*name)).collect());
@@ -417,6 +418,10 @@ impl Offer {
             schema.get_mut("properties").and_then(|it| it.get_mut("edits")?.get_mut("items")?.get_mut("properties"));
         if let (Some(offered), Some(Value::Object(fields))) = (self.in_entries, entry) {
             fields.retain(|name, _| offered.contains(&name.as_str()));
+        }
+        let entry = schema.get_mut("properties").and_then(|it| it.get_mut("edits")?.get_mut("items")?.as_object_mut());
+        if let Some(entry) = entry {
+            self.renamed.iter().for_each(|(name, field)| lean::rename(entry, name, field));
         }
         if let Some(Value::Object(properties)) = schema.get_mut("properties") {
             for (name, text) in self.described {
@@ -450,18 +455,6 @@ impl Offer {
     }
 }
 
-/// Gives a field of a schema the profile's own name, in its place.
-fn rename(schema: &mut Map<String, Value>, name: &str, field: &str) {
-    if let Some(Value::Array(required)) = schema.get_mut("required") {
-        required.iter_mut().filter(|it| **it == field).for_each(|it| *it = name.into());
-    }
-    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
-        let old = std::mem::take(properties);
-        properties
-            .extend(old.into_iter().map(|(key, value)| (if key == field { name.to_owned() } else { key }, value)));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::{Marks, PROFILES};
@@ -479,6 +472,21 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_profile_renames_fields_of_entries_too() {
+        let profile = super::profile("opencode").unwrap();
+        let schema = |name: &str| profile.offer(name).unwrap().schema();
+        let edit = schema("edit");
+        for name in ["filePath", "oldString", "newString", "replaceAll"] {
+            assert!(edit["properties"].get(name).is_some(), "{name}: {edit:?}");
+        }
+        assert_eq!(edit["required"], serde_json::json!(["filePath", "oldString", "newString"]));
+        let entry = &schema("multiedit")["properties"]["edits"]["items"];
+        let names: Vec<&String> = entry["properties"].as_object().unwrap().keys().collect();
+        assert_eq!(names, ["oldString", "newString", "replaceAll"], "{entry}");
+        assert_eq!(entry["required"], serde_json::json!(["oldString", "newString"]));
     }
 
     #[test]

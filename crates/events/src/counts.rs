@@ -1,5 +1,5 @@
-//! The file of counters: lines of `hour, tool, format, code, tier, model, door, calls, microseconds`, TAB between them. Lines
-//! that agree in all but the last two mean their sum, so adding one is counting, and summing up changes nothing but the size.
+//! The file of counters: lines of `hour, tool, format, code, tier, model, door, calls, microseconds, bytes in, bytes out`, TAB
+//! between them; older lines end before the bytes. Lines that agree in all but the numbers at the end mean their sum, so adding one is counting, and summing up changes nothing but the size.
 
 use crate::append::beside;
 use crate::event::{Event, name};
@@ -36,17 +36,21 @@ pub(crate) struct Key {
     pub(crate) door: String,
 }
 
-/// How often, and how long in microseconds.
+/// How often, how long in microseconds, and how many bytes of text the inputs and replies have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Count {
     pub(crate) calls: u64,
     pub(crate) micros: u64,
+    pub(crate) input: u64,
+    pub(crate) output: u64,
 }
 
 impl Count {
     pub(crate) fn add(&mut self, other: Count) {
         self.calls = self.calls.saturating_add(other.calls);
         self.micros = self.micros.saturating_add(other.micros);
+        self.input = self.input.saturating_add(other.input);
+        self.output = self.output.saturating_add(other.output);
     }
 }
 
@@ -65,16 +69,21 @@ pub(crate) fn lines(events: &[Event]) -> String {
             model: name(&event.model),
             door: event.door.to_owned(),
         };
-        counts.entry(key).or_default().add(Count { calls: 1, micros: event.micros });
+        let (input, output) = (event.input as u64, event.output as u64);
+        counts.entry(key).or_default().add(Count { calls: 1, micros: event.micros, input, output });
     }
     shown(&counts)
 }
 
 fn shown(counts: &Counts) -> String {
     let mut out = String::new();
-    for (Key { hour, tool, format, code, tier, model, door }, Count { calls, micros }) in counts {
+    for (Key { hour, tool, format, code, tier, model, door }, count) in counts {
+        let Count { calls, micros, input, output } = count;
         // Writing to a String cannot fail.
-        let _ = writeln!(out, "{hour}\t{tool}\t{format}\t{code}\t{tier}\t{model}\t{door}\t{calls}\t{micros}");
+        let _ = writeln!(
+            out,
+            "{hour}\t{tool}\t{format}\t{code}\t{tier}\t{model}\t{door}\t{calls}\t{micros}\t{input}\t{output}"
+        );
     }
     out
 }
@@ -84,12 +93,18 @@ pub(crate) fn read(text: &str) -> Counts {
     let mut out = Counts::new();
     for line in text.lines() {
         let parts: Vec<&str> = line.split('\t').collect();
-        let [hour, tool, format, code, tier, model, door, calls, micros] = *parts else { continue };
+        let [hour, tool, format, code, tier, model, door, calls, micros, ref bytes @ ..] = *parts else { continue };
+        let [input, output] = match *bytes {
+            [] => [Some(0), Some(0)],
+            [input, output] => [input, output].map(|count| count.parse().ok()),
+            _ => continue,
+        };
+        let (Some(input), Some(output)) = (input, output) else { continue };
         let (Ok(hour), Ok(calls), Ok(micros)) = (hour.parse(), calls.parse(), micros.parse()) else { continue };
         let text = str::to_owned;
         let (tool, format, code) = (text(tool), text(format), text(code));
         let key = Key { hour, tool, format, code, tier: text(tier), model: text(model), door: text(door) };
-        out.entry(key).or_default().add(Count { calls, micros });
+        out.entry(key).or_default().add(Count { calls, micros, input, output });
     }
     out
 }

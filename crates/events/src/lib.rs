@@ -17,7 +17,7 @@ mod event;
 mod tally;
 
 pub use event::Event;
-pub use tally::{ASKED, By, Row, Tally};
+pub use tally::{ASKED, By, Row, TOKEN_BYTES, Tally};
 
 use std::fmt;
 use std::path::PathBuf;

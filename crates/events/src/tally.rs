@@ -56,7 +56,14 @@ pub struct Row {
     pub asked: u64,
     /// Microseconds of all of them.
     pub micros: u64,
+    /// Bytes of text in their inputs.
+    pub input: u64,
+    /// Bytes of text in their replies.
+    pub output: u64,
 }
+
+/// Bytes of text that are counted as one token: an estimate that is near for English and code with most models.
+pub const TOKEN_BYTES: u64 = 4;
 
 impl Row {
     /// Successes in a thousand of the calls that were answered; `None` where there are none.
@@ -69,9 +76,16 @@ impl Row {
         self.micros.checked_div(self.calls).unwrap_or(0)
     }
 
+    /// Estimated tokens of the input of one call, and of its reply.
+    pub fn mean_tokens(&self) -> [u64; 2] {
+        [self.input, self.output].map(|bytes| bytes.div_ceil(TOKEN_BYTES).checked_div(self.calls).unwrap_or(0))
+    }
+
     fn add(&mut self, key: &Key, count: Count) {
         self.calls += count.calls;
         self.micros = self.micros.saturating_add(count.micros);
+        self.input = self.input.saturating_add(count.input);
+        self.output = self.output.saturating_add(count.output);
         match &*key.code {
             "ok" => self.ok += count.calls,
             ASKED => self.asked += count.calls,
@@ -101,7 +115,7 @@ impl Tally {
 
     /// All calls together.
     pub fn total(&self) -> Row {
-        let mut row = Row { name: String::new(), calls: 0, ok: 0, asked: 0, micros: 0 };
+        let mut row = Row { name: String::new(), calls: 0, ok: 0, asked: 0, micros: 0, input: 0, output: 0 };
         self.0.iter().for_each(|(key, count)| row.add(key, *count));
         row
     }
@@ -121,7 +135,7 @@ impl Tally {
             if name.is_empty() && matches!(by, By::Format | By::Tier) {
                 continue;
             }
-            let empty = || Row { name: name.clone(), calls: 0, ok: 0, asked: 0, micros: 0 };
+            let empty = || Row { name: name.clone(), calls: 0, ok: 0, asked: 0, micros: 0, input: 0, output: 0 };
             rows.entry(name).or_insert_with(empty).add(key, *count);
         }
         let mut rows: Vec<Row> = rows.into_values().collect();

@@ -255,6 +255,20 @@ pub(crate) fn partial(cause: &Error, what: &str) -> Error {
         .next("Stop and tell a person; look at the files named above before anything else is written.")
 }
 
+/// A number of bytes as a person reads it: `12.3 MB`.
+pub fn readable_size(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["KB", "MB", "GB", "TB", "PB"];
+    let mut tenths = u128::from(bytes) * 10;
+    let mut unit = "bytes";
+    for next in UNITS {
+        if tenths < 10_000 {
+            break;
+        }
+        (tenths, unit) = (tenths / 1000, next);
+    }
+    if unit == "bytes" { format!("{bytes} bytes") } else { format!("{}.{} {unit}", tenths / 10, tenths % 10) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{os, show};
@@ -293,5 +307,15 @@ mod tests {
             assert_eq!(error.code(), code);
             assert!(error.message().contains("/a") && !error.next_step().is_empty());
         }
+    }
+
+    #[test]
+    fn sizes_that_a_person_reads() {
+        for (bytes, shown) in
+            [(0, "0 bytes"), (999, "999 bytes"), (1_000, "1.0 KB"), (12_345_678, "12.3 MB"), (5_000_000_000, "5.0 GB")]
+        {
+            assert_eq!(super::readable_size(bytes), shown);
+        }
+        assert!(super::readable_size(u64::MAX).ends_with(" PB"));
     }
 }

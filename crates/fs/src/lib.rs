@@ -21,7 +21,7 @@ mod store;
 
 pub use along::{Met, Wanted};
 pub use attributes::Attributes;
-pub use fault::show as shown;
+pub use fault::{readable_size, show as shown};
 pub use local::{Local, Probe, Recovered, outlive_size_limit};
 pub use memory::Memory;
 pub use place::{Place, RootInfo};

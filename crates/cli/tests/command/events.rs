@@ -36,6 +36,10 @@ fn calls_are_counted() {
     );
     assert_eq!((row("format", "replace"), row("format", "search_replace")), (Some((2, 1)), Some((1, 1))));
     assert_eq!(row("model", "m-1"), Some((2, 1)));
+    // What a call costs in a format: the block has 46 bytes, one token for each four.
+    let blocks = data["format"].as_array().unwrap().iter().find(|row| row["name"] == "search_replace").unwrap();
+    assert_eq!(blocks["mean_tokens_in"], 12, "{data}");
+    assert!(blocks["mean_tokens_out"].as_u64() > Some(5), "{data}");
     assert_eq!((row("code", "match.not_found"), row("door", "call")), (Some((1, 0)), Some((1, 0))));
     assert_eq!(row("tier", "0"), Some((2, 2)), "what failed has no tier");
     let page = bed.run(&["stats", "--by", "tool", "--hours", "2"]).exits(0).out;
@@ -43,6 +47,7 @@ fn calls_are_counted() {
         page.contains("2 hours: 5 calls, 60.0 % succeeded") && page.contains("edit") && !page.contains("m-1"),
         "{page}"
     );
+    assert!(page.contains("tokens in") && page.contains("one for each 4 bytes"), "{page}");
     bed.run(&["stats", "--by", "weather"]).exits(2);
     bed.run(&["stats", "--state", "none"]).exits(2);
     let kept = fs::read_to_string(bed.beside("state/counts")).unwrap();

@@ -276,22 +276,26 @@ fn a_full_disk_is_told_with_what_could_be_freed() {
     }
     let bed = Bed::new();
     let base = bed.beside("");
-    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=3m,mode=755", "tmpfs"]).arg(&base).output();
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=5m,mode=755", "tmpfs"]).arg(&base).output();
     if !mounted.is_ok_and(|out| out.status.success()) {
         return;
     }
     let _mounted = Mounted(base.clone());
     bed.put("big", "line\n".to_owned() + &"x".repeat(1_000_000));
     bed.put("small", "line\n");
+    bed.put("target/debug/made", vec![0; 1_100_000]);
     bed.run(&["edit", "big", "--old", "line", "--new", "first"]).exits(0);
     // What is left after this is less than another copy of the file.
-    let filled = std::fs::write(base.join("fill"), vec![1; 3 << 20]);
+    let filled = std::fs::write(base.join("fill"), vec![1; 5 << 20]);
     assert!(filled.is_err());
     let before = std::fs::read(bed.work().join("big")).unwrap();
     let full = bed.run(&["edit", "big", "--old", "first", "--new", "second", "--json"]).exits(20).json();
     let data = &full["data"];
     assert!(data["needed"].as_u64() > Some(1_000_000) && data["free"].as_u64() < data["needed"].as_u64(), "{full}");
     assert!(data["history"].as_u64() > Some(1000) && full["evidence"].as_str().unwrap().contains("emend gc"), "{full}");
+    let evidence = full["evidence"].as_str().unwrap();
+    assert!(evidence.contains("needed: 1.0 MB (") && evidence.contains("work/target (folder, 1."), "{full}");
+    assert_eq!(data["could_be_freed"][0]["type"], "folder", "{full}");
     assert_eq!(std::fs::read(bed.work().join("big")).unwrap(), before);
     // Nothing is left of the attempt, reading works, and with room again so does the edit and the undo of both.
     clean(&bed);

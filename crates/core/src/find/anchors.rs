@@ -8,14 +8,16 @@
 use super::align::align;
 use super::copied;
 use super::destination::{self, Depth, Matched};
-use super::fold::{self, Look, indent_of, is_blank};
+use super::fold::{self, Look, is_blank};
 use super::indent::{self, IndentMap};
 use super::place::{Place, Plan};
 use super::refusal::{Reason, Refusal};
 use super::search::{Index, Search, Trial, span_of, split};
 use super::tokens::ratio;
 use super::{Found, Hit, Tier, candidates, failure, omission};
-use crate::error::Result;
+use crate::advice;
+use crate::advice::Phrase;
+use crate::error::{Error, Result};
 use crate::op::{Anchors, Find, Pick, Settings};
 use crate::resolve;
 
@@ -30,7 +32,7 @@ const MARGIN: f64 = 0.15;
 struct Stretch {
     first: usize,
     last: usize,
-    /// `None`: the anchors have no indentation, and the file's lines two different ones.
+    /// `None`: the anchors stand to each other in another way than the file's lines, so they say nothing about indentation.
     indent: Option<IndentMap>,
     /// How much of it the new text has again.
     kept: f64,
@@ -55,7 +57,7 @@ pub(crate) fn between(index: &Index<'_>, anchors: &Anchors, new: &str, settings:
     }
     let mut stretches = stretches(&search, anchors).map_err(|it| refused(&it))?;
     if stretches.is_empty() {
-        return Err(failure::not_found(&search, Tier::Drift));
+        return Err(missing(&search, anchors));
     }
     let best = stretches.iter().map(|it| it.kept).fold(0.0, f64::max);
     if anchors.at.is_none() {
@@ -64,7 +66,8 @@ pub(crate) fn between(index: &Index<'_>, anchors: &Anchors, new: &str, settings:
     let place =
         |it: &Stretch| Place { span: span_of(search.lines(), it.first, it.last + 1), plan: Plan::Ready(Vec::new()) };
     let trial = Trial { places: stretches.iter().map(place).collect(), ..Trial::default() };
-    let candidates::Choice { places: chosen, note: choice } = candidates::chosen(&search, Tier::Drift, trial)?;
+    let candidates::Choice { places: chosen, note: choice } =
+        candidates::chosen(&search, Tier::Drift, trial).map_err(in_own_fields)?;
     let start = chosen.first().map(|place| place.span.start());
     let Some(stretch) = stretches.iter().find(|it| Some(search.lines().start(it.first)) == start) else {
         return Err(failure::not_found(&search, Tier::Drift));
@@ -94,6 +97,46 @@ pub(crate) fn between(index: &Index<'_>, anchors: &Anchors, new: &str, settings:
     Ok(Found { tier: Tier::Drift, hits: vec![hit], notes })
 }
 
+/// The error of several places, with advice in the fields of this format.
+fn in_own_fields(error: Error) -> Error {
+    let id = error.data().get("candidates").and_then(|it| it.get(0)?.get("id").cloned());
+    match id {
+        Some(id) => error.next(
+            advice![
+                "Repeat the call with ",
+                Phrase::Set("at", id),
+                " (or another id shown above), or name lines that occur once as ",
+                Phrase::Field("start_line_text"),
+                " and ",
+                Phrase::Field("end_line_text"),
+                "."
+            ]
+            .or("Name lines that occur once in the file."),
+        ),
+        None => error,
+    }
+}
+
+/// The error where a line is not in the file, in the words of the field that names it.
+fn missing(search: &Search<'_>, anchors: &Anchors) -> Error {
+    let keys = search.close_keys();
+    let line_of = |line: &str| {
+        let wanted = fold::key(line, Look::Trimmed);
+        keys.iter().position(|key| *key == wanted)
+    };
+    let (field, line, why) = match (line_of(&anchors.first), line_of(&anchors.last)) {
+        (None, _) => ("start_line_text", &anchors.first, "is no line of the file".to_owned()),
+        (_, None) => ("end_line_text", &anchors.last, "is no line of the file".to_owned()),
+        (Some(at), _) => {
+            let why = format!("is no line that closes what start_line_text (line {}) begins", at + 1);
+            ("end_line_text", &anchors.last, why)
+        }
+    };
+    let find = Find::new(line, Pick::Unique);
+    let alone = Search::new(search.index, &find, "");
+    failure::no_such_line(&alone, Tier::Drift, field, &why)
+}
+
 fn stretches(search: &Search<'_>, anchors: &Anchors) -> Result<Vec<Stretch>, Refusal> {
     let keys = search.close_keys();
     let [first, last] = [&anchors.first, &anchors.last].map(|line| fold::key(line, Look::Trimmed));
@@ -109,8 +152,8 @@ fn stretches(search: &Search<'_>, anchors: &Anchors) -> Result<Vec<Stretch>, Ref
             indent::pairs([(&*anchors.first, search.line(start)), (&*anchors.last, search.line(end))].into_iter())
         };
         let fits = |&end: &usize| Some((end, Some(IndentMap::shift(&pairs(end))?)));
-        let bare = [&anchors.first, &anchors.last].iter().all(|line| indent_of(line).is_empty());
-        let only = || if let ([end], true) = (&ends[from..], bare) { Some((*end, None)) } else { None };
+        // With another indentation than the file's, one of them is still the line where no other can be.
+        let only = || if let [end] = &ends[from..] { Some((*end, None)) } else { None };
         let Some((end, indent)) = ends[from..].iter().take(PLACES).find_map(fits).or_else(only) else { continue };
         cells = cells.saturating_add((end - start).saturating_mul(split(search.new).len()));
         if cells > CELLS {
@@ -136,7 +179,7 @@ fn kept(search: &Search<'_>, start: usize, end: usize) -> f64 {
     ratio(there, inner.iter().map(|&at| weight(at)).sum())
 }
 
-fn unvouched(search: &Search<'_>, stretch: &Stretch, places: &[Place<'_>]) -> crate::error::Error {
+fn unvouched(search: &Search<'_>, stretch: &Stretch, places: &[Place<'_>]) -> Error {
     let percent = stretch.kept * 100.0;
     let why = format!(
         "Between the anchors lie lines {} to {}, of which new_text has only {percent:.0} % again.",
@@ -203,11 +246,22 @@ mod tests {
     }
 
     #[test]
+    fn lines_are_compared_without_the_blanks_around() {
+        let file = "class A:\n    def f(self):\n        a()\n        return 1\n";
+        let new = "    def f(self):\n        a()\n        return 2";
+        let done = run(file, "def f(self):", "        return 1  ", new, None).unwrap();
+        assert_eq!(done, "class A:\n    def f(self):\n        a()\n        return 2\n");
+        // Nothing says how deep the new text is to go.
+        assert!(run(file, "def f(self):", "        return 1", "def f(self):\n    a()\n    return 2", None).is_err());
+    }
+
+    #[test]
     fn two_places_are_listed() {
         let twice = [FILE, FILE].concat();
         let new = FILE.split("\n\n").next().unwrap().replace("third", "fourth");
         let error = run(&twice, "fn one() {", "}", &new, None).unwrap_err();
         assert_eq!(error.data()["candidates"].as_array().unwrap().len(), 2);
-        assert!(run(FILE, "fn three() {", "}", "x", None).is_err());
+        let error = run(FILE, "fn three() {", "}", "x", None).unwrap_err();
+        assert!(error.to_string().contains("start_line_text is no line of the file"), "{error}");
     }
 }

@@ -1,7 +1,7 @@
 //! Parts of a text that look like an edit, but are in no format, or not in that of the rest.
 
 use super::nearly::{NEW, OLD, PATHS};
-use super::{Format, hashline, search_replace};
+use super::{Format, hashline, literal, search_replace};
 use crate::code::Code;
 use crate::error::Error;
 use serde_json::Value;
@@ -58,7 +58,7 @@ fn begins(line: &str) -> bool {
         }
         Some(b'<') => search_replace::nearly_opens(line) || is_tag(&text[1..]),
         Some(b'-') => search_replace::nearly_opens(line),
-        _ => false,
+        _ => literal::surely_begins(line),
     }
 }
 

@@ -7,6 +7,8 @@ mod fence;
 pub mod hashline;
 mod left_over;
 pub mod line_anchors;
+mod literal;
+mod mixed;
 pub mod multi_edit;
 mod name;
 mod nearly;

@@ -1,6 +1,6 @@
 //! Texts that are almost in a format: what they look like and, where it is certain, how they look when they are right.
 
-use super::{envelope, hashline, name, textual};
+use super::{envelope, hashline, literal, name, textual};
 use crate::code::Code;
 use crate::error::Error;
 use serde_json::{Map, Value, json};
@@ -54,7 +54,7 @@ fn arguments(text: &str) -> Option<Value> {
     let text = text.trim();
     let body = envelope::in_fence(text).or_else(|| only_fence(text)).unwrap_or(text);
     if !body.starts_with(['{', '[']) {
-        return None;
+        return literal::arguments(body);
     }
     let value: Value = serde_json::from_str(body).ok()?;
     match ["arguments", "input", "parameters"].iter().find_map(|key| value.get(*key)) {

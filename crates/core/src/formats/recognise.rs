@@ -1,11 +1,12 @@
 //! Which format a text is in, from what it is.
 
 use super::envelope::{self, Peeled};
+use super::mixed;
 use super::stream::{self, Machine, Manner};
 use super::unified_diff::UnifiedDiff;
 use super::whole_file::WholeFile;
 use super::whole_file::elided::Elided;
-use super::{Format, Input, left_over, nearly, textual};
+use super::{Format, Input, left_over, literal, nearly, textual};
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::op::Request;
@@ -86,6 +87,9 @@ pub fn understand(text: &str, named: Option<&'static dyn Format>, manner: &Manne
     if let Some(understood) = json(text, named, manner) {
         return understood;
     }
+    if let Some(understood) = mixed::read(text, named, manner) {
+        return understood;
+    }
     let settled = settle(text, named, manner)?;
     let request = stream::read(settled.machine()?, &settled.text)?;
     settled.into_understood(request)
@@ -102,7 +106,7 @@ pub fn is_meant(text: &str, format: &'static dyn Format) -> bool {
 
 /// A text that is the call of a tool for edits, as JSON.
 pub(super) fn json(text: &str, named: Option<&'static dyn Format>, manner: &Manner) -> Option<Result<Understood>> {
-    if named.is_some() || manner.reverse || !text.contains('{') {
+    if named.is_some() || manner.reverse || !text.contains(['{', '(']) {
         return None;
     }
     let (name, arguments) = nearly::json_call(text, manner.file.as_deref())?;
@@ -110,7 +114,8 @@ pub(super) fn json(text: &str, named: Option<&'static dyn Format>, manner: &Mann
         return None;
     }
     let format = super::named(name)?;
-    let note = format!("The text is a call as JSON; it was read as the arguments of `{name}`.");
+    let how = if text.lines().any(literal::begins) { "in code" } else { "as JSON" };
+    let note = format!("The text is a call {how}; it was read as the arguments of `{name}`.");
     let read = |mut request: Request| {
         request.notes.insert(0, note);
         Understood { format, request, directory: None }
@@ -119,15 +124,15 @@ pub(super) fn json(text: &str, named: Option<&'static dyn Format>, manner: &Mann
 }
 
 /// A format and the stretches of a text that it claims.
-type Claims = (&'static dyn Format, Vec<Range<usize>>);
+pub(super) type Claims = (&'static dyn Format, Vec<Range<usize>>);
 
-fn claims(text: &str) -> Vec<Claims> {
+pub(super) fn claims(text: &str) -> Vec<Claims> {
     let claims = textual().map(|format| (format, format.claims(text)));
     claims.filter(|(_, claims)| !claims.is_empty()).collect()
 }
 
 /// The index of the format that holds all that any other claims.
-fn outer(claims: &[Claims]) -> Option<usize> {
+pub(super) fn outer(claims: &[Claims]) -> Option<usize> {
     let is_outer = |(at, (_, mine)): &(usize, &Claims)| {
         let others = claims.iter().enumerate().filter(|(other, _)| other != at);
         others.map(|(_, (_, theirs))| theirs).all(|theirs| holds(mine, theirs) && !holds(theirs, mine))

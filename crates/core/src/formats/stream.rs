@@ -1,6 +1,7 @@
 //! Reading text line by line while it arrives. The machine that shows progress is the one that parses the whole.
 
 use super::Format;
+use super::mixed;
 use super::recognise::{self, Understood};
 use crate::code::Code;
 use crate::content::Handle;
@@ -194,6 +195,9 @@ impl PatchStream {
                 .next("Send the text in UTF-8.")
         })?;
         if let Some(understood) = recognise::json(&text, self.named, &self.manner) {
+            return understood;
+        }
+        if let Some(understood) = mixed::read(&text, self.named, &self.manner) {
             return understood;
         }
         let settled = recognise::settle(&text, self.named, &self.manner)?;

@@ -3,6 +3,7 @@
 //! A printed text is read back and applied before it is given out: what a format cannot say is refused, never said
 //! differently.
 
+mod anchors;
 mod apply_patch;
 mod blocks;
 mod hashline;
@@ -13,7 +14,7 @@ mod whole;
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::formats::{
-    Format, Input, apply_patch::ApplyPatch, hashline::Hashline, search_replace::SearchReplace,
+    Format, Input, anchors::WordAnchors, apply_patch::ApplyPatch, hashline::Hashline, search_replace::SearchReplace,
     unified_diff::UnifiedDiff, whole_file::WholeFile,
 };
 use crate::op::{Ask, FileMode, FileRequest, Locator, NewFile, Op, Order, Settings};
@@ -77,6 +78,7 @@ pub static TARGETS: &[Target] = &[
     Target { name: "search_replace", format: &SearchReplace, print: blocks::print },
     Target { name: "whole_file", format: &WholeFile, print: whole::print },
     Target { name: "hashline", format: &Hashline::SEED, print: hashline::print },
+    Target { name: "anchors", format: &WordAnchors, print: anchors::print },
 ];
 
 /// Unchanged lines around a change; the next number is tried where the reader does not find the place by the one before.
@@ -140,7 +142,10 @@ type Outcome<'a> = (&'a str, Option<Vec<u8>>);
 fn outcome<'a>(file: &'a FileRequest, before: Option<&Snapshot>) -> Result<Option<Outcome<'a>>> {
     let edited = |ops: &[Op], order: Order| match before {
         Some(before) if ops.is_empty() => Ok(before.raw().to_vec()),
-        Some(before) => Ok(resolve(before, ops, order, Settings::default())?.changes.apply(before)),
+        Some(before) => {
+            let ops = anchors::by_number(before, ops)?;
+            Ok(resolve(before, &ops, order, Settings::default())?.changes.apply(before))
+        }
         None => {
             let empty = Snapshot::from_text("");
             Ok(resolve(&empty, ops, order, Settings::default())?.changes.apply(&empty))

@@ -146,6 +146,18 @@ fn once(value: &mut Value, said: &[(String, Value)]) {
     }
 }
 
+/// Gives a field of a schema the profile's own name, in its place.
+pub(super) fn rename(schema: &mut Map<String, Value>, name: &str, field: &str) {
+    if let Some(Value::Array(required)) = schema.get_mut("required") {
+        required.iter_mut().filter(|it| **it == field).for_each(|it| *it = name.into());
+    }
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        let old = std::mem::take(properties);
+        properties
+            .extend(old.into_iter().map(|(key, value)| (if key == field { name.to_owned() } else { key }, value)));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::lean;

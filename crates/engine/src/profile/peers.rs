@@ -31,6 +31,54 @@ written and the reply says what to send instead. Paths are absolute.",
     ],
 };
 
+const CAMEL_CASE: &[(&str, &str)] = &[
+    ("filePath", "file_path"),
+    ("oldString", "old_string"),
+    ("newString", "new_string"),
+    ("replaceAll", "replace_all"),
+];
+
+const OPENCODE_EDIT: &str = "\
+Replaces text in a file that was read before. Copy oldString from what read shows behind the line number, with its exact indentation. It must \
+be unique in the file, or set replaceAll. An empty newString deletes.";
+
+const OPENCODE_MULTIEDIT: &str = "\
+Makes several replacements in one file that was read before, all or none. Each oldString is looked for in the file as it was read, and must \
+be unique there.";
+
+/// `OpenCode`'s names.
+pub(super) const OPENCODE: Profile = Profile {
+    name: "opencode",
+    summary: "OpenCode's names: read, edit, multiedit, write with filePath, oldString, newString, replaceAll",
+    instructions: "Read a file before it is changed; the reply shows the result, so it need not be read again. If a call fails, nothing was \
+written and the reply says what to send instead. Paths are absolute.",
+    counts_as_read: true,
+    offers: &[
+        Offer { fields: Some(&["file_path", "offset", "limit"]), renamed: CAMEL_CASE, ..all("read") },
+        Offer {
+            fields: Some(&["file_path", "old_string", "new_string", "replace_all"]),
+            required: Some(&["filePath", "oldString", "newString"]),
+            renamed: CAMEL_CASE,
+            prompt: Some(OPENCODE_EDIT),
+            described: &[
+                ("oldString", "The text to replace."),
+                ("newString", "The text to put in its place."),
+                ("replaceAll", "Replace all occurrences (default false)."),
+            ],
+            ..all("edit")
+        },
+        Offer {
+            name: "multiedit",
+            fields: Some(&["file_path", "edits"]),
+            in_entries: Some(&["old_string", "new_string", "replace_all"]),
+            renamed: CAMEL_CASE,
+            prompt: Some(OPENCODE_MULTIEDIT),
+            ..all("multi_edit")
+        },
+        Offer { fields: Some(&["file_path", "content"]), renamed: CAMEL_CASE, ..all("write") },
+    ],
+};
+
 /// The editor of `OpenHands`.
 pub(super) const OPENHANDS: Profile = Profile {
     name: "openhands",

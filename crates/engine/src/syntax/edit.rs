@@ -85,6 +85,11 @@ impl Engine {
         };
         let mut plan = self.plan_against(caller, place.clone(), now, (&mut ops, Order::Together), options)?;
         plan.notes.extend(notes);
+        if action == Action::Rename {
+            let old = args.symbol.rsplit(['.', ':']).next().unwrap_or_default().split('(').next().unwrap_or_default();
+            let elsewhere = self.used_elsewhere(caller, place, (plan.before.text(), old.trim(), text.trim()));
+            plan.notes.extend(elsewhere);
+        }
         Ok(plan)
     }
 }

@@ -3,6 +3,7 @@
 
 mod blocks;
 mod edit;
+mod elsewhere;
 mod mend;
 mod outline;
 mod parsers;

@@ -284,7 +284,11 @@ pub(super) fn failed_write(folder: &Folder<'_>, entry: &Entry<'_>, doing: &str, 
             let ours = temp.and_then(|fd| sys::fstat(fd).ok()).map_or(0, |stat| look::blocks_of(&stat));
             let free = disk.f_bavail.saturating_mul(disk.f_frsize).saturating_add(ours);
             error
-                .evidence(format!("needed: {needed} bytes, free: {free} bytes."))
+                .evidence(format!(
+                    "needed: {} ({needed} bytes), free: {} ({free} bytes).",
+                    fault::readable_size(needed),
+                    fault::readable_size(free)
+                ))
                 .fact("needed", needed)
                 .fact("free", free)
                 .fact("device", folder.id.0)

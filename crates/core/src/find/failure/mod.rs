@@ -88,6 +88,30 @@ pub(super) fn no_such_place(search: &Search<'_>, tier: Tier, refusal: &Refusal, 
     places::listed(search, error, places)
 }
 
+/// A line that the call names by a field of its own is not there; `why` ends the sentence that the field begins.
+pub(super) fn no_such_line(search: &Search<'_>, tier: Tier, field: &'static str, why: &str) -> Error {
+    let error = Error::new(Code::MatchNotFound, NOT_FOUND)
+        .evidence(format!("{field} {why}: {}", quoted(&search.find.old)))
+        .fact("reason", "not_found")
+        .fact("field", field)
+        .fact("tier", tier.number());
+    let near = match bounded(|| nearest::nearest(search)) {
+        Sought::Place(near) if near.likeness >= LIKE => near.lines,
+        _ => {
+            return error.evidence("No line of the file is like it.").next(
+                advice!["Read the file again and copy the line as ", Phrase::Field(field), ", without its number."]
+                    .or("Read the file again and copy the line, without its number."),
+            );
+        }
+    };
+    let index = search.lines();
+    let text = search.text[index.start(near.start)..index.end(near.end - 1)].trim_end_matches('\n');
+    error.evidence("Most similar:").evidence(marks::excerpt(search.base, near.start + 1, near.end)).next(
+        advice!["If that line is meant, repeat the call with ", Phrase::Set(field, text.into())]
+            .or(format!("If that line is meant, send it as it is in the file: {}", offered(text))),
+    )
+}
+
 /// Another place has more of the old text exactly than the one that a tolerant tier found.
 pub(super) fn rivals(search: &Search<'_>, tier: Tier, places: &[Place<'_>], rival: Range<usize>) -> Error {
     let found = places.first().map_or(0..0, |place| rivals::lines_of(search, place.span));

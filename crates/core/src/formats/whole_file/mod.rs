@@ -35,6 +35,8 @@ impl Format for WholeFile {
     fn claims(&self, text: &str) -> Vec<Range<usize>> {
         let mut out = Vec::new();
         let mut open: Option<(usize, reader::End, bool)> = None;
+        // No line with text yet.
+        let mut fresh = true;
         // The last line, or the one above it if that is blank.
         let (mut above, mut blank, mut count) = ("", false, 0);
         for (at, line) in text.lines().enumerate() {
@@ -46,10 +48,12 @@ impl Format for WholeFile {
                     let fence = fence.filter(|(_, end, named)| *named || !matches!(end, reader::End::Tag(_)));
                     let tag = || reader::opens_tag(line).map(|end| (at, end, true));
                     open = fence.or_else(tag);
+                    fresh = true;
                 }
                 Some((start, end, is_file)) => {
                     // What begins like an edit is one, with the name of its file above.
-                    *is_file &= at != *start + 1 || !reader::is_edit(line);
+                    *is_file &= !fresh || !reader::is_edit(line);
+                    fresh &= line.trim().is_empty();
                     if end.is_on(line) {
                         out.extend(is_file.then_some(*start..count));
                         open = None;

@@ -25,6 +25,9 @@ pub(super) fn broken(line: usize, what: &str) -> Error {
 const SHAPE: &str = "Write the file's path alone on a line, below it a fence with the file's whole text; where the text has fences \
 itself, use a longer one around it (````).";
 
+/// Bytes of blank lines above the first line of a text that may be an edit.
+const BLANK_MAX: usize = 256;
+
 /// What ends a text that is open.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum End {
@@ -300,7 +303,8 @@ impl Reader {
 
     /// A line of a text, or its end.
     fn open(&mut self, mut draft: Draft, line: &str, out: &mut Vec<Event>) -> Result<State> {
-        if draft.path.is_some() && draft.text.is_empty() && is_edit(line) {
+        let fresh = draft.text.len() < BLANK_MAX && draft.text.trim_start().is_empty();
+        if draft.path.is_some() && fresh && is_edit(line) {
             return Err(edit_inside(draft.at));
         }
         match draft.end {

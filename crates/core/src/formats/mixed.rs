@@ -1,0 +1,114 @@
+//! Texts that hold SEARCH/REPLACE blocks and whole files side by side: parts of a file are changed, others are written.
+
+use super::recognise::{Claims, Understood, claims, outer};
+use super::stream::{self, Manner};
+use super::{Format, envelope, left_over};
+use crate::code::Code;
+use crate::error::{Error, Result};
+use crate::op::Request;
+use std::ops::Range;
+
+/// Lines above a whole file that may name it.
+const ABOVE: usize = 2;
+
+const NOTE: &str = "The text has SEARCH/REPLACE blocks and whole files; both were read.";
+
+/// The request of such a text; `None` for any other.
+///
+/// Errors: those of both formats, and [`Code::EditUnparsable`] for a file that both are about.
+pub(super) fn read(text: &str, named: Option<&'static dyn Format>, manner: &Manner) -> Option<Result<Understood>> {
+    if named.is_some() || manner.reverse || !text.contains("SEARCH") {
+        return None;
+    }
+    let peeled = envelope::peel(text);
+    let claims = claims(&peeled.text);
+    let both = is_both(&claims) && outer(&claims).is_none() && peeled.format.is_none() && !peeled.manner.reverse;
+    let ([blocks, files], true) = (&claims[..], both) else { return None };
+    let manner = Manner {
+        strip: manner.strip.or(peeled.manner.strip),
+        file: manner.file.clone().or(peeled.manner.file),
+        reverse: false,
+    };
+    let request = request(&peeled.text, (blocks, files), &manner);
+    let understood = |mut request: Request| {
+        request.notes.splice(0..0, peeled.notes.into_iter().chain([NOTE.to_owned()]));
+        Understood { format: blocks.0, request, directory: peeled.directory }
+    };
+    Some(request.map(understood))
+}
+
+/// True for the claims of these two formats, none inside the other.
+fn is_both(claims: &[Claims]) -> bool {
+    let [(blocks, parts), (files, wholes)] = claims else { return false };
+    let apart = |part: &Range<usize>| wholes.iter().all(|whole| part.end <= whole.start || whole.end <= part.start);
+    (blocks.spec().name, files.spec().name) == ("search_replace", "whole_file") && parts.iter().all(apart)
+}
+
+fn request(text: &str, (blocks, files): (&Claims, &Claims), manner: &Manner) -> Result<Request> {
+    let mut all: Vec<Range<usize>> = blocks.1.iter().chain(&files.1).cloned().collect();
+    all.sort_by_key(|range| range.start);
+    if let Some(error) = left_over::check(text, blocks.0, &all) {
+        return Err(error);
+    }
+    let within = |ranges: &[Range<usize>], at: usize| ranges.iter().any(|range| range.contains(&at));
+    let names: Vec<Range<usize>> = files.1.iter().map(|range| range.start.saturating_sub(ABOVE)..range.end).collect();
+    let parts = kept(text, |at| !within(&files.1, at));
+    let wholes = kept(text, |at| within(&names, at) && !within(&blocks.1, at));
+    let mut request = read_as(blocks.0, &parts, manner)?;
+    let written = read_as(files.0, &wholes, manner)?;
+    let twice = written.files.iter().find(|file| request.files.iter().any(|other| other.path == file.path));
+    if let Some(file) = twice {
+        let what = format!("{} is changed by blocks and written as a whole in one text.", file.path);
+        return Err(Error::new(Code::EditUnparsable, what)
+            .next("Send the file as a whole with all changes in it, or only the blocks.")
+            .fact("path", file.path.clone()));
+    }
+    request.files.extend(written.files);
+    request.notes.extend(written.notes);
+    Ok(request)
+}
+
+/// The text with other lines empty, so that lines keep their numbers.
+fn kept(text: &str, keep: impl Fn(usize) -> bool) -> String {
+    let lines = text.split_inclusive('\n').enumerate();
+    lines.map(|(at, line)| if keep(at) { line } else { "\n" }).collect()
+}
+
+fn read_as(format: &'static dyn Format, text: &str, manner: &Manner) -> Result<Request> {
+    let machine = format
+        .machine(manner)
+        .ok_or_else(|| Error::new(Code::InternalBug, format!("{} has no parser for texts.", format.spec().name)))?;
+    stream::read(machine, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::error::Result;
+    use crate::formats::recognise::{Understood, understand};
+    use crate::formats::stream::Manner;
+    use crate::op::Ask;
+
+    const BLOCK: &str = "a.py\n```python\n<<<<<<< SEARCH\none\n=======\ntwo\n>>>>>>> REPLACE\n```\n";
+    const FILE: &str = "**b.py**\n\n```python\nx = 1\n```\n";
+
+    fn read(text: &str) -> Result<Understood> {
+        understand(text, None, &Manner::default())
+    }
+
+    #[test]
+    fn blocks_and_files_in_any_order() {
+        for text in [format!("First:\n{BLOCK}\nThen:\n\n{FILE}"), format!("{FILE}\n{BLOCK}Done.\n")] {
+            let Understood { request, .. } = read(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+            let [edited, written] = &request.files[..] else { panic!("{text}: {:?}", request.files) };
+            assert_eq!((edited.path.as_str(), written.path.as_str()), ("a.py", "b.py"), "{text}");
+            assert!(matches!(&edited.ask, Ask::Edit { ops, .. } if ops.len() == 1), "{text}");
+            assert_eq!(written.ask, Ask::Write("x = 1\n".to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn one_file_is_one_or_the_other() {
+        let error = read(&format!("{BLOCK}\n{}", FILE.replace("b.py", "a.py"))).err().unwrap();
+        assert!(error.message().contains("changed by blocks and written as a whole"), "{error}");
+    }
+}

@@ -1,0 +1,71 @@
+//! Edits by the words of lines, as JSON. The words are those of a text seen for the first time.
+
+use super::{FileDelta, unsaid};
+use crate::change::ChangeSet;
+use crate::error::Result;
+use crate::explain::{self, Hunk, LineKind};
+use crate::op::Op;
+use crate::snapshot::Snapshot;
+use crate::words::{self, Page, Words};
+use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+
+/// Words name the very line, so ranges have just the lines that change, unless the reader does not find the place.
+pub(super) fn print(deltas: &[FileDelta<'_>], context: usize) -> Result<String> {
+    let context = if context == super::CONTEXT[0] { 0 } else { context };
+    let mut files = Vec::with_capacity(deltas.len());
+    for delta in deltas {
+        let (Some(before), Some(after), true) = (delta.before, delta.after, delta.old_path() == delta.path) else {
+            return Err(unsaid(
+                delta.path,
+                "edits by words change lines of a file, they do not create, move or remove it",
+            ));
+        };
+        if delta.new_mode().is_some() {
+            return Err(unsaid(delta.path, "edits by words do not set permissions"));
+        }
+        let words = Words::new(before.text()).ok_or_else(|| unsaid(delta.path, "its lines are too many for words"))?;
+        let lines: Vec<&str> = before.text().split_terminator('\n').collect();
+        let anchor = |line: usize| Some(format!("{}:{}", words.all().get(line - 1)?, lines.get(line - 1)?));
+        let hunks = explain::hunks(before, &ChangeSet::between(before, after), context);
+        let edits: Option<Vec<Value>> = hunks.iter().map(|hunk| edit(hunk, anchor)).collect();
+        let edits = edits.ok_or_else(|| unsaid(delta.path, "it has no line whose word could be named"))?;
+        files.push(json!({ "path": delta.path, "edits": edits }));
+    }
+    let value = if files.len() == 1 { files.swap_remove(0) } else { json!({ "files": files }) };
+    // JSON of texts and lists can always be written.
+    Ok(format!("{value:#}\n"))
+}
+
+/// One change; `None` where no line can be named.
+fn edit(hunk: &Hunk, anchor: impl Fn(usize) -> Option<String>) -> Option<Value> {
+    let (from, to) = (hunk.old_start, hunk.old_start + hunk.old_lines.saturating_sub(1));
+    let (first, kind) = match (hunk.old_lines, hunk.new_lines) {
+        (0, _) if from == 0 => (1, "insert_before"),
+        (0, _) => (from, "insert_after"),
+        (_, 0) => (from, "delete"),
+        _ => (from, "replace"),
+    };
+    let mut out = Map::new();
+    out.insert("anchor".to_owned(), anchor(first)?.into());
+    if hunk.old_lines > 1 {
+        out.insert("end_anchor".to_owned(), anchor(to)?.into());
+    }
+    out.insert("edit_type".to_owned(), kind.into());
+    if kind != "delete" {
+        let rows = hunk.lines.iter().filter(|line| line.kind != LineKind::Removed);
+        out.insert("text".to_owned(), rows.map(|line| format!("{}\n", line.text)).collect::<String>().into());
+    }
+    Some(Value::Object(out))
+}
+
+/// Edits by words of a text seen for the first time, by number; others as they are.
+pub(super) fn by_number<'a>(before: &Snapshot, ops: &'a [Op]) -> Result<Cow<'a, [Op]>> {
+    if !words::are(ops) {
+        return Ok(Cow::Borrowed(ops));
+    }
+    let words = Words::new(before.text()).ok_or_else(|| unsaid("it", "its lines are too many for words"))?;
+    let page = Page::new(before, words.all());
+    let ops: Result<Vec<Op>> = ops.iter().map(|op| page.rows(op, |_| false).map_err(|it| it.error)).collect();
+    ops.map(Cow::Owned)
+}

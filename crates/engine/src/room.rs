@@ -1,0 +1,106 @@
+//! What could be freed where a disk is full, in sizes that a person reads.
+
+use crate::engine::Engine;
+use emendate_core::Error;
+use emendate_fs::{Kind, Place, readable_size, shown};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// Folders that tools make anew, by name.
+const MADE_ANEW: [&str; 12] = [
+    "target",
+    "node_modules",
+    "dist",
+    "build",
+    "out",
+    "__pycache__",
+    ".venv",
+    ".cache",
+    ".gradle",
+    ".tox",
+    ".mypy_cache",
+    "coverage",
+];
+/// Entries that are looked at, files that are worth naming, and how many are named.
+const ENTRIES_MAX: usize = 20_000;
+const LARGE: u64 = 1 << 20;
+const NAMED_MAX: usize = 5;
+
+/// Something that takes room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Holder {
+    pub(crate) path: PathBuf,
+    pub(crate) bytes: u64,
+    /// `folder` or `file`.
+    pub(crate) kind: &'static str,
+}
+
+/// Adds what could be freed to the error of a full disk.
+pub(crate) fn with_holders(error: Error, holders: &[Holder]) -> Error {
+    if holders.is_empty() {
+        return error;
+    }
+    let row = |it: &Holder| format!("{} ({}, {})", shown(&it.path), it.kind, readable_size(it.bytes));
+    let rows: Vec<String> = holders.iter().map(row).collect();
+    let data = |it: &Holder| json!({ "path": shown(&it.path), "bytes": it.bytes, "size": readable_size(it.bytes), "type": it.kind });
+    error
+        .evidence(format!("Large files, and folders that tools make anew, nearby:\n{}", rows.join("\n")))
+        .fact("could_be_freed", holders.iter().map(data).collect::<Vec<Value>>())
+}
+
+impl Engine {
+    /// The largest things beside a file and above it that could be removed: folders that tools make anew, and large files of
+    /// its own folder.
+    pub(crate) fn could_be_freed(&self, file: &Place) -> Vec<Holder> {
+        let root = &self.store().roots()[file.root()].canonical;
+        let mut left = ENTRIES_MAX;
+        let mut found = Vec::new();
+        let folders = file.absolute().ancestors().skip(1).take_while(|folder| folder.starts_with(root));
+        for (depth, folder) in folders.enumerate() {
+            for (path, kind) in self.entries_within(folder, &mut left) {
+                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                let holder = match kind {
+                    Kind::Folder if MADE_ANEW.contains(&&*name) => {
+                        Holder { bytes: self.bytes_below(&path, &mut left), path, kind: "folder" }
+                    }
+                    Kind::File if depth == 0 && path != file.absolute() => {
+                        Holder { bytes: self.bytes_of(&path), path, kind: "file" }
+                    }
+                    _ => continue,
+                };
+                found.extend((holder.bytes >= LARGE).then_some(holder));
+            }
+        }
+        found.sort_by(|one, other| other.bytes.cmp(&one.bytes));
+        found.truncate(NAMED_MAX);
+        found
+    }
+
+    fn entries_within(&self, folder: &Path, left: &mut usize) -> Vec<(PathBuf, Kind)> {
+        let listed = self.store().admit(folder).and_then(|place| self.store().list(&place)).ok().flatten();
+        let entries: Vec<(PathBuf, Kind)> =
+            listed.into_iter().flatten().take(*left).map(|entry| (folder.join(entry.name), entry.kind)).collect();
+        *left -= entries.len();
+        entries
+    }
+
+    fn bytes_of(&self, path: &Path) -> u64 {
+        let stamp = self.store().admit(path).and_then(|place| self.store().stamp(&place)).ok().flatten();
+        stamp.map_or(0, |stamp| stamp.size)
+    }
+
+    /// The bytes of the files below a folder, as far as entries may be looked at.
+    fn bytes_below(&self, folder: &Path, left: &mut usize) -> u64 {
+        let (mut open, mut bytes) = (vec![folder.to_owned()], 0);
+        while let Some(folder) = open.pop() {
+            for (path, kind) in self.entries_within(&folder, left) {
+                match kind {
+                    Kind::Folder => open.push(path),
+                    Kind::File => bytes += self.bytes_of(&path),
+                    _ => {}
+                }
+            }
+        }
+        bytes
+    }
+}

@@ -1,0 +1,144 @@
+//! Other files that use the name of a symbol that is renamed: the edit of a symbol is about one file, so they are named.
+
+use super::language;
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::policy::Access;
+use crate::search::Scope;
+use emendate_fs::Place;
+use emendate_syntax::Language;
+use memchr::memmem::Finder;
+use serde_json::json;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+/// Files that are looked into, and bytes of one of them and of all.
+const FILES_MAX: usize = 5_000;
+const FILE_BYTES: usize = 1 << 20;
+const BYTES_MAX: usize = 64 << 20;
+/// Files that a note names.
+const NAMED_MAX: usize = 10;
+/// Words of lines that bring names in from other files.
+const IMPORTS: [&str; 8] = ["import", "from", "use", "using", "require", "include", "export", "extern"];
+
+/// A file that uses a name of another one.
+struct Use {
+    path: PathBuf,
+    line: usize,
+}
+
+/// The look for a name.
+struct Look<'a> {
+    name: &'a str,
+    finder: Finder<'a>,
+    /// The name of the file that defines it, without its extension.
+    module: String,
+    language: Language,
+    home: &'a Place,
+    uses: Vec<Use>,
+    count: usize,
+    files: usize,
+    bytes: usize,
+}
+
+impl Engine {
+    /// A note of the files beside `home` that import a name that is renamed there; `None` where there are none, and where
+    /// they cannot be looked for.
+    pub(super) fn used_elsewhere(
+        &self,
+        caller: &Caller,
+        home: &Place,
+        (text, old, new): (&str, &str, &str),
+    ) -> Option<String> {
+        let root = self.store().roots().get(home.root())?.canonical.clone();
+        let folder = self.store().admit(&root).ok()?;
+        let globs = Scope::globs(&root, &[]).ok()?;
+        let scope = Scope { globs, hidden: false, all: false, watch: caller.watch.clone() };
+        let module = home.absolute().file_stem()?.to_string_lossy().into_owned();
+        // Such files are known by the folder they are in.
+        let by_folder = ["mod", "index", "__init__", "lib", "main"].contains(&&*module);
+        let parent = || home.absolute().parent()?.file_name().map(|name| name.to_string_lossy().into_owned());
+        let module = if by_folder { parent().unwrap_or(module) } else { module };
+        let language = language(home, text)?;
+        let finder = Finder::new(old);
+        let mut look =
+            Look { name: old, finder, module, language, home, uses: Vec::new(), count: 0, files: 0, bytes: 0 };
+        self.walk(&folder, &scope, &mut |place| Ok(self.look_for(place, &mut look))).ok()?;
+        look.note(&root, new)
+    }
+
+    fn look_for(&self, place: &Place, look: &mut Look<'_>) -> ControlFlow<()> {
+        if place.absolute() == look.home.absolute() || Language::of(place.absolute(), "") != Some(look.language) {
+            return ControlFlow::Continue(());
+        }
+        look.files += 1;
+        let size = self.store().stamp(place).ok().flatten().map_or(0, |stamp| stamp.size);
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        if look.files > FILES_MAX || look.bytes.saturating_add(size.min(FILE_BYTES)) > BYTES_MAX {
+            return ControlFlow::Break(());
+        }
+        if size > FILE_BYTES || self.may(place, Access::Read).is_err() {
+            return ControlFlow::Continue(());
+        }
+        look.bytes += size;
+        if let Ok(Some(opened)) = self.snapshot(place, None, "") {
+            look.file(place.absolute(), opened.snapshot.text());
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+impl Look<'_> {
+    fn file(&mut self, path: &Path, text: &str) {
+        if self.finder.find(text.as_bytes()).is_none() {
+            return;
+        }
+        let first = text.lines().position(|line| has_word(line, self.name));
+        let imports = |line: &str| {
+            let words = || line.split(|ch: char| !is_word(ch));
+            words().any(|word| IMPORTS.contains(&word)) && words().any(|word| word == self.module || word == self.name)
+        };
+        if let Some(line) = first.filter(|_| text.lines().any(imports)) {
+            self.count += 1;
+            if self.uses.len() < NAMED_MAX {
+                self.uses.push(Use { path: path.to_owned(), line: line + 1 });
+            }
+        }
+    }
+
+    fn note(self, root: &Path, new: &str) -> Option<String> {
+        let shown = |it: &Use| format!("{} (line {})", it.path.display(), it.line);
+        let files: Vec<String> = self.uses.iter().map(shown).collect();
+        let more = self.count - self.uses.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let mut call = json!({
+            "path": root.to_string_lossy(),
+            "pattern": format!("\\b{}\\b", self.name),
+            "regex": true,
+            "new_string": new,
+            "dry_run": true,
+        });
+        let names = self.uses.iter().map(|it| Some(it.path.strip_prefix(root).ok()?.to_str()?.to_owned()));
+        let plain = |name: &String| !name.contains(['*', '?', '[', ']', '{', '}', '!', '\\', '#']);
+        // In other files the name may be that of something else.
+        if let Some(names) = names.collect::<Option<Vec<String>>>().filter(|names| names.iter().all(plain)) {
+            call["glob"] = names.into();
+        }
+        (!files.is_empty()).then(|| {
+            format!(
+                "Only this file was changed. Other files import `{}`: {}{more}. To rename it there, call replace_in_files with {call}, look at \
+                 what it would change, and send it without dry_run.",
+                self.name,
+                files.join(", "),
+            )
+        })
+    }
+}
+
+fn is_word(ch: char) -> bool {
+    ch.is_alphanumeric() || ch == '_' || ch == '$'
+}
+
+fn has_word(line: &str, name: &str) -> bool {
+    line.split(|ch: char| !is_word(ch)).any(|word| word == name)
+}
