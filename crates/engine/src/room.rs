@@ -71,7 +71,7 @@ impl Engine {
                 found.extend((holder.bytes >= LARGE).then_some(holder));
             }
         }
-        found.sort_by(|one, other| other.bytes.cmp(&one.bytes));
+        found.sort_by_key(|holder| std::cmp::Reverse(holder.bytes));
         found.truncate(NAMED_MAX);
         found
     }
