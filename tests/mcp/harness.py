@@ -113,7 +113,8 @@ class Raw:
     def __init__(self, place, *flags):
         self.begun = time.perf_counter()
         command = place.command(*flags)
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        env={**os.environ, **place.environment})
         self.last = 0
 
     def send(self, line):

@@ -3,7 +3,7 @@
 import asyncio
 import os
 
-from harness import PATIENCE, Http, Place, check, done, failed, in_every_mode, text
+from harness import PATIENCE, Http, Place, Raw, check, done, failed, in_every_mode, text
 
 
 class Held(Place):
@@ -91,6 +91,21 @@ async def a_cancelled_call_stops_before_it_writes(mode):
         found = await client.call_tool("search", {"path": str(place.root), "pattern": "new"})
         assert "No hits in 21 files" in text(found), text(found)
         assert place.untouched()
+
+
+@check
+def a_call_ends_when_its_client_no_longer_listens():
+    place = Held(20)
+    server = Raw(place, "--profile", "full")
+    replace = {"path": str(place.root), "old_string": "old", "new_string": "new", "expected": 21}
+    server.request("tools/call", name="replace_in_files", arguments=replace)
+    with open(place.begun, "rb") as pipe:
+        server.process.stdout.close()
+        # Nobody opens the gate, and the input stays open: the hook ends because nobody waits for the answer.
+        assert pipe.read() == b""
+    server.process.stdin.close()
+    assert server.process.wait(timeout=PATIENCE) == 0
+    assert place.untouched()
 
 
 @in_every_mode

@@ -9,7 +9,6 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Longest wait for a program to exit after it closed its pipes.
@@ -54,10 +53,16 @@ impl Companion {
         Ok(Companion { process, input: File::from(input), output: File::from(output) })
     }
 
-    /// Sends a message and waits for the answer, of at most `most` bytes.
+    /// Sends a message and waits for the answer, of at most `most` bytes, until `stop` says that nobody waits for it.
     ///
     /// Errors: why there is none.
-    pub fn ask(&mut self, message: &[u8], most: usize, time: Duration, stop: &AtomicBool) -> Result<Vec<u8>, Silence> {
+    pub fn ask(
+        &mut self,
+        message: &[u8],
+        most: usize,
+        time: Duration,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Vec<u8>, Silence> {
         let end = Instant::now() + time;
         let len = u32::try_from(message.len()).map_err(|_| Silence::Failed)?.to_le_bytes();
         let sent = self.send(&len, end, stop).and_then(|()| self.send(message, end, stop));
@@ -83,7 +88,7 @@ impl Companion {
         }
     }
 
-    fn send(&mut self, mut bytes: &[u8], end: Instant, stop: &AtomicBool) -> Result<(), Silence> {
+    fn send(&mut self, mut bytes: &[u8], end: Instant, stop: &dyn Fn() -> bool) -> Result<(), Silence> {
         while !bytes.is_empty() {
             match self.input.write(bytes) {
                 Ok(written @ 1..) => bytes = bytes.get(written..).unwrap_or_default(),
@@ -97,7 +102,7 @@ impl Companion {
         Ok(())
     }
 
-    fn receive(&mut self, answer: &mut Vec<u8>, end: Instant, stop: &AtomicBool) -> Result<(), Silence> {
+    fn receive(&mut self, answer: &mut Vec<u8>, end: Instant, stop: &dyn Fn() -> bool) -> Result<(), Silence> {
         let start = answer.len();
         answer.resize(start + CHUNK, 0);
         let read = self.output.read(answer.get_mut(start..).unwrap_or_default());
@@ -126,9 +131,9 @@ impl Companion {
 }
 
 /// Waits until a pipe is ready.
-fn wait(pipe: &File, flags: PollFlags, end: Instant, stop: &AtomicBool) -> Result<(), Silence> {
+fn wait(pipe: &File, flags: PollFlags, end: Instant, stop: &dyn Fn() -> bool) -> Result<(), Silence> {
     loop {
-        if stop.load(Ordering::Relaxed) {
+        if stop() {
             return Err(Silence::Stopped);
         }
         let left = end.saturating_duration_since(Instant::now());
@@ -146,7 +151,6 @@ fn wait(pipe: &File, flags: PollFlags, end: Instant, stop: &AtomicBool) -> Resul
 mod tests {
     use super::{Companion, Silence};
     use std::path::Path;
-    use std::sync::atomic::AtomicBool;
     use std::time::Duration;
 
     fn companion(script: &str) -> Companion {
@@ -154,7 +158,7 @@ mod tests {
     }
 
     fn ask(companion: &mut Companion, message: &[u8], seconds: u64) -> Result<Vec<u8>, Silence> {
-        companion.ask(message, 1 << 20, Duration::from_secs(seconds), &AtomicBool::new(false))
+        companion.ask(message, 1 << 20, Duration::from_secs(seconds), &|| false)
     }
 
     #[test]
@@ -180,8 +184,7 @@ mod tests {
     #[test]
     fn waiting_ends_when_the_caller_stops() {
         let mut silent = companion("exec sleep 600");
-        let stop = AtomicBool::new(true);
-        let asked = silent.ask(&vec![0; 1 << 20], 10, Duration::from_secs(600), &stop);
+        let asked = silent.ask(&vec![0; 1 << 20], 10, Duration::from_secs(600), &|| true);
         assert_eq!(asked, Err(Silence::Stopped));
     }
 }

@@ -17,6 +17,7 @@ pub use companion::{Companion, Silence};
 pub use copy::{COPY, run_on_copy};
 pub use process::{Process, end_all};
 
+use emendate_core::work::{self, Halt, Meter};
 use emendate_core::{Code, Error, Result};
 use process::LOOK;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -68,7 +69,7 @@ pub fn run(job: Job<'_>) -> Result<Said> {
     run_until(job, &AtomicBool::new(false))
 }
 
-/// The same, but ended as soon as `stop` is set.
+/// The same, but ended as soon as `stop` is set or the call of this thread is cancelled.
 ///
 /// Errors: those of [`run`]; `call.cancelled` where it was stopped.
 pub fn run_until(job: Job<'_>, stop: &AtomicBool) -> Result<Said> {
@@ -95,6 +96,9 @@ impl Running<'_> {
         let most = self.job.most;
         let mut output = Ear::on(stdout, most + 1);
         let mut complaint = Ear::on(stderr, COMPLAINT);
+        // The meter of the call knows that the client is gone, too.
+        let meter = work::current();
+        let cancelled = || meter.as_ref().and_then(Meter::halted) == Some(Halt::Cancelled);
         let status = loop {
             let (left, heard) = (self.job.time.saturating_sub(self.begun.elapsed()), output.heard.len());
             let step = if output.pipe.is_some() { GLANCE } else { LOOK };
@@ -105,7 +109,7 @@ impl Running<'_> {
             if let (None, Some(status)) = (&output.pipe, self.process.status()?) {
                 break status;
             }
-            if self.stop.load(Ordering::Relaxed) {
+            if self.stop.load(Ordering::Relaxed) || cancelled() {
                 return Err(self.fault(Code::CallCancelled, "was ended, because the call was cancelled"));
             }
             // What it said in time counts, also where nobody came to hear it.
@@ -169,11 +173,12 @@ fn hear<const N: usize>(ears: [&mut Ear; N], time: Duration) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{COMPLAINT, Job, Said, run, run_until};
+    use super::{COMPLAINT, Job, Meter, Said, run, run_until};
     use emendate_core::{Code, Result};
     use std::io::Read as _;
     use std::os::fd::AsRawFd as _;
     use std::path::Path;
+    use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
     use std::time::Duration;
 
@@ -222,6 +227,8 @@ mod tests {
         let words = ["sh", "-c", "echo begun; exec sleep 600"].map(str::to_owned);
         let job = Job { words: &words, folder: Path::new("/"), input: b"", time: Duration::from_secs(600), most: 10 };
         assert_eq!(run_until(job, &AtomicBool::new(true)).unwrap_err().code(), Code::CallCancelled);
+        let _entered = Meter::also(1_000, Arc::default(), Arc::new(AtomicBool::new(true))).enter();
+        assert_eq!(run_until(job, &AtomicBool::new(false)).unwrap_err().code(), Code::CallCancelled);
     }
 
     #[test]

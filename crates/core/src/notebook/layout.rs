@@ -148,17 +148,17 @@ impl Layout {
         format!("{between}\"{name}\"{}{value}", self.colon)
     }
 
-    /// A new cell. Its members stand in the order of `like`.
+    /// A new cell. Its members stand in the order of `like`, or in Jupyter's.
     pub(super) fn cell(
         &self,
         notebook: &Notebook<'_>,
-        like: Option<&Cell>,
+        like: Option<&Pattern<'_>>,
         (kind, id): (CellType, Option<&str>),
         source: &str,
     ) -> String {
         let quoted = |text: &str| format!("\"{text}\"");
         let code = kind == CellType::Code;
-        let form = like.and_then(|cell| cell.source).map(|span| notebook.text[span.range()].starts_with('['));
+        let form = like.and_then(|it| it.cell.source).map(|span| notebook.text[span.range()].starts_with('['));
         let value = |name: &str| match name {
             "cell_type" => Some(quoted(kind.name())),
             "execution_count" => code.then(|| "null".to_owned()),
@@ -172,7 +172,7 @@ impl Layout {
         };
         let mut out = "{".to_owned();
         let mut between = &self.members.open;
-        for name in order(notebook.text, like) {
+        for &name in like.map_or(&ORDER[..], |it| it.order) {
             if let Some(value) = value(name) {
                 out.push_str(&self.member(between, name, &value));
                 between = &self.members.between;
@@ -184,10 +184,17 @@ impl Layout {
     }
 }
 
+/// A cell after which a new one is made.
+pub(super) struct Pattern<'a> {
+    pub(super) cell: &'a Cell,
+    /// The names of its members: see [`order`].
+    pub(super) order: &'a [&'static str],
+}
+
 /// The names of members in the order of a cell; those it has not stand behind the one before them in Jupyter's order.
-fn order(text: &str, like: Option<&Cell>) -> Vec<&'static str> {
+pub(super) fn order(text: &str, like: &Cell) -> Vec<&'static str> {
     let mut names: Vec<&'static str> = Vec::with_capacity(ORDER.len());
-    for member in like.into_iter().flat_map(|cell| json::members(text, cell.span)) {
+    for member in json::members(text, like.span) {
         let said = json::said(text, member.key).unwrap_or_default();
         if let Some(name) = ORDER.iter().copied().find(|name| *name == said && !names.contains(name)) {
             names.push(name);

@@ -16,7 +16,9 @@ use crate::error::{Error, Result};
 use crate::lines::LineIndex;
 use crate::op::{Locator, Op};
 use crate::span::Span;
+use crate::work;
 use json::Member;
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
@@ -28,6 +30,8 @@ pub(crate) use place::place_all;
 pub const MOST_CELLS: usize = 100_000;
 /// Cells that an error lists.
 const LISTED: usize = 60;
+/// Cells of one id that an error names.
+const ALIKE: usize = 20;
 
 /// What a cell is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -138,6 +142,8 @@ pub struct Notebook<'t> {
     pub minor: u64,
     /// The language of its code, where it says so.
     pub language: String,
+    /// The cells of each id, the first [`ALIKE`] of them; made when an id is first asked for.
+    ids: OnceCell<HashMap<String, Vec<usize>>>,
 }
 
 /// True for a text that is one JSON value.
@@ -155,6 +161,8 @@ impl<'t> Notebook<'t> {
     /// Errors: `notebook.invalid` for what is no JSON, no notebook, of a format other than 4, or has more than
     /// [`MOST_CELLS`] cells.
     pub fn read(text: &'t str) -> Result<Notebook<'t>> {
+        // Each byte is looked at a few times.
+        work::spend(text.len() / 4)?;
         if let Err(fault) = json::check(text) {
             let index = LineIndex::new(text);
             let line = index.line_of(text, fault.at);
@@ -195,7 +203,7 @@ impl<'t> Notebook<'t> {
         }
         let language = found.get("metadata").and_then(|&metadata| language(text, metadata)).unwrap_or_default();
         let minor = number("nbformat_minor").unwrap_or(0);
-        Ok(Notebook { text, root, list, cells, minor, language })
+        Ok(Notebook { text, root, list, cells, minor, language, ids: OnceCell::new() })
     }
 
     /// Its cells.
@@ -247,33 +255,51 @@ impl<'t> Notebook<'t> {
         let number = match name {
             CellName::Number(number) => Some(*number),
             CellName::Id(id) => {
-                let has =
-                    |cell: &Cell| cell.id.and_then(|span| json::said(self.text, span)).is_some_and(|it| it == *id);
-                let hits: Vec<usize> = (0..self.cells.len()).filter(|&at| has(&self.cells[at])).take(20).collect();
-                if let [_, _, ..] = &*hits {
+                let hits = self.with_id(id);
+                if let [_, _, ..] = hits {
                     let list: Vec<String> = hits.iter().map(usize::to_string).collect();
                     return Err(Error::new(Code::CellAmbiguous, format!("Several cells have the id `{id}`."))
-                        .evidence(self.listed(&hits))
+                        .evidence(self.listed(hits))
                         .next(format!("Name the one that is meant by cell_number ({}) instead.", list.join(", "))));
                 }
                 hits.first().copied().or_else(|| id.strip_prefix("cell-")?.parse().ok())
             }
         };
         number.filter(|&at| at < self.cells.len()).ok_or_else(|| {
-            let all: Vec<usize> = (0..self.cells.len()).collect();
             let error = Error::new(Code::CellMissing, format!("The notebook has no {name}."))
                 .next("Name one of these cells by cell_id or cell_number; the first has number 0.");
-            match &*all {
-                [] => error.evidence("It has no cells at all.").next("Insert one: edit_mode insert, without cell_id."),
-                all => error.evidence(format!("Its cells:\n{}", self.listed(all))),
+            match self.cells.len() {
+                0 => error.evidence("It has no cells at all.").next("Insert one: edit_mode insert, without cell_id."),
+                count => error.evidence(format!("Its cells:\n{}", self.list(0..count))),
             }
         })
     }
 
+    /// The cells of an id, the first [`ALIKE`] of them.
+    fn with_id(&self, id: &str) -> &[usize] {
+        let table = || {
+            let mut table: HashMap<String, Vec<usize>> = HashMap::with_capacity(self.cells.len());
+            for (at, cell) in self.cells.iter().enumerate() {
+                if let Some(id) = cell.id.and_then(|span| json::said(self.text, span)) {
+                    let cells = table.entry(id.into_owned()).or_default();
+                    if cells.len() < ALIKE {
+                        cells.push(at);
+                    }
+                }
+            }
+            table
+        };
+        self.ids.get_or_init(table).get(id).map_or(&[], Vec::as_slice)
+    }
+
     /// Cells with number, id, type and first line, one a line.
     pub fn listed(&self, numbers: &[usize]) -> String {
+        self.list(numbers.iter().copied())
+    }
+
+    fn list(&self, mut numbers: impl ExactSizeIterator<Item = usize>) -> String {
         let mut out = String::new();
-        for &at in numbers.iter().take(LISTED) {
+        for at in numbers.by_ref().take(LISTED) {
             let Some(cell) = self.cells.get(at) else { continue };
             let source = cell.source.and_then(|span| json::joined(self.text, span, 400)).unwrap_or_default();
             let line: String = source.lines().next().unwrap_or_default().chars().take(60).collect();
@@ -281,8 +307,8 @@ impl<'t> Notebook<'t> {
             // Writing to a String cannot fail.
             let _ = writeln!(out, "{at}{id} ({}): {line}", self.kind_name(cell));
         }
-        if numbers.len() > LISTED {
-            let _ = writeln!(out, "… and {} more", numbers.len() - LISTED);
+        if numbers.len() > 0 {
+            let _ = writeln!(out, "… and {} more", numbers.len());
         }
         out
     }

@@ -1,7 +1,7 @@
 //! From edits of cells to splices: all edits of a call together, against one version.
 
 use super::json::{self, Member};
-use super::layout::Layout;
+use super::layout::{self, Layout, Pattern};
 use super::{Cell, CellAct, CellEdit, CellType, Notebook, of, wrong};
 use crate::change::{ChangeSet, Splice};
 use crate::charset::Charset;
@@ -40,6 +40,39 @@ struct Site<'a> {
     /// New cells: the place, and which operation it is, in the order in which they will stand.
     fresh: Vec<(usize, usize)>,
     ids: HashSet<String>,
+    patterns: Patterns,
+}
+
+/// The cells after which new ones are made.
+#[derive(Default)]
+struct Patterns {
+    /// The cells of each type, and all of them, that can be understood.
+    by_kind: HashMap<CellType, Vec<usize>>,
+    all: Vec<usize>,
+    /// The order of the members of those that were needed: a cell may be large, and needed often.
+    orders: HashMap<usize, Vec<&'static str>>,
+}
+
+impl Patterns {
+    fn new(notebook: &Notebook<'_>) -> Patterns {
+        let mut patterns = Patterns::default();
+        for (at, cell) in notebook.cells.iter().enumerate().filter(|(_, cell)| !cell.odd) {
+            patterns.all.push(at);
+            if let Some(kind) = notebook.kind(cell) {
+                patterns.by_kind.entry(kind).or_default().push(at);
+            }
+        }
+        patterns
+    }
+
+    /// The cell of this type, or else of any, that is nearest before a gap, or else behind it.
+    fn near(&self, gap: usize, kind: CellType) -> Option<usize> {
+        let near = |cells: &[usize]| {
+            let behind = cells.partition_point(|&cell| cell < gap);
+            cells.get(behind.saturating_sub(1)).copied()
+        };
+        self.by_kind.get(&kind).and_then(|cells| near(cells)).or_else(|| near(&self.all))
+    }
 }
 
 /// Where an operation writes, and what it has to say.
@@ -151,7 +184,8 @@ impl<'a> Site<'a> {
         let ids = notebook.cells.iter().filter(|_| with_ids).filter_map(|cell| notebook.id(cell)).collect();
         let layout = Layout::of(&notebook, unicode);
         let first_stays = gone.iter().position(|gone| !gone);
-        Site { base, notebook, layout, stays, first_stays, left, gone, fresh, ids }
+        let patterns = if fresh.is_empty() { Patterns::default() } else { Patterns::new(&notebook) };
+        Site { base, notebook, layout, stays, first_stays, left, gone, fresh, ids, patterns }
     }
 
     fn write(&mut self, (nth, op, edit): (usize, &Op, &CellEdit), aim: Aim) -> Result<Placed> {
@@ -208,10 +242,12 @@ impl<'a> Site<'a> {
             Error::new(Code::CallInvalid, "A new cell needs a type.").next("Give cell_type: code, markdown or raw.")
         })?;
         let id = self.new_id(nth);
-        let cells = &self.notebook.cells;
-        let near = cells[..gap].iter().rev().chain(&cells[gap..]).filter(|cell| !cell.odd);
-        let like = near.clone().find(|cell| self.notebook.kind(cell) == Some(kind)).or_else(|| near.clone().next());
-        let text = self.layout.cell(&self.notebook, like, (kind, id.as_deref()), source);
+        let like = self.patterns.near(gap, kind).map(|at| {
+            let cell = &self.notebook.cells[at];
+            let order = self.patterns.orders.entry(at).or_insert_with(|| layout::order(self.notebook.text, cell));
+            Pattern { cell, order }
+        });
+        let text = self.layout.cell(&self.notebook, like.as_ref(), (kind, id.as_deref()), source);
         let between = &self.layout.cells.between;
         let (span, text) = match (self.stays[gap], self.first_stays) {
             (Some(before), _) => (Span::at(self.end(before)), format!("{between}{text}")),

@@ -3,6 +3,7 @@
 
 use crate::watch::NEVER;
 use emendate_core::ContentId;
+use emendate_core::work;
 use emendate_run::{Companion, Silence, bound_self, mapped};
 use emendate_syntax::{About, Answer, Answered, Answerer, Block, FirstError, Language, Limits, Question, Target};
 use std::borrow::Cow;
@@ -100,14 +101,22 @@ impl Parsers {
             let stopped = answered.answer.is_none() && stop.load(Ordering::Relaxed);
             return if stopped { Err(Unanswered::Stopped) } else { Ok(answered) };
         }
-        self.ask_another(question, stop)
+        // The meter knows more than the flag: that the client is gone, and that the work is spent.
+        let meter = work::current();
+        let stopped = || stop.load(Ordering::Relaxed) || meter.as_ref().is_some_and(|it| it.halted().is_some());
+        self.ask_another(question, stop, &stopped)
     }
 
-    fn ask_another(&self, question: &Question<'_>, stop: &AtomicBool) -> Result<Answered, Unanswered> {
+    fn ask_another(
+        &self,
+        question: &Question<'_>,
+        stop: &AtomicBool,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<Answered, Unanswered> {
         let message = serde_json::to_vec(question).map_err(|_| Unanswered::Failed)?;
         let id = ContentId::of(&message);
-        self.enter(id, stop)?;
-        let asked = self.exchange(&message, stop);
+        self.enter(id, stopped)?;
+        let asked = self.exchange(&message, stopped);
         let mut pool = self.pool();
         pool.busy -= 1;
         self.freed.notify_one();
@@ -131,28 +140,28 @@ impl Parsers {
     }
 
     /// The answer to a message, and the process that gave it; `None` where none can be started.
-    fn exchange(&self, message: &[u8], stop: &AtomicBool) -> Option<Result<(Answered, Companion), Silence>> {
+    fn exchange(&self, message: &[u8], stopped: &dyn Fn() -> bool) -> Option<Result<(Answered, Companion), Silence>> {
         let idle = self.pool().idle.pop();
         let again = idle.is_some();
         let mut companion = idle.or_else(|| self.start())?;
-        let mut asked = companion.ask(message, MESSAGE, WAIT, stop);
+        let mut asked = companion.ask(message, MESSAGE, WAIT, stopped);
         if again && asked == Err(Silence::Ended) {
             // It was worn, or somebody ended it: nothing is known against the text.
             companion = self.start()?;
-            asked = companion.ask(message, MESSAGE, WAIT, stop);
+            asked = companion.ask(message, MESSAGE, WAIT, stopped);
         }
         let answered = asked.and_then(|bytes| serde_json::from_slice(&bytes).map_err(|_| Silence::Failed));
         Some(answered.map(|answered| (answered, companion)))
     }
 
     /// Waits until one more process may be used.
-    fn enter(&self, id: ContentId, stop: &AtomicBool) -> Result<(), Unanswered> {
+    fn enter(&self, id: ContentId, stopped: &dyn Fn() -> bool) -> Result<(), Unanswered> {
         let mut pool = self.pool();
         if pool.fatal.contains(&id) {
             return Err(Unanswered::Failed);
         }
         while pool.busy >= PROCESSES {
-            if stop.load(Ordering::Relaxed) {
+            if stopped() {
                 return Err(Unanswered::Stopped);
             }
             let waited = self.freed.wait_timeout(pool, GLANCE);
@@ -256,4 +265,26 @@ impl<'a> Comparison<'a> {
 /// A symbol by its path.
 pub(crate) fn target(path: &str, line: Option<usize>) -> Target<'_> {
     Target { path: Cow::Borrowed(path), line }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Apart, Comparison, NEVER, Parsers, Unanswered};
+    use emendate_core::work::Meter;
+    use emendate_syntax::{About, Language, Limits, Question};
+    use std::borrow::Cow;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn nobody_waits_for_an_answer_to_a_client_that_is_gone() {
+        let words = ["sh", "-c", "exec sleep 600"].map(str::to_owned).to_vec();
+        let parsers = Parsers::apart(words, Apart::Always);
+        let gone = Arc::new(AtomicBool::new(true));
+        let _entered = Meter::also(1_000, Arc::default(), gone).enter();
+        let (language, limits) = (Language::named("rust").unwrap(), Limits::CHECK);
+        let question = Question { language, limits, text: Cow::Borrowed("x"), about: About::After(Cow::Borrowed("y")) };
+        assert!(matches!(parsers.ask(&question, &NEVER), Err(Unanswered::Stopped)));
+        assert!(Comparison::new(&parsers, language, "x", limits).after("y").is_none());
+    }
 }

@@ -30,6 +30,7 @@ const ROWS: &[Row] = &[
     Row { tool: "edit_anchors", name: "repeated anchors", size: 2_000, input: repeated_anchors },
     Row { tool: "write", name: "other lines", size: 2_000, input: other_lines },
     Row { tool: "notebook_edit", name: "many cells", size: 500, input: many_cells },
+    Row { tool: "notebook_edit", name: "new cells of another type", size: 500, input: new_cells },
     Row { tool: "text_editor", name: "equal lines that are absent", size: 2_000, input: editor },
     Row { tool: "apply", name: "hunks that do not apply", size: 500, input: bad_hunks },
     Row { tool: "apply", name: "hunks in repeated lines", size: 200, input: repeated_hunks },
@@ -119,6 +120,15 @@ fn many_cells(bench: &Bench, size: usize) -> Value {
     let edit = |nth: usize| json!({ "cell_id": format!("c{nth}"), "new_source": "y" });
     let edits: Vec<Value> = (0..size).map(edit).collect();
     json!({ "notebook_path": bench.put("a.ipynb", &text), "edits": edits })
+}
+
+fn new_cells(bench: &Bench, size: usize) -> Value {
+    let mut input = many_cells(bench, size);
+    for edit in input["edits"].as_array_mut().into_iter().flatten() {
+        edit["edit_mode"] = json!("insert");
+        edit["cell_type"] = json!("raw");
+    }
+    input
 }
 
 fn editor(bench: &Bench, size: usize) -> Value {

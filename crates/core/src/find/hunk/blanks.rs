@@ -21,7 +21,11 @@ pub(super) fn filled(index: &Index<'_>, hunk: &Hunk) -> Option<Hunk> {
         return None;
     }
     let same = |at: &usize| index.line(*at).trim_end() == first.trim_end();
-    let starts: Vec<usize> = (0..index.lines().count()).filter(same).take(PLACES_MAX + 1).collect();
+    let stands = index.stands(first);
+    let starts: Vec<usize> = match stands.as_ref().and_then(|stands| stands.all()) {
+        Some(all) => all.iter().copied().filter(same).collect(),
+        None => (0..index.lines().count()).filter(|at| !work::ends(2) && same(at)).take(PLACES_MAX + 1).collect(),
+    };
     if starts.len() > PLACES_MAX {
         return None;
     }

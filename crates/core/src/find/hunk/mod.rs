@@ -25,6 +25,7 @@ use crate::error::Result;
 use crate::op::{Find, Hunk, HunkLine, LineKind, Settings};
 use crate::resolve::FAILURES;
 use crate::span::Span;
+use crate::work;
 use core::ops::Range;
 
 /// From so many hunks on, lines that are not found together are looked up in a table instead of searching the text once for
@@ -74,11 +75,16 @@ pub(crate) fn place_all(index: &Index<'_>, hunks: &[&Hunk], settings: Settings) 
         seek::seek(index, hunk, (find, literal.as_deref()), settings, many)
     };
     let mut sought: Vec<Result<Sought>> = Vec::with_capacity(hunks.len());
+    let mut repairs: Vec<Option<Found>> = Vec::with_capacity(hunks.len());
     let mut failures = 0;
     for hunk in hunks.iter().zip(&sides).zip(&literal.places) {
         // Each failure costs an explanation. Beyond this number the rest cannot change the outcome: nothing is written.
-        sought.push(if failures < FAILURES { one(hunk) } else { Err(failure::untried()) });
-        failures += usize::from(sought.last().is_some_and(Result::is_err));
+        let found = if failures < FAILURES { one(hunk) } else { Err(failure::untried()) };
+        let is_missing = found.as_ref().err().is_some_and(|error| error.code() == Code::MatchNotFound);
+        let repair = if is_missing && failures < FAILURES { repaired(index, hunk.0.0, settings) } else { None };
+        failures += usize::from(found.is_err() && repair.is_none());
+        sought.push(found);
+        repairs.push(repair);
     }
     choose::choose(index, hunks, &mut sought);
     // Braces and blank lines that stand already were added by this patch, unless another hunk shows that it is new.
@@ -91,21 +97,24 @@ pub(crate) fn place_all(index: &Index<'_>, hunks: &[&Hunk], settings: Settings) 
     };
     let trifles: Vec<Option<Already>> = hunks.iter().zip(&sought).map(trifle).collect();
     let all_stand = trifles.iter().all(Option::is_some);
-    let place = |((hunk, sought), trifle): ((&&Hunk, Result<Sought>), Option<Already>)| {
-        if let Some(already) = trifle.filter(|_| all_stand) {
-            return Err(failure::already(hunk, already.line));
-        }
-        match sought.and_then(|sought| settle(index, hunk, sought)) {
-            Err(error) if error.code() == Code::MatchNotFound => repaired(index, hunk, settings).ok_or(error),
-            found => found,
-        }
-    };
-    hunks.iter().zip(sought).zip(trifles).map(place).collect()
+    let mut out = Vec::with_capacity(hunks.len());
+    for (((hunk, sought), repair), trifle) in hunks.iter().zip(sought).zip(repairs).zip(trifles) {
+        let found = sought.map(|sought| settle(index, hunk, sought));
+        out.push(match (trifle.filter(|_| all_stand), found) {
+            (Some(already), _) => Err(failure::already(hunk, already.line)),
+            (None, Err(error)) => repair.ok_or(error),
+            (None, Ok(Err(error))) if error.code() == Code::MatchNotFound => {
+                repaired(index, hunk, settings).ok_or(error)
+            }
+            (None, Ok(found)) => found,
+        });
+    }
+    out
 }
 
 /// The place of a hunk as it was meant, where a mistake that is known is in it.
 fn repaired(index: &Index<'_>, hunk: &Hunk, settings: Settings) -> Option<Found> {
-    let occurs = |text: &str| (0..index.lines().count()).any(|at| index.line(at).trim() == text);
+    let occurs = |text: &str| (0..index.lines().count()).any(|at| work::ends(1) || index.line(at).trim() == text);
     let place = |meant: &Hunk| {
         let find = seek::old_side(meant);
         let sought = seek::seek(index, meant, (&find, None), settings, false).ok()?;
