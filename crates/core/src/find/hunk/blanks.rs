@@ -22,9 +22,11 @@ pub(super) fn filled(index: &Index<'_>, hunk: &Hunk) -> Option<Hunk> {
     }
     let same = |at: &usize| index.line(*at).trim_end() == first.trim_end();
     let stands = index.stands(first);
-    let starts: Vec<usize> = match stands.as_ref().and_then(|stands| stands.all()) {
-        Some(all) => all.iter().copied().filter(same).collect(),
-        None => (0..index.lines().count()).filter(|at| !work::ends(2) && same(at)).take(PLACES_MAX + 1).collect(),
+    let starts: Vec<usize> = if let Some(all) = stands.as_ref().and_then(|stands| stands.all()) {
+        all.iter().copied().filter(same).collect()
+    } else {
+        let lines = (0..index.lines().count()).take_while(|_| !work::ends(2));
+        lines.filter(same).take(PLACES_MAX + 1).collect()
     };
     if starts.len() > PLACES_MAX {
         return None;

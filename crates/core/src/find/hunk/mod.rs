@@ -114,6 +114,9 @@ pub(crate) fn place_all(index: &Index<'_>, hunks: &[&Hunk], settings: Settings) 
 
 /// The place of a hunk as it was meant, where a mistake that is known is in it.
 fn repaired(index: &Index<'_>, hunk: &Hunk, settings: Settings) -> Option<Found> {
+    if work::ends(1) {
+        return None;
+    }
     let occurs = |text: &str| (0..index.lines().count()).any(|at| work::ends(1) || index.line(at).trim() == text);
     let place = |meant: &Hunk| {
         let find = seek::old_side(meant);
