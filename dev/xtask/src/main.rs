@@ -1,4 +1,4 @@
-//! Repository chores: `cargo xtask tidy | docs | picture | bless [FILE or FOLDER …] | mutants [NAME …] | torture [--part N] [WORD …] |
+//! Repository chores: `cargo xtask test | tidy | docs | picture | bless [FILE or FOLDER …] | mutants [NAME …] | torture [--part N] [WORD …] |
 //! instructions [--bless] | dictionary`.
 #![allow(
     clippy::disallowed_methods,
@@ -24,6 +24,7 @@ use std::process::{Command, ExitCode};
 
 const USAGE: &str = "\
 Usage: cargo xtask COMMAND
+  test              the fast tier: unit tests, and the scenes through the library; less than a minute after the build
   tidy              check what neither rustc nor clippy checks; lists everything that is wrong
   docs              write the generated pages of docs/ from the tables
   picture           write docs/tour.svg from a run of emend tour
@@ -39,6 +40,7 @@ Usage: cargo xtask COMMAND
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let result = match arguments.first().map(String::as_str) {
+        Some("test") => test(),
         Some("tidy") => tidy(),
         Some("docs") => docs(),
         Some("torture") => torture::torture(&arguments[1..]),
@@ -59,6 +61,21 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// The tests that catch most mistakes, without other programs and without the network.
+fn test() -> Result<String, String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    for arguments in [
+        &["test", "--workspace", "--lib", "--bins"][..],
+        &["run", "--quiet", "-p", "scenes", "--", "--driver", "library"],
+    ] {
+        let status = Command::new(&cargo).args(arguments).status().map_err(|error| error.to_string())?;
+        if !status.success() {
+            return Err(format!("`cargo {}` failed", arguments.join(" ")));
+        }
+    }
+    Ok("the fast tier passed; `cargo test --workspace` is the whole suite".to_owned())
 }
 
 fn tidy() -> Result<String, String> {
