@@ -338,7 +338,8 @@ impl Operations for Database {
                 learned.held.extend(trail::holds(&Shelves(all), *content)?.then_some(*content));
             }
             Ok(())
-        })
+        })?;
+        self.upkeep(state, clock::now_us())
     }
 
     fn on_disk(&self) -> Option<OnDisk> {
