@@ -311,7 +311,7 @@ fn the_last_copy_of_a_large_content(open: Open<'_>) {
 
 /// A file that is written over: its text is in the change, or nowhere.
 fn more_changed_than_is_kept(open: Open<'_>) {
-    let store = open(Limits { blob: 4000, ..Limits::default() });
+    let store = open(Limits { blob: 4000, total: 40_000, ..Limits::default() });
     let (large, small, more) = (noise(3990, 6), noise(10, 7), noise(30, 8));
     assert!(wholly(&*store, "s", b"/fits", &large, &small).lost.is_empty());
     assert!(store.reaches(ContentId::of(&large), &[ContentId::of(&small)]).unwrap());
@@ -319,9 +319,13 @@ fn more_changed_than_is_kept(open: Open<'_>) {
     let shelved = noise(3999, 9);
     store.record("s", PATH, &record(&shelved, &[]), &Body::Bytes(&shelved)).unwrap();
     assert!(wholly(&*store, "s", PATH, &shelved, &more).lost.is_empty());
+    // A larger change is kept as well if nothing else leads back, up to a quarter of all room.
     let other = noise(3995, 10);
-    assert_eq!(wholly(&*store, "s", b"/over", &other, &more).lost, [0]);
-    assert!(!store.reaches(ContentId::of(&other), &[ContentId::of(&more)]).unwrap());
+    assert!(wholly(&*store, "s", b"/over", &other, &more).lost.is_empty());
+    assert!(store.reaches(ContentId::of(&other), &[ContentId::of(&more)]).unwrap());
+    let most = noise(10_001, 11);
+    assert_eq!(wholly(&*store, "s", b"/most", &most, &more).lost, [0]);
+    assert!(!store.reaches(ContentId::of(&most), &[ContentId::of(&more)]).unwrap());
 }
 
 /// A file that takes the place of another one, with the edit that was made on the way.
