@@ -55,4 +55,4 @@ pub use resolve::{Outcome, Resolved, not_blank, resolve, resolve_texts};
 pub use scan::{MOST_STANDS, Scan, Scanned, Stand, Unfit};
 pub use snapshot::{LineEnd, LineEnds, Part, Snapshot, Whole};
 pub use span::Span;
-pub use unseen::unseen;
+pub use unseen::{curly_quotes, unseen};

@@ -42,6 +42,19 @@ pub fn unseen(hunks: &[Hunk]) -> Option<String> {
     ))
 }
 
+/// One sentence about curly quotes that an edit brings into a file of ASCII alone.
+pub fn curly_quotes(before: &str, hunks: &[Hunk]) -> Option<String> {
+    let added = hunks.iter().flat_map(numbered).filter(|(_, line)| line.kind == LineKind::Added);
+    let quote = |line: &DiffLine| line.text.chars().find(|char| matches!(char, '‘' | '’' | '“' | '”'));
+    let (line, char) = added.into_iter().find_map(|(number, line)| Some((number, quote(line)?)))?;
+    (!before.is_empty() && before.is_ascii()).then(|| {
+        format!(
+            "The new text brings curly quotes into a file of plain ASCII (first line {line}: {char}); write straight ones \
+             unless they are meant."
+        )
+    })
+}
+
 /// The lines of a hunk with their numbers: of the new version, and for removed lines of where they were in it.
 fn numbered(hunk: &Hunk) -> impl Iterator<Item = (usize, &DiffLine)> {
     let mut number = hunk.new_start + usize::from(hunk.new_lines == 0);

@@ -141,7 +141,9 @@ impl Engine {
             }
             Err(error) => return Err(stale::unresolved(self, caller, &place, &now, (seen, &theirs), &error)),
         };
-        match mine.changes.rebase(seen, &theirs, Tie::TheirsFirst) {
+        let isolated = stale::isolated(seen, ops, &mine.changes, &theirs);
+        let rebased = mine.changes.rebase(seen, &theirs, Tie::TheirsFirst);
+        match if isolated.is_empty() { rebased } else { Err(isolated) } {
             Ok(rebased) if rebased.changes.is_empty() => Err(stale::already(&place, &now, &rebased)),
             Ok(rebased) => {
                 let known = seen::carried(&lines, seen, &theirs);

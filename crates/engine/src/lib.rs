@@ -43,6 +43,7 @@ mod formatter;
 mod hooks;
 mod lesson;
 mod limits;
+mod list;
 mod log;
 mod media;
 mod names;

@@ -276,6 +276,7 @@ pub static PROFILES: &[Profile] = &[
         offers: &[
             all("read"),
             all("search"),
+            all("list"),
             all("edit"),
             all("edit_anchors"),
             all("multi_edit"),
@@ -309,8 +310,7 @@ const CELL_MODE: &str = "\
 Notebook: replace (default); insert: a new cell behind that of cell_id, or as number cell_number, without either the first; delete.";
 
 const ORDER: &str = "\
-together (default): all are matched against the file as it was read, and refused if they depend on each other. in_turn: each against the result \
-of the one before.";
+together (default): all are matched against the file as it was read, and refused if they depend on each other. in_turn: each against the result of the one before.";
 
 /// What `edit` says of itself, with cells of notebooks.
 const EDIT_WITH_CELLS: &str = "\

@@ -90,7 +90,13 @@ impl Engine {
         let by_lines = args.offset.is_some() || args.limit.is_some() || args.format.is_some();
         let plain = declared.is_none() && args.symbol.is_none() && args.cells.is_none();
         let in_parts = plain && !marks.words && (by_lines || !notebook::is_named(&place));
-        let version = match self.sized(&place)? {
+        let sized = match self.sized(&place) {
+            Err(error) if error.code() == Code::PathNotRegular && plain && !by_lines => {
+                return self.list_of(caller, &place).unwrap_or(Err(error));
+            }
+            sized => sized?,
+        };
+        let version = match sized {
             Sized::Whole(version) => version,
             Sized::Big(source) => {
                 let lines = (args.offset.unwrap_or(1), args.limit.unwrap_or(DEFAULT_LIMIT));

@@ -13,7 +13,7 @@ use crate::stale::reply_hunks;
 use crate::worded;
 use emendate_core::explain::{self, DiffStat, DiffText, Hunk};
 use emendate_core::words::Words;
-use emendate_core::{ContentId, Error, Header, Outcome, Tier, generated, rows, unseen};
+use emendate_core::{ContentId, Error, Header, Outcome, Tier, curly_quotes, generated, rows, unseen};
 use emendate_fs::{Written, shown};
 use emendate_history::{Lines, OperationId};
 use serde_json::{Map, Value, json};
@@ -309,7 +309,12 @@ impl Receipt {
         let asked = plan.asked.as_ref().filter(|_| self.dry_run);
         let asked = asked.map(|hit| format!("A person is asked before this is written: {}", hit.told(&plan.place)));
         let about_name = link.into_iter().chain(raw).chain(flag).chain(asked);
-        about_name.chain(plan.notes.iter().cloned()).chain(of_edits).chain(unseen(hunks)).collect()
+        about_name
+            .chain(plan.notes.iter().cloned())
+            .chain(of_edits)
+            .chain(unseen(hunks))
+            .chain(curly_quotes(plan.before.text(), hunks))
+            .collect()
     }
 }
 

@@ -9,7 +9,7 @@ use crate::seen;
 use chrono::{DateTime, SecondsFormat};
 use emendate_core::explain::{self, Hunk};
 use emendate_core::{Advice, Phrase, advice};
-use emendate_core::{ChangeSet, Code, Conflict, Error, Rebased, Result, Snapshot, marks};
+use emendate_core::{ChangeSet, Code, Conflict, Error, Locator, Op, Rebased, Result, Snapshot, Span, Splice, marks};
 use emendate_fs::{Place, Stamp};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -133,6 +133,39 @@ pub(crate) fn unresolved(
 }
 
 /// Both sides changed the same lines.
+/// Conflicts of edits that found a line or two by their text, with changes of somebody else right above and right below:
+/// a comparison of versions may then pair those lines with equal ones elsewhere.
+pub(crate) fn isolated(seen: &Snapshot, ops: &[Op], mine: &ChangeSet, theirs: &ChangeSet) -> Vec<Conflict> {
+    const LINES_MAX: usize = 3;
+    let text = seen.text();
+    let count = seen.lines().count(text);
+    let by_text = |op: u32| {
+        usize::try_from(op).ok().and_then(|op| ops.get(op)).is_some_and(|op| matches!(op.at, Locator::Find(_)))
+    };
+    let mut out = Vec::new();
+    for splice in mine.splices().iter().filter(|it| by_text(it.op)) {
+        let claim = seen.text_span(splice.claim);
+        let line = |at: usize| seen.lines().line_of(text, at);
+        let (first, last) = (line(claim.start()), line(claim.end().max(claim.start() + 1) - 1));
+        if last - first >= LINES_MAX {
+            continue;
+        }
+        let start = |line: usize| match line {
+            0 => 0,
+            line if line > count => seen.raw().len(),
+            line => seen.to_raw(seen.lines().span_of(text, line, line).start()),
+        };
+        let (above, begin, end, below) = (start(first - 1), start(first), start(last + 1), start(last + 2));
+        let in_front = |it: &&Splice| it.span.start() <= begin && (it.span.end() > above || it.span == Span::at(begin));
+        let behind = |it: &&Splice| it.span.end() >= end && (it.span.start() < below || it.span == Span::at(end));
+        let theirs = || theirs.splices().iter();
+        if let (Some(front), Some(_)) = (theirs().find(in_front), theirs().find(behind)) {
+            out.push(Conflict { op: splice.op, mine: splice.span, theirs: front.span });
+        }
+    }
+    out
+}
+
 pub(crate) fn conflict(
     engine: &Engine,
     caller: &Caller,

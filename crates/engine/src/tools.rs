@@ -6,6 +6,7 @@ use crate::caller::Caller;
 use crate::changing::change;
 use crate::convert;
 use crate::engine::Engine;
+use crate::list;
 use crate::options::OptionFields;
 use crate::past;
 use crate::raw_path::RawPath;
@@ -62,6 +63,8 @@ enum ToolInput {
     Read,
     /// A search.
     Search,
+    /// A directory to list.
+    List,
     /// Text in any text format.
     Text,
     /// The same, to be written in another format.
@@ -122,6 +125,19 @@ no_ignore or hidden is set; glob picks files (\"*.rs\", \"!tests/**\"). Set cont
         rest: "Narrow the pattern, path or glob, or lower limit and context.",
         example: r#"{"pattern": "fn \\w+_at\\(", "path": "/work/src", "glob": ["*.rs"], "context": 2}"#,
         input: ToolInput::Search,
+    },
+    Tool {
+        name: "list",
+        title: "List files",
+        summary: "list the files below a directory, without ignored and hidden ones",
+        prompt: "\
+Lists the files below a directory, one path a line, relative to it. What .gitignore names and hidden files are left out unless no_ignore or \
+hidden is set; glob picks files. With depth, what is deeper is counted by directory.",
+        annotations: Annotations { read_only: true, destructive: false, idempotent: true },
+        seed: SeedCodes::None,
+        rest: "Name a directory below it, or give depth or glob.",
+        example: r#"{"path": "/work/src", "depth": 2}"#,
+        input: ToolInput::List,
     },
     Tool {
         name: "edit",
@@ -338,6 +354,7 @@ impl Tool {
         let parts: Vec<schemars::Schema> = match self.input {
             ToolInput::Read => vec![schemars::schema_for!(read::Args), schemars::schema_for!(RawPath)],
             ToolInput::Search => vec![schemars::schema_for!(search::Args), schemars::schema_for!(RawPath)],
+            ToolInput::List => vec![schemars::schema_for!(list::Args), schemars::schema_for!(RawPath)],
             ToolInput::Replace => vec![schemars::schema_for!(replace_in::Args)],
             ToolInput::Undo => vec![schemars::schema_for!(undo::Args), schemars::schema_for!(RawPath)],
             ToolInput::History => vec![schemars::schema_for!(past::Args), schemars::schema_for!(RawPath)],
@@ -390,6 +407,7 @@ impl Tool {
         match self.input {
             ToolInput::Read => engine.read(caller, input),
             ToolInput::Search => engine.search(caller, input),
+            ToolInput::List => engine.list(caller, input),
             ToolInput::Replace => engine.replace_in_files(caller, self.name, input),
             ToolInput::Undo => engine.undo(caller, self.name, input),
             ToolInput::History => engine.past(caller, input),

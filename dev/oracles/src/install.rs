@@ -74,6 +74,17 @@ pub fn python(folder: &Path, requirements: &Path) -> io::Result<()> {
     })
 }
 
+/// Makes a virtual environment with these packages, and with nothing that they ask for beside.
+///
+/// Errors: those of [`once`].
+pub fn python_alone(folder: &Path, packages: &[&str]) -> io::Result<()> {
+    once(folder, &packages.join("\n"), |folder| {
+        run(Command::new("python3").args(["-m", "venv"]).arg(folder))?;
+        let options = ["--quiet", "--disable-pip-version-check", "--retries=5", "--timeout=60", "--no-deps"];
+        run(Command::new(folder.join("bin/python")).args(["-m", "pip", "install"]).args(options).args(packages))
+    })
+}
+
 /// Runs a command that must work.
 fn run(command: &mut Command) -> io::Result<()> {
     let done = command.stdin(Stdio::null()).output();

@@ -8,6 +8,7 @@
     reason = "a test tool: it touches files and starts the programs of others"
 )]
 
+pub mod accuracy;
 pub mod beside;
 pub mod codex;
 pub mod git;
@@ -17,6 +18,7 @@ pub mod luck;
 pub mod make;
 pub mod ours;
 pub mod patch;
+pub mod slips;
 pub mod tree;
 pub mod vocabularies;
 

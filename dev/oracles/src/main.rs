@@ -1,4 +1,5 @@
-//! More rounds by hand: `cargo run -p oracles -- codex|all [ROUNDS] [SEED]`.
+//! More rounds by hand: `cargo run -p oracles -- codex|all [ROUNDS] [SEED]`, and
+//! the page of accuracy: `cargo run -p oracles -- page [EDITS OF EACH KIND]`.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -6,7 +7,7 @@
     reason = "a program that reads its arguments and prints"
 )]
 
-use oracles::{Counts, beside, codex};
+use oracles::{Counts, accuracy, beside, codex};
 use std::fmt::Debug;
 use std::path::Path;
 use std::process::ExitCode;
@@ -19,8 +20,14 @@ fn main() -> ExitCode {
     let played = match arguments.first().map_or("", String::as_str) {
         "codex" => codex::play(&peers, seed, rounds).map(|counts| told(&counts)),
         "all" => beside::play(&peers, seed, rounds).map(|counts| told(&counts)),
+        "page" => {
+            let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/accuracy.md");
+            let count = usize::try_from(number(1, 300)).unwrap_or(300);
+            let done = accuracy::write_page(&peers, &page, count).map_err(|error| error.to_string());
+            done.map(|()| format!("wrote {}\n", page.display()))
+        }
         _ => {
-            eprintln!("oracles codex|all [ROUNDS] [SEED]");
+            eprintln!("oracles codex|all [ROUNDS] [SEED] | page [EDITS OF EACH KIND]");
             return ExitCode::from(2);
         }
     };

@@ -299,7 +299,10 @@ fn found_as_given(
             Err(refusal) => return Err(failure::refused(&search, row.tier, &refusal)),
         };
         if !trial.places.is_empty() {
-            return settle(&search, row, trial);
+            return match settle(&search, row, trial) {
+                Err(error) if error.code() == Code::EditMisindent => verbatim(&search, settings).unwrap_or(Err(error)),
+                settled => settled,
+            };
         }
     }
     // What was looked for to the end only is not there.
@@ -308,6 +311,13 @@ fn found_as_given(
         Some(refusal) => failure::refused(&search, Tier::Drift, &refusal),
         None => failure::not_found(&search, reached.min(Tier::Drift)),
     })
+}
+
+/// The place that has all lines to the letter that it has at all, where another reading would shift some of them.
+fn verbatim(search: &Search<'_>, settings: Settings) -> Option<Result<Found>> {
+    let row = ROWS.iter().find(|row| row.tier == Tier::Drift && row.is_open(search, settings))?;
+    let trial = tier::drift::verbatim(search).ok().filter(|trial| !trial.places.is_empty())?;
+    Some(settle(search, row, trial))
 }
 
 /// The places that the call asked for, and what to write there.

@@ -181,6 +181,37 @@ fn nameless_diff(text: &str) -> Option<Likeness> {
     })
 }
 
+/// Blocks between bare markers (`<<<<`, `====`, `>>>>`), with the markers that blocks have; `None` for anything else, or if
+/// a divider is missing or occurs twice.
+pub(super) fn bare_blocks(text: &str) -> Option<String> {
+    const SIGNS_MIN: usize = 3;
+    let run = |line: &str, sign: char| {
+        let line = line.trim_end();
+        line.len() >= SIGNS_MIN && line.chars().all(|ch| ch == sign)
+    };
+    let longest = |line: &str| line.len() - line.trim_start_matches(['<', '=', '>']).len();
+    let length = text.lines().map(longest).max().unwrap_or(0).max(6) + 1;
+    let marks = [('<', " SEARCH"), ('=', ""), ('>', " REPLACE")];
+    let (mut next, mut blocks, mut out) = (0, 0, String::new());
+    for line in text.lines() {
+        match marks.iter().position(|(sign, _)| run(line, *sign)) {
+            Some(at) if at == next => {
+                let (sign, word) = marks[at];
+                out.extend(std::iter::repeat_n(sign, length));
+                out.push_str(word);
+                next = (at + 1) % marks.len();
+                blocks += usize::from(next == 0);
+            }
+            Some(_) => return None,
+            // Prose or a path between blocks may mean anything.
+            None if next == 0 && !line.trim().is_empty() && !line.trim_start().starts_with("```") => return None,
+            None => out.push_str(line),
+        }
+        out.push('\n');
+    }
+    (next == 0 && blocks > 0).then_some(out)
+}
+
 /// Blocks with other words behind their markers.
 fn other_markers(text: &str) -> Option<Likeness> {
     const OPEN: [&str; 6] = ["ORIGINAL", "OLD", "BEFORE", "FIND", "search", "Search"];

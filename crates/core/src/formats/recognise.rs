@@ -2,6 +2,7 @@
 
 use super::envelope::{self, Peeled};
 use super::mixed;
+use super::search_replace::SearchReplace;
 use super::stream::{self, Machine, Manner};
 use super::unified_diff::UnifiedDiff;
 use super::whole_file::WholeFile;
@@ -64,7 +65,7 @@ impl Settled<'_> {
 
 /// Takes the wrappers off and finds the format.
 pub(super) fn settle<'a>(text: &'a str, named: Option<&'static dyn Format>, manner: &Manner) -> Result<Settled<'a>> {
-    let Peeled { text, format, manner: said, directory, notes } = envelope::peel(text);
+    let Peeled { mut text, format, manner: said, directory, mut notes } = envelope::peel(text);
     let manner = Manner {
         strip: manner.strip.or(said.strip),
         file: manner.file.clone().or(said.file),
@@ -74,7 +75,14 @@ pub(super) fn settle<'a>(text: &'a str, named: Option<&'static dyn Format>, mann
         Some(format) => (format, format.claims(&text)),
         // Bare hunks are nothing by themselves, but something where the file is known.
         None if manner.file.is_some() && nearly::is_nameless_diff(&text) => (&UnifiedDiff, Vec::new()),
-        None => detect(&text)?,
+        None => match (detect(&text), nearly::bare_blocks(&text).filter(|_| manner.file.is_some())) {
+            (Err(_), Some(blocks)) => {
+                notes.push("Bare conflict markers were read as the markers of SEARCH/REPLACE blocks.".to_owned());
+                text = Cow::Owned(blocks);
+                (&SearchReplace, SearchReplace.claims(&text))
+            }
+            (detected, _) => detected?,
+        },
     };
     Ok(Settled { text, format, manner, directory, notes, claimed })
 }

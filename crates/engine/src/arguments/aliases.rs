@@ -222,6 +222,7 @@ pub static ALIASES: &[Aliases] = &[
 pub static TOOL_ALIASES: &[ToolAlias] = &[
     ToolAlias { tool: "read", others: &["read_file", "read_tool", "file_read", "view_file"] },
     ToolAlias { tool: "search", others: &["grep", "grep_tool", "grep_files", "search_files"] },
+    ToolAlias { tool: "list", others: &["ls", "list_files", "list_dir", "list_directory"] },
     ToolAlias { tool: "edit", others: &["edit_tool", "edit_file", "str_replace", "file_edit", "file_edit_tool"] },
     ToolAlias { tool: "multi_edit", others: &["multi_edit_tool"] },
     ToolAlias {

@@ -45,7 +45,19 @@ const NEARBY: usize = 4096;
 
 pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
     let Some(target) = Target::new(search) else { return Ok(Trial::default()) };
+    let readings = target.readings()?;
+    place(search, &target, readings)
+}
+
+/// The same with readings alone whose lines are the file's, indentation included.
+pub(in crate::find) fn verbatim<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
+    let Some(target) = Target::new(search) else { return Ok(Trial::default()) };
     let mut readings = target.readings()?;
+    readings.retain(|it| target.is_verbatim(&it.early) && target.is_verbatim(&it.late));
+    place(search, &target, readings)
+}
+
+fn place<'a>(search: &Search<'a>, target: &Target<'_, 'a>, mut readings: Vec<Reading>) -> Result<Trial<'a>, Refusal> {
     if readings.is_empty() {
         return Ok(Trial::default());
     }

@@ -1,0 +1,144 @@
+//! The tool `list`: the files below a directory, without those that ignore files leave out.
+
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::raw_path;
+use crate::read;
+use crate::reply::Answer;
+use crate::search::{Scope, Walked};
+use crate::watch::Step;
+use emendate_core::{Code, Error, Result, formats};
+use emendate_fs::{Place, shown};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+/// Entries shown when the call names no limit, and the most it can name.
+const ENTRIES: usize = 500;
+const ENTRIES_MAX: usize = 10_000;
+
+/// The input of `list`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Args {
+    /// The absolute path of the directory.
+    path: String,
+    /// Levels of directories to show; what is deeper is counted (default: all).
+    #[serde(default)]
+    depth: Option<usize>,
+    /// Which files: `*.rs`, `src/**`; with `!` in front, which not.
+    #[serde(default)]
+    glob: Vec<String>,
+    /// Also files and directories whose names begin with a dot.
+    #[serde(default)]
+    hidden: bool,
+    /// Also what .gitignore and .ignore files leave out.
+    #[serde(default)]
+    no_ignore: bool,
+    /// Entries to show (default 500).
+    #[serde(default)]
+    limit: Option<usize>,
+}
+
+/// A file, or a directory that is not shown in detail.
+struct Entry {
+    /// Its name below the directory that is listed; a directory ends in `/`.
+    name: String,
+    /// Files in it.
+    files: usize,
+}
+
+impl Engine {
+    /// The tool `list`.
+    pub(crate) fn list(&self, caller: &Caller, mut input: Value) -> Result<Answer> {
+        let raw = raw_path::take_beside(&mut input, "path")?;
+        let args: Args = formats::from_json(formats::Input::Json(input))?;
+        let place = self.store().admit(raw.as_deref().unwrap_or(Path::new(&args.path)))?;
+        if self.store().list(&place)?.is_none() {
+            return Err(Error::new(Code::FileMissing, "The directory does not exist.")
+                .evidence(place.shown())
+                .next("List the directory above it to see the names that are there."));
+        }
+        self.files_below(caller, &place, &args)
+    }
+
+    /// The list of a directory as the tool shows it without further fields; `None` for anything else.
+    pub(crate) fn list_of(&self, caller: &Caller, place: &Place) -> Option<Result<Answer>> {
+        let args =
+            Args { path: String::new(), depth: None, glob: Vec::new(), hidden: false, no_ignore: false, limit: None };
+        self.store().list(place).ok()??;
+        Some(self.files_below(caller, place, &args))
+    }
+
+    fn files_below(&self, caller: &Caller, place: &Place, args: &Args) -> Result<Answer> {
+        let globs = Scope::globs(place.absolute(), &args.glob)?;
+        let scope = Scope { globs, hidden: args.hidden, all: args.no_ignore, watch: caller.watch.clone() };
+        let limit = args.limit.unwrap_or(ENTRIES).clamp(1, ENTRIES_MAX);
+        let depth = args.depth.unwrap_or(usize::MAX).max(1);
+        let (mut entries, mut files): (Vec<Entry>, usize) = (Vec::new(), 0);
+        caller.begin(Step::Reading, 0);
+        let walked = self.walk(place, &scope, &mut |file| {
+            files += 1;
+            let below = file.absolute().strip_prefix(place.absolute()).unwrap_or(file.absolute());
+            let name = folded(below, depth);
+            let full = entries.len() > limit;
+            match entries.last_mut() {
+                Some(last) if last.name == name => last.files += 1,
+                _ if full => {}
+                _ => entries.push(Entry { name, files: 1 }),
+            }
+            caller.advance()?;
+            Ok(ControlFlow::Continue(()))
+        })?;
+        caller.go_on()?;
+        let cut = entries.len() > limit;
+        entries.truncate(limit);
+        Ok(answer(&place.shown(), &entries, files, cut, &walked))
+    }
+}
+
+/// A path below the directory that is listed, or the directory it is in if that is deeper than the call asks for.
+fn folded(below: &Path, depth: usize) -> String {
+    if below.components().count() <= depth {
+        return shown(below);
+    }
+    let top: std::path::PathBuf = below.components().take(depth).collect();
+    format!("{}/", shown(&top))
+}
+
+fn answer(place: &str, entries: &[Entry], files: usize, cut: bool, walked: &Walked) -> Answer {
+    let plural = |count: usize| if count == 1 { "" } else { "s" };
+    let mut text = format!("{files} file{} below {place}\n", plural(files));
+    for Entry { name, files } in entries {
+        text.push_str(name);
+        if name.ends_with('/') {
+            let _ = write!(text, " ({files} file{})", plural(*files));
+        }
+        text.push('\n');
+    }
+    let mut notes = Vec::new();
+    if cut || walked.cut {
+        notes.push("Not all is shown: name a directory below it, a depth or a glob, or raise limit.".to_owned());
+    }
+    if walked.denied > 0 {
+        notes.push(format!("{} file{} may not be read.", walked.denied, plural(walked.denied)));
+    }
+    if walked.closed + walked.unreached > 0 {
+        let count = walked.closed + walked.unreached;
+        notes.push(format!("{count} entr{} could not be listed.", if count == 1 { "y" } else { "ies" }));
+    }
+    if files == 0 && notes.is_empty() {
+        notes.push("Hidden and ignored files need hidden and no_ignore.".to_owned());
+    }
+    for note in &notes {
+        read::remind(&mut text, note);
+    }
+    let names: Vec<&str> = entries.iter().map(|entry| &*entry.name).collect();
+    let data =
+        json!({ "directory": place, "entries": names, "files": files, "truncated": cut || walked.cut, "notes": notes });
+    let Value::Object(data) = data else { return Answer { text, ..Answer::default() } };
+    Answer { text, data }
+}
