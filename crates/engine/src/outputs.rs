@@ -187,6 +187,16 @@ pub const OUTPUTS: &[OutputGroup] = &[
         ],
     },
     OutputGroup {
+        title: "Files below a directory",
+        tools: &["list", "read"],
+        fields: &[
+            text("directory", "The directory, absolute."),
+            list("entries", "Paths below it; a directory that is only counted ends in `/`."),
+            number("files", "The number of files below it."),
+            flag("truncated", "Not all entries are shown."),
+        ],
+    },
+    OutputGroup {
         title: "Lines that were found",
         tools: &["search"],
         fields: &[
