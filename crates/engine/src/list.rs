@@ -7,7 +7,7 @@ use crate::read;
 use crate::reply::Answer;
 use crate::search::{Scope, Walked};
 use crate::watch::Step;
-use emendate_core::{Code, Error, Result, formats};
+use emendate_core::{Code, Error, Result, formats, work};
 use emendate_fs::{Place, shown};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -90,6 +90,7 @@ impl Engine {
                 _ if full => {}
                 _ => entries.push(Entry { name, files: 1 }),
             }
+            work::spend(1)?;
             caller.advance()?;
             Ok(ControlFlow::Continue(()))
         })?;

@@ -132,9 +132,8 @@ pub(crate) fn unresolved(
     with_diff(engine, caller, place, now, base, told)
 }
 
-/// Both sides changed the same lines.
-/// Conflicts of edits that found a line or two by their text, with changes of somebody else right above and right below:
-/// a comparison of versions may then pair those lines with equal ones elsewhere.
+/// Conflicts of edits that found up to three lines by their text, between changes of somebody else that moved those lines:
+/// a comparison of versions may then pair them with equal lines of another section.
 pub(crate) fn isolated(seen: &Snapshot, ops: &[Op], mine: &ChangeSet, theirs: &ChangeSet) -> Vec<Conflict> {
     const LINES_MAX: usize = 3;
     let text = seen.text();
@@ -159,13 +158,23 @@ pub(crate) fn isolated(seen: &Snapshot, ops: &[Op], mine: &ChangeSet, theirs: &C
         let in_front = |it: &&Splice| it.span.start() <= begin && (it.span.end() > above || it.span == Span::at(begin));
         let behind = |it: &&Splice| it.span.end() >= end && (it.span.start() < below || it.span == Span::at(end));
         let theirs = || theirs.splices().iter();
-        if let (Some(front), Some(_)) = (theirs().find(in_front), theirs().find(behind)) {
+        let moves = |it: &Splice| {
+            newlines(seen.raw().get(it.span.start()..it.span.end()).unwrap_or_default()) != newlines(&it.text)
+        };
+        if let (Some(front), Some(back)) = (theirs().find(in_front), theirs().find(behind))
+            && (moves(front) || moves(back))
+        {
             out.push(Conflict { op: splice.op, mine: splice.span, theirs: front.span });
         }
     }
     out
 }
 
+fn newlines(bytes: &[u8]) -> usize {
+    memchr::memchr_iter(b'\n', bytes).count()
+}
+
+/// Both sides changed the same lines.
 pub(crate) fn conflict(
     engine: &Engine,
     caller: &Caller,

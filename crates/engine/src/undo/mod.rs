@@ -151,9 +151,15 @@ impl Engine {
         let turns = self.turns(course::paths(all));
         let also: Vec<OperationId> = older.iter().map(|logged| logged.id).collect();
         let cause = Cause { role, also: &also, ..cause };
+        let mut check = || self.is_still_done(root, all).inspect_err(|_| *overtaken = true);
         let done = self.carry_out(caller, cause, dry_run, || {
-            self.is_still_done(root, all).inspect_err(|_| *overtaken = true)?;
-            back::plans(self, caller, (root, all))
+            check()?;
+            let plans = back::plans(self, caller, (root, all));
+            // Files that do not fit may be those that another process left by taking the same operation back.
+            if plans.is_err() {
+                check()?;
+            }
+            plans
         });
         let receipts = match done {
             Err(error) if error.code() == Code::EditNoChange && !dry_run => {

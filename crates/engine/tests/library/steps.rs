@@ -20,6 +20,7 @@ struct Row {
 const ROWS: &[Row] = &[
     Row { tool: "read", name: "one long line", size: 50_000, input: long_line },
     Row { tool: "read", name: "short lines", size: 20_000, input: short_lines },
+    Row { tool: "list", name: "many files", size: 200, input: many_files },
     Row { tool: "search", name: "long literal", size: 20_000, input: long_literal },
     Row { tool: "search", name: "expression on one line", size: 20_000, input: slow_expression },
     Row { tool: "edit", name: "equal lines that are absent", size: 2_000, input: equal_lines },
@@ -66,6 +67,13 @@ fn long_line(bench: &Bench, size: usize) -> Value {
 
 fn short_lines(bench: &Bench, size: usize) -> Value {
     on(bench, &"a\n".repeat(size), json!({}))
+}
+
+fn many_files(bench: &Bench, size: usize) -> Value {
+    for nth in 0..size {
+        bench.put(format!("{nth}.txt"), "");
+    }
+    json!({ "path": bench.root })
 }
 
 fn long_literal(bench: &Bench, size: usize) -> Value {
