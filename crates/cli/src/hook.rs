@@ -62,7 +62,7 @@ fn call(event: &Value) -> Option<(&'static Offer, Map<String, Value>)> {
     Some((offer, fields))
 }
 
-/// What a dry run of the edit says: `deny`, or `ask` where a rule or a hook has a person asked, each with the reason. What is
+/// Decision of a dry run of the edit: `deny`, or `ask` where a rule or a hook has a person asked, each with the reason. What is
 /// none of our business, as a file elsewhere, is not denied.
 fn decision(
     engine: &Engine,

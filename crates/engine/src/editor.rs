@@ -19,7 +19,7 @@ const NAMES: usize = 1000;
 /// Characters of the reply beside the names.
 const BESIDE_NAMES: usize = 500;
 
-/// What a view of a folder cannot list.
+/// Entries that a view of a directory cannot list.
 #[derive(Default)]
 struct LeftOut {
     /// Paths that are too long to be named.

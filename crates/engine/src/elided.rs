@@ -1,4 +1,4 @@
-//! Lazy edits: a new text in which placeholders stand for code that stays.
+//! Lazy edits: a new text in which placeholders replace code that stays.
 
 use crate::caller::Caller;
 use crate::engine::{Engine, Opened};

@@ -46,7 +46,7 @@ pub(crate) fn folders(place: &Place) -> impl Iterator<Item = &Path> {
     above.take_while(move |folder| root.is_some_and(|root| folder.starts_with(root)))
 }
 
-/// What the `.editorconfig` files say of a property of the file, in lower case.
+/// Value of a property of the file in its `.editorconfig` files, in lower case.
 pub(crate) fn editorconfig(store: &dyn Store, place: &Place, property: &str) -> Option<String> {
     let mut found: Vec<(&Path, Vec<u8>)> = Vec::new();
     for folder in folders(place) {

@@ -139,7 +139,7 @@ fn declared(store: &dyn Store, place: &Place) -> Option<DeclaredEnd> {
     }
 }
 
-/// What the attributes of git say so far.
+/// Line ends by git's attributes read so far.
 #[derive(Default)]
 struct Attributes {
     end: Option<LineEnd>,

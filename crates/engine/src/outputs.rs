@@ -48,7 +48,7 @@ pub struct OutputField {
 /// Fields that the data of some tools has.
 #[derive(Clone, Copy, Debug)]
 pub struct OutputGroup {
-    /// What they are about.
+    /// Subject of the fields.
     pub title: &'static str,
     /// The tools; none for all.
     pub tools: &'static [&'static str],

@@ -86,7 +86,7 @@ pub(crate) struct Plan {
     pub(crate) marked: bool,
     /// A person changed the text before it was written.
     pub(crate) user_modified: bool,
-    /// What the operations of the call were, where a person changed the text.
+    /// Operations of the call, if a person changed the text.
     pub(crate) corrected: Vec<Outcome>,
     /// Lines known to the caller once this is written.
     pub(crate) lines: Lines,

@@ -36,7 +36,7 @@ pub(crate) struct Key {
     pub(crate) door: String,
 }
 
-/// How often, how long in microseconds, and how many bytes of text the inputs and replies have.
+/// Number of calls, their time in microseconds, and bytes of text of their inputs and replies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Count {
     pub(crate) calls: u64,

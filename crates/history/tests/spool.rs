@@ -170,7 +170,7 @@ fn an_entry_that_was_cut_short_costs_only_itself() {
     assert_eq!((next.number > 1, all(&store).last().unwrap().id), (true, next));
 }
 
-/// What stood in it is missing, which everybody hears who asks for gaps, until nothing older is left.
+/// Its entries are missing. Every look for gaps reports them until nothing older is left.
 #[test]
 fn a_spool_that_was_lost_leaves_a_gap() {
     let temp = tempdir().unwrap();

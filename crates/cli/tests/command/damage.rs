@@ -89,7 +89,7 @@ impl Used {
         true
     }
 
-    /// What is done from now on can be undone, and what was done before only by name.
+    /// Later operations can be undone, earlier ones only by name.
     fn goes_on(&self, what: &str) {
         self.bed.run(&["edit", "a.txt", "--old", "FOUR", "--new", "five"]).exits(0);
         self.bed.run(&["undo"]).exits(0);

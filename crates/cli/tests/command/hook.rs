@@ -47,7 +47,7 @@ fn what_its_tools_read_counts_here() {
     assert_eq!(bed.get("a.txt"), "one\n3\n");
 }
 
-/// What the hook answers to an event: the decision and its reason, or nothing.
+/// Answer of the hook to an event: the decision and its reason, or nothing.
 fn decided(bed: &Bed, event: String) -> Option<(String, String)> {
     let out = bed.feed(&["hook", "pre-tool-use"], event).exits(0).out;
     if out.is_empty() {
@@ -84,7 +84,7 @@ fn rules_that_ask_are_put_to_the_person_by_the_client() {
     // The rule is about new files.
     assert_eq!(decided(&bed, event(&bed, "Edit", "old.md", edit("two", "2"))), None);
     assert_eq!(decided(&bed, event(&bed, "Write", "gen/x.txt", content("x\n"))).unwrap().0, "deny");
-    // An edit that would not apply is refused, whoever would be asked.
+    // An edit that would not apply is refused without a question.
     assert_eq!(decided(&bed, event(&bed, "Edit", "a.txt", edit("three", "3"))).unwrap().0, "deny");
 }
 

@@ -15,7 +15,7 @@ enum Door {
     Mcp,
 }
 
-/// What a client sends.
+/// Message of a client.
 #[derive(Default)]
 struct Asked {
     /// The user's configuration.
@@ -26,7 +26,7 @@ struct Asked {
     padded: Option<usize>,
     /// A refusal within the limit that has another reason.
     other: &'static str,
-    /// What the reply says beyond the limit, where nothing is refused.
+    /// Text of the reply beyond a limit that refuses nothing.
     told: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! Lazy edits: a text in which placeholders stand for code that stays as it is.
+//! Lazy edits: a text in which placeholders replace code that stays as it is.
 //!
 //! The lines between two placeholders are a *fragment*. Its first and last line must be unchanged lines of the file, or
 //! the edge of a symbol that both texts have, or the edge of the file; blank lines beside a placeholder count for
@@ -66,7 +66,7 @@ pub fn without_gaps(old: &str, new: &str) -> String {
 
 /// The edit that a text with placeholders means. `extents` may be empty: then only lines are compared.
 ///
-/// Errors: the reason, as sentences, for which a placeholder could stand for other lines, too.
+/// Errors: the reason, as sentences, why a placeholder could replace other lines as well.
 pub fn expand(old: &str, new: &str, extents: &[Extent]) -> Result<Expanded, String> {
     let gaps = omission::gaps(old, new);
     let mut texts = Texts { old: old.lines().collect(), new: new.lines().collect(), extents, part: false };

@@ -166,7 +166,7 @@ fn ends(texts: &Texts<'_>, fragment: &Fragment) -> Result<Vec<Edge>, String> {
         let matches = filled.is_some_and(|at| same(texts.old[at], texts.new[last]));
         return Ok(vec![Edge { line: count, sure: matches, is_line: false }]);
     }
-    // A placeholder that is deeper than the symbol's first line stands inside of it.
+    // A placeholder that is deeper than the symbol's first line is inside the symbol.
     let outside = |start: usize| fragment.gaps[1].is_none_or(|depth| depth <= indent(texts.new[start]));
     let symbol = texts.extents.iter().filter(|it| it.new.end == last + 1 && outside(it.new.start));
     let Some(symbol) = symbol.max_by_key(|it| it.new.len()) else {

@@ -32,7 +32,7 @@ const MARGIN: f64 = 0.15;
 struct Stretch {
     first: usize,
     last: usize,
-    /// `None`: the anchors stand to each other in another way than the file's lines, so they say nothing about indentation.
+    /// `None` if the anchors are not indented alike relative to the file's lines: they say nothing about indentation then.
     indent: Option<IndentMap>,
     /// How much of it the new text has again.
     kept: f64,

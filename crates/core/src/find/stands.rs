@@ -80,7 +80,7 @@ pub(super) fn by_words(
     found.or_else(|| if work::ends(1) { None } else { with(longest, STRAY.1) })
 }
 
-/// How many lines a search looks at.
+/// Limit of the lines that a search looks at.
 #[derive(Clone, Copy)]
 struct Most {
     /// Those that are meant.

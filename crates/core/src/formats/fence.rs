@@ -60,7 +60,7 @@ pub(super) fn tag(line: &str) -> Option<(&'static str, &str)> {
     TAGS.into_iter().find(|tag| *tag == name && plain).map(|tag| (tag, language))
 }
 
-/// The lines inside the one fence that a whole text stands in, blank lines around it aside.
+/// Lines inside the one fence that encloses a whole text, blank lines around it aside.
 pub fn inside_fence(text: &str) -> Option<&str> {
     let start = text.find(|ch: char| !ch.is_whitespace())?;
     let start = text[..start].rfind('\n').map_or(0, |end| end + 1);

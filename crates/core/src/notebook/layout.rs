@@ -148,7 +148,7 @@ impl Layout {
         format!("{between}\"{name}\"{}{value}", self.colon)
     }
 
-    /// A new cell. Its members stand in the order of `like`, or in Jupyter's.
+    /// A new cell. Its members have the order of `like`, or Jupyter's.
     pub(super) fn cell(
         &self,
         notebook: &Notebook<'_>,

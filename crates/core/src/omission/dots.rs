@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 /// Lines on either side of the dots that are looked at for one that the old text has.
 const AROUND: usize = 8;
 
-/// The lines of dots in `new`, with their zero-based numbers, that stand for lines of `old`: between the nearest lines
+/// The lines of dots in `new`, with their zero-based numbers, that replace lines of `old`: between the nearest lines
 /// around them that both texts have, the old one has more lines that are gone than the new one has new ones.
 pub(super) fn placeholders<'a>(old: &str, new: &'a str) -> Vec<(usize, &'a str)> {
     let lines: Vec<&str> = new.lines().collect();

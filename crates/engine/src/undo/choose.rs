@@ -42,7 +42,7 @@ struct Candidate {
     across: Option<Gap>,
 }
 
-/// What a call of `undo` means.
+/// Operations that a call of `undo` refers to.
 pub(super) enum Choice {
     /// These operations of that root, the newest first.
     Known(usize, Vec<Logged>),

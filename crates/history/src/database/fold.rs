@@ -212,7 +212,7 @@ impl Database {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Check {
     Always,
-    /// Where there are entries to bring into it.
+    /// If there are entries to add to it.
     Entries,
 }
 

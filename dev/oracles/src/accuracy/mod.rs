@@ -86,7 +86,7 @@ pub enum Answer {
     },
 }
 
-/// How answers are counted.
+/// Counts of answers by their kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// The edit that was meant; a refusal where one was due.

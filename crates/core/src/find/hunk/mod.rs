@@ -87,7 +87,7 @@ pub(crate) fn place_all(index: &Index<'_>, hunks: &[&Hunk], settings: Settings) 
         repairs.push(repair);
     }
     choose::choose(index, hunks, &mut sought);
-    // Braces and blank lines that stand already were added by this patch, unless another hunk shows that it is new.
+    // Braces and blank lines that exist already were added by this patch, unless another hunk shows that it is new.
     let lines = |sought: &Result<Sought>| match sought {
         Ok(Sought { candidates, .. }) if candidates.len() == 1 => Some(candidates[0].lines.clone()),
         _ => None,
@@ -218,7 +218,7 @@ struct Already {
     proof: Proof,
 }
 
-/// How well lines prove that a hunk was applied.
+/// Strength of the evidence that a hunk was applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Proof {
     /// A new line says something.

@@ -42,7 +42,7 @@ impl fmt::Display for NamedTag {
     }
 }
 
-/// Which header a line looks like, and what it holds. The words of a patch may precede the sign of a complete header.
+/// Kind and content of the header that a line looks like. The words of a patch may precede the sign of a complete header.
 pub(super) fn look(line: &str) -> Option<(Header, &str)> {
     let noisy = line.starts_with(|first: char| matches!(first.to_ascii_lowercase(), '*' | 'u' | 'a' | 'd' | 'm'));
     if !noisy {

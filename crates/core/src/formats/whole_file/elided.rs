@@ -1,4 +1,4 @@
-//! `elided`: whole files, or functions, in which placeholders stand for code that stays (see [`crate::elided`]).
+//! `elided`: whole files, or functions, in which placeholders replace code that stays (see [`crate::elided`]).
 
 use super::WholeFile;
 use crate::elided;
