@@ -24,7 +24,7 @@ use std::process::{Command, ExitCode};
 
 const USAGE: &str = "\
 Usage: cargo xtask COMMAND
-  test              the fast tier: unit tests, and the scenes through the library; less than a minute after the build
+  test              the fast tier: unit tests, and the scenes through the library; about a minute after the build
   tidy              check what neither rustc nor clippy checks; lists everything that is wrong
   docs              write the generated pages of docs/ from the tables
   picture           write docs/tour.svg from a run of emend tour
