@@ -76,7 +76,7 @@ fn decision(
     match offer.call(engine, &caller, Value::Object(fields)).result {
         Ok(answer) => Some(("ask", answer.data.get("asks")?.as_str()?.to_owned())),
         Err(error) if is_ours(&error) => Some(("deny", error.to_string())),
-        // What would be written is not known, but rules about the path hold all the same.
+        // The new text is not known, but rules about the path apply nevertheless.
         Err(_) => Some(("ask", engine.asked_about(Path::new(&path?)).ok().flatten()?)),
     }
 }

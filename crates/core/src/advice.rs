@@ -159,6 +159,13 @@ impl From<String> for Advice {
     }
 }
 
+/// Advice to fill an empty file; `otherwise` is for clients without a tool that writes.
+pub fn fill_empty_file(otherwise: &str) -> Advice {
+    let write = || [Phrase::from("Fill it with "), Phrase::Tool("write")];
+    let edit = [", or with an edit whose ".into(), Phrase::Field("old_string"), " is empty.".into()];
+    Advice::new([&write()[..], &edit].concat()).or(Advice::new([&write()[..], &[".".into()]].concat())).or(otherwise)
+}
+
 /// Advice of parts: texts, and [`Phrase`]s that name tools and fields.
 #[macro_export]
 macro_rules! advice {

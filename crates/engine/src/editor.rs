@@ -120,7 +120,7 @@ impl Engine {
             }
             let place = match self.store().admit_link(&folder.absolute().join(&entry.name)) {
                 Ok(place) => place,
-                // What goes away in between, or leads out of the roots, is not named.
+                // Entries that vanish meanwhile, or lead out of the roots, are not named.
                 Err(error) => {
                     left_out.long += usize::from(error.code() == Code::PathInvalid);
                     continue;

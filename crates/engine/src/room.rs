@@ -1,4 +1,4 @@
-//! What could be freed where a disk is full, in sizes that a person reads.
+//! Names what could be freed on a full disk, in sizes that a person reads.
 
 use crate::engine::Engine;
 use emendate_core::Error;

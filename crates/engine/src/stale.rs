@@ -7,6 +7,7 @@ use crate::raw_path;
 use crate::read::LINE_WIDTH;
 use crate::seen;
 use chrono::{DateTime, SecondsFormat};
+use emendate_core::advice::fill_empty_file;
 use emendate_core::explain::{self, Hunk};
 use emendate_core::{Advice, Phrase, advice};
 use emendate_core::{ChangeSet, Code, Conflict, Error, Locator, Op, Rebased, Result, Snapshot, Span, Splice, marks};
@@ -85,15 +86,7 @@ fn with_diff(
     let error = with_times(error, record.as_ref().map(|record| record.stamp), now.stamp);
     if now.snapshot.text().is_empty() {
         let unkept = engine.serve(caller, place, now, emendate_history::Lines::all());
-        let next = advice![
-            "Fill it with ",
-            Phrase::Tool("write"),
-            ", or with an edit whose ",
-            Phrase::Field("old_string"),
-            " is empty."
-        ]
-        .or(advice!["Fill it with ", Phrase::Tool("write"), "."])
-        .or("Send its new text as a new file.");
+        let next = fill_empty_file("Send its new text as a new file.");
         return error.evidence("The file is empty now.").next(unkept.map_or(next, Advice::from));
     }
     let hunks = explain::brief(seen, theirs, 3, 2 * DIFF);

@@ -38,7 +38,7 @@ impl Engine {
         let (mut targets, mut errors) = (Vec::<Target>::with_capacity(of), Vec::new());
         // The target that was the last one to touch a path.
         let mut last: HashMap<PathBuf, usize> = HashMap::new();
-        // What an earlier step removes is not what a later one makes.
+        // A file that an earlier step removes differs from one that a later step makes.
         let mut gone: HashSet<PathBuf> = HashSet::new();
         for file in request.files {
             let target = match self.target(file, &gone) {

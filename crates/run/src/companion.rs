@@ -66,7 +66,7 @@ impl Companion {
         let end = Instant::now() + time;
         let len = u32::try_from(message.len()).map_err(|_| Silence::Failed)?.to_le_bytes();
         let sent = self.send(&len, end, stop).and_then(|()| self.send(message, end, stop));
-        // Where it does not read any more, its end says why.
+        // If it no longer reads, its exit gives the reason.
         if let Err(silence) = sent {
             return Err(self.reason(silence));
         }

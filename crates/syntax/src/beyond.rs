@@ -12,7 +12,7 @@ pub(crate) fn yaml(text: &str) -> bool {
         let opened = inside.bytes().filter(|byte| matches!(byte, b'-' | b'?' | b':')).count();
         line.len() - inside.len() + opened
     };
-    // Where each level costs a column or a mark, there are no more levels than these.
+    // Each level costs a column or a mark, which bounds the number of levels.
     text.lines().any(|line| line.len() >= 200 && levels(line) >= 200)
 }
 

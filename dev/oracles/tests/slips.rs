@@ -1,5 +1,5 @@
 //! Mistakes that models make, on real source files: twelve kinds that must succeed, seven that must be refused.
-//! `EMEND_SLIPS=400` runs so many per kind; `EMEND_SLIPS_SHOW=1` prints every miss.
+//! `EMEND_SLIPS=400` runs that number per kind; `EMEND_SLIPS_SHOW=1` prints every miss.
 #![allow(clippy::disallowed_methods, reason = "this test reads its own settings")]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that reports figures")]
 

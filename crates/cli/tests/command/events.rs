@@ -36,7 +36,7 @@ fn calls_are_counted() {
     );
     assert_eq!((row("format", "replace"), row("format", "search_replace")), (Some((2, 1)), Some((1, 1))));
     assert_eq!(row("model", "m-1"), Some((2, 1)));
-    // What a call costs in a format: the block has 46 bytes, one token for each four; the directory comes on top.
+    // The cost of a call in a format: the block has 46 bytes, at four bytes a token, and the directory adds to it.
     let blocks = data["format"].as_array().unwrap().iter().find(|row| row["name"] == "search_replace").unwrap();
     assert!(blocks["mean_tokens_in"].as_u64() >= Some(12), "{data}");
     assert!(blocks["mean_tokens_out"].as_u64() > Some(5), "{data}");

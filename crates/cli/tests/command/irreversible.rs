@@ -1,4 +1,4 @@
-//! What cannot be undone is said before it is written: a program is refused, a person told.
+//! Irreversible changes are reported before they are written: a program is refused, a person gets a note.
 
 use crate::bed::{Bed, Ran, feed};
 use crate::limits::noise;
@@ -47,7 +47,7 @@ fn a_person_is_told_before() {
     let ran = bed.feed(&["write", "one"], "small\n").exits(0);
     assert!(ran.err.starts_with("note: This cannot be undone: "), "{ran:?}");
     assert_eq!(bed.get("one"), "small\n");
-    // What can be undone has no such note.
+    // A change that can be undone has no such note.
     assert_eq!(bed.feed(&["write", "one"], "smaller\n").exits(0).err, "");
     assert_eq!(bed.run(&["undo"]).exits(0).err, "");
     assert_eq!(bed.get("one"), "small\n");

@@ -227,7 +227,7 @@ fn entries(bed: &Bed, _: Door, count: usize) -> Asked {
 fn replaced_files(bed: &Bed, _: Door, count: usize) -> Asked {
     for nth in 0..count {
         let name = format!("d{}/r{nth}", nth % 100);
-        // What was made for the number before is there already.
+        // The files of the number before exist already.
         if fs::symlink_metadata(bed.path(&name)).is_err() {
             bed.put(&name, "old\n");
         }
@@ -488,7 +488,7 @@ fn tried(limit: &Limit, prepare: Prepare) {
             }
             match limit.code {
                 None => assert!(code.is_none() && text.contains(asked.told) && !asked.told.is_empty(), "{what}"),
-                // What is no message for the protocol is refused in its words.
+                // The protocol refuses anything but a message in its own words.
                 Some(_) if door == Door::Mcp && matches!(limit.name, "input" | "nesting") => {
                     assert!(text.contains("\"error\""), "{what}");
                 }

@@ -115,7 +115,7 @@ impl<'w, 'a> Substantial<'w, 'a> {
         kept.len() > 1 || kept.iter().any(|&at| fold::substance(self.old[at], SUBSTANCE) == SUBSTANCE)
     }
 
-    /// False when so many lines of the old text are nowhere in the file that no place can be a rival: quick to tell, where a
+    /// False if too few lines of the old text are in the file for any place to be a rival: quick to tell, where a
     /// look for all places is not.
     fn may_have_rival(&self, search: &Search<'_>, taken: &[Range<usize>], most: usize, all_kept: bool) -> bool {
         let needed = (self.at.len() * 3).div_ceil(4).max(most + 1);

@@ -119,7 +119,7 @@ impl<'a> Index<'a> {
         })
     }
 
-    /// What [`Index::stands`] has told of this line before; `None` where it was not asked or could not tell.
+    /// Earlier answer of [`Index::stands`] for this line; `None` if it was not asked or had no answer.
     pub(super) fn known_stands(&self, line: &str) -> Option<Rc<Stands>> {
         self.known.borrow().get(&fold::key(line, Look::Runs)).cloned().flatten()
     }

@@ -74,7 +74,7 @@ pub(super) fn by_words(
     words.sort_by_key(|word| Reverse(word.len()));
     let longest = *words.first()?;
     let with = |word: &str, strays| with_word(index, word.as_bytes(), Most { lines: many, strays }, is_meant);
-    // Where the work ends, no other word is tried.
+    // Once the work budget is spent, no other word is tried.
     let mut tried = words.iter().take(WORDS).take_while(|_| !work::ends(1));
     let found = tried.find_map(|word| with(word, STRAY.0));
     found.or_else(|| if work::ends(1) { None } else { with(longest, STRAY.1) })

@@ -133,7 +133,7 @@ impl Parsers {
             }
             None => {
                 drop(pool);
-                // Where no process can be started, the answer counts more than the wall.
+                // If no process can be started, an answer matters more than isolation.
                 Ok(self.here.answer(question, stop))
             }
         }

@@ -238,7 +238,7 @@ impl Gate {
         }
     }
 
-    /// What is no message is answered here, as on standard input: to the request it belongs to, if that can be told. Answers
+    /// Answers bodies that are no message, as on standard input: to the request it belongs to, if that can be told. Answers
     /// with the id of a request.
     async fn understood(&self, body: &[u8]) -> Result<Option<RequestId>, Refusal> {
         let message = match message::read(body) {

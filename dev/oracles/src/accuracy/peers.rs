@@ -256,7 +256,7 @@ impl Peer for Text {
     fn answers(&mut self, tasks: &[Task]) -> io::Result<Vec<Answer>> {
         let one = |task: &Task| {
             let Ok(text) = str::from_utf8(&task.file) else { return Answer::Absent };
-            // What a text alone does not tell, it cannot tell.
+            // A tool that gets only the text cannot know more than the text.
             if task.place != Place::Plain || task.old.is_none() {
                 return Answer::Absent;
             }

@@ -11,7 +11,7 @@ use super::search::{Search, split};
 use super::tier::{exact::MANY, numbers};
 use super::{Tier, candidates, fold, rivals};
 use crate::advice;
-use crate::advice::{Advice, Phrase};
+use crate::advice::{Advice, Phrase, fill_empty_file};
 use crate::code::Code;
 use crate::error::Error;
 use crate::find::tokens::{similarity, tokens};
@@ -247,17 +247,10 @@ fn blank(search: &Search<'_>, reached: Tier) -> Error {
         1 => "The file holds nothing but white space (1 line).".to_owned(),
         _ => format!("The file holds nothing but white space ({lines} lines)."),
     };
-    opened(search, Code::MatchNotFound, NOT_FOUND, reached).evidence(what).fact("reason", "empty_file").next(
-        advice![
-            "Fill it with ",
-            Phrase::Tool("write"),
-            ", or with an edit whose ",
-            Phrase::Field("old_string"),
-            " is empty."
-        ]
-        .or(advice!["Fill it with ", Phrase::Tool("write"), "."])
-        .or("Send its whole text as a new file."),
-    )
+    opened(search, Code::MatchNotFound, NOT_FOUND, reached)
+        .evidence(what)
+        .fact("reason", "empty_file")
+        .next(fill_empty_file("Send its whole text as a new file."))
 }
 
 /// The line at which the new text is in the file already, with evidence that it is there in place of the old one: at the

@@ -42,7 +42,7 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
             }
         }
     }
-    // What is too short for all that looks alike is still found by its quotes.
+    // A text too short for a search of everything alike is still found by its quotes.
     if search.wanted.substance(SUBSTANCE) < SUBSTANCE {
         spans.retain(|span| fold::differ_in_quotes_only(&search.text[span.range()], old));
     }
