@@ -1,4 +1,4 @@
-//! What is met on the way to a path: every part of it, and which of some names are beside it.
+//! Lookup of every component of a path, and of a set of names in each directory on the way.
 
 use std::ffi::{OsStr, OsString};
 use std::hash::{DefaultHasher, Hasher as _};
@@ -9,17 +9,17 @@ use emendate_core::Result;
 
 use crate::{Named, Stamp, Store};
 
-/// Names that are looked for in many folders. A name may have several parts: `.aws/credentials`.
+/// Names to look up in many directories. A name may have several components: `.aws/credentials`.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     names: Vec<OsString>,
-    /// Hashes of the first part of each, and where it stands in `names`; sorted.
+    /// Hash of the first component of each name with its index in `names`, sorted.
     hashes: Vec<(u64, usize)>,
     plain: bool,
 }
 
 impl Wanted {
-    /// These names.
+    /// Creates a set of these names.
     pub fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Wanted {
         let names: Vec<OsString> = names.into_iter().map(OsString::from).collect();
         let plain = names.iter().all(|name| name.is_ascii());
@@ -33,12 +33,12 @@ impl Wanted {
         &self.names
     }
 
-    /// True when all of them are ASCII.
+    /// True if all names are ASCII.
     pub(crate) fn is_plain(&self) -> bool {
         self.plain
     }
 
-    /// Which of them may be in a folder, by the hashes of all names in it.
+    /// Returns the indices of the names that may be in a directory, given the hashes of all names in it.
     pub(crate) fn among(&self, there: &[u64]) -> Vec<usize> {
         let mut found = Vec::new();
         for hash in there {
@@ -49,16 +49,16 @@ impl Wanted {
     }
 }
 
-/// A part of a path.
+/// One component of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Met {
-    /// What has the name itself.
+    /// Metadata of the component itself.
     pub stamp: Stamp,
-    /// Which of the wanted names are in the same folder, by their place in [`Wanted::names`], and what has them.
+    /// Wanted names that exist in the same directory, by index into [`Wanted::names`], with their metadata.
     pub beside: Vec<(usize, Named)>,
 }
 
-/// See [`Store::along`], for a store in which asking costs nothing.
+/// Implements [`Store::along`] with one lookup per name, for stores in which lookups are cheap.
 pub(crate) fn one_by_one(store: &(impl Store + ?Sized), root: usize, path: &Path, wanted: &Wanted) -> Result<Vec<Met>> {
     let (mut met, mut folder) = (Vec::new(), PathBuf::new());
     for part in path {
@@ -70,7 +70,7 @@ pub(crate) fn one_by_one(store: &(impl Store + ?Sized), root: usize, path: &Path
     Ok(met)
 }
 
-/// Which of the names are in a folder.
+/// Looks up the wanted names in one directory.
 pub(crate) fn beside(
     store: &(impl Store + ?Sized),
     root: usize,
@@ -82,12 +82,12 @@ pub(crate) fn beside(
     Ok(found.filter_map(|(at, named)| Some((at, named?))).collect())
 }
 
-/// Hash of the first part of a name: nothing is behind it where that is not there.
+/// Returns the hash of the first component of a name: if that component is missing, so is the whole name.
 pub(crate) fn first(name: &OsStr) -> u64 {
     hash(name.as_bytes().split(|byte| *byte == b'/').next().unwrap_or_default())
 }
 
-/// Hash of a name; the same for names that differ in case only.
+/// Returns a hash of a name that ignores ASCII case.
 pub(crate) fn hash(name: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     let mut small = [0; 64];

@@ -1,13 +1,13 @@
-//! What a file has beside its bytes and its mode.
+//! File metadata beside content and mode.
 
-/// Owner and extended attributes of a regular file, for a file that is to have them again.
+/// Owner and extended attributes of a regular file, saved to restore them later.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Attributes {
     /// Owner.
     pub uid: u32,
     /// Group.
     pub gid: u32,
-    /// Name and value of each extended attribute, ACLs among them. Not those that a kernel makes for a content, and not
-    /// those that give a program more rights than its user has.
+    /// Name and value of each extended attribute, including ACLs. Excludes signatures that the kernel computes over the
+    /// content, and file capabilities, which would grant rights that the user lacks.
     pub named: Vec<(Vec<u8>, Vec<u8>)>,
 }

@@ -1,4 +1,4 @@
-//! Errors of this crate in words: what happened, with which numbers, and what would work instead.
+//! Constructors for this crate's errors: what happened, the evidence, and the call that would work.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -11,13 +11,13 @@ use rustix::io::Errno;
 
 use crate::{Entry, MAX_ENTRIES, MAX_NAME, MAX_PATH, Place, RootInfo};
 
-/// A path for a message: one line whatever the name holds, with nothing in it that is not seen or turns text round: control
-/// and formatting characters are escaped, bytes that are no UTF-8 stand as `\xNN`.
+/// Formats a path for a message on one line: control and formatting characters are escaped, and bytes that are not
+/// UTF-8 appear as `\xNN`.
 pub fn show(path: impl AsRef<OsStr>) -> String {
     let bytes = path.as_ref().as_bytes();
     let mut out = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
-        // Nearly every path is nothing else.
+        // Fast path: nearly every path is printable ASCII.
         if chunk.valid().bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
             out.push_str(chunk.valid());
             extend_invalid(&mut out, chunk.invalid());
@@ -42,7 +42,7 @@ fn extend_invalid(out: &mut String, bytes: &[u8]) {
     }
 }
 
-/// Characters that show nothing by themselves but change what is seen around them: directions, joiners, line and paragraph
+/// True for invisible characters that change how others are displayed: directions, joiners, line and paragraph
 /// separators, tags.
 const fn is_unseen(char: char) -> bool {
     matches!(char,
@@ -50,7 +50,7 @@ const fn is_unseen(char: char) -> bool {
         | '\u{2060}'..='\u{206F}' | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}')
 }
 
-/// The one place where an error number gets its code. `doing` is a verb phrase: "open", "write a file beside".
+/// Maps an error number to its code; the only place that does. `doing` is a verb phrase: "open", "write a file beside".
 pub(crate) fn os(doing: &str, path: &Path, errno: Errno) -> Error {
     let (code, next) = match errno {
         Errno::NOSPC => (Code::IoNoSpace, "Free space on that disk, or ask for more, then repeat the call."),
@@ -86,7 +86,8 @@ pub(crate) fn os(doing: &str, path: &Path, errno: Errno) -> Error {
         .fact("errno", errno.raw_os_error())
 }
 
-/// A batch needs more folders at once than this process may have open: `most` files, `fit` of them folders of a batch.
+/// A batch needs more directories open at once than the process may hold: it may have `most` files open, `fit` of them
+/// directories of a batch.
 pub(crate) fn too_many_folders(folders: usize, (most, fit): (usize, usize), enough: usize) -> Error {
     let what = format!(
         "The change is in {folders} folders that have to stay open and locked; with the {most} files that this process may have open, \
@@ -99,7 +100,7 @@ pub(crate) fn too_many_folders(folders: usize, (most, fit): (usize, usize), enou
     Error::new(Code::CallTooLarge, what).next(next).fact("folders", folders).fact("limit", fit)
 }
 
-/// The path is beneath none of the roots.
+/// The path is outside all roots.
 pub(crate) fn outside(asked: &Path, roots: &[RootInfo]) -> Error {
     let mut error = Error::new(Code::PathOutside, format!("{} is outside the roots.", show(asked))).evidence("roots:");
     for root in roots {
@@ -112,14 +113,14 @@ pub(crate) fn outside(asked: &Path, roots: &[RootInfo]) -> Error {
     error.next(next).fact("path", show(asked))
 }
 
-/// The path cannot name a file at all.
+/// The path cannot name a file.
 pub(crate) fn invalid(asked: &Path, why: &str, next: impl Into<String>) -> Error {
     Error::new(Code::PathInvalid, format!("The path `{}` {why}.", show(asked)))
         .next(next.into())
         .fact("path", show(asked))
 }
 
-/// The entries of a directory, unless there are more than the limit.
+/// Returns the entries of a directory, or an error if there are more than the limit.
 ///
 /// Errors: `call.too_large`.
 pub(crate) fn listed(place: &Place, entries: Option<Vec<Entry>>) -> Result<Option<Vec<Entry>>, Error> {
@@ -131,7 +132,7 @@ pub(crate) fn listed(place: &Place, entries: Option<Vec<Entry>>) -> Result<Optio
         .next("Name the files in it, or a directory further down; or leave it out with a glob such as \"!name/**\"."))
 }
 
-/// Checks what needs no disk: not empty, no NUL, absolute.
+/// Checks a path without touching the disk: not empty, no NUL, absolute, not too long.
 pub(crate) fn admissible(asked: &Path, roots: &[RootInfo]) -> Result<(), Error> {
     let bytes = asked.as_os_str().as_bytes();
     let beneath = |name: &Path| match roots.first() {
@@ -161,7 +162,7 @@ pub(crate) fn admissible(asked: &Path, roots: &[RootInfo]) -> Result<(), Error> 
     Ok(())
 }
 
-/// A link that may not be followed; `why` ends the sentence "The symbolic link A → B …".
+/// A symbolic link that must not be followed; `why` completes the sentence "The symbolic link A → B …".
 pub(crate) fn symlink(asked: &Path, link: &Path, target: &Path, why: &str) -> Error {
     Error::new(Code::PathSymlink, format!("The symbolic link {} → {} {why}.", show(link), show(target)))
         .evidence(format!("asked for: {}", show(asked)))
@@ -172,7 +173,7 @@ pub(crate) fn symlink(asked: &Path, link: &Path, target: &Path, why: &str) -> Er
         .fact("target", show(target))
 }
 
-/// In words what an inode is.
+/// Names a file type for a message.
 pub(crate) fn kind(file_type: FileType) -> &'static str {
     match file_type {
         FileType::RegularFile => "a regular file",
@@ -186,7 +187,7 @@ pub(crate) fn kind(file_type: FileType) -> &'static str {
     }
 }
 
-/// What is at the path is not a regular file; `what` as [`kind`] says it.
+/// The path is not a regular file; `what` comes from [`kind`].
 pub(crate) fn not_regular(path: &Path, what: &str) -> Error {
     let next = if what == "a directory" {
         format!("Name a file in it, e.g. {}.", show(path.join("file.txt")))
@@ -199,7 +200,7 @@ pub(crate) fn not_regular(path: &Path, what: &str) -> Error {
         .fact("kind", what)
 }
 
-/// `size` (`None`: it grew while it was read) is over `limit`, both in bytes.
+/// The file has `size` bytes (`None`: it grew while it was read), more than `limit`.
 pub(crate) fn too_large(path: &Path, size: Option<u64>, limit: u64) -> Error {
     let has = size.map_or_else(|| "more bytes than that".to_owned(), |size| format!("{size} bytes"));
     let error = Error::new(Code::FileTooLarge, format!("{} has {has}; the limit is {limit} bytes.", show(path)))
@@ -211,28 +212,28 @@ pub(crate) fn too_large(path: &Path, size: Option<u64>, limit: u64) -> Error {
     }
 }
 
-/// Somebody else was there first; `why` ends the sentence "path …".
+/// Another process changed the file first; `why` completes the sentence "path …".
 pub(crate) fn raced(path: &Path, why: &str) -> Error {
     Error::new(Code::ConflictRaced, format!("{} {why}; nothing was written.", show(path)))
         .next("Read the file again, then repeat the edit against what is there now.")
         .fact("path", show(path))
 }
 
-/// The caller may not write the file, whatever a rename would allow.
+/// The file mode forbids writing, even though a rename would succeed.
 pub(crate) fn read_only(path: &Path, mode: u32) -> Error {
     Error::new(Code::IoPermission, format!("{} is read-only (mode {:04o}).", show(path), mode & 0o7777))
         .next("Ask a person whether it may be changed; then `chmod u+w` and repeat the call.")
         .fact("path", show(path))
 }
 
-/// There is nothing at the path that could be removed.
+/// There is nothing to remove at the path.
 pub(crate) fn nothing(path: &Path) -> Error {
     Error::new(Code::FileMissing, format!("Cannot remove {}: nothing is there.", show(path)))
         .next("Leave the removal out.")
         .fact("path", show(path))
 }
 
-/// What was written beside the file does not read back.
+/// The temporary file does not read back as written.
 pub(crate) fn not_kept(path: &Path) -> Error {
     let what =
         format!("The file system does not give back what was written beside {}; nothing was changed.", show(path));
@@ -241,13 +242,13 @@ pub(crate) fn not_kept(path: &Path) -> Error {
         .fact("path", show(path))
 }
 
-/// One transaction has two drafts of one file, which the engine should have made one.
+/// One transaction has two drafts for one file; the engine should have merged them.
 pub(crate) fn twins(path: &Path) -> Error {
     Error::new(Code::InternalBug, format!("Two drafts of one transaction write the same file, {}.", show(path)))
         .next("Report this; until it is mended, send the edits of that file in separate calls.")
 }
 
-/// Turns an error that left something behind into `io.partial`; `what` says what is where now.
+/// Turns an error that left something behind into `io.partial`; `what` describes the state of each file.
 pub(crate) fn partial(cause: &Error, what: &str) -> Error {
     Error::new(Code::IoPartial, format!("Part of the change could not be undone. {}", cause.message()))
         .evidence(cause.evidence_text())
@@ -255,7 +256,7 @@ pub(crate) fn partial(cause: &Error, what: &str) -> Error {
         .next("Stop and tell a person; look at the files named above before anything else is written.")
 }
 
-/// A number of bytes as a person reads it: `12.3 MB`.
+/// Formats a number of bytes for people: `12.3 MB`.
 pub fn readable_size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["KB", "MB", "GB", "TB", "PB"];
     let mut tenths = u128::from(bytes) * 10;

@@ -1,7 +1,7 @@
-//! Emendate's one door to the disk: sandboxed roots, identity, staging, compare-and-swap.
+//! Emendate's only access to the disk: sandboxed roots, file identity, staging, compare-and-swap.
 //!
-//! A [`Store`] admits a path ([`Place`]), reads one [`Version`] of it, stages [`Draft`]s (written, but not visible) and
-//! commits them. [`Local`] is the disk, [`Memory`] the same semantics without one.
+//! A [`Store`] resolves a path ([`Place`]), reads one [`Version`] of the file, stages [`Draft`]s (written but not
+//! visible) and commits them. [`Local`] works on the disk, [`Memory`] implements the same semantics in memory.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -33,16 +33,16 @@ pub use store::{
     Written,
 };
 
-/// Bytes of a path; the kernel's number, one of which is for the NUL at its end.
+/// Maximum length of a path in bytes: the kernel's limit, less the NUL at the end.
 pub const MAX_PATH: usize = 4095;
 
-/// Bytes of one name in a path; the number of every common file system.
+/// Maximum length of one path component in bytes, as on every common file system.
 pub const MAX_NAME: usize = 255;
 
-/// Symbolic links that are followed on the way of one path; the kernel's own number.
+/// Maximum number of symbolic links followed while resolving one path: the kernel's limit.
 pub const MAX_LINKS: u32 = 40;
 
-/// Names that [`Store::siblings`] returns at most.
+/// Maximum number of names that [`Store::siblings`] returns.
 const SIBLINGS: usize = 10_000;
-/// Entries of a directory that [`Store::list`] returns; one with more is refused, never returned in part.
+/// Maximum number of entries that [`Store::list`] returns. A larger directory is refused, never listed in part.
 pub const MAX_ENTRIES: usize = 500_000;

@@ -1,4 +1,4 @@
-//! The same semantics without a disk, for tests and for front ends that keep files in memory.
+//! The same semantics in memory, for tests and for front ends that keep files in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -14,8 +14,8 @@ use crate::{
     Source, Staged, Stamp, Store, Transaction, Version, Written, fault,
 };
 
-/// Files and symbolic links in memory beneath one root. There are no owners and no hard links, and nothing is ever "racily
-/// clean": time is a counter.
+/// Files and symbolic links in memory beneath one root. There are no owners and no hard links, and nothing is ever
+/// "racily clean": time is a counter.
 #[derive(Debug)]
 pub struct Memory {
     infos: Vec<RootInfo>,
@@ -26,7 +26,7 @@ pub struct Memory {
 struct State {
     /// By path relative to the root.
     nodes: BTreeMap<PathBuf, Node>,
-    /// Every folder beneath the root that something was ever put into.
+    /// Every directory beneath the root that ever contained something.
     folders: BTreeSet<PathBuf>,
     clock: i64,
     inodes: u64,
@@ -44,12 +44,12 @@ enum Body {
     Link(OsString),
 }
 
-/// Mode of a file that nobody said anything about.
+/// Default mode of a new file.
 const PLAIN: u32 = 0o100_644;
 const LINK: u32 = 0o120_777;
 
 impl State {
-    /// Overwrites what is there, or makes a new inode of it.
+    /// Overwrites a node, or replaces it with a new inode.
     fn put(&mut self, relative: &Path, body: Body, mode: u32, replace: bool) -> Stamp {
         self.clock += 1;
         let kept = self.nodes.get(relative).filter(|_| !replace).map(|node| node.stamp.ino);
@@ -81,7 +81,7 @@ impl State {
         relative.as_os_str().is_empty() || self.folders.contains(relative)
     }
 
-    /// What is no folder and stands where a parent folder of `relative` should be.
+    /// Returns a parent of `relative` that exists and is not a directory.
     fn in_the_way<'p>(&self, relative: &'p Path) -> Option<&'p Path> {
         relative.ancestors().skip(1).find(|folder| self.nodes.contains_key(*folder))
     }
@@ -122,7 +122,7 @@ impl State {
         }
     }
 
-    /// What a draft puts there; `None`: nothing.
+    /// Returns the content and mode that a draft writes; `None` for a removal.
     fn made(&self, draft: &Draft<'_>) -> Result<Option<(Body, u32)>> {
         let kept = match draft.goal {
             Goal::Gone if matches!(draft.expect, Expect::Missing) => {
@@ -147,8 +147,8 @@ impl State {
         Ok(Some((Body::File(bytes), mode)))
     }
 
-    /// Follows the links on the way to `path`, relative to the root; the last part only with `follow`. Gives the
-    /// resolved path and the first link met.
+    /// Resolves links in `path`, relative to the root; the last component only with `follow`. Returns the resolved path
+    /// and the first link met.
     fn resolve(
         &self,
         (asked, root): (&Path, &RootInfo),
@@ -159,7 +159,7 @@ impl State {
         let parts = |path: &Path| path.components().rev().map(|part| part.as_os_str().to_owned()).collect::<Vec<_>>();
         let (mut relative, mut via, mut hops) = (PathBuf::new(), None, 0);
         let mut pending = parts(path);
-        // The link whose target is being walked, and the parts that remain after it.
+        // The link whose target is being walked, and the number of components left after it.
         let mut inside: Option<(PathBuf, PathBuf, usize)> = None;
         while let Some(part) = pending.pop() {
             match Path::new(&part).components().next() {
@@ -206,7 +206,7 @@ impl State {
     }
 }
 
-/// The bytes of a file made of parts of another one.
+/// Returns the bytes of a spliced file.
 fn spliced(source: &Source, pieces: &[Piece<'_>]) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     for piece in pieces {
@@ -223,13 +223,13 @@ fn spliced(source: &Source, pieces: &[Piece<'_>]) -> Result<Vec<u8>> {
 }
 
 impl Memory {
-    /// An empty store with one root, an absolute path that need not exist.
+    /// Creates an empty store with one root, an absolute path that need not exist.
     pub fn new(root: &Path) -> Memory {
         let info = RootInfo { given: root.to_owned(), canonical: root.components().collect() };
         Memory { infos: vec![info], state: Mutex::default() }
     }
 
-    /// Puts a file there, as another program would that writes into it: an existing one keeps its inode and mode. `path`
+    /// Writes a file like another program that overwrites it in place: an existing one keeps its inode and mode. `path`
     /// is absolute beneath the root, or relative to it; anything else is ignored.
     pub fn put(&self, path: impl AsRef<Path>, bytes: impl Into<Vec<u8>>) {
         if let Some(relative) = self.relative(path.as_ref()) {
@@ -239,7 +239,7 @@ impl Memory {
         }
     }
 
-    /// The content of a file; `path` as in [`Memory::put`].
+    /// Returns the content of a file; `path` as in [`Memory::put`].
     pub fn get(&self, path: impl AsRef<Path>) -> Option<Vec<u8>> {
         let relative = self.relative(path.as_ref())?;
         match &self.state().nodes.get(relative)?.body {
@@ -248,7 +248,7 @@ impl Memory {
         }
     }
 
-    /// Removes a file or link if it is there, and no folder; `path` as in [`Memory::put`].
+    /// Removes a file or link if it exists, but no directory; `path` as in [`Memory::put`].
     pub fn remove(&self, path: impl AsRef<Path>) {
         if let Some(relative) = self.relative(path.as_ref()) {
             self.state().nodes.remove(relative);
@@ -256,12 +256,12 @@ impl Memory {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Every change is made after the last step that could fail, so the state is whole even after a panic.
+        // Every change is made after the last step that can fail, so the state is consistent even after a panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn root(&self) -> &RootInfo {
-        // `new` puts exactly one there.
+        // `new` adds exactly one root.
         &self.infos[0]
     }
 
@@ -376,7 +376,7 @@ impl Store for Memory {
             let leads_to = leads_to.and_then(Result::ok).and_then(|place| self.stamp(&place).ok().flatten());
             Some(Named { stamp, leads_to })
         };
-        // A folder has one name only, so it need not be told from others.
+        // A directory has only one name here, so aliases need no handling.
         Ok(names.iter().map(one).collect())
     }
 
@@ -431,7 +431,7 @@ impl Transaction for Pending<'_> {
     fn commit(self: Box<Self>) -> Result<Vec<Written>> {
         let mut state = self.memory.state();
         self.drafts.iter().try_for_each(|draft| state.still_expected(draft))?;
-        // Two drafts of which one needs a folder where the other puts a file.
+        // One draft may need a directory where another writes a file.
         let targets: BTreeSet<&Path> = self.drafts.iter().map(|draft| draft.place.relative()).collect();
         for draft in self.drafts {
             if draft.place.relative().ancestors().skip(1).any(|folder| targets.contains(folder)) {
@@ -440,7 +440,7 @@ impl Transaction for Pending<'_> {
                     .next("Name each of them differently."));
             }
         }
-        // All that may fail, and all that looks at files as they were, before the first change.
+        // Everything that may fail, or reads the old state, happens before the first change.
         let made = self.drafts.iter().map(|draft| state.made(draft)).collect::<Result<Vec<_>>>()?;
         let publish = |(draft, made): (&Draft<'_>, Option<(Body, u32)>)| {
             let relative = draft.place.relative();

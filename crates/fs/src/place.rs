@@ -1,8 +1,8 @@
-//! Paths that passed the sandbox.
+//! Paths that were resolved beneath a root.
 
 use std::path::{Path, PathBuf};
 
-/// A path that passed the sandbox: beneath a root, no link on the way any more. Only a [`Store`](crate::Store) makes one.
+/// A path that was resolved beneath a root and contains no symbolic links. Only a [`Store`](crate::Store) creates one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
     root: usize,
@@ -19,7 +19,7 @@ impl Place {
         asked: &Path,
         via_link: Option<PathBuf>,
     ) -> Place {
-        // Joining an empty path would leave a slash at the end of the root.
+        // Joining an empty path would append a slash to the root.
         let absolute = if relative.as_os_str().is_empty() { canonical.to_owned() } else { canonical.join(&relative) };
         Place { root, relative, absolute, asked: asked.to_owned(), via_link }
     }
@@ -39,27 +39,27 @@ impl Place {
         &self.absolute
     }
 
-    /// [`Place::absolute`] for messages: one line whatever the name holds, bytes that are no UTF-8 as `\xNN`.
+    /// [`Place::absolute`] for messages: on one line, with bytes that are not UTF-8 as `\xNN`.
     pub fn shown(&self) -> String {
         crate::fault::show(&self.absolute)
     }
 
-    /// What the caller named.
+    /// The path that the caller named.
     pub fn asked(&self) -> &Path {
         &self.asked
     }
 
-    /// Absolute path of the first symbolic link met on the way, if there was one.
+    /// Absolute path of the first symbolic link met during resolution, if any.
     pub fn via_link(&self) -> Option<&Path> {
         self.via_link.as_deref()
     }
 }
 
-/// One folder that the store may reach into.
+/// A directory that the store may access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RootInfo {
-    /// The folder as the store was given it.
+    /// The directory as the caller gave it.
     pub given: PathBuf,
-    /// The same folder with every link resolved.
+    /// The same directory with every link resolved.
     pub canonical: PathBuf,
 }

@@ -1,4 +1,5 @@
-//! The second wall: the kernel itself keeps this process to some folders (Landlock), whatever a fault in ours lets through.
+//! A second barrier: the kernel itself confines this process to some directories (Landlock), in case our own checks
+//! have a bug.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,21 +12,21 @@ use landlock::{
 
 use crate::fault;
 
-/// Rights that are asked for; a kernel that knows fewer of them gives those.
+/// Requested rights; an older kernel enforces those that it knows.
 const RIGHTS: ABI = ABI::V5;
 
-/// What is read by the way: descriptors of this process, and the time zone.
+/// Paths that must stay readable: descriptors of this process, and the time zone.
 const READABLE: &[(&str, BitFlags<AccessFs>)] = &[
     ("/proc", READ),
     ("/usr/share/zoneinfo", READ),
-    // A file: what folders have in addition would be a right too much.
+    // A file, so rights on directories would be rejected.
     ("/etc/localtime", make_bitflags!(AccessFs::{ReadFile})),
 ];
 /// The program itself and its libraries: it starts itself again to parse.
 const RUN: BitFlags<AccessFs> = make_bitflags!(AccessFs::{ReadFile | Execute});
 const READ: BitFlags<AccessFs> = make_bitflags!(AccessFs::{ReadFile | ReadDir});
 
-/// The files whose code this process runs: the program, the loader and the libraries.
+/// Returns the files whose code this process runs: the program, the loader and the libraries.
 fn running() -> BTreeSet<PathBuf> {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     // `7f…-7f… r-xp 00026000 fd:00 1234    /usr/lib/libc.so.6`
@@ -36,10 +37,11 @@ fn running() -> BTreeSet<PathBuf> {
     maps.lines().filter_map(of).chain([PathBuf::from("/proc/self/exe")]).collect()
 }
 
-/// From now on this thread, and every one it starts, can open, make, rename and remove files beneath these folders only, and
-/// read little else; of programs it can run only its own. What is open stays usable. It cannot be taken back. Gives what the kernel could not do, for a person.
+/// Restricts this thread, and every one it starts, for good: it can open, create, rename and remove files beneath these
+/// directories only, read little else, and run only its own program. Open files stay usable. Returns what the kernel
+/// could not enforce, as a note for the user.
 ///
-/// `file.not_found` or `io.*` when a folder cannot be opened, `io.failed` when the kernel refuses.
+/// Fails with `file.not_found` or `io.*` if a directory cannot be opened, `io.failed` if the kernel refuses.
 pub fn restrict<'p>(folders: impl IntoIterator<Item = &'p Path>) -> Result<Option<String>> {
     let refused = |error: RulesetError| {
         Error::new(Code::IoFailed, format!("The kernel does not restrict this process: {error}."))
@@ -54,7 +56,7 @@ pub fn restrict<'p>(folders: impl IntoIterator<Item = &'p Path>) -> Result<Optio
         })?;
         rules = rules.add_rule(PathBeneath::new(fd, AccessFs::from_all(RIGHTS))).map_err(refused)?;
     }
-    // Where one of these is missing, nothing will want to read it.
+    // A missing one will not be read.
     for (path, rights) in READABLE {
         if let Ok(fd) = PathFd::new(path) {
             rules = rules.add_rule(PathBeneath::new(fd, *rights)).map_err(refused)?;

@@ -1,4 +1,4 @@
-//! An open file that is too large to be taken whole.
+//! Open files that are too large to be read whole.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -32,14 +32,14 @@ impl Source {
         Source { path: path.to_owned(), stamp, body: Body::Memory(Arc::new(bytes)) }
     }
 
-    /// The stamp it was opened with.
+    /// Metadata of the file when it was opened.
     pub const fn stamp(&self) -> &Stamp {
         &self.stamp
     }
 
-    /// Reads from offset `at` until `buffer` is full or the file ends; the number of bytes.
+    /// Reads from offset `at` until `buffer` is full or the file ends, and returns the number of bytes.
     ///
-    /// `io.*`.
+    /// Fails with `io.*`.
     pub fn read(&self, at: u64, buffer: &mut [u8]) -> Result<usize> {
         match &self.body {
             Body::Local(file) => file.read(at, buffer).map_err(|errno| fault::os("read", &self.path, errno)),
@@ -52,17 +52,17 @@ impl Source {
         }
     }
 
-    /// Goes through the whole file in chunks of at most `chunk` bytes, as many as it had when it was opened.
+    /// Passes the whole file to `each` in chunks of at most `chunk` bytes, up to the size it had when it was opened.
     ///
-    /// `conflict.raced` when it is shorter, or was seen to change; what `each` says; `io.*`.
+    /// Fails with `conflict.raced` if it is shorter or was seen to change, with the errors of `each`, or `io.*`.
     pub fn each(&self, chunk: usize, each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         self.each_of(0..self.stamp.size, chunk, each)?;
         self.still()
     }
 
-    /// Goes through a part of the file like that.
+    /// Passes a part of the file to `each` in chunks.
     ///
-    /// `conflict.raced` when it is shorter; what `each` says; `io.*`.
+    /// Fails with `conflict.raced` if the file is shorter, with the errors of `each`, or `io.*`.
     pub fn each_of(&self, part: Range<u64>, chunk: usize, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let size = usize::try_from(part.end.saturating_sub(part.start)).unwrap_or(usize::MAX);
         let mut buffer = vec![0; chunk.clamp(1, size.max(1))];
@@ -79,9 +79,10 @@ impl Source {
         Ok(())
     }
 
-    /// Nobody was seen to change it since it was opened. Without a lease this is no proof; the commit has one.
+    /// Checks that the file has not visibly changed since it was opened. Without a lease this is no proof; the commit
+    /// checks again.
     ///
-    /// `conflict.raced`, `io.*`.
+    /// Fails with `conflict.raced` or `io.*`.
     pub fn still(&self) -> Result<()> {
         match &self.body {
             Body::Local(file) => file.still(&self.path, &self.stamp),

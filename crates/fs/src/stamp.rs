@@ -1,7 +1,7 @@
-//! What the file system says of a file beside its bytes.
+//! File metadata as the file system reports it.
 
-/// Identity and metadata of one file at one moment, as `fstat` gave it. A hint for "unchanged", never a proof:
-/// contents decide (see [`Version::racy`](crate::Version)).
+/// Identity and metadata of a file at one moment, from `fstat`. An equal stamp suggests an unchanged file but does not
+/// prove it: contents decide (see [`Version::racy`](crate::Version)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Stamp {
     /// Device number.
@@ -25,12 +25,12 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// True when both name the same inode.
+    /// True if both are the same inode.
     pub fn same_file(&self, other: &Stamp) -> bool {
         (self.dev, self.ino) == (other.dev, other.ino)
     }
 
-    /// True for a folder.
+    /// True for a directory.
     pub fn is_folder(&self) -> bool {
         self.mode & 0o170_000 == 0o040_000
     }

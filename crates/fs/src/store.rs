@@ -1,4 +1,4 @@
-//! What a backend offers: admit, stamp, read, stage, commit.
+//! The interface of a backend: resolve, stat, read, stage, commit.
 
 use core::fmt;
 use core::str::FromStr;
@@ -9,27 +9,27 @@ use emendate_core::{Code, ContentId, Error, Result};
 
 use crate::{Attributes, Met, Place, RootInfo, Source, Stamp, Wanted, along};
 
-/// One version of one regular file, as read.
+/// One version of a regular file, as read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
     /// The whole content.
     pub bytes: Vec<u8>,
-    /// The stamp, equal before and after the read.
+    /// Metadata, equal before and after the read.
     pub stamp: Stamp,
     /// "Racily clean": modified so shortly before the read that an equal stamp later proves nothing.
     pub racy: bool,
 }
 
-/// What a success, and a crash in the middle, means afterwards; `docs/durability.md` has it per file system.
+/// Guarantee after a success and after a crash; `docs/durability.md` lists it per file system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Durability {
-    /// Nothing is synced and nothing is written into the journal: every file is old or new when the process dies, but of
-    /// several files some may be old and others new. After a power cut a file may be old, new or empty.
+    /// Nothing is synced or journaled: if the process dies, each file is old or new, but of several files some may be
+    /// old and others new. After a power cut a file may be old, new or empty.
     None,
-    /// Nothing is synced: when the process dies at any moment, all files are old or all are new, after recovery at the
-    /// next start. After a power cut a file may be old, new or empty.
+    /// Nothing is synced: if the process dies, all files are old or all are new, after recovery at the next start.
+    /// After a power cut a file may be old, new or empty.
     Process,
-    /// The same holds for a power cut, and what was reported as written is still there.
+    /// The same guarantee also after a power cut, and what was reported as written is still there.
     #[default]
     Power,
 }
@@ -64,7 +64,7 @@ impl Durability {
 impl FromStr for Durability {
     type Err = Error;
 
-    /// `call.invalid` when `name` is none of the three.
+    /// Fails with `call.invalid` if `name` is not a level.
     fn from_str(name: &str) -> Result<Durability> {
         let named = |level: &Durability| level.as_str() == name || level.synonyms().contains(&name);
         Durability::ALL.into_iter().find(named).ok_or_else(|| {
@@ -74,48 +74,48 @@ impl FromStr for Durability {
     }
 }
 
-/// What must still be true right before publishing.
+/// Precondition that must hold right before publishing.
 #[derive(Clone, Copy, Debug)]
 pub enum Expect<'a> {
-    /// Nothing is at the path.
+    /// The path does not exist.
     Missing,
     /// The same inode is there, with the same bytes.
     Version {
         /// The whole content.
         bytes: &'a [u8],
-        /// The stamp it was read with; only device and inode count.
+        /// Metadata of the read; only device and inode are compared.
         stamp: &'a Stamp,
     },
-    /// The same inode is there, with the content that was read from it through `source`.
+    /// The same inode is there, with the content that was read through `source`.
     Content {
         /// The open file.
         source: &'a Source,
-        /// What all of its bytes were.
+        /// Content id of all its bytes.
         content: ContentId,
     },
-    /// A symbolic link that leads there; see [`Store::admit_link`] and [`Store::link`].
+    /// A symbolic link with this target; see [`Store::admit_link`] and [`Store::link`].
     Link {
-        /// What the link says, byte for byte.
+        /// Target of the link, byte for byte.
         target: &'a OsStr,
     },
 }
 
-/// A piece of a file that is made of another one.
+/// One part of a spliced file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Piece<'a> {
-    /// These bytes.
+    /// New bytes.
     New(&'a [u8]),
-    /// So many bytes of the source.
+    /// A range copied from the source.
     Kept {
-        /// Where they begin.
+        /// Offset in the source.
         at: u64,
-        /// How many they are.
+        /// Length in bytes.
         len: u64,
     },
 }
 
 impl Piece<'_> {
-    /// Its length in bytes.
+    /// Length in bytes.
     pub const fn len(&self) -> u64 {
         match self {
             Piece::New(bytes) => bytes.len() as u64,
@@ -123,54 +123,55 @@ impl Piece<'_> {
         }
     }
 
-    /// True when it adds nothing.
+    /// True if it adds nothing.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// What is to be at a place afterwards.
+/// Intended state of a path.
 #[derive(Clone, Copy, Debug)]
 pub enum Goal<'a> {
     /// A regular file.
     File {
-        /// Its content is the concatenation of these; they are never joined in memory.
+        /// The content is the concatenation of these; they are never joined in memory.
         pieces: &'a [&'a [u8]],
-        /// `Some(true)` sets the execute bits where the read bits are, `Some(false)` takes all of them off; `None` keeps
-        /// them. A new file's bits obey the umask.
+        /// `Some(true)` sets the execute bits where the read bits are set, `Some(false)` clears them; `None` keeps
+        /// them. The umask applies to a new file.
         executable: Option<bool>,
-        /// Exactly these permission bits, at most `0o7777`, whatever the umask and the fields beside it say.
+        /// Exact permission bits, at most `0o7777`; overrides the umask and the other fields.
         mode: Option<u32>,
-        /// The existing file whose mode, owner and attributes it gets, as a file that is moved or copied keeps them; it is
-        /// looked at while staging. `None`: those of the file that it replaces, or those of any new file.
+        /// An existing file whose mode, owner and attributes the new one gets, as for a move or copy; it is read while
+        /// staging. `None`: those of the replaced file, or the defaults of a new file.
         like: Option<&'a Place>,
-        /// Owner and attributes of a new file; what cannot be given is told.
+        /// Owner and attributes of a new file; what cannot be applied is noted.
         attributes: Option<&'a Attributes>,
     },
-    /// A regular file made of parts of the one that it replaces ([`Expect::Content`] of the same source), which gives it its
-    /// mode, owner and attributes. Neither of the two is ever in memory as a whole. Alone in its transaction.
+    /// A regular file composed of new bytes and parts of the file that it replaces ([`Expect::Content`] of the same
+    /// source), whose mode, owner and attributes it gets. Neither is ever in memory as a whole. Must be alone in its
+    /// transaction.
     Spliced {
         /// The file that it replaces.
         source: &'a Source,
-        /// Its content is the concatenation of these.
+        /// The content is the concatenation of these.
         pieces: &'a [Piece<'a>],
     },
-    /// A symbolic link; where it leads is never looked at.
+    /// A symbolic link; its target is never checked.
     Link {
-        /// What the link says.
+        /// Target of the link.
         target: &'a OsStr,
     },
-    /// Nothing: what is there is removed. The folder stays, even when it is empty then.
+    /// Nothing: the file is removed. The directory stays, even if it is empty then.
     Gone,
 }
 
 impl<'a> Goal<'a> {
-    /// A regular file with this content, and the metadata of what it replaces.
+    /// A regular file with this content and the metadata of the file it replaces.
     pub const fn content(pieces: &'a [&'a [u8]]) -> Goal<'a> {
         Goal::File { pieces, executable: None, mode: None, like: None, attributes: None }
     }
 
-    /// The permission bits that go with `mode`, those of the file that is kept or imitated.
+    /// Returns the resulting permission bits; `mode` is that of the replaced or imitated file.
     pub(crate) const fn mode(&self, mode: u32) -> u32 {
         let mode = mode & 0o7777;
         match self {
@@ -181,7 +182,7 @@ impl<'a> Goal<'a> {
         }
     }
 
-    /// The content of a regular file that is given whole; none for anything else.
+    /// Content of a regular file that is given whole; empty for anything else.
     pub const fn pieces(&self) -> &'a [&'a [u8]] {
         match self {
             Goal::File { pieces, .. } => pieces,
@@ -189,7 +190,7 @@ impl<'a> Goal<'a> {
         }
     }
 
-    /// Bytes of a regular file's content.
+    /// Length of the new content in bytes.
     pub(crate) fn length(&self) -> u64 {
         match self {
             Goal::File { pieces, .. } => pieces.iter().map(|piece| piece.len() as u64).sum(),
@@ -199,30 +200,30 @@ impl<'a> Goal<'a> {
     }
 }
 
-/// What is to become of one place. A move is two drafts of one transaction: [`Goal::Gone`] at the source, and a file
-/// [`like`](Goal::File::like) the source at the target; so it works across mounts as well.
+/// The intended change of one path. A move is two drafts of one transaction: [`Goal::Gone`] at the source, and a file
+/// [`like`](Goal::File::like) the source at the target; so it also works across mounts.
 #[derive(Clone, Copy, Debug)]
 pub struct Draft<'a> {
-    /// Where.
+    /// The path.
     pub place: &'a Place,
-    /// What it replaces.
+    /// Precondition.
     pub expect: Expect<'a>,
-    /// What is to be there.
+    /// Intended state.
     pub goal: Goal<'a>,
 }
 
-/// How new content was made visible.
+/// How the new content became visible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Method {
     /// The file is new.
     Created,
     /// A finished file was renamed over the old one.
     Renamed,
-    /// A finished file changed names with the old one, which was checked once more before it was thrown away.
+    /// A finished file was exchanged with the old one, which was verified again before it was removed.
     Exchanged,
-    /// The old file's bytes were overwritten; a reader may have seen a mix for a moment.
+    /// The old file was overwritten; a reader may have seen a mix for a moment.
     InPlace,
-    /// Nothing is there any more.
+    /// The file was removed.
     Removed,
 }
 
@@ -239,23 +240,23 @@ impl Method {
     }
 }
 
-/// What became of one draft.
+/// Result of one draft.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// The stamp of what is now at the path, taken after publishing; that of the file that was removed.
+    /// Metadata of the file after publishing, or of the removed file.
     pub stamp: Stamp,
     /// How it was published.
     pub method: Method,
-    /// What a person should know, one sentence each: why it was written in place, what could not be kept.
+    /// Notes for the user, one sentence each: why it was written in place, what could not be kept.
     pub notes: Vec<String>,
 }
 
-/// What a name in a folder stands for. A link is a link, wherever it leads.
+/// Type of a directory entry. A link is a link, whatever its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// A regular file.
     File,
-    /// A folder.
+    /// A directory.
     Folder,
     /// A symbolic link.
     Link,
@@ -263,111 +264,113 @@ pub enum Kind {
     Other,
 }
 
-/// A name in a folder.
+/// A directory entry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Entry {
     /// The name.
     pub name: OsString,
-    /// What it stands for.
+    /// Its type.
     pub kind: Kind,
 }
 
-/// What has a name, be it a file, a folder, a link or anything else.
+/// Lookup result of a name of any type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Named {
-    /// What has the name itself.
+    /// Metadata of the file itself.
     pub stamp: Stamp,
-    /// What the name leads to, if it is a link that leads anywhere.
+    /// Metadata of the link's target, if it is a link with an existing target.
     pub leads_to: Option<Stamp>,
 }
 
-/// A place where files live: the disk, memory.
+/// A place where files live: the disk or memory.
 pub trait Store: Send + Sync {
-    /// The folders this store may reach into; [`Place::root`] is an index into it.
+    /// The directories this store may access; [`Place::root`] is an index into it.
     fn roots(&self) -> &[RootInfo];
 
-    /// Lets an absolute path through the sandbox. The file and its parents may be missing.
+    /// Resolves an absolute path beneath the roots. The file and its parents may be missing.
     ///
-    /// `path.invalid` (not absolute, empty, NUL, a file where a folder must be), `path.outside`, `path.symlink` (broken,
-    /// looping or leaving link), `io.*`.
+    /// Fails with `path.invalid` (not absolute, empty, NUL, a file used as a directory), `path.outside`, `path.symlink`
+    /// (a link that is broken, loops or leaves the roots) or `io.*`.
     fn admit(&self, path: &Path) -> Result<Place>;
 
-    /// The same, but a link that is the last part of the path is not followed: the place is the link itself. Links on the
-    /// way to it are.
+    /// Resolves a path without following a link that is its last component: the result is the link itself. Links before
+    /// that are followed.
     fn admit_link(&self, path: &Path) -> Result<Place>;
 
-    /// What the symbolic link at `place` says; `None` when something else is there, or nothing. `io.*`.
+    /// Returns the target of the symbolic link at `place`; `None` if it is not a link. Fails with `io.*`.
     fn link(&self, place: &Place) -> Result<Option<OsString>>;
 
-    /// The stamp of the regular file at `place`; `None` when there is nothing. `path.not_regular` for anything else.
+    /// Returns the metadata of the regular file at `place`; `None` if nothing is there. Fails with `path.not_regular`
+    /// for anything else.
     fn stamp(&self, place: &Place) -> Result<Option<Stamp>>;
 
-    /// Reads the file into `buffer` (cleared first, its capacity reused); `None` when there is none. Never reads more than
+    /// Reads the file into `buffer` (cleared first, capacity reused); `None` if there is none. Never reads more than
     /// `limit` + 1 bytes.
     ///
-    /// `path.not_regular`, `file.too_large` (names size and limit, in bytes), `conflict.raced` (being written), `io.*`.
+    /// Fails with `path.not_regular`, `file.too_large` (with size and limit in bytes), `conflict.raced` (the file is
+    /// being written) or `io.*`.
     fn read(&self, place: &Place, limit: u64, buffer: Vec<u8>) -> Result<Option<Version>>;
 
-    /// Opens a file of any size, to be read in parts and to be replaced by a file made of parts of it; `None` when there is
-    /// none.
+    /// Opens a file of any size, to read it in chunks and to replace it with a spliced file; `None` if there is none.
     ///
-    /// `path.not_regular`, `io.*`.
+    /// Fails with `path.not_regular` or `io.*`.
     fn source(&self, place: &Place) -> Result<Option<Source>>;
 
-    /// Names in the parent directory of `place`, sorted, at most 10 000; empty when the directory does not exist.
+    /// Returns the names in the parent directory of `place`, sorted, at most 10,000; empty if the directory does not
+    /// exist.
     fn siblings(&self, place: &Place) -> Result<Vec<OsString>>;
 
-    /// Owner and extended attributes of the regular file at `place`; `None` when there is none.
+    /// Returns the owner and extended attributes of the regular file at `place`; `None` if there is none.
     ///
-    /// `path.not_regular`, `file.too_large` for more attributes than 256 KiB, `io.*`.
+    /// Fails with `path.not_regular`, `file.too_large` for more than 256 KiB of attributes, or `io.*`.
     fn attributes(&self, place: &Place) -> Result<Option<Attributes>>;
 
-    /// Removes the folder at `place` if it is empty; false when it is not, or no folder is there. `io.*`.
+    /// Removes the directory at `place` if it is empty; returns false otherwise. Fails with `io.*`.
     fn remove_folder(&self, place: &Place) -> Result<bool>;
 
     /// What is in the folder at `place`, sorted by name, at most 100 000 entries; `None` when no folder is there. `io.*`.
     fn list(&self, place: &Place) -> Result<Option<Vec<Entry>>>;
 
-    /// What has each of these names in the folder at that path below a root: `None` where nothing has, or where it cannot
-    /// be told. Only device, inode and kind of what is looked at are to be relied on; nothing is opened.
+    /// Looks up names in a directory below a root; `None` for a name that does not exist or cannot be examined. Only
+    /// device, inode and type of the results are reliable; nothing is opened.
     ///
-    /// `io.*` when the folder is there and cannot be entered.
+    /// Fails with `io.*` if the directory exists and cannot be entered.
     fn named(&self, root: usize, folder: &Path, names: &[&OsStr]) -> Result<Vec<Option<Named>>>;
 
-    /// What each part of a path below a root is, the first one first, and which of the wanted names are beside it. Ends
-    /// before the first part that is not there; what is behind a link is not there.
+    /// Looks up each component of a path below a root, the first one first, and the wanted names beside it. Stops
+    /// before the first component that does not exist; nothing counts as existing behind a link.
     ///
-    /// `io.*` when a folder is there and cannot be entered.
+    /// Fails with `io.*` if a directory exists and cannot be entered.
     fn along(&self, root: usize, path: &Path, wanted: &Wanted) -> Result<Vec<Met>> {
         along::one_by_one(self, root, path, wanted)
     }
 
-    /// Writes every draft aside, not visible yet; it is to be durable as asked when it becomes so. Missing parent directories
-    /// are created.
+    /// Writes every draft to a temporary file, not visible yet, with the requested durability. Missing parent
+    /// directories are created.
     ///
-    /// `io.permission` for a file the caller may not write or remove, `conflict.raced` when it is already clear that a
-    /// draft's expectation does not hold, `file.not_found` when nothing is to be removed or imitated, `path.not_regular`,
-    /// `io.*`. After an error nothing is left behind.
+    /// Fails with `io.permission` for a file that the caller may not write or remove, `conflict.raced` if a
+    /// precondition is already known not to hold, `file.not_found` if the file to remove or imitate is missing,
+    /// `path.not_regular` or `io.*`. After an error nothing is left behind.
     fn stage<'a>(&'a self, drafts: &'a [Draft<'a>], durability: Durability) -> Result<Staged<'a>>;
 
-    /// Does what may wait until an answer is out: gives back the space of files that were replaced. Nothing else depends
-    /// on it, and the next [`Store::stage`] does it, too.
+    /// Does postponed work after the reply is out: frees the space of replaced files. Nothing else depends on it, and
+    /// the next [`Store::stage`] does it too.
     fn settle(&self) {}
 }
 
-/// What a commit will leave, as far as it can be told before.
+/// Predicted result of a commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ahead {
-    /// For each draft the stamp of what will be at its place; that of what is to be removed. Only the last change of the
-    /// inode is still to come.
+    /// For each draft, the metadata of the resulting file, or of the file to be removed. Only the last change time is
+    /// still to come.
     pub stamps: Vec<Stamp>,
-    /// Folders that were made for it, those above others first.
+    /// Directories that were created for it, parents first.
     pub made: Vec<PathBuf>,
-    /// Of a file made of parts of another one, what its bytes are; nobody else has seen them all.
+    /// Content id of a spliced file; only the store has read all of its bytes.
     pub spliced: Option<ContentId>,
 }
 
-/// A backend's half of [`Staged`]. Dropping it without [`Transaction::commit`] discards everything staged.
+/// A backend's implementation of [`Staged`]. Dropping it without [`Transaction::commit`] discards everything staged.
 pub trait Transaction {
     /// See [`Staged::ahead`].
     fn ahead(&self) -> Ahead;
@@ -376,7 +379,8 @@ pub trait Transaction {
     fn commit(self: Box<Self>) -> Result<Vec<Written>>;
 }
 
-/// Written, perhaps durable, not visible. Dropping it discards every temporary file and every directory made for it.
+/// A staged transaction: written, perhaps durable, not visible. Dropping it discards its temporary files and created
+/// directories.
 #[must_use = "commit or drop"]
 pub struct Staged<'a> {
     transaction: Box<dyn Transaction + 'a>,
@@ -390,16 +394,16 @@ impl<'a> Staged<'a> {
 }
 
 impl Staged<'_> {
-    /// What [`Staged::commit`] will leave.
+    /// Predicts the result of [`Staged::commit`].
     pub fn ahead(&self) -> Ahead {
         self.transaction.ahead()
     }
 
-    /// Waits for the disk where that was asked for, locks, checks every expectation again, then publishes; one entry per
-    /// draft, in their order.
+    /// Syncs if requested, locks, checks every precondition again, then publishes; returns one result per draft, in
+    /// order.
     ///
-    /// `conflict.raced` when a file is not what the draft expects, `lock.timeout`, `io.*`: nothing was changed.
-    /// `io.partial`: something stayed changed, the evidence says what.
+    /// Fails with `conflict.raced` if a file does not meet its precondition, `lock.timeout` or `io.*`: nothing was
+    /// changed then. After `io.partial` something stayed changed; the evidence says what.
     pub fn commit(self) -> Result<Vec<Written>> {
         self.transaction.commit()
     }

@@ -1,4 +1,5 @@
-//! One draft written aside: beside its target, with the metadata of what it replaces. Many at once, so it knows no plan.
+//! Writes one draft to a temporary file beside its target, with the metadata of the file it replaces. Runs on several
+//! threads, so it takes one entry and not the plan.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -13,7 +14,8 @@ use super::temp::{self, Temp};
 use super::{Local, attributes, splice, sys};
 use crate::{Expect, Goal, Piece, Source, Stamp, fault};
 
-/// Writes one draft aside; see [`beside`] for the last argument.
+/// Writes the temporary file of one entry. `batch` is the transaction's number, if any; with `flush` the disk starts
+/// writing early.
 pub(super) fn aside(
     local: &Local,
     folder: &Folder<'_>,
@@ -60,10 +62,10 @@ pub(super) fn aside(
 
 fn add_new(folder: &Folder<'_>, entry: &mut Entry<'_>, (batch, flush): (Option<u32>, bool)) -> Result<()> {
     if folder.fixed {
-        // A temporary file could not be removed again.
+        // Files in an append-only directory cannot be removed, so neither could a temporary file.
         return Err(fault::os("create", entry.path(), Errno::PERM));
     }
-    // The kernel takes the umask and the folder's default ACL into account, as for any new file.
+    // The kernel applies the umask and the directory's default ACL, as for any new file.
     let mode = Mode::from_raw_mode(entry.draft.goal.mode(0o666));
     let temp = Temp::create(folder.fd.as_fd(), entry.name, mode, batch)
         .map_err(|errno| failed_write(folder, entry, "create", errno))?;
@@ -74,14 +76,14 @@ fn add_new(folder: &Folder<'_>, entry: &mut Entry<'_>, (batch, flush): (Option<u
     }
     let fd = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref());
     if let (Goal::File { mode: Some(exactly), .. }, Some(fd)) = (entry.draft.goal, fd) {
-        // The umask has no say here.
+        // An explicit mode ignores the umask.
         rustix::fs::fchmod(fd, Mode::from_raw_mode(exactly & 0o7777))
             .map_err(|errno| failed_write(folder, entry, "set the mode of a file beside", errno))?;
     }
     fill(folder, entry, flush)
 }
 
-/// Writes the new content; with `flush` the disk begins to take it.
+/// Writes the new content. With `flush`, asks the kernel to start writing it to disk.
 fn fill(folder: &Folder<'_>, entry: &Entry<'_>, flush: bool) -> Result<()> {
     let Some(fd) = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref()) else {
         return Ok(());
@@ -91,7 +93,7 @@ fn fill(folder: &Folder<'_>, entry: &Entry<'_>, flush: bool) -> Result<()> {
         .and_then(|()| temp::write(fd, pieces))
         .map_err(|errno| failed_write(folder, entry, "write a temporary file beside", errno))?;
     if flush {
-        // It promises nothing, and nobody relies on it: the sync comes later, and tells what went wrong here.
+        // Only a hint: the sync later waits for the write and reports its errors.
         let _ = sys::begin_writing(fd, 0, temp::length(pieces));
     }
     Ok(())
@@ -115,14 +117,15 @@ fn fill_spliced(
     Ok(())
 }
 
-/// What is at a draft's place.
+/// The file that a draft replaces.
 struct Standing {
-    /// The open file; `None`: a symbolic link.
+    /// The open file; `None` for a symbolic link.
     file: Option<OwnedFd>,
     stamp: Stamp,
 }
 
-/// What the draft replaces, as far as it can be told without reading it; refused if the caller may not change it.
+/// Opens the file that the draft replaces and compares its metadata with what the draft expects. Fails if the caller
+/// may not write it.
 fn standing(folder: &Folder<'_>, entry: &Entry<'_>) -> Result<Option<Standing>> {
     let path = entry.path();
     let (size, expected) = match entry.draft.expect {
@@ -167,7 +170,7 @@ fn add_existing(
     beside(folder, entry, source, stamp, batch)
 }
 
-/// Why a file cannot be replaced by another one.
+/// Returns why a file must be written in place instead of being replaced, if it must.
 fn in_place(folder: &Folder<'_>, stamp: &Stamp) -> Option<String> {
     if stamp.links > 1 {
         return Some(format!("the file has {} hard links", stamp.links));
@@ -175,20 +178,20 @@ fn in_place(folder: &Folder<'_>, stamp: &Stamp) -> Option<String> {
     folder.fixed.then(|| "the folder is append-only or immutable".to_owned())
 }
 
-/// Refuses a file that the caller may not write, although a rename would get round it.
+/// Fails for a file that the caller may not write, although a rename would get around that.
 fn permitted(folder: &Folder<'_>, entry: &Entry<'_>, stamp: &Stamp) -> Result<()> {
-    // Root passes every check of the kernel; a file without any write bit says that it is not to be written.
+    // The kernel lets root write everything, so a file without write bits is refused here.
     let user = rustix::process::geteuid().as_raw();
     if stamp.mode & 0o222 == 0 || (user == stamp.uid && user != 0 && stamp.mode & 0o200 == 0) {
         return Err(fault::read_only(entry.path(), stamp.mode));
     }
     if user == 0 || user == stamp.uid {
-        // The bits alone decide; the question below would be one more walk for the kernel.
+        // The mode bits decide; `accessat` would only repeat the path walk.
         return Ok(());
     }
     let flags = AtFlags::EACCESS | AtFlags::SYMLINK_NOFOLLOW;
     let allowed = match sys::accessat(&folder.fd, entry.name, Access::WRITE_OK, flags) {
-        // Kernels before 5.8 know no flags.
+        // `faccessat2` with flags exists since Linux 5.8.
         Err(Errno::NOSYS | Errno::INVAL) => sys::accessat(&folder.fd, entry.name, Access::WRITE_OK, AtFlags::EACCESS),
         other => other,
     };
@@ -199,7 +202,8 @@ fn permitted(folder: &Folder<'_>, entry: &Entry<'_>, stamp: &Stamp) -> Result<()
     }
 }
 
-/// Writes the temporary file with the metadata of `model`, or decides that the old file must be overwritten.
+/// Writes the temporary file with the metadata of `model`, or leaves `entry.temp` empty if the old file must be
+/// overwritten.
 fn beside(
     folder: &Folder<'_>,
     entry: &mut Entry<'_>,
@@ -209,7 +213,7 @@ fn beside(
 ) -> Result<()> {
     let overwrites = entry.overwrites();
     let spliced = matches!(entry.draft.goal, Goal::Spliced { .. });
-    // Readable by nobody else until it has its mode: the content may be a secret.
+    // Private until it has its final mode: the content may be a secret.
     let temp = match Temp::create(folder.fd.as_fd(), entry.name, Mode::from_raw_mode(0o600), batch) {
         Ok(temp) => temp,
         Err(Errno::ACCESS | Errno::PERM) if overwrites => {
@@ -242,7 +246,7 @@ fn beside(
             return Err(splice::only_aside(entry.path(), stamp.size, &owner));
         }
         if given.is_err() {
-            // Set-id bits would now stand for somebody else.
+            // Set-id bits would now act for another user.
             mode &= 0o777;
             entry.notes.push(format!("the owner could not be kept: {owner}"));
         }
@@ -254,7 +258,7 @@ fn beside(
     let Some(fd) = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref()) else {
         return Ok(());
     };
-    // Attributes before the mode: an ACL moves the group bits, a change of owner clears the set-id bits.
+    // Attributes before the mode: setting an ACL changes the group bits, and a change of owner clears the set-id bits.
     let given = match entry.draft.goal {
         Goal::File { attributes: Some(wanted), .. } => attributes::give(wanted, fd, &mut entry.notes),
         _ => attributes::copy(model, fd, &mut entry.notes),

@@ -1,4 +1,4 @@
-//! Extended attributes, ACLs among them: a new file gets exactly those of the file it replaces.
+//! Extended attributes, including ACLs: a new file gets exactly those of the file it replaces.
 
 use std::os::fd::AsFd;
 
@@ -10,20 +10,20 @@ use super::sys;
 use crate::Attributes;
 use crate::fault::show;
 
-/// More rights than those of the user who runs it: they would speak for whoever brings the file back.
+/// File capabilities grant more rights than the user who restores the file may have.
 const RIGHTS: &[u8] = b"security.capability";
 
-/// Bytes of all names and values that are taken down.
+/// Maximum bytes of all names and values that are saved.
 const MOST: usize = 256 << 10;
 
-/// Signatures of the old content; a kernel that checks them makes its own for the new one.
+/// Signatures of the old content; a kernel that checks them computes new ones.
 const SIGNATURES: [&[u8]; 2] = [b"security.ima", b"security.evm"];
 
-/// Makes the attributes of `target` equal to those of `source`; what cannot be kept is told in `notes`.
+/// Makes the attributes of `target` equal to those of `source`; reports what could not be kept in `notes`.
 pub(super) fn copy(source: impl AsFd, target: impl AsFd, notes: &mut Vec<String>) -> Result<()> {
     let wanted = names(&source)?;
     let present = names(&target)?;
-    // `names` separates with NUL: an empty list is the usual case and ends here.
+    // `split` skips empty names, so an empty list (the usual case) ends here.
     for name in split(&wanted).filter(|name| !SIGNATURES.contains(name)) {
         let value = match value(&source, name) {
             Err(Errno::NODATA) => continue,
@@ -41,7 +41,7 @@ pub(super) fn copy(source: impl AsFd, target: impl AsFd, notes: &mut Vec<String>
     Ok(())
 }
 
-/// Owner and attributes of an open file; `E2BIG` where there are too many.
+/// Returns the owner and attributes of an open file; `E2BIG` if there are too many.
 pub(super) fn of(file: impl AsFd) -> Result<Attributes> {
     let stat = sys::fstat(&file)?;
     let (mut named, mut size) = (Vec::new(), 0);
@@ -59,7 +59,7 @@ pub(super) fn of(file: impl AsFd) -> Result<Attributes> {
     Ok(Attributes { uid: stat.st_uid, gid: stat.st_gid, named })
 }
 
-/// Gives a new file an owner and attributes; what cannot be given is told in `notes`.
+/// Applies an owner and attributes to a new file; reports what could not be applied in `notes`.
 pub(super) fn give(wanted: &Attributes, target: impl AsFd, notes: &mut Vec<String>) -> Result<()> {
     let now = sys::fstat(&target)?;
     let Attributes { uid, gid, named } = wanted;
@@ -78,10 +78,10 @@ pub(super) fn give(wanted: &Attributes, target: impl AsFd, notes: &mut Vec<Strin
     Ok(())
 }
 
-/// Takes off what the folder gave.
+/// Removes attributes that the file inherited from its directory.
 fn drop_others(present: &[u8], kept: impl Fn(&[u8]) -> bool, target: impl AsFd, notes: &mut Vec<String>) {
     for name in split(present) {
-        // Labels of security modules cannot be taken off, and the folder's default one was just given.
+        // Security labels cannot be removed, and the directory's default label was just applied.
         if kept(name) || name.starts_with(b"security.") {
             continue;
         }
@@ -100,7 +100,7 @@ fn split(names: &[u8]) -> impl Iterator<Item = &[u8]> {
     names.split(|&byte| byte == 0).filter(|name| !name.is_empty())
 }
 
-/// All names, each with a NUL at its end; empty where the file system has none.
+/// Returns all attribute names, each NUL-terminated; empty if the file system has no attributes.
 fn names(file: impl AsFd) -> Result<Vec<u8>> {
     let mut short = [0; 512];
     match sys::flistxattr(&file, &mut short) {
@@ -116,7 +116,7 @@ fn value(file: impl AsFd, name: &[u8]) -> Result<Vec<u8>> {
     long(|buffer| sys::fgetxattr(&file, name, buffer))
 }
 
-/// Calls with a longer and longer buffer, up to the 64 KiB that Linux allows for one value or list.
+/// Calls with a growing buffer, up to 64 KiB, the kernel's limit for one value or list.
 fn long(mut call: impl FnMut(&mut [u8]) -> Result<usize>) -> Result<Vec<u8>> {
     let mut size = 1 << 10;
     loop {

@@ -1,4 +1,4 @@
-//! Parent folders: opened once per transaction, made when missing, locked while something becomes visible in them.
+//! Parent directories of a transaction: opened once, created if missing, and locked while files are published in them.
 
 use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd};
@@ -16,20 +16,21 @@ use crate::{Place, fault};
 
 const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// An open parent folder.
+/// An open parent directory.
 pub(super) struct Folder<'a> {
     pub(super) fd: OwnedFd,
     /// Device and inode.
     pub(super) id: (u64, u64),
-    /// The root and the path in it that led here.
+    /// The root and the path below it that led here.
     pub(super) key: (usize, &'a Path),
-    /// It could be opened for reading, so it can be locked and synced.
+    /// It was opened for reading, so it can be locked and synced.
     pub(super) readable: bool,
-    /// Append-only or immutable: a name in it cannot be given to another file, and a temporary file could not be removed.
+    /// Append-only or immutable: a name in it cannot be given to another file, and a temporary file could not be
+    /// removed.
     pub(super) fixed: bool,
 }
 
-/// A folder that this transaction made.
+/// A directory that this transaction created.
 pub(super) struct Made {
     parent: OwnedFd,
     name: OsString,
@@ -37,13 +38,13 @@ pub(super) struct Made {
 }
 
 impl Made {
-    /// Removes it again if nobody put anything into it.
+    /// Removes the directory again unless it has entries.
     pub(super) fn remove(&self) {
-        // Not empty means that somebody else uses it by now; then it stays.
+        // A directory that is not empty is used by another process by now and stays.
         let _ = sys::unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR);
     }
 
-    /// Syncs the folder that holds it, so that it survives a power cut, unless that is among the `synced` ones.
+    /// Syncs the directory's parent so that the new name survives a power cut, unless the parent is in `synced`.
     pub(super) fn sync_parent(&self, synced: &mut Vec<(u64, u64)>) -> rustix::io::Result<()> {
         let parent = sys::openat(&self.parent, ".", OFlags::RDONLY | DIRECTORY, Mode::empty())?;
         let (id, _) = identity(&parent)?;
@@ -55,13 +56,14 @@ impl Made {
     }
 }
 
-/// Root and parent path of a place; `None` for a root itself.
+/// Returns the root and parent path of a place; `None` for a root itself.
 pub(super) fn key(place: &Place) -> Option<(usize, &Path)> {
     Some((place.root(), place.relative().parent()?))
 }
 
 impl<'a> Folder<'a> {
-    /// Opens the parent of `place`. `file.not_found` when there is no such folder, `conflict.raced` when it is none.
+    /// Opens the parent of `place`. Fails with `file.not_found` if there is no such directory, `conflict.raced` if it
+    /// is something else.
     pub(super) fn open(local: &Local, place: &'a Place) -> Result<Folder<'a>> {
         let path = place.absolute();
         let Some(key) = key(place) else {
@@ -70,7 +72,8 @@ impl<'a> Folder<'a> {
         match local.open_beneath(key.0, key.1, OFlags::RDONLY | DIRECTORY) {
             Ok(fd) => Folder::of(fd, key, true),
             Err(Errno::ACCESS) => {
-                // It may be entered but not listed. There is no lock then; the comparison before the write remains.
+                // Search permission without read permission: there is no lock then, only the comparison before the
+                // write.
                 let fd = local.open_beneath(key.0, key.1, OFlags::PATH | DIRECTORY);
                 fd.and_then(|fd| Folder::of_io(fd, key, false))
                     .map_err(|errno| fault::os("open the folder of", path, errno))
@@ -90,7 +93,7 @@ impl<'a> Folder<'a> {
         Ok(Folder { fd, id, key, readable, fixed })
     }
 
-    /// True while the folder's path still leads to this folder.
+    /// True while the directory's path still leads to this directory.
     pub(super) fn in_place(&self, local: &Local) -> bool {
         local
             .open_beneath(self.key.0, self.key.1, OFlags::PATH | DIRECTORY)
@@ -99,10 +102,10 @@ impl<'a> Folder<'a> {
     }
 }
 
-/// Device and inode, and whether the folder is append-only or immutable.
+/// Returns device and inode, and whether the directory is append-only or immutable.
 pub(super) fn identity(fd: impl AsFd) -> rustix::io::Result<((u64, u64), bool)> {
     let Ok(found) = sys::statx(&fd, StatxFlags::INO) else {
-        // Some sandboxes know no statx.
+        // Some sandboxes have no statx.
         let stamp = look::stamp_of(&sys::fstat(fd)?);
         return Ok(((stamp.dev, stamp.ino), false));
     };
@@ -110,8 +113,8 @@ pub(super) fn identity(fd: impl AsFd) -> rustix::io::Result<((u64, u64), bool)> 
     Ok(((rustix::fs::makedev(found.stx_dev_major, found.stx_dev_minor), found.stx_ino), fixed))
 }
 
-/// Makes every missing folder on the way, one by one, each in an open folder; tells in `made` which, and in the record
-/// before it does.
+/// Creates every missing directory on the way, one by one through open descriptors; records them in `made`, and in the
+/// journal before the first is created.
 pub(super) fn make<'a>(
     local: &Local,
     place: &'a Place,
@@ -156,8 +159,8 @@ pub(super) fn make<'a>(
     Folder::of_io(fd, key, true).map_err(failed)
 }
 
-/// Tells the journal which folders will be made, from `first` down to the one of `place`, and that temporary files will be
-/// in that.
+/// Records in the journal which directories will be created, from `first` down to the parent of `place`, and that
+/// temporary files will be in the last of them.
 fn announce(book: &mut Book<'_>, first: &Path, place: &Place) -> Result<()> {
     let Some(last) = place.absolute().parent() else {
         return Ok(());
@@ -166,19 +169,20 @@ fn announce(book: &mut Book<'_>, first: &Path, place: &Place) -> Result<()> {
     let made: Vec<&Path> = last.ancestors().take_while(|folder| folder.starts_with(first)).collect();
     made.into_iter().rev().try_for_each(|folder| book.note(&Frame::Made(folder.to_owned())))?;
     if of_batch {
-        // Its record names the folders with temporary files already; an empty folder is no great loss.
+        // The record of a batch already names the directories with temporary files, and an empty directory left behind
+        // is harmless.
         return Ok(());
     }
     book.note(&Frame::Folder(last.to_owned()))?;
     book.sync()
 }
 
-/// Locks every folder, in one order for all processes. The locks end when the folders are closed.
+/// Locks every directory, in the same order in all processes. Closing the directories releases the locks.
 pub(super) fn lock_all(local: &Local, folders: &[Folder<'_>]) -> Result<()> {
     let mut order: Vec<&Folder<'_>> = folders.iter().filter(|folder| folder.readable).collect();
     if order.len() > 1 {
         order.sort_unstable_by_key(|folder| folder.id);
-        // One folder reached by two ways would wait for itself.
+        // A directory reached by two paths would deadlock on itself.
         order.dedup_by_key(|folder| folder.id);
     }
     let mut deadline = None;
@@ -187,7 +191,7 @@ pub(super) fn lock_all(local: &Local, folders: &[Folder<'_>]) -> Result<()> {
         loop {
             match sys::flock(&folder.fd, FlockOperation::NonBlockingLockExclusive) {
                 Err(Errno::WOULDBLOCK) => {}
-                // No locks here (some network file systems): the comparison before the write remains.
+                // No locks here (some network file systems): only the comparison before the write protects the file.
                 Ok(()) | Err(Errno::NOLCK | Errno::NOSYS | Errno::NOTSUP | Errno::INVAL | Errno::BADF) => break,
                 Err(Errno::INTR) => continue,
                 Err(errno) => return Err(fault::os("lock the folder", &shown(local, folder), errno)),

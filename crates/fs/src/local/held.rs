@@ -1,4 +1,4 @@
-//! What a draft replaces: found as expected, and held by a lease until all is done.
+//! The file that a draft replaces: verified against the precondition and kept under a lease until the transaction ends.
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -15,74 +15,73 @@ use super::sys;
 use super::temp::{Temp, identity_at};
 use crate::{Expect, Source, Stamp, fault};
 
-/// How long a program that has the file open for writing is waited for. It need not be one that writes: a process that was
-/// just started has open what the one that started it had, until it comes to run its own program, and on a busy machine that
-/// takes a while.
+/// Wait for a program that has the file open for writing. It may not even be writing: a child process inherits its
+/// parent's descriptors until it execs, which takes a while on a busy machine.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// How often it is looked whether it is done.
+/// Interval between two attempts to take the lease.
 const PAUSE: Duration = Duration::from_micros(200);
 
-/// What a look at the file is for.
+/// Purpose for which a file is opened and compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Look {
-    /// To know whether it is as expected.
+    /// To compare it with the precondition only.
     Only,
-    /// To replace it: nobody is to write it from before the comparison on.
+    /// To replace it: takes a lease, so that no other process writes it after the comparison.
     Hold,
-    /// To overwrite it where it is.
+    /// To overwrite it in place.
     Write,
 }
 
-/// What a draft replaces, found as expected.
+/// The file that a draft replaces, verified against the precondition.
 pub(super) struct Held {
-    /// The open file; `None`: a symbolic link, which nobody can change, only replace.
+    /// The open file; `None` for a symbolic link, which cannot be changed, only replaced.
     pub(super) file: Option<OwnedFd>,
     pub(super) stamp: Stamp,
     hold: Hold,
 }
 
-/// What is known of others who may write the file.
+/// State of the lease, i.e. what is known of other writers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hold {
-    /// Nothing: it is somebody else's file, or one on a file system without leases.
+    /// No lease: the file belongs to another user, or the file system has no leases.
     Unknown,
-    /// Nobody has it open for writing, and who wants to waits for us.
+    /// We hold a read lease: no writer has the file open, and new writers block.
     Leased,
-    /// Somebody has it open for writing, or mapped so, and does not let go of it.
+    /// Another process has the file open for writing, or mapped so, and did not close it in time.
     Open,
 }
 
 impl Held {
-    /// True when another program has it open for writing, and keeps it so.
+    /// True if another program has the file open for writing and did not close it in time.
     pub(super) fn is_open_elsewhere(&self) -> bool {
         self.hold == Hold::Open
     }
 
-    /// True when there is a lease, so that it can be told whether somebody came for the file.
+    /// True if we hold a lease, so that a new writer will be noticed.
     pub(super) fn is_leased(&self) -> bool {
         self.hold == Hold::Leased
     }
 
-    /// True when somebody waits, or waited too long, to write the file. He has found it by its name already, so it must
-    /// have that name again when he is let in.
+    /// True if a writer is blocked by our lease, or was until the lease timed out. It has already resolved the name to
+    /// this file, so the file must have that name again before the writer continues.
     pub(super) fn is_wanted(&self) -> bool {
         let whole = |file| sys::is_leased(file).unwrap_or(false);
         self.is_leased() && !self.file.as_ref().is_some_and(whole)
     }
 
-    /// Lets go of it, so that who waits goes on; the file stays open for whoever closes it.
+    /// Releases the lease so that a blocked writer continues, and returns the file, still open, to be closed later.
     pub(super) fn release(mut self) -> Option<OwnedFd> {
         let let_go = match (&self.file, self.hold) {
             (Some(file), Hold::Leased) => sys::unlease(file).is_ok(),
             _ => true,
         };
-        // Where that failed, closing it does the same.
+        // If the release failed, closing the file here releases the lease.
         let file = self.file.take();
         file.filter(|_| let_go)
     }
 
-    /// True when this, and still with the bytes that are expected, is what has the temporary name now.
+    /// True if the file that now has the temporary name is this one, unchanged and without a waiting writer.
     pub(super) fn is_at(&self, folder: BorrowedFd<'_>, temp: &Temp, expect: Expect<'_>) -> rustix::io::Result<bool> {
         if identity_at(folder, temp)? != (self.stamp.dev, self.stamp.ino) {
             return Ok(false);
@@ -101,18 +100,18 @@ impl Held {
 impl Drop for Held {
     fn drop(&mut self) {
         if let (Some(file), Hold::Leased) = (&self.file, self.hold) {
-            // Closing it is as good where this fails.
+            // If this fails, closing the file releases the lease.
             let _ = sys::unlease(file);
         }
     }
 }
 
-/// True when what has this stamp now still holds what was read from it.
+/// True if the file with the metadata `now` still has the content that was read from it.
 fn vouched(now: &Stamp, source: &Source, content: ContentId) -> rustix::io::Result<bool> {
     source.leased().map_or(Ok(false), |file| file.vouches(now, source.stamp(), content))
 }
 
-/// Takes a lease; a writer who will be done in a moment is waited for, unless he was already.
+/// Takes a lease. Waits for a writer that is about to finish, unless that was tried before.
 fn hold(file: &OwnedFd, occupied: bool) -> Hold {
     let patience = Instant::now() + if occupied { Duration::ZERO } else { PATIENCE };
     loop {
@@ -126,14 +125,15 @@ fn hold(file: &OwnedFd, occupied: bool) -> Hold {
 }
 
 impl Plan<'_> {
-    /// See [`still_expected`].
+    /// See the free function [`still_expected`].
     pub(super) fn still_expected(&self, index: usize, look: Look) -> Result<Option<Held>> {
         let entry = &self.entries[index];
         still_expected(self.local, &self.folders[entry.folder], entry, look)
     }
 }
 
-/// Compares what is at the path now with what the draft expects; gives what is there, if there is to be something.
+/// Compares the file at the path with the draft's precondition and returns it, open; `None` if nothing is there, as
+/// expected.
 pub(super) fn still_expected(
     local: &Local,
     folder: &Folder<'_>,
@@ -161,19 +161,19 @@ pub(super) fn still_expected(
         }
     };
     let flags: OFlags = if look == Look::Write { OVERWRITE } else { LOOK };
-    // By the whole path again: the folder may have been moved away since it was opened.
+    // The whole path again: the directory may have been moved since it was opened.
     let file = match local.open_beneath(place.root(), place.relative(), flags) {
         Ok(file) => file,
         Err(Errno::NOENT) => return Err(fault::raced(path, "was removed")),
         Err(Errno::LOOP | Errno::NOTDIR | Errno::NXIO | Errno::ISDIR) => {
             return Err(fault::raced(path, "was replaced by something else"));
         }
-        // By another of its names.
+        // The kernel gave up because of a concurrent rename.
         Err(Errno::AGAIN) => return Err(fault::raced(path, "is just being replaced")),
         Err(errno) if look == Look::Write => return Err(fault::os("open for writing", path, errno)),
         Err(errno) => return Err(fault::os("open", path, errno)),
     };
-    // Network file systems refuse leases for other reasons than that somebody writes.
+    // Network file systems refuse leases for other reasons than a writer.
     let leases = look == Look::Hold && local.is_plain(place.root(), stamp);
     let hold = if leases { hold(&file, entry.occupied) } else { Hold::Unknown };
     let now = look::stamp_of(&sys::fstat(&file).map_err(|errno| fault::os("look at", path, errno))?);

@@ -1,7 +1,9 @@
-//! The journal: one record per transaction that a crash could leave half done, in a folder of its own outside the roots.
+//! The journal: one record per transaction that a crash could leave half done, in a directory of its own outside the
+//! roots.
 //!
-//! A record is locked by its owner as long as it lives. Before anything is staged it says where temporary files may be;
-//! before anything becomes visible it says what is to become of every file; it goes when all is done or undone.
+//! The owner of a record holds a lock on it as long as the process lives. Before anything is staged, the record names
+//! the directories of the temporary files; before anything becomes visible, it holds the intended state of every file.
+//! It is removed when the transaction is complete or undone.
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};
@@ -18,10 +20,10 @@ use super::record::{Frame, HEADER};
 use super::{sys, temp};
 use crate::fault;
 
-/// Ends the name of a record; before it stand the eight digits that its temporary files carry as well.
+/// File name suffix of a record. The eight digits before it are also in the names of its temporary files.
 const SUFFIX: &str = ".record";
 
-/// An open journal folder.
+/// An open journal directory.
 #[derive(Debug)]
 pub(super) struct Journal {
     path: PathBuf,
@@ -29,30 +31,30 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// Makes the folder if it is missing, for nobody else to look into.
+    /// Opens the journal directory, creating it with access for the owner only.
     pub(super) fn open(path: &Path) -> Result<Journal> {
         let folder = made(path).map_err(|errno| fault::os("open the journal", path, errno))?;
         Ok(Journal { path: path.to_owned(), folder: Mutex::new(Arc::new(folder)) })
     }
 
-    /// The folder as it was opened.
+    /// Returns the directory as currently open.
     fn folder(&self) -> Arc<OwnedFd> {
         Arc::clone(&self.folder.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The folder is gone: somebody removed the state directory. Makes it anew.
+    /// Creates the directory again after the state directory was removed.
     fn make_anew(&self) -> rustix::io::Result<()> {
         let folder = Arc::new(made(&self.path)?);
         *self.folder.lock().unwrap_or_else(PoisonError::into_inner) = folder;
         Ok(())
     }
 
-    /// Where it is.
+    /// Path of the journal directory.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Names of all records.
+    /// Returns the names of all records.
     pub(super) fn records(&self) -> rustix::io::Result<Vec<OsString>> {
         let folder =
             sys::openat(self.folder(), ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
@@ -68,12 +70,12 @@ impl Journal {
         Ok(names)
     }
 
-    /// True when a record speaks of the temporary files of this batch; true as well when it cannot be told.
+    /// True if there is a record for the temporary files of this batch, or if that cannot be determined.
     pub(super) fn speaks_of(&self, batch: u32) -> bool {
         !matches!(sys::statat(self.folder(), name(batch)), Err(Errno::NOENT))
     }
 
-    /// Opens a record whose owner is gone and locks it; `None` when it lives, or the record is no more.
+    /// Opens and locks a record whose owner is dead; `None` if the owner lives or the record is gone.
     pub(super) fn take(&self, name: &OsStr) -> rustix::io::Result<Option<OwnedFd>> {
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = match sys::openat(self.folder(), name, flags, Mode::empty()) {
@@ -84,11 +86,11 @@ impl Journal {
             Err(Errno::WOULDBLOCK) => return Ok(None),
             other => other?,
         }
-        // Its owner, or another process that recovers, may have removed it before we had the lock.
+        // Its owner, or another recovering process, may have removed it before we got the lock.
         Ok((sys::fstat(&file)?.st_nlink > 0).then_some(file))
     }
 
-    /// Removes a record for good.
+    /// Removes a record durably.
     pub(super) fn remove(&self, name: &OsStr) -> rustix::io::Result<()> {
         let folder = self.folder();
         sys::unlinkat(&folder, name, AtFlags::empty())?;
@@ -96,7 +98,7 @@ impl Journal {
     }
 }
 
-/// The folder at `path`, made if it is missing.
+/// Opens the directory at `path`, creating it if needed.
 fn made(path: &Path) -> rustix::io::Result<OwnedFd> {
     let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
     made.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
@@ -107,34 +109,34 @@ fn name(batch: u32) -> String {
     format!("{batch:08x}{SUFFIX}")
 }
 
-/// The number in a record's name.
+/// Parses the batch number out of a record's name.
 pub(super) fn batch_of(record: &OsStr) -> Option<u32> {
     let digits = record.to_str()?.strip_suffix(SUFFIX)?;
     temp::hexadecimal::<8>(digits.as_bytes()).and_then(|number| u32::try_from(number).ok())
 }
 
-/// The record of one transaction, if it has a journal: made when first needed.
+/// The record of one transaction, created on first use; empty without a journal.
 pub(super) struct Book<'a> {
     journal: Option<&'a Journal>,
     record: Option<Record>,
-    /// Records are synced before they count.
+    /// Sync the record before relying on it.
     sync: bool,
     aborted: bool,
 }
 
 struct Record {
-    /// The journal's folder, in which it is.
+    /// The journal directory that contains it.
     folder: Arc<OwnedFd>,
     file: OwnedFd,
     batch: u32,
     length: u64,
-    /// Its name reached the disk.
+    /// The record's name is synced.
     named: bool,
-    /// It must not come back after a power cut: applied to what was changed since, it would do harm.
+    /// The removal must be synced: a record that reappears after a power cut would be applied to files changed since.
     seal: bool,
-    /// It says what is to become of files.
+    /// The record contains the intended state of the files.
     committed: bool,
-    /// It could not be synced, so what of it is on the disk is not known.
+    /// A sync failed, so its content on disk is unknown.
     lost: bool,
 }
 
@@ -143,22 +145,22 @@ impl<'a> Book<'a> {
         Book { journal, record: None, sync, aborted: false }
     }
 
-    /// The number that temporary files of this transaction carry; `None` as long as there is no record.
+    /// Batch number in the names of this transaction's temporary files; `None` while there is no record.
     pub(super) fn batch(&self) -> Option<u32> {
         self.record.as_ref().map(|record| record.batch)
     }
 
-    /// True when there is a journal to write into.
+    /// True if there is a journal.
     pub(super) fn is_kept(&self) -> bool {
         self.journal.is_some()
     }
 
-    /// True when the record says what is to become of files.
+    /// True if the record contains the intended state of the files.
     pub(super) fn is_committed(&self) -> bool {
         self.record.as_ref().is_some_and(|record| record.committed)
     }
 
-    /// Adds a frame, which a crash of this process will not lose. Does nothing without a journal.
+    /// Appends a frame, which survives a crash of this process. No-op without a journal.
     pub(super) fn note(&mut self, frame: &Frame) -> Result<()> {
         let Some(journal) = self.journal else {
             return Ok(());
@@ -180,14 +182,15 @@ impl<'a> Book<'a> {
         Ok(())
     }
 
-    /// Makes what was noted survive a power cut, where that is asked for.
+    /// Syncs what was appended, if durability against power cuts was requested.
     pub(super) fn sync(&mut self) -> Result<()> {
         let (Some(journal), Some(record), true) = (self.journal, &mut self.record, self.sync) else {
             return Ok(());
         };
         let failed = |errno| fault::os("sync a record of the journal", &journal.path, errno);
         if record.lost {
-            // A second sync would say yes and mean nothing. Nothing counts on this record but the way back.
+            // A second sync would succeed without having written the lost pages. Only the rollback still uses this
+            // record.
             return Ok(());
         }
         sys::fdatasync(&record.file).inspect_err(|_| record.lost = true).map_err(failed)?;
@@ -198,7 +201,7 @@ impl<'a> Book<'a> {
         Ok(())
     }
 
-    /// From here on a crash is to undo what the record says. Where that cannot be written, a crash finishes it.
+    /// Makes recovery undo the transaction from here on. If this cannot be written, recovery completes it.
     pub(super) fn abort(&mut self) -> Result<()> {
         if self.is_committed() && !self.aborted {
             self.note(&Frame::Abort).and_then(|()| self.sync())?;
@@ -207,7 +210,7 @@ impl<'a> Book<'a> {
         Ok(())
     }
 
-    /// All is done, or undone.
+    /// Removes the record: the transaction is complete or undone.
     pub(super) fn close(&mut self) -> rustix::io::Result<()> {
         let Some(record) = self.record.take() else {
             return Ok(());
@@ -216,7 +219,7 @@ impl<'a> Book<'a> {
         if record.seal && record.committed && self.sync { sys::fsync(&record.folder) } else { Ok(()) }
     }
 
-    /// Leaves the record to the next start, because something stayed half done.
+    /// Keeps the record for recovery, because something is half done.
     pub(super) fn leave(&mut self) {
         self.record = None;
     }
@@ -239,7 +242,7 @@ impl Record {
             };
             let locked = sys::flock(&file, FlockOperation::NonBlockingLockExclusive);
             match locked.and_then(|()| sys::fstat(&file)) {
-                // A process that recovers was quicker than our lock, and saw an empty record.
+                // A recovering process locked the still empty record before us.
                 Err(Errno::WOULDBLOCK) => continue,
                 Ok(stat) if stat.st_nlink == 0 => continue,
                 Ok(_) => {}

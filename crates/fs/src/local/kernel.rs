@@ -1,4 +1,4 @@
-//! The calls that only Linux has, so that another system needs to replace this file and `raw.rs` only.
+//! Linux-only calls. A port to another system has to replace only this file and `raw.rs`.
 
 use std::ffi::OsStr;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -9,10 +9,10 @@ use rustix::io::{Errno, Result};
 
 use super::sys;
 
-/// How often a lookup is repeated that the kernel gave up because something was renamed meanwhile.
+/// Retries of a lookup that the kernel gave up because of a concurrent rename.
 const LOOKUPS: u32 = 64;
 
-/// Opens `relative` beneath `root` in one step; any link on the way, the last part included, is `ELOOP`.
+/// Opens `relative` beneath `root` in one call; any symbolic link on the way, including the last component, is `ELOOP`.
 pub(super) fn open_beneath(root: BorrowedFd<'_>, relative: &Path, flags: OFlags) -> Result<OwnedFd> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_SYMLINKS;
     let mut left = LOOKUPS;
@@ -24,7 +24,7 @@ pub(super) fn open_beneath(root: BorrowedFd<'_>, relative: &Path, flags: OFlags)
     }
 }
 
-/// The two names of one folder change places, at once.
+/// Atomically exchanges two names in one directory.
 pub(super) fn exchange(folder: BorrowedFd<'_>, one: &OsStr, other: &OsStr) -> Result<()> {
     sys::rename(folder, one, other, RenameFlags::EXCHANGE)
 }
@@ -34,13 +34,13 @@ pub(super) fn rename_new(folder: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> Re
     sys::rename(folder, from, to, RenameFlags::NOREPLACE)
 }
 
-/// True when the kernel or the file system does not know the call or the flag.
+/// True if the kernel or the file system does not support the call or the flag.
 pub(super) fn unsupported(errno: Errno) -> bool {
-    // ENOTSUP and EOPNOTSUPP are one number on Linux, two elsewhere.
+    // ENOTSUP and EOPNOTSUPP are equal on Linux but not elsewhere.
     errno == Errno::INVAL || errno == Errno::NOSYS || errno == Errno::NOTSUP || errno == Errno::OPNOTSUPP
 }
 
-/// Kernel release as (major, minor); (0, 0) when it cannot be told.
+/// Returns the kernel release as (major, minor); (0, 0) if unknown.
 pub(super) fn release() -> (u32, u32) {
     let name = rustix::system::uname();
     let release = name.release().to_string_lossy();

@@ -1,4 +1,4 @@
-//! Looking at files: stamps, reading, comparing.
+//! Reading files: metadata, contents, comparison.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -15,17 +15,17 @@ use super::Local;
 use super::sys;
 use crate::{Place, Stamp, Version, fault};
 
-/// Never waits for a FIFO's other end, never makes a terminal ours, never follows a link.
+/// Never blocks on a FIFO, never acquires a controlling terminal, never follows a link.
 pub(super) const LOOK: OFlags =
     OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
-/// Reads of a file that is being written before it is called a conflict.
+/// Attempts to read a file that is being written before reporting a conflict.
 const ATTEMPTS: u32 = 3;
 
 /// Bytes compared at a time.
 const CHUNK: usize = 64 << 10;
 
-/// What `fstat` said, in the crate's words.
+/// Converts the result of `fstat`.
 #[allow(clippy::useless_conversion, clippy::cast_lossless, reason = "the fields' widths differ between architectures")]
 pub(super) fn stamp_of(stat: &Stat) -> Stamp {
     let nanos = |seconds: i64, nanos: u64| {
@@ -44,13 +44,13 @@ pub(super) fn stamp_of(stat: &Stat) -> Stamp {
     }
 }
 
-/// Bytes that a file takes on the disk.
+/// Disk space that a file uses, in bytes.
 #[allow(clippy::useless_conversion, clippy::cast_lossless, reason = "the field's width differs between architectures")]
 pub(super) fn blocks_of(stat: &Stat) -> u64 {
     u64::try_from(stat.st_blocks).unwrap_or(0).saturating_mul(512)
 }
 
-/// The stamp of an open file, refused unless it is a regular one.
+/// Returns the metadata of an open file; fails unless it is a regular file.
 pub(super) fn regular(file: impl AsFd, path: &Path) -> Result<Stamp> {
     let stat = sys::fstat(file).map_err(|errno| fault::os("look at", path, errno))?;
     match FileType::from_raw_mode(stat.st_mode) {
@@ -59,7 +59,7 @@ pub(super) fn regular(file: impl AsFd, path: &Path) -> Result<Stamp> {
     }
 }
 
-/// The stamp of the symbolic link that says `target`; `None` when there is no such link.
+/// Returns the metadata of the symbolic link with this target; `None` if there is no such link.
 pub(super) fn link_at(folder: impl AsFd, name: &OsStr, target: &OsStr) -> rustix::io::Result<Option<Stamp>> {
     match sys::readlinkat(&folder, name) {
         Ok(found) if found.as_bytes() == target.as_bytes() => {
@@ -71,7 +71,7 @@ pub(super) fn link_at(folder: impl AsFd, name: &OsStr, target: &OsStr) -> rustix
     }
 }
 
-/// True when the file holds exactly `bytes`. Reads through the descriptor, from the start, a chunk at a time.
+/// True if the file has exactly these bytes. Reads through the descriptor from offset 0, a chunk at a time.
 pub(super) fn same_bytes(file: impl AsFd, bytes: &[u8]) -> rustix::io::Result<bool> {
     let mut chunk = Vec::with_capacity(CHUNK.min(bytes.len() + 1));
     let mut at = 0;
@@ -89,14 +89,14 @@ pub(super) fn same_bytes(file: impl AsFd, bytes: &[u8]) -> rustix::io::Result<bo
             return Ok(false);
         }
         at += read;
-        // Less than there was room for, and just as much as expected: that was the end.
+        // A short read at the expected end: that was the end of the file.
         if at == bytes.len() && read < chunk.capacity() {
             return Ok(true);
         }
     }
 }
 
-/// True when the file holds exactly the concatenation of `pieces`.
+/// True if the file has exactly the concatenation of `pieces`.
 pub(super) fn same_pieces(file: &OwnedFd, pieces: &[&[u8]]) -> rustix::io::Result<bool> {
     let mut held = Vec::new();
     let mut at = 0;
@@ -120,12 +120,12 @@ pub(super) fn same_pieces(file: &OwnedFd, pieces: &[&[u8]]) -> rustix::io::Resul
 }
 
 impl Local {
-    /// Opens the file and looks what it is; `None` when there is none.
+    /// Opens a regular file and returns its metadata; `None` if there is none.
     pub(super) fn open_regular(&self, place: &Place, flags: OFlags) -> Result<Option<(OwnedFd, Stamp)>> {
         match self.open_beneath(place.root(), place.relative(), flags) {
             Ok(fd) => regular(&fd, place.absolute()).map(|stamp| Some((fd, stamp))),
             Err(Errno::NOENT) => Ok(None),
-            // A socket, or a device nobody serves.
+            // A socket, or a device without a driver.
             Err(Errno::NXIO | Errno::NODEV) => Err(fault::not_regular(place.absolute(), "a socket or device")),
             Err(errno) => Err(fault::os("open", place.absolute(), errno)),
         }
@@ -144,7 +144,7 @@ impl Local {
             let started = now_ns();
             read_all(&file, path, before.size, limit, &mut buffer)?;
             let after = regular(&file, path)?;
-            // The size of files in /proc is 0 whatever they hold; times and size not moving is all that can be asked.
+            // Files in /proc have size 0 whatever they contain, so only unchanged times and size can be required there.
             let torn = after.size != before.size
                 || (after.mtime_ns, after.ctime_ns) != (before.mtime_ns, before.ctime_ns)
                 || (after.size != 0 && after.size != buffer.len() as u64);
@@ -159,13 +159,13 @@ impl Local {
     }
 }
 
-/// Nanoseconds since the epoch, as the kernel stamps files.
+/// Nanoseconds since the epoch on the clock that the kernel uses for file stamps.
 pub(super) fn now_ns() -> i64 {
     let now = clock_gettime(ClockId::RealtimeCoarse);
     now.tv_sec.saturating_mul(1_000_000_000).saturating_add(now.tv_nsec)
 }
 
-/// Reads to the end, at most `limit` + 1 bytes; `size` is only a hint for the first reservation.
+/// Reads to the end, at most `limit` + 1 bytes; `size` only guides the first allocation.
 fn read_all(file: &OwnedFd, path: &Path, size: u64, limit: u64, buffer: &mut Vec<u8>) -> Result<()> {
     if size > limit {
         return Err(fault::too_large(path, Some(size), limit));
@@ -174,7 +174,7 @@ fn read_all(file: &OwnedFd, path: &Path, size: u64, limit: u64, buffer: &mut Vec
     let hint = usize::try_from(size).unwrap_or(usize::MAX);
     buffer.clear();
     if buffer.capacity() > most {
-        // One read must not bring in more than the limit allows.
+        // A single read must not exceed the limit.
         buffer.shrink_to(most);
     }
     let room = if hint == 0 { most.min(4096) } else { hint.saturating_add(1) };
@@ -188,7 +188,7 @@ fn read_all(file: &OwnedFd, path: &Path, size: u64, limit: u64, buffer: &mut Vec
         }
         match sys::read(file, spare_capacity(buffer)) {
             Ok(0) => return Ok(()),
-            // As much as the file has, and there was room for more: `fstat` afterwards tells whether it was the end.
+            // As many bytes as expected, with buffer space left; the `fstat` afterwards shows whether this was the end.
             Ok(_) if hint > 0 && buffer.len() == hint => return Ok(()),
             Ok(_) | Err(Errno::INTR) => {}
             Err(errno) => return Err(fault::os("read", path, errno)),

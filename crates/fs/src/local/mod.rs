@@ -1,4 +1,4 @@
-//! The local disk: every path is resolved beneath an open root, every later access goes by (open folder, name).
+//! The local disk: every path is resolved beneath an open root, and every later access goes by (open directory, name).
 
 mod aside;
 mod attributes;
@@ -49,22 +49,23 @@ use crate::{
     Wanted, fault,
 };
 
-/// The local disk, beneath some roots.
+/// A store on the local disk, beneath one or more roots.
 #[derive(Debug)]
 pub struct Local {
     infos: Vec<RootInfo>,
     roots: Vec<Root>,
     lock_timeout: Duration,
-    /// False once the kernel said that it has no `openat2`.
+    /// False once `openat2` returned `ENOSYS`.
     openat2: AtomicBool,
     journal: Option<Journal>,
-    /// Folders, by device and inode, in which this store has looked for what dead processes left.
+    /// Directories, by device and inode, that this store has swept for temporary files of dead processes.
     swept: Mutex<HashSet<(u64, u64)>>,
-    /// What is in folders, by device and inode.
+    /// Cached directory listings, by device and inode.
     listed: Mutex<HashMap<(u64, u64), named::Listed>>,
-    /// Files without a name any more. The last close frees what they hold, which takes longer than all else of a small edit.
+    /// Displaced files without a name. The last close frees their blocks, which takes longer than the rest of a small
+    /// edit, so it is postponed.
     spent: Mutex<Vec<OwnedFd>>,
-    /// Folders in which names changed, by root and path in it, to be looked into again.
+    /// Directories in which names changed, by root and path, whose listings should be refreshed.
     touched: Mutex<Vec<(usize, PathBuf)>>,
 }
 
@@ -73,17 +74,17 @@ pub struct Local {
 struct Root {
     fd: OwnedFd,
     dev: u64,
-    /// How long after a change, in nanoseconds, its time stamp may still be given to another change.
+    /// Time in nanoseconds after a change during which another change may get the same time stamp.
     grain_ns: i64,
-    /// The file system is a local one that gives back what was written.
+    /// A local file system that is known to return what was written.
     plain: bool,
 }
 
 impl Local {
     /// Opens every root once and keeps it open: a root that is renamed later is still the same root.
     ///
-    /// `path.invalid` when there is no root or one is not absolute, `file.not_found`, `path.not_regular` when one is no
-    /// folder, `io.*`.
+    /// Fails with `path.invalid` if there is no root or one is not absolute, `file.not_found`, `path.not_regular` if
+    /// one is not a directory, or `io.*`.
     pub fn open(roots: &[PathBuf]) -> Result<Local> {
         if roots.is_empty() {
             return Err(Error::new(Code::PathInvalid, "There is no root.").next("Name at least one folder to work in."));
@@ -125,29 +126,29 @@ impl Local {
         Ok(local)
     }
 
-    /// How long a commit waits for another one in the same folder; 5 seconds unless told.
+    /// Sets how long a commit waits for another one in the same directory; 5 seconds by default.
     #[must_use]
     pub fn with_lock_timeout(mut self, timeout: Duration) -> Local {
         self.lock_timeout = timeout;
         self
     }
 
-    /// Keeps a journal in this folder, which is made if it is missing, so that a transaction of several files, or one that
-    /// overwrites, is whole again after a crash: see [`Local::recover`]. The folder must be outside of the roots, and the
-    /// same for every process that works on them. Without it only each file for itself is safe.
+    /// Keeps a journal in this directory (created if missing), so that a transaction that changes several files, or
+    /// overwrites one, is atomic across crashes: see [`Local::recover`]. The directory must be outside the roots, and
+    /// the same for all processes that work on them. Without a journal, only each single file is safe.
     ///
-    /// `io.*` when it cannot be made or opened.
+    /// Fails with `io.*` if the directory cannot be created or opened.
     pub fn with_journal(mut self, folder: &Path) -> Result<Local> {
         self.journal = Some(Journal::open(folder)?);
         Ok(self)
     }
 
-    /// See [`Root::plain`]; other mounts beneath a root are not trusted.
+    /// True on the root's own mount if it is trusted; see [`Root::plain`]. Other mounts beneath a root never are.
     fn is_plain(&self, root: usize, stamp: &Stamp) -> bool {
         self.roots[root].plain && self.roots[root].dev == stamp.dev
     }
 
-    /// The longest root that `path` is beneath, by component, and the rest of the path.
+    /// Returns the longest root that contains `path`, and the rest of the path.
     fn find_root<'p>(&self, path: &'p Path) -> Option<(usize, &'p Path)> {
         let mut best: Option<(usize, &Path)> = None;
         for (index, info) in self.infos.iter().enumerate() {
@@ -163,10 +164,10 @@ impl Local {
         best
     }
 
-    /// See [`Store::admit`], and [`Store::admit_link`] for `follow` = false.
+    /// Implements [`Store::admit`], and [`Store::admit_link`] for `follow` = false.
     fn admitted(&self, path: &Path, follow: bool) -> Result<Place> {
         fault::admissible(path, &self.infos)?;
-        // The same folder may be known by a name with links in it, as shells with a logical working directory do.
+        // A shell with a logical working directory names the same directory through links.
         let real = if self.find_root(path).is_none() { by_real_name(path) } else { None };
         let Some((root, relative)) = self.find_root(real.as_deref().unwrap_or(path)) else {
             return Err(fault::outside(path, &self.infos));
@@ -178,7 +179,7 @@ impl Local {
             && self.openat2.load(Ordering::Relaxed)
             && kernel::open_beneath(self.roots[root].fd.as_fd(), relative, flags).is_ok()
         {
-            // The kernel met no link on the way, so the names are the resolved path.
+            // The kernel met no link on the way, so the given names are the resolved path.
             let relative = relative.components().collect();
             return Ok(Place::new((root, &self.infos[root].canonical), relative, path, None));
         }
@@ -194,7 +195,7 @@ impl Local {
         if self.openat2.load(Ordering::Relaxed) {
             match kernel::open_beneath(root, relative, flags) {
                 Err(Errno::NOSYS) => self.openat2.store(false, Ordering::Relaxed),
-                // A sandbox that forbids the call, or a true refusal: the walk will tell.
+                // Either a sandbox forbids `openat2` or access is really denied: the walk distinguishes them.
                 Err(Errno::PERM) => {}
                 other => return other,
             }
@@ -202,15 +203,15 @@ impl Local {
         walk::open_beneath(root, relative, flags)
     }
 
-    /// See [`Root::grain_ns`]; other mounts beneath a root get the careful number, and so do stamps of whole seconds: old
-    /// inodes of ext have nothing finer.
+    /// See [`Root::grain_ns`]. Other mounts beneath a root get the cautious value, and so do stamps of whole seconds:
+    /// old inodes of ext have no finer ones.
     fn grain_ns(&self, root: usize, stamp: &Stamp) -> i64 {
         let root = &self.roots[root];
         let whole = stamp.mtime_ns % 1_000_000_000 == 0 && stamp.ctime_ns % 1_000_000_000 == 0;
         if root.dev == stamp.dev && !whole { root.grain_ns } else { probe::GRAIN_NS }
     }
 
-    /// See [`Store::list`]; at most one entry more than the limit.
+    /// Implements [`Store::list`]; returns at most one entry more than the limit.
     fn entries(&self, place: &Place) -> rustix::io::Result<Option<Vec<Entry>>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW;
         let folder = match self.open_beneath(place.root(), place.relative(), flags) {
@@ -227,7 +228,7 @@ impl Local {
             }
             let name = std::ffi::OsStr::from_bytes(name.to_bytes());
             let kind = match entry.file_type() {
-                // Some file systems leave this to be asked for; what vanished meanwhile is nothing to look at.
+                // Some file systems do not report the type; a file that vanished meanwhile is skipped as unknown.
                 FileType::Unknown => {
                     sys::statat(&again, name).map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode))
                 }
@@ -248,7 +249,7 @@ impl Local {
         Ok(Some(entries))
     }
 
-    /// Names in the folder of `place`.
+    /// Returns the names in the parent directory of `place`.
     fn names_beside(&self, place: &Place) -> rustix::io::Result<Vec<OsString>> {
         let parent = place.relative().parent().unwrap_or(Path::new(""));
         let folder = match self.open_beneath(place.root(), parent, OFlags::RDONLY | OFlags::DIRECTORY) {
@@ -271,11 +272,12 @@ impl Local {
     }
 }
 
-/// What follows `base` in a path that is beneath it, part by part.
+/// Returns the part of `path` after `base`, or `None` if `path` is not beneath it.
 fn beneath<'p>(path: &'p Path, base: &Path) -> Option<&'p Path> {
     let rest = path.as_os_str().as_bytes().strip_prefix(base.as_os_str().as_bytes());
     let rest = rest.and_then(|rest| rest.strip_prefix(b"/"));
-    // What is written in another way than it is meant is taken apart; that is dearer than all else of a lookup.
+    // Only unusual spellings (`//`, `.`) need the component-wise comparison, which costs more than the rest of a
+    // lookup.
     let plain = |rest: &&[u8]| {
         let (first, last) = (rest.first(), rest.last());
         first.is_some_and(|byte| !matches!(byte, b'/' | b'.')) && last.is_some_and(|byte| !matches!(byte, b'/' | b'.'))
@@ -286,7 +288,8 @@ fn beneath<'p>(path: &'p Path, base: &Path) -> Option<&'p Path> {
     }
 }
 
-/// The path with the links of its existing folders resolved: only another name, which is then walked from a root like any.
+/// Returns the path with the links in its existing parent directories resolved. The result is only another name, which
+/// is then resolved beneath a root like any other.
 fn by_real_name(path: &Path) -> Option<PathBuf> {
     if path.starts_with("/proc") {
         return None;
@@ -318,7 +321,7 @@ impl Store for Local {
         };
         match sys::readlinkat(link, "") {
             Ok(target) => Ok(Some(OsString::from_vec(target.into_bytes()))),
-            // What is open is no link: the kernel has two numbers for that.
+            // Not a link: the kernel reports that with either of two errors.
             Err(Errno::INVAL | Errno::NOENT) => Ok(None),
             Err(errno) => Err(failed(errno)),
         }
@@ -372,7 +375,7 @@ impl Store for Local {
     }
 
     fn stage<'a>(&'a self, drafts: &'a [Draft<'a>], durability: Durability) -> Result<Staged<'a>> {
-        // Where nobody settles, nothing is held for longer than until the next edit, which may need the space.
+        // Without calls to `settle`, displaced files are freed by the next edit, which may need the space.
         self.free();
         stage::stage(self, drafts, durability).map(Staged::new)
     }
@@ -387,7 +390,7 @@ impl Store for Local {
 }
 
 impl Local {
-    /// Gives back what files without a name hold.
+    /// Closes displaced files, which frees their space.
     fn free(&self) {
         let spent = std::mem::take(&mut *self.spent.lock().unwrap_or_else(PoisonError::into_inner));
         if spent.len() > 1 {

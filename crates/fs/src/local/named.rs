@@ -1,5 +1,5 @@
-//! What has some names in a folder. Asking for many names one by one is dear, and most of them are nowhere; what is in a
-//! small folder is told by one call, after which only names that may be there have to be asked for.
+//! Lookup of many names in one directory. Asking for each name is expensive, and most are missing; listing a small
+//! directory takes one call, after which only names that may exist have to be looked up.
 
 use std::ffi::OsStr;
 use std::mem::MaybeUninit;
@@ -15,22 +15,23 @@ use super::probe::FINE_GRAIN_NS;
 use super::{Local, look, sys};
 use crate::{Met, Named, Stamp, Wanted, along, fault};
 
-/// So few names are asked for as they are.
+/// Up to this many names are stat'ed one by one instead of listing the directory.
 const FEW: usize = 8;
 
-/// Bytes that a folder's inode may say it has to be listed; below a hundred names on most file systems.
+/// Maximum size of a directory inode, in bytes, for a listing that is used once; below a hundred names on most file
+/// systems.
 const SMALL: u64 = 8 << 10;
 
-/// The same where the list is of use later. It does not become less when names go, so a folder that once held the temporary
-/// files of a call for many is larger than it looks.
+/// The same for a listing that can be cached. A directory does not shrink when names are removed, so one that once
+/// contained the temporary files of a large batch is bigger than its content.
 const LARGE: u64 = 64 << 10;
 
-/// Room for what one call says of a small folder, and most room for a large one. What does not fit is not looked at in a second
-/// one: between two calls a name may move from what is still to be told to what was.
+/// Buffer size for listing a small directory, and for a large one. Only one call is made: between two calls a name may
+/// move from the unread part to the part already read.
 const ROOM: usize = 16 << 10;
 const MOST_ROOM: usize = 256 << 10;
 
-/// Folders of which is kept what is in them.
+/// Maximum number of directories in the cache.
 const KEPT: usize = 512;
 
 /// See [`Store::named`](crate::Store::named).
@@ -38,7 +39,7 @@ pub(super) fn named(local: &Local, root: usize, folder: &Path, names: &[&OsStr])
     let many = names.len() > FEW && local.roots[root].plain;
     let open = |flags| local.open_beneath(root, folder, flags | OFlags::DIRECTORY);
     let opened = match if many { open(OFlags::RDONLY) } else { open(OFlags::PATH) } {
-        // It may be entered but not listed.
+        // Search permission without read permission.
         Err(Errno::ACCESS) if many => open(OFlags::PATH),
         other => other,
     };
@@ -53,15 +54,15 @@ pub(super) fn named(local: &Local, root: usize, folder: &Path, names: &[&OsStr])
     Ok(names.iter().enumerate().map(answer).collect())
 }
 
-/// What has a name in a folder.
+/// Looks up one name in a directory.
 fn what_has(folder: &OwnedFd, name: impl AsRef<OsStr>) -> Option<Named> {
     let stamp = look::stamp_of(&sys::statat(folder, &name).ok()?);
     let leads_to = stamp.is_link().then(|| sys::statat_followed(folder, &name).ok()).flatten();
     Some(Named { stamp, leads_to: leads_to.map(|stat| look::stamp_of(&stat)) })
 }
 
-/// See [`Store::along`](crate::Store::along). What is known of a folder that did not change since is not asked for again: then
-/// each part costs one question, which tells of the folder that it is as well.
+/// Implements [`Store::along`](crate::Store::along). An unchanged directory in the cache is not listed again: then each
+/// component costs one `stat`, which also shows whether it is a directory.
 pub(super) fn along(local: &Local, root: usize, path: &Path, wanted: &Wanted) -> Result<Vec<Met>> {
     let top = &local.roots[root].fd;
     let Ok(mut here) = sys::fstat(top).map(|stat| look::stamp_of(&stat)) else {
@@ -87,51 +88,51 @@ pub(super) fn along(local: &Local, root: usize, path: &Path, wanted: &Wanted) ->
     Ok(met)
 }
 
-/// Which of the names may be in a folder with this stamp, where it is known what is in it.
+/// Returns the names that may be in the directory with this metadata, if its listing is cached and current.
 fn known(local: &Local, folder: &Stamp, wanted: &Wanted) -> Option<Vec<usize>> {
     let kept = local.listed.lock().unwrap_or_else(PoisonError::into_inner);
     let known = kept.get(&(folder.dev, folder.ino)).filter(|known| known.ctime_ns == Some(folder.ctime_ns))?;
-    // What other names equal in a folder that ignores case only the kernel knows.
+    // Only the kernel knows which non-ASCII names are equal in a case-insensitive directory.
     if !wanted.is_plain() {
         return None;
     }
     known.names.as_ref().map(|there| wanted.among(there))
 }
 
-/// What was in a folder.
+/// A cached directory listing.
 #[derive(Debug)]
 pub(super) struct Listed {
-    /// The stamp of its last change, if that was so long ago that a change since would have given it another one.
+    /// Time of the directory's last change, if that is long enough ago that a later change must have another stamp.
     ctime_ns: Option<i64>,
-    /// Hashes of the names in small letters, sorted; two names with one hash cost a question, nothing else. `None` where
-    /// they do not tell all.
+    /// Hashes of the lower-case names, sorted; a hash collision only costs one extra lookup. `None` if the listing is
+    /// incomplete or not ASCII.
     names: Option<Vec<u64>>,
-    /// The folder, where it was looked at so early that the kernel must not forget that somebody did: see [`look_again`].
+    /// The directory, kept open so that the kernel remembers that its fresh stamp was read; see [`look_again`].
     open: Option<OwnedFd>,
 }
 
-/// So many folders are looked at again.
+/// Maximum number of directories refreshed after a commit.
 pub(super) const AGAIN: usize = 8;
 
-/// Which of the names may be in the folder, as it is at one moment; `None` where that is not known, so that all have to be
-/// asked for: the folder is large, or is of a file system that may take any name for any other, or one of its names is not
-/// plain ASCII, of which only the kernel knows what it equals in a folder that ignores case.
+/// Returns which names may be in the directory at one moment. `None` if that is unknown and every name has to be looked
+/// up: the directory is large, its file system may treat different names as equal, or one of its names is not ASCII, so
+/// that only the kernel knows what it equals in a case-insensitive directory.
 fn listed(local: &Local, root: usize, folder: &OwnedFd, names: &[&OsStr]) -> Option<Vec<bool>> {
     let now = look::now_ns();
     let stamp = look::stamp_of(&sys::fstat(folder).ok()?);
-    // The kernel may give the stamp of a change to another one right behind it.
+    // The kernel may give two changes in quick succession the same stamp.
     let stands = now.saturating_sub(stamp.ctime_ns) > local.grain_ns(root, &stamp);
     let most = if stands { LARGE } else { SMALL };
     if stamp.size > most || !local.is_plain(root, &stamp) || names.iter().any(|name| !name.is_ascii()) {
         return None;
     }
-    // A name of several parts may be there if its first one is.
+    // A name of several components may exist if its first component does.
     let may_be = |there: &Vec<u64>| names.iter().map(|name| there.binary_search(&along::first(name)).is_ok()).collect();
     let kept = || local.listed.lock().unwrap_or_else(PoisonError::into_inner);
     let id = (stamp.dev, stamp.ino);
     match kept().get(&id) {
         Some(known) if known.ctime_ns == Some(stamp.ctime_ns) => return known.names.as_ref().map(may_be),
-        // A list would be of no use later, and dearer than the questions.
+        // The listing could not be cached, and would cost more than the lookups.
         Some(known) if !stands && known.names.as_ref().is_none_or(|there| there.len() > names.len()) => return None,
         _ => {}
     }
@@ -146,11 +147,11 @@ fn listed(local: &Local, root: usize, folder: &OwnedFd, names: &[&OsStr]) -> Opt
     answer
 }
 
-/// Looks into a folder in which names were changed, so that the next question finds it known. For when there is time: nothing
-/// depends on it.
+/// Lists a directory in which names changed, so that the next lookup finds it in the cache. An optimization for idle
+/// time; nothing depends on it.
 ///
-/// The stamp is young. Where the kernel gives fine stamps it gives another one to the first change after somebody has looked,
-/// as long as it has the folder in memory, and that it has while the folder is open.
+/// The stamp is recent. A kernel with fine-grained stamps gives the first change after a read of the stamp another
+/// stamp, as long as it keeps the inode in memory, which an open descriptor guarantees.
 pub(super) fn look_again(local: &Local, root: usize, folder: &Path) {
     let Ok(fd) = local.open_beneath(root, folder, OFlags::RDONLY | OFlags::DIRECTORY) else { return };
     let Ok(stamp) = sys::fstat(&fd).map(|stat| look::stamp_of(&stat)) else { return };
@@ -167,20 +168,20 @@ pub(super) fn look_again(local: &Local, root: usize, folder: &Path) {
     if kept.len() >= KEPT {
         kept.clear();
     }
-    // What is old by now tells itself.
+    // Old stamps are reliable without an open descriptor.
     kept.values_mut()
         .filter(|known| known.ctime_ns.is_none_or(|ctime| ctime < old))
         .for_each(|known| known.open = None);
     kept.insert(id, Listed { ctime_ns: Some(stamp.ctime_ns), names: there, open: Some(fd) });
 }
 
-/// True where the names change with a key and not with a stamp, or where it cannot be told.
+/// True if the directory is encrypted (its names then change with the key, without a new stamp) or if that is unknown.
 fn is_encrypted(folder: &OwnedFd) -> bool {
     let found = sys::statx(folder, StatxFlags::INO);
     found.map_or(true, |found| found.stx_attributes.contains(StatxAttributes::ENCRYPTED))
 }
 
-/// See [`Listed::names`]; `None` where that would not tell all.
+/// Returns [`Listed::names`]; `None` if the listing is incomplete or not ASCII.
 fn list(folder: &OwnedFd, size: u64) -> Option<Vec<u64>> {
     let (mut there, mut plain) = (Vec::new(), true);
     let each = |name: &[u8]| {
@@ -205,7 +206,7 @@ mod tests {
     use std::os::unix::fs::symlink;
     use std::path::Path;
 
-    /// Asks for all names at once, and says whether that gave the answers that one by one gives; with what was there.
+    /// Looks up all names at once, checks that one by one gives the same answers, and returns the names found.
     fn alike(local: &Local, folder: &str, names: &[&str]) -> Vec<String> {
         let names: Vec<&OsStr> = names.iter().map(OsStr::new).collect();
         let folder = Path::new(folder);
@@ -248,11 +249,11 @@ mod tests {
         let leads = local.named(0, Path::new(""), &ASKED.map(OsStr::new)).unwrap()[2].unwrap().leads_to.unwrap();
         let held = local.named(0, Path::new(""), &[OsStr::new("config")]).unwrap()[0].unwrap().stamp;
         assert!(leads.same_file(&held));
-        // A moment later.
+        // One moment later.
         fs::rename(root.join(".env"), root.join(".git")).unwrap();
         fs::hard_link(root.join(".git"), root.join("id_rsa")).unwrap();
         assert_eq!(alike(&local, "", &ASKED[..11]), [".git", ".vscode", ".aws/credentials", "id_rsa", "dangling"]);
-        // In the folder of it, asked by more than a list can be asked for.
+        // A directory with a name that is not ASCII.
         fs::write(root.join("caf\u{e9}"), "").unwrap();
         assert_eq!(alike(&local, "", &ASKED).len(), 6);
         assert_eq!(alike(&local, ".vscode", &ASKED[..11]), <[&str; 0]>::default(), "a link is no folder");
@@ -284,7 +285,7 @@ mod tests {
             (&|| fs::rename(root.join("other"), root.join(".env")).unwrap(), &[".env"]),
             (&|| symlink("nowhere", root.join(".git")).unwrap(), &[".env", ".git"]),
             (&|| fs::remove_file(root.join(".env")).unwrap(), &[".git"]),
-            // Whoever sets the times back cannot set back the stamp of the change.
+            // Setting the modification time back does not set the change time back.
             (
                 &|| {
                     let before = fs::metadata(root).unwrap().modified().unwrap();
@@ -295,7 +296,7 @@ mod tests {
             ),
         ];
         for (change, there) in changes {
-            // Until the folder has stood still for long enough to be kept.
+            // Until the directory has been unchanged long enough to be cached.
             while !kept(&local, root) {
                 alike(&local, "", &ASKED[..11]);
             }
@@ -304,7 +305,7 @@ mod tests {
         }
     }
 
-    /// The names of a list, along a path.
+    /// Returns the wanted names found along a path.
     fn beside(local: &Local, path: &str) -> Vec<Vec<String>> {
         let wanted = Wanted::new(ASKED);
         let at_once = local.along(0, Path::new(path), &wanted).unwrap();
@@ -324,7 +325,7 @@ mod tests {
         for count in [500, 100] {
             fs::create_dir(root.join(".git")).unwrap();
             let started = std::time::Instant::now();
-            // On other file systems it takes two seconds, and on some it is never known.
+            // On other file systems it takes two seconds, and on some the listing is never cached.
             while !kept(&local, root) && started.elapsed().as_secs() < 4 {
                 assert_eq!(alike(&local, "", &ASKED[..11]), [".git"]);
             }
@@ -348,7 +349,7 @@ mod tests {
             assert_eq!(beside(&local, "a/f/g").len(), 2);
             assert_eq!(beside(&local, "a/missing/g").len(), 1);
             assert_eq!(beside(&local, "link/f").len(), 1, "what is behind a link is not there");
-            // Known now, where the stamps are fine.
+            // Cached from here on where stamps are fine-grained.
             local.touched.lock().unwrap().extend([(0, "".into()), (0, "a".into())]);
             local.settle();
         }

@@ -1,4 +1,4 @@
-//! What a root's file system can do.
+//! Capabilities of a root's file system.
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -15,13 +15,13 @@ use super::temp::Temp;
 use super::{Local, folder, kernel};
 use crate::fault;
 
-/// How long, in nanoseconds, two changes may share a time stamp where nothing better is known: FAT's two seconds.
+/// Coarsest time stamp granularity in nanoseconds, assumed where nothing better is known: FAT's two seconds.
 pub(super) const GRAIN_NS: i64 = 2_100_000_000;
 
-/// The same where the kernel gives a finer stamp as soon as somebody has looked at the last one.
+/// Granularity where the kernel switches to a finer stamp once the current one has been read.
 pub(super) const FINE_GRAIN_NS: i64 = 10_000_000;
 
-/// Magic numbers and names of file systems; the flag says that Linux 6.13 and later stamps them finely.
+/// Magic numbers and names of file systems; the flag marks fine-grained stamps since Linux 6.13.
 const FILE_SYSTEMS: [(u64, &str, bool); 19] = [
     (0xEF53, "ext4", true),
     (0x5846_5342, "xfs", true),
@@ -44,21 +44,21 @@ const FILE_SYSTEMS: [(u64, &str, bool); 19] = [
     (0x6265_6572, "sysfs", false),
 ];
 
-/// What a root's file system can do, found by trying.
+/// Capabilities of a root's file system, determined by experiment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// Name of the file system type, e.g. `ext4` (also ext2 and ext3); the magic number in hexadecimal when unknown.
+    /// Name of the file system type, e.g. `ext4` (also ext2 and ext3), or the magic number in hexadecimal if unknown.
     pub file_system: String,
-    /// Two names can be exchanged at once. False when it could not be tried, because the root is not writable.
+    /// Two names can be exchanged atomically. False if it could not be tried because the root is not writable.
     pub exchange: bool,
-    /// The kernel resolves paths beneath a folder by itself.
+    /// The kernel resolves paths beneath a directory (`openat2`).
     pub openat2: bool,
-    /// The kernel holds up who opens a file for writing while it is replaced. False when it could not be tried, and where
-    /// others than this machine may write.
+    /// Read leases block new writers while a file is replaced. False if it could not be tried, and on file systems that
+    /// other machines may write.
     pub leases: bool,
-    /// `user.*` attributes can be set; listed, when the root is not writable.
+    /// `user.*` attributes can be set; if the root is not writable, listed.
     pub xattr: bool,
-    /// `a` and `A` are two names. True when it could not be tried.
+    /// `a` and `A` are two names. True if it could not be tried.
     pub case_sensitive: bool,
     /// The caller may create files in the root.
     pub writable: bool,
@@ -70,20 +70,20 @@ fn magic(fd: impl AsFd) -> rustix::io::Result<u64> {
     sys::fstatfs(fd).map(|found| u64::from(found.f_type as u32))
 }
 
-/// How long after a change its time stamp may still be given to another change.
+/// Returns the time after a change during which another change may get the same time stamp.
 pub(super) fn grain_ns(root: &OwnedFd) -> i64 {
     let fine = kernel::release() >= (6, 13)
         && magic(root).is_ok_and(|magic| FILE_SYSTEMS.iter().any(|&(number, _, fine)| number == magic && fine));
     if fine { FINE_GRAIN_NS } else { GRAIN_NS }
 }
 
-/// True on a local file system that is known to give back what was written.
+/// True for a local file system that is known to return what was written.
 pub(super) fn is_plain(root: &OwnedFd) -> bool {
     const PLAIN: [&str; 8] = ["ext4", "xfs", "btrfs", "tmpfs", "overlay", "f2fs", "zfs", "bcachefs"];
     is_one_of(root, &PLAIN)
 }
 
-/// True where two files may have blocks in common.
+/// True for a file system in which two files can share blocks.
 pub(super) fn shares(file: impl AsFd) -> bool {
     const SHARING: [&str; 3] = ["xfs", "btrfs", "bcachefs"];
     is_one_of(file, &SHARING)
@@ -95,8 +95,9 @@ fn is_one_of(file: impl AsFd, names: &[&str]) -> bool {
 }
 
 impl Local {
-    /// Finds out what the file system of a root can do; `root` is an index into [`Store::roots`](crate::Store::roots).
-    /// Makes two temporary files in the root if it is writable, and removes them. `path.invalid` for another index, `io.*`.
+    /// Probes the file system of a root; `root` is an index into [`Store::roots`](crate::Store::roots). Creates two
+    /// temporary files in the root if it is writable, and removes them. Fails with `path.invalid` for another index, or
+    /// `io.*`.
     pub fn probe(&self, root: usize) -> Result<Probe> {
         let (Some(info), Some(open)) = (self.infos.get(root), self.roots.get(root)) else {
             return Err(Error::new(
@@ -115,7 +116,7 @@ impl Local {
         let openat2 =
             self.openat2.load(Ordering::Relaxed) && kernel::open_beneath(here, Path::new("."), OFlags::PATH).is_ok();
         let access = Access::WRITE_OK | Access::EXEC_OK;
-        // In an append-only folder a temporary file could not be removed again.
+        // A temporary file could not be removed from an append-only directory.
         let writable = sys::accessat(here, ".", access, AtFlags::EACCESS).is_ok()
             && folder::identity(here).is_ok_and(|(_, fixed)| !fixed);
         let mut probe = Probe {
@@ -140,7 +141,7 @@ impl Local {
 fn try_out(folder: BorrowedFd<'_>, probe: &mut Probe) -> rustix::io::Result<()> {
     let create = || Temp::create(folder, OsStr::new("emendate-probe"), Mode::from_raw_mode(0o600), None);
     let Ok(mut one) = create() else {
-        // The permissions would allow it, the file system does not.
+        // Permissions allow it, but the file system does not.
         probe.writable = false;
         return Ok(());
     };
@@ -151,7 +152,7 @@ fn try_out(folder: BorrowedFd<'_>, probe: &mut Probe) -> rustix::io::Result<()> 
     if let Some(fd) = &one.fd {
         probe.xattr = rustix::fs::fsetxattr(fd, "user.emendate", b"1", XattrFlags::empty()).is_ok();
     }
-    // Who has it open for writing gets none.
+    // A descriptor open for writing prevents a lease.
     one.fd = None;
     let file = sys::openat(folder, &one.name, LOOK, Mode::empty())?;
     probe.leases = sys::lease(&file).is_ok();

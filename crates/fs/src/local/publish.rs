@@ -1,4 +1,4 @@
-//! Publishing: under the folders' locks everything is compared once more, then it becomes visible.
+//! Publishing: under the directory locks, every file is compared once more and then becomes visible.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -35,12 +35,12 @@ impl Transaction for Plan<'_> {
 
     fn commit(mut self: Box<Self>) -> Result<Vec<Written>> {
         if self.room.late {
-            // As late as it can be: the disk has been writing since, and what else had to be done is done.
+            // The latest possible moment: the disk has been writing while the rest was prepared.
             self.sync(0)?;
         }
         folder::lock_all(self.local, &self.folders)?;
         if self.entries.len() > 1 {
-            // The later ones before the first is visible: what is known to fail need not be put back.
+            // Checks all files before the first becomes visible: a failure found now needs no rollback.
             let mut all: Vec<usize> = (0..self.entries.len()).collect();
             let one = |index: &usize| self.still_expected(*index, Look::Only).map(drop);
             sys::in_parts(&mut all, |part| part.iter().try_for_each(one)).into_iter().collect::<Result<()>>()?;
@@ -66,17 +66,17 @@ impl Transaction for Plan<'_> {
 }
 
 impl Plan<'_> {
-    /// Writes into the journal what is to become of every file, before the first of them changes.
+    /// Writes the intended state of every file into the journal, before the first of them changes.
     fn promise(&mut self) -> Result<()> {
         if !self.book.is_kept() || self.entries.is_empty() {
             return Ok(());
         }
         if self.durability.syncs() {
-            // The temporary names reach the disk before the record that speaks of them.
+            // The temporary names must be on disk before the record that refers to them.
             let synced = self.sync_folders();
             synced.map_err(|errno| fault::os("sync the folder of", self.entries[0].path(), errno))?;
         }
-        // The bytes first: with the last frame the record counts.
+        // The bytes first: the last frame makes the record valid.
         for (index, entry) in self.entries.iter().enumerate().filter(|(_, entry)| entry.temp.is_none()) {
             self.book.note(&entry.bytes(index))?;
         }
@@ -102,7 +102,7 @@ impl Plan<'_> {
         if let Goal::Spliced { source, .. } = draft.goal
             && source.leased().is_some_and(splice::Leased::is_wanted)
         {
-            // He has found it by its name, and waits until our lease is given back.
+            // Another process has already resolved this name and is blocked in `open` until we release the lease.
             return Err(fault::raced(draft.place.absolute(), "is being opened for writing by another program"));
         }
         let Some(old) = self.still_expected(index, Look::Hold)? else {
@@ -118,7 +118,7 @@ impl Plan<'_> {
                 ));
             }
             if matches!(draft.goal, Goal::File { like: None, .. }) {
-                // Its writes are to go on into the file that has the name.
+                // Its writes must go into the file that has the name.
                 return self.overwrite_instead(index, old, "another program has it open for writing");
             }
             let lost =
@@ -131,7 +131,7 @@ impl Plan<'_> {
         }
     }
 
-    /// A new name for the temporary file, unless there is one by now.
+    /// Renames the temporary file to a name that must not exist.
     fn create(&mut self, index: usize) -> Result<Method> {
         let entry = &mut self.entries[index];
         let folder = self.folders[entry.folder].fd.as_fd();
@@ -149,7 +149,7 @@ impl Plan<'_> {
         }
     }
 
-    /// What is there takes the name that was reserved for it, and is looked at once more before it is thrown away.
+    /// Moves the file to its reserved name, and verifies it before it is deleted.
     fn remove(&mut self, index: usize, old: Held) -> Result<Method> {
         let entry = &mut self.entries[index];
         let folder = self.folders[entry.folder].fd.as_fd();
@@ -177,8 +177,8 @@ impl Plan<'_> {
         }
     }
 
-    /// The temporary file takes the old one's name. Where it can be, the two are exchanged and the displaced one is
-    /// compared: a save that slipped in between the comparison and the exchange is put back, not lost.
+    /// Gives the name to the temporary file. If possible, the two files are exchanged and the displaced one is
+    /// compared, so that a save between comparison and exchange is put back instead of lost.
     fn swap(&mut self, index: usize, old: Held) -> Result<Method> {
         let entry = &mut self.entries[index];
         let folder = self.folders[entry.folder].fd.as_fd();
@@ -194,7 +194,7 @@ impl Plan<'_> {
             Ok(Method::Exchanged) => together::verify(folder, entry, old, keeps),
             Ok(method) => Ok(method),
             Err(errno @ (Errno::BUSY | Errno::XDEV | Errno::PERM | Errno::ACCESS)) if overwrites => {
-                // A mounted file, or one that may be written but not replaced.
+                // A mount point, or a file that may be written but not replaced.
                 self.overwrite_instead(index, old, &format!("the name cannot be given to another file: {errno}"))
             }
             Err(Errno::NOENT) => Err(fault::raced(entry.path(), "was removed")),
@@ -203,9 +203,9 @@ impl Plan<'_> {
         }
     }
 
-    /// Overwrites although a temporary file was made.
+    /// Overwrites the file although a temporary file was written.
     fn overwrite_instead(&mut self, index: usize, old: Held, why: &str) -> Result<Method> {
-        // Our own lease would be in the way.
+        // Our own lease would block us.
         drop(old);
         let entry = &mut self.entries[index];
         entry.notes.push(format!("written in place: {why}"));
@@ -217,7 +217,7 @@ impl Plan<'_> {
         } else {
             self.promise()
         };
-        // Only now, when the record no longer needs it.
+        // Only now does the record no longer need the temporary file.
         let _ = temp.discard(self.folder_of(index));
         noted?;
         self.overwrite(index)
@@ -242,7 +242,7 @@ impl Plan<'_> {
             .map_err(|errno| failed_write(folder, entry, "write", errno))?;
         let mode = goal.mode(before.mode);
         if mode != before.mode & 0o7777 {
-            // It was asked for, so it must not fail half-way.
+            // The caller asked for this mode, so failing later would leave the file half changed.
             sys::fchmod(file, Mode::from_raw_mode(mode))
                 .map_err(|errno| fault::os("change the mode of", entry.path(), errno))?;
         }
@@ -255,7 +255,7 @@ impl Plan<'_> {
         }
         let mut after = stamp_now(file).unwrap_or(before);
         if after.mode & 0o7777 != mode {
-            // Writing takes the set-id bits off.
+            // Writing clears the set-id bits.
             match sys::fchmod(file, Mode::from_raw_mode(mode)) {
                 Ok(()) => after = stamp_now(file).unwrap_or(after),
                 Err(errno) => entry.notes.push(format!("mode {mode:04o} could not be kept: {errno}")),
@@ -265,7 +265,7 @@ impl Plan<'_> {
         Ok(Method::InPlace)
     }
 
-    /// All is visible: once more it is seen whether somebody came to write what was displaced.
+    /// Checks a last time, after all files are visible, whether a writer is waiting for a displaced file.
     fn finish(&mut self) -> Result<Vec<Written>> {
         let wanted = |entry: &&Entry<'_>| entry.displaced.as_ref().is_some_and(Held::is_wanted);
         if let Some(entry) = self.entries.iter().find(wanted) {
@@ -275,7 +275,7 @@ impl Plan<'_> {
         self.settle()
     }
 
-    /// Removes what is left over, syncs the folders if asked, and takes the stamps.
+    /// Removes the temporary names, syncs the directories if requested, and collects the metadata.
     fn settle(&mut self) -> Result<Vec<Written>> {
         if !self.book.is_committed() {
             self.finish_names();
@@ -290,9 +290,9 @@ impl Plan<'_> {
                 "All is written and in place, but a power cut may bring the old state back.",
             ));
         }
-        // What would be needed to go on after a power cut goes only now.
+        // Needed for recovery after a power cut, so removed only now.
         if !self.finish_names() {
-            // The record knows what is left, and the next start will try again.
+            // The record names what is left; recovery will remove it.
             self.book.leave();
         }
         if let Err(errno) = self.book.close()
@@ -312,7 +312,7 @@ impl Plan<'_> {
         (0..self.entries.len()).map(|index| self.report(index)).collect()
     }
 
-    /// Leaves the record and what it speaks of to the next start.
+    /// Keeps the record and its temporary files for recovery.
     pub(super) fn leave(&mut self) {
         if self.book.is_committed() {
             self.book.leave();
@@ -338,7 +338,7 @@ impl Plan<'_> {
         Ok(Written { stamp, method, notes: std::mem::take(&mut entry.notes) })
     }
 
-    /// Removes the displaced files; false when one is left.
+    /// Removes the displaced files; false if one is left.
     fn finish_names(&mut self) -> bool {
         let temps = self.entries.iter().filter_map(|entry| Some((entry.folder, entry.temp.as_ref()?)));
         let names: Vec<(BorrowedFd<'_>, &OsStr)> = temps
@@ -361,7 +361,7 @@ impl Plan<'_> {
         all
     }
 
-    /// Syncs every folder in which names change, and those in which folders were made; the latter once.
+    /// Syncs every directory in which names change, and the parents of created directories once.
     fn sync_folders(&mut self) -> rustix::io::Result<()> {
         let mut synced = Vec::new();
         let mut changed = vec![false; self.folders.len()];
@@ -378,13 +378,13 @@ impl Plan<'_> {
     }
 }
 
-/// What an exchange is where there is none: the old file gets a second name first, so that it can be compared afterwards and
-/// put back. Who renames to the name between the two steps is not seen.
+/// Replaces an exchange where there is none: the old file gets a second name first, so that it can be compared
+/// afterwards and put back. A rename onto the name between the two steps goes unnoticed.
 fn replace(folder: BorrowedFd<'_>, temp: &mut Temp, name: &OsStr, batch: Option<u32>) -> rustix::io::Result<Method> {
     let mut second = Temp::reserve(name, temp.stamp, batch)?;
     match sys::linkat(folder, name, folder, &second.name) {
         Ok(()) => second.live = true,
-        // No links either: what is displaced is gone.
+        // No hard links either: the displaced file is lost.
         Err(errno) if errno == Errno::PERM || errno == Errno::MLINK || kernel::unsupported(errno) => {}
         Err(errno) => return Err(errno),
     }
@@ -405,7 +405,7 @@ fn replace(folder: BorrowedFd<'_>, temp: &mut Temp, name: &OsStr, batch: Option<
     }
 }
 
-/// Renames to a name that must be new, also where a rename cannot be told so.
+/// Renames to a name that must not exist, also where `rename` cannot check that.
 pub(super) fn rename_new(folder: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> rustix::io::Result<()> {
     match kernel::rename_new(folder, from, to) {
         Err(errno) if kernel::unsupported(errno) => {}
@@ -413,11 +413,11 @@ pub(super) fn rename_new(folder: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> ru
     }
     match sys::linkat(folder, from, folder, to) {
         Ok(()) => {
-            // The content is at its name; a second one that cannot be removed is no failure of the write.
+            // The file has its new name; failing to remove the old one is not a failure of the write.
             let _ = sys::unlinkat(folder, from, AtFlags::empty());
             Ok(())
         }
-        // No links either: an empty file holds the name for a moment.
+        // No hard links either: an empty file reserves the name.
         Err(Errno::PERM | Errno::NOTSUP | Errno::NOSYS) => {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             drop(sys::openat(folder, to, flags, Mode::from_raw_mode(0o600))?);
@@ -453,7 +453,7 @@ mod tests {
         std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()).collect()
     }
 
-    /// A folder with a file `f` that holds "old", and a store on it.
+    /// Creates a directory with a file `f` that contains "old", and a store on it.
     fn bed() -> (tempfile::TempDir, PathBuf, Local) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("f");
@@ -464,7 +464,7 @@ mod tests {
 
     const NEW: Goal<'static> = Goal::content(&[b"new"]);
 
-    /// Stages a goal for `f`, lets `slip` run between the last comparison and the exchange, then goes on.
+    /// Stages a goal for `f`, runs `slip` between the last comparison and the exchange, then continues.
     fn slip_in(goal: Goal<'_>, slip: fn(&Path)) -> (tempfile::TempDir, PathBuf, emendate_core::Result<Method>) {
         let (folder, path, local) = bed();
         let place = local.admit(&path).unwrap();
@@ -540,8 +540,9 @@ mod tests {
         }
     }
 
-    /// A program opens the file for writing when we have compared it: it waits for our lease, and what it then writes is in
-    /// the file that has the name. `early`: it comes before the exchange, else between that and the end.
+    /// Opens the file for writing after the comparison, by a path that leads to the old file: the writer blocks on our
+    /// lease, and what it writes then must be in the file that has the name. `early`: it comes before the exchange,
+    /// otherwise between exchange and end.
     fn waits_for_the_lease(goal: Goal<'_>, early: bool) {
         let (folder, path, local) = bed();
         let place = local.admit(&path).unwrap();
@@ -550,7 +551,7 @@ mod tests {
         let mut plan = Box::new(stage(&local, &drafts, Durability::Power).unwrap());
         let held = plan.still_expected(0, Look::Hold).unwrap().unwrap();
         assert!(held.is_leased());
-        // By a name that goes on to lead to the old file, as for one who has looked it up already.
+        // A path that keeps leading to the old file, as for a process that has already resolved the name.
         let known = std::fs::File::open(&path).unwrap();
         let known = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&known));
         let wait = |held: &Held| {
@@ -583,7 +584,7 @@ mod tests {
     #[test]
     fn a_writer_in_place_finds_the_old_file_at_its_name() {
         if !bed().2.probe(0).unwrap().leases {
-            // Some sandboxes have none.
+            // Some sandboxes have no leases.
             return;
         }
         for goal in [NEW, Goal::Gone] {
@@ -592,7 +593,7 @@ mod tests {
         }
     }
 
-    /// Who has the file open and keeps it so goes on in the file that has the name.
+    /// A program that keeps the file open must continue in the file that has the name.
     #[test]
     fn a_file_that_another_program_keeps_open_is_written_in_place() {
         let (folder, path, local) = bed();
@@ -610,7 +611,7 @@ mod tests {
         std::io::Write::write_all(&mut keeper, b", and more").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"new, and more");
         assert_eq!(names(folder.path()), std::slice::from_ref(&path));
-        // What is removed cannot keep his writes; that is told.
+        // A removed file cannot keep its later writes; the notes say so.
         let Version { bytes, stamp, .. } = local.read(&place, 100, Vec::new()).unwrap().unwrap();
         let expect = Expect::Version { bytes: &bytes, stamp: &stamp };
         let drafts = [Draft { place: &place, expect, goal: Goal::Gone }];

@@ -1,5 +1,4 @@
-//! What a record of the journal says, as bytes: a header, then frames, each with its own checksum, so that a torn end is
-//! seen as such.
+//! Binary format of a journal record: a header, then frames with a checksum each, so that a torn end is detected.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -8,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use emendate_core::ContentId;
 
-/// First bytes of a record; the digit is the version of the format.
+/// First bytes of a record; the digit is the format version.
 pub(super) const HEADER: &[u8] = b"emendate record 1\n";
 
 /// Bytes of the checksum at the end of a frame.
 const CHECKSUM: usize = 16;
 
-/// What was, or is to be, at a name.
+/// State of a path before or after a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Missing,
@@ -22,14 +21,14 @@ pub(super) enum State {
         content: ContentId,
         mode: u32,
     },
-    /// By what the link says.
+    /// Identified by its target.
     Link(ContentId),
-    /// A folder, a device. Never in a record.
+    /// A directory or device. Never in a record.
     Other,
 }
 
 impl State {
-    /// True when both have the same content, whatever their modes.
+    /// True if both have the same content, whatever their modes.
     pub(super) fn same_content(self, other: State) -> bool {
         match (self, other) {
             (State::File { content, .. }, State::File { content: other, .. }) => content == other,
@@ -38,12 +37,12 @@ impl State {
     }
 }
 
-/// One draft of a transaction.
+/// One draft of a transaction, as recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Step {
-    /// Absolute, resolved.
+    /// Absolute, resolved path.
     pub(super) path: PathBuf,
-    /// The temporary name in the same folder; empty: the file is overwritten where it is.
+    /// The temporary name in the same directory; empty if the file is overwritten in place.
     pub(super) temp: OsString,
     pub(super) old: State,
     /// Last modification of the old file, in nanoseconds since the epoch.
@@ -54,20 +53,20 @@ pub(super) struct Step {
 /// One entry of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Frame {
-    /// Temporary files may be in this folder.
+    /// Temporary files may be in this directory.
     Folder(PathBuf),
-    /// This folder is made by the transaction.
+    /// This directory is created by the transaction.
     Made(PathBuf),
-    /// All is staged, and from here on it is to be done.
+    /// All files are staged; recovery completes the transaction from here on.
     Commit(Vec<Step>),
-    /// The bytes of the step with this number, which is done by overwriting them.
+    /// Old and new bytes of the step with this number, which overwrites its file in place.
     Bytes { step: u32, old: Vec<u8>, new: Vec<u8> },
-    /// All is to be undone.
+    /// Recovery must undo the transaction.
     Abort,
 }
 
 impl Frame {
-    /// The frame as it stands in the file.
+    /// Serializes the frame with its length and checksum.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = vec![0; 4];
         match self {
@@ -124,11 +123,11 @@ impl Frame {
     }
 }
 
-/// The frames of a record, up to the first one that is not whole, and where that begins; `None` when it is not a record of
-/// this version.
+/// Returns the complete frames of a record and the offset of the first incomplete one; `None` if this is not a record
+/// of this version.
 pub(super) fn frames(record: &[u8]) -> Option<(Vec<Frame>, usize)> {
     let Some(mut rest) = record.strip_prefix(HEADER) else {
-        // A header that did not reach the disk, or not all of it; anything else was written by somebody else.
+        // A header that reached the disk only in part; anything else was written by another program.
         let torn = record.iter().zip(HEADER).all(|(byte, right)| byte == right || *byte == 0);
         return torn.then(|| (Vec::new(), 0));
     };
@@ -140,7 +139,7 @@ pub(super) fn frames(record: &[u8]) -> Option<(Vec<Frame>, usize)> {
     Some((out, record.len() - rest.len()))
 }
 
-/// Of each step that overwrites a file, by its number, the old bytes and the new ones.
+/// Returns the old and new bytes of each step that overwrites its file, by step number.
 pub(super) fn overwritten(frames: &[Frame]) -> HashMap<usize, (&[u8], &[u8])> {
     let mut all = HashMap::new();
     for frame in frames {
@@ -151,7 +150,7 @@ pub(super) fn overwritten(frames: &[Frame]) -> HashMap<usize, (&[u8], &[u8])> {
     all
 }
 
-/// The frame that these bytes begin with, and what follows it.
+/// Decodes the first frame and returns it with the rest.
 fn first(bytes: &[u8]) -> Option<(Frame, &[u8])> {
     let length = u32::from_le_bytes(*bytes.first_chunk()?) as usize;
     let (body, tail) = bytes.split_at_checked(length.checked_add(4)?)?;

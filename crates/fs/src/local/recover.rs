@@ -1,6 +1,6 @@
-//! Recovery: what a dead process left half done is finished, or undone where it had begun to undo it. Whatever somebody
-//! changed since stays as it is; our version of it is then kept beside. Doing it twice, or being killed in the middle of
-//! it, changes nothing.
+//! Crash recovery: completes what a dead process left half done, or undoes it where it had begun to. A file that was
+//! changed since stays as it is, and our version is kept beside it. Recovery is idempotent, and may itself be killed at
+//! any point.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -22,31 +22,31 @@ use super::temp::{self, Maker, Temp};
 use super::{Local, kernel, rollback, sys};
 use crate::{Place, fault};
 
-/// What [`Local::recover`] did.
+/// Result of [`Local::recover`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recovered {
-    /// Files that a dead process was about to change, and that are now as it wanted.
+    /// Files whose change was completed.
     pub rolled_forward: Vec<PathBuf>,
-    /// Files that it was about to change back, and that are now as they were.
+    /// Files that were restored to their old state.
     pub rolled_back: Vec<PathBuf>,
-    /// Temporary files and folders that were removed.
+    /// Number of temporary files and directories removed.
     pub cleaned: usize,
-    /// Copies of what was to be written where somebody else changed the file since; the file is as they left it.
+    /// Copies of new contents for files that another program changed since; those files are unchanged.
     pub conflicts: Vec<PathBuf>,
-    /// What a person should know, one sentence each.
+    /// Notes for the user, one sentence each.
     pub notes: Vec<String>,
 }
 
 impl Recovered {
-    /// True when there was nothing to do.
+    /// True if there was nothing to do.
     pub fn is_empty(&self) -> bool {
         *self == Recovered::default()
     }
 }
 
-/// Why a record is left where it is.
+/// Reason why a record is left in place.
 enum Stay {
-    /// It is about folders that this store may not reach into.
+    /// It refers to directories outside the roots of this store.
     Elsewhere,
     Failed(String),
 }
@@ -64,11 +64,12 @@ impl From<emendate_core::Error> for Stay {
 }
 
 impl Local {
-    /// Finishes or undoes what processes that died left in the journal, as far as it is about these roots. Transactions of
-    /// processes that live are left alone. To be called once at start; costs one listing of the journal's folder when there is
-    /// nothing to do.
+    /// Completes or undoes the transactions that dead processes left in the journal, as far as they are beneath these
+    /// roots. Transactions of live processes are left alone. Call it once at start; without leftovers it costs one
+    /// listing of the journal directory.
     ///
-    /// `io.*` when the journal cannot be listed; a record that cannot be worked through is told in the notes, and stays.
+    /// Fails with `io.*` if the journal cannot be listed. A record that cannot be processed stays, and is reported in
+    /// the notes.
     pub fn recover(&self) -> Result<Recovered> {
         let mut out = Recovered::default();
         let Some(journal) = &self.journal else {
@@ -114,13 +115,13 @@ impl Local {
         Ok(())
     }
 
-    /// Nothing had become visible: the temporary files go.
+    /// Removes the temporary files of a transaction that had not become visible.
     fn clean(&self, batch: u32, frames: &[Frame], out: &mut Recovered) -> std::result::Result<(), Stay> {
         for frame in frames {
             let Frame::Folder(path) = frame else { continue };
             let Some((root, relative)) = self.find_root(path) else { continue };
             let folder = match self.open_beneath(root, relative, OFlags::RDONLY | OFlags::DIRECTORY) {
-                // Somebody took it away, with all that was in it.
+                // The directory was removed with all its content.
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => continue,
                 other => other?,
             };
@@ -136,7 +137,7 @@ impl Local {
         Ok(())
     }
 
-    /// Removes the folders that were made for nothing, if nobody put anything into them.
+    /// Removes created directories that are still empty.
     fn remove_made(&self, frames: &[Frame], out: &mut Recovered) {
         for frame in frames.iter().rev() {
             let Frame::Made(path) = frame else { continue };
@@ -148,7 +149,7 @@ impl Local {
         }
     }
 
-    /// All was staged: every file gets to where the record says. False: to where it was before.
+    /// Completes a staged transaction; returns false if it was undone instead.
     fn redo(
         &self,
         (batch, record, end): (u32, &OwnedFd, usize),
@@ -172,7 +173,7 @@ impl Local {
                     known.insert(folder.key, folders.len());
                     folders.push(folder);
                 }
-                // It was made for this, and is gone again.
+                // The directory was created for this file and is gone again.
                 Err(_) if back && step.old == State::Missing => {}
                 Err(error) => out.notes.push(format!("Left as it is: {}", error.message())),
             }
@@ -193,7 +194,8 @@ impl Local {
             if let Some(blocked) = lies.iter().position(|lie| *lie == Lie::Blocked)
                 && !lies.contains(&Lie::Over)
             {
-                // It can only be all or nothing if it is nothing. Written down first: a second recovery must not differ.
+                // All or nothing can only mean nothing here. Recorded first, so that a second recovery decides the
+                // same.
                 temp::write_at(record, &[&Frame::Abort.encode()], end as u64)?;
                 sys::fdatasync(record)?;
                 let path = fault::show(&steps[blocked].path);
@@ -214,25 +216,25 @@ impl Local {
     }
 }
 
-/// How a step stands before recovery.
+/// State of a step before recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lie {
-    /// It can be brought to either side.
+    /// It can be completed or undone.
     Free,
-    /// It was not done yet, and somebody else changed the file.
+    /// It was not done yet, and another program changed the file.
     Blocked,
-    /// It was done and cannot be undone: what it displaced is gone, or somebody else went on from there.
+    /// It was done and cannot be undone: the displaced file is gone, or another program changed the file after it.
     Over,
 }
 
-/// One step on its way.
+/// One step during recovery.
 struct Work<'a> {
     folder: BorrowedFd<'a>,
     name: &'a OsStr,
     step: &'a Step,
     want: State,
     from: State,
-    /// Of a file that is overwritten: the bytes of `from` and those of `want`.
+    /// For a file that is overwritten in place: the bytes of `from` and of `want`.
     bytes: Option<(&'a [u8], &'a [u8])>,
     back: bool,
     batch: u32,
@@ -244,7 +246,7 @@ impl Work<'_> {
         list.push(self.step.path.clone());
     }
 
-    /// Looks how the step stands, going forward.
+    /// Determines the state of the step when completing the transaction.
     fn lie(&self) -> rustix::io::Result<Lie> {
         let (at_name, modified) = state_at(self.folder, self.name)?;
         if let Some((from, want)) = self.bytes {
@@ -268,7 +270,7 @@ impl Work<'_> {
         })
     }
 
-    /// The bytes of the file, as they are.
+    /// Returns the current bytes of the file.
     fn content(&self) -> rustix::io::Result<Vec<u8>> {
         whole(&sys::openat(self.folder, self.name, LOOK, Mode::empty())?)
     }
@@ -280,7 +282,7 @@ impl Work<'_> {
         }
     }
 
-    /// A step by names: what is wanted has one of two names, and takes the other.
+    /// Completes a step by names: the wanted file has one of two names and gets the other.
     fn exchange(&self, out: &mut Recovered) -> std::result::Result<(), Stay> {
         let temp = &*self.step.temp;
         if temp.is_empty() {
@@ -291,14 +293,14 @@ impl Work<'_> {
         if is(at_name, self.want, self.from) {
             return self.finish(temp, at_temp, out);
         }
-        // A removal is done only to the very file that was to go: somebody may have brought its like back since.
+        // A removal applies only to the very file that was to go: another program may have created an equal one since.
         let same = self.back || self.want != State::Missing || modified == self.step.modified;
         if !is(at_name, self.from, self.want) || !same {
             return self.conflict(temp, at_temp, out);
         }
         if !is(at_temp, self.want, self.from) {
             if at_temp == State::Missing {
-                // Done long ago; somebody brought the other content back since.
+                // Done long ago; another program restored the other content since.
                 return Ok(());
             }
             out.notes.push(format!(
@@ -323,7 +325,7 @@ impl Work<'_> {
                 other => other?,
             },
         }
-        // What was displaced is looked at once more, as in any transaction.
+        // Verifies the displaced file, as in any transaction.
         let (displaced, _) = state_at(self.folder, temp)?;
         if is(displaced, self.from, self.want) {
             self.done(out);
@@ -331,7 +333,7 @@ impl Work<'_> {
         self.finish(temp, displaced, out)
     }
 
-    /// What is wanted is at its name; what it displaced goes, unless that is a save which nobody has looked at.
+    /// Removes the displaced file once the wanted one has its name, unless it is a save that nothing has checked yet.
     fn finish(&self, temp: &OsStr, displaced: State, out: &mut Recovered) -> std::result::Result<(), Stay> {
         if displaced == State::Missing || is(displaced, self.from, self.want) || is(displaced, self.want, self.from) {
             return self.forget(temp, displaced, out);
@@ -340,7 +342,7 @@ impl Work<'_> {
         self.conflict(temp, state_at(self.folder, temp)?.0, out)
     }
 
-    /// What a rename took by mistake goes back to its name.
+    /// Restores the name of a file that was displaced by mistake.
     fn put_back(&self, temp: &OsStr) -> std::result::Result<(), Stay> {
         let Ok(ours) = sys::statat(self.folder, self.name) else {
             return Ok(rename_new(self.folder, temp, self.name)?);
@@ -349,7 +351,7 @@ impl Work<'_> {
         rollback::put_back(self.folder, &mut ours, self.name).map_err(Stay::Failed)
     }
 
-    /// Removes what has the temporary name.
+    /// Removes the file with the temporary name.
     fn forget(&self, temp: &OsStr, there: State, out: &mut Recovered) -> std::result::Result<(), Stay> {
         if there != State::Missing {
             sys::unlinkat(self.folder, temp, AtFlags::empty())?;
@@ -358,10 +360,10 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Somebody changed it since: that stays, and what we have is kept beside.
+    /// Keeps our version beside a file that was changed since.
     fn conflict(&self, temp: &OsStr, there: State, out: &mut Recovered) -> std::result::Result<(), Stay> {
         if there == State::Missing {
-            // Done long ago, and changed since; or it was to be removed, and is not what was to be removed.
+            // Done long ago and changed since, or a removal of a file that is not the one to remove.
             return Ok(());
         }
         if is(there, self.from, self.want) {
@@ -390,7 +392,7 @@ impl Work<'_> {
         out.conflicts.push(copy);
     }
 
-    /// A step by bytes: what is there is one of two contents, or torn between them, and becomes the wanted one.
+    /// Completes a step by bytes: a file with either content, or torn between both, gets the wanted one.
     fn overwrite(&self, (from, want): (&[u8], &[u8]), out: &mut Recovered) -> std::result::Result<(), Stay> {
         let (at_name, _) = state_at(self.folder, self.name)?;
         if at_name == self.want {
@@ -405,7 +407,7 @@ impl Work<'_> {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             match sys::openat(self.folder, &copy, flags, Mode::from_raw_mode(0o600)) {
                 Ok(kept) => replace_bytes(&kept, &[want], true)?,
-                // Kept by a recovery that was killed.
+                // Left by a recovery that was killed.
                 Err(Errno::EXIST) => {}
                 Err(errno) => return Err(errno.into()),
             }
@@ -421,14 +423,14 @@ impl Work<'_> {
     }
 }
 
-/// True when `found` is `state` and not `other`, where the two may differ by nothing but the mode.
+/// True if `found` is `state` and not `other`, which may differ from it in the mode only.
 fn is(found: State, state: State, other: State) -> bool {
     if state.same_content(other) { found == state } else { found.same_content(state) }
 }
 
-/// True when every byte of `found` is that of one of the two at its place, or zero behind the end of the shorter one; a
-/// crash in the middle of a write leaves this, and hardly any editor. A file that grows has zeros where nothing is written
-/// yet. One that shrinks has them on XFS: it clears what lies behind the new end before the new length is on the disk.
+/// True if every byte of `found` equals the byte of either version at its offset, or is zero beyond the end of the
+/// shorter one. A crash during a write leaves this, and hardly any editor does. A growing file has zeros where nothing
+/// is written yet; XFS zeroes the part beyond the new end of a shrinking file before the new length is on disk.
 fn is_torn(found: &[u8], from: &[u8], want: &[u8]) -> bool {
     let shorter = from.len().min(want.len());
     let either = |(at, byte): (usize, &u8)| {
@@ -439,7 +441,7 @@ fn is_torn(found: &[u8], from: &[u8], want: &[u8]) -> bool {
         && found.iter().enumerate().all(either)
 }
 
-/// What has this name, and when it was last modified.
+/// Returns the state of a name and the file's modification time.
 fn state_at(folder: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<(State, i64)> {
     let stamp = match sys::statat(folder, name) {
         Err(Errno::NOENT) => return Ok((State::Missing, 0)),
@@ -456,7 +458,7 @@ fn state_at(folder: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<(State, 
     Ok((state, stamp.mtime_ns))
 }
 
-/// All bytes of an open file.
+/// Reads all bytes of an open file.
 fn whole(file: &OwnedFd) -> rustix::io::Result<Vec<u8>> {
     let mut out = Vec::new();
     loop {

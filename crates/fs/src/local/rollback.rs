@@ -1,4 +1,4 @@
-//! Taking back what was published before a later draft of the same transaction failed.
+//! Rollback: undoes published entries after a later one of the same transaction failed.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -14,10 +14,10 @@ use super::temp::{self, Temp, identity_at};
 use super::{attributes, kernel, look};
 use crate::{Expect, Method, Stamp, fault};
 
-/// Exchanges tried while somebody else keeps saving.
+/// Attempts to exchange names while another program keeps saving.
 const ROUNDS: u32 = 64;
 
-/// Puts every published entry back, the last one first, and returns the error to report.
+/// Restores every published entry, the last one first, and returns the error to report.
 pub(super) fn undo(plan: &mut Plan<'_>, cause: Error) -> Error {
     let sync = plan.durability.syncs();
     let mut back = 0;
@@ -61,8 +61,8 @@ pub(super) fn undo(plan: &mut Plan<'_>, cause: Error) -> Error {
     cause
 }
 
-/// Undoes an exchange without losing a save that lands meanwhile: the newest foreign content ends at the name. An error
-/// says in words where the contents are; then the temporary name is left alone.
+/// Undoes an exchange without losing a concurrent save: the newest foreign content gets the name. An error describes
+/// where the contents are; the temporary name is then left alone.
 pub(super) fn put_back(folder: BorrowedFd<'_>, temp: &mut Temp, name: &OsStr) -> std::result::Result<(), String> {
     let mut placed = (temp.stamp.dev, temp.stamp.ino);
     let result = (|| {
@@ -74,15 +74,15 @@ pub(super) fn put_back(folder: BorrowedFd<'_>, temp: &mut Temp, name: &OsStr) ->
                     if got == placed {
                         return Ok(true);
                     }
-                    // Somebody saved over what we had placed: that is newer than what we just put there.
+                    // Another save replaced what we had placed, so it is newer than what we put back.
                     (placed, hand) = (hand, got);
                 }
-                // Somebody removed it; what we hold goes back all the same, so that nothing is lost.
+                // The file was removed; ours still gets the name, so that nothing is lost.
                 Err(Errno::NOENT) => match kernel::rename_new(folder, &temp.name, name) {
                     Err(Errno::EXIST) => {}
                     other => return other.map(|()| false),
                 },
-                // What we placed is lost with it, and that is meant; a save over it in this moment is, too.
+                // The placed file is lost with this, as intended; a save over it at this moment is lost too.
                 Err(errno) if kernel::unsupported(errno) => {
                     return sys::rename(folder, &temp.name, name, RenameFlags::empty()).map(|()| false);
                 }
@@ -100,13 +100,13 @@ pub(super) fn put_back(folder: BorrowedFd<'_>, temp: &mut Temp, name: &OsStr) ->
     }
 }
 
-/// Leaves the temporary name alone: what is there may be somebody's only copy.
+/// Keeps the temporary name: its content may be the only copy.
 fn kept_aside(temp: &mut Temp, errno: Errno) -> String {
     temp.live = false;
     format!("the other content is kept as {} in the same folder: {errno}", fault::show(&temp.name))
 }
 
-/// Gives back the name of something that was taken away, unless somebody has used the name since.
+/// Restores the name of a displaced file, unless the name is in use again.
 pub(super) fn give_back(folder: BorrowedFd<'_>, temp: &mut Temp, name: &OsStr) -> std::result::Result<(), String> {
     match rename_new(folder, &temp.name, name) {
         Ok(()) => {
@@ -117,14 +117,14 @@ pub(super) fn give_back(folder: BorrowedFd<'_>, temp: &mut Temp, name: &OsStr) -
     }
 }
 
-/// Removes a file we created, unless somebody replaced it.
+/// Removes a file that we created, unless another program replaced it.
 fn take_away(folder: BorrowedFd<'_>, entry: &mut Entry<'_>) -> std::result::Result<(), String> {
     let Some(temp) = &mut entry.temp else {
         return Ok(());
     };
     let ours = (temp.stamp.dev, temp.stamp.ino);
     let result = match kernel::rename_new(folder, entry.name, &temp.name) {
-        // The name in hand first, then the look: nobody can replace it in between.
+        // Takes the name first and checks the file then: it cannot be replaced in between.
         Ok(()) => match identity_at(folder, temp) {
             Ok(found) if found == ours => {
                 temp.live = true;
@@ -143,19 +143,19 @@ fn take_away(folder: BorrowedFd<'_>, entry: &mut Entry<'_>) -> std::result::Resu
     result.map_err(|errno| errno.to_string())
 }
 
-/// Gives the old content back to a name that a plain rename took; the old inode is gone.
+/// Restores the old content of a name that was taken by a plain rename; the old inode is gone.
 fn rename_back(folder: BorrowedFd<'_>, entry: &mut Entry<'_>, sync: bool) -> Result<()> {
     let Some(ours) = &mut entry.temp else {
         return Ok(());
     };
     let published = sys::statat(folder, entry.name)?;
     if !look::stamp_of(&published).same_file(&ours.stamp) {
-        // A newer save of somebody else; it stays.
+        // A newer save of another program; it stays.
         return Ok(());
     }
     match entry.draft.expect {
         Expect::Missing => return Ok(()),
-        // Alone in its transaction, and renamed it is all done.
+        // Such a draft is alone in its transaction, so nothing can fail after its rename.
         Expect::Content { .. } => return Err(Errno::OPNOTSUPP),
         Expect::Link { target } => *ours = Temp::link(folder, entry.name, target, None)?,
         Expect::Version { bytes, stamp } => {
@@ -180,8 +180,8 @@ fn rename_back(folder: BorrowedFd<'_>, entry: &mut Entry<'_>, sync: bool) -> Res
     Ok(())
 }
 
-/// Gives the old bytes back to a file that could not be overwritten, unless another one has its name by now. It is opened
-/// anew: a sync that failed is not repeated on the same open file.
+/// Restores the old bytes of a file that could not be overwritten, unless another file has the name by now. Opens it
+/// again: a failed sync must not be repeated on the same descriptor.
 pub(super) fn mend(folder: BorrowedFd<'_>, name: &OsStr, (before, bytes): (&Stamp, &[u8]), sync: bool) -> Result<()> {
     let file = sys::openat(folder, name, OVERWRITE, Mode::empty())?;
     if !look::stamp_of(&sys::fstat(&file)?).same_file(before) {
@@ -191,7 +191,7 @@ pub(super) fn mend(folder: BorrowedFd<'_>, name: &OsStr, (before, bytes): (&Stam
     sys::fchmod(file.as_fd(), Mode::from_raw_mode(before.mode & 0o7777))
 }
 
-/// Gives the old bytes back to a file that was overwritten, unless somebody wrote it since.
+/// Restores the old bytes of an overwritten file, unless another program wrote to it since.
 fn write_back(folder: BorrowedFd<'_>, entry: &Entry<'_>, sync: bool) -> Result<()> {
     let (Expect::Version { bytes, stamp }, Some(before)) = (entry.draft.expect, entry.before) else {
         return Ok(());
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn the_newest_foreign_content_ends_at_the_name() {
-        // What is at the name when we want to put "first" back: ours, a newer save, nothing.
+        // State of the name when "first" is put back: our file, a newer save, nothing.
         for (at_name, ends) in [(Some("ours"), "first"), (Some("newer"), "newer"), (None, "first")] {
             let folder = tempfile::tempdir().unwrap();
             let open = std::fs::File::open(folder.path()).unwrap();

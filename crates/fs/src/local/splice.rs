@@ -1,4 +1,4 @@
-//! Files too large to be taken whole: opened under a lease, copied from in parts, never twice in memory.
+//! Files too large to be read whole: opened under a lease and copied in chunks, never twice in memory.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -10,19 +10,19 @@ use super::look::{self, LOOK};
 use super::{Local, probe, sys, temp};
 use crate::{Piece, Place, Source, Stamp, fault};
 
-/// Bytes read, hashed and written at a time: what the nearest caches hold.
+/// Bytes read, hashed and written at a time; fits the L2 cache.
 const CHUNK: usize = 256 << 10;
 
-/// Bytes after which the disk is told to begin writing what was given to it.
+/// Bytes after which write-back is started.
 const FLUSH: u64 = 8 << 20;
 
-/// A span from which on it is worth asking the file system to share it.
+/// Minimum length of a span that is worth cloning.
 const SHARED: u64 = 1 << 20;
 
-/// What file systems share in: a part of a block cannot be shared.
+/// Alignment of cloned spans: file systems share whole blocks only.
 const BLOCK: u64 = 4096;
 
-/// An open file that nobody else writes, as long as the lease is whole.
+/// An open file that no other process writes while its lease is unbroken.
 #[derive(Debug)]
 pub(crate) struct Leased {
     file: OwnedFd,
@@ -31,12 +31,12 @@ pub(crate) struct Leased {
 }
 
 impl Local {
-    /// See [`Store::source`](crate::Store::source).
+    /// Implements [`Store::source`](crate::Store::source).
     pub(super) fn open_source(&self, place: &Place) -> Result<Option<Source>> {
         let Some((file, stamp)) = self.open_regular(place, LOOK)? else { return Ok(None) };
-        // Network file systems know nothing of what other machines do.
+        // On a network file system the kernel does not see writes of other machines.
         let held = self.is_plain(place.root(), &stamp) && sys::lease(&file).is_ok();
-        // Who wrote before the lease may have done so after the look.
+        // The metadata again: a write before the lease may have followed the first `fstat`.
         let stamp = look::regular(&file, place.absolute())?;
         Ok(Some(Source::local(place.absolute(), stamp, Leased { file, held })))
     }
@@ -56,24 +56,24 @@ impl Leased {
         Ok(have)
     }
 
-    /// The file has not been written since it was opened: proven by a lease that nobody came to break.
+    /// True if the file has provably not been written since it was opened: its lease is unbroken.
     pub(super) fn is_whole(&self) -> bool {
         self.held && sys::is_leased(&self.file).unwrap_or(false)
     }
 
-    /// Somebody waits for the lease to be given back, or waited too long, to write the file.
+    /// True if a writer is waiting for the lease, or waited until it timed out.
     pub(super) fn is_wanted(&self) -> bool {
         self.held && !self.is_whole()
     }
 
-    /// See [`Source::still`].
+    /// Implements [`Source::still`].
     pub(crate) fn still(&self, path: &Path, stamp: &Stamp) -> Result<()> {
         let now = look::regular(&self.file, path)?;
         if same_times(&now, stamp) { Ok(()) } else { Err(fault::raced(path, "is being written by another program")) }
     }
 
-    /// True when what has this stamp now surely holds `content`, which was read through this: nobody can have written it
-    /// since, or it is read once more.
+    /// True if the file with the metadata `now` surely still has `content`, which was read through this descriptor: the
+    /// lease is unbroken, or the file is read once more.
     pub(super) fn vouches(&self, now: &Stamp, stamp: &Stamp, content: ContentId) -> rustix::io::Result<bool> {
         if !now.same_file(stamp) || !same_times(now, stamp) {
             return Ok(false);
@@ -85,18 +85,18 @@ impl Leased {
 impl Drop for Leased {
     fn drop(&mut self) {
         if self.held {
-            // Closing it is as good where this fails.
+            // If this fails, closing the file releases the lease.
             let _ = sys::unlease(&self.file);
         }
     }
 }
 
-/// A change of the content changes one of these, unless it is too quick for the clock.
+/// True if size and times are equal. A change of the content changes one of them, unless it is too fast for the clock.
 fn same_times(now: &Stamp, then: &Stamp) -> bool {
     (now.size, now.mtime_ns, now.ctime_ns) == (then.size, then.mtime_ns, then.ctime_ns)
 }
 
-/// What the bytes of a file are; `None` when they are not `size`.
+/// Returns the content id of a file; `None` if its size is not `size`.
 pub(super) fn content_of(file: &OwnedFd, size: u64) -> rustix::io::Result<Option<ContentId>> {
     let mut hash = ContentHash::default();
     let mut buffer = vec![0; CHUNK];
@@ -114,8 +114,8 @@ pub(super) fn content_of(file: &OwnedFd, size: u64) -> rustix::io::Result<Option
     }
 }
 
-/// Writes a file made of parts of `from` and tells what its bytes are. With `flush` the disk begins to write meanwhile, so
-/// that the sync at the end has little left to wait for.
+/// Writes a file composed of new bytes and parts of `from`, and returns its content id. With `flush`, write-back starts
+/// early, so that the final sync has little left to do.
 pub(super) fn write(file: &OwnedFd, from: &Leased, pieces: &[Piece<'_>], flush: bool) -> rustix::io::Result<ContentId> {
     let mut out = Output {
         file,
@@ -129,7 +129,7 @@ pub(super) fn write(file: &OwnedFd, from: &Leased, pieces: &[Piece<'_>], flush: 
     };
     let length = pieces.iter().map(Piece::len).sum();
     if out.shares {
-        // What is shared needs no room.
+        // Cloned blocks need no space.
         temp::within_limit(length)?;
     } else {
         temp::reserve(file, rustix::fs::FallocateFlags::empty(), 0, length)?;
@@ -143,13 +143,13 @@ pub(super) fn write(file: &OwnedFd, from: &Leased, pieces: &[Piece<'_>], flush: 
     Ok(out.hash.id())
 }
 
-/// A file on its way.
+/// The file that is being written.
 struct Output<'a> {
     file: &'a OwnedFd,
     from: &'a Leased,
     shares: bool,
     flush: bool,
-    /// Up to where the disk was told to write.
+    /// Offset up to which write-back was started.
     flushed: u64,
     at: u64,
     hash: ContentHash,
@@ -167,7 +167,7 @@ impl Output<'_> {
     fn went(&mut self, bytes: u64) {
         self.at += bytes;
         if self.flush && self.at - self.flushed >= FLUSH {
-            // Only a hint: the sync at the end is what counts.
+            // Only a hint: the final sync counts.
             let _ = sys::begin_writing(self.file, self.flushed, self.at - self.flushed);
             self.flushed = self.at;
         }
@@ -191,7 +191,7 @@ impl Output<'_> {
             let mut buffer = std::mem::take(&mut self.buffer);
             let read = self.from.read(from, &mut buffer[..most])?;
             if read < most {
-                // It became shorter under our hands.
+                // The source became shorter while it was copied.
                 return Err(Errno::STALE);
             }
             let put = self.put(&buffer[..read]);
@@ -202,7 +202,7 @@ impl Output<'_> {
         Ok(())
     }
 
-    /// Lets the file system share as much as it likes; up to where it did.
+    /// Clones as much as the file system accepts, and returns the offset reached.
     fn share(&mut self, mut from: u64, end: u64) -> rustix::io::Result<u64> {
         while end - from >= BLOCK {
             let most = usize::try_from((end - from) / BLOCK * BLOCK).unwrap_or(usize::MAX);
@@ -218,7 +218,7 @@ impl Output<'_> {
                 }
                 Err(Errno::INTR) => {}
                 Err(errno @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG | Errno::IO)) => return Err(errno),
-                // Whatever it does not like, bytes can be copied.
+                // Any other failure: fall back to copying bytes.
                 Err(_) => break,
             }
         }
@@ -240,7 +240,7 @@ impl Output<'_> {
     }
 }
 
-/// The refusal where the bytes would have to go into the old file, from which they come.
+/// The error for a large file that would have to be overwritten while it is the source of its new content.
 pub(super) fn only_aside(path: &Path, size: u64, why: &str) -> Error {
     let what = format!(
         "{} has {size} bytes and would have to be written in place, because {why}; a file that is written in place is taken \

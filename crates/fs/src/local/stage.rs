@@ -1,5 +1,5 @@
-//! Staging: new content is written beside its target, with the target's metadata. Nothing is visible yet, and it is synced
-//! before anything is.
+//! Staging: new content is written beside its target, with the target's metadata. Nothing is visible yet, and
+//! everything is synced before anything becomes visible.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
@@ -20,45 +20,46 @@ use super::temp::{self, Temp};
 use super::{Local, aside, splice, sweep, sys};
 use crate::{Draft, Durability, Expect, Goal, Method, Stamp, fault};
 
-/// A staged transaction. Dropping it removes what it made, unless it was committed.
+/// A staged transaction. Dropping it removes what it created, unless it was committed.
 pub(super) struct Plan<'a> {
     pub(super) local: &'a Local,
     pub(super) durability: Durability,
     pub(super) book: Book<'a>,
-    /// The number that temporary names carry: of a batch, also where there is no journal.
+    /// Batch number in the temporary names; set for batches even without a journal.
     pub(super) batch: Option<u32>,
-    /// Dropped before the folders, whose locks end with them: who comes next must not find our files open for writing.
+    /// Dropped before the directories, whose locks end with them: the next process must not find our files open for
+    /// writing.
     pub(super) entries: Vec<Entry<'a>>,
     pub(super) folders: Vec<Folder<'a>>,
-    /// Where each of them stands there, by what led to it.
+    /// Index of each directory in `folders`, by root and path.
     places: HashMap<(usize, &'a Path), usize>,
     pub(super) made: Vec<Made>,
-    /// The folders that hold those reached the disk.
+    /// The parents of the created directories are synced.
     pub(super) made_synced: bool,
-    /// What of it is open at the same time.
+    /// Descriptor budget.
     pub(super) room: Room,
 }
 
-/// One draft on its way.
+/// One draft in progress.
 pub(super) struct Entry<'a> {
     pub(super) draft: &'a Draft<'a>,
     pub(super) name: &'a OsStr,
     /// Index into [`Plan::folders`].
     pub(super) folder: usize,
-    /// The new content, or the name for what is removed; `None`: the old file's bytes will be overwritten.
+    /// The new content, or the reserved name of a removed file; `None`: the old file will be overwritten in place.
     pub(super) temp: Option<Temp>,
     pub(super) notes: Vec<String>,
-    /// Set once it is visible.
+    /// Set once the change is visible.
     pub(super) done: Option<Method>,
-    /// What was displaced, under a lease where there are any.
+    /// The displaced file, under a lease where available.
     pub(super) displaced: Option<Held>,
-    /// Another program was waited for that has the file open for writing, and kept it so.
+    /// A writer kept the file open beyond the wait, so it is not waited for again.
     pub(super) occupied: bool,
-    /// The stamp of what is replaced or removed.
+    /// Metadata of the replaced or removed file.
     pub(super) before: Option<Stamp>,
-    /// The file's stamp after it was overwritten.
+    /// Metadata of the file after it was overwritten.
     pub(super) stamp: Option<Stamp>,
-    /// What the bytes are of a file made of parts of another one.
+    /// Content id of a spliced file.
     pub(super) spliced: Option<ContentId>,
 }
 
@@ -67,7 +68,7 @@ impl Entry<'_> {
         self.draft.place.absolute()
     }
 
-    /// What a record says of it.
+    /// Returns this entry as a step of the journal record.
     pub(super) fn step(&self) -> Step {
         let pieces = self.draft.goal.pieces();
         let mode = |stamp: Option<Stamp>| stamp.map_or(0, |stamp| stamp.mode & 0o7777);
@@ -91,7 +92,8 @@ impl Entry<'_> {
         Step { path: self.path().to_owned(), temp, old, modified, new }
     }
 
-    /// The bytes that a record keeps of a file that is overwritten where it is; `step` is its number.
+    /// Returns the journal frame with the old and new bytes of a file that is overwritten in place; `step` is its
+    /// number.
     pub(super) fn bytes(&self, step: usize) -> Frame {
         let old = match self.draft.expect {
             Expect::Version { bytes, .. } => bytes.to_vec(),
@@ -100,7 +102,7 @@ impl Entry<'_> {
         Frame::Bytes { step: u32::try_from(step).unwrap_or(u32::MAX), old, new: self.draft.goal.pieces().concat() }
     }
 
-    /// True when there is an old file whose bytes can be overwritten by new ones.
+    /// True if there is an old file that can be overwritten with new bytes.
     pub(super) fn overwrites(&self) -> bool {
         matches!((self.draft.expect, self.draft.goal), (Expect::Version { .. }, Goal::File { .. }))
     }
@@ -108,13 +110,13 @@ impl Entry<'_> {
 
 impl Drop for Plan<'_> {
     fn drop(&mut self) {
-        // Who put things back has told it if this cannot be written.
+        // A rollback has already reported it if this cannot be written.
         let _ = self.book.abort();
         for entry in &mut self.entries {
             if let Some(temp) = &mut entry.temp
                 && temp.discard(self.folders[entry.folder].fd.as_fd()).is_err()
             {
-                // The record, if there is one, knows what is left; the next start will try again.
+                // The record, if there is one, names what is left; recovery will remove it.
                 self.book.leave();
             }
         }
@@ -123,7 +125,7 @@ impl Drop for Plan<'_> {
     }
 }
 
-/// See [`Store::stage`](crate::Store::stage).
+/// Implements [`Store::stage`](crate::Store::stage).
 pub(super) fn stage<'a>(local: &'a Local, drafts: &'a [Draft<'a>], durability: Durability) -> Result<Plan<'a>> {
     let journal = local.journal.as_ref().filter(|_| durability != Durability::None);
     let mut plan = Plan {
@@ -153,7 +155,7 @@ pub(super) fn stage<'a>(local: &'a Local, drafts: &'a [Draft<'a>], durability: D
         }
         plan.write_aside(first)?;
         if !plan.room.late {
-            // All is written before the first sync, so that the disk can take it in one go.
+            // Everything is written before the first sync, so that the disk can write it in one go.
             plan.sync(first)?;
             plan.entries[first..].iter_mut().filter_map(|entry| entry.temp.as_mut()).for_each(|temp| temp.fd = None);
         }
@@ -170,7 +172,8 @@ impl<'a> Plan<'a> {
         twins.map_or(Ok(()), |pair| Err(fault::twins(pair[0].path())))
     }
 
-    /// Tells the journal where temporary files will be, before there is one: whatever ends us, they will be found.
+    /// Records in the journal where temporary files will be, before the first is created, so that they are found after
+    /// a crash.
     fn announce(&mut self, drafts: &[Draft<'_>]) -> Result<()> {
         if !self.book.is_kept() {
             self.batch = temp::batch().ok();
@@ -183,7 +186,7 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    /// The index of the parent folder of `draft`, opened if it is not yet.
+    /// Returns the index of the draft's parent directory, opening it if needed.
     fn folder(&mut self, draft: &'a Draft<'a>) -> Result<usize> {
         let key = folder::key(draft.place);
         if let Some(index) = key.and_then(|key| self.places.get(&key)) {
@@ -205,7 +208,7 @@ impl<'a> Plan<'a> {
         Ok(self.folders.len() - 1)
     }
 
-    /// Takes in one draft, with its folder.
+    /// Adds one draft, with its directory.
     fn add(&mut self, draft: &'a Draft<'a>) -> Result<()> {
         let path = draft.place.absolute();
         let name = draft.place.relative().file_name().ok_or_else(|| fault::not_regular(path, "a directory"))?;
@@ -226,9 +229,9 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    /// Writes the entries from `first` on aside; the first of several failures is told.
+    /// Writes the temporary files of the entries from `first` on; returns the first error.
     fn write_aside(&mut self, first: usize) -> Result<()> {
-        // The disk works while all else is done; many files are given to it together by those who wait for them.
+        // Write-back runs during the rest of the work; the threads that sync a large batch start it together instead.
         let early = self.durability.syncs() && self.entries.len() - first < sys::FEW;
         let (local, folders, batch) = (self.local, &self.folders, (self.batch, early));
         let one = |entry: &mut Entry<'a>| aside::aside(local, &folders[entry.folder], entry, batch);
@@ -237,14 +240,14 @@ impl<'a> Plan<'a> {
             .collect::<Result<()>>()
     }
 
-    /// What was written for the entries from `first` on reaches the disk.
+    /// Syncs the temporary files of the entries from `first` on.
     pub(super) fn sync(&self, first: usize) -> Result<()> {
         let open = |entry: &Entry<'_>| entry.temp.as_ref().is_some_and(|temp| temp.fd.is_some());
         let entries: Vec<&Entry<'_>> = self.entries[first..].iter().filter(|entry| open(entry)).collect();
         if self.durability.syncs() {
             let files = entries.iter().filter_map(|entry| Some(entry.temp.as_ref()?.fd.as_ref()?.as_fd()));
             let files: Vec<_> = files.collect();
-            // Never repeated: the kernel reports a lost page once and then calls it clean.
+            // Never repeated: the kernel reports a lost page once and considers it clean afterwards.
             for (entry, synced) in entries.iter().zip(sys::fdatasync_all(&files)) {
                 synced.map_err(|errno| failed_write(&self.folders[entry.folder], entry, "sync", errno))?;
             }
@@ -252,7 +255,8 @@ impl<'a> Plan<'a> {
         entries.into_iter().try_for_each(|entry| self.read_back(entry))
     }
 
-    /// Some network and virtual file systems have cut or zeroed what they said was written.
+    /// Reads a temporary file back: some network and virtual file systems have truncated or zeroed what they reported
+    /// as written.
     fn read_back(&self, entry: &Entry<'_>) -> Result<()> {
         let Some(Temp { name, stamp, .. }) = &entry.temp else { return Ok(()) };
         if self.local.is_plain(entry.draft.place.root(), stamp) {
@@ -269,17 +273,17 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// An error while writing, with the numbers if the disk is full.
+/// Converts an error while writing; adds the numbers if the disk is full.
 pub(super) fn failed_write(folder: &Folder<'_>, entry: &Entry<'_>, doing: &str, errno: Errno) -> Error {
     if errno == Errno::NOENT {
-        // The folder is open: only one that was removed since has no room for a name.
+        // The directory is open, so `ENOENT` means that it was removed since.
         return fault::raced(entry.path(), "lost its folder");
     }
     let error = fault::os(doing, entry.path(), errno);
     let needed = entry.draft.goal.length();
     match sys::fstatvfs(&folder.fd) {
         Ok(disk) if error.code() == Code::IoNoSpace => {
-            // What was written of it already goes again.
+            // The space of the temporary file will be free again.
             let temp = entry.temp.as_ref().and_then(|temp| temp.fd.as_ref());
             let ours = temp.and_then(|fd| sys::fstat(fd).ok()).map_or(0, |stat| look::blocks_of(&stat));
             let free = disk.f_bavail.saturating_mul(disk.f_frsize).saturating_add(ours);
@@ -297,5 +301,5 @@ pub(super) fn failed_write(folder: &Folder<'_>, entry: &Entry<'_>, doing: &str, 
     }
 }
 
-/// Flags to overwrite a file where it is.
+/// Flags to overwrite a file in place.
 pub(super) const OVERWRITE: OFlags = LOOK.union(OFlags::RDWR);

@@ -1,4 +1,4 @@
-//! Sweeping: what dead processes left in a folder is removed when something is first written there.
+//! Sweeping: removes temporary files of dead processes from a directory when something is first written there.
 
 use std::ffi::OsStr;
 use std::os::fd::AsFd;
@@ -14,21 +14,21 @@ use super::look::{self, LOOK};
 use super::temp::{Maker, maker};
 use super::{Local, sys};
 
-/// How old something must be, in seconds, that no lock can tell to be left over. A transaction takes milliseconds, and one
-/// that is robbed of its temporary files fails without harm.
+/// Age in seconds after which a temporary file without a lock counts as left over. A transaction takes milliseconds,
+/// and one that loses its temporary files fails without harm.
 const AGE: i64 = 600;
 
-/// Looks through `folder`, unless this store has done so before or somebody is at work in it.
+/// Sweeps a directory, unless this store has done so before or another process is working in it.
 pub(super) fn sweep(local: &Local, folder: &Folder<'_>) {
     let mut swept = local.swept.lock().unwrap_or_else(PoisonError::into_inner);
     if folder.fixed || !folder.readable || swept.contains(&folder.id) {
         return;
     }
-    // Names that stand for displaced files are only used under this lock.
+    // Names of displaced files are only used under this lock.
     if sys::flock(&folder.fd, FlockOperation::NonBlockingLockExclusive).is_err() {
         return;
     }
-    // What cannot be looked at or removed is somebody else's affair; the write itself will tell.
+    // A file that cannot be read or removed is left alone; the write itself will report problems.
     let _ = sweep_locked(local, folder);
     let _ = sys::flock(&folder.fd, FlockOperation::Unlock);
     swept.insert(folder.id);
@@ -41,7 +41,7 @@ fn sweep_locked(local: &Local, folder: &Folder<'_>) -> Result<()> {
         let name = entry.file_name().to_bytes();
         let left = match maker(name) {
             None => false,
-            // Recovery sees to what a record speaks of.
+            // Recovery handles the files of a record.
             Some(Maker::Batch(batch)) if local.journal.as_ref().is_some_and(|it| it.speaks_of(batch)) => false,
             Some(maker) => is_left(folder, OsStr::from_bytes(name), maker).unwrap_or(false),
         };
@@ -52,7 +52,7 @@ fn sweep_locked(local: &Local, folder: &Folder<'_>) -> Result<()> {
     Ok(())
 }
 
-/// True when the maker of a temporary file is no more.
+/// True if the process that created a temporary file is dead.
 fn is_left(folder: &Folder<'_>, name: &OsStr, maker: Maker) -> Result<bool> {
     let stat = sys::statat(&folder.fd, name)?;
     let stamp = look::stamp_of(&stat);

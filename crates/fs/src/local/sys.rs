@@ -1,5 +1,5 @@
-//! Every system call of this backend, by its own name: the one place where a test can let a call fail, end the process as
-//! it were, or write down what was called. Outside of tests each is the plain call.
+//! Every system call of this backend, under its own name: the one place where a test can make a call fail, simulate the
+//! death of the process, or log the calls. Outside tests, each is the plain call.
 
 use std::ffi::{CString, OsStr};
 use std::io::IoSlice;
@@ -20,15 +20,15 @@ use super::raw;
 #[cfg(test)]
 use super::trial::{self, Event};
 
-/// Calls that wait for the disk at once, and how many are worth it.
+/// Maximum number of concurrent calls that wait for the disk.
 const AT_ONCE: usize = 16;
 pub(super) const FEW: usize = 4;
-/// Threads that work on many files, the least that one takes at a time, and how many times it comes for more.
+/// Maximum number of threads, the minimum number of files per thread, and the number of parts per thread.
 const THREADS: usize = 4;
 const PART: usize = 16;
 const TURNS: usize = 4;
 
-/// In tests: counts the call, and fails it if its turn has come.
+/// In tests: counts the call, and fails it if a fault is injected here.
 macro_rules! gate {
     () => {
         #[cfg(test)]
@@ -39,7 +39,7 @@ macro_rules! gate {
     };
 }
 
-/// In tests: writes down what was done.
+/// In tests: logs a change of the disk.
 macro_rules! log {
     ($event:expr) => {
         #[cfg(test)]
@@ -78,7 +78,8 @@ pub(super) fn list(folder: OwnedFd) -> Result<rustix::fs::Dir> {
     rustix::fs::Dir::new(folder)
 }
 
-/// Tells every name in a folder, `.` and `..` among them, as it is at one moment; false when there are too many for `room`.
+/// Passes every name in a directory, including `.` and `..`, to `each`, as a snapshot; false if there are too many for
+/// `room`.
 pub(super) fn list_at_once(
     folder: impl AsFd,
     room: &mut [MaybeUninit<u8>],
@@ -128,7 +129,7 @@ pub(super) fn unlinkat(folder: impl AsFd, name: impl AsRef<OsStr>, flags: AtFlag
     Ok(())
 }
 
-/// Both names are in `folder`.
+/// Renames within `folder`.
 pub(super) fn rename(
     folder: impl AsFd,
     from: impl AsRef<OsStr>,
@@ -163,7 +164,7 @@ pub(super) fn statat(folder: impl AsFd, name: impl AsRef<OsStr>) -> Result<Stat>
     rustix::fs::statat(folder, name.as_ref(), AtFlags::SYMLINK_NOFOLLOW)
 }
 
-/// The same for what a link leads to.
+/// The same, following a link.
 pub(super) fn statat_followed(folder: impl AsFd, name: impl AsRef<OsStr>) -> Result<Stat> {
     gate!();
     rustix::fs::statat(folder, name.as_ref(), AtFlags::NO_AUTOMOUNT)
@@ -250,7 +251,7 @@ pub(super) fn pwritev(file: impl AsFd, slices: &[IoSlice<'_>], at: u64) -> Resul
     Ok(written)
 }
 
-/// Both offsets are given, and none is moved.
+/// Copies with explicit offsets; no file position moves.
 pub(super) fn copy_file_range(
     from: impl AsFd,
     mut from_at: u64,
@@ -304,8 +305,8 @@ pub(super) fn fdatasync(file: impl AsFd) -> Result<()> {
     Ok(())
 }
 
-/// The same for many files, several at a time: each waits for the disk, which is faster with many of them. One answer per
-/// file.
+/// Syncs many files concurrently: each call waits for the disk, which is faster with several at once. Returns one
+/// result per file.
 pub(super) fn fdatasync_all(files: &[BorrowedFd<'_>]) -> Vec<Result<()>> {
     if files.len() < FEW {
         return files.iter().map(fdatasync).collect();
@@ -318,8 +319,8 @@ pub(super) fn fdatasync_all(files: &[BorrowedFd<'_>]) -> Vec<Result<()>> {
     results
 }
 
-/// Removes many names, several at a time: to free a file is to wait for the disk as well. One answer per name. `held`: the
-/// files are open, so that none of them is freed by this.
+/// Removes many names concurrently: freeing a file also waits for the disk. Returns one result per name. `held`: the
+/// files are open elsewhere, so none is freed here.
 pub(super) fn unlink_all(names: &[(BorrowedFd<'_>, &OsStr)], held: bool) -> Vec<Result<()>> {
     if names.len() < FEW {
         return names.iter().map(|(folder, name)| unlinkat(folder, name, AtFlags::empty())).collect();
@@ -333,13 +334,13 @@ pub(super) fn unlink_all(names: &[(BorrowedFd<'_>, &OsStr)], held: bool) -> Vec<
     results
 }
 
-/// How many threads work on files: as many as there are processors, and never one alone, because some calls wait.
+/// Number of threads for work on files: one per processor, but at least two, because some calls wait.
 fn threads() -> usize {
     static THERE: OnceLock<usize> = OnceLock::new();
     *THERE.get_or_init(|| std::thread::available_parallelism().map_or(2, usize::from).clamp(2, THREADS))
 }
 
-/// True where several threads may work: tests have one, in which they count the calls, unless they ask for more.
+/// True if several threads may work. Tests use one thread, in which calls are counted, unless they ask for more.
 fn in_threads() -> bool {
     #[cfg(test)]
     return trial::in_threads();
@@ -347,8 +348,8 @@ fn in_threads() -> bool {
     true
 }
 
-/// Does the same to parts of a list, in several threads; one answer per part, in their order. What stands side by side is
-/// mostly in one folder, whose names are changed by one thread at a time: so the parts are large.
+/// Processes parts of a list on several threads; returns one result per part, in order. Neighbours are mostly in the
+/// same directory, in which the kernel changes names one at a time, so the parts are large.
 pub(super) fn in_parts<T: Send, R: Send>(all: &mut [T], work: impl Fn(&mut [T]) -> R + Sync) -> Vec<R> {
     if all.len() <= PART || !in_threads() {
         return vec![work(all)];
@@ -365,7 +366,7 @@ pub(super) fn in_parts<T: Send, R: Send>(all: &mut [T], work: impl Fn(&mut [T]) 
         }
     };
     let mut done = std::thread::scope(|scope| {
-        // Where no thread is to be had, this one does it all.
+        // If no thread can be started, this one does all the work.
         let others = (1..threads).map_while(|_| Builder::new().spawn_scoped(scope, work).ok());
         let others: Vec<_> = others.collect();
         let mut done = work();
@@ -378,42 +379,42 @@ pub(super) fn in_parts<T: Send, R: Send>(all: &mut [T], work: impl Fn(&mut [T]) 
     done.into_iter().map(|(_, answer)| answer).collect()
 }
 
-/// Closes many files, several at a time: the last close of a file without a name frees it.
+/// Closes many files concurrently: the last close of a file without a name frees it.
 pub(super) fn close_all(mut files: Vec<OwnedFd>) {
     let part = files.len().div_ceil(AT_ONCE).max(FEW);
     std::thread::scope(|scope| {
         while files.len() > part {
             let some = files.split_off(files.len() - part);
-            // Where no thread is to be had, they are closed here.
+            // If no thread can be started, they are closed here.
             drop(Builder::new().spawn_scoped(scope, move || drop(some)));
         }
         drop(files);
     });
 }
 
-/// Makes room for so many open files. The list of them grows by doubling, and each time the kernel waits for all
-/// processors; so it is made to grow once.
+/// Grows the descriptor table for this many open files in one step. The kernel doubles it otherwise, and waits for all
+/// processors each time.
 pub(super) fn expect_open(files: usize, any: impl AsFd) {
     if let Ok(high) = i32::try_from(files) {
-        // It is as well where it cannot be had.
+        // Only an optimization, so failure is ignored.
         drop(rustix::io::fcntl_dupfd_cloexec(any, high));
     }
 }
 
-/// Files that the process may have open.
+/// Returns the number of files that the process may have open.
 pub(super) fn most_open() -> usize {
     let most = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     most.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX))
 }
 
-/// Lets the process have so many files open, or as many as it may allow itself. Programs that it starts inherit that, so it is
-/// raised when it is needed and no further.
+/// Raises the limit of open files to `files`, or to the hard limit. Child processes inherit the limit, so it is raised
+/// only when needed and no further.
 pub(super) fn allow_open(files: usize) {
     let files = u64::try_from(files).unwrap_or(u64::MAX);
     let now = rustix::process::getrlimit(rustix::process::Resource::Nofile);
     if now.current.is_some_and(|current| current < files) {
         let current = now.maximum.map_or(files, |maximum| maximum.min(files));
-        // Where it is refused there is what there was.
+        // If this is refused, the old limit stays.
         let _ = rustix::process::setrlimit(
             rustix::process::Resource::Nofile,
             rustix::process::Rlimit { current: Some(current), ..now },
@@ -421,13 +422,13 @@ pub(super) fn allow_open(files: usize) {
     }
 }
 
-/// The number that the next file to be opened gets: about so many are open.
+/// Returns the descriptor that the next opened file gets, which is about the number of open files.
 pub(super) fn lowest_free(any: impl AsFd) -> usize {
     let next = rustix::io::fcntl_dupfd_cloexec(any, 0);
     next.map_or_else(|_| most_open(), |next| usize::try_from(next.as_raw_fd()).unwrap_or(0))
 }
 
-/// Makes one call for each of many, several at a time. Tests see them as if they came one after another.
+/// Makes one call per item, several at a time. To tests they appear in order.
 fn at_once<T: Sync>(all: &[T], threads: usize, call: impl Fn(&T) -> Result<()> + Sync) -> Vec<Result<()>> {
     let allowed = |_| {
         gate!();
@@ -435,7 +436,7 @@ fn at_once<T: Sync>(all: &[T], threads: usize, call: impl Fn(&T) -> Result<()> +
     };
     let allowed: Vec<Result<()>> = all.iter().map(allowed).collect();
     let next = AtomicUsize::new(0);
-    // Neighbours are in one folder, whose names are changed by one thread at a time.
+    // Neighbours are in one directory, in which the kernel changes names one at a time.
     let run = (all.len() / (threads * TURNS)).max(1);
     let work = || {
         let mut done = Vec::new();
@@ -450,14 +451,14 @@ fn at_once<T: Sync>(all: &[T], threads: usize, call: impl Fn(&T) -> Result<()> +
         }
     };
     let done: Vec<(usize, Result<()>)> = std::thread::scope(|scope| {
-        // Where no thread is to be had, this one does it all.
+        // If no thread can be started, this one does all the work.
         let others = (1..threads.min(all.len())).map_while(|_| Builder::new().spawn_scoped(scope, work).ok());
         let others: Vec<_> = others.collect();
         let mut done = work();
         done.extend(others.into_iter().flat_map(|other| other.join().unwrap_or_default()));
         done
     });
-    // What nobody answered for is not done.
+    // An item without a result counts as failed.
     let mut results = vec![Err(rustix::io::Errno::IO); all.len()];
     for (nth, result) in done {
         results[nth] = result;

@@ -1,4 +1,4 @@
-//! Temporary files beside their target, and writing into files.
+//! Temporary files beside their target, and writing to files.
 
 use std::ffi::{OsStr, OsString};
 use std::io::IoSlice;
@@ -12,20 +12,20 @@ use super::look::stamp_of;
 use super::sys;
 use crate::Stamp;
 
-/// A longer file is given its space before the first byte is written, to learn early that the disk is full.
+/// Longer files are preallocated, so that a full disk is detected before the first byte is written.
 const RESERVED: u64 = 1 << 20;
 
-/// Buffers of one `pwritev`; Linux takes no more.
+/// Maximum number of buffers of one `pwritev` on Linux.
 const BUFFERS: usize = 1024;
 
-/// A name in the target's folder that is ours to remove.
+/// A name in the target's directory that is ours to remove.
 pub(super) struct Temp {
     pub(super) name: OsString,
     /// Our inode. `None` in a large batch, which would use up the descriptors.
     pub(super) fd: Option<OwnedFd>,
-    /// Our inode as it was when it was made; of a removal, the file to be taken away.
+    /// Metadata of our inode when it was created; for a removal, of the file to be removed.
     pub(super) stamp: Stamp,
-    /// The name exists. After an exchange it is the displaced file's.
+    /// The name exists. After an exchange it belongs to the displaced file.
     pub(super) live: bool,
 }
 
@@ -34,7 +34,7 @@ impl Temp {
     pub(super) fn create(folder: BorrowedFd<'_>, target: &OsStr, mode: Mode, batch: Option<u32>) -> Result<Temp> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let (name, fd) = with_name(target, batch, |name| sys::openat(folder, name, flags, mode))?;
-        // As long as we live, nobody who cleans up takes it for left over; where there are no locks, age must tell.
+        // The lock protects the file from sweeping as long as we live; without locks, its age does.
         let _ = sys::flock(&fd, FlockOperation::NonBlockingLockExclusive);
         match sys::fstat(&fd) {
             Ok(stat) => Ok(Temp { name, fd: Some(fd), stamp: stamp_of(&stat), live: true }),
@@ -45,7 +45,7 @@ impl Temp {
         }
     }
 
-    /// Creates a symbolic link beside `target` that says `to`.
+    /// Creates a symbolic link to `to` beside `target`.
     pub(super) fn link(folder: BorrowedFd<'_>, target: &OsStr, to: &OsStr, batch: Option<u32>) -> Result<Temp> {
         let (name, ()) = with_name(target, batch, |name| sys::symlinkat(to, folder, name))?;
         match sys::statat(folder, &name) {
@@ -57,12 +57,12 @@ impl Temp {
         }
     }
 
-    /// A name beside `target` for what is to be taken away; nothing is there yet.
+    /// Reserves a name beside `target` for a file to be removed; creates nothing yet.
     pub(super) fn reserve(target: &OsStr, stamp: Stamp, batch: Option<u32>) -> Result<Temp> {
         Ok(Temp { name: name(target, batch, random()?), fd: None, stamp, live: false })
     }
 
-    /// Removes the name if it is there.
+    /// Removes the name if it exists.
     pub(super) fn discard(&mut self, folder: BorrowedFd<'_>) -> Result<()> {
         if !self.live {
             return Ok(());
@@ -75,14 +75,14 @@ impl Temp {
     }
 }
 
-/// Device and inode of what the temporary name leads to.
+/// Returns device and inode of the file with the temporary name.
 pub(super) fn identity_at(folder: BorrowedFd<'_>, temp: &Temp) -> Result<(u64, u64)> {
     let stat = sys::statat(folder, &temp.name)?;
     let stamp = stamp_of(&stat);
     Ok((stamp.dev, stamp.ino))
 }
 
-/// Makes something new under a name that nothing has yet.
+/// Creates something under a fresh random name.
 fn with_name<T>(
     target: &OsStr,
     batch: Option<u32>,
@@ -99,7 +99,7 @@ fn with_name<T>(
     }
 }
 
-/// A number for a batch.
+/// Returns a random batch number.
 pub(super) fn batch() -> Result<u32> {
     getrandom::u32().map_err(|_| Errno::IO)
 }
@@ -108,12 +108,12 @@ fn random() -> Result<u64> {
     getrandom::u64().map_err(|_| Errno::IO)
 }
 
-/// End of a temporary name of a transaction of one file, and of a batch.
+/// Suffixes of the temporary names of a single file, and of a batch.
 const SINGLE: &str = ".tmp~";
 const BATCH: &str = ".txn~";
 
-/// `.{target}.{random}.tmp~`, or `.{target}.{batch}{random}.txn~`: shorter than 255 bytes and no invalid UTF-8 if `target`
-/// is none.
+/// `.{target}.{random}.tmp~`, or `.{target}.{batch}{random}.txn~`: shorter than 255 bytes, and valid UTF-8 if `target`
+/// is.
 fn name(target: &OsStr, batch: Option<u32>, random: u64) -> OsString {
     let tail = match batch {
         None => format!(".{random:016x}{SINGLE}"),
@@ -128,7 +128,7 @@ fn name(target: &OsStr, batch: Option<u32>, random: u64) -> OsString {
     OsString::from_vec([b".", keep, tail.as_bytes()].concat())
 }
 
-/// What a name says of its maker.
+/// Owner of a temporary file, according to its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Maker {
     Single,
@@ -136,7 +136,7 @@ pub(super) enum Maker {
     Batch(u32),
 }
 
-/// Who made a name; `None`: not we.
+/// Parses the owner out of a temporary name; `None` for other names.
 pub(super) fn maker(name: &[u8]) -> Option<Maker> {
     let single = name.strip_suffix(SINGLE.as_bytes());
     let rest = single.or_else(|| name.strip_suffix(BATCH.as_bytes()))?.strip_prefix(b".")?;
@@ -145,26 +145,26 @@ pub(super) fn maker(name: &[u8]) -> Option<Maker> {
     Some(if single.is_some() { Maker::Single } else { Maker::Batch(u32::try_from(number >> 32).ok()?) })
 }
 
-/// Exactly `N` small hexadecimal digits.
+/// Parses exactly `N` lower-case hexadecimal digits.
 pub(super) fn hexadecimal<const N: usize>(digits: &[u8]) -> Option<u64> {
     let small = |digit: &u8| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
     let text = std::str::from_utf8(digits).ok().filter(|text| text.len() == N && digits.iter().all(small))?;
     u64::from_str_radix(text, 16).ok()
 }
 
-/// Bytes of all pieces.
+/// Total length in bytes.
 pub(super) fn length(pieces: &[&[u8]]) -> u64 {
     pieces.iter().map(|piece| piece.len() as u64).sum()
 }
 
-/// A file that grows over what the process may write ends the process by a signal, which cannot be caught without unsafe
-/// code: so it is not tried.
+/// Fails if a file of this size would exceed the process's limit: the kernel would end the process with a signal, which
+/// cannot be caught without unsafe code.
 pub(super) fn within_limit(end: u64) -> Result<()> {
     let most = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
     if most.is_some_and(|most| end > most) { Err(Errno::FBIG) } else { Ok(()) }
 }
 
-/// Reserves disk space for `length` bytes; only a full disk is an error, not every file system can reserve.
+/// Preallocates `length` bytes. Only a full disk is an error: not every file system supports this.
 pub(super) fn reserve(file: impl AsFd, flags: FallocateFlags, from: u64, length: u64) -> Result<()> {
     if length <= RESERVED {
         return Ok(());
@@ -179,12 +179,12 @@ pub(super) fn reserve(file: impl AsFd, flags: FallocateFlags, from: u64, length:
     }
 }
 
-/// Writes all pieces, one after the other, from the file's start.
+/// Writes all pieces from the start of the file.
 pub(super) fn write(file: impl AsFd, pieces: &[&[u8]]) -> Result<()> {
     write_at(file, pieces, 0)
 }
 
-/// The same from `at`.
+/// Writes all pieces from the offset `at`.
 pub(super) fn write_at(file: impl AsFd, pieces: &[&[u8]], mut at: u64) -> Result<()> {
     let mut slices: Vec<IoSlice<'_>> =
         pieces.iter().filter(|piece| !piece.is_empty()).map(|piece| IoSlice::new(piece)).collect();

@@ -1,5 +1,5 @@
-//! The plain case of publishing, for many files at once: a file that is replaced by another one. Which of them comes first
-//! does not matter: what is to become of each is in the record, and whatever ends us, each is brought there or back.
+//! The common case of publishing for many files at once: replacing an existing file. The order does not matter: the
+//! record holds the intended state of each, and after a crash every file is completed or restored.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,8 +13,8 @@ use super::{Local, kernel, rollback, sys};
 use crate::{Expect, Goal, Method, fault};
 
 impl Plan<'_> {
-    /// Publishes, in several threads, every entry for which an exchange of names is all; the others are left to be published
-    /// one by one. After an error some of them are published.
+    /// Publishes, on several threads, every entry that needs only an exchange of names; leaves the others to be
+    /// published one by one. After an error, some of them are published.
     pub(super) fn exchange_together(&mut self) -> Result<()> {
         if self.entries.len() < 2 {
             return Ok(());
@@ -34,8 +34,8 @@ impl Plan<'_> {
     }
 }
 
-/// The error to tell of several, in the order of their files: the first. One that says where somebody's content is goes
-/// before all others, and none of those is lost.
+/// Chooses the error to report, in the order of the files. Errors that say where a foreign content is kept take
+/// precedence, and the evidence of all of those is included.
 fn told(mut errors: Vec<Error>) -> Option<Error> {
     errors.sort_by_key(|error| error.code() != Code::IoPartial);
     let mut errors = errors.into_iter();
@@ -44,8 +44,7 @@ fn told(mut errors: Vec<Error>) -> Option<Error> {
     Some(others.fold(first, |first, other| first.evidence(other.evidence_text())))
 }
 
-/// Exchanges the names of what is there and of what was written for it; `None` where nothing was done and more is to be
-/// looked at than this file.
+/// Exchanges the target with its temporary file; `None` if nothing was done and the entry needs the general path.
 fn exchange(local: &Local, folder: &Folder<'_>, entry: &mut Entry<'_>, keeps: bool) -> Result<Option<Method>> {
     let plain =
         matches!((entry.draft.expect, entry.draft.goal), (Expect::Version { .. }, Goal::File { like: None, .. }));
@@ -59,14 +58,14 @@ fn exchange(local: &Local, folder: &Folder<'_>, entry: &mut Entry<'_>, keeps: bo
     }
     let here = folder.fd.as_fd();
     match &entry.temp {
-        // Whatever is in the way, nothing has changed.
+        // Whatever the obstacle, nothing has changed.
         Some(temp) if kernel::exchange(here, &temp.name, entry.name).is_err() => Ok(None),
         _ => verify(here, entry, old, keeps).map(Some),
     }
 }
 
-/// Looks at what an exchange displaced; anything unexpected goes back to the name. What is as it should be is kept, and the
-/// lease on it, until all is done: who found the file by its name before, and came to open it after, is seen then.
+/// Verifies the displaced file and keeps it leased until the transaction ends, so that a writer who resolved the name
+/// before the exchange is still detected. Puts any unexpected file back.
 pub(super) fn verify(folder: BorrowedFd<'_>, entry: &mut Entry<'_>, old: Held, keeps: bool) -> Result<Method> {
     let path = entry.draft.place.absolute();
     let Some(temp) = &mut entry.temp else {
@@ -99,7 +98,7 @@ mod tests {
         Draft { place, expect: Expect::Version { bytes, stamp }, goal: Goal::content(&[b"new"]) }
     }
 
-    /// Files that say what they are, beneath a root, with a journal beside it.
+    /// Files with distinct contents beneath a root, with a journal beside it.
     struct Bed {
         outer: tempfile::TempDir,
         local: Local,
@@ -129,7 +128,7 @@ mod tests {
             self.local.stage(&drafts, durability)?.commit()
         }
 
-        /// What the files say; there is nothing beside them, and nothing in the journal.
+        /// Returns the contents of the files; checks that no other file is left, and nothing in the journal.
         fn texts(&self) -> Vec<String> {
             let count = |folder: &str| std::fs::read_dir(self.outer.path().join(folder)).unwrap().count();
             assert_eq!((count("root"), count("journal")), (self.files.len(), 0));
@@ -141,12 +140,12 @@ mod tests {
     fn a_failure_in_one_of_several_threads_takes_all_back() {
         for (level, name) in [(Durability::Process, "process"), (Durability::Power, "power")] {
             let bed = Bed::new(&format!("in-threads-{name}"), 64);
-            // One look before the first name changes, and the one right before its own does.
+            // One check before the first exchange, and one right before its own.
             refused(&PathBuf::from(format!("in-threads-{name}-37")), 1, Errno::IO);
             let error = with_threads(|| bed.replace(level)).unwrap_err();
             assert_eq!(error.code(), Code::IoFailed);
             assert!(error.message().contains("-37"), "{}", error.message());
-            // Those that the same thread had exchanged before, at the least.
+            // At least those that the same thread had exchanged before.
             assert!(error.evidence_text().contains("were put back; nothing is changed"), "{}", error.evidence_text());
             assert_eq!(bed.texts(), (0..64).map(|nth| format!("old {nth}")).collect::<Vec<_>>());
         }
@@ -175,14 +174,14 @@ mod tests {
     fn a_file_that_is_kept_open_is_waited_for_once() {
         let bed = Bed::new("waited", 2);
         if !bed.local.probe(0).unwrap().leases {
-            // Some sandboxes have none.
+            // Some sandboxes have no leases.
             return;
         }
         let keeper = std::fs::File::options().append(true).open(bed.files[0].0.absolute()).unwrap();
         let ran = run(&[], || bed.replace(Durability::Process));
         let methods: Vec<Method> = ran.result.unwrap().iter().map(|it| it.method).collect();
         assert_eq!(methods, [Method::InPlace, Method::Exchanged]);
-        // First it is waited for, then the other file is exchanged, then it is only asked whether it is free by now.
+        // Expected order: wait for the busy file, exchange the other one, then poll the busy file once.
         let exchanged = ran.names.iter().position(|name| *name == "rename").unwrap();
         let asked = |names: &[&str]| names.iter().filter(|name| **name == "lease").count();
         assert!(asked(&ran.names[..exchanged]) > 2);

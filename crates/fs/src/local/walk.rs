@@ -1,5 +1,5 @@
-//! Resolution by descriptor, one name at a time: for paths with links, `..` or missing parts, and for kernels without
-//! `openat2`. Nothing is ever opened by a path of several parts, so nobody can swap a part underneath.
+//! Path resolution by descriptors, one component at a time: for paths with links, `..` or missing components, and for
+//! kernels without `openat2`. Nothing is opened by a path of several components, so none can be swapped underneath.
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -18,7 +18,7 @@ use crate::{MAX_LINKS, Place, fault};
 struct Link {
     at: PathBuf,
     target: PathBuf,
-    /// Pending parts that remain when the target has been walked.
+    /// Number of pending components left when the target has been walked.
     rest: usize,
 }
 
@@ -26,23 +26,22 @@ struct Walk<'a> {
     local: &'a Local,
     asked: &'a Path,
     root: usize,
-    /// One descriptor per existing folder in `names`.
+    /// One descriptor per existing directory in `names`.
     folders: Vec<OwnedFd>,
-    /// What is resolved so far.
+    /// Resolved components.
     names: Vec<OsString>,
-    /// What is still to be resolved, the next part last.
+    /// Components still to be resolved, the next one last.
     pending: Vec<OsString>,
-    /// A link that is the last part of what was asked is followed, too.
+    /// Follow a link that is the last component.
     follow_last: bool,
     hops: u32,
     link: Option<Link>,
     via_link: Option<PathBuf>,
-    /// The last of `names`, and what follows, does not exist.
+    /// The last of `names` does not exist, nor does anything below it.
     missing: bool,
 }
 
-/// Resolves a path beneath a root, following links as long as they stay inside the roots; the last part of it only with
-/// `follow`.
+/// Resolves a path beneath a root, following links that stay inside the roots; the last component only with `follow`.
 pub(super) fn resolve(local: &Local, asked: &Path, (root, relative): (usize, &Path), follow: bool) -> Result<Place> {
     let mut walk = Walk {
         local,
@@ -60,7 +59,7 @@ pub(super) fn resolve(local: &Local, asked: &Path, (root, relative): (usize, &Pa
     while let Some(part) = walk.pending.pop() {
         walk.step(part)?;
     }
-    // A slash at the end says "folder"; taking it off silently would edit something else than was named.
+    // A trailing slash means a directory; dropping it silently would edit another file than was named.
     if asked.as_os_str().as_encoded_bytes().ends_with(b"/") && walk.folders.len() < walk.names.len() {
         return Err(fault::invalid(asked, "ends in `/`, but is no folder", "Leave the `/` at the end out."));
     }
@@ -68,7 +67,7 @@ pub(super) fn resolve(local: &Local, asked: &Path, (root, relative): (usize, &Pa
     Ok(Place::new((walk.root, &local.infos[walk.root].canonical), relative, asked, walk.via_link))
 }
 
-/// The parts of a path without `/` and `.`, the first one last.
+/// Splits a path into its components without `/` and `.`, the first one last.
 fn parts(path: &Path) -> Vec<OsString> {
     path.components()
         .rev()
@@ -82,7 +81,7 @@ impl Walk<'_> {
         self.folders.last().map_or_else(|| self.local.roots[self.root].fd.as_fd(), AsFd::as_fd)
     }
 
-    /// Absolute path of `name` in the folder reached so far.
+    /// Absolute path of `name` in the directory reached so far.
     fn absolute(&self, name: &OsStr) -> PathBuf {
         let mut path = self.local.infos[self.root].canonical.clone();
         path.extend(&self.names);
@@ -90,7 +89,7 @@ impl Walk<'_> {
         path
     }
 
-    /// The link whose target the part just popped belongs to.
+    /// Returns the link whose target the component just popped belongs to.
     fn inside_link(&self) -> Option<&Link> {
         self.link.as_ref().filter(|link| self.pending.len() >= link.rest)
     }
@@ -149,7 +148,7 @@ impl Walk<'_> {
             self.folders.pop();
             return Ok(());
         }
-        // Above this root there may be another one; a canonical root has no links above it, so names can be taken off.
+        // Another root may be above this one; a canonical root has no links above it, so components can be dropped.
         let top = Path::new("/");
         let mut above = self.local.infos[self.root].canonical.parent().unwrap_or(top).to_owned();
         while self.pending.last().is_some_and(|next| next == "..") {
@@ -159,7 +158,7 @@ impl Walk<'_> {
         self.enter(&above)
     }
 
-    /// Goes on at an absolute path followed by what is pending, if that is beneath a root.
+    /// Continues at an absolute path followed by the pending components, if that is beneath a root.
     fn enter(&mut self, absolute: &Path) -> Result<()> {
         let mut whole = absolute.to_owned();
         whole.extend(self.pending.iter().rev());
@@ -181,7 +180,7 @@ impl Walk<'_> {
         let refuse = |errno| fault::os("read the link", &at, errno);
         let target = sys::readlinkat(link, "").map_err(refuse)?;
         let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
-        // Links of procfs lead where their text does not say.
+        // Links of procfs do not lead where their text says.
         let magic = sys::fstatfs(link).map_err(refuse)?.f_type == rustix::fs::PROC_SUPER_MAGIC;
         self.hops += 1;
         if magic || self.hops > MAX_LINKS {
@@ -201,7 +200,7 @@ impl Walk<'_> {
     }
 }
 
-/// `openat2` where there is none: every folder on the way is opened by its name alone, links are refused.
+/// Emulates `openat2`: opens every directory on the way by its name alone, and refuses links.
 pub(super) fn open_beneath(root: BorrowedFd<'_>, relative: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
     let step = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut folder: Option<OwnedFd> = None;
@@ -245,7 +244,7 @@ mod tests {
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
         assert_eq!(local.siblings(&place).unwrap(), ["f"]);
         assert!(!local.probe(0).unwrap().openat2);
-        // A link that appears after the path was admitted leads nowhere.
+        // A link that replaces a directory after the path was resolved is not followed.
         std::fs::rename(folder.path().join("a"), folder.path().join("z")).unwrap();
         std::os::unix::fs::symlink("z", folder.path().join("a")).unwrap();
         assert!(local.read(&place, 100, Vec::new()).is_err());

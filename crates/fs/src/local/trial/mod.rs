@@ -1,5 +1,5 @@
-//! A hand in the system calls, for tests: fails the n-th call of this thread, or every one from there on; ends the process
-//! as it were (nothing after the n-th call happens, not even what cleans up); writes down what changed the disk.
+//! Fault injection for system calls in tests: fails the n-th call of this thread or every call from there on, simulates
+//! the death of the process (nothing after the n-th call happens, not even cleanup), and logs changes of the disk.
 
 mod tests;
 
@@ -12,40 +12,40 @@ use std::sync::Mutex;
 
 use rustix::io::{Errno, Result};
 
-/// What is to go wrong.
+/// A fault to inject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wrong {
-    /// Call `at` (from 0) fails so.
+    /// Call number `at` (from 0) fails.
     Once(Errno),
-    /// Call `at` and all later ones do.
+    /// Call number `at` and all later ones fail.
     Always(Errno),
-    /// Write number `at` (of the writes, from 0) takes only half of the bytes.
+    /// Write number `at` (counting writes, from 0) writes only half of its bytes.
     Short,
-    /// The file system only knows plain renames: none that exchange, none that spare what is there. Or no links either.
+    /// The file system supports plain renames only: no exchange and no check for an existing target.
     NoExchange,
     NoLinks,
-    /// Zeros are written for everything, and nobody says so.
+    /// Every write silently writes zeros.
     Forgets,
-    /// The process is gone before call `at`; a write is cut in its middle first.
+    /// The process dies before call `at`; if that is a write, half of it is written first.
     Dead,
 }
 
-/// Something that changed the disk. Files are known by inode, names by path.
+/// A change of the disk. Files are identified by inode, names by path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Event {
-    /// With its inode and mode.
+    /// With inode and mode.
     Create(PathBuf, u64, u32),
     Folder(PathBuf),
     Symlink(PathBuf, OsString),
     Remove(PathBuf),
-    /// True: the two names changed places.
+    /// True for an exchange.
     Rename(PathBuf, PathBuf, bool),
     Write(u64, u64, Vec<u8>),
     Cut(u64, u64),
     Mode(u64, u32),
-    /// The data of a file reached the disk.
+    /// The data of a file was synced.
     Sync(u64),
-    /// The names in a folder did.
+    /// The names in a directory were synced.
     SyncFolder(PathBuf),
 }
 
@@ -53,14 +53,14 @@ pub(super) enum Event {
 struct Trial {
     wrongs: Vec<(usize, Wrong)>,
     calls: usize,
-    /// Their names.
+    /// Names of the calls.
     names: Vec<&'static str>,
     writes: usize,
     tripped: bool,
     dying: bool,
-    /// Open files, by number, whose sync failed and was not their last; a number that is opened anew is another file.
+    /// Descriptors whose sync failed and was not repeated; a reopened number is another file.
     unsynced: Vec<i32>,
-    /// One of those was synced again.
+    /// A failed sync was repeated on the same descriptor.
     repeated: bool,
     log: Option<Vec<(usize, Event)>>,
 }
@@ -69,12 +69,12 @@ thread_local!(static TRIAL: RefCell<Trial> = RefCell::default());
 
 thread_local!(static THREADS: Cell<bool> = const { Cell::new(false) });
 
-/// True where this thread shares its work with others, in which nothing is counted.
+/// True if this thread shares its work with others, in which calls are not counted.
 pub(super) fn in_threads() -> bool {
     THREADS.get()
 }
 
-/// Runs `work` so.
+/// Runs `work` with several threads.
 pub(super) fn with_threads<T>(work: impl FnOnce() -> T) -> T {
     THREADS.set(true);
     let done = work();
@@ -82,16 +82,16 @@ pub(super) fn with_threads<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Files that cannot be opened by their whole path, whichever thread tries: the path below the root, how often it can be
-/// opened before, and the error.
+/// Paths that cannot be opened by any thread: the path below the root, how often it can be opened before, and the
+/// error.
 static REFUSED: Mutex<Vec<(PathBuf, usize, Errno)>> = Mutex::new(Vec::new());
 
-/// Refuses a file from then on.
+/// Makes a path fail to open after `after` successful opens.
 pub(super) fn refused(path: &Path, after: usize, errno: Errno) {
     REFUSED.lock().unwrap().push((path.to_owned(), after, errno));
 }
 
-/// Fails where it is one of them.
+/// Fails if the path is one of them.
 pub(super) fn refuse(path: &OsStr) -> Result<()> {
     let mut all = REFUSED.lock().unwrap();
     let Some((_, left, errno)) = all.iter_mut().find(|(refused, ..)| refused == Path::new(path)) else { return Ok(()) };
@@ -104,7 +104,7 @@ pub(super) fn refuse(path: &OsStr) -> Result<()> {
     }
 }
 
-/// Bytes of an open file.
+/// Reads bytes of an open file.
 pub(super) fn bytes(file: impl AsFd, at: u64, len: usize) -> Vec<u8> {
     let mut out = vec![0; len];
     let read = rustix::io::pread(file, &mut out[..], at).unwrap_or(0);
@@ -112,19 +112,19 @@ pub(super) fn bytes(file: impl AsFd, at: u64, len: usize) -> Vec<u8> {
     out
 }
 
-/// What became of [`run`].
+/// Result of [`run`].
 pub(super) struct Ran<T> {
     pub(super) result: T,
-    /// System calls made, or tried.
+    /// Number of system calls, including failed ones.
     pub(super) calls: usize,
     pub(super) names: Vec<&'static str>,
-    /// Whether the time of the wrong came.
+    /// The fault was triggered.
     pub(super) tripped: bool,
-    /// What changed the disk, and by which call.
+    /// Changes of the disk, with the number of the call.
     pub(super) log: Vec<(usize, Event)>,
 }
 
-/// Runs `work` in this thread with something wrong at some calls.
+/// Runs `work` on this thread with injected faults.
 pub(super) fn run<T>(wrongs: &[(usize, Wrong)], work: impl FnOnce() -> T) -> Ran<T> {
     TRIAL.set(Trial { wrongs: wrongs.to_vec(), log: Some(Vec::new()), ..Trial::default() });
     let result = work();
@@ -133,12 +133,12 @@ pub(super) fn run<T>(wrongs: &[(usize, Wrong)], work: impl FnOnce() -> T) -> Ran
     Ran { result, calls: trial.calls, names: trial.names, tripped: trial.tripped, log: trial.log.unwrap_or_default() }
 }
 
-/// The name of the function that a function stands in.
+/// Returns the name of the function that contains the given function.
 pub(super) fn name<T>(_: T) -> &'static str {
     std::any::type_name::<T>().trim_end_matches("::here").rsplit("::").next().unwrap_or_default()
 }
 
-/// Counts a call, and fails it if its turn has come.
+/// Counts a call, and fails it if a fault is injected here.
 pub(super) fn gate(name: &'static str) -> Result<()> {
     TRIAL.with_borrow_mut(|trial| {
         let call = trial.calls;
@@ -158,8 +158,8 @@ pub(super) fn gate(name: &'static str) -> Result<()> {
     })
 }
 
-/// The same for a sync. One that failed must not be repeated on the same open file: the kernel would say yes, and mean
-/// nothing.
+/// The same for a sync. A failed sync must not be repeated on the same descriptor: the kernel would report success
+/// without having written the data.
 pub(super) fn gate_sync(file: impl AsFd) -> Result<()> {
     use std::os::fd::AsRawFd;
     let number = file.as_fd().as_raw_fd();
@@ -167,24 +167,24 @@ pub(super) fn gate_sync(file: impl AsFd) -> Result<()> {
     gate("fdatasync").inspect_err(|_| TRIAL.with_borrow_mut(|trial| trial.unsynced.push(number)))
 }
 
-/// A file was opened.
+/// Registers an opened file.
 pub(super) fn opened(file: impl AsFd) {
     use std::os::fd::AsRawFd;
     let number = file.as_fd().as_raw_fd();
     TRIAL.with_borrow_mut(|trial| trial.unsynced.retain(|other| *other != number));
 }
 
-/// True when all is to go on under this.
+/// True if this fault is injected.
 pub(super) fn is_on(what: Wrong) -> bool {
     TRIAL.with_borrow(|trial| trial.wrongs.iter().any(|(_, wrong)| *wrong == what))
 }
 
-/// Refuses what the file system is to lack.
+/// Fails a call that the simulated file system does not support.
 pub(super) fn lack(what: Wrong) -> Result<()> {
     if is_on(what) { Err(Errno::OPNOTSUPP) } else { Ok(()) }
 }
 
-/// The first half of what is to be written, when the write is to be cut.
+/// Returns the first half of the bytes if the write is to be cut.
 pub(super) fn gate_write(slices: &[IoSlice<'_>]) -> Result<Option<Vec<u8>>> {
     let length: usize = slices.iter().map(|slice| slice.len()).sum();
     let cut = TRIAL.with_borrow_mut(|trial| {
@@ -209,7 +209,7 @@ pub(super) fn gate_write(slices: &[IoSlice<'_>]) -> Result<Option<Vec<u8>>> {
     }
 }
 
-/// The end of a process that was cut in the middle of a write.
+/// Ends a process that died in the middle of a write.
 pub(super) fn after_write() -> Result<()> {
     if TRIAL.with_borrow(|trial| trial.dying) { Err(Errno::OWNERDEAD) } else { Ok(()) }
 }
@@ -224,7 +224,7 @@ pub(super) fn log(event: impl FnOnce() -> Event) {
     }
 }
 
-/// The path of an open file or folder.
+/// Returns the path of an open file or directory.
 pub(super) fn place(open: impl AsFd) -> PathBuf {
     use std::os::fd::AsRawFd;
     std::fs::read_link(format!("/proc/self/fd/{}", open.as_fd().as_raw_fd())).unwrap()
