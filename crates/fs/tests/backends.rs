@@ -1,4 +1,4 @@
-//! One set of promises for every backend.
+//! Guarantees that every backend gives.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests make and look at files")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub, reason = "tests")]
 
@@ -9,7 +9,7 @@ use emendate_fs::{Draft, Durability, Entry, Expect, Goal, Kind, Memory, Method, 
 use rig::{LEVELS, Rig, expect, refused, replace};
 use std::path::Path;
 
-/// Runs a check on a fresh disk and on a fresh memory; the root is the store's first.
+/// Runs a check on a fresh disk store and on a fresh memory store; the root is the store's first.
 fn on_both(check: fn(&dyn Store, &Path)) {
     let rig = Rig::new();
     check(&rig.store, &rig.root);
@@ -113,12 +113,12 @@ fn expectations() {
             expect: expect(olds[at].as_ref()),
             goal: Goal::content(&[b"new"]),
         });
-        // Staged, then the second one is saved by somebody else.
+        // After staging, another program saves the second file.
         let staged = store.stage(&drafts, Durability::Power).unwrap();
         put(store, &two, "theirs");
         refused(staged.commit(), Code::ConflictRaced);
         assert_eq!((get(store, &one).as_deref(), get(store, &two).as_deref()), (Some("1"), Some("theirs")));
-        // Missing is an expectation as well.
+        // A missing file is a precondition too.
         let draft = [Draft { place: &places[0], expect: Expect::Missing, goal: Goal::content(&[b"x"]) }];
         refused(store.stage(&draft, Durability::Power).and_then(emendate_fs::Staged::commit), Code::ConflictRaced);
         let gone = store.admit(&root.join("gone")).unwrap();

@@ -1,4 +1,4 @@
-//! What a transaction can do beside giving a file new content: removals, moves, links, modes; together, or not at all.
+//! Changes other than new file contents: removals, moves, links, modes; several together, or not at all.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests make and look at files")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub, reason = "tests")]
 
@@ -11,7 +11,7 @@ use std::ffi::OsStr;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// What a test says of one path: who is there, and who shall be.
+/// The old or new state of a path in a test.
 #[derive(Clone, Copy)]
 enum To {
     Text(&'static str),
@@ -22,7 +22,7 @@ enum To {
     Gone,
 }
 
-/// What is at each path, read like a caller would, and what is to become of it.
+/// The state of each path as a caller reads it, and its intended change.
 struct Call<'a> {
     store: &'a dyn Store,
     root: &'a Path,
@@ -44,7 +44,7 @@ impl<'a> Call<'a> {
         Call { store, root, asks, models }
     }
 
-    /// Stages everything, lets others do something, commits.
+    /// Stages everything, lets another program act, and commits.
     fn go(&self, level: Durability, meanwhile: impl FnOnce(&dyn Store, &Path)) -> Result<Vec<Written>> {
         let texts = self.asks.iter().map(|(_, version, _, to)| match to {
             To::Text(text) | To::Like(text, _) => vec![text.as_bytes()],
@@ -85,7 +85,7 @@ fn go(store: &dyn Store, root: &Path, asks: &[(&str, To)]) -> Result<Vec<Written
     Call::new(store, root, asks).go(Durability::default(), |_, _| ())
 }
 
-/// The whole tree in words: `name mode text` or `name -> target`, for the names given.
+/// Describes the given names: `name mode text` or `name -> target`.
 fn tree(store: &dyn Store, root: &Path, names: &[&str]) -> Vec<String> {
     let one = |name: &&str| {
         let place = store.admit_link(&root.join(name)).unwrap();
@@ -100,7 +100,7 @@ fn tree(store: &dyn Store, root: &Path, names: &[&str]) -> Vec<String> {
     names.iter().map(one).collect()
 }
 
-/// Runs a check on a fresh disk and on a fresh memory.
+/// Runs a check on a fresh disk store and on a fresh memory store.
 fn on_both(check: fn(&dyn Store, &Path)) {
     let rig = Rig::new();
     check(&rig.store, &rig.root);
@@ -125,7 +125,7 @@ fn removing() {
             assert_eq!((written[0].method, written[0].stamp.ino), (Method::Removed, stamp.ino));
             assert_eq!(written[0].method.as_str(), "removed");
             assert_eq!(tree(store, root, &["d/a", "d/b"]), ["d/a -", "d/b 644 two"]);
-            // The folder stays when its last file goes.
+            // The directory stays when its last file is removed.
             go(store, root, &[("d/b", To::Gone)]).unwrap();
             refused(store.stamp(&store.admit(&root.join("d")).unwrap()), Code::PathNotRegular);
         }
@@ -148,7 +148,7 @@ fn links() {
             tree(store, root, &["l", "d/up", "loose", "f"]),
             ["l -> f", "d/up -> ../f", "loose -> none", "f 644 text"]
         );
-        // Followed by `admit`, not by `admit_link`; links on the way are followed by both.
+        // `admit` follows the link, `admit_link` does not; both follow links on the way.
         go(store, root, &[("way", To::Link("d"))]).unwrap();
         let place = store.admit(&root.join("way/up")).unwrap();
         assert_eq!((place.relative(), place.via_link()), (Path::new("f"), Some(&*root.join("way"))));
@@ -160,7 +160,7 @@ fn links() {
         refused(store.stamp(&place), Code::PathSymlink);
         refused(store.admit(&root.join("loose")), Code::PathSymlink);
         refused(store.admit_link(&root.join("loose/x")), Code::PathSymlink);
-        // Over one another, away, and in exchange for a file; never through one.
+        // Links over links, removed links, a link for a file; never through a link.
         let written =
             go(store, root, &[("l", To::Link("g")), ("d/up", To::Gone), ("loose", To::Text("solid"))]).unwrap();
         assert_eq!(written[1].method, Method::Removed);
@@ -178,7 +178,7 @@ fn modes_and_moves() {
         put(store, root, &[("a", "a"), ("b", "b"), ("c/old", "c")]);
         go(store, root, &[("a", To::Mode(true)), ("tool", To::Mode(true))]).unwrap();
         assert_eq!(tree(store, root, &["a", "tool"]), ["a 755 a", "tool 755 "]);
-        // A move keeps the mode, a later edit does as well, and what is moved over another file brings its own.
+        // A move keeps the mode, so does a later edit, and a file moved over another one brings its own.
         go(store, root, &[("a", To::Gone), ("new/a", To::Like("A", "a"))]).unwrap();
         go(store, root, &[("new/a", To::Text("AA"))]).unwrap();
         assert_eq!(tree(store, root, &["a", "new/a"]), ["a -", "new/a 755 AA"]);
@@ -245,8 +245,8 @@ fn all_or_nothing_with_every_goal() {
     }
 }
 
-/// The last draft is the other name of the second one's inode: it passes the first comparison and fails when all others
-/// are visible, so that everything has to be put back.
+/// The last draft is another name of the second one's inode: it passes the first comparison and fails when all others
+/// are visible, so that everything must be rolled back.
 #[test]
 fn what_was_already_visible_is_put_back() {
     for level in LEVELS {
@@ -278,7 +278,7 @@ fn what_was_already_visible_is_put_back() {
             ("twin", To::Text("new")),
         ];
         let mut call = Call::new(&rig.store, &rig.root, &asks);
-        // A mode alone would leave the twin's bytes as they are expected.
+        // A change of the mode alone would leave the bytes of the twin as expected.
         call.asks[7].3 = To::Text("changed");
         let message = refused(call.go(level, |_, _| ()), Code::ConflictRaced);
         assert!(message.contains("8 files") && message.contains("put back"), "{message}");
@@ -317,7 +317,7 @@ fn nothing_is_removed_that_somebody_else_saved() {
             assert!(path.symlink_metadata().is_ok() && rig.text("first") == "1");
             rig.clean();
         }
-        // A link that says something else by now, or is no link.
+        // The link has another target by now, or is not a link.
         for now in [Some("b"), None] {
             let rig = Rig::new();
             std::os::unix::fs::symlink("a", rig.path("l")).unwrap();
@@ -361,7 +361,7 @@ fn a_removed_file_is_still_refused_or_kept_where_the_caller_has_no_say() {
         refused(go(&rig.store, &rig.root, &asks), Code::IoPermission);
         refused(go(&rig.store, &rig.root, &[("open/theirs", To::Gone)]), Code::IoPermission);
         refused(go(&rig.store, &rig.root, &[("closed/l", To::Link("x"))]), Code::IoPermission);
-        // What is moved becomes the mover's, without the bits that would speak for its old owner.
+        // A moved file belongs to the mover, without set-id bits that would act for its old owner.
         let written =
             go(&rig.store, &rig.root, &[("open/first", To::Gone), ("open/new", To::Like("old", "open/first"))]);
         assert!(written.unwrap()[1].notes[0].contains("owner"));
@@ -388,7 +388,7 @@ fn a_folder_in_the_way_is_refused() {
             let result = store.stage(&drafts, Durability::default()).and_then(emendate_fs::Staged::commit);
             refused(result, Code::ConflictRaced);
         }
-        // Also when its last file goes in the same transaction, or went before: folders stay.
+        // Also when its last file is removed in the same transaction, or before: directories stay.
         go(store, root, &[("d/f", To::Gone)]).unwrap();
         let place = store.admit(&root.join("d")).unwrap();
         refused(store.read(&place, 10, Vec::new()), Code::PathNotRegular);
@@ -406,7 +406,7 @@ fn a_move_keeps_attributes_and_set_id_bits_of_its_owner() {
     assert_eq!(tree(&rig.store, &rig.root, &["a", "d/b"]), ["a -", "d/b 4755 old"]);
     let mut buffer = [0; 8];
     assert!(!attribute || rustix::fs::getxattr(rig.path("d/b"), "user.one", &mut buffer[..]).unwrap() == 1);
-    // Across mounts there is nothing else to do; what the other file system cannot keep is told.
+    // Across mounts a copy is all that can be made; what the other file system cannot keep is reported.
     let shm = Path::new("/dev/shm");
     if let Ok(other) = tempfile::tempdir_in(shm) {
         let outer = other.path().canonicalize().unwrap();

@@ -1,10 +1,10 @@
-//! Real deaths: a process of its own edits, and is killed, at a random moment or at an exact system call. Whatever is found
-//! after recovery is the old or the new.
+//! Real deaths: a separate process edits, and is killed at a random moment or at an exact system call. After recovery,
+//! everything must be old or new.
 //!
-//! Without arguments this is the short form of the suite. `--rounds N` sets the number of random kills of each operation;
-//! `--exact` kills at every system call of every operation and of a recovery (needs strace); `--folder PATH` says where to
-//! work, e.g. on another file system. `--cuts ext4` (or xfs) cuts the power instead of killing: a file system in a file is
-//! shut down without writing out its log, and mounted again (needs root, python3 for one ioctl, and mkfs).
+//! Without arguments this is the short form of the suite. `--rounds N` sets the number of random kills of each
+//! operation; `--exact` kills at every system call of every operation and of a recovery (needs strace); `--folder PATH`
+//! chooses the directory, e.g. on another file system. `--cuts ext4` (or xfs) cuts the power instead: a file system in
+//! a file is shut down without writing out its log, and mounted again (needs root, python3 for one ioctl, and mkfs).
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests make and look at files, and wait")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub, reason = "tests")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that tells what it does")]
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 const LARGE: usize = 8 << 20;
 
-/// Operations that the child knows. `recover` is one of them.
+/// Operations of the child process, including `recover`.
 const OPERATIONS: [&str; 5] = ["edit", "large", "batch", "linked", "create"];
 
 /// System calls that change something, or come between those that do.
@@ -56,7 +56,7 @@ fn main() {
         let at = arguments.iter().position(|it| it == name)?;
         arguments.get(at + 1).cloned()
     };
-    // A kill leaves what the kernel has, synced or not: memory will do, and is quick.
+    // A kill loses nothing that the kernel has, synced or not, so memory is sufficient, and fast.
     let memory = || Some(PathBuf::from("/dev/shm")).filter(|folder| folder.is_dir());
     let folder = value("--folder").map(PathBuf::from).or_else(memory).unwrap_or_else(std::env::temp_dir);
     let rounds = value("--rounds").map_or(100, |rounds| rounds.parse().unwrap());
@@ -69,7 +69,7 @@ fn main() {
     }
 }
 
-/// A root, a journal beside it.
+/// A root with a journal beside it.
 struct Bed {
     outer: PathBuf,
 }
@@ -97,7 +97,7 @@ impl Bed {
         Local::open(&[self.root()]).unwrap().with_journal(&self.outer.join("journal")).unwrap()
     }
 
-    /// All files; a long one by its first and last byte, its length, and whether all its bytes are one.
+    /// Returns all files; a long one as its first and last byte, its length, and whether all its bytes are equal.
     fn tree(&self) -> Tree {
         let mut tree = Tree::new();
         let mut folders = vec![self.root()];
@@ -119,7 +119,7 @@ impl Bed {
         tree
     }
 
-    /// Recovers twice, writes where the operation wrote, and looks.
+    /// Recovers twice, writes where the operation wrote, and checks the result.
     #[track_caller]
     fn check(&self, course: &Course, why: &str) -> bool {
         let local = self.open();
@@ -146,7 +146,7 @@ impl Drop for Bed {
     }
 }
 
-/// An operation when nobody is killed.
+/// An operation that nothing interrupts.
 struct Course {
     before: Tree,
     after: Tree,
@@ -158,7 +158,7 @@ fn draft<'a>(place: &'a Place, old: Option<&'a Version>, pieces: &'a [&'a [u8]])
     Draft { place, expect, goal: Goal::content(pieces) }
 }
 
-/// The child: does one thing and ends.
+/// The child process: performs one operation and exits.
 fn act(operation: &str, bed: &Bed) {
     let local = bed.open();
     if operation == "recover" {
@@ -188,7 +188,7 @@ fn act(operation: &str, bed: &Bed) {
         }
         local.stage(&drafts, Durability::Power).unwrap().commit().unwrap();
     }
-    // The bed is the parent's.
+    // The parent owns the directory.
     std::process::exit(0);
 }
 
@@ -209,7 +209,7 @@ fn course(operation: &str, bed: &Bed) -> Course {
         assert_ne!(before, after);
         Course { before, after, took }
     };
-    // The quickest of some: on a busy machine one alone may say anything, and most kills would come too late.
+    // The fastest of several runs: on a busy machine a single one may be slow, and most kills would come too late.
     (0..5).map(|_| run()).min_by_key(|course| course.took).unwrap()
 }
 
@@ -218,7 +218,7 @@ fn fresh(folder: &Path) -> Bed {
     Bed { outer: bed.keep().canonicalize().unwrap() }
 }
 
-/// Kills at moments spread over a little more than the time the operation takes.
+/// Kills at moments spread over slightly more than the duration of the operation.
 fn random(folder: &Path, rounds: u32) {
     let bed = fresh(folder);
     for operation in ["large", "batch"] {
@@ -227,7 +227,7 @@ fn random(folder: &Path, rounds: u32) {
         for round in 0..rounds {
             bed.fill();
             let mut running = child(operation, &bed).spawn().unwrap();
-            // A sleep would be over too late for what takes milliseconds.
+            // A sleep would overshoot an operation that takes milliseconds.
             let moment = Instant::now() + course.took * 11 * round / (10 * rounds);
             while Instant::now() < moment {
                 std::hint::spin_loop();
@@ -248,7 +248,7 @@ fn must(program: &str, arguments: &[&str]) {
     assert!(status.success(), "{program} {arguments:?}");
 }
 
-/// A file system in a file, mounted.
+/// A mounted file system in a file.
 struct Image {
     folder: tempfile::TempDir,
 }
@@ -276,7 +276,7 @@ impl Image {
     }
 
     fn unmount(&self) {
-        // The last `sync` of the writer may still be ending.
+        // The writer's last `sync` may still be running.
         for _ in 0..200 {
             let done = Command::new("umount").arg(self.mount_point()).stderr(Stdio::null()).status().unwrap();
             if done.success() {
@@ -287,8 +287,8 @@ impl Image {
         panic!("{} stays busy", self.mount_point().display());
     }
 
-    /// Something that cuts the power as soon as its input ends: from then on nothing reaches the disk, not even what the
-    /// log holds.
+    /// Starts a process that cuts the power as soon as its input ends: from then on nothing reaches the disk, not even
+    /// the content of the log.
     fn cutter(&self) -> Child {
         let shut_down = "import fcntl, os, struct, sys\n\
                          mount = os.open(sys.argv[1], os.O_RDONLY)\n\
@@ -298,7 +298,7 @@ impl Image {
         let mut cutter = Command::new("python3");
         cutter.args(["-c", shut_down, self.mount_point().to_str().unwrap()]);
         let mut cutter = cutter.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        // It is ready when it has said so.
+        // Its output shows that it is ready.
         std::io::Read::read_exact(cutter.stdout.as_mut().unwrap(), &mut [0]).unwrap();
         cutter
     }
@@ -310,7 +310,8 @@ impl Drop for Image {
     }
 }
 
-/// Cuts the power at moments spread over more than the time an operation takes, while another writer keeps the log busy.
+/// Cuts the power at moments spread over more than the duration of an operation, while another writer keeps the log
+/// busy.
 fn cuts(kind: &str, rounds: u32) {
     let image = Image::new(kind);
     let bed = Bed { outer: image.mount_point().join("bed") };
@@ -346,7 +347,7 @@ fn cuts(kind: &str, rounds: u32) {
     }
 }
 
-/// Kills at the entry of every system call that matters.
+/// Kills at the entry of every relevant system call.
 fn exact(folder: &Path) {
     let bed = fresh(folder);
     for operation in OPERATIONS {
@@ -384,7 +385,7 @@ fn exact(folder: &Path) {
     assert!(kills > 5);
 }
 
-/// How often the child makes each call.
+/// Counts how often the child makes each call.
 fn calls(operation: &str, bed: &Bed, prepare: impl Fn()) -> Vec<(&'static str, usize)> {
     prepare();
     let log = bed.outer.join("log");
@@ -403,7 +404,7 @@ fn calls(operation: &str, bed: &Bed, prepare: impl Fn()) -> Vec<(&'static str, u
     CALLS.iter().map(count).filter(|(_, count)| *count > 0).collect()
 }
 
-/// True when the child died there.
+/// True if the child was killed there.
 fn killed(operation: &str, bed: &Bed, call: &str, when: usize) -> bool {
     let inject = format!("inject={call}:signal=SIGKILL:when={when}");
     let status = strace(operation, bed, &["-o", "/dev/null", "-e", &inject]).status;

@@ -1,4 +1,4 @@
-//! Which paths are let in, and where they lead.
+//! Path resolution: accepted paths, and the files they resolve to.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests make and look at files")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub, reason = "tests")]
 
@@ -55,7 +55,7 @@ fn what_is_no_path_beneath_a_root_is_refused() {
             if up.starts_with('a') { rig.put("a/f", "x").parent().unwrap().join("../../x") } else { rig.root.join(up) };
         refused(admit(&rig, path), Code::PathOutside);
     }
-    // Leaving and coming back is no escape.
+    // A path that leaves the root and comes back is not an escape.
     assert_eq!(admit(&rig, rig.path("../root/a.txt")).unwrap().relative(), Path::new("a.txt"));
 }
 
@@ -121,7 +121,7 @@ fn links_are_followed_inside_the_roots_only() {
         let text = refused(admit(&rig, rig.path(asked)), Code::PathSymlink);
         assert!(text.contains(says) && text.contains(" → "), "{asked}: {text}");
     }
-    // The link stays a link, the file it leads to is edited.
+    // The link stays a link; its target is edited.
     rig.edit("file", "y").unwrap();
     assert_eq!(rig.text("real/f.txt"), "y");
     assert!(rig.path("file").is_symlink());

@@ -1,4 +1,4 @@
-//! Others at work at the same time.
+//! Concurrent writers.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests make and look at files")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub, reason = "tests")]
 #![allow(clippy::print_stderr, reason = "the long form tells a number")]
@@ -12,10 +12,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// What does not come about within this time never does.
+/// Time limit for conditions that must occur eventually.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Waits until the text of `f` is as it should; false where it does not become so.
+/// Waits until the text of `f` fulfils a condition; false if it does not.
 fn becomes(rig: &Rig, right: impl Fn(&str) -> bool, patience: Duration) -> bool {
     let begun = Instant::now();
     loop {
@@ -29,13 +29,13 @@ fn becomes(rig: &Rig, right: impl Fn(&str) -> bool, patience: Duration) -> bool 
     }
 }
 
-/// So many rounds, and more where the other side has not come to do anything meanwhile.
+/// Returns `count` rounds, and more while the other side has not done anything yet.
 fn rounds(count: usize, done: &AtomicUsize) -> impl Iterator<Item = usize> {
     let begun = Instant::now();
     (1..).take_while(move |round| *round <= count || (done.load(Ordering::Relaxed) == 0 && begun.elapsed() < PATIENCE))
 }
 
-/// Every thread adds its own lines one by one; none may be missing at the end.
+/// Every thread appends its own lines one by one; none may be missing at the end.
 fn append_from_threads(stores: &[&dyn Store], path: &Path, threads: usize, rounds: usize) {
     let append = |thread: usize| {
         let store = stores[thread % stores.len()];
@@ -109,11 +109,11 @@ fn a_swapped_link_never_leads_outside() {
             while !stop.load(Ordering::Relaxed) {
                 let _ = std::fs::rename(&folder, &parked).and_then(|()| std::fs::rename(&link, &folder));
                 let _ = std::fs::rename(&folder, &link).and_then(|()| std::fs::rename(&parked, &folder));
-                // The folder is there for about as long as an edit takes.
+                // The directory exists for about as long as an edit takes.
                 std::thread::sleep(Duration::from_micros(100));
             }
         });
-        // A failed assertion must end the test, not wait for the other thread.
+        // A failed assertion must end the test instead of waiting for the other thread.
         let _ends = StopOnDrop(&stop);
         let written = AtomicUsize::new(0);
         for round in rounds(rig::rounds(1_500), &written) {
@@ -164,7 +164,8 @@ fn a_user_who_saves_by_rename_loses_nothing() {
             std::fs::write(&temp, &text).unwrap();
             std::fs::rename(&temp, &path).unwrap();
             std::thread::sleep(Duration::from_micros(300));
-            // Whatever the engine did, it is this save or built on it; while it is being put back it is not.
+            // Whatever the engine did, the file has this save or a version built on it, except while it is being put
+            // back.
             assert!(becomes(&rig, |now| now.trim_end_matches('+') == text, PATIENCE), "{} is no {text}", rig.text("f"));
         }
         assert!(edits.load(Ordering::Relaxed) > 0);
@@ -172,9 +173,9 @@ fn a_user_who_saves_by_rename_loses_nothing() {
     rig.clean();
 }
 
-/// Without leases, who opens the file before the exchange and writes after it writes into the displaced one. With them only
-/// one who is held up between finding the name and opening the file may: 1 of 60,000 so far, so a few are forgiven.
-/// What is there is never a mix of two saves.
+/// Without leases, a program that opens the file before the exchange and writes after it writes to the displaced file.
+/// With leases only a program that is delayed between resolving the name and opening the file can: 1 of 60,000 so far,
+/// so a few are tolerated. The file is never a mix of two saves.
 #[test]
 fn a_user_who_saves_in_place_loses_next_to_nothing() {
     let rig = Rig::new();
@@ -186,7 +187,7 @@ fn a_user_who_saves_in_place_loses_next_to_nothing() {
             while !stop.load(Ordering::Relaxed) {
                 let place = rig.store.admit(&path).unwrap();
                 let Ok(Some(old)) = rig.store.read(&place, 100, Vec::new()) else { continue };
-                // A file that is just being written is nothing to build on.
+                // A file that is being written at this moment is not a base to build on.
                 if old.bytes.len() < 9 || old.bytes.len() > 90 {
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! Reading: what is read, what is refused at once, what is told about it.
+//! Reading: contents, refusals and metadata.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests make and look at files")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub, reason = "tests")]
 
@@ -28,7 +28,7 @@ fn a_file_is_read_as_it_is() {
     assert!(store.siblings(&rig.place("no/such/folder")).unwrap().is_empty());
     assert_eq!(store.siblings(&rig.place("none")).unwrap(), ["a"]);
 
-    // The buffer's room is used again, its content is not.
+    // The buffer's capacity is reused, its content is not.
     let buffer = Vec::with_capacity(1 << 16);
     let at = buffer.as_ptr();
     let version = store.read(&rig.place("a"), LIMIT, buffer).unwrap().unwrap();
@@ -50,7 +50,7 @@ fn an_old_file_is_not_racy() {
     // Where stamps are coarse, 30 ms prove nothing.
     let known = ["ext4", "xfs", "btrfs", "tmpfs"].contains(&fine.file_system.as_str());
     assert!(!racy || !known || !fine_kernel(), "{fine:?}");
-    // Change times cannot be set back, so an old modification time alone does not make it look old.
+    // Change times cannot be set back, so an old modification time alone does not make a file look old.
     std::fs::File::options().write(true).open(rig.path("a")).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
     assert!(rig.version("a").racy);
 }
@@ -69,12 +69,12 @@ fn the_limit_is_told_with_its_number() {
     assert!(rig.store.read(&place, 10, Vec::new()).is_ok());
     let text = refused(rig.store.read(&place, 9, Vec::new()), Code::FileTooLarge);
     assert!(text.contains("10 bytes") && text.contains("limit is 9 bytes"), "{text}");
-    // A sparse giant costs nothing to make, and nothing to refuse.
+    // A sparse giant file costs nothing to create or to refuse.
     let sparse = std::fs::File::create(rig.path("sparse")).unwrap();
     sparse.set_len(1 << 40).unwrap();
     let text = refused(rig.store.read(&rig.place("sparse"), LIMIT, Vec::new()), Code::FileTooLarge);
     assert!(text.contains("1099511627776") && text.contains("1048576"), "{text}");
-    // Files that say nothing about their size are stopped while they are read.
+    // Files without a reliable size are stopped while they are read.
     let proc = emendate_fs::Local::open(&["/proc".into()]).unwrap();
     let place = proc.admit(Path::new("/proc/cpuinfo")).unwrap();
     refused(proc.read(&place, 16, Vec::with_capacity(1 << 16)), Code::FileTooLarge);
@@ -96,7 +96,7 @@ fn only_regular_files_and_never_a_wait() {
             refused(rig.store.stamp(&place), Code::PathNotRegular);
             refused(rig.edit(name, "x"), Code::PathNotRegular);
         }
-        // A pipe that takes a file's name after the read is met by the write.
+        // A pipe that gets a file's name after the read is detected by the write.
         rig.put("a", "old");
         let (place, old) = (rig.place("a"), rig.version("a"));
         let draft = [Draft { place: &place, expect: rig::expect(Some(&old)), goal: Goal::content(&[b"new"]) }];
@@ -104,7 +104,7 @@ fn only_regular_files_and_never_a_wait() {
         std::fs::rename(rig.path("fifo"), rig.path("a")).unwrap();
         refused(staged.commit(), Code::ConflictRaced);
         refused(rig.store.stage(&draft, Durability::Power).map(drop), Code::PathNotRegular);
-        // And the next edit works.
+        // The next edit still works.
         rig.edit("new", "x").unwrap();
         let dev = emendate_fs::Local::open(&["/dev".into()]).unwrap();
         for name in ["/dev/null", "/dev/zero"] {

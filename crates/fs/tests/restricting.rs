@@ -1,4 +1,4 @@
-//! The wall that the kernel keeps.
+//! The restriction that the kernel enforces (Landlock).
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests make and look at files")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub, reason = "tests")]
 
@@ -15,10 +15,10 @@ fn the_kernel_refuses_what_is_outside() {
     let outside = rig.outer.path().join("outside");
     std::fs::create_dir(&outside).unwrap();
     std::fs::write(outside.join("f"), "secret").unwrap();
-    // A store that reaches everywhere stands for a fault in the first wall.
+    // A store on `/` simulates a bug in our own checks.
     let everywhere = Local::open(&["/".into()]).unwrap();
     let kept = std::thread::scope(|scope| {
-        // Only this thread is restricted; the test's own go on as they are.
+        // Only this thread is restricted; the other threads of the test are not.
         let thread = scope.spawn(|| {
             let told = restrict([rig.root.as_path()]).unwrap();
             if told.is_some_and(|note| note.contains("runs without")) {

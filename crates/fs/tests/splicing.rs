@@ -1,4 +1,4 @@
-//! Files made of parts of the one that they replace: the bytes, what they keep, and what is refused.
+//! Spliced files: their bytes and metadata, and refusals.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests make and look at files")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub, reason = "tests")]
 
@@ -26,7 +26,7 @@ fn content(source: &Source) -> ContentId {
     ContentId::of(&all)
 }
 
-/// Replaces a file by these parts of it; `before` happens right before the commit.
+/// Replaces a file by these chunks; `before` runs right before the commit.
 fn splice(
     store: &dyn Store,
     path: &Path,
@@ -118,7 +118,7 @@ fn what_changed_meanwhile_stays() {
             let mut then = None;
             let result = std::thread::scope(|scope| {
                 splice(&rig.store, &rig.path("f"), &ALL_BUT_ONE, level, || {
-                    // Who opens the file for writing waits for the lease to be given back, so this is somebody else.
+                    // A program that opens the file for writing blocks on our lease, so it must be another process.
                     let waits = matches!(name, "written" | "cut") && !leases(&rig).is_empty();
                     let done = scope.spawn(|| change(&rig));
                     if waits {
@@ -148,7 +148,7 @@ fn what_changed_before_it_was_held_stays() {
     for level in rig::LEVELS {
         let rig = Rig::new();
         rig.put("f", "abc");
-        // Open for writing, so that no lease is to be had.
+        // Open for writing, so that no lease is available.
         let writer = std::fs::OpenOptions::new().write(true).open(rig.path("f")).unwrap();
         let result = splice(&rig.store, &rig.path("f"), &ALL_BUT_ONE, level, || {
             std::io::Write::write_all(&mut &writer, b"xyz").unwrap();
@@ -160,7 +160,7 @@ fn what_changed_before_it_was_held_stays() {
     }
 }
 
-/// What the kernel says of leases on the file.
+/// Returns the kernel's list of leases on the file.
 fn leases(rig: &Rig) -> String {
     let inode = std::fs::metadata(rig.path("f")).unwrap().ino();
     let locks = std::fs::read_to_string("/proc/locks").unwrap_or_default();
@@ -199,7 +199,7 @@ fn what_must_be_written_in_place_is_refused() {
 fn a_source_that_became_shorter_is_told() {
     let rig = Rig::new();
     rig.put("f", &"x".repeat(5000));
-    // Somebody has it open, so there is no lease in his way.
+    // A writer has the file open, so no lease blocks it.
     let open = std::fs::OpenOptions::new().write(true).open(rig.path("f")).unwrap();
     let source = source(&rig.store, &rig.path("f"));
     let mut chunks = 0;

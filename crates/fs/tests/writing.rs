@@ -1,4 +1,4 @@
-//! Writing to the disk: what is kept, what is refused, what is put back.
+//! Writing to the disk: what is preserved, what is refused, what is rolled back.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests make and look at files")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, unreachable_pub, reason = "tests")]
 
@@ -53,7 +53,7 @@ fn mode_and_attributes_are_kept() {
             replace(&rig.store, &path, format!("{level:?}").as_bytes(), level).unwrap();
             assert_eq!(mode(&path), bits);
         }
-        // In place, too: a write takes the set-id bits off.
+        // In place too: a write clears the set-id bits.
         std::fs::hard_link(&path, rig.path("b")).unwrap();
         assert_eq!(rig.edit("a", "in place").unwrap().method, Method::InPlace);
         assert_eq!(mode(&path), bits);
@@ -150,7 +150,7 @@ fn a_new_file_obeys_the_umask_and_gets_its_folders() {
     assert!(!rig.path("m/n/o/new").exists());
     drop(staged);
     assert!(!rig.path("m").exists() && !rig.path("x/n").exists() && rig.path("x/y").is_dir());
-    // What somebody else put there meanwhile stays.
+    // A file that another program put there meanwhile stays.
     let staged = rig.store.stage(&drafts, Durability::Power).unwrap();
     rig.put("m/n/other", "theirs");
     drop(staged);
@@ -221,7 +221,7 @@ fn a_name_that_was_taken_meanwhile_stays_with_its_owner() {
         rig.put("x/new", "theirs");
         refused(staged.commit(), Code::ConflictRaced);
         assert_eq!(rig.text("x/new"), "theirs");
-        // The folder moved away: what is at the path now is another one.
+        // The directory was moved away: another one is at the path now.
         let place = rig.place("x/other");
         let draft = [Draft { place: &place, expect: Expect::Missing, goal: Goal::content(&[b"ours"]) }];
         let staged = rig.store.stage(&draft, level).unwrap();

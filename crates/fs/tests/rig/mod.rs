@@ -1,4 +1,4 @@
-//! What the tests share: a store in a fresh folder, one-line edits, and a look for litter.
+//! Shared by the tests: a store in a fresh directory, one-line edits, and a check for leftovers.
 #![allow(dead_code, reason = "every test program uses a part of it")]
 
 use emendate_core::{Code, Result};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 pub const LIMIT: u64 = 1 << 20;
 pub const LEVELS: [Durability; 3] = Durability::ALL;
 
-/// A folder `root` in a fresh one, and a store on it.
+/// A directory `root` in a fresh one, and a store on it.
 pub struct Rig {
     pub outer: tempfile::TempDir,
     pub root: PathBuf,
@@ -17,7 +17,7 @@ pub struct Rig {
 
 impl Rig {
     pub fn new() -> Rig {
-        // Modes are looked at, and these are what most have.
+        // Modes are compared, and this umask is the most common one.
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
         let outer = tempfile::tempdir().unwrap();
         let root = outer.path().canonicalize().unwrap().join("root");
@@ -75,7 +75,7 @@ impl Rig {
     }
 }
 
-/// So many rounds, times `EMEND_TEST_TIMES`, which `cargo xtask torture` sets.
+/// Returns a number of rounds, multiplied by `EMEND_TEST_TIMES`, which `cargo xtask torture` sets.
 pub fn rounds(short: usize) -> usize {
     short * std::env::var("EMEND_TEST_TIMES").map_or(1, |times| times.parse().unwrap())
 }
@@ -84,7 +84,7 @@ pub fn expect(version: Option<&Version>) -> Expect<'_> {
     version.map_or(Expect::Missing, |version| Expect::Version { bytes: &version.bytes, stamp: &version.stamp })
 }
 
-/// Reads, stages and commits: `new` in three pieces.
+/// Reads, stages and commits `new` in three pieces.
 pub fn replace(store: &dyn Store, path: &Path, new: &[u8], durability: Durability) -> Result<Written> {
     let place = store.admit(path)?;
     let old = store.read(&place, LIMIT, Vec::new())?;
@@ -94,7 +94,7 @@ pub fn replace(store: &dyn Store, path: &Path, new: &[u8], durability: Durabilit
     Ok(store.stage(&draft, durability)?.commit()?.remove(0))
 }
 
-/// Asserts the code, and that the error is a lesson.
+/// Asserts the code, and that the error teaches.
 #[track_caller]
 pub fn refused<T: std::fmt::Debug>(result: Result<T>, code: Code) -> String {
     let error = result.unwrap_err();
@@ -103,7 +103,7 @@ pub fn refused<T: std::fmt::Debug>(result: Result<T>, code: Code) -> String {
     error.to_string()
 }
 
-/// Runs `work`, which must end: a call that waits for ever is a failed test, not a test that never ends.
+/// Runs `work` with a time limit: a call that hangs fails the test instead of hanging it.
 #[track_caller]
 pub fn ends(work: impl FnOnce() + Send + 'static) {
     let (done, wait) = std::sync::mpsc::channel();
@@ -111,14 +111,14 @@ pub fn ends(work: impl FnOnce() + Send + 'static) {
         work();
         let _ = done.send(());
     });
-    // Far more than it needs on any machine. What hangs is left to the end of the process.
+    // Far more than needed on any machine. A hanging thread is left to the end of the process.
     match wait.recv_timeout(std::time::Duration::from_secs(60)) {
         Err(std::sync::mpsc::RecvTimeoutError::Timeout) => panic!("a call waits for ever"),
         _ => worker.join().unwrap(),
     }
 }
 
-/// Runs `work` in a thread of its own that is no longer root; skipped where it cannot be given up.
+/// Runs `work` in a thread without root privileges; skips it where they cannot be dropped.
 pub fn as_nobody(work: impl FnOnce() + Send) {
     let (uid, gid) = (rustix::fs::Uid::from_raw(1234), rustix::fs::Gid::from_raw(1234));
     std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! Which system calls an edit makes: so that none comes in unseen.
+//! The system calls that an edit makes, so that no new one goes unnoticed.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use super::super::run;
 use super::Bed;
 use crate::{Draft, Durability, Expect, Goal, Local, Store, Version, Wanted};
 
-/// What the engine does for one edit, in its order: the names that were called.
+/// Performs the engine's steps for one edit, and returns the names of the system calls.
 fn edit(local: &Local, path: &Path, wanted: &Wanted, durability: Durability) -> Vec<&'static str> {
     let ran = run(&[], || {
         let place = local.admit(path).unwrap();
@@ -23,24 +23,24 @@ fn edit(local: &Local, path: &Path, wanted: &Wanted, durability: Durability) -> 
     ran.names
 }
 
-/// A call more is not forbidden. It costs every edit, so it should be for a promise that nothing else keeps.
+/// One more call is not forbidden. But every edit pays for it, so it should provide a guarantee that nothing else does.
 #[test]
 fn an_edit_makes_these_system_calls_and_no_others() {
     let bed = Bed::new();
     let (folder, path) = (bed.root.join("deep/in"), bed.root.join("deep/in/f"));
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(&path, "text").unwrap();
-    // More than what is listed for one question.
+    // More than one listing call can return.
     (0..300).for_each(|nth| std::fs::write(folder.join(format!("a-name-that-fills-a-list-{nth}")), "").unwrap());
     let local = bed.open();
     let probe = local.probe(0).unwrap();
     let wanted =
         Wanted::new([".env", ".git", ".ssh", ".vscode", ".idea", ".zed", ".jj", ".hg", ".svn", "node_modules"]);
     if !(probe.leases && probe.exchange && probe.openat2 && local.roots[0].grain_ns < 1_000_000_000) {
-        // Others are made elsewhere.
+        // Other systems make other calls.
         return;
     }
-    // Until the folders above are so old that what is in them is known, and this one was looked into again.
+    // Until the parent directories are old enough to be cached, and this one was refreshed.
     let knows = |names: Vec<&str>| names.len() < 40 && !names.contains(&"list_at_once");
     assert!((0..10_000).any(|_| knows(edit(&local, &path, &wanted, Durability::Process))), "never known");
     let admit = ["openat2"];
@@ -57,7 +57,7 @@ fn an_edit_makes_these_system_calls_and_no_others() {
     let at = before.iter().position(|name| *name == "pwritev").unwrap() + 1;
     let mut before = before;
     before.insert(at, "begin_writing");
-    // The wait comes last before others are held up.
+    // The wait comes last, before other processes are blocked.
     let wanted_now = [&before[..], &ahead, &["fdatasync"], &hold, &durable].concat();
     assert_eq!(edit(&local, &path, &wanted, Durability::Power), wanted_now);
 }

@@ -6,7 +6,7 @@ use super::{Bed, Course, OPERATIONS, Operation, Prepared, course, seen};
 use crate::Durability;
 use crate::local::trial::{Event, Wrong, run};
 
-/// An operation that goes wrong so, and then the process dies at a call.
+/// An operation with an injected fault, during which the process dies at some call.
 struct Death {
     operation: Operation,
     level: Durability,
@@ -24,7 +24,7 @@ impl Death {
         bed
     }
 
-    /// System calls until the answer, when nobody dies.
+    /// Returns the number of system calls if the process does not die.
     fn calls(&self) -> usize {
         let bed = Bed::new();
         let local = bed.open();
@@ -35,7 +35,8 @@ impl Death {
     }
 }
 
-/// Every operation as it goes well; and the batch with its last rename failing, so that all has to be put back.
+/// Returns every operation without faults, and the batch with its last rename failing, so that everything is rolled
+/// back.
 fn deaths(level: Durability) -> impl Iterator<Item = (Death, Course)> {
     let well = OPERATIONS.into_iter().map(move |operation| Death { operation, level, wrongs: Vec::new() });
     let last = |course: &Course| {
@@ -98,7 +99,7 @@ fn a_death_at_any_call_of_a_recovery_changes_nothing() {
                 let why = format!("{} call {at}, recovery call {second} of {}", death.operation.0, recovery.calls);
                 let bed = death.at(at);
                 let local = bed.open();
-                // An error or a note: what counts is what the next start makes of it.
+                // An error or a note is fine here: the result of the next start counts.
                 let _ = run(&[(second, Wrong::Dead)], || local.recover());
                 drop(local);
                 let done = bed.open().recover().unwrap();

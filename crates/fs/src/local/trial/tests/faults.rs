@@ -1,4 +1,4 @@
-//! Every system call of every operation fails with every error, once, or from there on.
+//! Every system call of every operation fails with every error, once or from there on.
 
 use rustix::io::Errno;
 
@@ -15,7 +15,7 @@ fn whatever_fails_the_answer_is_true() {
     for operation in OPERATIONS {
         let Course { before, after, calls, .. } = course(operation, Durability::Power);
         let once = ERRORS.map(Wrong::Once);
-        // A call that is interrupted for ever cannot be told from one that takes long.
+        // A call that is interrupted forever cannot be distinguished from a slow one.
         let always = ERRORS.into_iter().filter(|errno| *errno != Errno::INTR).map(Wrong::Always);
         for wrong in once.into_iter().chain(always).chain([Wrong::Short]) {
             for at in 0..calls {
@@ -35,7 +35,7 @@ fn whatever_fails_the_answer_is_true() {
                     }
                     Err(error) => {
                         assert!(!error.next_step().is_empty(), "{why}: {error}");
-                        // Folders that could not be removed again are no change of a file.
+                        // Directories that could not be removed again are not a change of a file.
                         assert_eq!(files(&now), files(&before), "{why}: {error}");
                     }
                 }
@@ -44,7 +44,7 @@ fn whatever_fails_the_answer_is_true() {
                 local.recover().unwrap();
                 let now = seen(&bed.tree());
                 assert!(ran.result.is_err() || now == after, "{why}: after recovery");
-                // What was told to have changed nothing is not done later.
+                // A change that was reported as not made must not be made later.
                 let told = ran.result.as_ref().is_err_and(|error| error.code() != Code::IoPartial);
                 assert!(!told || now == before, "{why}: done by the recovery:\n{:#?}\n{now:#?}", ran.result);
                 assert!(now == before || now == after, "{why}: half done after recovery:\n{:#?}\n{now:#?}", ran.result);

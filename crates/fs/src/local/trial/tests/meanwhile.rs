@@ -1,4 +1,4 @@
-//! Between a death and the recovery somebody saves: whatever else happens, that save stays.
+//! Another program saves between the crash and the recovery: that save must survive.
 
 use super::{Bed, Course, OPERATIONS, Operation, Prepared, Tree, course, draft, files};
 use crate::local::trial::{Event, Wrong, run};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 const BATCH: Operation = OPERATIONS[5];
 
-/// The batch dies at a call, somebody saves some files, and all is recovered.
+/// The process dies at a call of the batch, another program saves some files, and recovery runs.
 fn saved_after(call: usize, names: &[&str]) -> (Bed, crate::Recovered) {
     let bed = Bed::new();
     let local = bed.open();
@@ -15,7 +15,7 @@ fn saved_after(call: usize, names: &[&str]) -> (Bed, crate::Recovered) {
     let _ = run(&[(call, Wrong::Dead)], || prepared.go(&local, Durability::Power));
     for name in names {
         let path = bed.root.join(name);
-        // A link is replaced, and a file that is gone is made again.
+        // A link is replaced, and a removed file is created again.
         let _ = std::fs::remove_file(&path);
         std::fs::write(path, format!("saved {name}")).unwrap();
     }
@@ -29,7 +29,7 @@ fn saved_after(call: usize, names: &[&str]) -> (Bed, crate::Recovered) {
     (bed, done)
 }
 
-/// What nobody saved, without the copies that were kept.
+/// Returns the files that were not saved, without the copies that recovery kept.
 fn rest(tree: &Tree, names: &[&str]) -> Tree {
     let ours = |path: &PathBuf| {
         !names.iter().any(|name| Path::new(name) == path) && !path.to_string_lossy().contains(".conflict-")
@@ -54,8 +54,8 @@ fn a_save_after_the_crash_stays_and_the_rest_is_all_or_nothing() {
     }
 }
 
-/// Where one file was done and the other was not, and both were saved since, neither direction is whole: what was to be
-/// there is kept beside.
+/// If one file was done and the other was not, and both were saved since, the batch is whole in neither direction: the
+/// intended contents are kept beside.
 #[test]
 fn what_can_go_neither_way_is_kept_beside() {
     let calls = course(BATCH, Durability::Power).calls;
@@ -80,13 +80,14 @@ fn the_living_and_the_foreign_are_left_alone() {
     let staged = local.stage(&drafts, Durability::Power).unwrap();
     assert_eq!(std::fs::read_dir(bed.journal()).unwrap().count(), 1);
     assert!(bed.open().recover().unwrap().is_empty(), "its owner lives");
-    // Another process that first writes there does not take the temporary files for left over.
+    // Another process that writes there first must not sweep the temporary files.
     let third = local.admit(&bed.root.join("three")).unwrap();
     bed.open().stage(&[draft(&third)], Durability::Power).unwrap().commit().unwrap();
     staged.commit().unwrap();
     assert_eq!(std::fs::read_to_string(bed.root.join("two")).unwrap(), "x");
 
-    // A record of other roots waits for those who may reach them; one of another version is told and stays.
+    // A record of other roots waits for a process that may access them; a record of another version is reported and
+    // stays.
     let elsewhere = Bed::new();
     let prepared = Prepared::new(&elsewhere.open(), &elsewhere.root, BATCH);
     let far = Local::open(std::slice::from_ref(&elsewhere.root)).unwrap().with_journal(&bed.journal()).unwrap();
@@ -101,7 +102,7 @@ fn the_living_and_the_foreign_are_left_alone() {
     drop(far);
     let far = Local::open(std::slice::from_ref(&elsewhere.root)).unwrap().with_journal(&bed.journal()).unwrap();
     assert!(!far.recover().unwrap().rolled_forward.is_empty());
-    // Without a journal there is nothing to do, and nothing is kept.
+    // Without a journal there is nothing to do and nothing to keep.
     assert!(Local::open(std::slice::from_ref(&bed.root)).unwrap().recover().unwrap().is_empty());
 }
 
@@ -113,7 +114,7 @@ fn left_over_files_go_with_the_next_write_and_others_stay() {
     for name in others {
         put(name);
     }
-    // Of a batch without a record: perhaps of another journal, so only its age can tell.
+    // Of a batch without a record: it may belong to another journal, so only its age counts.
     put(".a.0123456789abcdef.txn~");
     put(left);
     let held = std::fs::File::create(bed.root.join(".b.0123456789abcdef.tmp~")).unwrap();

@@ -1,4 +1,4 @@
-//! Every operation under every fault: what must hold whatever goes wrong.
+//! Every operation under every fault, with the invariants that must hold.
 
 mod calls;
 mod deaths;
@@ -17,14 +17,14 @@ use emendate_core::{ContentId, Result};
 use super::{Event, run};
 use crate::{Draft, Durability, Expect, Goal, Local, Piece, Place, Source, Store, Version, Written};
 
-/// A folder with a root and a journal in it.
+/// A directory with a root and a journal in it.
 struct Bed {
     root: PathBuf,
-    /// Removes all when it is dropped.
+    /// Removes everything when dropped.
     _outer: tempfile::TempDir,
 }
 
-/// What a path holds: mode and content of a file, target of a link, nothing for a folder.
+/// Content of a path: mode and bytes of a file, target of a link, nothing for a directory.
 #[derive(Clone, PartialEq, Eq)]
 enum Thing {
     File(u32, Vec<u8>),
@@ -44,7 +44,7 @@ impl std::fmt::Debug for Thing {
 
 type Tree = BTreeMap<PathBuf, Thing>;
 
-/// Something to do to a tree.
+/// A change of one path of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ask {
     Text(&'static str),
@@ -55,7 +55,7 @@ enum Ask {
     Gone,
 }
 
-/// One transaction: a name, and what is to become of which path.
+/// One transaction: its name, and the change of each path.
 type Operation = (&'static str, &'static [(&'static str, Ask)]);
 
 const OPERATIONS: [Operation; 7] = [
@@ -81,13 +81,13 @@ const OPERATIONS: [Operation; 7] = [
     ("splice", &[("a", Ask::Spliced)]),
 ];
 
-/// What a spliced file is made of; its source has nine bytes.
+/// Chunks of a spliced file; its source has nine bytes.
 const SPLICED: [Piece<'static>; 4] =
     [Piece::Kept { at: 0, len: 5 }, Piece::New(b"new of "), Piece::Kept { at: 5, len: 4 }, Piece::New(b", and longer")];
 
 impl Bed {
     fn new() -> Bed {
-        // In memory where there is such a folder: thousands of these are made.
+        // In memory if possible: thousands of these directories are created.
         let outer = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
         let bed = Bed { root: outer.path().canonicalize().unwrap().join("root"), _outer: outer };
         bed.fill();
@@ -126,7 +126,8 @@ impl Bed {
         tree
     }
 
-    /// After recovery the journal is empty, and nothing of ours is left in any folder that was written to again.
+    /// Checks that after recovery the journal is empty, and that nothing of ours is left in any directory that was
+    /// written to again.
     #[track_caller]
     fn clean(&self, local: &Local, why: &str) {
         assert_eq!(std::fs::read_dir(self.journal()).unwrap().count(), 0, "{why}: the journal is not empty");
@@ -164,7 +165,7 @@ fn walk(root: &Path, tree: &mut Tree) {
     }
 }
 
-/// A tree without our temporary files, as a user sees it.
+/// Returns the tree without our temporary files, as a user sees it.
 fn seen(tree: &Tree) -> Tree {
     tree.iter()
         .filter(|(path, _)| !path.to_string_lossy().ends_with('~'))
@@ -172,17 +173,17 @@ fn seen(tree: &Tree) -> Tree {
         .collect()
 }
 
-/// The same without folders: one more or less is no change of a file.
+/// The same without directories: one more or less is not a change of a file.
 fn files(tree: &Tree) -> Tree {
     seen(tree).into_iter().filter(|(_, thing)| *thing != Thing::Folder).collect()
 }
 
-/// What was read before an operation, so that only the operation itself meets the fault.
+/// The state read before an operation, so that only the operation itself meets the fault.
 struct Prepared {
     files: Vec<Found>,
 }
 
-/// A place with what was there, what is asked, and a place to be like.
+/// A place, its old state, the requested change, and a file to imitate.
 type Found = (Place, Option<Version>, Option<std::ffi::OsString>, Ask, Place);
 
 impl Prepared {
@@ -244,7 +245,7 @@ impl Prepared {
     }
 }
 
-/// What an operation does when nothing is wrong.
+/// The effect of an operation without faults.
 struct Course {
     before: Tree,
     after: Tree,

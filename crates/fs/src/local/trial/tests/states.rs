@@ -1,7 +1,8 @@
-//! Power cuts: from what an operation did, call by call, every state of the disk that a cut may leave is built and recovered.
+//! Power cuts: from the log of an operation, every state of the disk that a cut at any call may leave is built and
+//! recovered.
 //!
-//! The disk of this model is worse than any real one: what was not synced may be lost call by call, names without the data
-//! they stand for and data without its name, and a write may end in its middle. What was synced is there.
+//! The simulated disk is worse than any real one: unsynced changes may be lost individually, names without their data
+//! and data without its name, and a write may end in its middle. Synced changes are never lost.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -13,7 +14,7 @@ use super::{Bed, OPERATIONS, Operation, Prepared, course, files};
 use crate::Durability;
 use crate::local::trial::{Event, run};
 
-/// One file's data.
+/// The data of one file.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Inode {
     bytes: Vec<u8>,
@@ -28,7 +29,7 @@ enum Name {
     Folder,
 }
 
-/// A disk: names, and what they lead to.
+/// A disk: names, and the files they refer to.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 struct Disk {
     names: BTreeMap<PathBuf, Name>,
@@ -36,7 +37,7 @@ struct Disk {
 }
 
 impl Disk {
-    /// What is below a folder.
+    /// Reads the tree below a directory.
     fn of(outer: &Path) -> Disk {
         let mut disk = Disk::default();
         let mut folders = vec![outer.to_owned()];
@@ -61,7 +62,7 @@ impl Disk {
         disk
     }
 
-    /// Applies what one call did, as far as there is still something for it to work on.
+    /// Applies the change of one call, as far as its target still exists.
     fn apply(&mut self, event: &Event) {
         match event {
             Event::Create(path, inode, mode) => {
@@ -102,7 +103,7 @@ impl Disk {
         self.inodes.entry(inode).or_insert_with(empty)
     }
 
-    /// Makes the folder so. Names whose folder is lost are lost.
+    /// Writes this state to a directory. Names in a lost directory are lost.
     fn build(&self, outer: &Path) {
         for entry in std::fs::read_dir(outer).unwrap() {
             std::fs::remove_dir_all(entry.unwrap().path()).unwrap();
@@ -128,7 +129,7 @@ impl Disk {
     }
 }
 
-/// Which of the events before a cut had certainly reached the disk.
+/// Returns which of the events before a cut are certainly on disk.
 fn durable(events: &[Event]) -> Vec<bool> {
     let mut out = vec![false; events.len()];
     for (at, sync) in events.iter().enumerate() {
@@ -157,7 +158,7 @@ fn is_name(event: &Event) -> bool {
     !matches!(event, Event::Write(..) | Event::Cut(..) | Event::Mode(..))
 }
 
-/// Every state that a cut after these events may leave.
+/// Returns every state that a cut after these events may leave.
 fn states(base: &Disk, events: &[Event]) -> HashSet<Disk> {
     let durable = durable(events);
     let build = |kept: &dyn Fn(usize) -> bool, half: Option<usize>| {
@@ -192,7 +193,7 @@ fn count(folder: &Path) -> usize {
     std::fs::read_dir(folder).unwrap().count()
 }
 
-/// Runs an operation once, and gives what it did and the disk before.
+/// Runs an operation once, and returns its changes and the disk before.
 fn recorded(bed: &Bed, operation: Operation) -> (Disk, Vec<Event>) {
     let local = bed.open();
     let base = Disk::of(bed.root.parent().unwrap());
@@ -202,7 +203,7 @@ fn recorded(bed: &Bed, operation: Operation) -> (Disk, Vec<Event>) {
     (base, ran.log.into_iter().map(|(_, event)| event).collect())
 }
 
-/// Builds and recovers every state of every cut; gives how many there were, and how many of them were wrong.
+/// Builds and recovers every state of every cut; returns how many there were, and the wrong ones.
 fn cut(operation: Operation, keep: impl FnMut(&Event) -> bool) -> (usize, Vec<String>) {
     let course = course(operation, Durability::Power);
     let bed = Bed::new();
@@ -212,7 +213,7 @@ fn cut(operation: Operation, keep: impl FnMut(&Event) -> bool) -> (usize, Vec<St
     let (mut known, mut wrong) = (HashSet::new(), BTreeSet::new());
     for end in 0..=events.len() {
         for disk in states(&base, &events[..end]) {
-            // After the answer only the new will do.
+            // After the reply only the new state is correct.
             let answered = end == events.len();
             if !answered && !known.insert(disk.clone()) {
                 continue;
@@ -225,7 +226,8 @@ fn cut(operation: Operation, keep: impl FnMut(&Event) -> bool) -> (usize, Vec<St
             if !(is_new || !answered && now == files(&course.before)) || !done.conflicts.is_empty() {
                 wrong.insert(format!("after call {end} of {}: {now:?} {done:?}", events.len()));
             }
-            // A temporary name that comes back after its record went is found by the next write in that folder.
+            // A temporary name that reappears after its record was removed is swept by the next write in that
+            // directory.
             let gone = |event: &Event| matches!(event, Event::Remove(path) if path.starts_with(bed.journal()));
             let left = tree.keys().any(|path| path.to_string_lossy().ends_with(".txn~"));
             if left && !events[..end].iter().any(gone) || count(&bed.journal()) > 0 {
@@ -254,7 +256,7 @@ fn a_power_cut_leaves_the_old_or_the_new() {
     }
 }
 
-/// The model notices when any sync is left out, so its silence above means something, and no sync is for nothing.
+/// The model detects every missing sync, so its silence above is meaningful, and no sync is superfluous.
 #[test]
 fn every_sync_is_needed() {
     for operation in OPERATIONS {
@@ -266,7 +268,7 @@ fn every_sync_is_needed() {
                 Event::SyncFolder(folder) => folder.file_name(),
                 _ => continue,
             };
-            // A record that comes back does harm only to those who changed the files since.
+            // A record that reappears only harms files that were changed since.
             let seal = name == journal && matches!(&events[left_out - 1], Event::Remove(_));
             let mut at = 0..;
             let wrong = cut(operation, |_| at.next() != Some(left_out)).1;

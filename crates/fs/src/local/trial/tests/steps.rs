@@ -1,4 +1,4 @@
-//! Single steps of the protocol that nothing else stands behind, each alone.
+//! Single steps of the protocol that nothing else backs up, each tested alone.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -8,7 +8,7 @@ use super::{Bed, OPERATIONS, Prepared};
 use crate::local::trial::{Event, Wrong, run};
 use crate::{Draft, Durability, Expect, Goal, Local, Store};
 
-/// Stages new content for the file `a`, lets somebody do something to it, and commits.
+/// Stages new content for the file `a`, lets another program act, and commits.
 fn meanwhile(bed: &Bed, local: &Local, work: impl FnOnce(&std::path::Path)) -> emendate_core::Result<()> {
     let path = bed.root.join("a");
     let place = local.admit(&path).unwrap();
@@ -20,7 +20,7 @@ fn meanwhile(bed: &Bed, local: &Local, work: impl FnOnce(&std::path::Path)) -> e
     staged.commit().map(drop)
 }
 
-/// Where names can be exchanged, the look at what was displaced finds such a save as well.
+/// Where names can be exchanged, the check of the displaced file detects such a save as well.
 #[test]
 fn the_last_comparison_stands_alone_where_a_name_can_only_be_renamed_over() {
     let lacks = [(0, Wrong::NoExchange), (0, Wrong::NoLinks)];
