@@ -1,22 +1,22 @@
-//! The wall clock, for the age and the order of records.
+//! The wall clock, for the age and order of records.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Time between two looks at what another process is doing.
+/// Interval between two checks on another process.
 const MOMENT: Duration = Duration::from_millis(2);
 
-/// Microseconds since the epoch; 0 when the clock stands before it.
+/// Microseconds since the epoch; 0 if the clock is set before it.
 pub(crate) fn now_us() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
 }
 
-/// The moment `days` before `now`.
+/// The time `days` before `now`.
 pub(crate) fn days_before(now: i64, days: u32) -> i64 {
     now.saturating_sub(i64::from(days).saturating_mul(86_400_000_000))
 }
 
-/// Lets the process of a pending operation go on for a moment; returns how long.
+/// Sleeps briefly so that the process of a pending operation can continue; returns how long.
 pub fn give_way() -> Duration {
     std::thread::sleep(MOMENT);
     MOMENT

@@ -1,11 +1,11 @@
-//! A version as the difference to another: the ranges that were replaced, and with what.
+//! A version stored as the difference to another one: the replaced ranges with their replacements.
 
 use core::ops::Range;
 
 use crate::varint;
 
-/// The serialised splices and the size of the result; `None` when they are not sorted, overlap or do not fit a base of
-/// `base` bytes.
+/// Serializes splices and returns them with the size of the result; `None` if they are unsorted, overlap or do not fit
+/// a base of `base` bytes.
 pub(crate) fn encode(splices: &[(Range<usize>, &[u8])], base: u64) -> Option<(Vec<u8>, u64)> {
     let mut out = Vec::new();
     let mut size = base;
@@ -26,10 +26,10 @@ pub(crate) fn encode(splices: &[(Range<usize>, &[u8])], base: u64) -> Option<(Ve
     Some((out, size))
 }
 
-/// Applies what [`encode`] made; `None` when it is damaged or the result is not `size` bytes long.
+/// Applies the result of [`encode`]; `None` if it is damaged or the result does not have `size` bytes.
 pub(crate) fn apply(base: &[u8], mut splices: &[u8], size: u64) -> Option<Vec<u8>> {
     let size = usize::try_from(size).ok()?;
-    // A damaged size must not make us allocate what is not there to be put together.
+    // A damaged size must not cause a huge allocation.
     if size > base.len().checked_add(splices.len())? {
         return None;
     }

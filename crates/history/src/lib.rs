@@ -1,12 +1,12 @@
-//! The memory of what each session was shown: which version of which file, which of its lines, and the bytes of that
-//! version, so that a later edit can be checked, refused or merged against what its author really saw.
+//! History: which version of which file each session was shown, which of its lines, and the bytes of that version, so
+//! that a later edit can be checked, refused or merged against what its author really saw.
 //!
-//! Beside it stands the log of operations: what was done to which files, with the contents of both sides, so that it can
-//! be told and undone.
+//! It also contains the log of operations: the changed files with their contents before and after, so that changes can
+//! be listed and undone.
 //!
-//! Two back ends keep both, with the same meaning and the same limits: [`Database`] (one SQLite file, shared by every
-//! process of the user) and [`Memory`] (gone with the process). A store is a convenience for safety, never the truth
-//! about a file: losing it costs a re-read, and a version whose bytes cannot be proven is not handed out.
+//! Two back ends store both, with the same semantics and limits: [`Database`] (one SQLite file, shared by all processes
+//! of the user) and [`Memory`] (lost with the process). The history makes edits safer but is never the truth about a
+//! file: losing it costs a new read, and bytes that cannot be verified are not returned.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,

@@ -1,14 +1,15 @@
-//! Which lines of a version were shown.
+//! Sets of lines of a version that were shown.
 
-/// The last line there can be: a range that reaches it means "to the end, whatever the length".
+/// The last possible line: a range that reaches it means "to the end, whatever the length".
 const END: u64 = u64::MAX;
 
-/// Lines shown to a session: 1-based inclusive ranges, sorted, disjoint, neighbours merged. Equal sets are equal values.
+/// Lines shown to a session: 1-based inclusive ranges, sorted, disjoint, adjacent ones merged. Equal sets are equal
+/// values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lines(Vec<(u64, u64)>);
 
 impl Lines {
-    /// Nothing was shown.
+    /// The empty set.
     pub fn none() -> Lines {
         Lines(Vec::new())
     }
@@ -24,7 +25,7 @@ impl Lines {
         if from > to {
             return;
         }
-        // What touches the new range, adjacent ranges included, is one run of the sorted list.
+        // The ranges that touch the new one, including adjacent ones, are consecutive in the sorted list.
         let first = self.0.partition_point(|&(_, end)| end < from.saturating_sub(1));
         let past = self.0.partition_point(|&(start, _)| start <= to.saturating_add(1));
         let run = self.0.get(first..past).unwrap_or_default();
@@ -33,12 +34,12 @@ impl Lines {
         self.0.splice(first..past, [merged]);
     }
 
-    /// True when the whole file was shown, whatever its length.
+    /// True if the whole file was shown, whatever its length.
     pub fn is_all(&self) -> bool {
         self.0 == [(1, END)]
     }
 
-    /// True when every line of `from..=to` was shown; an empty range is always covered.
+    /// True if every line of `from..=to` was shown; an empty range is always covered.
     pub fn covers(&self, from: u64, to: u64) -> bool {
         let from = from.max(1);
         if from > to {
@@ -48,7 +49,7 @@ impl Lines {
         self.0.get(at).is_some_and(|&(start, end)| start <= from && to <= end)
     }
 
-    /// What of `1..=total` was never shown, as sorted ranges.
+    /// Returns the lines of `1..=total` that were never shown, as sorted ranges.
     pub fn missing(&self, total: u64) -> Vec<(u64, u64)> {
         let mut gaps = Vec::new();
         let mut next = 1;
@@ -70,12 +71,12 @@ impl Lines {
         gaps
     }
 
-    /// The ranges. The whole file is `[(1, u64::MAX)]`.
+    /// Returns the ranges. The whole file is `[(1, u64::MAX)]`.
     pub fn ranges(&self) -> &[(u64, u64)] {
         &self.0
     }
 
-    /// Adds everything `other` has.
+    /// Adds all lines of `other`.
     pub fn union(&mut self, other: &Lines) {
         for &(from, to) in &other.0 {
             self.add(from, to);
@@ -91,7 +92,7 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 
-    /// The sets agree on everything within `1..=top`.
+    /// Asserts that both sets agree on everything within `1..=top`.
     fn agree(lines: &Lines, set: &BTreeSet<u64>, top: u64) {
         for from in 0..=top {
             for to in 0..=top {
@@ -128,7 +129,7 @@ mod tests {
             lines.union(&others);
             set.extend(other_set);
             agree(&lines, &set, 26);
-            // Equal sets are equal values, in whatever order they were put together.
+            // Equal sets are equal values, whatever the order of additions.
             let mut turned = others;
             turned.union(&build(&added).0);
             prop_assert_eq!(&turned, &lines);

@@ -1,4 +1,4 @@
-//! The log of operations: what was done to which files, so that it can be told and undone.
+//! The log of operations: the changes of each request, so that they can be listed and undone.
 
 use core::fmt;
 use core::str::FromStr;
@@ -12,16 +12,16 @@ use rustix::process::Pid;
 
 use crate::{OwnedSwap, Record, Swap, clock};
 
-/// Microseconds after which whatever has the number of an operation's process is another one.
+/// Microseconds after which the process with an operation's process id must be another one.
 const LONGEST: i64 = 60_000_000;
 
-/// Names an operation within one store. Its number rises from operation to operation and is never given twice; the four
-/// hexadecimal digits behind it tell it from an operation of that number in another store.
+/// Identifies an operation within a store. Numbers increase and are never reused; the four hexadecimal digits after the
+/// number distinguish it from operations of other stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OperationId {
-    /// 1 for the first.
+    /// The number, from 1.
     pub number: u64,
-    /// Made of the moment it was logged.
+    /// Hash of the number and the time it was logged.
     pub check: u16,
 }
 
@@ -39,17 +39,17 @@ impl fmt::Display for OperationId {
     }
 }
 
-/// An operation as a caller names it: `17-3fa9`, or `17` alone.
+/// An operation as a caller names it: `17-3fa9`, or just `17`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OperationName {
     /// The number.
     pub number: u64,
-    /// The digits behind it, if they were given.
+    /// The digits after the number, if given.
     pub check: Option<u16>,
 }
 
 impl OperationName {
-    /// True when it names that operation.
+    /// True if it refers to that operation.
     pub fn names(self, id: OperationId) -> bool {
         self.number == id.number && self.check.is_none_or(|check| check == id.check)
     }
@@ -73,58 +73,58 @@ impl FromStr for OperationName {
     }
 }
 
-/// What stands at a path.
+/// Type of a logged file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A regular file.
     Regular,
-    /// A symbolic link; its content is where it points.
+    /// A symbolic link; its content is the target.
     Link,
 }
 
-/// A path at one moment, when something stood there.
+/// State of a path at one moment, if something exists there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Side {
-    /// Its raw bytes.
+    /// Id of the raw bytes.
     pub content: ContentId,
     /// Permission bits, at most `0o7777`.
     pub mode: u32,
-    /// What it is.
+    /// Type of the file.
     pub kind: Kind,
 }
 
-/// One file of an operation.
+/// The change of one file in an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Touched {
     /// Bytes of the canonical absolute path.
     pub path: Vec<u8>,
-    /// Where its content came from, if the operation moved it here; that path is touched too.
+    /// Original path of the content, if the operation moved it here; that path is touched too.
     pub moved_from: Option<Vec<u8>>,
-    /// What stood at the path; `None` when there was nothing.
+    /// State before; `None` if there was nothing.
     pub before: Option<Side>,
-    /// What stands there now; `None` when there is nothing.
+    /// State after; `None` if there is nothing.
     pub after: Option<Side>,
-    /// Owner and extended attributes of the file that stood at the path, where no file has them on.
+    /// Owner and extended attributes of the old file, if no file has them any longer.
     pub attributes: Option<Attributes>,
-    /// Lines that came.
+    /// Number of added lines.
     pub added: u64,
-    /// Lines that went.
+    /// Number of removed lines.
     pub removed: u64,
 }
 
-/// What an operation is in the order of things.
+/// Relation of an operation to others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// A change of its own.
+    /// A new change.
     Edit,
-    /// It takes that operation back.
+    /// Undoes that operation.
     Undo(OperationId),
-    /// It takes that undo back.
+    /// Undoes that undo.
     Redo(OperationId),
 }
 
 impl Role {
-    /// The operation that is taken back.
+    /// The operation that it undoes.
     pub fn takes_back(self) -> Option<OperationId> {
         match self {
             Role::Edit => None,
@@ -133,21 +133,21 @@ impl Role {
     }
 }
 
-/// How much of a request was done.
+/// Degree of completion of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// All of it.
     Done,
     /// Some edits were left out, as the caller had allowed.
     Partial,
-    /// Nobody knows: the process ended in the middle of it, and others changed the files before it was looked into.
+    /// Unknown: the process died during it, and the files were changed before this was resolved.
     Unsure,
 }
 
-/// One request that changed files, all of them together.
+/// A request that changed files, with all of its files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// Whose it is.
+    /// Session that made it.
     pub session: String,
     /// The tool that was called.
     pub tool: String,
@@ -155,51 +155,52 @@ pub struct Operation {
     pub format: String,
     /// Hash of the input, to know a repeated call again.
     pub digest: [u8; 16],
-    /// What is worth knowing; may be empty.
+    /// Additional information; may be empty.
     pub note: String,
-    /// Whether it takes another one back.
+    /// Whether it undoes another operation.
     pub role: Role,
-    /// Older operations that it takes back as well, the newest first.
+    /// Older operations that it undoes as well, the newest first.
     pub also: Vec<OperationId>,
-    /// How much was done.
+    /// Degree of completion.
     pub outcome: Outcome,
-    /// Whether contents may be kept. Not for secrets; without them it can be told but not undone.
+    /// Whether contents may be stored. False for secrets; the operation is then listed but cannot be undone.
     pub kept: bool,
-    /// The files, each once.
+    /// The changed files, each once.
     pub files: Vec<Touched>,
-    /// Bytes of the canonical paths of folders that were made for it, those above others first.
+    /// Bytes of the canonical paths of directories that were created for it, parents first.
     pub folders: Vec<Vec<u8>>,
 }
 
 impl Operation {
-    /// The operations that are taken back, the newest first.
+    /// Returns the operations that it undoes, the newest first.
     pub fn taken(&self) -> impl Iterator<Item = OperationId> {
         self.role.takes_back().into_iter().chain(self.also.iter().copied())
     }
 }
 
-/// An operation of the log.
+/// An operation in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Logged {
-    /// Its name.
+    /// Its id.
     pub id: OperationId,
     /// Microseconds since the epoch.
     pub at: i64,
-    /// The operation that took it back.
+    /// The operation that undid it.
     pub undone_by: Option<OperationId>,
-    /// The process that is about to do it, or ended in the middle of it; `None` once it is [settled](Operations::settle).
+    /// Id of the process that performs it, or died while it did; `None` once it is [settled](Operations::settle).
     pub owner: Option<u32>,
-    /// What was done.
+    /// The operation itself.
     pub operation: Operation,
 }
 
 impl Logged {
-    /// The time since it was logged; nothing where the clock was set back since.
+    /// Time since it was logged; zero if the clock was set back.
     pub fn age(&self) -> Duration {
         Duration::from_micros(u64::try_from(clock::now_us().saturating_sub(self.at)).unwrap_or(0))
     }
 
-    /// True while somebody may still be at it: its process lives, and has not been at it for longer than any call takes.
+    /// True while its process may still be working on it: the process lives, and has not taken longer than any call
+    /// may.
     pub fn in_flight(&self) -> bool {
         let Some(owner) = self.owner.and_then(|owner| i32::try_from(owner).ok()).and_then(Pid::from_raw) else {
             return false;
@@ -209,7 +210,7 @@ impl Logged {
     }
 }
 
-/// Which operations are asked for.
+/// Selection of operations.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Filter<'a> {
     /// Only those of this session.
@@ -218,11 +219,11 @@ pub struct Filter<'a> {
     pub path: Option<&'a [u8]>,
     /// Only those with a smaller number.
     pub below: Option<u64>,
-    /// At most so many.
+    /// Maximum number of results.
     pub limit: usize,
 }
 
-/// How both sides of a file can be had later.
+/// Data from which both states of a file can be restored later.
 #[derive(Clone, Copy, Default)]
 pub struct Change<'a> {
     /// The version that `swaps` lead from: what stood at the path, or at the path that it was moved from; `None`: from
@@ -230,42 +231,42 @@ pub struct Change<'a> {
     pub base: Option<ContentId>,
     /// The bytes of that version, where they are at hand as a whole.
     pub from: Option<&'a [u8]>,
-    /// What leads to the version that stands there now; empty when nothing does.
+    /// The replacements that lead to the new version; empty if the file was removed.
     pub swaps: &'a [Swap<'a>],
-    /// The bytes that stood at the path, where they are lost otherwise: they are not the base, or nothing stands there now.
+    /// The old bytes of the path, if they would be lost otherwise: they are not the base, or the file was removed.
     pub old: Option<&'a [u8]>,
-    /// The bytes that stand there now. Asked for when nothing at all is known of the base, by who cannot wait until there is
-    /// time. Called while the store is locked, so it must not use the store.
+    /// Returns the new bytes. Called if the base is entirely unknown and the caller cannot wait for idle time. Called
+    /// while the store is locked, so it must not use the store.
     pub new: Option<&'a dyn Fn() -> Vec<u8>>,
 }
 
-/// What the session knows of a file once an operation is done. See [`Sessions::record`](crate::Sessions::record).
+/// A record that a session gets when an operation is done. See [`Sessions::record`](crate::Sessions::record).
 #[derive(Clone, Copy)]
 pub struct Known<'a> {
     /// The path.
     pub path: &'a [u8],
-    /// What is known.
+    /// The record.
     pub record: &'a Record,
 }
 
-/// What the log answers.
+/// Result of logging an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entered {
-    /// The name of the operation.
+    /// Id of the operation.
     pub id: OperationId,
-    /// Contents that can perhaps only be had from the file as it is now: [`Operations::keep`] what the store
-    /// [lacks](Operations::lacking) when there is time.
+    /// Content ids that only the working file may hold so far. Store those that the store [lacks](Operations::lacking)
+    /// with [`Operations::keep`] when idle.
     pub loose: Vec<ContentId>,
-    /// Files, by their place in the operation, whose content before is lost: it was larger than what is kept.
+    /// Indices of the operation's files whose old content is lost because it exceeds the limits.
     pub lost: Vec<usize>,
 }
 
-/// A part of the log that was lost, because the database or what belongs to it was damaged.
+/// A part of the log that was lost because of damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
-    /// The newest operation before it; 0 where all were lost.
+    /// The newest operation before the gap; 0 if all were lost.
     pub after: u64,
-    /// The last operation that is missing; `None` where nobody knows whether any is.
+    /// The last missing operation; `None` if it is unknown whether any is missing.
     pub until: Option<u64>,
 }
 
@@ -280,103 +281,104 @@ impl fmt::Display for Gap {
     }
 }
 
-/// What a clean-up freed.
+/// Result of a garbage collection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Freed {
-    /// Operations that were dropped from the log.
+    /// Number of operations dropped from the log.
     pub operations: u64,
-    /// Contents that were dropped.
+    /// Number of contents dropped.
     pub contents: u64,
-    /// Bytes of the disk.
+    /// Bytes of disk space released.
     pub bytes: u64,
 }
 
-/// What a store takes of a disk.
+/// Disk usage of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OnDisk {
-    /// Which one.
+    /// Device number.
     pub device: u64,
     /// Bytes.
     pub bytes: u64,
 }
 
-/// What a person asks a clean-up to leave.
+/// Limits that a user requests for a garbage collection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Leave {
-    /// Nothing older than so many days.
+    /// Drop everything older than this many days.
     pub days: Option<u32>,
-    /// At most so many bytes of contents.
+    /// Keep at most this many bytes of contents.
     pub bytes: Option<u64>,
 }
 
-/// The log of operations. Beside it lie the contents of both sides of each file, as far as they are kept.
+/// The log of operations, with the contents of both states of each file as far as they are stored.
 pub trait Operations: Send + Sync {
-    /// Writes down an operation that is about to be done, with what its session knows of the files then, in one go: whatever
-    /// ends the process, what it did can be told and taken back. It is pending until it is [settled](Operations::settle).
-    /// `changes` has one entry per file of the operation. The cost grows with the change, not with the file, but for what is
-    /// lost otherwise.
+    /// Logs an operation that is about to be performed, with the resulting records of its session, in one step:
+    /// whatever ends the process, its changes can be listed and undone. It is in doubt until it is
+    /// [settled](Operations::settle). `changes` has one entry per file of the operation. The cost grows with the
+    /// change, not with the file, except for contents that would be lost.
     ///
-    /// Errors: `conflict.raced` where an operation that was not withdrawn already takes back what this one would; nothing
-    /// is written then. Those of the store.
+    /// Fails with `conflict.raced`, writing nothing, if an operation that was not aborted already undoes what this one
+    /// would, and with the errors of the store.
     fn log(&self, operation: &Operation, changes: &[Change<'_>], known: &[Known<'_>]) -> Result<Entered>;
 
-    /// They were done, says who did them. Those that somebody withdrew too early are in the log again.
+    /// Marks operations as committed by the process that performed them. Those that another process aborted too early
+    /// are restored.
     fn settle(&self, ids: &[OperationId]) -> Result<()>;
 
-    /// It was done, says who found it [pending](Operations::pending); where `certain` is false, nobody knows. Does nothing
-    /// when it is not pending any more.
+    /// Resolves an [in-doubt](Operations::pending) operation as committed, or as *unknown* if `certain` is false. No-op
+    /// if it is no longer in doubt.
     fn judge(&self, id: OperationId, certain: bool) -> Result<()>;
 
-    /// Aborts a pending operation: removes it from the log, clears the marks that it alone made on the operations it would
-    /// have taken back, and drops the records it would have created. The marks of other operations remain.
+    /// Aborts an in-doubt operation: removes it from the log, clears the marks that it alone made on the operations it
+    /// would have undone, and drops the records it would have created. The marks of other operations remain.
     fn withdraw(&self, id: OperationId) -> Result<()>;
 
-    /// The operations that are not settled, the newest first.
+    /// Returns the operations in doubt, the newest first.
     fn pending(&self) -> Result<Vec<Logged>>;
 
-    /// The operations that fit, the newest first.
+    /// Returns the matching operations, the newest first.
     fn operations(&self, filter: &Filter<'_>) -> Result<Vec<Logged>>;
 
-    /// The operation of that name.
+    /// Returns the operation with this name.
     fn operation(&self, name: OperationName) -> Result<Option<Logged>>;
 
-    /// The parts of the log that were lost, the newest first. An operation before such a part is not the last one that was
-    /// done, though it may be the last one that the log tells.
+    /// Returns the lost parts of the log, the newest first. An operation before a gap was not the last one performed,
+    /// even if it is the last one in the log.
     fn gaps(&self) -> Result<Vec<Gap>> {
         Ok(Vec::new())
     }
 
-    /// The bytes of a version, proven by the id. `at_hand` are versions that the caller has, from which others can be
-    /// reached through the log.
+    /// Returns the bytes of a version, verified against its id. `at_hand` are versions that the caller has, from which
+    /// others can be rebuilt through the log.
     fn content(&self, content: ContentId, at_hand: &[(ContentId, &[u8])]) -> Result<Option<Vec<u8>>>;
 
-    /// What one change of the log does that leads from one version to another, in offsets of the first; `None` when there is
-    /// no such change.
+    /// Returns the replacements of the one logged change between two versions, in offsets of the first; `None` if there
+    /// is no such change.
     fn swaps(&self, from: ContentId, to: ContentId) -> Result<Option<Vec<OwnedSwap>>>;
 
-    /// True when [`Operations::content`] would find that version, apart from damage.
+    /// True if [`Operations::content`] would find that version, apart from damage.
     fn reaches(&self, content: ContentId, at_hand: &[ContentId]) -> Result<bool>;
 
-    /// Those of the versions that are not kept themselves, though something may lead to them.
+    /// Returns those of the versions that are not stored themselves, even if they can be rebuilt.
     fn lacking(&self, contents: &[ContentId]) -> Result<HashSet<ContentId>>;
 
-    /// Keeps versions whole, in one go: what [`Entered::loose`] asks for. Bytes that are not those of their id, and versions
-    /// that no operation speaks of, are not kept.
+    /// Stores whole versions in one step: those in [`Entered::loose`]. Skips bytes that do not match their id, and
+    /// versions without an operation.
     fn keep(&self, versions: &[(ContentId, Vec<u8>)]) -> Result<()>;
 
-    /// What the store takes of a disk; `None` when it takes nothing.
+    /// Returns the disk usage; `None` if the store uses no disk.
     fn on_disk(&self) -> Option<OnDisk>;
 
-    /// Drops what is too old or too much.
+    /// Collects garbage within these limits.
     fn free(&self, leave: Leave) -> Result<Freed>;
 }
 
-/// The memory of sessions together with the log of what they did.
+/// The records of sessions together with the log of operations.
 pub trait History: crate::Sessions + Operations {}
 
 impl<T: crate::Sessions + Operations> History for T {}
 
-/// The error for an operation that would take back what another one has taken back, or is about to.
+/// The error for an operation that would undo what another one has undone, or is undoing.
 pub(crate) fn overtaken(operation: &Operation) -> Error {
     let ids: Vec<String> = operation.taken().map(|id| id.to_string()).collect();
     Error::new(emendate_core::Code::ConflictRaced, "Another process takes the same operation back at this moment.")
@@ -384,7 +386,7 @@ pub(crate) fn overtaken(operation: &Operation) -> Error {
         .next("Call history to see what became of it, then repeat the call.")
 }
 
-/// The error for a call whose parts do not belong together.
+/// Checks that there is one change per file.
 pub(crate) fn check(operation: &Operation, changes: &[Change<'_>]) -> Result<()> {
     if operation.files.len() == changes.len() {
         return Ok(());

@@ -1,15 +1,15 @@
-//! Bytes as they are stored: compressed where that helps.
+//! Compression of stored bytes.
 
 use std::borrow::Cow;
 
-/// Below this, compressing costs more than it saves.
+/// Below this many bytes, compression costs more than it saves.
 const WORTH: usize = 1024;
 
-/// Bytes ready to be stored.
+/// Bytes in stored form.
 pub(crate) struct Packed<'a> {
-    /// What goes into the store.
+    /// The bytes to store.
     pub(crate) data: Cow<'a, [u8]>,
-    /// Whether it is a zstd frame.
+    /// True if they are a zstd frame.
     pub(crate) zstd: bool,
 }
 
@@ -24,16 +24,16 @@ pub(crate) fn pack(raw: &[u8]) -> Packed<'_> {
     Packed { data: raw.into(), zstd: false }
 }
 
-/// Packs bytes that are not needed otherwise.
+/// Packs bytes that are not needed any more.
 pub(crate) fn owned(raw: Vec<u8>) -> Packed<'static> {
     let Packed { data, zstd } = pack(&raw);
     if zstd { Packed { data: data.into_owned().into(), zstd } } else { Packed { data: raw.into(), zstd } }
 }
 
-/// Unpacks what [`pack`] made; `None` when it is damaged or larger than `at_most`, which also bounds what is allocated.
+/// Unpacks the result of [`pack`]; `None` if it is damaged or larger than `at_most`, which also bounds the allocation.
 pub(crate) fn unpack(data: Vec<u8>, zstd: bool, at_most: u64) -> Option<Vec<u8>> {
     if zstd {
-        // As much as the frame says, and not as it may be, is what is asked of the memory.
+        // Allocates the size in the frame, not the maximum.
         let size = zstd::zstd_safe::get_frame_content_size(&data).ok()?.filter(|size| *size <= at_most)?;
         return zstd::bulk::decompress(&data, usize::try_from(size).ok()?).ok();
     }

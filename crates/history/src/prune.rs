@@ -1,39 +1,39 @@
-//! What has to go when there is too much.
+//! Choice of versions to evict.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use emendate_core::ContentId;
 
-/// Records between two looks at whether there is too much.
+/// Number of records between two checks of the limits.
 pub(crate) const EVERY: u32 = 64;
-/// Bytes of added contents after which the size of the database is checked at once. A process that makes one large record
-/// and ends reaches it too, so the limit does not depend on chance where files are large.
+/// Bytes of added contents after which the size of the database is checked at once. A process that makes one large
+/// record and exits reaches it too, so with large files the limit does not depend on chance.
 pub(crate) const MUCH: u64 = 64 << 10;
-/// Paths whose words of lines are kept.
+/// Maximum number of paths with words of lines.
 pub(crate) const WORDS: u32 = 1024;
 
-/// Sessions whose registers are kept.
+/// Maximum number of sessions with registers.
 pub(crate) const DRAWERS: u32 = 64;
 
-/// What a clean-up leaves of a limit, so that the next one is not due at once.
+/// Reduces a limit for a clean-up, so that the next one is not due at once.
 pub(crate) fn room(limit: u64) -> u64 {
     limit - limit / 4
 }
 
-/// One stored version, for choosing.
+/// A stored version as a candidate for eviction.
 #[derive(Clone, Debug)]
 pub(crate) struct Weight {
     pub(crate) content: ContentId,
     pub(crate) base: Option<ContentId>,
     pub(crate) depth: u32,
     pub(crate) stored: u64,
-    /// When a session last recorded it.
+    /// Time of its last record.
     pub(crate) at: i64,
 }
 
-/// The versions whose data has to go so that the others take at most `leave` bytes: the oldest first, where a version
-/// is as young as the youngest that is rebuilt from it. So nothing that stays loses its base.
+/// Chooses versions to evict so that the others take at most `leave` bytes: the oldest first, where a version is as
+/// young as the youngest that is rebuilt from it. So no remaining version loses its base.
 pub(crate) fn condemned(mut all: Vec<Weight>, leave: u64) -> Vec<ContentId> {
     let mut sum: u64 = all.iter().map(|weight| weight.stored).sum();
     if sum <= leave {

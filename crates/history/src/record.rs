@@ -1,4 +1,4 @@
-//! What a session knows of one version of one file.
+//! A session's record of one version of a file.
 
 use core::ops::Range;
 
@@ -7,52 +7,51 @@ use emendate_fs::Stamp;
 
 use crate::Lines;
 
-/// How the session came to know a version.
+/// The way in which a session learned of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum How {
-    /// It asked for the file.
+    /// It read the file.
     Read,
     /// It wrote the file.
     Wrote,
-    /// It was shown inside an error.
+    /// It was shown in an error message.
     Served,
 }
 
-/// What a session knows of one version of one file.
+/// A session's record of one version of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// Which version, by its raw bytes.
+    /// The version, by its raw bytes.
     pub content: ContentId,
-    /// What the file system said of the file then.
+    /// Metadata of the file at that time.
     pub stamp: Stamp,
-    /// The stamp was too young to prove anything when it was taken.
+    /// The stamp was too recent to prove anything when it was taken.
     pub racy: bool,
-    /// The lines the session was shown.
+    /// The lines that the session was shown.
     pub lines: Lines,
-    /// How it came to know them.
+    /// How the session learned of them.
     pub how: How,
-    /// The first line asked for, where a read named one.
+    /// The first requested line, if the read named one.
     pub offset: Option<u64>,
-    /// The number of lines asked for, where a read named one.
+    /// The number of requested lines, if the read named one.
     pub limit: Option<u64>,
 }
 
-/// How the version's bytes can be had later.
+/// Data from which the version's bytes can be restored later.
 #[derive(Clone, Copy)]
 pub enum Body<'a> {
-    /// These are the raw bytes.
+    /// The raw bytes.
     Bytes(&'a [u8]),
-    /// They are those of another version with some ranges replaced.
+    /// Another version with some ranges replaced.
     Change {
-        /// The version before.
+        /// The base version.
         base: ContentId,
         /// Ranges of its bytes, sorted and disjoint, each with its replacement.
         splices: &'a [(Range<usize>, &'a [u8])],
-        /// The bytes after; asked for only when the change cannot be kept as such; without them it is
-        /// remembered by identity then. Called while the store is locked,
-        /// so it must not use the store.
+        /// Returns the new bytes. Called only if the change cannot be stored as such; without it, only the identity is
+        /// remembered then. Called while the store is locked, so it must not use the store.
         full: Option<&'a dyn Fn() -> Vec<u8>>,
     },
-    /// Not at all: only the identity is remembered.
+    /// Nothing: only the identity is remembered.
     None,
 }

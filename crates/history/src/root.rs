@@ -1,10 +1,10 @@
-//! Names for the directories of stores.
+//! Directory names of stores.
 
-/// Longest readable part of a key.
+/// Maximum length of the readable part of a key.
 const READABLE: usize = 40;
 
-/// The directory name for a root: its last component, sanitised, at most 40 characters, then `-` and 16 hexadecimal
-/// digits of the BLAKE3 of the path's bytes, which alone tell roots apart.
+/// Returns the directory name for a root: its last component, sanitized, at most 40 characters, then `-` and 16
+/// hexadecimal digits of the BLAKE3 of the path's bytes, which alone distinguish roots.
 pub fn root_key(canonical_root: &std::path::Path) -> String {
     use std::os::unix::ffi::OsStrExt;
 
@@ -15,7 +15,7 @@ pub fn root_key(canonical_root: &std::path::Path) -> String {
         .take(READABLE)
         .map(|char| if char.is_ascii_alphanumeric() || matches!(char, '.' | '_' | '-') { char } else { '_' })
         .collect();
-    // A leading dot would hide the directory, a leading dash would read as an option.
+    // A leading dot would hide the directory, a leading dash would look like an option.
     if key.starts_with(['.', '-']) {
         key.replace_range(..1, "_");
     }

@@ -1,8 +1,9 @@
-//! Where the bytes of versions are kept, and how they are found again: the same rules for both back ends.
+//! Storage of version contents, with the same rules for both back ends.
 //!
-//! Versions are named by [`ContentId`] (XXH3), which a hostile repository can make collide. So every stored content also
-//! has its BLAKE3, and bytes that arrive under a known id are compared with it. Once two contents claimed one id, the
-//! id is *contested*: it names no bytes for anybody, and the mark stays as long as a record refers to it.
+//! Versions are identified by [`ContentId`] (XXH3), for which a hostile repository can construct collisions. So the
+//! BLAKE3 of every stored content is stored too, and bytes that arrive with a known id are compared with it. After two
+//! contents claimed an id, the id is *contested*: it identifies no bytes for any caller, and stays so as long as a
+//! record refers to it.
 
 use std::sync::Arc;
 
@@ -12,54 +13,54 @@ use crate::sessions::{LARGEST, Room};
 use crate::trail::Graph;
 use crate::{Body, Limits, delta, pack};
 
-/// The most changes between a version and the nearest one stored whole.
+/// Maximum number of changes between a version and the nearest one that is stored whole.
 pub(crate) const DEPTH: u32 = 16;
 
-/// What is known of a version's bytes.
+/// Metadata of a version's bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Version {
-    /// BLAKE3 of the bytes, once they were seen whole.
+    /// BLAKE3 of the bytes, once they were available as a whole.
     pub(crate) hash: Option<[u8; 32]>,
-    /// Number of bytes.
+    /// Size in bytes.
     pub(crate) size: u64,
-    /// What the stored data takes; `None` when nothing is stored.
+    /// Size of the stored data; `None` if nothing is stored.
     pub(crate) stored: Option<u64>,
     /// The stored data is a zstd frame.
     pub(crate) zstd: bool,
-    /// The stored data are splices against this version.
+    /// The stored data are splices to be applied to this version.
     pub(crate) base: Option<ContentId>,
-    /// How many changes lie between this and a version stored whole.
+    /// Number of changes between this and a version stored whole.
     pub(crate) depth: u32,
     /// Two contents claimed this id.
     pub(crate) contested: bool,
 }
 
-/// A place for versions.
+/// A store of version contents.
 pub(crate) trait Shelf {
-    /// How it fails.
+    /// Error type of the back end.
     type Error;
-    /// What is known of a version.
+    /// Returns the metadata of a version.
     fn version(&self, content: ContentId) -> Result<Option<Version>, Self::Error>;
-    /// The stored data of a version.
+    /// Returns the stored data of a version.
     fn data(&self, content: ContentId) -> Result<Option<Vec<u8>>, Self::Error>;
-    /// Adds or replaces a version; its data only when given.
+    /// Adds or replaces a version; its data only if given.
     fn put(&mut self, content: ContentId, version: &Version, data: Option<&[u8]>) -> Result<(), Self::Error>;
-    /// The changes of the log, by what they lead from and to.
+    /// Returns the graph of the log's changes.
     fn graph(&self) -> Result<Arc<Graph>, Self::Error>;
-    /// The data of such a change, unpacked.
+    /// Returns the unpacked data of such a change.
     fn change(&self, data: i64, limits: &Limits) -> Result<Option<Vec<u8>>, Self::Error>;
 }
 
-/// What became of a body.
+/// Result of storing a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kept {
-    /// It is what the store knows under this id; so many bytes were added.
+    /// It matches the id; this many bytes were added.
     Agreed(u64),
-    /// The id stands for two contents.
+    /// Two contents claim the id.
     Contested,
 }
 
-/// Keeps a body under the rules above. Bytes that are not those of `content` are not kept.
+/// Stores a body under the rules above. Bytes that do not match `content` are not stored.
 pub(crate) fn keep<S: Shelf>(
     shelf: &mut S,
     content: ContentId,
@@ -86,7 +87,7 @@ pub(crate) fn keep<S: Shelf>(
     keep_proven(shelf, content, &full, known, limits.usual())
 }
 
-/// Keeps bytes that would be lost otherwise, which may therefore be larger.
+/// Stores the last copy of a content, with larger limits.
 pub(crate) fn keep_last<S: Shelf>(
     shelf: &mut S,
     content: ContentId,
@@ -110,7 +111,7 @@ fn keep_proven<S: Shelf>(
     keep_bytes(shelf, content, raw, known, room)
 }
 
-/// Keeps whole bytes. What is too large leaves a version without data, so that its size still tells an impostor.
+/// Stores whole bytes. For a content that is too large, stores its metadata, whose size still exposes an impostor.
 pub(crate) fn keep_bytes<S: Shelf>(
     shelf: &mut S,
     content: ContentId,
@@ -120,7 +121,7 @@ pub(crate) fn keep_bytes<S: Shelf>(
 ) -> Result<Kept, S::Error> {
     let size = raw.len() as u64;
     let fits = size <= room.raw;
-    // What is known by its hash is compared by it, however large.
+    // A content with a known hash is compared by it, however large.
     let hashed = fits || known.as_ref().is_some_and(|version| version.hash.is_some());
     let hash = hashed.then(|| *blake3::hash(raw).as_bytes());
     if let Some(mut version) = known {
@@ -153,7 +154,7 @@ pub(crate) fn keep_bytes<S: Shelf>(
     Ok(Kept::Agreed(stored))
 }
 
-/// Whether `raw` may be what the version stands for, and whether the version's own data are there.
+/// Returns whether `raw` may be the content of the version, and whether the version's own data exist.
 fn compare<S: Shelf>(
     shelf: &S,
     content: ContentId,
@@ -167,12 +168,13 @@ fn compare<S: Shelf>(
     match (version.hash, hash) {
         (Some(known), Some(new)) => Ok((known == new, version.stored.is_some())),
         _ if version.stored.is_none() => Ok((true, false)),
-        // A change: nobody has seen its bytes whole yet. Where it cannot be rebuilt, there is nothing to differ from.
+        // A change whose bytes were never available as a whole. If it cannot be rebuilt, there is nothing to compare
+        // with.
         _ => Ok(rebuild(shelf, content)?.map_or((true, false), |known| (known == raw, true))),
     }
 }
 
-/// Keeps a version as the change from another, if that is small and its base is at hand. Returns the bytes it took.
+/// Stores a version as a change from another, if the change is small and its base is stored. Returns the bytes used.
 fn keep_change<S: Shelf>(
     shelf: &mut S,
     content: ContentId,
@@ -184,7 +186,7 @@ fn keep_change<S: Shelf>(
     if from.stored.is_none() || from.contested || from.depth >= DEPTH || base == content {
         return Ok(None);
     }
-    // Texts alone can tell that it is not worth it, before they are copied.
+    // The length of the texts alone can rule it out, before they are copied.
     let texts: u64 = splices.iter().map(|(_, text)| text.len() as u64).sum();
     if texts > from.size.saturating_add(texts) / 4 {
         return Ok(None);
@@ -208,7 +210,8 @@ fn keep_change<S: Shelf>(
     Ok(Some(stored))
 }
 
-/// The bytes of a version, proven by its id; `None` when any piece on the way is missing, damaged or contested.
+/// Returns the bytes of a version, verified against its id; `None` if any link of its chain is missing, damaged or
+/// contested.
 pub(crate) fn rebuild<S: Shelf>(shelf: &S, content: ContentId) -> Result<Option<Vec<u8>>, S::Error> {
     let mut changes = Vec::new();
     let mut at = content;
@@ -241,7 +244,7 @@ mod tests {
     use crate::{Body, Limits};
     use emendate_core::ContentId;
 
-    /// Colliding contents cannot be made here, so `keep_bytes` is called past the check of the id.
+    /// Real collisions cannot be made here, so `keep_bytes` is called past the check of the id.
     fn impostor(shelf: &mut Shelves, content: ContentId, raw: &[u8], limits: &Limits) -> Kept {
         let known = shelf.version(content).unwrap();
         keep_bytes(shelf, content, raw, known, limits.usual()).unwrap()
@@ -263,7 +266,7 @@ mod tests {
         assert_eq!(rebuild(&shelf, ContentId::of(&child)).unwrap(), Some(child.clone()));
 
         assert_eq!(impostor(&mut shelf, content, &vec![b'x'; 900], &limits), Kept::Contested);
-        // Neither the one nor the other, nor what is rebuilt from it; and it stays so for all who come.
+        // Neither content, nor what is rebuilt from it, is available any more, for any caller.
         assert_eq!(rebuild(&shelf, content), Ok(None));
         assert_eq!(rebuild(&shelf, ContentId::of(&child)), Ok(None));
         for body in [Body::Bytes(&raw), Body::None] {

@@ -1,30 +1,30 @@
-//! A change that can be gone in both directions: what stood there, and what stands there now.
+//! Changes that can be applied in both directions: old and new bytes of each range.
 
 use crate::varint;
 
-/// One range of a change, in both versions.
+/// One replaced range of a change, with both texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Swap<'a> {
-    /// Where it begins in the version before.
+    /// Offset in the old version.
     pub at: usize,
-    /// What stood there.
+    /// The old bytes.
     pub old: &'a [u8],
-    /// What stands there now.
+    /// The new bytes.
     pub new: &'a [u8],
 }
 
-/// A [`Swap`] with texts of its own.
+/// A [`Swap`] that owns its texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnedSwap {
-    /// Where it begins in the version before.
+    /// Offset in the old version.
     pub at: usize,
-    /// What stands there.
+    /// The old bytes.
     pub old: Box<[u8]>,
-    /// What stands there in the version after.
+    /// The new bytes.
     pub new: Box<[u8]>,
 }
 
-/// The change that [`encode`] made, in this direction or `back`; `None` when it is damaged.
+/// Decodes a change made by [`encode`], in its direction or `back`; `None` if it is damaged.
 pub(crate) fn turned(data: &[u8], back: bool) -> Option<Vec<OwnedSwap>> {
     let mut moved = 0_isize;
     let turn = |Swap { at, old, new }: Swap<'_>| {
@@ -36,12 +36,12 @@ pub(crate) fn turned(data: &[u8], back: bool) -> Option<Vec<OwnedSwap>> {
     decode(data)?.into_iter().map(turn).collect()
 }
 
-/// Bytes of all texts together.
+/// Total length of all texts.
 pub(crate) fn weight(swaps: &[Swap<'_>]) -> u64 {
     swaps.iter().map(|swap| (swap.old.len() + swap.new.len()) as u64).sum()
 }
 
-/// The serialised change; `None` when it is not sorted or overlaps.
+/// Serializes a change; `None` if it is unsorted or overlaps.
 pub(crate) fn encode(swaps: &[Swap<'_>]) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     let mut at = 0;
@@ -56,7 +56,7 @@ pub(crate) fn encode(swaps: &[Swap<'_>]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// The change that [`encode`] made; `None` when it is damaged.
+/// Decodes a change made by [`encode`]; `None` if it is damaged.
 pub(crate) fn decode(mut data: &[u8]) -> Option<Vec<Swap<'_>>> {
     let (mut swaps, mut at) = (Vec::new(), 0_usize);
     while !data.is_empty() {
@@ -72,8 +72,8 @@ pub(crate) fn decode(mut data: &[u8]) -> Option<Vec<Swap<'_>>> {
     Some(swaps)
 }
 
-/// The other side of `from`: the version after, or the one before where `back`. `None` when `from` does not hold what the
-/// change says, or the data are damaged.
+/// Applies a change to `from`, or reverts it with `back`. `None` if `from` does not match the change, or the data are
+/// damaged.
 pub(crate) fn apply(from: &[u8], mut data: &[u8], back: bool) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(from.len().checked_add(data.len())?);
     let mut rest = from;
@@ -120,7 +120,7 @@ mod tests {
                 let there = |swap: &super::OwnedSwap| text[swap.at..].starts_with(&swap.old);
                 prop_assert!(turned(&data, back).unwrap().iter().all(there));
             }
-            // Another text than the one that was changed is noticed.
+            // A text other than the changed one is detected.
             if let Some(swap) = swaps.iter().find(|swap| !swap.old.is_empty()) {
                 let mut other = base.clone();
                 other[swap.at] ^= 1;

@@ -1,6 +1,5 @@
-//! From one version to another through the log. The log keeps the change between two versions where it does not know
-//! either of them whole, so that its cost does not grow with the file; the way to a version may then begin at the file as
-//! it is now.
+//! Delta chains: paths from one version to another through the log. The log stores the change between two versions if
+//! neither is stored whole, so that its cost does not grow with the file; a chain may then begin at the current file.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -10,16 +9,17 @@ use crate::pack::{self, Packed};
 use crate::shelf::{Shelf, keep, keep_last, rebuild};
 use crate::{Body, Change, LARGEST, Limits, OwnedSwap, Touched, swap};
 
-/// A change in the log, from one version to another.
+/// A logged change from one version to another.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
-    /// Names its data.
+    /// Key of its data.
     pub(crate) data: i64,
     pub(crate) base: ContentId,
     pub(crate) result: ContentId,
 }
 
-/// The changes of the log by the versions at their ends, each with whether it is gone backwards from its other end.
+/// The logged changes by the versions at both ends; the flag tells whether the change has to be reverted to get from
+/// the other end to this one...
 #[derive(Debug, Default)]
 pub(crate) struct Graph(HashMap<ContentId, Vec<(Step, bool)>>);
 
@@ -38,18 +38,18 @@ impl Graph {
     }
 }
 
-/// What was kept of one file of an operation.
+/// Result of storing both states of a file.
 #[derive(Default)]
 pub(crate) struct Kept {
-    /// Bytes that were added to the shelf.
+    /// Bytes added to the shelf.
     pub(crate) added: u64,
-    /// The change between two versions, ready to be stored, where the shelf alone does not lead to both.
+    /// The change between two versions, ready to be stored, if the shelf does not have both.
     pub(crate) link: Option<Link>,
-    /// The version that has to be kept whole when there is time.
+    /// The version that must be stored whole when idle.
     pub(crate) loose: Option<ContentId>,
-    /// What stood there before cannot be kept.
+    /// The old content cannot be stored.
     pub(crate) lost: bool,
-    /// The version that stands there now is on the shelf for certain.
+    /// The new version is certainly on the shelf.
     pub(crate) held: bool,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Link {
     pub(crate) data: Packed<'static>,
 }
 
-/// Sees to it that both sides of a file can be had later.
+/// Ensures that both states of a file can be restored later.
 pub(crate) fn keep_sides<S: Shelf>(
     shelf: &mut S,
     touched: &Touched,
@@ -102,14 +102,14 @@ pub(crate) fn keep_sides<S: Shelf>(
     }
     let weight = swap::weight(change.swaps);
     let usual = weight <= limits.link();
-    // A larger one is kept where nothing else leads back, and it packs well.
+    // A larger change is stored if nothing else leads back and it compresses well.
     if usual || (!known && change.from.is_none() && limits.blob > 0 && weight <= LARGEST) {
         let data = swap::encode(change.swaps).map(pack::owned);
         let data = data.filter(|data| usual || data.data.len() as u64 <= limits.total / 4);
         kept.link = data.map(|data| Link { base, result: after, data });
         kept.lost |= kept.link.is_none() && !known;
     } else if !known {
-        // Nothing will lead back from what stands there now.
+        // Nothing will lead back from the new version.
         if let Some(from) = change.from {
             kept.added += added(keep_last(shelf, base, from, limits)?);
         }
@@ -125,12 +125,12 @@ fn added(kept: crate::shelf::Kept) -> u64 {
     }
 }
 
-/// True when the shelf has the version itself.
+/// True if the shelf has the version itself.
 pub(crate) fn holds<S: Shelf>(shelf: &S, content: ContentId) -> Result<bool, S::Error> {
     Ok(shelf.version(content)?.is_some_and(|version| version.stored.is_some() && !version.contested))
 }
 
-/// Those of the versions that the shelf has not.
+/// Returns those of the versions that the shelf does not have.
 pub(crate) fn lacking<S: Shelf>(shelf: &S, contents: &[ContentId]) -> Result<HashSet<ContentId>, S::Error> {
     let mut lacking = HashSet::new();
     for &content in contents {
@@ -141,7 +141,7 @@ pub(crate) fn lacking<S: Shelf>(shelf: &S, contents: &[ContentId]) -> Result<Has
     Ok(lacking)
 }
 
-/// The bytes of a version, from the shelf or along the trail; `None` when no way leads to it.
+/// Returns the bytes of a version, from the shelf or through a delta chain; `None` if no chain leads to it.
 pub(crate) fn content<S: Shelf>(
     shelf: &S,
     content: ContentId,
@@ -161,7 +161,7 @@ pub(crate) fn content<S: Shelf>(
     Ok((ContentId::of(&bytes) == content).then_some(bytes))
 }
 
-/// The one change that leads from one version to another, if there is such a one.
+/// Returns the single change that leads from one version to another, if there is one.
 pub(crate) fn swaps<S: Shelf>(
     shelf: &S,
     from: ContentId,
@@ -175,16 +175,16 @@ pub(crate) fn swaps<S: Shelf>(
     Ok(shelf.change(step.data, limits)?.and_then(|data| swap::turned(&data, back)))
 }
 
-/// True when [`content`] would find a way.
+/// True if [`content`] would find a chain.
 pub(crate) fn reaches<S: Shelf>(shelf: &S, content: ContentId, at_hand: &[ContentId]) -> Result<bool, S::Error> {
     let start = |content: ContentId| Ok((at_hand.contains(&content) || holds(shelf, content)?).then_some(()));
     Ok(search(shelf, content, start)?.is_some())
 }
 
-/// What a search found to begin with, and the changes from there, each with whether it is gone backwards.
+/// The start of a chain, and its changes, each with a flag for reverting it.
 type Way<T> = (T, Vec<(Step, bool)>);
 
-/// A shortest way to `target` from a version that `start` knows.
+/// Finds a shortest chain to `target` from a version that `start` accepts.
 fn search<S: Shelf, T>(
     shelf: &S,
     target: ContentId,
@@ -197,7 +197,7 @@ fn search<S: Shelf, T>(
         return Ok(Some((found, Vec::new())));
     }
     let graph = shelf.graph()?;
-    // For each version met: the step that leads from it towards the target.
+    // For each visited version: the step that leads from it towards the target.
     let mut towards: HashMap<ContentId, Option<(Step, bool)>> = HashMap::from([(target, None)]);
     let mut queue = VecDeque::from([target]);
     while let Some(at) = queue.pop_front() {
@@ -216,7 +216,7 @@ fn search<S: Shelf, T>(
     Ok(None)
 }
 
-/// The steps from a version to the target of a search.
+/// Returns the steps from a version to the target of a search.
 fn way(towards: &HashMap<ContentId, Option<(Step, bool)>>, mut here: ContentId) -> Vec<(Step, bool)> {
     let mut way = Vec::new();
     while let Some(&Some((step, back))) = towards.get(&here) {

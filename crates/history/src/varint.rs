@@ -1,4 +1,4 @@
-//! Numbers as few bytes as they need, least significant seven bits first.
+//! Numbers in as few bytes as possible (LEB128).
 
 /// Appends `number`.
 pub(crate) fn put(out: &mut Vec<u8>, mut number: u64) {
@@ -9,7 +9,7 @@ pub(crate) fn put(out: &mut Vec<u8>, mut number: u64) {
     out.push(number.to_le_bytes()[0]);
 }
 
-/// Takes one number off the front; `None` when there is none or it is too long.
+/// Splits a number off the front; `None` if there is none or it is too long.
 pub(crate) fn take(input: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
     for shift in (0..64).step_by(7) {

@@ -1,4 +1,4 @@
-//! Owner and extended attributes of a file as a blob.
+//! Serialization of a file's owner and extended attributes as a blob.
 
 use emendate_fs::Attributes;
 use rusqlite::types::{FromSqlError, FromSqlResult};

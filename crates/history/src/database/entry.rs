@@ -1,25 +1,25 @@
-//! An operation as an entry of the spool.
+//! Serialization of an operation as an entry of the spool.
 
 use emendate_core::ContentId;
 
 use super::{log, rows};
 use crate::{Change, Kind, Known, Operation, Record, Role, Side, Swap, Touched, swap, varint};
 
-/// An operation with what belongs to it, as it was logged.
+/// An operation with its changes and records, as it was logged.
 pub(super) struct Entry<'a> {
     pub(super) number: u64,
     /// Microseconds since the epoch.
     pub(super) at: i64,
-    /// The process that is about to do it.
+    /// Id of the process that performs it.
     pub(super) owner: u32,
     pub(super) operation: Operation,
-    /// Of each file: the base of its change, and what leads from there.
+    /// For each file: the base of its change, and the replacements that lead from there.
     pub(super) changes: Vec<(Option<ContentId>, Vec<Swap<'a>>)>,
     pub(super) known: Vec<(Vec<u8>, Record)>,
 }
 
-/// The entry for an operation; `None` for what has to go into the database at once: what takes others back, what removes
-/// contents or makes folders, what must not be kept, and what is larger than `most` bytes.
+/// Serializes an operation; `None` if it has to go into the database at once: it undoes others, removes contents,
+/// creates directories, must not be kept, or takes more than `most` bytes.
 pub(super) fn pack(
     (number, at, owner): (u64, i64, u32),
     operation: &Operation,
@@ -93,7 +93,7 @@ fn side(out: &mut Vec<u8>, side: &Side) {
     out.push(u8::from(*kind == Kind::Link));
 }
 
-/// What [`pack`] made; `None` for anything else.
+/// Decodes the result of [`pack`]; `None` for anything else.
 pub(super) fn unpack(bytes: &[u8]) -> Option<Entry<'_>> {
     let mut rest = Rest(bytes);
     let (number, at, owner) = (rest.number()?, rest.number()?.cast_signed(), u32::try_from(rest.number()?).ok()?);
@@ -115,7 +115,7 @@ pub(super) fn unpack(bytes: &[u8]) -> Option<Entry<'_>> {
     rest.0.is_empty().then_some(Entry { number, at, owner, operation, changes, known })
 }
 
-/// What is left of an entry.
+/// Reader over the rest of an entry.
 struct Rest<'a>(&'a [u8]);
 
 impl<'a> Rest<'a> {

@@ -1,4 +1,4 @@
-//! The database's and the system's errors in Emendate's words.
+//! Conversion of database and system errors.
 
 use std::io;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use emendate_core::{Code, Error};
 use rusqlite::ErrorCode;
 
-/// True when the file's contents are at fault: nothing that is tried again on it will go better.
+/// True if the file's contents are damaged, so that retrying is useless.
 pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
     use rusqlite::Error as Sql;
     match error {
@@ -14,7 +14,7 @@ pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
         | Sql::IntegralValueOutOfRange(..)
         | Sql::InvalidColumnType(..)
         | Sql::Utf8Error(..)
-        // The statements are fixed and tested, so one that does not compile met other tables than ours.
+        // The statements are fixed and tested, so one that does not compile met a foreign schema.
         | Sql::SqlInputError { .. } => true,
         Sql::SqliteFailure(failure, _) => {
             matches!(failure.code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
@@ -23,7 +23,7 @@ pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
     }
 }
 
-/// An error of the database at `path`.
+/// Converts an error of the database at `path`.
 pub(super) fn of_sql(error: &rusqlite::Error, path: &Path) -> Error {
     let file = path.display();
     if is_damage(error) {
@@ -52,7 +52,7 @@ pub(super) fn of_sql(error: &rusqlite::Error, path: &Path) -> Error {
         .fact("database", file.to_string())
 }
 
-/// An error of the operating system about `path`.
+/// Converts a system error about `path`.
 pub(super) fn of_io(error: &io::Error, doing: &str, path: &Path) -> Error {
     let code = match error.kind() {
         io::ErrorKind::PermissionDenied => Code::IoPermission,

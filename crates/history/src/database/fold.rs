@@ -1,4 +1,4 @@
-//! Between the spool and the database: what goes where, and that whoever asks finds both together.
+//! Transfer from the spool to the database, so that every query sees both.
 
 use emendate_core::Result;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -10,18 +10,18 @@ use super::spool::{self, Locked};
 use super::{Database, State, failure, gaps, open};
 use crate::{Change, Entered, Gap, Known, Limits, Operation, OperationId, operation};
 
-/// An operation, the changes of its files, and what its session knows then.
+/// An operation, the changes of its files, and the resulting records of its session.
 type Logging<'a> = (&'a Operation, &'a [Change<'a>], &'a [Known<'a>]);
 
 impl Database {
-    /// Runs `work` on the connection once everything is in the database.
+    /// Runs `work` on the connection after flushing the spool into the database.
     pub(super) fn ask<T>(&self, work: impl FnOnce(&mut Connection) -> rusqlite::Result<T>) -> Result<T> {
         let state = &mut *self.state();
         self.fold_in(state)?;
         self.with(state, work)
     }
 
-    /// Brings everything into the database.
+    /// Flushes the spool into the database.
     pub(super) fn fold_in(&self, state: &mut State) -> Result<()> {
         if state.spool.look().is_none_or(|head| !head.is_empty()) {
             self.change(state, |_, _| Ok(()))?;
@@ -29,7 +29,7 @@ impl Database {
         Ok(())
     }
 
-    /// Brings everything into the database and runs `work`, in one transaction.
+    /// Flushes the spool and runs `work`, in one transaction.
     pub(super) fn change<T>(
         &self,
         state: &mut State,
@@ -39,7 +39,7 @@ impl Database {
         self.write(state, &mut spool, Check::Always, work)
     }
 
-    /// The same for what changes what sessions know.
+    /// The same for changes of sessions' records, which invalidate the caches of other processes.
     pub(super) fn teach<T>(
         &self,
         state: &mut State,
@@ -48,7 +48,7 @@ impl Database {
         let mut spool = self.lock(state)?;
         let before = spool.head().turn;
         spool.turn().map_err(|error| failure::of_io(&error, "write beside", &self.path))?;
-        // What is not so after all is asked for again.
+        // Other processes read the records again, even if this change fails.
         state.memo.go_on(before, spool.head().turn);
         let done = self.write(state, &mut spool, Check::Entries, work);
         if done.is_err() {
@@ -65,13 +65,14 @@ impl Database {
         if !whole {
             state.spools = false;
             state.spoilt = true;
-            // Where that fails, the next one finds it as it is and says so again.
+            // If this fails, the next process finds the damage and reports it again.
             let _ = spool.clear();
         }
         Ok(spool)
     }
 
-    /// The spool was removed. Where the database went with it, what is written there now would be found by nobody.
+    /// Handles the removal of the spool. If the database was removed too, nothing would find what is written to its
+    /// open file.
     fn go_on_anew(&self, state: &mut State) {
         if open::identity(&self.path) == state.file {
             return;
@@ -86,7 +87,7 @@ impl Database {
         ));
     }
 
-    /// Reports what a look at the log found.
+    /// Reports a gap found in the log.
     fn report(&self, state: &mut State, gap: Option<Gap>) {
         let spoilt = std::mem::take(&mut state.spoilt);
         let notice = match gap {
@@ -112,7 +113,7 @@ impl Database {
         work: impl FnOnce(&Connection, &mut Learned) -> rusqlite::Result<T>,
     ) -> Result<T> {
         let (entries, whole) = spool.entries();
-        // What others wrote must not go into a file that was set aside.
+        // The database may have been set aside; the entries of other processes must not go into that file.
         if !entries.is_empty() && open::identity(&self.path) != state.file {
             state.connection = None;
         }
@@ -124,7 +125,8 @@ impl Database {
         let (done, gap, unread) = self.with(state, |connection| {
             let all = Transaction::new(connection, TransactionBehavior::Immediate)?;
             if checked && next == 0 && gaps::highest(&all)? == 0 {
-                // From the first operation on, a spool without a number is one that was lost.
+                // A database with operations but a spool without a number means that the spool was lost; a new log
+                // begins with number 1.
                 let _ = spool.number(1);
             }
             let before = if checked { gaps::find(&all, expected(&entries, next))? } else { None };
@@ -134,13 +136,13 @@ impl Database {
             let highest = if checked && spool.head().next == 0 { gaps::highest(&all)? } else { 0 };
             all.commit()?;
             if highest > 0 {
-                // The gap is written down, so nobody has to find it again.
+                // The gap is recorded, so it need not be found again.
                 let _ = spool.number(highest + 1);
             }
             Ok((done, after.or(before), unread))
         })?;
         if !spool.head().is_empty() {
-            // Where that fails, what is left there is known again.
+            // If this fails, the entries left there are recognized as applied next time.
             let _ = spool.clear();
         }
         state.spoilt |= !whole || unread > 0;
@@ -150,7 +152,7 @@ impl Database {
         Ok(done)
     }
 
-    /// Writes an operation into the spool; `None` where it has to go into the database.
+    /// Appends an operation to the spool; `None` if it has to go into the database.
     fn spool(
         &self,
         state: &mut State,
@@ -158,7 +160,7 @@ impl Database {
         (operation, changes, known): Logging<'_>,
         now: i64,
     ) -> Option<Entered> {
-        // Who wants a version whole when its base is not kept gets it now.
+        // A caller that provides the new bytes wants them stored at once if the base is not.
         let settled = |change: &Change<'_>| change.new.is_none() || change.base.is_none_or(|it| state.memo.holds(it));
         if !state.spools || !changes.iter().all(settled) {
             return None;
@@ -166,7 +168,7 @@ impl Database {
         let head = spool.head();
         let most = spool::room(operation.files.len()).min(usize::try_from(self.limits.link()).unwrap_or(spool::ENTRY));
         let entry = entry::pack((head.next, now, std::process::id()), operation, changes, known, most)?;
-        // Where it fails, the database says why, or takes it.
+        // If this fails, the database reports the reason or takes the operation.
         if !spool.append(&entry).ok()? {
             return None;
         }
@@ -179,7 +181,7 @@ impl Database {
         Some(Entered { id: OperationId::new(head.next, now), loose, lost: Vec::new() })
     }
 
-    /// Logs an operation: in the spool if it can be, else in the database.
+    /// Logs an operation, in the spool if possible, else in the database.
     pub(super) fn enter(&self, state: &mut State, logging: Logging<'_>, now: i64) -> Result<Entered> {
         let mut spool = self.lock(state)?;
         if let Some(entered) = self.spool(state, &mut spool, logging, now) {
@@ -202,27 +204,27 @@ impl Database {
                 return Err(error);
             }
         };
-        // From here on it knows the next number, whatever it knew before.
+        // From here on the spool knows the next number, even if it had been lost.
         state.spools = spool.number(entered.id.number + 1).is_ok() && !self.distant;
         Ok(entered)
     }
 }
 
-/// When a write looks whether the database has all that it should have.
+/// Condition for checking that the log is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Check {
     Always,
-    /// If there are entries to add to it.
+    /// If there are entries to add.
     Entries,
 }
 
-/// The number of the first operation that the database does not have yet; 0 where that is not known.
+/// Returns the number of the first operation that the database does not have yet; 0 if unknown.
 fn expected(entries: &[Vec<u8>], next: u64) -> u64 {
     entries.first().and_then(|bytes| entry::unpack(bytes)).map_or(next, |entry| entry.number)
 }
 
-/// Brings what stands in the spool into the database. What is there already, because somebody ended before the spool was
-/// cleared, is left as it is. Returns how many entries could not be read.
+/// Applies the spool's entries to the database. Skips entries that are there already because a process ended before it
+/// cleared the spool. Returns the number of unreadable entries.
 fn fold(all: &Connection, entries: &[Vec<u8>], limits: &Limits, learned: &mut Learned) -> rusqlite::Result<usize> {
     let mut unread = 0;
     for bytes in entries {
@@ -234,7 +236,7 @@ fn fold(all: &Connection, entries: &[Vec<u8>], limits: &Limits, learned: &mut Le
         let mut signed = Signed { number: given.cast_signed(), at, owner };
         match log::moment(all, given)? {
             Some(same) if same == at => continue,
-            // Somebody who does not know of spools took it.
+            // Taken by a program that does not know the spool.
             Some(_) => signed.number = log::number(all, given)?,
             None => {}
         }

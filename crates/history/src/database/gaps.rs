@@ -1,28 +1,28 @@
-//! Parts of the log that were lost. The spool says how far the log reached. Where the database ends before that, its newest
-//! transactions are gone: its write-ahead log was cut off, or an earlier or an empty file took its place.
+//! Detection of lost parts of the log. The spool knows the next operation number. If the database ends before that, its
+//! newest transactions are lost: its write-ahead log was truncated, or an older or empty file replaced it.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::rows::size;
 use crate::{Gap, clock};
 
-/// The gaps that were found. They are kept as long as an older operation is.
+/// Table of the gaps found. A gap is kept as long as an older operation exists.
 pub(super) const TABLE: &str = "
     CREATE TABLE gaps(id INTEGER PRIMARY KEY, after INTEGER NOT NULL, until INTEGER, at INTEGER NOT NULL);";
 
-/// The number of the newest operation; 0 where there is none.
+/// Returns the number of the newest operation; 0 if there is none.
 pub(super) fn newest(all: &Connection) -> rusqlite::Result<u64> {
     all.prepare_cached("SELECT coalesce(max(number), 0) FROM operations")?.query_row([], |row| size(row, 0))
 }
 
-/// The highest number that an operation had, as far as the database knows.
+/// Returns the highest operation number that the database knows of.
 pub(super) fn highest(all: &Connection) -> rusqlite::Result<u64> {
     let lost = all.prepare_cached("SELECT coalesce(max(until), 0) FROM gaps")?.query_row([], |row| size(row, 0))?;
     Ok(newest(all)?.max(lost))
 }
 
-/// The gap between the newest operation of the database and the next one that the spool expects. The spool expects 0
-/// where it was lost itself.
+/// Returns the gap between the newest operation of the database and the spool's next number, which is 0 if the spool
+/// itself was lost.
 fn between(newest: u64, next: u64) -> Option<Gap> {
     match next {
         0 => (newest > 0).then_some(Gap { after: newest, until: None }),
@@ -30,12 +30,12 @@ fn between(newest: u64, next: u64) -> Option<Gap> {
     }
 }
 
-/// True where the database has all operations before `next`.
+/// True if the database has all operations before `next`.
 pub(super) fn is_whole(newest: u64, next: u64) -> bool {
     between(newest, next).is_none()
 }
 
-/// Looks for a gap before operation `next`, and writes it down. Answers with it where it is a new one.
+/// Looks for a gap before operation `next` and records it; returns it if it is new.
 pub(super) fn find(all: &Connection, next: u64) -> rusqlite::Result<Option<Gap>> {
     match between(newest(all)?, next) {
         Some(gap) => note(all, gap),
@@ -43,7 +43,7 @@ pub(super) fn find(all: &Connection, next: u64) -> rusqlite::Result<Option<Gap>>
     }
 }
 
-/// Writes a gap down, and answers with it, unless it is known.
+/// Records a gap and returns it, unless it is known.
 pub(super) fn note(all: &Connection, gap: Gap) -> rusqlite::Result<Option<Gap>> {
     let (after, until) = (gap.after.cast_signed(), gap.until.map(u64::cast_signed));
     let known = all
@@ -60,7 +60,7 @@ pub(super) fn note(all: &Connection, gap: Gap) -> rusqlite::Result<Option<Gap>> 
     Ok(Some(gap))
 }
 
-/// All gaps, the newest first.
+/// Returns all gaps, the newest first.
 pub(super) fn all(all: &Connection) -> rusqlite::Result<Vec<Gap>> {
     let mut query = all.prepare_cached("SELECT after, until FROM gaps ORDER BY after DESC, id DESC")?;
     let gap = |row: &Row<'_>| {

@@ -1,4 +1,4 @@
-//! Rows of the tables `operations` and `touched`, to and from operations.
+//! Conversion between operations and the rows of `operations` and `touched`.
 
 use emendate_core::ContentId;
 use rusqlite::types::{FromSqlError, FromSqlResult};
@@ -16,26 +16,26 @@ use crate::{
 
 const COLUMNS: &str = "number, at, session, tool, format, digest, note, outcome, kept, role, taken, taken_at, undone,
     undone_at, also, pending";
-/// `pending` of what was withdrawn.
+/// `pending` of an aborted operation.
 const WITHDRAWN: i64 = -1;
 
-/// Who logs an operation, and when.
+/// Number, time and process of an operation that is being logged.
 #[derive(Clone, Copy)]
 pub(super) struct Signed {
     pub(super) number: i64,
     pub(super) at: i64,
-    /// The process that is about to do it.
+    /// Id of the process that performs it.
     pub(super) owner: u32,
 }
 
-/// The number of an operation that has at least the number `least`; 0 where that is not known.
+/// Returns a number for the next operation, at least `least` (0 if unknown).
 pub(super) fn number(all: &Connection, least: u64) -> rusqlite::Result<i64> {
     let highest = if least == 0 { gaps::highest(all)? } else { gaps::newest(all)? };
     Ok(least.max(highest.saturating_add(1)).cast_signed())
 }
 
-/// Writes an operation and what its session knows then. `None`, and nothing is written, where another operation already
-/// takes back what this one would.
+/// Inserts an operation and the records of its session. Returns `None`, writing nothing, if another operation already
+/// undoes what this one would.
 pub(super) fn log(
     all: &Connection,
     operation: &Operation,
@@ -136,7 +136,7 @@ fn touch(all: &Connection, (number, nth): (i64, usize), touched: &Touched, kept:
     Ok(())
 }
 
-/// Numbers and moments of operations, as they are stored.
+/// Serializes numbers and times of operations.
 fn also(all: &Connection, ids: &[OperationId]) -> rusqlite::Result<Option<Vec<u8>>> {
     let mut out = Vec::new();
     for id in ids {
@@ -156,7 +156,7 @@ fn also_of(blob: Option<&[u8]>) -> FromSqlResult<Vec<OperationId>> {
     Ok(ids)
 }
 
-/// True when nobody takes back yet what this operation would.
+/// True if no other operation undoes what this one would.
 fn is_free(all: &Connection, operation: &Operation) -> rusqlite::Result<bool> {
     for taken in operation.taken() {
         if taken_by(all, taken)?.is_some() {
@@ -166,7 +166,7 @@ fn is_free(all: &Connection, operation: &Operation) -> rusqlite::Result<bool> {
     Ok(true)
 }
 
-/// The number of the operation that takes that one back, as its row says.
+/// Returns the number of the operation that undoes `taken`, according to its row.
 fn taken_by(all: &Connection, taken: OperationId) -> rusqlite::Result<Option<i64>> {
     all.prepare_cached("SELECT undone FROM operations WHERE number=?1")?
         .query_row([taken.number.cast_signed()], |row| row.get(0))
@@ -174,8 +174,8 @@ fn taken_by(all: &Connection, taken: OperationId) -> rusqlite::Result<Option<i64
         .map(Option::flatten)
 }
 
-/// Writes down which operation takes that one back: the newest one that was not withdrawn. It is derived from all of them,
-/// so no operation clears the mark of another.
+/// Sets the mark which operation undoes `taken`: the newest one that was not aborted. Derived from all operations, so
+/// that none clears the mark of another.
 fn refresh_undone(all: &Connection, taken: OperationId) -> rusqlite::Result<()> {
     let target = taken.number.cast_signed();
     let mut query = all.prepare_cached(
@@ -196,7 +196,7 @@ fn refresh_undone(all: &Connection, taken: OperationId) -> rusqlite::Result<()> 
         .map(drop)
 }
 
-/// They were done, says who did them.
+/// Marks operations as committed by their own process.
 pub(super) fn settle(all: &Connection, ids: &[OperationId]) -> rusqlite::Result<()> {
     for &id in ids {
         let Some((logged, pending)) = whole(all, id)? else { continue };
@@ -211,7 +211,7 @@ pub(super) fn settle(all: &Connection, ids: &[OperationId]) -> rusqlite::Result<
     Ok(())
 }
 
-/// It was done, says who found it pending.
+/// Resolves an in-doubt operation.
 pub(super) fn judge(all: &Connection, id: OperationId, certain: bool) -> rusqlite::Result<()> {
     let Some((logged, pending)) = whole(all, id)? else { return Ok(()) };
     if pending > 0 {
@@ -224,7 +224,7 @@ pub(super) fn judge(all: &Connection, id: OperationId, certain: bool) -> rusqlit
     Ok(())
 }
 
-/// It was not done.
+/// Aborts an operation.
 pub(super) fn withdraw(all: &Connection, id: OperationId) -> rusqlite::Result<()> {
     let Some((logged, pending)) = whole(all, id)? else { return Ok(()) };
     if pending == WITHDRAWN || pending == 0 {
@@ -246,7 +246,7 @@ pub(super) fn withdraw(all: &Connection, id: OperationId) -> rusqlite::Result<()
     Ok(())
 }
 
-/// The operations that are not settled.
+/// Returns the operations in doubt.
 pub(super) fn pending(all: &Connection) -> rusqlite::Result<Vec<Logged>> {
     let mut query =
         all.prepare_cached(&format!("SELECT {COLUMNS} FROM operations WHERE pending>0 ORDER BY number DESC"))?;
@@ -258,7 +258,7 @@ pub(super) fn pending(all: &Connection) -> rusqlite::Result<Vec<Logged>> {
     Ok(found)
 }
 
-/// The operation of that name, withdrawn or not, and how it stands.
+/// Returns the operation with this id, aborted or not, and its `pending` value.
 fn whole(all: &Connection, id: OperationId) -> rusqlite::Result<Option<(Logged, i64)>> {
     let found = all
         .prepare_cached(&format!("SELECT {COLUMNS} FROM operations WHERE number=?1"))?
@@ -273,7 +273,7 @@ pub(super) fn moment(all: &Connection, number: u64) -> rusqlite::Result<Option<i
         .optional()
 }
 
-/// The operations that fit, the newest first.
+/// Returns the matching operations, the newest first.
 pub(super) fn operations(all: &Connection, filter: &Filter<'_>) -> rusqlite::Result<Vec<Logged>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM operations WHERE pending>=0 AND (?1 IS NULL OR session=?1) AND number<?2
@@ -291,7 +291,7 @@ pub(super) fn operations(all: &Connection, filter: &Filter<'_>) -> rusqlite::Res
     Ok(found)
 }
 
-/// The operation of that name.
+/// Returns the operation with this name.
 pub(super) fn operation(all: &Connection, name: OperationName) -> rusqlite::Result<Option<Logged>> {
     let Ok(number) = i64::try_from(name.number) else { return Ok(None) };
     let found = all
@@ -357,7 +357,7 @@ fn folders(all: &Connection, number: i64) -> rusqlite::Result<Vec<Vec<u8>>> {
     query.query_map([number], |row| row.get(0))?.collect()
 }
 
-/// The side whose columns begin with `first`.
+/// Reads the file state whose columns begin with `first`.
 fn side(row: &Row<'_>, first: usize) -> rusqlite::Result<Option<Side>> {
     let Some(content) = row.get_ref(first)?.as_blob_or_null()? else { return Ok(None) };
     let kind = if row.get(first + 2)? { Kind::Link } else { Kind::Regular };

@@ -1,5 +1,5 @@
-//! What this process knows of the database without asking it. It is as good as asking: whoever changes what sessions know
-//! raises the turn of the spool first.
+//! Cache of database contents. It is never stale: every process that changes sessions' records first increments the
+//! spool's generation (`turn`).
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,23 +7,23 @@ use emendate_core::ContentId;
 
 use crate::Record;
 
-/// Above this it is forgotten and begun anew.
+/// Maximum number of records; beyond it the cache is cleared.
 const MOST: usize = 256;
 
-/// What went into the database.
+/// Contents that were added to the database.
 #[derive(Default)]
 pub(super) struct Learned {
-    /// Bytes of contents.
+    /// Bytes of contents added.
     pub(super) added: u64,
-    /// Session, path, and what the session knows of it last.
+    /// Session, path and latest record.
     pub(super) records: Vec<(String, Vec<u8>, Record)>,
-    /// Versions that are kept.
+    /// Stored versions.
     pub(super) held: Vec<ContentId>,
 }
 
 #[derive(Default)]
 pub(super) struct Memo {
-    /// The turn of the spool at which it holds.
+    /// Generation of the spool for which the records are valid.
     turn: u64,
     /// By session and path.
     latest: HashMap<String, HashMap<Vec<u8>, Record>>,
@@ -34,17 +34,18 @@ pub(super) struct Memo {
 }
 
 impl Memo {
-    /// The latest record of the session and path.
+    /// Returns the latest record of the session and path, if cached in this generation.
     pub(super) fn latest(&self, turn: u64, session: &str, path: &[u8]) -> Option<&Record> {
         self.latest.get(session).filter(|_| self.turn == turn)?.get(path)
     }
 
-    /// True when the version was kept.
+    /// True if the version was stored.
     pub(super) fn holds(&self, content: ContentId) -> bool {
         self.held.contains(&content)
     }
 
-    /// This process alone made the turn go on `from` there; what it changed is told next.
+    /// Advances the generation after a change by this process alone; if `from` is not ours, other processes changed
+    /// records and the cache is cleared.
     pub(super) fn go_on(&mut self, from: u64, to: u64) {
         if self.turn != from {
             self.latest.clear();
@@ -68,7 +69,7 @@ impl Memo {
         self.held.extend(learned.held);
     }
 
-    /// What the session knows of the path has to be asked for again.
+    /// Drops the record of the session and path.
     pub(super) fn forget(&mut self, session: &str, path: &[u8]) {
         if let Some(known) = self.latest.get_mut(session) {
             known.remove(path);

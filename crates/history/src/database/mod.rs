@@ -1,4 +1,4 @@
-//! The store in one SQLite file that all processes of the user share.
+//! The store in an SQLite file that all processes of the user share.
 
 mod attributes;
 mod entry;
@@ -31,50 +31,51 @@ use memo::Memo;
 use shelves::{Along, Charted, Shelves};
 use spool::Spool;
 
-/// The sessions of every process, in a file that outlives them. A file that is damaged, foreign or newer than this
-/// program is set aside, and [`Sessions::notices`] says so. Damage found while working costs that one call: the next
-/// one finds a new database.
+/// Sessions and operations in a file that all processes share. A file that is damaged, foreign or newer than this
+/// program is set aside, and [`Sessions::notices`] reports it. Damage found during a call fails that call only: the
+/// next one starts a new database.
 ///
-/// A process that ends without dropping it leaves a log that the next one has to read; so drop it, after the answer.
+/// A process that exits without dropping it leaves a write-ahead log that the next one has to read; so drop it, after
+/// the reply.
 pub struct Database {
     path: PathBuf,
     limits: Limits,
-    /// Other machines reach the file too.
+    /// The file is on a network file system.
     distant: bool,
     state: Mutex<State>,
 }
 
 struct State {
-    /// `None` after damage was found; the next call opens anew.
+    /// `None` after damage was found; the next call opens the database again.
     connection: Option<Connection>,
-    /// Which file it opened.
+    /// Device and inode of the opened file.
     file: Option<(u64, u64)>,
     notices: Vec<String>,
-    /// Records until the next look at whether there is too much.
+    /// Number of records until the next check of the limits.
     until_upkeep: u32,
-    /// Bytes of contents added since the last one.
+    /// Bytes of contents added since the last check.
     added: u64,
     spool: Spool,
-    /// The spool takes operations: it knows the number of the next one from this process, and can be locked.
+    /// The spool can take operations: this process has set the next number, and locks work.
     spools: bool,
     /// The spool was damaged, and that was not reported yet.
     spoilt: bool,
     memo: Memo,
-    /// Connections that were opened so far.
+    /// Number of connections opened so far.
     opened: u64,
     charted: Option<Charted>,
 }
 
 impl Database {
-    /// Opens `sessions.db` in `dir`, creating both as needed, for the owner only. Fails where that is not possible; the
-    /// caller can go on with [`Memory`](crate::Memory).
+    /// Opens `sessions.db` in `dir`, creating both as needed, accessible to the owner only. If this fails, the caller
+    /// can fall back to [`Memory`](crate::Memory).
     pub fn open(dir: &Path, limits: Limits) -> Result<Database> {
         open::make_directory(dir)?;
         let path = dir.join("sessions.db");
         let mut notices = Vec::new();
         let connection = Some(open::open(&path, &mut notices)?);
         let file = open::identity(&path);
-        // Most processes make one record and end, so which of them looks at the limits is left to the clock.
+        // Most processes make one record and exit, so the clock decides which of them checks the limits.
         let until_upkeep = u32::try_from(clock::now_us().rem_euclid(prune::EVERY.into())).unwrap_or(0);
         let (spool, memo) = (Spool::open(&path)?, Memo::default());
         let state = State {
@@ -93,17 +94,17 @@ impl Database {
         Ok(Database { distant: network::is_distant(dir), path, limits, state: Mutex::new(state) })
     }
 
-    /// The file.
+    /// Path of the database file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // A transaction that a panic interrupted was rolled back, so what it left is consistent.
+        // A transaction interrupted by a panic was rolled back, so the state is consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs `work` on the connection, and gives a file that proves damaged up.
+    /// Runs `work` on the connection, and closes a file that proves to be damaged.
     fn with<T>(&self, state: &mut State, work: impl FnOnce(&mut Connection) -> rusqlite::Result<T>) -> Result<T> {
         let connection = match &mut state.connection {
             Some(connection) => connection,
@@ -123,11 +124,11 @@ impl Database {
         })
     }
 
-    /// Runs `work` on what is kept and on the changes between; one snapshot for all that it looks at.
+    /// Runs `work` on the stored versions and the changes between them, within one read transaction.
     fn go_along<T>(&self, work: impl FnOnce(&Along<'_>) -> rusqlite::Result<T>) -> Result<T> {
         let state = &mut *self.state();
         self.fold_in(state)?;
-        // Opens it where it is not open.
+        // Opens the database if needed.
         self.with(state, |_| Ok(()))?;
         let (opened, charted) = (state.opened, RefCell::new(state.charted.take()));
         let done = self.with(state, |connection| {
@@ -138,7 +139,7 @@ impl Database {
         done
     }
 
-    /// Cleans up when it is time.
+    /// Collects garbage when it is due.
     fn upkeep(&self, state: &mut State, now: i64) -> Result<()> {
         if state.until_upkeep > 0 && state.added <= prune::MUCH.min(self.limits.total / 8) {
             state.until_upkeep -= 1;
@@ -147,7 +148,7 @@ impl Database {
         state.until_upkeep = prune::EVERY;
         state.added = 0;
         self.with(state, |connection| match upkeep::run(connection, &self.limits, now) {
-            // The record is safe. Whatever kept the rest from being done, the next one tries again.
+            // The record is safe. If cleaning up failed, the next call tries again.
             Err(error) if !failure::is_damage(&error) => Ok(()),
             result => result,
         })
@@ -305,7 +306,7 @@ impl Operations for Database {
         let state = &mut *self.state();
         self.fold_in(state)?;
         let newest = self.with(state, |connection| gaps::newest(connection))?;
-        // Under the lock it is judged again: another process may be between its two writes.
+        // Checked again under the lock: another process may be between its two writes.
         if state.spool.look().is_none_or(|head| !gaps::is_whole(newest, head.next)) {
             self.change(state, |_, _| Ok(()))?;
         }
@@ -356,7 +357,7 @@ impl Operations for Database {
         state.memo.clear();
         let mut spool = self.lock(state)?;
         if spool.head().is_empty() {
-            // What cannot be given back is used again.
+            // Space that cannot be released is reused later.
             let _ = spool.shrink();
         }
         drop(spool);

@@ -1,8 +1,8 @@
-//! File systems that other machines reach too.
+//! Detection of network file systems.
 
 use std::path::Path;
 
-/// Magic numbers of file systems on which two processes may be on two machines, or whose memory maps are not shared.
+/// Magic numbers of file systems that processes on several machines may share, or without shared memory maps.
 const DISTANT: [u64; 16] = [
     0x6969,      // NFS
     0x517B,      // SMB
@@ -22,7 +22,7 @@ const DISTANT: [u64; 16] = [
     0x786F_4256, // VirtualBox shared folders
 ];
 
-/// True when what is in this folder lies on one of them. Where nobody can tell, it does not.
+/// True if the directory is on a network file system; false if unknown.
 pub(super) fn is_distant(folder: &Path) -> bool {
     // The field's type differs between architectures; the numbers have 32 bits.
     #[allow(clippy::cast_sign_loss, clippy::cast_possible_truncation, reason = "magic numbers have 32 bits")]

@@ -1,4 +1,4 @@
-//! Opening the file: quickly when all is well, under a lock when it has to be made or set aside.
+//! Opening the database: fast if all is well, under a lock if the file has to be created or set aside.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
@@ -16,22 +16,22 @@ use crate::clock;
 
 /// `application_id` of our databases: "Emnd".
 pub(super) const APPLICATION: i32 = 0x456d_6e64;
-/// `user_version`: the schema below. 1 had no log of operations, 2 no words of lines, 3 none of what is in [`MORE`],
-/// 4 no gaps.
+/// `user_version` of the schema below. Version 1 had no log of operations, 2 no `words`, 3 nothing of [`MORE`], 4 no
+/// gaps.
 pub(super) const SCHEMA_VERSION: i32 = 5;
 /// Older SQLite can corrupt a database when two connections race at a WAL reset.
 const SQLITE_AT_LEAST: i32 = 3_051_003;
-/// A log of at most so many bytes stays when the last connection closes. To write it back then, and to begin another,
-/// costs two or three `fsync`, more than all the rest of a short process; to read it again at the next opening costs
-/// about 2 µs for each of its pages. This is where the two meet.
+/// A write-ahead log of at most this size stays when the last connection closes. Writing it back and starting another
+/// costs two or three `fsync`, more than the rest of a short process; reading it at the next opening costs about 2 µs
+/// per page. At this size both cost the same.
 const LOG_AT_CLOSE: u64 = 256 << 10;
-/// Only processes that ended without closing leave a log of so many bytes, and it would grow with each.
+/// Processes that exited without closing left a log longer than this, and each would add to it.
 const LOG_AT_OPEN: u64 = 6 << 20;
-/// How long one waits for another.
+/// Maximum wait for another process.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The data lie apart from what is known of them, so that choosing what to drop reads no data.
-/// `seen.at` is in microseconds and rises with every record of one session and path: its order is the order of records.
+/// Contents are in a table of their own, so that choosing what to drop does not read them.
+/// `seen.at` is in microseconds and increases with every record of a session and path, so it gives their order.
 const SCHEMA: &str = "
     CREATE TABLE seen(
         session TEXT NOT NULL, path BLOB NOT NULL, content BLOB NOT NULL, tag INTEGER NOT NULL, at INTEGER NOT NULL,
@@ -46,9 +46,9 @@ const SCHEMA: &str = "
     CREATE TABLE upkeep(id INTEGER PRIMARY KEY, at INTEGER NOT NULL);
     INSERT INTO upkeep VALUES(1, 0);";
 
-/// The log. The last operation stays, so that no number is given twice. It is written with every edit, so there is no index
-/// on it; each would be one more page to write. `changes` holds what leads from one version to another where the shelf does
-/// not; `taken` is the operation that this one takes back, `undone` the one that took it back, each with its moment.
+/// Schema of the log. The last operation always stays, so that no number is reused. The log is written with every edit,
+/// so it has no index, which would be one more page to write. `changes` contains the deltas between versions that are
+/// not stored whole; `taken` is the operation that this one undoes, `undone` the one that undid it, each with its time.
 const LOG: &str = "
     CREATE TABLE operations(
         number INTEGER PRIMARY KEY, at INTEGER NOT NULL, session TEXT NOT NULL, tool TEXT NOT NULL,
@@ -63,14 +63,15 @@ const LOG: &str = "
         id INTEGER PRIMARY KEY, operation INTEGER NOT NULL, base BLOB NOT NULL, result BLOB NOT NULL,
         data BLOB NOT NULL, zstd INTEGER NOT NULL);";
 
-/// The words of a path's lines. They stand for themselves: losing them costs a read.
+/// Schema of the words of a path's lines. Independent of the rest: losing them costs one read.
 const WORDS: &str = "
     CREATE TABLE IF NOT EXISTS words(
         id INTEGER PRIMARY KEY, path BLOB UNIQUE NOT NULL, at INTEGER NOT NULL, data BLOB NOT NULL, zstd INTEGER NOT NULL);";
 
-/// What came later to the log, so that whoever has an older schema open goes on undisturbed: it names the columns that it
-/// fills. `pending` is 0 for what is settled, the number of the process that is at it, or -1 for what was withdrawn; `also`
-/// has the number and moment of each further operation that is taken back. `registers` are what sessions cut.
+/// Additions to the log. A process with an older schema open is not disturbed, because it names the columns it fills.
+/// `pending` is 0 for committed operations, -1 for aborted ones, and otherwise the id of the process that performs it;
+/// `also` has the number and time of each further operation that is undone. `registers` contains the text that sessions
+/// cut.
 const MORE: &str = "
     ALTER TABLE operations ADD COLUMN pending INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE operations ADD COLUMN also BLOB;
@@ -82,56 +83,56 @@ const MORE: &str = "
         id INTEGER PRIMARY KEY, session TEXT UNIQUE NOT NULL, at INTEGER NOT NULL, data BLOB NOT NULL,
         zstd INTEGER NOT NULL);";
 
-/// What stands where the database should be.
+/// State of the file at the path of the database.
 enum Found {
     /// Our database.
     Ours(Connection),
     /// A database with nothing in it.
     Empty(Connection),
-    /// Our database, of that earlier version of the schema.
+    /// Our database with this older schema version.
     Old(Connection, i32),
     /// No file.
     Nothing,
-    /// Something else; in words that follow the file's name.
+    /// Not usable; the reason completes a sentence that begins with the file's name.
     Unfit(String),
 }
 
-/// The file beside the database that says: set it aside before it is used again.
+/// Path of the mark that requests setting the database aside before its next use.
 fn damage_mark(path: &Path) -> PathBuf {
     beside(path, ".damaged")
 }
 
-/// Leaves a mark that the next opening, by whatever process, sets the file aside.
+/// Creates the mark that makes the next opening, by any process, set the file aside.
 pub(super) fn mark_damaged(path: &Path) {
-    // Where even this fails, the next operation meets the damage again and says so again.
+    // If this fails, the next operation finds the damage and reports it again.
     let _ = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(damage_mark(path));
 }
 
-/// Creates the directory, readable by its owner only.
+/// Creates the directory, accessible to its owner only.
 pub(super) fn make_directory(dir: &Path) -> Result<()> {
-    // One look at a directory that is there, as nearly always, is cheaper than trying to make it.
+    // Checking a directory that exists, as nearly always, is cheaper than trying to create it.
     if fs::metadata(dir).is_ok_and(|found| found.is_dir()) {
         return Ok(());
     }
     DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|error| of_io(&error, "create", dir))
 }
 
-/// Opens the database at `path`, making it or setting an unfit one aside as needed.
+/// Opens the database at `path`, creating it or setting an unusable one aside as needed.
 pub(super) fn open(path: &Path, notices: &mut Vec<String>) -> Result<Connection> {
     open_on(path, network::is_distant(path.parent().unwrap_or(path)), notices)
 }
 
-/// The same on a file system that other machines reach too, where `distant`.
+/// Opens the database; `distant` means a network file system.
 fn open_on(path: &Path, distant: bool, notices: &mut Vec<String>) -> Result<Connection> {
     if rusqlite::version_number() < SQLITE_AT_LEAST {
         let version = rusqlite::version();
         return Err(Error::new(Code::InternalBug, format!("SQLite {version} is too old to be trusted.")));
     }
     let marked = fs::symlink_metadata(damage_mark(path)).is_ok();
-    // Whatever else is found, and every failure, may be another process at work: it is judged when that is done.
+    // Any other state, and every error, may be due to another process that is creating the file: judged under the lock.
     if !marked && let Ok(Found::Ours(connection)) = look(path, distant) {
         if log_size(path) > LOG_AT_OPEN {
-            // A reader in the way keeps the log; then the next one tries.
+            // If a reader prevents this, the next process tries again.
             let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         }
         return Ok(connection);
@@ -141,7 +142,7 @@ fn open_on(path: &Path, distant: bool, notices: &mut Vec<String>) -> Result<Conn
         set_aside(path, "was damaged", notices)?;
         fs::remove_file(damage_mark(path)).map_err(|error| of_io(&error, "remove", &damage_mark(path)))?;
     }
-    // Somebody else may have put it right while we waited.
+    // Another process may have fixed it while we waited.
     match look(path, distant)? {
         Found::Ours(connection) => return Ok(connection),
         Found::Empty(connection) => return furnish(connection, path, distant),
@@ -167,26 +168,27 @@ fn log_size(path: &Path) -> u64 {
     fs::symlink_metadata(beside(path, "-wal")).map_or(0, |log| log.len())
 }
 
-/// Bytes of the database on the disk, with its log.
+/// Size of the database on disk, including its log.
 pub(super) fn size(path: &Path) -> u64 {
     log_size(path) + fs::symlink_metadata(path).map_or(0, |file| file.len())
 }
 
-/// Which file stands at `path`, to know it again.
+/// Device and inode of the file at `path`.
 pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
     fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
-/// Has the log written back when `connection`, which opened `file`, is the last one to close, if it is long.
+/// Requests that the log is written back if `connection`, which opened `file`, is the last one to close and the log is
+/// long.
 pub(super) fn before_close(connection: &Connection, path: &Path, file: Option<(u64, u64)>) {
-    // SQLite then removes the log by its name: where the file was set aside meanwhile, that is another one's log.
+    // SQLite removes the log by name: if the file was set aside meanwhile, that is the log of another one.
     if log_size(path) > LOG_AT_CLOSE && file.is_some() && identity(path) == file {
-        // Where that fails, the log is written back later.
+        // If this fails, the log is written back later.
         let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);
     }
 }
 
-/// Opens what is there and reads two numbers of its header; no more, since every process pays for it.
+/// Opens the file and reads two numbers of its header; no more, because every process pays for it.
 fn look(path: &Path, distant: bool) -> Result<Found> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = match Connection::open_with_flags(path, flags) {
@@ -204,7 +206,7 @@ fn look(path: &Path, distant: bool) -> Result<Found> {
         other => other.map_err(|error| of_sql(&error, path)),
     }
     .and_then(|found| match found {
-        // SQLite quietly opens a file it may not write for reading only.
+        // SQLite silently opens a file read-only if it may not write it.
         Found::Ours(connection) | Found::Empty(connection) | Found::Old(connection, _)
             if connection.is_readonly("main").unwrap_or(true) =>
         {
@@ -235,8 +237,8 @@ fn identify(connection: Connection, distant: bool) -> rusqlite::Result<Found> {
     Ok(Found::Unfit("belongs to another program".to_owned()))
 }
 
-/// What a connection has to be told each time. A commit is safe against a crash of the process; a power cut may take
-/// the last ones with it, but corrupts nothing.
+/// Configures a connection. A commit survives a crash of the process; a power cut may lose the last ones but corrupts
+/// nothing.
 fn settle(connection: &Connection, distant: bool) -> rusqlite::Result<()> {
     connection.set_prepared_statement_cache_capacity(48);
     if distant {
@@ -246,13 +248,13 @@ fn settle(connection: &Connection, distant: bool) -> rusqlite::Result<()> {
     connection.execute_batch("PRAGMA synchronous=NORMAL")
 }
 
-/// A log needs memory that all processes share, which network file systems do not have between machines. There a plain
-/// journal file takes its place, which needs nothing but locks.
+/// Switches to a rollback journal: WAL needs memory shared by all processes, which network file systems cannot provide
+/// between machines.
 fn plain_journal(connection: &Connection) -> rusqlite::Result<()> {
     connection.query_row("PRAGMA journal_mode=TRUNCATE", [], |_| Ok(()))
 }
 
-/// Makes an empty database ours.
+/// Creates our schema in an empty database.
 fn furnish(connection: Connection, path: &Path, distant: bool) -> Result<Connection> {
     let work = || -> rusqlite::Result<()> {
         if !distant {
@@ -271,7 +273,7 @@ fn furnish(connection: Connection, path: &Path, distant: bool) -> Result<Connect
     Ok(connection)
 }
 
-/// Adds what a database from before it was there lacks. Who has it open already goes on undisturbed.
+/// Migrates a database to the current schema. Processes that have it open are not disturbed.
 fn extend(connection: Connection, version: i32, path: &Path, distant: bool) -> Result<Connection> {
     let log = if version < 2 { LOG } else { "" };
     let (more, gaps) = (if version < 4 { MORE } else { "" }, gaps::TABLE);
@@ -280,7 +282,7 @@ fn extend(connection: Connection, version: i32, path: &Path, distant: bool) -> R
     Ok(connection)
 }
 
-/// Waits until no other process makes the file or sets it aside. Ends when the answer is dropped.
+/// Waits until no other process is creating the file or setting it aside. Dropping the result releases the lock.
 fn take_turn(path: &Path) -> Result<File> {
     let lock = path.with_extension("lock");
     let file = OpenOptions::new()
@@ -295,7 +297,7 @@ fn take_turn(path: &Path) -> Result<File> {
         match file.try_lock() {
             Ok(()) => return Ok(file),
             Err(fs::TryLockError::WouldBlock) => std::thread::sleep(step),
-            // No locks on this file system: the races that remain can cost what is remembered, nothing else.
+            // Without locks, the remaining races can only lose remembered state.
             Err(fs::TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => return Ok(file),
             Err(fs::TryLockError::Error(error)) => return Err(of_io(&error, "lock", &lock)),
         }
@@ -304,7 +306,7 @@ fn take_turn(path: &Path) -> Result<File> {
         .next("Repeat the call when the other process has finished."))
 }
 
-/// Renames the database and what belongs to it out of the way. Does nothing when there is no file.
+/// Renames the database and its side files out of the way. No-op if there is no file.
 fn set_aside(path: &Path, why: &str, notices: &mut Vec<String>) -> Result<()> {
     let seconds = clock::now_us() / 1_000_000;
     let mut target = beside(path, &format!(".set-aside-{seconds}"));
@@ -314,7 +316,7 @@ fn set_aside(path: &Path, why: &str, notices: &mut Vec<String>) -> Result<()> {
         }
         target = beside(path, &format!(".set-aside-{seconds}-{number}"));
     }
-    // The log goes first: a log left behind would be replayed into the new database.
+    // The log first: if it were left behind, SQLite would replay it into the new database.
     for suffix in ["-wal", "-shm", "-journal", ""] {
         let from = beside(path, suffix);
         match fs::rename(&from, beside(&target, suffix)) {
@@ -332,7 +334,7 @@ fn set_aside(path: &Path, why: &str, notices: &mut Vec<String>) -> Result<()> {
     Ok(())
 }
 
-/// `path` with `suffix` after its name.
+/// Appends `suffix` to the file name.
 fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
@@ -343,7 +345,8 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 mod tests {
     use super::open_on;
 
-    /// Whether a database was made here or there, here it has a log, and there a plain journal; nothing is lost on the way.
+    /// Wherever the database was created, it has a WAL on a local file system and a rollback journal on a network one,
+    /// and nothing is lost in the change.
     #[test]
     fn on_a_network_file_system_there_is_a_plain_journal() {
         for made_there in [false, true] {

@@ -1,4 +1,4 @@
-//! Rows of the table `seen`, to and from records, and of the table `words`.
+//! Conversion between records and the rows of `seen`, and access to `words` and `registers`.
 
 use std::collections::HashSet;
 
@@ -10,8 +10,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use crate::pack::Packed;
 use crate::{How, Lines, Record, varint};
 
-/// Remembers `record` as the latest of the session and path, with the lines of an earlier record of the same content
-/// unless `alone`, and forgets all but the newest `keep`. Returns the lines that are known now.
+/// Stores `record` as the latest of the session and path, merging the lines of an earlier record of the same content
+/// unless `alone`, and drops all but the newest `keep` records. Returns the resulting lines.
 pub(super) fn record(
     connection: &Connection,
     (session, path): (&str, &[u8]),
@@ -60,7 +60,7 @@ pub(super) fn record(
     Ok(lines)
 }
 
-/// The latest record of the session and path.
+/// Returns the latest record of the session and path.
 pub(super) fn latest(connection: &Connection, session: &str, path: &[u8]) -> rusqlite::Result<Option<Record>> {
     connection
         .prepare_cached(
@@ -71,7 +71,7 @@ pub(super) fn latest(connection: &Connection, session: &str, path: &[u8]) -> rus
         .optional()
 }
 
-/// The same of each of many paths; most of them the session may not know at all.
+/// Returns the latest record of each path; the session may not know most of them.
 pub(super) fn latest_of(
     connection: &Connection,
     session: &str,
@@ -82,7 +82,7 @@ pub(super) fn latest_of(
     wanted.iter().map(one).collect()
 }
 
-/// All records of the session and path, the latest first.
+/// Returns all records of the session and path, the latest first.
 pub(super) fn versions(connection: &Connection, session: &str, path: &[u8]) -> rusqlite::Result<Vec<Record>> {
     let mut query = connection.prepare_cached(
         "SELECT content, how, racy, stamp, lines, first, count FROM seen WHERE session=?1 AND path=?2 ORDER BY at DESC",
@@ -91,14 +91,14 @@ pub(super) fn versions(connection: &Connection, session: &str, path: &[u8]) -> r
     rows.collect()
 }
 
-/// The paths of the session.
+/// Returns the paths of the session.
 pub(super) fn paths(connection: &Connection, session: &str) -> rusqlite::Result<Vec<Vec<u8>>> {
     let mut query = connection.prepare_cached("SELECT DISTINCT path FROM seen WHERE session=?1")?;
     let rows = query.query_map([session], |row| row.get(0))?;
     rows.collect()
 }
 
-/// The newest record of the path under the tag, whosever it is.
+/// Returns the newest record of the path with this tag, of any session.
 pub(super) fn by_tag(connection: &Connection, path: &[u8], tag: Tag) -> rusqlite::Result<Option<Record>> {
     connection
         .prepare_cached(
@@ -121,12 +121,12 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Record> {
     })
 }
 
-/// A blob of exactly `N` bytes; anything else is damage.
+/// Converts a blob of exactly `N` bytes; anything else is damage.
 pub(super) fn fixed<const N: usize>(blob: &[u8]) -> FromSqlResult<[u8; N]> {
     blob.try_into().map_err(|_| FromSqlError::InvalidBlobSize { expected_size: N, blob_size: blob.len() })
 }
 
-/// A size; a negative one is damage.
+/// Reads a size; a negative one is damage.
 pub(super) fn size(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     let number: i64 = row.get(column)?;
     u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, number))
@@ -176,7 +176,7 @@ pub(super) fn unpack_stamp(mut blob: &[u8]) -> FromSqlResult<Stamp> {
     })
 }
 
-/// Each range as its first line and how many follow it.
+/// Serializes each range as its first line and the number of lines that follow.
 pub(super) fn pack_lines(lines: &Lines) -> Vec<u8> {
     let mut out = Vec::new();
     for &(from, to) in lines.ranges() {
@@ -196,22 +196,22 @@ pub(super) fn unpack_lines(mut blob: &[u8]) -> FromSqlResult<Lines> {
     Ok(lines)
 }
 
-/// Data, and whether they are a zstd frame.
+/// Data, and whether it is a zstd frame.
 type Kept = Option<(Vec<u8>, bool)>;
 
-/// The words of a path's lines.
+/// Returns the words of a path's lines.
 pub(super) fn words(all: &Connection, path: &[u8]) -> rusqlite::Result<Kept> {
     let mut query = all.prepare_cached("SELECT data, zstd FROM words WHERE path=?1")?;
     query.query_row([path], |row| Ok((row.get(0)?, row.get(1)?))).optional()
 }
 
-/// What a session cut.
+/// Returns the registers of a session.
 pub(super) fn registers(all: &Connection, session: &str) -> rusqlite::Result<Kept> {
     let mut query = all.prepare_cached("SELECT data, zstd FROM registers WHERE session=?1")?;
     query.query_row([session], |row| Ok((row.get(0)?, row.get(1)?))).optional()
 }
 
-/// Keeps it, or nothing.
+/// Stores the registers of a session, or deletes them.
 pub(super) fn keep_registers(
     all: &Connection,
     session: &str,
@@ -227,7 +227,7 @@ pub(super) fn keep_registers(
     done.map(drop)
 }
 
-/// Keeps them, or nothing.
+/// Stores the words of a path, or deletes them.
 pub(super) fn keep_words(all: &Connection, path: &[u8], packed: Option<&Packed<'_>>, now: i64) -> rusqlite::Result<()> {
     let done = match packed {
         Some(packed) => all

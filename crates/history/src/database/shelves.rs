@@ -1,4 +1,4 @@
-//! Versions and their bodies in tables.
+//! Stored versions and their bodies in SQL tables.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ impl Shelf for Shelves<'_> {
             Some(data) => Some(self.0.prepare_cached("INSERT INTO bodies(data) VALUES(?1)")?.insert([data])?),
             None => None,
         };
-        // A body that is replaced stays behind without a version, which upkeep clears away.
+        // A replaced body is left without a version, and garbage collection removes it.
         self.0
             .prepare_cached(
                 "INSERT INTO versions VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT(content) DO UPDATE SET
@@ -90,16 +90,16 @@ impl Shelf for Shelves<'_> {
     }
 }
 
-/// The changes of the log as they were when somebody asked.
+/// Cached graph of the log's changes.
 pub(super) struct Charted {
-    /// Which connection was asked.
+    /// Number of the connection that read it.
     pub(super) opened: u64,
-    /// What others, and this connection itself, had written by then.
+    /// Change counters of other connections and of this one at that time.
     written: (i64, i64),
     graph: Arc<Graph>,
 }
 
-/// The same tables for those who go along the log: for many files of one operation its changes are gathered once.
+/// The same tables with a cached graph, so that the changes are read once for many files of an operation.
 pub(super) struct Along<'a> {
     pub(super) shelves: Shelves<'a>,
     pub(super) opened: u64,

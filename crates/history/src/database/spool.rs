@@ -1,5 +1,5 @@
-//! The file beside the database that takes operations in one short write each; what is in it goes into the database when
-//! there is time, or when somebody asks. A head says how far it is filled; entries follow. Who changes it holds its lock.
+//! The spool: an append log beside the database that takes an operation in one short write. Its entries are moved to
+//! the database when idle, or for a query. A head contains the end offset; entries follow. Every writer holds the lock.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -14,52 +14,52 @@ use super::failure::of_io;
 use super::open::{PATIENCE, make_directory};
 use crate::clock;
 
-/// Begins the head; another layout gets another number. No number makes a program that does not know it leave the file alone:
-/// what a head says that it does not expect, an end beyond its own [`END`] among it, is damage to it, and the file is emptied.
+/// First bytes of the head; another layout gets another number. Not that a program would leave an unknown number alone:
+/// a head with an unexpected value, including an end beyond its own [`END`], counts as damage, and the file is emptied.
 const MAGIC: [u8; 8] = *b"EmndSpl1";
-/// Bytes of the head: the mark, three numbers and their check.
+/// Bytes of the head: magic, three numbers and their checksum.
 const HEAD: usize = 40;
-/// Where the entries begin.
+/// Offset of the first entry.
 const BODY: u64 = HEAD as u64;
-/// Length and check before each entry.
+/// Bytes of length and checksum before each entry.
 const FRAME: usize = 12;
-/// The most bytes of an entry for a few files: beyond, compressing is worth its time.
+/// Maximum bytes of an entry for a few files: beyond, compression in the database pays off.
 pub(super) const ENTRY: usize = 32 << 10;
-/// So much more for each further file, and the most of all.
+/// Additional bytes for each further file, and the maximum of an entry.
 const FILE: usize = 1 << 10;
 const LARGE: usize = 16 << 20;
-/// The bytes of the file beyond which nothing is added. One large entry may reach beyond it: what is brought into the
-/// database in one go is not more for the small ones that stand before it.
+/// File size beyond which nothing is appended. One large entry may extend beyond it, so a flush never has more small
+/// entries before it than this.
 const MOST: u64 = 256 << 10;
-/// The most bytes of the file.
+/// Maximum size of the file.
 const END: u64 = MOST + (FRAME + LARGE) as u64;
-/// How long one waits first for another, and later.
+/// Polling intervals for the lock: at first, and later.
 const SHORT: Duration = Duration::from_micros(50);
 const LONG: Duration = Duration::from_millis(1);
 
-/// The most bytes of an entry for so many files.
+/// Maximum bytes of an entry for this many files.
 pub(super) fn room(files: usize) -> usize {
     ENTRY.saturating_add(files.saturating_sub(1).saturating_mul(FILE)).min(LARGE)
 }
 
-/// How the file stands.
+/// State of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Head {
-    /// The number of the next operation; 0 while that is not known.
+    /// Number of the next operation; 0 if unknown.
     pub(super) next: u64,
-    /// Where the entries end.
+    /// End offset of the entries.
     end: u64,
-    /// Rises with everything that changes what sessions know, here or in the database.
+    /// Generation: increases with every change of sessions' records, here or in the database.
     pub(super) turn: u64,
 }
 
 impl Head {
     fn fresh() -> Head {
-        // No turn comes twice, not even where the file was lost.
+        // Starts at the current time, so that no generation is reused even if the file was lost.
         Head { next: 0, end: BODY, turn: clock::now_us().cast_unsigned() }
     }
 
-    /// True when everything is in the database.
+    /// True if everything is in the database.
     pub(super) fn is_empty(self) -> bool {
         self.end == BODY
     }
@@ -85,42 +85,42 @@ fn check(bytes: &[u8]) -> [u8; 8] {
     ContentId::of(bytes).to_bytes().first_chunk().copied().unwrap_or_default()
 }
 
-/// The file, open.
+/// The open file.
 pub(super) struct Spool {
     path: PathBuf,
     file: Arc<File>,
-    /// The one that was open before was removed.
+    /// The previous file was removed and this one created instead.
     anew: bool,
 }
 
 impl Spool {
-    /// Opens the one of a database, making it as needed.
+    /// Opens the spool of a database, creating it if needed.
     pub(super) fn open(database: &Path) -> Result<Spool> {
         let path = database.with_extension("spool");
         let file = Arc::new(open(&path)?);
         Ok(Spool { path, file, anew: false })
     }
 
-    /// How the file stands, without its lock; `None` when somebody is just writing that, or it is damaged.
+    /// Reads the head without the lock; `None` if it is being written at this moment, or damaged.
     pub(super) fn look(&self) -> Option<Head> {
         read_head(&self.file).ok().flatten()
     }
 
-    /// True, once, when the file was removed and made anew.
+    /// True, once, after the file was removed and created again.
     pub(super) fn was_removed(&mut self) -> bool {
         std::mem::take(&mut self.anew)
     }
 
-    /// Waits for its lock. The second answer is false when the file was damaged, and is empty now.
+    /// Waits for the lock. The flag is false if the file was damaged; it counts as empty then.
     pub(super) fn lock(&mut self) -> Result<(Locked, bool)> {
         let told = |error: &io::Error, path: &Path| of_io(error, "lock", path);
         loop {
             let sure = wait(&self.file, &self.path)?;
-            // From here on it is given back when dropped.
+            // From here on dropping releases the lock.
             let mut locked = Locked { file: Arc::clone(&self.file), head: Head::fresh(), sure };
             if self.file.metadata().map_err(|error| told(&error, &self.path))?.nlink() == 0 {
                 drop(locked);
-                // Somebody may have removed the state directory with all that is in it.
+                // The state directory may have been removed with all its content.
                 make_directory(self.path.parent().unwrap_or(&self.path))?;
                 self.file = Arc::new(open(&self.path)?);
                 self.anew = true;
@@ -140,7 +140,7 @@ fn open(path: &Path) -> Result<File> {
     options.open(path).map_err(|error| of_io(&error, "open", path))
 }
 
-/// A file without anything in it is a new one.
+/// Reads the head; an empty file is a new one.
 fn read_head(file: &File) -> io::Result<Option<Head>> {
     let mut bytes = [0; HEAD];
     match file.read_at(&mut bytes, 0)? {
@@ -150,7 +150,7 @@ fn read_head(file: &File) -> io::Result<Option<Head>> {
     }
 }
 
-/// Takes the lock; false where the file system has none.
+/// Takes the lock; returns false if the file system has no locks.
 fn wait(file: &File, path: &Path) -> Result<bool> {
     let mut waited = Duration::ZERO;
     while waited < PATIENCE {
@@ -161,7 +161,7 @@ fn wait(file: &File, path: &Path) -> Result<bool> {
                 std::thread::sleep(step);
                 waited += step;
             }
-            // The races that remain can cost what is remembered, nothing else.
+            // The remaining races can only lose remembered state.
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => return Ok(false),
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(TryLockError::Error(error)) => return Err(of_io(&error, "lock", path)),
@@ -175,7 +175,7 @@ fn wait(file: &File, path: &Path) -> Result<bool> {
 pub(super) struct Locked {
     file: Arc<File>,
     head: Head,
-    /// It is a real lock.
+    /// The file system supports locks.
     sure: bool,
 }
 
@@ -184,7 +184,7 @@ impl Locked {
         self.head
     }
 
-    /// The entries, the oldest first; what follows a damaged one is lost, and the second answer false.
+    /// Returns the entries, the oldest first; everything after a damaged one is lost, and the flag is false then.
     pub(super) fn entries(&self) -> (Vec<Vec<u8>>, bool) {
         let mut body = vec![0; usize::try_from(self.head.end - BODY).unwrap_or(0)];
         if self.file.read_exact_at(&mut body, BODY).is_err() {
@@ -198,8 +198,8 @@ impl Locked {
         (entries, rest.is_empty())
     }
 
-    /// Adds an entry, in which operation [`Head::next`] stands. False, and nothing is done, where it has no room or no number.
-    /// Whatever ends the process in here: there is the whole entry, or nothing of it.
+    /// Appends an entry for operation [`Head::next`]. Returns false, doing nothing, if there is no space or no number.
+    /// Atomic if the process dies: the whole entry is there, or nothing of it.
     pub(super) fn append(&mut self, entry: &[u8]) -> io::Result<bool> {
         let size = (FRAME + entry.len()) as u64;
         let room = if entry.len() > ENTRY { END } else { MOST };
@@ -214,25 +214,25 @@ impl Locked {
         Ok(true)
     }
 
-    /// Says that something changes what sessions know: before it is changed.
+    /// Increments the generation: to be called before sessions' records change.
     pub(super) fn turn(&mut self) -> io::Result<()> {
         self.set(Head { turn: self.head.turn + 1, ..self.head })
     }
 
-    /// Everything is in the database.
+    /// Drops all entries, which are in the database.
     pub(super) fn clear(&mut self) -> io::Result<()> {
         let end = self.head.end;
         self.set(Head { end: BODY, ..self.head })?;
-        // The space of a large entry is given back at once.
+        // The space of a large entry is released at once.
         if end > MOST { self.file.set_len(BODY) } else { Ok(()) }
     }
 
-    /// The next operation has at least that number.
+    /// Raises the number of the next operation to at least `next`.
     pub(super) fn number(&mut self, next: u64) -> io::Result<()> {
         self.set(Head { next: next.max(self.head.next), ..self.head })
     }
 
-    /// Gives the space back, and with it what stood in entries that are in the database.
+    /// Truncates the file, which also erases entries that are in the database.
     pub(super) fn shrink(&mut self) -> io::Result<()> {
         self.clear()?;
         self.file.set_len(BODY)
@@ -247,12 +247,12 @@ impl Locked {
 
 impl Drop for Locked {
     fn drop(&mut self) {
-        // Where that fails, closing the file does it.
+        // If this fails, closing the file releases the lock.
         let _ = self.file.unlock();
     }
 }
 
-/// The first entry, and what follows it.
+/// Splits off the first entry; `None` if it is incomplete or damaged.
 fn take(body: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = body.split_first_chunk()?;
     let (sum, rest) = rest.split_first_chunk::<8>()?;
@@ -333,7 +333,7 @@ mod tests {
         assert!(!locked.append(&vec![0; super::LARGE + 1]).unwrap());
         while locked.append(&entry).unwrap() {}
         assert_eq!(locked.entries().0.len(), 7);
-        // A large one finds room behind small ones, and nothing behind it.
+        // A large entry fits after small ones, and nothing after it.
         let large = vec![1; super::LARGE];
         assert!(locked.append(&large).unwrap());
         assert!(!locked.append(&large).unwrap() && !locked.append(b"small").unwrap());

@@ -1,4 +1,4 @@
-//! Keeping the file within its limits.
+//! Garbage collection: keeps the file within its limits.
 
 use std::collections::HashMap;
 
@@ -9,14 +9,14 @@ use super::rows::{fixed, size};
 use crate::prune::{DRAWERS, WORDS, Weight, condemned, room};
 use crate::{Leave, Limits, clock};
 
-/// Microseconds between two clean-ups of a file that is not too large.
+/// Microseconds between two runs on a file that is not too large.
 const RARELY: i64 = 3_600_000_000;
-/// What the limit on contents allows for each row of `seen`, so that rows are bounded too.
+/// Share of the content limit that each row of `seen` counts for, so that rows are bounded too.
 const PER_ROW: u64 = 4096;
-/// Rows that are always allowed.
+/// Number of rows that is always allowed.
 const FEW_ROWS: u64 = 1024;
 
-/// Cleans up when the file is too large or has not been cleaned for long. Space that becomes free is used again.
+/// Collects garbage if the file is too large or the last run was long ago. Freed space is reused.
 pub(super) fn run(connection: &mut Connection, limits: &Limits, now: i64) -> rusqlite::Result<()> {
     let used = used(connection)?;
     let since = now.saturating_sub(number(connection, "SELECT at FROM upkeep WHERE id=1")?);
@@ -28,7 +28,8 @@ pub(super) fn run(connection: &mut Connection, limits: &Limits, now: i64) -> rus
     all.commit()
 }
 
-/// Cleans up now, down to what is asked for, and gives the space back. Returns how many operations and contents went.
+/// Collects garbage now, within the requested limits, and releases the space. Returns the number of operations and
+/// contents dropped.
 pub(super) fn free(
     connection: &mut Connection,
     limits: &Limits,
@@ -47,7 +48,7 @@ pub(super) fn free(
     clean(&all, &limits, (used, now))?;
     let after = counts(&all)?;
     all.commit()?;
-    // Where somebody reads meanwhile, the space is used again instead of given back.
+    // If a reader prevents this, the space is reused instead of released.
     let _ = connection.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
     let gone = |before: i64, after: i64| before.saturating_sub(after).cast_unsigned();
     Ok((gone(before.0, after.0), gone(before.1, after.1)))
@@ -57,7 +58,7 @@ fn number(all: &Connection, sql: &str) -> rusqlite::Result<i64> {
     all.prepare_cached(sql)?.query_row([], |row| row.get(0))
 }
 
-/// Bytes of the pages that hold something.
+/// Returns the bytes of the pages in use.
 fn used(all: &Connection) -> rusqlite::Result<u64> {
     let pages = number(all, "PRAGMA page_count")? - number(all, "PRAGMA freelist_count")?;
     Ok(pages.saturating_mul(number(all, "PRAGMA page_size")?).cast_unsigned())
@@ -85,7 +86,7 @@ fn clean(all: &Connection, limits: &Limits, (used, now): (u64, i64)) -> rusqlite
     drop_unreferenced(all)?;
     let weights = weights(all)?;
     let leave = if used > limits.total {
-        // What the file holds beside contents, in rows and half-filled pages, has to fit as well.
+        // Rows and half-filled pages, the rest of the file, have to fit as well.
         let beside = used.saturating_sub(weights.iter().map(|weight| weight.stored).sum());
         room(limits.total).saturating_sub(beside).max(limits.total / 4)
     } else {
@@ -100,8 +101,8 @@ fn clean(all: &Connection, limits: &Limits, (used, now): (u64, i64)) -> rusqlite
     Ok(())
 }
 
-/// Operations that are too old or too many: always the oldest, so that what is left is a whole stretch of the past. One that
-/// only seems old, because the clock was wrong when it was done, takes no younger ones before it along.
+/// Drops operations that are too old or too many, always the oldest, so that the rest is contiguous. An operation that
+/// only seems old, because the clock was wrong, does not take younger ones before it along.
 fn drop_operations(all: &Connection, limits: &Limits, now: i64) -> rusqlite::Result<()> {
     let oldest = clock::days_before(now, limits.history_days);
     let young: Option<i64> =
@@ -114,10 +115,10 @@ fn drop_operations(all: &Connection, limits: &Limits, now: i64) -> rusqlite::Res
     let newest = number(all, "SELECT coalesce(max(number), 0) FROM operations")?;
     let last = young.map_or(newest, |young| young - 1).max(surplus.unwrap_or(0)).min(newest - 1);
     all.execute("DELETE FROM operations WHERE number<=?1", [last])?;
-    // Whoever does a thing long after somebody else took it for dead will not find it here.
+    // A process that finishes long after it was presumed dead will not find its operation.
     let stale = now.saturating_sub(RARELY);
     all.execute("DELETE FROM operations WHERE pending<0 AND at<?1 AND number<?2", [stale, newest])?;
-    // A gap matters while there is something before it.
+    // A gap only matters while there is an operation before it.
     all.execute("DELETE FROM gaps WHERE after<(SELECT min(number) FROM operations)", [])?;
     for table in ["touched", "attributes", "folders"] {
         all.execute(&format!("DELETE FROM {table} WHERE operation NOT IN (SELECT number FROM operations)"), [])?;
@@ -125,8 +126,8 @@ fn drop_operations(all: &Connection, limits: &Limits, now: i64) -> rusqlite::Res
     Ok(())
 }
 
-/// Changes that no operation speaks of, and the oldest while they take more than a quarter of all. Those that stay lead
-/// from one to the next up to the files as they are, so the oldest are the ones that nothing else needs.
+/// Drops changes without an operation, and the oldest while all take more than a quarter of the limit. The others form
+/// chains up to the current files, so nothing else needs the oldest.
 fn drop_changes(all: &Connection, limits: &Limits) -> rusqlite::Result<()> {
     all.execute("DELETE FROM changes WHERE operation NOT IN (SELECT number FROM operations)", [])?;
     let mut room = limits.total / 4;
@@ -146,8 +147,8 @@ fn drop_changes(all: &Connection, limits: &Limits) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Versions that neither a session nor the log remembers and no other version is rebuilt from. A chain goes from its end,
-/// link by link.
+/// Drops versions that no session, no operation and no other version refers to. A chain is dropped from its end, link
+/// by link.
 fn drop_unreferenced(all: &Connection) -> rusqlite::Result<()> {
     let mut drop = all.prepare(
         "DELETE FROM versions WHERE content NOT IN (SELECT content FROM seen)
@@ -159,7 +160,7 @@ fn drop_unreferenced(all: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// All stored versions with the time of their last record or operation.
+/// Returns all stored versions with the time of their last record or operation.
 fn weights(all: &Connection) -> rusqlite::Result<Vec<Weight>> {
     let mut ages: HashMap<[u8; 16], i64> = HashMap::new();
     let mut query = all.prepare(
@@ -196,7 +197,7 @@ mod tests {
     use crate::Database;
     use rusqlite::Connection;
 
-    /// The operations that stay of those that were done so many days ago.
+    /// Returns the operations that stay, of those logged this many days ago.
     fn left(days: &[u32]) -> Vec<i64> {
         let temp = tempfile::tempdir().unwrap();
         drop(Database::open(temp.path(), Limits::default()).unwrap());

@@ -1,4 +1,4 @@
-//! The log of one process.
+//! The log of operations in memory.
 
 use std::collections::HashSet;
 
@@ -12,18 +12,18 @@ use crate::{
     Operations, Outcome, OwnedSwap, clock, operation, pack, prune, trail,
 };
 
-/// One operation of the log.
+/// An operation of the log.
 pub(super) struct Entry {
     pub(super) logged: Logged,
-    /// Its place among the records.
+    /// Its position in the order of records.
     pub(super) turn: u64,
-    /// It was not done, and nobody is told of it.
+    /// The operation was aborted and is hidden.
     withdrawn: bool,
 }
 
-/// A change that the shelf alone does not tell.
+/// A change whose versions are not both stored.
 pub(super) struct Trail {
-    /// The operation it belongs to.
+    /// Number of the operation it belongs to.
     number: u64,
     pub(super) base: ContentId,
     pub(super) result: ContentId,
@@ -197,12 +197,12 @@ impl Operations for Memory {
 }
 
 impl Inner {
-    /// True when an operation that was not withdrawn takes that one back.
+    /// True if an operation that was not aborted undoes this one.
     fn is_taken_back(&self, taken: OperationId) -> bool {
         self.operations.iter().any(|entry| entry.logged.id == taken && entry.logged.undone_by.is_some())
     }
 
-    /// Writes down for all that an operation takes back which one takes it back: the newest that was not withdrawn.
+    /// Sets the mark which operation undoes each operation that this one would: the newest that was not aborted.
     fn refresh_undone(&mut self, operation: &Operation) {
         for taken in operation.taken() {
             let live = self.operations.iter().rev().filter(|entry| !entry.withdrawn);
@@ -214,7 +214,7 @@ impl Inner {
         }
     }
 
-    /// Drops operations that are too old or too many, and changes that belong to none or are too much.
+    /// Drops operations that are too old or too many, and changes without an operation or beyond the limit.
     pub(super) fn drop_operations(&mut self, limits: &Limits, now: i64) {
         let oldest = clock::days_before(now, limits.history_days);
         let aged = self.operations.iter().take_while(|entry| entry.logged.at < oldest).count();

@@ -1,4 +1,4 @@
-//! The store of one process, gone with it.
+//! The history of one process, in memory.
 
 mod log;
 
@@ -13,7 +13,7 @@ use crate::shelf::{Kept, Shelf, Version, keep};
 use crate::trail::{Graph, Step};
 use crate::{Body, Limits, Record, Sessions, clock, prune, trail};
 
-/// The sessions of this process only: for tests, and where no database can be had.
+/// History in memory, lost with the process: for tests, and if no database can be opened.
 pub struct Memory {
     limits: Limits,
     inner: Mutex<Inner>,
@@ -21,18 +21,18 @@ pub struct Memory {
 
 #[derive(Default)]
 struct Inner {
-    /// By path, then session: what it knows, the latest last.
+    /// Records by path and session, the latest last.
     seen: HashMap<Vec<u8>, HashMap<String, Vec<Seen>>>,
     shelves: Shelves,
-    /// The words of lines by path, and when they were kept.
+    /// Words of lines by path, with the time they were stored.
     words: HashMap<Vec<u8>, (i64, Vec<u8>)>,
-    /// What sessions cut, and when it was kept.
+    /// Registers by session, with the time they were stored.
     registers: HashMap<String, (i64, Vec<u8>)>,
-    /// The log, the oldest first.
+    /// The log, the oldest operation first.
     operations: Vec<log::Entry>,
-    /// How many there ever were.
+    /// Number of operations ever logged.
     logged: u64,
-    /// Counts records, to order them.
+    /// Counter that orders records.
     turn: u64,
 }
 
@@ -84,13 +84,13 @@ impl Shelf for Shelves {
 }
 
 impl Memory {
-    /// An empty memory.
+    /// Creates an empty history.
     pub fn new(limits: Limits) -> Memory {
         Memory { limits, inner: Mutex::default() }
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
-        // Nothing in here is left half done by a panic that matters: at worst a version without a record.
+        // A panic leaves nothing half done that matters: at worst a version without a record.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -187,7 +187,7 @@ impl Sessions for Memory {
     }
 }
 
-/// Keeps one more, and drops the oldest where there are too many.
+/// Inserts an entry, and drops the oldest if there are too many.
 fn keep_young<K: Eq + std::hash::Hash + Clone>(all: &mut HashMap<K, (i64, Vec<u8>)>, key: K, data: &[u8], most: u32) {
     all.insert(key, (clock::now_us(), data.to_vec()));
     if all.len() > most as usize {
@@ -203,8 +203,8 @@ impl Inner {
         self.seen.get(path)?.get(session)?.last().map(|seen| seen.record.clone())
     }
 
-    /// Remembers `record` as the latest of the session and path, with the lines of an earlier record of the same content
-    /// unless `alone`, and forgets all but the newest `keep`.
+    /// Stores `record` as the latest of the session and path, merging the lines of an earlier record of the same
+    /// content unless `alone`, and drops all but the newest `keep` records.
     fn know(&mut self, (session, path): (&str, &[u8]), record: &Record, alone: bool, (now, keep): (i64, u32)) {
         self.turn += 1;
         let known = self.seen.entry(path.to_vec()).or_default().entry(session.to_owned()).or_default();
@@ -220,7 +220,7 @@ impl Inner {
         known.drain(..surplus);
     }
 
-    /// Drops what is too old, what nothing refers to, and the oldest data while there is too much.
+    /// Drops entries that are too old, versions without a reference, and the oldest contents beyond the limit.
     fn upkeep(&mut self, limits: &Limits, now: i64) {
         let oldest = clock::days_before(now, limits.age_days);
         self.words.retain(|_, (at, _)| *at >= oldest);
