@@ -226,8 +226,8 @@ pub struct Filter<'a> {
 /// Data from which both states of a file can be restored later.
 #[derive(Clone, Copy, Default)]
 pub struct Change<'a> {
-    /// The version that `swaps` lead from: what stood at the path, or at the path that it was moved from; `None`: from
-    /// nothing.
+    /// The version to which `swaps` apply: the old content of the path, or of the path it was moved from; `None` if
+    /// `swaps` produce the whole file.
     pub base: Option<ContentId>,
     /// The bytes of that version, where they are at hand as a whole.
     pub from: Option<&'a [u8]>,

@@ -73,13 +73,13 @@ pub struct Limits {
     /// operation replaces or removes and that nothing else could restore: those are stored if they take at most half of
     /// `total` in stored form.
     pub blob: u64,
-    /// Bytes of all stored contents together. A store may be over it by an eighth between two clean-ups.
+    /// Maximum bytes of all stored contents. A store may exceed it by an eighth between two clean-ups.
     pub total: u64,
-    /// What no session touched for so many days is forgotten.
+    /// Days after which records that no session used are dropped.
     pub age_days: u32,
-    /// Versions remembered per session and path.
+    /// Maximum number of versions per session and path.
     pub versions: u32,
-    /// Operations in the log.
+    /// Maximum number of operations in the log.
     pub operations: u32,
     /// Days that an operation stays in the log.
     pub history_days: u32,

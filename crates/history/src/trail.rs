@@ -18,8 +18,8 @@ pub(crate) struct Step {
     pub(crate) result: ContentId,
 }
 
-/// The logged changes by the versions at both ends; the flag tells whether the change has to be reverted to get from
-/// the other end to this one...
+/// The logged changes by the versions at both ends. The flag is true if the change has to be reverted to get here from
+/// the other end.
 #[derive(Debug, Default)]
 pub(crate) struct Graph(HashMap<ContentId, Vec<(Step, bool)>>);
 
@@ -41,15 +41,15 @@ impl Graph {
 /// Result of storing both states of a file.
 #[derive(Default)]
 pub(crate) struct Kept {
-    /// Bytes added to the shelf.
+    /// Bytes added to the store.
     pub(crate) added: u64,
-    /// The change between two versions, ready to be stored, if the shelf does not have both.
+    /// The change between two versions, ready to be stored, if the store does not have both.
     pub(crate) link: Option<Link>,
     /// The version that must be stored whole when idle.
     pub(crate) loose: Option<ContentId>,
     /// The old content cannot be stored.
     pub(crate) lost: bool,
-    /// The new version is certainly on the shelf.
+    /// The new version is certainly stored.
     pub(crate) held: bool,
 }
 
@@ -125,12 +125,12 @@ fn added(kept: crate::shelf::Kept) -> u64 {
     }
 }
 
-/// True if the shelf has the version itself.
+/// True if the version itself is stored.
 pub(crate) fn holds<S: Shelf>(shelf: &S, content: ContentId) -> Result<bool, S::Error> {
     Ok(shelf.version(content)?.is_some_and(|version| version.stored.is_some() && !version.contested))
 }
 
-/// Returns those of the versions that the shelf does not have.
+/// Returns those of the versions that are not stored.
 pub(crate) fn lacking<S: Shelf>(shelf: &S, contents: &[ContentId]) -> Result<HashSet<ContentId>, S::Error> {
     let mut lacking = HashSet::new();
     for &content in contents {
@@ -141,7 +141,7 @@ pub(crate) fn lacking<S: Shelf>(shelf: &S, contents: &[ContentId]) -> Result<Has
     Ok(lacking)
 }
 
-/// Returns the bytes of a version, from the shelf or through a delta chain; `None` if no chain leads to it.
+/// Returns the bytes of a version, from the store or through a delta chain; `None` if no chain leads to it.
 pub(crate) fn content<S: Shelf>(
     shelf: &S,
     content: ContentId,

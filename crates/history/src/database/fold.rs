@@ -48,7 +48,7 @@ impl Database {
         let mut spool = self.lock(state)?;
         let before = spool.head().turn;
         spool.turn().map_err(|error| failure::of_io(&error, "write beside", &self.path))?;
-        // Other processes read the records again, even if this change fails.
+        // The cache stays valid; if the change fails, it is cleared below.
         state.memo.go_on(before, spool.head().turn);
         let done = self.write(state, &mut spool, Check::Entries, work);
         if done.is_err() {
@@ -160,7 +160,7 @@ impl Database {
         (operation, changes, known): Logging<'_>,
         now: i64,
     ) -> Option<Entered> {
-        // A caller that provides the new bytes wants them stored at once if the base is not.
+        // A caller that provides the new bytes wants them stored at once if the base is not stored.
         let settled = |change: &Change<'_>| change.new.is_none() || change.base.is_none_or(|it| state.memo.holds(it));
         if !state.spools || !changes.iter().all(settled) {
             return None;

@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(between(0, 0), None);
         assert_eq!(between(0, 1), None);
         assert_eq!(between(7, 8), None);
-        // Another process has committed, and is about to say so.
+        // Another process has committed and is about to update the spool.
         assert_eq!(between(8, 8), None);
         assert_eq!(between(7, 0), Some(Gap { after: 7, until: None }));
         assert_eq!(between(7, 9), Some(Gap { after: 7, until: Some(8) }));

@@ -25,11 +25,11 @@ pub(super) struct Learned {
 pub(super) struct Memo {
     /// Generation of the spool for which the records are valid.
     turn: u64,
-    /// By session and path.
+    /// Latest records by session and path.
     latest: HashMap<String, HashMap<Vec<u8>, Record>>,
-    /// How many were learned.
+    /// Number of records added.
     count: usize,
-    /// Versions that were kept when this process last looked: a clean-up may have dropped them since.
+    /// Versions that were stored when last checked; garbage collection may have dropped them since.
     held: HashSet<ContentId>,
 }
 

@@ -87,7 +87,7 @@ const MORE: &str = "
 enum Found {
     /// Our database.
     Ours(Connection),
-    /// A database with nothing in it.
+    /// A database without tables.
     Empty(Connection),
     /// Our database with this older schema version.
     Old(Connection, i32),

@@ -14,8 +14,9 @@ use super::failure::of_io;
 use super::open::{PATIENCE, make_directory};
 use crate::clock;
 
-/// First bytes of the head; another layout gets another number. Not that a program would leave an unknown number alone:
-/// a head with an unexpected value, including an end beyond its own [`END`], counts as damage, and the file is emptied.
+/// First bytes of the head; another layout gets another number. An older program does not spare a file with an unknown
+/// number: any head that it does not expect, including an end beyond its own [`END`], counts as damage, and it empties
+/// the file.
 const MAGIC: [u8; 8] = *b"EmndSpl1";
 /// Bytes of the head: magic, three numbers and their checksum.
 const HEAD: usize = 40;

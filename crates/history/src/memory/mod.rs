@@ -47,7 +47,7 @@ pub(crate) struct Shelves {
     versions: HashMap<ContentId, (Version, Option<Vec<u8>>)>,
     stored: u64,
     changes: Vec<log::Trail>,
-    /// Of those changes, once somebody asked.
+    /// Graph of the changes, built on first use.
     graph: OnceLock<Arc<Graph>>,
 }
 
