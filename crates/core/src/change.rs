@@ -1,4 +1,4 @@
-//! The normalised form of every edit: sorted, disjoint splices of raw bytes against one snapshot.
+//! The normalized form of every edit: sorted, disjoint splices of raw bytes against one snapshot.
 
 use crate::content::ContentId;
 use crate::diff;
@@ -10,48 +10,49 @@ mod meet;
 
 use meet::{agreement, conflicts};
 
-/// Replaces `span` of the base with `text`. Offsets and text are raw: bytes of the file, in its encoding, with its line ends.
+/// A replacement of `span` of the base by `text`. Offsets and text are raw: bytes of the file, in its encoding, with
+/// its line ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Splice {
-    /// What is written over.
+    /// The write set: the bytes that are replaced.
     pub span: Span,
-    /// What was read to decide it; covers `span`.
+    /// The read set: the bytes that the edit depends on; covers `span`.
     pub claim: Span,
     /// The new bytes.
     pub text: Box<[u8]>,
-    /// Zero-based operation of the request it comes from.
+    /// Zero-based index of the operation in the request.
     pub op: u32,
 }
 
 impl Splice {
-    /// A splice that claims what it writes.
+    /// Creates a splice that depends only on the bytes it replaces.
     pub fn new(span: Span, text: impl Into<Box<[u8]>>, op: u32) -> Splice {
         Splice { span, claim: span, text: text.into(), op }
     }
 
-    /// Also claims `claim`.
+    /// Extends the read span by `claim`.
     #[must_use]
     pub fn claiming(mut self, claim: Span) -> Splice {
         self.claim = claim.hull(self.span);
         self
     }
 
-    /// True when it writes nothing.
+    /// True when nothing is written.
     fn is_nothing(&self) -> bool {
         self.span.is_empty() && self.text.is_empty()
     }
 
-    /// True when both write the same over the same.
+    /// True when both splices replace the same bytes by the same text.
     fn same_as(&self, other: &Splice) -> bool {
         self.span == other.span && self.text == other.text
     }
 
-    /// How much longer the file gets.
+    /// Growth of the file in bytes.
     fn growth(&self) -> isize {
         self.text.len().cast_signed() - self.span.len().cast_signed()
     }
 
-    /// Drops what old and new have in common at both ends, whole characters and whole CRLFs only.
+    /// Trims what old and new text have in common at both ends, by whole characters and whole CRLFs.
     fn minimised(mut self, base: &Snapshot) -> Splice {
         let old = &base.raw()[self.span.range()];
         if old == &*self.text {
@@ -66,14 +67,14 @@ impl Splice {
     }
 }
 
-/// Lengths of the common head and tail of `base[span]` and `text` that may be left alone.
+/// Lengths of the common prefix and suffix of `base[span]` and `text` that can be trimmed.
 fn common_ends(base: &Snapshot, span: Span, text: &[u8]) -> (usize, usize) {
     let raw = base.raw();
     let old = &raw[span.range()];
     let unit = base.codec().charset.unit();
     let mut head = diff::common_prefix(old, text);
-    // Decoding is deterministic from a border on, so a border of the old text is one of the equal new text too; only a
-    // CRLF may begin in the new text where the old one ends.
+    // Decoding is deterministic from a boundary on, so a boundary of the old text is one of the equal new text as well;
+    // only a CRLF may begin in the new text at the end of the old one.
     while head > 0 && (!base.is_border(span.start() + head) || cuts_crlf(text, head, unit)) {
         head -= 1;
     }
@@ -94,13 +95,13 @@ fn cuts_crlf(text: &[u8], at: usize, unit: usize) -> bool {
     if unit == 1 {
         return at > 0 && text[at - 1] == b'\r' && text.get(at) == Some(&b'\n');
     }
-    // In UTF-16 either order of bytes shows the CR before and the LF behind.
+    // In UTF-16 of either byte order the CR precedes and the LF follows.
     let is = |pair: Option<&[u8]>, byte| pair.is_some_and(|pair| pair == [byte, 0] || pair == [0, byte]);
     at >= 2 && is(text.get(at - 2..at), b'\r') && is(text.get(at..at + 2), b'\n')
 }
 
-/// True when `at` surely is a character border of `text`, which is in the base's encoding. Multi-byte legacy encodings
-/// cannot be read backwards, so there only the place behind an LF is sure.
+/// True when `at` is certainly a character boundary of `text`, which is in the base's encoding. Multi-byte legacy
+/// encodings cannot be read backwards: there only the offset after an LF is certain.
 fn begins_char(base: &Snapshot, text: &[u8], at: usize) -> bool {
     use crate::charset::Charset;
     match base.codec().charset {
@@ -116,9 +117,9 @@ fn begins_char(base: &Snapshot, text: &[u8], at: usize) -> bool {
 pub struct Overlap {
     /// The operation that comes first in the file.
     pub first: u32,
-    /// The other one.
+    /// The other operation.
     pub second: u32,
-    /// The bytes both write, raw.
+    /// The raw bytes that both write.
     pub span: Span,
 }
 
@@ -129,45 +130,46 @@ pub struct ChangeSet {
     splices: Vec<Splice>,
 }
 
-/// Who stands first when two sides insert at the same place.
+/// Order of insertions of both sides at the same offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tie {
-    /// The set that is carried over.
+    /// The insertion of the rebased set comes first.
     MineFirst,
-    /// The set it is carried over.
+    /// The insertion of the set it is rebased over comes first.
     TheirsFirst,
 }
 
-/// A change set carried over another one.
+/// The result of rebasing a change set over another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rebased {
-    /// Against the version the other set leads to.
+    /// The change set against the version that the other set leads to.
     pub changes: ChangeSet,
-    /// Operations whose claim, but not whose span, was changed under them.
+    /// Operations whose read span, but not whose span, was changed by the other set.
     pub touched: Vec<u32>,
-    /// Operations that the other side had already made.
+    /// Operations that the other set had already made.
     pub already: Vec<u32>,
 }
 
-/// A place both sides changed.
+/// A range that both sides changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// The operation of the set that was to be carried over.
+    /// The operation of the rebased set.
     pub op: u32,
-    /// What it writes over, raw, in the common base.
+    /// The raw span that it replaces, in the common base.
     pub mine: Span,
-    /// What the other side wrote over, raw, in the common base.
+    /// The raw span that the other side replaced, in the common base.
     pub theirs: Span,
 }
 
 impl ChangeSet {
-    /// Minimises, sorts, joins insertions at one point in the order of their operations, drops repetitions.
+    /// Creates a normalized change set: trims and sorts the splices, joins insertions at one offset in the order of
+    /// their operations, and drops duplicates.
     ///
-    /// Errors: every pair of neighbours that write the same bytes. Linear but for the sort.
+    /// Errors: every pair of neighbours that write the same bytes. Linear except for the sort.
     pub fn new(base: &Snapshot, splices: impl IntoIterator<Item = Splice>) -> Result<ChangeSet, Vec<Overlap>> {
         let mut sorted: Vec<Splice> =
             splices.into_iter().map(|splice| splice.minimised(base)).filter(|splice| !splice.is_nothing()).collect();
-        // Insertions that meet at one point stand in the order of the text they belong to, whatever the order of the call.
+        // Insertions at one offset are in the order of the text they belong to, whatever the order of the call.
         sorted.sort_by_key(|splice| (splice.span, splice.claim.start(), splice.claim.end(), splice.op));
         sorted.dedup_by(|b, a| a.same_as(b) && (!a.span.is_empty() || a.op == b.op));
         let mut overlaps = Vec::new();
@@ -186,13 +188,13 @@ impl ChangeSet {
         if overlaps.is_empty() { Ok(ChangeSet { base: base.id(), splices }) } else { Err(overlaps) }
     }
 
-    /// No change to `base`.
+    /// Creates an empty change set for `base`.
     pub fn none(base: &Snapshot) -> ChangeSet {
         ChangeSet { base: base.id(), splices: Vec::new() }
     }
 
-    /// The difference between two versions, by whole lines, then trimmed. Linear-ish and bounded on any input: where
-    /// lines repeat too much to be told apart cheaply, the answer is coarser, never wrong.
+    /// Computes the difference between two versions by whole lines, then trims it. About linear and bounded on any
+    /// input: where lines repeat too often to be matched cheaply, the result is coarser, never wrong.
     pub fn between(before: &Snapshot, after: &Snapshot) -> ChangeSet {
         let hunks = if before.codec() == after.codec() {
             diff::raw_hunks(before, after)
@@ -206,7 +208,7 @@ impl ChangeSet {
         ChangeSet { base: before.id(), splices: splices.filter(|splice| !splice.is_nothing()).collect() }
     }
 
-    /// The version it starts from.
+    /// The version that the set applies to.
     pub fn base(&self) -> ContentId {
         self.base
     }
@@ -221,8 +223,8 @@ impl ChangeSet {
         self.splices.is_empty()
     }
 
-    /// The new text as slices of the base and of the splices, in order: what is written to disk, without a second copy.
-    /// `raw` is the raw text of the base.
+    /// Returns the new content as slices of the base and of the splices, in order: it is written to disk without a
+    /// second copy. `raw` is the raw text of the base.
     pub fn pieces<'a>(&'a self, raw: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
         let starts = iter::once(0).chain(self.splices.iter().map(|splice| splice.span.end()));
         let ends = self.splices.iter().map(|splice| splice.span.start()).chain(iter::once(raw.len()));
@@ -231,13 +233,13 @@ impl ChangeSet {
         pairs.flat_map(move |((start, end), text)| [&raw[start..end], text]).filter(|piece| !piece.is_empty())
     }
 
-    /// Bytes of the new raw text.
+    /// Length of the new content in bytes.
     pub fn len_after(&self, base: &Snapshot) -> usize {
         let growth: isize = self.splices.iter().map(Splice::growth).sum();
         base.raw().len().saturating_add_signed(growth)
     }
 
-    /// The new raw text. `base` must be the version this set was made against.
+    /// Returns the new content. `base` must be the version that this set was made against.
     pub fn apply(&self, base: &Snapshot) -> Vec<u8> {
         debug_assert_eq!(base.id(), self.base, "a change set belongs to one version");
         let mut out = Vec::with_capacity(self.len_after(base));
@@ -247,7 +249,7 @@ impl ChangeSet {
         out
     }
 
-    /// Undoes `self`: applies to the version that `self` leads to.
+    /// Returns the inverse: the change set that leads from the version after `self` back to `base`.
     #[must_use]
     pub fn invert(&self, base: &Snapshot) -> ChangeSet {
         let mut shift = 0;
@@ -262,12 +264,12 @@ impl ChangeSet {
         ChangeSet { base: ContentId::of_pieces(self.pieces(base.raw())), splices }
     }
 
-    /// First `self`, then `next` (made against the version `self` leads to), as one change set against `base`.
+    /// Composes `self` with `next` (made against the version that `self` leads to) to one change set against `base`.
     #[must_use]
     pub fn then(&self, base: &Snapshot, next: &ChangeSet) -> ChangeSet {
         let mut out = Vec::with_capacity(self.splices.len() + next.splices.len());
         let (mut first, mut second) = (self.splices.as_slice(), next.splices.as_slice());
-        // Offset on the middle text minus offset on the base, before the group at hand.
+        // Offset in the middle text minus offset in the base, before the current group.
         let mut shift = 0isize;
         loop {
             let group = Group::take(&mut first, &mut second, shift);
@@ -279,15 +281,15 @@ impl ChangeSet {
         ChangeSet { base: self.base, splices: splices.collect() }
     }
 
-    /// The same as [`ChangeSet::then`], in place: what `next` does not touch is left where it is, so that many small changes
-    /// one after another stay cheap.
+    /// Composes with `next` in place, like [`ChangeSet::then`]. Splices that `next` does not touch are not moved, so
+    /// that a long series of small changes remains cheap.
     pub(crate) fn append(&mut self, base: &Snapshot, next: &ChangeSet) {
         let [only] = &*next.splices else {
             *self = self.then(base, next);
             return;
         };
         let (mut from, mut shift) = (0, 0isize);
-        // The first splice that the group holds, and the shift before it.
+        // The first splice of the group, and the shift before it.
         let (mut first, mut before, mut reach) = (0, 0isize, None);
         while let Some(splice) = self.splices.get(from) {
             let start = splice.span.start().saturating_add_signed(shift);
@@ -302,7 +304,7 @@ impl ChangeSet {
             shift += splice.growth();
             from += 1;
         }
-        // Splices that adjoin one that is in the group are in it, too.
+        // Splices adjacent to one of the group belong to it, too.
         let adjoins =
             self.splices.get(from).is_some_and(|it| it.span.start().saturating_add_signed(shift) <= only.span.end());
         if !adjoins {
@@ -315,8 +317,8 @@ impl ChangeSet {
         self.splices.splice(first..last, joined);
     }
 
-    /// Where a raw offset of the base lies after the change. At an insertion `after` tells on which side; an offset
-    /// inside replaced text goes to the nearer end of the new text: its start, or with `after` its end.
+    /// Maps a raw offset of the base to the new content. At an insertion, `after` selects the side; an offset inside
+    /// replaced text maps to the start of the new text, or with `after` to its end.
     pub fn map(&self, at: usize, after: bool) -> usize {
         let mut shift = 0;
         for splice in &self.splices {
@@ -332,10 +334,11 @@ impl ChangeSet {
         at.saturating_add_signed(shift)
     }
 
-    /// Carries `self` over `other`; both start from `base`, the result from the version `other` leads to. Two sides that
-    /// change one line are in conflict even if the bytes differ; what both did alike is left out. Linear.
+    /// Rebases `self` over `other`: both start from `base`, the result starts from the version that `other` leads to.
+    /// Two sides that change the same line are in conflict even if the bytes differ; changes that both made are
+    /// dropped. Linear.
     ///
-    /// Errors: every operation in conflict, with the first place each.
+    /// Errors: every operation in conflict, with its first conflicting range.
     pub fn rebase(&self, base: &Snapshot, other: &ChangeSet, tie: Tie) -> Result<Rebased, Vec<Conflict>> {
         debug_assert_eq!(self.base, other.base, "both sides start from one version");
         let agreed = agreement(&self.splices, &other.splices);
@@ -363,7 +366,7 @@ impl ChangeSet {
     }
 }
 
-/// Appends in order; an insertion at the point of the one before it becomes part of that one.
+/// Appends a splice in order; an insertion at the offset of the preceding one is joined to it.
 fn push_joined(splices: &mut Vec<Splice>, splice: Splice) {
     match splices.last_mut() {
         Some(last) if last.span.is_empty() && last.span == splice.span => {
@@ -374,9 +377,9 @@ fn push_joined(splices: &mut Vec<Splice>, splice: Splice) {
     }
 }
 
-/// Splices of two consecutive sets that touch each other on the text between them.
+/// Splices of two consecutive sets that touch each other in the text between them.
 struct Group<'a> {
-    /// Where the group lies on the middle text.
+    /// Span of the group in the middle text.
     middle: Span,
     first: &'a [Splice],
     second: &'a [Splice],
@@ -407,7 +410,7 @@ impl<'a> Group<'a> {
         Some(group)
     }
 
-    /// One splice of the base with the effect of the whole group; `shift` is the one before the group.
+    /// Joins the group to one splice of the base; `shift` is the shift before the group.
     fn join(&self, base: &Snapshot, shift: isize) -> Splice {
         let span = Span::new(
             self.middle.start().saturating_add_signed(-shift),
@@ -433,10 +436,10 @@ impl<'a> Group<'a> {
     }
 }
 
-/// How far offsets move under a change set; logarithmic look-ups.
+/// Shifts of offsets under a change set, with logarithmic look-ups.
 struct Shifts<'a> {
     splices: &'a [Splice],
-    /// Growth of all splices before the n-th.
+    /// Total growth of the splices before the n-th.
     before: Vec<isize>,
 }
 
@@ -452,7 +455,7 @@ impl<'a> Shifts<'a> {
         Shifts { splices, before }
     }
 
-    /// Shift for a splice that clashes with none of these.
+    /// Returns the shift for a splice that clashes with none of these.
     fn before(&self, span: Span, tie: Tie) -> isize {
         let n = self.splices.partition_point(|theirs| {
             let tied = theirs.span.is_empty() && theirs.span == span;
@@ -461,7 +464,7 @@ impl<'a> Shifts<'a> {
         self.before[n]
     }
 
-    /// True when a splice, other than an insertion right at `span`, writes inside `claim`.
+    /// True when a splice, other than an insertion at the very position of `span`, writes inside `claim`.
     fn any_within(&self, claim: Span, span: Span) -> bool {
         let from = self.splices.partition_point(|theirs| theirs.span.end() <= claim.start());
         self.splices[from..]
@@ -470,7 +473,7 @@ impl<'a> Shifts<'a> {
             .any(|theirs| theirs.span.clashes(claim) && theirs.span != span)
     }
 
-    /// Where an offset goes; inside replaced text to the start of what replaced it.
+    /// Maps an offset; inside replaced text, to the start of the replacement.
     fn map(&self, at: usize) -> usize {
         let n = self.splices.partition_point(|theirs| theirs.span.end() <= at);
         let at = self.splices.get(n).map_or(at, |theirs| at.min(theirs.span.start()));

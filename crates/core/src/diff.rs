@@ -1,6 +1,6 @@
-//! The difference of two versions by lines, bounded on any input: equal ends are skipped by comparing bytes, the rarest lines
-//! that stand equally often on both sides anchor the rest, and what lies between two anchors is compared in the same way, at
-//! last line by line, while the budget lasts.
+//! Line diff of two versions, bounded on any input. The common prefix and suffix are skipped by comparing bytes. The
+//! rarest lines that occur equally often on both sides become anchors. The gaps between anchors are compared in the
+//! same way, and finally line by line, while the budget lasts.
 
 use crate::lines::{line_start, line_stop, starts_line};
 use crate::snapshot::Snapshot;
@@ -10,13 +10,13 @@ use core::ops::Range;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 use std::collections::HashMap;
 
-/// Cells (lines × lines) that all gaps of one comparison may cost together; ~50 ms at worst.
+/// Cells (lines × lines) for all gaps of one comparison; about 50 ms at worst.
 const BUDGET: usize = 40_000_000;
-/// A gap larger than this is not compared line by line.
+/// A gap with more cells than this is not compared line by line.
 const GAP: usize = 4_000_000;
-/// Anchors are lines that stand at most so often in either text.
+/// Occurrences up to which a line may be an anchor.
 const OFTEN: u32 = 64;
-/// Levels of anchors between anchors. Each is one pass over what it is about.
+/// Depth of the recursion between anchors. Each level takes one pass over its range.
 const DEPTH: usize = 8;
 
 /// Length of the common prefix.
@@ -28,7 +28,7 @@ pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
             at += block;
         }
     }
-    // What is left is short, as edits of lines are: by words, the rest byte by byte.
+    // The rest is short, as edits of lines are: compare it by words, then byte by byte.
     while let (Some(one), Some(other)) = (a[at..len].first_chunk::<8>(), b[at..len].first_chunk::<8>())
         && one == other
     {
@@ -55,7 +55,7 @@ pub(crate) fn common_suffix(a: &[u8], b: &[u8]) -> usize {
     len - left + a[..left].iter().rev().zip(b[..left].iter().rev()).take_while(|(a, b)| a == b).count()
 }
 
-/// Lengths of the common head and tail of two texts, whole characters only.
+/// Lengths of the common prefix and suffix of two texts, in whole characters.
 pub(crate) fn common_text_ends(old: &str, new: &str) -> (usize, usize) {
     let mut head = common_prefix(old.as_bytes(), new.as_bytes());
     while !old.is_char_boundary(head) {
@@ -68,7 +68,7 @@ pub(crate) fn common_text_ends(old: &str, new: &str) -> (usize, usize) {
     (head, tail)
 }
 
-/// Spans, old and new, of the whole lines that differ between two readings.
+/// Returns the spans, old and new, of the whole lines that differ between two decoded texts.
 pub(crate) fn text_hunks(old: &str, new: &str) -> Vec<(Span, Span)> {
     let (head, _) = common_text_ends(old, new);
     let start = line_start(old, head);
@@ -81,7 +81,7 @@ pub(crate) fn text_hunks(old: &str, new: &str) -> Vec<(Span, Span)> {
     let few = |text: &str| memchr::memchr(b'\n', text.as_bytes()).is_none_or(|end| end + 1 == text.len());
     let (before, after) = (&old[old_span.range()], &new[new_span.range()]);
     if few(before) && few(after) {
-        // One line at most on either side, the usual edit.
+        // At most one line on either side: the usual edit.
         return if before == after { Vec::new() } else { vec![(old_span, new_span)] };
     }
     let (a, b) = (TextLines::new(old, old_span), TextLines::new(new, new_span));
@@ -111,7 +111,7 @@ impl<'a> TextLines<'a> {
     }
 }
 
-/// Raw spans, before and after, of the whole lines that differ. Both versions have the same codec.
+/// Returns the raw spans, before and after, of the whole lines that differ. Both versions have the same codec.
 pub(crate) fn raw_hunks(before: &Snapshot, after: &Snapshot) -> Vec<(Span, Span)> {
     let (start, before_end, after_end) = differing_middle(before, after);
     let old = Lines::new(before, Span::new(start, before_end));
@@ -119,7 +119,8 @@ pub(crate) fn raw_hunks(before: &Snapshot, after: &Snapshot) -> Vec<(Span, Span)
     line_hunks(&old.lines, &new.lines).into_iter().map(|(a, b)| (old.span(&a), new.span(&b))).collect()
 }
 
-/// Offsets in the readings: start of the first differing line (the same in both), ends of the last ones.
+/// Offsets in the decoded texts: the start of the first differing line (the same in both), and the ends of the last
+/// ones.
 fn differing_middle(before: &Snapshot, after: &Snapshot) -> (usize, usize, usize) {
     let (a, b) = (before.raw(), after.raw());
     let (a_text, b_text) = (before.text(), after.text());
@@ -137,14 +138,14 @@ fn differing_middle(before: &Snapshot, after: &Snapshot) -> (usize, usize, usize
     (start, a_end.max(start), b_end.max(start))
 }
 
-/// The last offset of the reading that does not lie behind a raw offset, and whether it is the very place. Inside a
-/// character it may be inside that character's UTF-8, which is good enough for finding the line.
+/// Returns the last offset of the decoded text that is not after a raw offset, and whether it is exactly that position.
+/// Inside a character it may lie inside that character's UTF-8, which is good enough to find the line.
 fn floor(of: &Snapshot, raw: usize) -> (usize, bool) {
     let at = of.to_text(raw);
     if of.to_raw(at) > raw { (at.saturating_sub(1), false) } else { (at, true) }
 }
 
-/// The lines of a part of a reading, each as its raw bytes.
+/// The lines of a part of a decoded text, each as its raw bytes.
 struct Lines<'a> {
     lines: Vec<&'a [u8]>,
     /// Raw offset of each line, and of the end.
@@ -169,7 +170,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Pairs of equal lines of two lists, in order: all that are in no hunk.
+/// Returns the pairs of equal lines of two lists, in order: all lines that are in no hunk.
 pub(crate) fn equal_lines(a: &[&str], b: &[&str]) -> Vec<(usize, usize)> {
     let mut out = Vec::new();
     let mut at = (0, 0);
@@ -180,7 +181,7 @@ pub(crate) fn equal_lines(a: &[&str], b: &[&str]) -> Vec<(usize, usize)> {
     out
 }
 
-/// Ranges of lines that differ, in order.
+/// Returns the ranges of lines that differ, in order.
 pub(crate) fn line_hunks<T: AsRef<[u8]> + Eq + core::hash::Hash + Ord>(
     a: &[T],
     b: &[T],
@@ -199,7 +200,7 @@ pub(crate) fn line_hunks<T: AsRef<[u8]> + Eq + core::hash::Hash + Ord>(
     work.hunks.0
 }
 
-/// Lines as numbers, equal ones alike, and how many numbers there are.
+/// Numbers the lines, equal ones alike; also returns the number of distinct lines.
 fn numbered<T: AsRef<[u8]>>(a: &[T], b: &[T]) -> (Vec<u32>, Vec<u32>, usize) {
     let mut known: HashMap<&[u8], u32> = HashMap::with_capacity(a.len());
     let mut out = [Vec::with_capacity(a.len()), Vec::with_capacity(b.len())];
@@ -213,7 +214,7 @@ fn numbered<T: AsRef<[u8]>>(a: &[T], b: &[T]) -> (Vec<u32>, Vec<u32>, usize) {
     (a, b, known.len())
 }
 
-/// Ranges that differ, found from left to right; those that touch are one.
+/// Ranges that differ, in order of discovery from left to right; adjacent ones are merged.
 #[derive(Default)]
 struct Hunks(Vec<(Range<usize>, Range<usize>)>);
 
@@ -230,7 +231,8 @@ impl Hunks {
         }
     }
 
-    /// Compares every line with every line; `at` is where the two pieces begin. Where the work ends, all of them differ.
+    /// Compares every line with every line; `at` is the start of both ranges. If the budget runs out, all of them count
+    /// as different.
     fn compare<T: Eq + core::hash::Hash + Ord>(&mut self, a: &[T], b: &[T], at: (usize, usize)) {
         if work::ends(a.len() + b.len() + a.len().saturating_mul(b.len()) / 8) {
             return self.push(at.0..at.0 + a.len(), at.1..at.1 + b.len());
@@ -244,18 +246,18 @@ impl Hunks {
     }
 }
 
-/// A comparison of two long texts, as numbers of their lines.
+/// A comparison of two long texts, given as line numbers of [`numbered`].
 struct Work {
-    /// Cells that may still be compared.
+    /// Remaining cells.
     budget: usize,
-    /// How often each line stands in the two pieces at hand; zero between two of them.
+    /// Occurrences of each line in the two current ranges; zero outside of a comparison.
     counts: Vec<(u32, u32)>,
     hunks: Hunks,
 }
 
 impl Work {
-    /// Compares two pieces, which begin at `at`: between anchors, again and again, until they are small enough to be compared
-    /// line by line, or have no anchors.
+    /// Compares two ranges, which begin at `at`: recursively between anchors, until they are small enough to be
+    /// compared line by line, or have no anchors.
     fn compare(&mut self, a: &[u32], b: &[u32], at: (usize, usize), depth: usize) {
         let head = a.iter().zip(b).take_while(|(a, b)| a == b).count();
         let (a, b, at) = (&a[head..], &b[head..], (at.0 + head, at.1 + head));
@@ -286,8 +288,8 @@ impl Work {
         }
     }
 
-    /// Pairs of equal lines in an order common to both pieces, the longest such chain: of the lines that stand equally
-    /// often in both, those that do so least often, the first with the first and so on.
+    /// Returns the anchors: the longest chain of equal lines in an order common to both ranges. Candidates are the
+    /// rarest of the lines that occur equally often in both, paired in order.
     fn anchors(&mut self, a: &[u32], b: &[u32]) -> Vec<(usize, usize)> {
         for &line in a {
             self.counts[line as usize].0 += 1;
@@ -319,8 +321,8 @@ impl Work {
     }
 }
 
-/// The hunks of a few lines that were changed where they stand, which is what most edits are: as many lines as before,
-/// and no changed one found again elsewhere. `None` when a real comparison is needed.
+/// Returns the hunks of a few lines changed in place, which is what most edits are: as many lines as before, and no
+/// changed line found elsewhere. `None` if a full comparison is needed.
 fn line_by_line<T: Eq>(a: &[T], b: &[T]) -> Option<Vec<(Range<usize>, Range<usize>)>> {
     const FEW: usize = 32;
     if a.len() != b.len() || a.len() > FEW {
@@ -334,7 +336,8 @@ fn line_by_line<T: Eq>(a: &[T], b: &[T]) -> Option<Vec<(Range<usize>, Range<usiz
     Some(runs.filter_map(|run| Some((*run.first()?..run.last()? + 1, *run.first()?..run.last()? + 1))).collect())
 }
 
-/// The longest subsequence whose second members rise, by patience sorting. Sorted by the first members.
+/// Returns the longest subsequence with increasing second members, by patience sorting. The input is sorted by the
+/// first members.
 pub(crate) fn longest_rise<T: Copy + Ord>(pairs: &[(T, T)]) -> Vec<(T, T)> {
     let mut piles: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = Vec::with_capacity(pairs.len());
@@ -358,7 +361,7 @@ mod tests {
     use super::{Range, common_prefix, common_suffix, line_hunks};
     use proptest::prelude::*;
 
-    /// Writes the hunks of `b` over those of `a`, and says how many lines that were.
+    /// Applies the hunks to `a`, and counts their lines.
     fn patched(a: &[String], b: &[String], hunks: &[(Range<usize>, Range<usize>)]) -> (Vec<String>, usize) {
         let (mut out, mut from, mut lines) = (Vec::new(), 0, 0);
         for (old, new) in hunks {
@@ -425,12 +428,12 @@ mod tests {
 
     #[test]
     fn a_text_that_repeats_itself_is_told_apart() {
-        // Three times the same thousand lines, and one of ten is another one then.
+        // The same thousand lines three times, every tenth of them changed.
         let a = lines(9_000, |nth| format!("line {}", nth % 3_000));
         let b = lines(9_000, |nth| if nth % 10 == 3 { format!("other {nth}") } else { a[nth].clone() });
         let (made, changed) = patched(&a, &b, &line_hunks(&a, &b));
         assert_eq!((made, changed), (b, 900));
-        // One block is gone, another one is new.
+        // One block removed, another one added.
         let b: Vec<String> =
             a[..2_000].iter().chain(&a[2_050..]).cloned().chain(lines(20, |nth| format!("end {nth}"))).collect();
         assert_eq!(patched(&a, &b, &line_hunks(&a, &b)).1, 70);

@@ -1,43 +1,42 @@
-//! Line numbers: a sparse index, one count per block of 1 KiB; once many lines are asked for, where every one begins.
+//! Line numbers: a sparse index with one count per 1 KiB block; after many look-ups, a table of all line starts.
 
 use crate::span::Span;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::OnceLock;
 
 const BLOCK: usize = 1024;
-/// So many lines are looked for by their blocks, or one in so many of all: after that it would have been cheaper to write
-/// down where each of them begins.
+/// Block look-ups (absolute, or as a share of all lines) after which the full table of line starts is built.
 const ASKED: usize = 64;
 const SHARE: usize = 16;
-/// The end of so few lines is looked for from where they begin.
+/// Ranges of at most this many lines find their end by scanning forward.
 const FEW: usize = 32;
 
-/// For every 1 KiB of a reading, the number of line ends before it. One pass to build, eight bytes per block.
+/// The number of line ends before each 1 KiB of a decoded text. One pass to build, eight bytes per block.
 ///
-/// All questions are about the text that it was made of.
+/// Every method must be called with the text that the index was built from.
 #[derive(Debug)]
 pub struct LineIndex {
     before: Vec<usize>,
     total: usize,
-    /// How often a line was looked for by its block.
+    /// Number of block look-ups so far.
     asked: AtomicUsize,
-    /// Start of every line, and of what is behind the last line end; `None` for a text too long for that.
+    /// Start of every line, and the offset after the last line end; `None` for a text whose offsets exceed 32 bits.
     starts: OnceLock<Option<Vec<u32>>>,
-    /// Of an extract: what of the file it holds, and how many lines the whole file has.
+    /// For a sparse snapshot: its line ranges, and the number of lines of the whole file.
     sparse: Option<(Vec<Stretch>, usize)>,
 }
 
-/// Lines of an extract that stand together in the file.
+/// Lines of a sparse snapshot that are consecutive in the file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stretch {
-    /// Where they are in the extract.
+    /// Their span in the snapshot.
     pub(crate) text: Span,
-    /// The number that the first of them has in the file.
+    /// Number of the first one in the file.
     pub(crate) line: usize,
 }
 
 impl LineIndex {
-    /// Indexes a reading.
+    /// Indexes a decoded text.
     pub fn new(text: &str) -> LineIndex {
         let mut total = 0;
         let mut before = Vec::with_capacity(text.len() / BLOCK + 1);
@@ -48,12 +47,12 @@ impl LineIndex {
         LineIndex { before, total, asked: AtomicUsize::new(0), starts: OnceLock::new(), sparse: None }
     }
 
-    /// Indexes an extract of a file with `count` lines: lines have the numbers that they have there.
+    /// Indexes a sparse snapshot of a file with `count` lines; lines have their numbers in the file.
     pub(crate) fn sparse(text: &str, stretches: Vec<Stretch>, count: usize) -> LineIndex {
         LineIndex { sparse: Some((stretches, count)), ..LineIndex::new(text) }
     }
 
-    /// True once it is written down where every line begins.
+    /// True once the table of all line starts exists.
     pub(crate) fn knows_all(&self) -> bool {
         matches!(self.starts.get(), Some(Some(_)))
     }
@@ -63,7 +62,7 @@ impl LineIndex {
         self.total
     }
 
-    /// Number of lines: a last line without a line end counts, an empty rest after the last line end does not.
+    /// Number of lines: an unterminated last line counts, the empty rest after a final line end does not.
     pub fn count(&self, text: &str) -> usize {
         if let Some((_, count)) = self.sparse {
             return count;
@@ -79,7 +78,7 @@ impl LineIndex {
         here.line + self.nth_of(text, offset.min(here.text.end())) - self.nth_of(text, here.text.start())
     }
 
-    /// The same by counting the lines of this text alone.
+    /// The line that holds `offset`, counted within this text alone.
     pub(crate) fn nth_of(&self, text: &str, offset: usize) -> usize {
         let offset = offset.min(text.len());
         if let Some(starts) = self.starts.get().and_then(Option::as_deref) {
@@ -91,8 +90,8 @@ impl LineIndex {
         counted + memchr::memchr_iter(b'\n', rest).count() + 1
     }
 
-    /// Offset at which the 1-based `line` begins; for a line past the end, the length of the text. Of an extract, for a line
-    /// that it does not hold, the end of what it holds before.
+    /// Offset at which the 1-based `line` begins; the length of the text for a line past the end. For a line that a
+    /// sparse snapshot does not hold, the end of the chunk before it.
     pub fn start_of(&self, text: &str, line: usize) -> usize {
         let Some((stretches, count)) = &self.sparse else { return self.start_of_nth(text, line) };
         let at = stretches.partition_point(|it| it.line <= line.max(1));
@@ -103,7 +102,7 @@ impl LineIndex {
         self.start_of_nth(text, nth).min(here.text.end())
     }
 
-    /// The same by counting the lines of this text alone.
+    /// Offset at which `line` begins, counted within this text alone.
     pub(crate) fn start_of_nth(&self, text: &str, line: usize) -> usize {
         let Some(ends) = line.checked_sub(1).filter(|&ends| ends > 0) else { return 0 };
         if ends > self.total {
@@ -112,14 +111,14 @@ impl LineIndex {
         if let Some(start) = self.starts(text).and_then(|starts| starts.get(ends)) {
             return *start as usize;
         }
-        // The block in which the last line end before `line` lies.
+        // The block that holds the last line end before `line`.
         let block = self.before.partition_point(|&before| before < ends) - 1;
         let from = block * BLOCK;
         let nth = ends - self.before[block] - 1;
         memchr::memchr_iter(b'\n', &text.as_bytes()[from..]).nth(nth).map_or(text.len(), |at| from + at + 1)
     }
 
-    /// Where all lines begin, once so many were asked for that it pays.
+    /// The table of all line starts, built once there were enough look-ups to pay for it.
     fn starts(&self, text: &str) -> Option<&[u32]> {
         if let Some(known) = self.starts.get() {
             return known.as_deref();
@@ -146,12 +145,12 @@ impl LineIndex {
     }
 }
 
-/// The offset behind each of so many line ends, and 0; `None` where they are too large to write down.
+/// Returns 0 and the offset after each of the `ends` line ends; `None` if an offset exceeds 32 bits.
 fn starts(text: &[u8], ends: usize) -> Option<Vec<u32>> {
     u32::try_from(text.len()).ok()?;
     let mut out = Vec::with_capacity(ends + 1);
     out.push(0);
-    // None is left out: the length of the text fits.
+    // No offset is dropped: the length of the text fits.
     out.extend(memchr::memchr_iter(b'\n', text).filter_map(|at| u32::try_from(at + 1).ok()));
     Some(out)
 }
@@ -193,7 +192,7 @@ mod tests {
                 }
                 start += line.len();
             }
-            // As often as it takes until the starts are written down.
+            // Enough look-ups to build the table of line starts.
             for _ in 0..super::ASKED {
                 prop_assert_eq!(index.start_of(&text, 2), text.split_inclusive('\n').next().map_or(0, str::len));
             }

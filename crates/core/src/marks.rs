@@ -1,42 +1,42 @@
-//! How lines are shown to a model: the look of `read` and of evidence.
+//! Line formats: how `read` and evidence print lines for a model.
 
 use crate::content::Header;
 use crate::snapshot::Snapshot;
 use crate::words::Word;
 use std::borrow::Cow;
 
-/// One way to show a line.
+/// A way to print lines.
 #[derive(Debug)]
 pub struct Marks {
     /// The name, as in `read { format }`.
     pub name: &'static str,
-    /// What it looks like, for help and schema.
+    /// Its description, for help and schema.
     pub summary: &'static str,
-    /// The header above the lines, if they have one.
+    /// The header above the lines, if there is one.
     pub header: Option<Header>,
-    /// Lines are shown with their words.
+    /// Lines are printed with their anchors.
     pub words: bool,
-    /// Appends one line (its mark, text without line end) and a line end.
+    /// Appends one line (its mark, its text without line end) and a line end.
     pub line: fn(out: &mut String, mark: Mark, text: &str),
 }
 
-/// What tells a line from the others.
+/// The identification of a printed line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// Its 1-based number.
+    /// 1-based number.
     pub number: usize,
-    /// Its word, where words are shown.
+    /// Anchor, where anchors are shown.
     pub word: Option<Word>,
 }
 
 impl Mark {
-    /// A line's number, and its word if `words` are those of the file.
+    /// Returns the mark of a line; `words` are the anchors of the file, or empty.
     pub fn of(number: usize, words: &[Word]) -> Mark {
         Mark { number, word: number.checked_sub(1).and_then(|at| words.get(at)).copied() }
     }
 }
 
-/// Every way to show lines, the default first.
+/// Every line format, the default first.
 pub static MARKS: &[Marks] = &[
     Marks {
         name: "numbered",
@@ -92,7 +92,7 @@ impl PartialEq for Marks {
 impl Eq for Marks {}
 
 impl Marks {
-    /// The row with that name.
+    /// Returns the line format of that name.
     pub fn named(name: &str) -> Option<&'static Marks> {
         MARKS.iter().find(|marks| marks.name == name)
     }
@@ -107,8 +107,8 @@ fn numbered(out: &mut String, number: usize, text: &str) {
     out.push('\n');
 }
 
-/// The digits of a number, blanks before them, and where they begin: `{:>6}` through the formatting machinery costs eight
-/// times as much on long reads.
+/// Returns the digits of a number right-aligned in blanks, and the index of the first: `{:>6}` through the formatting
+/// machinery costs eight times as much on long reads.
 fn decimal(number: usize) -> ([u8; 20], usize) {
     let mut digits = [b' '; 20];
     let (mut at, mut rest) = (digits.len(), number);
@@ -122,7 +122,7 @@ fn decimal(number: usize) -> ([u8; 20], usize) {
     }
 }
 
-/// Appends `N:TEXT`, the row of hashline.
+/// Appends `N:TEXT`, the row format of hashline.
 pub(crate) fn row(out: &mut String, number: usize, text: &str) {
     let (digits, at) = decimal(number);
     out.extend(digits[at..].iter().map(|&byte| char::from(byte)));
@@ -131,10 +131,10 @@ pub(crate) fn row(out: &mut String, number: usize, text: &str) {
     out.push('\n');
 }
 
-/// A line as evidence: cut where it is long.
+/// Returns a line as evidence, cut if it is long.
 pub fn clipped(line: &str) -> Cow<'_, str> {
     const WIDTH: usize = 300;
-    // Never more characters than bytes.
+    // There are never more characters than bytes.
     if line.len() <= WIDTH {
         return Cow::Borrowed(line);
     }
@@ -162,7 +162,7 @@ fn plain(out: &mut String, text: &str) {
 /// Rows of an excerpt.
 const ROWS: usize = 60;
 
-/// Lines `from..=to` (1-based, clamped to the file) as numbered evidence; long lines are cut.
+/// Returns lines `from..=to` (1-based, clamped to the file) as numbered evidence; long lines are cut.
 pub fn excerpt(of: &Snapshot, from: usize, to: usize) -> String {
     let text = of.text();
     let span = of.lines().span_of(text, from, to);

@@ -1,10 +1,10 @@
-//! Three texts into one, with conflict markers: only where a caller asks for markers. Both sides are compared with the
+//! Three-way merge with conflict markers, used only where a caller asks for markers. Both sides are compared with the
 //! base by the bounded comparison of [`crate::diff`], so that no input makes it slow.
 
 use crate::diff;
 use core::ops::Range;
 
-/// Merges two texts made from `base` by lines; where both changed the same lines, both versions are kept between
+/// Merges two texts made from `base` by lines. Where both changed the same lines, both versions are kept between
 /// conflict markers (`<<<<<<< your edit`, `||||||| as read`, `=======`, `>>>>>>> on disk`).
 pub fn merge_with_markers(base: &str, ours: &str, theirs: &str) -> String {
     let [base, ours, theirs] = [base, ours, theirs].map(|text| text.split_inclusive('\n').collect::<Vec<&str>>());
@@ -24,7 +24,7 @@ pub fn merge_with_markers(base: &str, ours: &str, theirs: &str) -> String {
     out
 }
 
-/// One of the two texts, and its differences from the base.
+/// One of the two texts and its differences from the base.
 struct Side<'t> {
     lines: Vec<&'t str>,
     hunks: Vec<(Range<usize>, Range<usize>)>,
@@ -41,11 +41,11 @@ impl<'t> Side<'t> {
         self.hunks.get(hunk).map(|(old, _)| old.start)
     }
 
-    /// The last of `hunks`, extended by those that meet `base`.
+    /// Takes the next hunks that touch `base` into `hunks` and extends `base` by them.
     fn take(&self, hunks: &mut Range<usize>, base: &mut Range<usize>) -> bool {
         let before = hunks.end;
         while let Some((old, _)) = self.hunks.get(hunks.end) {
-            // Insertions meet what begins or ends where they are.
+            // An insertion touches a range that begins or ends at its position.
             let touches = old.start == base.end && (old.is_empty() || base.start == base.end);
             if old.start >= base.end && !touches {
                 break;
@@ -56,7 +56,7 @@ impl<'t> Side<'t> {
         hunks.end > before
     }
 
-    /// The lines of this side that take the place of lines of the base, which hold these hunks.
+    /// The lines of this side that replace `base`, which contains these hunks.
     fn lines(&self, hunks: &Range<usize>, base: &Range<usize>) -> &[&'t str] {
         if hunks.is_empty() {
             return &[];
@@ -68,7 +68,7 @@ impl<'t> Side<'t> {
     }
 }
 
-/// Lines of the base that one side or both change.
+/// A range of lines of the base that at least one side changed.
 struct Region {
     base: Range<usize>,
     ours: Range<usize>,
@@ -76,7 +76,7 @@ struct Region {
 }
 
 impl Region {
-    /// Takes in every hunk of either side that meets it.
+    /// Extends the region by every hunk of either side that touches it.
     fn grow(&mut self, ours: &Side<'_>, theirs: &Side<'_>) {
         while ours.take(&mut self.ours, &mut self.base) | theirs.take(&mut self.theirs, &mut self.base) {}
     }
@@ -115,7 +115,7 @@ mod tests {
     }
 
     proptest! {
-        /// A side that changed nothing leaves the other one, and without markers there is no conflict.
+        /// If one side changed nothing, the result is the other one; without markers there is no conflict.
         #[test]
         fn one_side_alone_is_taken_whole(base in "([abc]\n){0,12}", ours in "([abcd]\n){0,12}") {
             prop_assert_eq!(&merge_with_markers(&base, &ours, &base), &ours);
@@ -123,7 +123,7 @@ mod tests {
             prop_assert_eq!(&merge_with_markers(&base, &ours, &ours), &ours);
         }
 
-        /// Between the markers are both sides; taking one of them everywhere leaves its lines in order.
+        /// Both sides are between the markers; taking one of them everywhere leaves its lines in order.
         #[test]
         fn nothing_is_lost(base in "([abc]\n){0,9}", ours in "([abd]\n){0,9}", theirs in "([ace]\n){0,9}") {
             let merged = merge_with_markers(&base, &ours, &theirs);

@@ -1,9 +1,9 @@
-//! The decoded reading of a file and the map from its offsets back to raw bytes.
+//! The decoded text of a file, and the map from its offsets back to raw bytes.
 
 use crate::charset::{Charset, Codec};
 
-/// From here on, `unit` bytes of the reading stand for `raw_unit` raw bytes. The last character before the next
-/// segment may be of another length (a CRLF that reads as one `\n`).
+/// A run of characters of one width: `unit` bytes of the decoded text correspond to `raw_unit` raw bytes. The last
+/// character before the next segment may have another width (a CRLF decoded to one `\n`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Segment {
     text: usize,
@@ -12,7 +12,7 @@ struct Segment {
     raw_unit: u8,
 }
 
-/// Where each character of a reading came from. Offsets must lie on character borders.
+/// Map between the offsets of the decoded text and of the raw bytes. Offsets must be on character boundaries.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Map {
     segments: Vec<Segment>,
@@ -25,7 +25,8 @@ impl Map {
         segment.raw + (text - segment.text) / usize::from(segment.unit) * usize::from(segment.raw_unit)
     }
 
-    /// The offset in the reading for a raw one; a raw offset inside a character reads as that character's end.
+    /// Converts a raw offset to one of the decoded text; an offset inside a character maps to the end of that
+    /// character.
     pub(crate) fn to_text(&self, raw: usize) -> usize {
         let at = self.segments.partition_point(|segment| segment.raw <= raw);
         let Some(segment) = at.checked_sub(1).and_then(|at| self.segments.get(at)) else { return 0 };
@@ -35,11 +36,11 @@ impl Map {
     }
 }
 
-/// Builds a reading and its map, one character at a time.
+/// Builds a decoded text and its map, one character at a time.
 struct Builder {
     text: String,
     map: Map,
-    /// The character before was of another length than its segment says.
+    /// The preceding character had another width than its segment.
     broken: bool,
 }
 
@@ -68,7 +69,7 @@ impl Builder {
         self.text.push(ch);
     }
 
-    /// A run in which every byte stands for itself.
+    /// Appends a run of text whose bytes are the same in both.
     fn run(&mut self, run: &str, raw: usize) {
         if !run.is_empty() {
             self.segment(raw, 1, 1);
@@ -76,7 +77,7 @@ impl Builder {
         }
     }
 
-    /// CRLF, `raw_len` raw bytes, read as one `\n`.
+    /// Appends a CRLF of `raw_len` raw bytes, decoded as one `\n`.
     fn crlf(&mut self, raw: usize, raw_len: u8) {
         if self.broken || self.map.segments.is_empty() {
             self.broken = true;
@@ -94,7 +95,7 @@ impl Builder {
     }
 }
 
-/// Reads UTF-8 that has CRLF line ends; `text` starts `mark` bytes into the file.
+/// Decodes UTF-8 that has CRLF line ends; `text` begins `mark` bytes into the file.
 pub(crate) fn without_crlf(text: &str, mark: usize) -> (String, Map) {
     let mut out = Builder::new(text.len());
     utf8(&mut out, text, mark);
@@ -111,7 +112,7 @@ fn utf8(out: &mut Builder, text: &str, raw: usize) {
     out.run(&text[from..], raw + from);
 }
 
-/// Reads bytes that are not plain UTF-8. A malformed sequence reads as U+FFFD and keeps its bytes unless edited.
+/// Decodes bytes that are not plain UTF-8. A malformed sequence is decoded as U+FFFD and keeps its bytes unless edited.
 pub(crate) fn decode(raw: &[u8], codec: Codec) -> (String, Map) {
     let mut out = Builder::new(raw.len() + raw.len() / 8);
     let body = &raw[codec.mark..];
@@ -136,7 +137,7 @@ pub(crate) fn decode(raw: &[u8], codec: Codec) -> (String, Map) {
                     let sequence = rest.get(..usize::from(len))?;
                     let text = encoding.decode_without_bom_handling_and_without_replacement(sequence)?;
                     let mut chars = text.chars();
-                    // Big5 has four sequences that stand for two characters: unreadable rather than unmappable.
+                    // Big5 has four sequences that encode two characters: unreadable rather than unmappable.
                     chars.next().filter(|_| chars.next().is_none()).map(|ch| (ch, len))
                 })
                 .unwrap_or((char::REPLACEMENT_CHARACTER, 1))
@@ -164,7 +165,7 @@ fn utf16(out: &mut Builder, body: &[u8], mark: usize, unit: fn([u8; 2]) -> u16) 
     }
 }
 
-/// Encodings whose ASCII bytes stand for themselves at a character border; `next` reads one other character.
+/// Decodes an encoding whose ASCII bytes are themselves at a character boundary; `next` decodes one other character.
 fn bytes(out: &mut Builder, body: &[u8], mark: usize, next: impl Fn(&[u8]) -> (char, u8)) {
     let mut at = 0;
     while let Some(&byte) = body.get(at) {

@@ -1,4 +1,4 @@
-//! One version of one file: its raw bytes, its reading, and the way between the two.
+//! One version of one file: its raw bytes, its decoded text, and the mapping between them.
 
 use crate::change::ChangeSet;
 use crate::charset::{Codec, Declared, Settled};
@@ -14,7 +14,7 @@ mod extract;
 
 pub use extract::{Part, Whole};
 
-/// How a line ends. A lone CR is data, never a line end.
+/// Line terminator. A lone CR is data, never a line end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LineEnd {
     /// `\n`
@@ -33,7 +33,7 @@ impl LineEnd {
         }
     }
 
-    /// The name for messages.
+    /// The name used in messages.
     pub const fn name(self) -> &'static str {
         match self {
             LineEnd::Lf => "LF",
@@ -42,7 +42,7 @@ impl LineEnd {
     }
 }
 
-/// Which line ends a file has.
+/// Counts of the line ends in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineEnds {
     /// Number of lone LFs.
@@ -52,7 +52,7 @@ pub struct LineEnds {
 }
 
 impl LineEnds {
-    /// The one most lines have; LF when there is none or a tie.
+    /// Returns the more frequent one; LF for a tie or a file without line ends.
     pub const fn majority(self) -> LineEnd {
         if self.crlf > self.lf { LineEnd::CrLf } else { LineEnd::Lf }
     }
@@ -65,15 +65,16 @@ impl LineEnds {
 
 /// One immutable version of one file. Cheap to clone.
 ///
-/// Formats and locators work on the *reading* ([`Snapshot::text`]): UTF-8, `\n` line ends, no byte order mark. Plain
-/// UTF-8 with LF is its own reading: no copy and no map. Offsets are bytes, and named `text` or `raw` accordingly.
+/// Formats and locators work on the decoded text ([`Snapshot::text`], also called the *reading*): UTF-8, `\n` line
+/// ends, no byte order mark. Plain UTF-8 with LF is its own decoded text, without a copy or a map. Offsets are in
+/// bytes, and are named `text` or `raw` after the text they belong to.
 #[derive(Clone)]
 pub struct Snapshot(Arc<Inner>);
 
 struct Inner {
     raw: Raw,
     codec: Codec,
-    /// The reading and its map, where it is not the raw text itself.
+    /// The decoded text and its offset map; `None` where the raw text needs no decoding.
     reading: Option<(String, Map)>,
     opaque: bool,
     extract: Option<extract::Extract>,
@@ -97,14 +98,14 @@ impl Default for Inner {
     }
 }
 
-/// Valid UTF-8 is kept as a `String`, so that it can be lent as text without checking it again.
+/// The raw bytes. Valid UTF-8 is kept as a `String`, so that it can be borrowed as text without another check.
 enum Raw {
     Utf8(String),
     Bytes(Vec<u8>),
 }
 
 impl Snapshot {
-    /// Decodes the raw bytes of a file. `declared` is the encoding somebody named for it.
+    /// Decodes the raw bytes of a file. `declared` is the encoding from the call or the configuration, if any.
     ///
     /// Errors: [`ContentBinary`](crate::Code::ContentBinary), [`ContentUndecodable`](crate::Code::ContentUndecodable).
     pub fn open(raw: Vec<u8>, declared: Option<Declared>) -> Result<Snapshot> {
@@ -121,16 +122,16 @@ impl Snapshot {
         Ok(Snapshot(Arc::new(Inner { raw, codec, reading, ..Inner::default() })))
     }
 
-    /// The reading of UTF-8 text behind its byte order mark, where it is not the text itself.
+    /// Decodes UTF-8 after its byte order mark; `None` if nothing has to change.
     fn utf8_reading(text: &str, mark: usize) -> Option<(String, Map)> {
         let body = &text[mark..];
-        // One pass of memchr settles nearly every file: no CR at all.
+        // One pass of memchr decides for nearly every file: no CR at all.
         let first = memchr::memchr(b'\r', body.as_bytes());
         let crlf = first.and_then(|at| memchr::memmem::find(&body.as_bytes()[at..], b"\r\n"));
         crlf.map(|_| reading::without_crlf(body, mark))
     }
 
-    /// Another version of the same file: same encoding, known in the same way.
+    /// Opens another version of the same file with the same encoding and the same evidence for it.
     ///
     /// Errors: as [`Snapshot::open`].
     pub fn reopen(&self, raw: Vec<u8>) -> Result<Snapshot> {
@@ -141,27 +142,27 @@ impl Snapshot {
         if next.codec().charset != codec.charset || next.codec().settled == codec.settled {
             return Ok(next);
         }
-        // A guess stays a guess: only a declaration allows new non-ASCII text.
+        // A guess remains a guess: only a declaration allows new non-ASCII text.
         let mut inner = Arc::into_inner(next.0).unwrap_or_default();
         inner.codec.settled = codec.settled;
         Ok(Snapshot(Arc::new(inner)))
     }
 
-    /// A snapshot of UTF-8 text, e.g. for a file that is about to be created.
+    /// Creates a snapshot of UTF-8 text, e.g. for a file that is about to be created.
     pub fn from_text(text: &str) -> Snapshot {
         let raw = text.to_owned();
         let reading = Snapshot::utf8_reading(&raw, 0);
         Snapshot(Arc::new(Inner { raw: Raw::Utf8(raw), reading, ..Inner::default() }))
     }
 
-    /// Bytes that are no text, or need not be any: to be moved, removed or replaced as a whole. Read as ISO-8859-1.
+    /// Creates a snapshot of binary bytes, to be moved, removed or replaced as a whole. They are decoded as ISO-8859-1.
     pub fn opaque(raw: Vec<u8>) -> Snapshot {
         let codec = Codec { charset: crate::Charset::Latin1, mark: 0, settled: Settled::Guessed };
         let reading = Some(reading::decode(&raw, codec));
         Snapshot(Arc::new(Inner { raw: Raw::Bytes(raw), codec, reading, opaque: true, ..Inner::default() }))
     }
 
-    /// True for one made by [`Snapshot::opaque`].
+    /// True for a snapshot made by [`Snapshot::opaque`].
     pub fn is_opaque(&self) -> bool {
         self.0.opaque
     }
@@ -171,7 +172,7 @@ impl Snapshot {
         self.0.raw.as_bytes()
     }
 
-    /// The reading: UTF-8, `\n` line ends, no byte order mark.
+    /// The decoded text: UTF-8, `\n` line ends, no byte order mark.
     pub fn text(&self) -> &str {
         match (&self.0.reading, &self.0.raw) {
             (Some((text, _)), _) => text,
@@ -180,22 +181,22 @@ impl Snapshot {
         }
     }
 
-    /// Encoding and how it is known.
+    /// The encoding and the evidence for it.
     pub fn codec(&self) -> Codec {
         self.0.codec
     }
 
-    /// Identity by content; computed once, when first asked for.
+    /// Identity by content; computed on first use.
     pub fn id(&self) -> ContentId {
         *self.0.id.get_or_init(|| ContentId::of(self.raw()))
     }
 
-    /// The short tag of this version; `None` for an extract that was made without it.
+    /// The short tag of this version; `None` for a sparse snapshot that was made without it.
     pub fn short_tag(&self) -> Option<ShortTag> {
         self.whole().map_or_else(|| Some(ShortTag::of(self.text())), |whole| whole.short)
     }
 
-    /// The short tag of this version with changes made; `None` where only the new reading tells.
+    /// The short tag of this version after `changes`; `None` if it can only be computed from the new decoded text.
     pub fn short_tag_with(&self, changes: &ChangeSet) -> Option<ShortTag> {
         if self.is_extract()
             || self.0.opaque
@@ -212,7 +213,7 @@ impl Snapshot {
         })))
     }
 
-    /// The line ends in use; counted once, when first asked for.
+    /// The line ends in use; counted on first use.
     pub fn line_ends(&self) -> LineEnds {
         *self.0.ends.get_or_init(|| {
             let all = memchr::memchr_iter(b'\n', self.text().as_bytes()).count();
@@ -225,17 +226,17 @@ impl Snapshot {
         })
     }
 
-    /// Line numbers for offsets in the reading; built once, when first asked for.
+    /// The index of line numbers for offsets in the decoded text; built on first use.
     pub fn lines(&self) -> &LineIndex {
         self.0.lines.get_or_init(|| LineIndex::new(self.text()))
     }
 
-    /// The same, if somebody asked for it.
+    /// The index of [`Snapshot::lines`], if it has been built.
     pub(crate) fn known_lines(&self) -> Option<&LineIndex> {
         self.0.lines.get()
     }
 
-    /// Raw offset of an offset in the reading.
+    /// Converts an offset in the decoded text to a raw offset.
     pub fn to_raw(&self, text: usize) -> usize {
         match &self.0.reading {
             Some((_, map)) => map.to_raw(text),
@@ -243,7 +244,7 @@ impl Snapshot {
         }
     }
 
-    /// Offset in the reading of a raw offset; inside a character or a CRLF, that of its end.
+    /// Converts a raw offset to one in the decoded text; inside a character or a CRLF, returns the offset of its end.
     pub fn to_text(&self, raw: usize) -> usize {
         match &self.0.reading {
             Some((_, map)) => map.to_text(raw),
@@ -251,17 +252,18 @@ impl Snapshot {
         }
     }
 
-    /// Raw span of a span of the reading.
+    /// Converts a span of the decoded text to a raw span.
     pub fn raw_span(&self, text: Span) -> Span {
         Span::new(self.to_raw(text.start()), self.to_raw(text.end()))
     }
 
-    /// Span of the reading of a raw span.
+    /// Converts a raw span to a span of the decoded text.
     pub fn text_span(&self, raw: Span) -> Span {
         Span::new(self.to_text(raw.start()), self.to_text(raw.end()))
     }
 
-    /// True when a splice may begin or end at this raw offset: a character border, not inside a CRLF, not inside the mark.
+    /// True when a splice may begin or end at this raw offset: on a character boundary, not inside a CRLF, not inside
+    /// the byte order mark.
     pub fn is_border(&self, raw: usize) -> bool {
         match &self.0.reading {
             Some((text, map)) => {
@@ -272,14 +274,14 @@ impl Snapshot {
         }
     }
 
-    /// How the line end at `text` (the offset of a `\n` of the reading) is written in the file.
+    /// Returns how the line end at `text` (the offset of a `\n` in the decoded text) is written in the file.
     pub(crate) fn end_at(&self, text: usize) -> LineEnd {
         let long = self.0.reading.is_some() && self.to_raw(text + 1) - self.to_raw(text) > self.0.codec.charset.unit();
         if long { LineEnd::CrLf } else { LineEnd::Lf }
     }
 
-    /// The line end for text put at `text` where it replaces no line end: inside a line that line's, at the start of a
-    /// line that of the line before, else of the other neighbour, else the file's majority.
+    /// Returns the line end for text inserted at `text` that replaces no line end: inside a line, that line's; at the
+    /// start of a line, that of the line before. Falls back to the other neighbour, then to the file's majority.
     pub fn line_end_near(&self, text: usize) -> LineEnd {
         if self.0.reading.is_none() {
             return LineEnd::Lf;
@@ -291,8 +293,9 @@ impl Snapshot {
         near.map_or_else(|| self.line_ends().majority(), |at| self.end_at(at))
     }
 
-    /// Raw bytes for `new` (with `\n` line ends) put in place of `span` of the reading: the n-th line end follows the
-    /// n-th one replaced, further ones follow the last, and where none is replaced the neighbouring line's.
+    /// Encodes `new` (with `\n` line ends) as the replacement of `span` of the decoded text. The n-th line end is
+    /// written like the n-th one replaced, further ones like the last; if none is replaced, like that of the
+    /// neighbouring line.
     ///
     /// Errors: [`ContentUnencodable`](crate::Code::ContentUnencodable).
     pub fn encode_for(&self, span: Span, new: &str) -> Result<Vec<u8>> {
@@ -301,7 +304,7 @@ impl Snapshot {
         }
         let replaced = &self.text().as_bytes()[span.range()];
         let mut old = memchr::memchr_iter(b'\n', replaced).map(|at| self.end_at(span.start() + at));
-        // What is put in front of a line follows the line before; what replaces something, the line that it is in.
+        // Insertions take the line end of the preceding line, replacements that of the line they are in.
         let mut end = self.line_end_near(if span.is_empty() { span.start() } else { span.end() });
         let mut out = String::with_capacity(new.len() + new.len() / 16);
         for line in new.split_inclusive('\n') {
@@ -317,13 +320,13 @@ impl Snapshot {
         self.0.codec.encode(&out)
     }
 
-    /// The reading of `raw`, a piece of this file or of its new text that begins and ends on character borders.
+    /// Decodes `raw`, a part of this file or of its new content that begins and ends on character boundaries.
     pub fn read_piece(&self, raw: &[u8]) -> String {
         let codec = Codec { mark: 0, ..self.0.codec };
         reading::decode(raw, codec).0
     }
 
-    /// Gives the buffer back for reuse, if nobody else holds this snapshot.
+    /// Returns the buffer for reuse, if nothing else holds this snapshot.
     pub fn into_buffer(self) -> Option<Vec<u8>> {
         Arc::into_inner(self.0).map(|inner| match inner.raw {
             Raw::Utf8(text) => text.into_bytes(),

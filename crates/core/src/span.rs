@@ -3,8 +3,8 @@
 use core::ops::Range;
 use serde::{Deserialize, Serialize};
 
-/// Half-open byte range `start..end` with `start <= end`. Whether it counts bytes of the raw file or of its
-/// [reading](crate::Snapshot::text) is said wherever one is handed out.
+/// Half-open byte range `start..end` with `start <= end`. Every function that returns one documents whether it counts
+/// raw bytes of the file or bytes of the [decoded text](crate::Snapshot::text).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Span {
     start: usize,
@@ -12,12 +12,12 @@ pub struct Span {
 }
 
 impl Span {
-    /// The span between two offsets, whichever comes first.
+    /// Returns the span between two offsets, in either order.
     pub const fn new(a: usize, b: usize) -> Span {
         if a <= b { Span { start: a, end: b } } else { Span { start: b, end: a } }
     }
 
-    /// The empty span at `point`.
+    /// Returns the empty span at `point`.
     pub const fn at(point: usize) -> Span {
         Span { start: point, end: point }
     }
@@ -42,12 +42,12 @@ impl Span {
         self.start == self.end
     }
 
-    /// For indexing slices.
+    /// The range, for indexing slices.
     pub const fn range(self) -> Range<usize> {
         self.start..self.end
     }
 
-    /// The smallest span that covers both and what lies between.
+    /// Returns the smallest span that covers both and everything between them.
     #[must_use]
     pub fn hull(self, other: Span) -> Span {
         Span { start: self.start.min(other.start), end: self.end.max(other.end) }
@@ -63,7 +63,7 @@ impl Span {
         self.start < other.end && other.start < self.end
     }
 
-    /// The span moved by a signed distance; stops at zero.
+    /// Returns the span moved by a signed distance, but not below zero.
     #[must_use]
     pub const fn shifted(self, by: isize) -> Span {
         Span::new(self.start.saturating_add_signed(by), self.end.saturating_add_signed(by))

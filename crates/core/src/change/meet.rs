@@ -1,13 +1,13 @@
-//! Where two changes of one version meet: what both do alike, what neither can have beside the other, and how lines end that
-//! are carried from one to the other.
+//! Comparison of two changes of one version: what both make alike, where they conflict, and the line ends of a change
+//! that is carried from one version to another.
 
 use super::{ChangeSet, Conflict, Splice};
 use crate::snapshot::{LineEnds, Snapshot};
 use crate::span::Span;
 
 impl ChangeSet {
-    /// The same change of `now`, which it was carried over to, with new lines that end as the lines of `now` do where those
-    /// of `seen`, for which they were written, ended otherwise.
+    /// Adapts the line ends of a change that was rebased from `seen` to `now`: new lines end like the lines of `now`
+    /// where those of `seen` ended differently.
     ///
     /// Errors: as [`Snapshot::encode_for`].
     pub fn ended_as(self, seen: &Snapshot, now: &Snapshot) -> crate::Result<ChangeSet> {
@@ -24,7 +24,7 @@ impl ChangeSet {
     }
 }
 
-/// Which splices of either side the other side makes as well.
+/// The splices of each side that the other side makes as well.
 pub(super) struct Agreement {
     pub(super) mine: Vec<bool>,
     pub(super) theirs: Vec<bool>,
@@ -38,7 +38,7 @@ pub(super) fn agreement(mine: &[Splice], theirs: &[Splice]) -> Agreement {
             core::cmp::Ordering::Less => a += 1,
             core::cmp::Ordering::Greater => b += 1,
             core::cmp::Ordering::Equal => {
-                // Spans are unique on either side, so equal ones meet here.
+                // Spans are unique within a side, so equal ones meet here.
                 let same = left.text == right.text;
                 (out.mine[a], out.theirs[b]) = (same, same);
                 a += 1;
@@ -49,14 +49,14 @@ pub(super) fn agreement(mine: &[Splice], theirs: &[Splice]) -> Agreement {
     out
 }
 
-/// The whole lines each splice touches, in the reading: starts never decrease. An insertion between lines touches none; what
-/// is put in front of a line without a line end of its own touches that line, too, be it the empty one behind the last line
-/// end, which counts as one character wide here.
+/// Returns the whole lines that each splice touches, as spans of the decoded text; starts never decrease. An insertion
+/// between lines touches none. An insertion before an unterminated line touches that line, even the empty one after the
+/// last line end, which counts as one character wide here.
 fn line_hulls(base: &Snapshot, splices: &[Splice]) -> Vec<Span> {
     use crate::lines::{line_start, line_stop, starts_line};
     let text = base.text();
     let mut line = Span::at(0);
-    // A line found once is not searched again: many splices of one endless line stay linear.
+    // The last line found is reused: many splices within one very long line remain linear.
     let mut line_at = |at: usize| {
         if !(line.start() <= at && at < line.end()) {
             line = Span::new(line_start(text, at), line_stop(text, at));
@@ -81,20 +81,20 @@ fn line_hulls(base: &Snapshot, splices: &[Splice]) -> Vec<Span> {
     splices.iter().map(hull).collect()
 }
 
-/// Whether a new text ends with a line end; nothing where it is empty.
+/// True when a new text ends with a line end; `None` if it is empty.
 fn ends_line(base: &Snapshot, text: &[u8]) -> Option<bool> {
     let last = text.len().checked_sub(base.codec().charset.unit())?;
     Some(base.read_piece(&text[last..]) == "\n")
 }
 
-/// True when two insertions meet at one place, and one of them would run into what follows it there.
+/// True when two insertions are at the same offset and one of them would run into the text that follows.
 fn glued(one: &(&Splice, Span), other: &(&Splice, Span)) -> bool {
     one.0.span.is_empty() && one.0.span == other.0.span && !(one.1.is_empty() && other.1.is_empty())
 }
 
 pub(super) fn conflicts(base: &Snapshot, mine: &[Splice], theirs: &[Splice], agreed: &Agreement) -> Vec<Conflict> {
     let (my_lines, their_lines) = (line_hulls(base, mine), line_hulls(base, theirs));
-    // What both did alike clashes with nothing.
+    // A change that both sides made conflicts with nothing.
     let theirs: Vec<(&Splice, Span)> = theirs
         .iter()
         .zip(their_lines)
@@ -115,7 +115,7 @@ pub(super) fn conflicts(base: &Snapshot, mine: &[Splice], theirs: &[Splice], agr
         let clash = |it: &&(&Splice, Span)| {
             it.1.clashes(lines) || it.0.span.clashes(splice.span) || glued(it, &(splice, lines))
         };
-        // Hulls are monotone, so no more than a handful can touch these lines without clashing.
+        // Hulls are monotone, so only a handful can touch these lines without clashing.
         if let Some((their, _)) = near.into_iter().find(clash) {
             out.push(Conflict { op: splice.op, mine: splice.span, theirs: their.span });
         }

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 const ENCODINGS: usize = 6;
 
-/// The same text in one of the encodings of the laws.
+/// Encodes the text in one of the encodings under test.
 fn snapshot(text: &str, encoding: usize) -> Snapshot {
     let marked = |mark: &[u8], charset: Charset| [mark, &charset.encode(text).unwrap()].concat();
     let (raw, declared) = match encoding {
@@ -27,7 +27,7 @@ fn text(max: usize) -> impl Strategy<Value = String> {
     prop::collection::vec(atom, 0..max).prop_map(|atoms| atoms.concat())
 }
 
-/// A change of `base`: cuts at borders, replaced by small texts.
+/// A change of `base`: ranges cut at character boundaries, replaced by short texts.
 fn change(base: &Snapshot, seeds: &[(u16, u16, String)], op: u32) -> Option<ChangeSet> {
     let borders: Vec<usize> = (0..=base.raw().len()).filter(|&at| base.is_border(at)).collect();
     let mut points: Vec<usize> =
@@ -179,15 +179,15 @@ fn what_runs_into_a_line_touches_it() {
         assert_eq!(ahead.is_err(), other.rebase(&base, &mine, Tie::MineFirst).is_err());
         ahead.ok().map(|it| String::from_utf8_lossy(&it).into_owned())
     };
-    // In front of a line, and into it.
+    // Before a line, and inside it.
     assert_eq!(merge("a\nbar\n", "a\nbaz\n", "a\n// bar\n"), None);
     assert_eq!(merge("a\nbar\n", "a\nmy bar\n", "a\n// bar\n"), None);
     assert_eq!(merge("a\nbar\n", "a\nbaz\n", "abar\n"), None);
-    // Behind the last line, where one of the two would end up on the other's.
+    // After the last line, where one insertion would be joined to the other's.
     assert_eq!(merge("a\n", "a\nmine\n", "a\ntheirs"), None);
     assert_eq!(merge("a\n", "a\nmine", "a\ntheirs"), None);
     assert_eq!(merge("a\n", "a\nmine\n", "a"), None);
-    // Whole lines beside a line are not in it.
+    // Whole lines next to a line are not part of it.
     assert_eq!(merge("a\n", "a\nmine\n", "a\ntheirs\n").as_deref(), Some("a\ntheirs\nmine\n"));
     assert_eq!(merge("a\nb\n", "a\nB\n", "a\nx\nb\n").as_deref(), Some("a\nx\nB\n"));
     assert_eq!(merge("a\nb\n", "a\nb\nc", "A\nb\n").as_deref(), Some("A\nb\nc"));
@@ -205,13 +205,14 @@ fn carried_lines_end_as_those_around_them() {
     assert_eq!(carried("a\r\nb\r\n", "new\r\na\r\nb\r\n", "a\nb\nc\n"), "new\na\nb\nc\n");
     assert_eq!(carried("a", "a\nnew", "zero\r\na"), "zero\r\na\r\nnew");
     assert_eq!(carried("a\r\nb\r\n", "new\r\na\r\nb\r\n", "a"), "new\r\na");
-    // Where both are mixed, lines stay as they were written.
+    // Where both versions mix line ends, lines keep the ends they were written with.
     assert_eq!(carried("a\nb\r\n", "new\na\nb\r\n", "a\nb\r\nc\r\n"), "new\na\nb\r\nc\r\n");
 }
 
 #[test]
 fn hostile_inputs_stay_cheap() {
-    // Ten thousand splices of one endless line, and texts of two values that no line diff likes.
+    // Ten thousand splices of one very long line, and texts of two alternating values, which are the worst case of a
+    // line diff.
     let long = "ab".repeat(100_000);
     let base = snapshot(&long, 0);
     let at = |n: usize| Splice::new(Span::new(n * 20, n * 20 + 1), &b"X"[..], 0);

@@ -1,7 +1,7 @@
-//! Extracts: the parts of a file around some places, as a snapshot whose lines have the numbers that they have in the file.
+//! Sparse snapshots: some chunks of a large file as a snapshot whose lines keep the numbers that they have in the file.
 //!
-//! What lies between two parts is a *seam* in the extract: one line with a NUL in it, so that nothing that is looked for is
-//! ever found across it. No splice may cover one.
+//! Between two chunks is a *gap*: one line with a NUL in it, so that no search matches across it. No splice may cover a
+//! gap.
 
 use super::{Inner, LineEnd, LineEnds, Raw, Snapshot};
 use crate::charset::Codec;
@@ -10,48 +10,48 @@ use crate::lines::{LineIndex, Stretch};
 use crate::span::Span;
 use std::sync::{Arc, OnceLock};
 
-/// Whole lines of a file.
+/// Consecutive whole lines of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Where they begin in the file, in bytes.
+    /// Byte offset in the file.
     pub at: usize,
-    /// The 1-based number of the first.
+    /// 1-based number of the first line.
     pub line: usize,
-    /// The bytes of the file; valid UTF-8, no half CRLF at either end.
+    /// The bytes; valid UTF-8, with no half of a CRLF at either end.
     pub bytes: Vec<u8>,
 }
 
-/// What is known of the whole file.
+/// Properties of the whole file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Whole {
-    /// Its identity.
+    /// Identity of the content.
     pub id: ContentId,
-    /// Its short tag, where the pass over it was asked for it.
+    /// The short tag, if the scan was asked to compute it.
     pub short: Option<ShortTag>,
-    /// Its length in bytes.
+    /// Length in bytes.
     pub size: usize,
-    /// Its encoding: UTF-8, with or without a mark.
+    /// Encoding: UTF-8, with or without a byte order mark.
     pub codec: Codec,
-    /// Its line ends.
+    /// Line ends.
     pub ends: LineEnds,
-    /// Number of its lines.
+    /// Number of lines.
     pub lines: usize,
-    /// The last of them has no line end.
+    /// The last line has no line end.
     pub open: bool,
-    /// It has no byte above 127 but for a mark.
+    /// All bytes are ASCII, except for a byte order mark.
     pub ascii: bool,
 }
 
-/// What makes a snapshot an extract.
+/// Layout of a sparse snapshot.
 pub(super) struct Extract {
-    /// Where the parts are in the extract, and where they begin in the file; raw.
+    /// Raw span of each chunk in the snapshot, and its offset in the file.
     parts: Vec<(Span, usize)>,
     whole: Whole,
 }
 
 impl Snapshot {
-    /// The extract of a file that has these parts, the first of which begins the file; sorted and apart. `None` when they are
-    /// not, or are no UTF-8.
+    /// Creates a sparse snapshot from these chunks, which are sorted and disjoint; the first one begins the file.
+    /// `None` if they are not, or are not UTF-8.
     pub fn extract(parts: &[Part], whole: Whole) -> Option<Snapshot> {
         let seam: &[u8] = if whole.ends.majority() == LineEnd::CrLf { b"\0\r\n" } else { b"\0\n" };
         let mut raw = Vec::with_capacity(parts.iter().map(|part| part.bytes.len() + seam.len()).sum());
@@ -87,12 +87,12 @@ impl Snapshot {
         places.zip(parts).map(|((raw, _), part)| Stretch { text: self.text_span(*raw), line: part.line }).collect()
     }
 
-    /// True for one made by [`Snapshot::extract`].
+    /// True for a snapshot made by [`Snapshot::extract`].
     pub fn is_extract(&self) -> bool {
         self.0.extract.is_some()
     }
 
-    /// What is known of the whole file, of which this is an extract.
+    /// Properties of the whole file; `None` unless the snapshot is sparse.
     pub fn whole(&self) -> Option<&Whole> {
         self.0.extract.as_ref().map(|extract| &extract.whole)
     }
@@ -102,7 +102,7 @@ impl Snapshot {
         self.whole().map_or_else(|| self.raw().len(), |whole| whole.size)
     }
 
-    /// The span of these bytes that stands for `len` bytes at an offset of the file; `None` when it is not in the extract.
+    /// Converts `len` bytes at an offset of the file to a raw span of this snapshot; `None` if it does not hold them.
     pub fn of_file(&self, at: usize, len: usize) -> Option<Span> {
         let Some(extract) = &self.0.extract else { return Some(Span::new(at, at + len)) };
         let nth = extract.parts.partition_point(|(_, from)| *from <= at);
@@ -111,7 +111,7 @@ impl Snapshot {
         (start + len <= part.end()).then(|| Span::new(start, start + len))
     }
 
-    /// Where a span of these bytes begins in the file; `None` when the file does not have it in one piece.
+    /// Converts the start of a raw span to an offset in the file; `None` if the span crosses a gap.
     pub fn in_file(&self, span: Span) -> Option<usize> {
         let Some(extract) = &self.0.extract else { return Some(span.start()) };
         let at = extract.parts.partition_point(|(part, _)| part.start() <= span.start());
