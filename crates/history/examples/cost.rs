@@ -1,4 +1,4 @@
-//! Prints what the database costs: opening, records of several sizes, an edit, reading back.
+//! Prints the cost of the database: opening, records of several sizes, an edit, reading back.
 //! `cargo run --release -p emendate-history --example cost [directory]`
 #![allow(
     clippy::disallowed_methods,
@@ -36,7 +36,7 @@ fn record(content: ContentId) -> Record {
     Record { content, stamp, racy: false, lines: Lines::all(), how: How::Read, offset: None, limit: None }
 }
 
-/// Text that compresses about as source code does.
+/// Returns text that compresses about as well as source code.
 fn text(size: usize, seed: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(size + 80);
     let mut number = seed.wrapping_mul(0x9e37_79b9).wrapping_add(1);
@@ -115,7 +115,7 @@ fn warm(dir: &Path) {
     }
 }
 
-/// What an edit pays: the log and the session's record in one go, beside writing and renaming a small file.
+/// The cost of an edit: logging with the session's record in one step, compared with writing and renaming a small file.
 fn log(dir: &Path) {
     let store = Database::open(dir, Limits::default()).unwrap();
     let mut plain = Vec::new();

@@ -229,7 +229,7 @@ pub struct Change<'a> {
     /// The version to which `swaps` apply: the old content of the path, or of the path it was moved from; `None` if
     /// `swaps` produce the whole file.
     pub base: Option<ContentId>,
-    /// The bytes of that version, where they are at hand as a whole.
+    /// The bytes of that version, if available as a whole.
     pub from: Option<&'a [u8]>,
     /// The replacements that lead to the new version; empty if the file was removed.
     pub swaps: &'a [Swap<'a>],

@@ -1,4 +1,4 @@
-//! What only the database promises: it outlives the process, is shared, and survives damage.
+//! Guarantees of the database alone: it outlives the process, is shared, and survives damage.
 #![allow(
     clippy::unwrap_used,
     clippy::disallowed_methods,
@@ -25,7 +25,7 @@ fn open(dir: &Path) -> Database {
     Database::open(dir, Limits::default()).unwrap()
 }
 
-/// Names in `dir` that begin with `start`.
+/// Returns the names in `dir` that begin with `start`.
 fn names(dir: &Path, start: &str) -> Vec<String> {
     let all = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     all.filter(|name| name.starts_with(start)).collect()
@@ -71,7 +71,7 @@ fn eight_at_once_lose_nothing() {
                     store
                         .record(&thread.to_string(), path.as_bytes(), &record(&body, &[]), &Body::Bytes(&body))
                         .unwrap();
-                    // One file that all know: the lines of each session are its own.
+                    // One file that all sessions know: each has its own lines.
                     store
                         .record(
                             &thread.to_string(),
@@ -97,7 +97,7 @@ fn eight_at_once_lose_nothing() {
     }
 }
 
-/// As on a network file system, where there is no shared memory for a log.
+/// As on a network file system, where there is no shared memory for a write-ahead log.
 #[test]
 fn eight_at_once_log_everything_once_with_a_plain_journal() {
     let temp = tempdir().unwrap();
@@ -145,11 +145,11 @@ fn eight_log(dir: &Path) {
     }
 }
 
-/// Takes from a database what came with versions 4 and 5 of the schema.
+/// Removes the additions of schema versions 4 and 5 from a database.
 const WITHOUT_MORE: &str = "ALTER TABLE operations DROP COLUMN pending; ALTER TABLE operations DROP COLUMN also;
     DROP TABLE attributes; DROP TABLE folders; DROP TABLE registers; DROP TABLE gaps; PRAGMA user_version=3;";
 
-/// What version 3 of the schema looked like: what was done then counts as done.
+/// Schema version 3: operations logged with it count as committed.
 #[test]
 fn a_database_from_before_what_is_pending_gets_it() {
     let temp = used();
@@ -164,7 +164,7 @@ fn a_database_from_before_what_is_pending_gets_it() {
     assert_eq!(store.pending().unwrap().len(), 1);
 }
 
-/// What version 2 of the schema looked like: the words are added, and nothing is lost.
+/// Schema version 2: the words are added, and nothing is lost.
 #[test]
 fn a_database_from_before_the_words_gets_them() {
     let temp = used();
@@ -177,7 +177,7 @@ fn a_database_from_before_the_words_gets_them() {
     assert_eq!(store.latest("s", PATH).unwrap(), known);
 }
 
-/// What version 1 of the schema looked like: the log is added, and nothing is lost.
+/// Schema version 1: the log is added, and nothing is lost.
 #[test]
 fn a_database_from_before_the_log_gets_one() {
     let temp = used();
@@ -200,7 +200,7 @@ fn a_database_from_before_the_log_gets_one() {
     assert!(known.is_some() && store.latest("s", PATH).unwrap() == known);
 }
 
-/// A directory with a database that holds something, closed.
+/// Creates a directory with a closed database that contains something.
 fn used() -> tempfile::TempDir {
     let temp = tempdir().unwrap();
     let store = open(temp.path());
@@ -211,7 +211,7 @@ fn used() -> tempfile::TempDir {
     temp
 }
 
-/// The store works, has told one thing about its past, and what stood there before is still to be had.
+/// Asserts that the store works, reports one notice about its past, and that the old file still exists.
 fn begins_anew(dir: &Path, why: &str) {
     let store = open(dir);
     let notices = store.notices();
@@ -280,7 +280,7 @@ fn all_who_find_the_damage_set_it_aside_once() {
     assert_eq!((notices, names(temp.path(), "sessions.db.set-aside-").len()), (1, 1));
 }
 
-/// What [`several_processes_and_some_that_are_killed`] runs in processes of their own; by itself it has nothing to do.
+/// The child process of [`several_processes_and_some_that_are_killed`]; does nothing by itself.
 #[test]
 fn one_of_several_processes() {
     let (Some(dir), Ok(name)) = (std::env::var_os("HISTORY_TEST_DIR"), std::env::var("HISTORY_TEST_NAME")) else {
@@ -288,7 +288,7 @@ fn one_of_several_processes() {
     };
     let rounds = if name.starts_with("killed") { u64::MAX } else { 30 };
     for number in 0..rounds {
-        // Each round is a process's whole life with the store.
+        // Each round opens and closes the store, like a whole process.
         let store = open(Path::new(&dir));
         let body = noise(9000, number);
         store.record(&name, format!("/{number}").as_bytes(), &record(&body, &[]), &Body::Bytes(&body)).unwrap();
@@ -345,7 +345,7 @@ fn whoever_still_holds_the_old_file_does_the_new_one_no_harm() {
     assert!(latest.is_some() && latest == new.latest("s", PATH).unwrap());
 }
 
-/// The header is sound, the pages behind it are not.
+/// The header is intact, the pages after it are not.
 #[test]
 fn damage_found_while_working_costs_one_call() {
     let temp = used();
@@ -407,7 +407,7 @@ fn another_ones_transaction_is_waited_for() {
     let store = open(temp.path());
     let other = Connection::open(store.path()).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    // Reading goes on; only who writes has to wait.
+    // Readers continue; only writers wait.
     assert!(store.latest("s", PATH).unwrap().is_some());
     std::thread::scope(|scope| {
         let writer = scope.spawn(|| store.record("s", PATH, &record(b"new", &[]), &Body::None));

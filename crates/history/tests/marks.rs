@@ -1,5 +1,5 @@
-//! Which operation takes which one back, whatever the order in which processes log, settle, withdraw and judge: beside a
-//! model of a few lines.
+//! The marks which operation undoes which, in whatever order processes log, settle, withdraw and judge, compared with a
+//! small model.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -16,7 +16,7 @@ use suite::log::operation;
 #[derive(Clone, Debug)]
 enum Act {
     Edit,
-    /// Logs an operation that takes these back.
+    /// Logs an operation that undoes these.
     TakeBack(Vec<usize>),
     Settle(usize),
     Withdraw(usize),
@@ -46,7 +46,7 @@ enum Stage {
 struct Model(Vec<(OperationId, Vec<OperationId>, Stage)>);
 
 impl Model {
-    /// The newest operation that was not withdrawn and takes that one back.
+    /// Returns the newest operation that was not withdrawn and undoes that one.
     fn taken_by(&self, id: OperationId) -> Option<OperationId> {
         let mut live = self.0.iter().rev().filter(|(_, _, stage)| *stage != Stage::Withdrawn);
         live.find(|(_, taken, _)| taken.contains(&id)).map(|(by, _, _)| *by)
@@ -58,7 +58,7 @@ impl Model {
     }
 }
 
-/// Plays the acts on two handles of one store.
+/// Performs the acts on two handles of one store.
 fn play(stores: [&dyn History; 2], acts: &[(bool, Act)]) {
     let mut model = Model::default();
     for (second, act) in acts {
@@ -107,7 +107,7 @@ fn play(stores: [&dyn History; 2], acts: &[(bool, Act)]) {
     }
 }
 
-/// Each case opens a database: few are played unless more are asked for.
+/// Each case opens a database, so few are run unless more are requested.
 fn config() -> ProptestConfig {
     let all = ProptestConfig::default();
     let cases = std::env::var_os("PROPTEST_CASES").map_or(40, |_| all.cases);

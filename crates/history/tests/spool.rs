@@ -1,4 +1,5 @@
-//! What is logged and not in the database yet: it is there for everybody, once, whatever ends a process.
+//! Operations that are in the spool but not yet in the database: every process sees them, once, however another one
+//! ends.
 #![allow(
     clippy::unwrap_used,
     clippy::disallowed_methods,
@@ -28,13 +29,13 @@ fn spool(dir: &Path) -> PathBuf {
     dir.join("sessions.spool")
 }
 
-/// True while something is in the spool and not in the database.
+/// True while the spool has entries that are not in the database.
 fn waits(dir: &Path) -> bool {
     let head = fs::read(spool(dir)).unwrap();
     head[16..24] != 40_u64.to_le_bytes()
 }
 
-/// Logs that the session replaced all of a file, and knows it then.
+/// Logs that the session replaced a whole file, which it knows then.
 fn replace(store: &Database, session: &str, before: &[u8], after: &[u8]) -> Entered {
     let operation = operation(session, vec![touched(PATH, side(before, 0o644), side(after, 0o644))]);
     let swaps = [Swap { at: 0, old: before, new: after }];
@@ -49,7 +50,7 @@ fn all(store: &Database) -> Vec<Logged> {
     all
 }
 
-/// Logs so many operations on one file, each on what the one before leaves; all but the first are in the spool then.
+/// Logs operations on one file, each on the result of the one before; all but the first go to the spool.
 fn some(store: &Database, count: u64) -> Vec<Entered> {
     (0..count).map(|number| replace(store, "s", &noise(300, number), &noise(300, number + 1))).collect()
 }
@@ -66,7 +67,7 @@ fn others_find_what_is_in_the_spool() {
     assert_eq!(ids, entered.iter().map(|entered| entered.id).collect::<Vec<_>>());
     assert!(found.iter().all(|logged| logged.owner == Some(std::process::id()) && logged.in_flight()));
     assert_eq!(found[0].operation.files[0].after, side(&noise(300, 5), 0o644));
-    // The way back leads through all of them.
+    // The delta chain back leads through all of them.
     let last = noise(300, 5);
     let first = one.content(ContentId::of(&noise(300, 0)), &[(ContentId::of(&last), &last)]).unwrap();
     assert_eq!(first, Some(noise(300, 0)));
@@ -93,7 +94,7 @@ fn numbers_rise_whoever_logs_and_wherever() {
     assert_eq!(all(&open(temp.path())).iter().map(|logged| logged.id).collect::<Vec<_>>(), ids);
 }
 
-/// What one process has at hand of a session is not older than what another one changed.
+/// A process's cache of a session is never older than the changes of another process.
 #[test]
 fn what_is_at_hand_is_what_the_database_says() {
     let temp = tempdir().unwrap();
@@ -112,7 +113,7 @@ fn what_is_at_hand_is_what_the_database_says() {
     assert!(waits(temp.path()));
     assert_eq!(content(&one), at(6));
     other.record("s", PATH, &record(&noise(300, 3), &[(9, 9)]), &emendate_history::Body::None).unwrap();
-    // Known twice under one content: both times count.
+    // Recorded twice with one content: both count.
     assert_eq!(one.latest("s", PATH).unwrap(), other.latest("s", PATH).unwrap());
     assert_eq!(one.latest("s", PATH).unwrap().unwrap().lines.ranges(), [(2, 3), (9, 9)]);
     other.forget("s", PATH).unwrap();
@@ -122,13 +123,13 @@ fn what_is_at_hand_is_what_the_database_says() {
     assert_eq!(content(&other), at(6));
     other.withdraw(entered.id).unwrap();
     assert_eq!((content(&one), content(&other)), (None, None));
-    // Lines that were known of a content before are known of it again, in the spool too.
+    // Known lines of a content are merged again, in the spool too.
     one.record("s", PATH, &record(&noise(300, 8), &[(20, 30)]), &emendate_history::Body::None).unwrap();
     replace(&one, "s", &noise(300, 7), &noise(300, 8));
     assert_eq!(one.latest("s", PATH).unwrap().unwrap().lines.ranges(), [(2, 3), (20, 30)]);
 }
 
-/// The process ended when all was in the database, and the spool did not say so yet.
+/// The process died when everything was in the database but the spool was not cleared yet.
 #[test]
 fn what_is_brought_in_twice_is_there_once() {
     let temp = tempdir().unwrap();
@@ -160,9 +161,9 @@ fn an_entry_that_was_cut_short_costs_only_itself() {
     let store = open(temp.path());
     let told = all(&store);
     assert_eq!(store.notices().len(), 1);
-    // The first is in the database already; of those in a spool that ends too early nobody can say what they were.
+    // The first is in the database already; entries of a spool that ends too early are unknown.
     assert!(told.iter().zip(&entered).all(|(logged, entered)| logged.id == entered.id) && !told.is_empty());
-    // A head that is no head, too.
+    // A damaged head as well.
     fs::write(spool(temp.path()), b"EmndSpl1 and nothing more of it, so that nobody knows where it ends").unwrap();
     assert_eq!((all(&store), store.latest("s", PATH).unwrap().is_some()), (told, true));
     assert_eq!(store.notices().len(), 1);
@@ -170,7 +171,7 @@ fn an_entry_that_was_cut_short_costs_only_itself() {
     assert_eq!((next.number > 1, all(&store).last().unwrap().id), (true, next));
 }
 
-/// Its entries are missing. Every look for gaps reports them until nothing older is left.
+/// The entries of a lost spool are missing. Every check for gaps reports them until no older operation is left.
 #[test]
 fn a_spool_that_was_lost_leaves_a_gap() {
     let temp = tempdir().unwrap();
@@ -187,7 +188,7 @@ fn a_spool_that_was_lost_leaves_a_gap() {
     let store = open(temp.path());
     assert_eq!((store.gaps().unwrap().len(), some(&store, 3).len(), store.notices().len()), (1, 3, 0));
     drop(store);
-    // Entries that cannot be read, and those behind them.
+    // Unreadable entries, and those after them.
     let mut harmed = fs::read(spool(temp.path())).unwrap();
     harmed[60] ^= 1;
     fs::write(spool(temp.path()), harmed).unwrap();
@@ -218,17 +219,17 @@ fn a_database_that_is_set_aside_takes_nothing_along_that_is_not_in_it() {
     fs::write(temp.path().join("sessions.db.damaged"), b"").unwrap();
     let other = open(temp.path());
     assert_eq!(other.notices().len(), 1);
-    // Whose database was taken away under it still logs where others find it.
+    // A process whose database was taken away still logs where others find it.
     let late = replace(&store, "s", &noise(300, 4), &noise(300, 5)).id;
     let ids: Vec<_> = entered[1..].iter().map(|entered| entered.id).chain([late]).collect();
     assert_eq!(all(&store).iter().map(|logged| logged.id).collect::<Vec<_>>(), ids);
     assert_eq!(all(&other).iter().map(|logged| logged.id).collect::<Vec<_>>(), ids);
-    // A number is not given again, though nothing in the new database speaks of it.
+    // A number is not reused, although the new database does not contain it.
     fs::write(temp.path().join("sessions.db.damaged"), b"").unwrap();
     assert_eq!(replace(&open(temp.path()), "s", b"x", b"y").id.number, 6);
 }
 
-/// A program that knows nothing of spools took the number meanwhile: nothing is lost.
+/// A program that does not know the spool took the number meanwhile: nothing is lost.
 #[test]
 fn a_number_that_is_taken_is_given_anew() {
     let temp = tempdir().unwrap();
@@ -267,12 +268,12 @@ fn what_takes_back_or_must_not_be_kept_goes_into_the_database_at_once() {
     assert!(!waits(temp.path()));
     store.log(&plain, &[change], &[]).unwrap();
     assert!(waits(temp.path()));
-    // Asked to free space, it leaves no text behind either.
+    // A clean-up leaves no text behind either.
     store.free(emendate_history::Leave { bytes: Some(0), days: None }).unwrap();
     assert_eq!(fs::metadata(spool(temp.path())).unwrap().len(), 40);
 }
 
-/// Not a test of its own: a process that logs until it is killed, and says what it has logged.
+/// The child process of the next test: logs until it is killed, and prints what it has logged.
 #[test]
 fn one_that_logs_until_it_is_killed() {
     let Some(dir) = std::env::var_os("HISTORY_TEST_SPOOL") else { return };
@@ -305,7 +306,7 @@ fn what_was_logged_is_there_whoever_is_killed() {
         for child in &mut killed {
             let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
             let mut own = || lines.by_ref().find_map(|line| line.unwrap().strip_prefix("logged ").map(str::to_owned));
-            // Somewhere in the middle, not always at the same place.
+            // Somewhere in the middle, at varying places.
             for _ in 0..30 + 7 * round {
                 said.push(own().unwrap());
             }

@@ -1,4 +1,4 @@
-//! Both back ends keep the same promises.
+//! Guarantees that both back ends give.
 #![allow(clippy::unwrap_used, reason = "a test may stop at the first fault")]
 
 mod suite;
@@ -28,7 +28,7 @@ fn database() {
     });
 }
 
-/// A database that is chosen for every call.
+/// A store that picks a database for every call.
 struct Chosen(Box<dyn Fn() -> Arc<Database> + Send + Sync>);
 impl Chosen {
     fn now(&self) -> Arc<Database> {
@@ -123,7 +123,7 @@ impl Operations for Chosen {
     }
 }
 
-/// Every change goes through a new connection, as with one process for each call.
+/// Every change uses a new connection, as with one process per call.
 #[test]
 fn database_of_short_processes() {
     let dir = tempfile::tempdir().unwrap();
@@ -135,8 +135,7 @@ fn database_of_short_processes() {
     });
 }
 
-/// Three processes that have one database open, each call by the next of them: what one wrote and nobody brought into the
-/// database yet, the others know.
+/// Three processes with the same database take turns: each sees what another wrote to the spool.
 #[test]
 fn database_of_several_processes() {
     let dir = tempfile::tempdir().unwrap();

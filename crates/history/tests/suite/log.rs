@@ -1,4 +1,4 @@
-//! What both logs promise.
+//! Guarantees of both logs.
 
 use emendate_core::ContentId;
 use emendate_history::{
@@ -50,7 +50,7 @@ pub(crate) fn touched(path: &[u8], before: Option<Side>, after: Option<Side>) ->
     Touched { path: path.to_vec(), moved_from: None, before, after, attributes: None, added: 1, removed: 2 }
 }
 
-/// Logs the change of what differs between the ends that both have in common.
+/// Logs a change of the part between the common start and end of two texts.
 pub(crate) fn edit(store: &dyn Operations, session: &str, path: &[u8], before: &[u8], after: &[u8]) -> Entered {
     let pairs = || before.iter().zip(after);
     let start = pairs().take_while(|(a, b)| a == b).count();
@@ -65,7 +65,7 @@ fn from<'a>(before: &[u8], swaps: &'a [Swap<'a>]) -> Change<'a> {
     Change { base: Some(ContentId::of(before)), swaps, ..Change::default() }
 }
 
-/// Logs the change of everything.
+/// Logs a change of the whole text.
 pub(crate) fn wholly(store: &dyn Operations, session: &str, path: &[u8], before: &[u8], after: &[u8]) -> Entered {
     let operation = operation(session, vec![touched(path, side(before, 0o644), side(after, 0o644))]);
     store.log(&operation, &[from(before, &[Swap { at: 0, old: before, new: after }])], &[]).unwrap()
@@ -97,7 +97,7 @@ fn told_as_logged(open: Open<'_>) {
     let logged = store.operation(name).unwrap().unwrap();
     assert_eq!((logged.id, logged.undone_by, &logged.operation), (entered.id, None, &whole));
     assert_eq!(store.operations(&Filter { limit: 9, ..Filter::default() }).unwrap(), [logged]);
-    // The session knows what it wrote.
+    // The session has a record of what it wrote.
     assert_eq!(store.latest("s", PATH).unwrap(), Some(known));
     let other = OperationName { check: Some(entered.id.check ^ 1), ..name };
     assert_eq!(store.operation(other).unwrap(), None);
@@ -150,7 +150,7 @@ fn pending_until_settled(open: Open<'_>) {
     store.settle(&[first]).unwrap();
     assert_eq!(pending(), [(second, owner)]);
     store.judge(second, false).unwrap();
-    // What its own process said counts, whatever others find.
+    // The report of its own process takes precedence.
     store.judge(first, false).unwrap();
     assert_eq!(pending(), []);
     let outcomes: Vec<_> = store.operations(&Filter { limit: 9, ..Filter::default() }).unwrap();
@@ -186,14 +186,14 @@ fn withdrawn(open: Open<'_>) {
     assert_eq!(store.operation("3".parse().unwrap()).unwrap(), None);
     assert_eq!(store.pending().unwrap(), []);
     assert_eq!(store.latest("s", PATH).unwrap().map(|it| it.content), Some(ContentId::of(b"1")));
-    // Others cannot bring it back; whoever was only slow says so, and it is there again.
+    // Other processes cannot restore it; the process itself, if it was only slow, can.
     store.judge(undo_id, true).unwrap();
     assert_eq!(state(), [(two, None), (one, None)]);
     store.settle(&[undo_id]).unwrap();
     assert_eq!(state(), undone);
     let told = store.operation("3".parse().unwrap()).unwrap().unwrap();
     assert_eq!((told.operation, told.owner), (undo, None));
-    // What was done is not withdrawn, and no number is given twice.
+    // A committed operation is not withdrawn, and no number is reused.
     store.withdraw(undo_id).unwrap();
     assert_eq!(state(), undone);
     assert_eq!(edit(&*store, "s", PATH, b"0", b"9").id.number, 4);
@@ -206,7 +206,7 @@ fn contents_along_the_trail(open: Open<'_>) {
         let mut next = states[step].clone();
         next.splice(step * 100..step * 100 + 3, format!("<{step}>").into_bytes());
         let entered = edit(&*store, "s", PATH, &states[step], &next);
-        // Nobody has the whole file, so it is asked for.
+        // The whole file is not stored, so it is requested.
         assert_eq!(entered.loose, [ContentId::of(&next)]);
         states.push(next);
     }
@@ -218,9 +218,9 @@ fn contents_along_the_trail(open: Open<'_>) {
         assert_eq!(store.content(id, &[]).unwrap(), None);
         assert_eq!(store.content(id, &hand).unwrap().as_ref(), Some(state));
     }
-    // A version that is not what it claims to be leads nowhere.
+    // A version that does not match its id leads nowhere.
     assert_eq!(store.content(ContentId::of(&states[0]), &[(hand[0].0, b"something else")]).unwrap(), None);
-    // One of them whole is enough, whichever it is.
+    // Any one of them stored whole is sufficient.
     store.keep(&[(ContentId::of(&states[11]), b"lies".to_vec())]).unwrap();
     assert!(!store.reaches(ContentId::of(&states[0]), &[]).unwrap());
     let ids: Vec<ContentId> = states.iter().map(|state| ContentId::of(state)).collect();
@@ -275,8 +275,8 @@ fn one_side_missing(open: Open<'_>) {
     assert!(!store.reaches(ContentId::of(&large), &[]).unwrap());
 }
 
-/// What no change leads back to is kept although it is large: a file that was removed, one that was written anew. What takes
-/// more than half of all room is told as lost, and leaves room for the rest.
+/// The last copy of a large content is stored if no change leads back to it: of a removed file, or one that was written
+/// anew. A content that takes more than half of the limit is reported as lost, and leaves space for the rest.
 fn the_last_copy_of_a_large_content(open: Open<'_>) {
     let store = open(Limits { blob: 1000, total: 400_000, ..Limits::default() });
     let (gone, before, after) = (noise(40_000, 11), noise(30_000, 12), noise(30_000, 13));
@@ -293,13 +293,13 @@ fn the_last_copy_of_a_large_content(open: Open<'_>) {
     for bytes in [&gone, &before] {
         assert_eq!(store.content(ContentId::of(bytes), &[]).unwrap().as_ref(), Some(bytes));
     }
-    // A session that meets such a content again remembers no second copy of it, nor one of another of its size.
+    // A session that meets such a content again stores no second copy of it, nor one of another content of its size.
     store.record("s", b"/g", &record(&gone, &[]), &Body::Bytes(&gone)).unwrap();
     store.record("s", b"/w", &record(&after, &[]), &Body::Bytes(&after)).unwrap();
     assert_eq!(store.content(ContentId::of(&gone), &[]).unwrap(), Some(gone));
     assert_eq!(store.content(ContentId::of(&after), &[]).unwrap(), None);
 
-    // Where nobody has the bytes of what was there, or where they are too many, that is told.
+    // Bytes that are unavailable, or too many, are reported as lost.
     let (before, after) = (noise(200_001, 14), noise(200_001, 15));
     let swaps = [Swap { at: 0, old: &before, new: &after }];
     for from_bytes in [None, Some(&before[..])] {
@@ -309,17 +309,17 @@ fn the_last_copy_of_a_large_content(open: Open<'_>) {
     }
 }
 
-/// A file that is written over: its text is in the change, or nowhere.
+/// A file that is overwritten: its old text is in the change, or nowhere.
 fn more_changed_than_is_kept(open: Open<'_>) {
     let store = open(Limits { blob: 4000, total: 40_000, ..Limits::default() });
     let (large, small, more) = (noise(3990, 6), noise(10, 7), noise(30, 8));
     assert!(wholly(&*store, "s", b"/fits", &large, &small).lost.is_empty());
     assert!(store.reaches(ContentId::of(&large), &[ContentId::of(&small)]).unwrap());
-    // On the shelf it is, whatever the change weighs.
+    // If the base is stored, the size of the change does not matter.
     let shelved = noise(3999, 9);
     store.record("s", PATH, &record(&shelved, &[]), &Body::Bytes(&shelved)).unwrap();
     assert!(wholly(&*store, "s", PATH, &shelved, &more).lost.is_empty());
-    // A larger change is kept as well if nothing else leads back, up to a quarter of all room.
+    // A larger change is stored as well if nothing else leads back, up to a quarter of the limit.
     let other = noise(3995, 10);
     assert!(wholly(&*store, "s", b"/over", &other, &more).lost.is_empty());
     assert!(store.reaches(ContentId::of(&other), &[ContentId::of(&more)]).unwrap());
@@ -328,7 +328,7 @@ fn more_changed_than_is_kept(open: Open<'_>) {
     assert!(!store.reaches(ContentId::of(&most), &[ContentId::of(&more)]).unwrap());
 }
 
-/// A file that takes the place of another one, with the edit that was made on the way.
+/// A file that replaces another one, with an edit on the way.
 fn moved_over_another(open: Open<'_>) {
     let store = open(Limits::default());
     let (source, target) = (noise(2000, 8), noise(2000, 9));
@@ -369,7 +369,7 @@ fn freeing(open: Open<'_>) {
     assert_eq!(store.free(Leave { days: Some(1000), bytes: None }).unwrap().operations, 0);
     let freed = store.free(Leave { days: None, bytes: Some(200_000) }).unwrap();
     assert!(freed.contents > 0 && freed.bytes > 0 && freed.operations == 0, "{freed:?}");
-    // What went is the oldest, and is not claimed any more.
+    // The dropped content is the oldest, and is not claimed any more.
     let claimed: Vec<bool> = bodies.iter().map(|body| store.reaches(ContentId::of(body), &[]).unwrap()).collect();
     assert!(claimed.is_sorted() && !claimed[0] && claimed[18], "{claimed:?}");
     for (body, claimed) in bodies.iter().zip(claimed) {
@@ -378,7 +378,7 @@ fn freeing(open: Open<'_>) {
     assert_eq!(store.operations(&Filter { limit: 99, ..Filter::default() }).unwrap().len(), 19);
 }
 
-/// The log and its contents are bounded; numbers go on.
+/// The log and its contents are bounded; numbers continue.
 pub(crate) fn limits(open: Open<'_>) {
     let store = open(Limits { operations: 100, total: 400_000, ..Limits::default() });
     let bodies: Vec<_> = (0..400).map(|seed| noise(5000, 3000 + seed)).collect();
@@ -389,7 +389,7 @@ pub(crate) fn limits(open: Open<'_>) {
     store.free(Leave::default()).unwrap();
     let all = store.operations(&Filter { limit: 1000, ..Filter::default() }).unwrap();
     assert_eq!((all.len(), all[0].id.number), (100, 399));
-    // The newest can be had from the file as it is; those whose changes went are not claimed.
+    // The newest can be rebuilt from the current file; those whose changes were dropped are not claimed.
     let last = ContentId::of(bodies.last().unwrap());
     let reached = all.iter().filter(|logged| {
         let before = logged.operation.files[0].before.unwrap().content;

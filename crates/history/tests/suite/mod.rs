@@ -1,4 +1,4 @@
-//! What both back ends promise, told once.
+//! Guarantees of both back ends, tested by the same code.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
 use emendate_core::ContentId;
@@ -7,7 +7,7 @@ use emendate_history::{Body, History, How, Limits, Lines, Record, Sessions};
 
 pub(crate) mod log;
 
-/// Opens an empty store under the limits.
+/// Opens an empty store with the given limits.
 pub(crate) type Open<'a> = &'a dyn Fn(Limits) -> Box<dyn History>;
 
 pub(crate) fn stamp(number: u64) -> Stamp {
@@ -33,7 +33,7 @@ pub(crate) fn record(bytes: &[u8], lines: &[(u64, u64)]) -> Record {
     Record { content, stamp: stamp(1), racy: false, lines: shown, how: How::Read, offset: None, limit: None }
 }
 
-/// Text that does not compress.
+/// Returns text that does not compress.
 pub(crate) fn noise(size: usize, seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {
@@ -52,7 +52,7 @@ pub(crate) fn all(open: Open<'_>) {
     log::limits(open);
 }
 
-/// Everything but the limits on the whole store, which a store that is opened for each call meets only by and by.
+/// Everything but the limits of the whole store, which a store that is opened for each call reaches only gradually.
 pub(crate) fn without_limits(open: Open<'_>) {
     latest_and_lines(open);
     latest_of_many(open);
@@ -83,7 +83,7 @@ fn latest_and_lines(open: Open<'_>) {
     store.record("s", PATH, &second, &Body::None).unwrap();
     assert_eq!(store.latest("s", PATH).unwrap(), Some(second));
 
-    // The same content again: lines merge, the rest is the newer record's, and it is the latest once more.
+    // The same content again: lines merge, the rest comes from the newer record, which is the latest again.
     let again = Record { stamp: stamp(2), how: How::Served, ..record(b"one", &[(4, 5), (9, 9)]) };
     store.record("s", PATH, &again, &Body::None).unwrap();
     let latest = store.latest("s", PATH).unwrap().unwrap();
@@ -124,7 +124,7 @@ fn words(open: Open<'_>) {
         assert!(store.keep_words(b"/a", &words, before.as_deref()).unwrap());
         assert_eq!(store.words(b"/a").unwrap().as_ref(), Some(&words));
         assert_eq!(store.words(b"/b").unwrap(), None);
-        // Who knows of none, or of others, has missed something.
+        // A caller that knows no words, or others, has missed a change.
         for stale in [None, before.as_deref(), Some(&b"other"[..])] {
             assert!(!store.keep_words(b"/a", b"new", stale).unwrap());
         }
@@ -179,7 +179,7 @@ fn bodies(open: Open<'_>) {
         assert_eq!(store.latest("s", PATH).unwrap().as_ref(), Some(&of_large));
         assert_eq!(store.bytes(of_large.content).unwrap(), None);
     }
-    // Bytes of something else are not kept.
+    // Bytes that do not match the id are not stored.
     let wrong = record(b"right", &[]);
     store.record("s", PATH, &wrong, &Body::Bytes(b"wrong")).unwrap();
     assert_eq!(store.bytes(wrong.content).unwrap(), None);
@@ -187,7 +187,7 @@ fn bodies(open: Open<'_>) {
     assert_eq!(store.bytes(wrong.content).unwrap().as_deref(), Some(&b"right"[..]));
 }
 
-/// Records `after` as a change of `before`; says whether the whole bytes were asked for.
+/// Records `after` as a change of `before`; returns whether the whole bytes were requested.
 fn change(store: &dyn Sessions, before: &[u8], splices: &[(std::ops::Range<usize>, &[u8])]) -> (Vec<u8>, bool) {
     let mut after = before.to_vec();
     for (range, text) in splices.iter().rev() {
@@ -209,7 +209,7 @@ fn changes(open: Open<'_>) {
     let base = noise(4000, 4);
     let small: &[(std::ops::Range<usize>, &[u8])] =
         &[(0..0, b"start"), (10..20, b""), (20..20, b"+"), (3990..4000, b"end")];
-    // Without its base, a change cannot be kept as one.
+    // Without its base, a change cannot be stored as one.
     assert!(change(&*store, &base, small).1);
     let store = open(Limits::default());
     store.record("s", PATH, &record(&base, &[]), &Body::Bytes(&base)).unwrap();
@@ -218,14 +218,14 @@ fn changes(open: Open<'_>) {
     // The same version read later agrees with the change.
     store.record("s", PATH, &record(&after, &[]), &Body::Bytes(&after)).unwrap();
     assert_eq!(store.bytes(ContentId::of(&after)).unwrap(), Some(after.clone()));
-    // A large change is stored whole; so is one to a version that is known already.
+    // A large change is stored whole; so is one to a version that is already known.
     assert!(change(&*store, &base, &[(0..1, &noise(2000, 5))]).1);
     assert!(change(&*store, &base, small).1);
     // Many tiny splices cost more than they save.
     let tiny: Vec<_> = (0..400).map(|at| (at * 10..at * 10 + 1, &b"#"[..])).collect();
     assert!(change(&*store, &base, &tiny).1);
 
-    // Splices that do not fit, or that lie, must not break anything.
+    // Splices that do not fit, or are wrong, must not break anything.
     let odd: [&[(std::ops::Range<usize>, &[u8])]; 3] =
         [&[(5..4001, b"")], &[(9..12, b"a"), (10..11, b"b")], &[(std::ops::Range { start: 5, end: 3 }, b"")]];
     for (number, splices) in odd.into_iter().enumerate() {
@@ -285,7 +285,7 @@ fn versions(open: Open<'_>) {
     for record in &records[..4] {
         store.record("s", PATH, record, &Body::None).unwrap();
     }
-    // The first went; the second is renewed, so the third is next.
+    // The first was dropped; the second was renewed, so the third is next.
     assert_eq!(store.by_tag(PATH, records[0].content.tag()).unwrap(), None);
     store.record("s", PATH, &records[1], &Body::None).unwrap();
     store.record("s", PATH, &records[4], &Body::None).unwrap();
@@ -308,14 +308,14 @@ fn totals(open: Open<'_>) {
     // Not all, not more than the limit and an eighth and one, and the newest ones.
     assert!(count * 10_000 <= total + total / 8 + 10_000, "{count}");
     assert!(count >= 10 && kept.is_sorted(), "{kept:?}");
-    // The records outlive the bytes, and bytes that come again are kept again.
+    // The records outlive the bytes, and bytes that arrive again are stored again.
     let first = store.latest("s", b"/file 0").unwrap().unwrap();
     assert_eq!(store.bytes(first.content).unwrap(), None);
     store.record("s", b"/file 0", &first, &Body::Bytes(&bodies[0])).unwrap();
     assert_eq!(store.bytes(first.content).unwrap().as_ref(), Some(&bodies[0]));
 }
 
-/// The base of a chain is older than everything, yet must stay as long as what is rebuilt from it.
+/// The base of a chain is the oldest version, but must stay as long as those rebuilt from it.
 fn chains_survive_their_base(open: Open<'_>) {
     let store = open(Limits { total: 400_000, versions: 2, ..Limits::default() });
     let mut state = noise(20_000, 7);
