@@ -1,55 +1,57 @@
-//! Many texts looked for in one pass: only every so-many-th place of the searched text is looked at.
+//! Search for many texts (needles) in one pass that looks only at every n-th position (the stride) of the searched
+//! text.
 //!
-//! Of each text, short pieces are kept, one for each remainder of their offset by the stride. Wherever the text stands, just
-//! one of them lies on a place that is looked at: every occurrence is met once, so counts are exact. Which piece is kept for
-//! a remainder is free; the one that a sample of the searched text, and of the texts themselves, shows least is taken.
-//! Longer texts have longer pieces, which tell more. Where texts repeat themselves so much that no piece tells anything,
-//! the search is given up after a bounded number of steps.
+//! For each needle, short substrings (grams) are kept, one for each remainder of their offset modulo the stride.
+//! Wherever the needle occurs, exactly one of them is at a position that is looked at: every occurrence is found once,
+//! so counts are exact. The gram for a remainder can be chosen freely; a sample of the searched text and of the needles
+//! decides which one is rarest. Longer needles have longer, more selective grams. If the needles repeat themselves so
+//! much that no gram is selective, the search is given up after a bounded number of steps.
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-/// Bytes of a piece, and the stride that the shortest of the texts must leave room for, if it is wished: long pieces tell more,
-/// and more places to look at cost more than that.
+/// Bytes of a gram, and the stride that the shortest needle must allow if there is a choice: long grams are more
+/// selective, but more positions to look at cost more than that gains.
 const WIDTHS: [(usize, usize); 2] = [(32, 64), (16, 16)];
-/// Bytes of a piece where the texts are too short for that.
+/// Bytes of a gram for needles that are too short for the others.
 const NARROW: usize = 8;
-/// Texts shorter than this have too few pieces; they go to an automaton.
+/// Needles shorter than this have too few grams and go to an automaton.
 pub(crate) const SHORT: usize = 16;
-/// The largest stride; beyond it every step costs a line of the cache.
+/// The largest stride; beyond it every step costs a cache line.
 const STRIDE: usize = 128;
-/// What a look at one candidate costs, in bytes compared.
+/// Cost of a look at one candidate, in bytes compared.
 const LOOK: usize = 16;
-/// Bits for each kept piece, at least and where they stay in the nearest cache; and how many do.
+/// Bits of the filter for each gram: the minimum, and the number used while the filter fits the L1 cache. `CACHED` is
+/// that size in bits.
 const SPARSE: (usize, usize) = (16, 64);
 const CACHED: usize = 1 << 17;
-/// Places of the searched text in the sample, and of the texts that are looked for: half as many as pieces are kept, between
-/// these.
+/// Positions sampled in the searched text, and in the needles: half as many as grams are kept, within these bounds.
 const SAMPLED: (usize, usize) = (1024, 1 << 16);
 
-/// Where something was found.
+/// An occurrence of a needle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Seen {
-    /// Which of the texts.
+    /// Index of the needle.
     pub(crate) needle: usize,
-    /// The offset at which it begins.
+    /// Offset at which it begins.
     pub(crate) at: usize,
 }
 
-/// Texts to look for.
+/// A set of needles, prepared for searching.
 pub(crate) struct Needles<'p> {
     long: Option<Grams<'p>>,
-    /// Those for the automaton, with their places in the list.
+    /// The automaton for short needles, and their indices in the list.
     short: Option<(AhoCorasick, Vec<usize>)>,
 }
 
 impl<'p> Needles<'p> {
-    /// Texts to look for in `total` bytes that look like `sample`. Empty ones are nowhere. `None`: they are too many.
+    /// Prepares needles for a search in `total` bytes that resemble `sample`. Empty needles never occur. `None` if
+    /// there are too many.
     pub(crate) fn new(all: &[&'p str], sample: impl AsRef<[u8]>, total: usize) -> Option<Needles<'p>> {
         let short = Needles::automaton(all, |needle| needle.len() < SHORT)?.short;
         Some(Needles { long: Grams::new(all, sample.as_ref(), total), short })
     }
 
-    /// The same without pieces: nothing makes it slow, but it is never fast.
+    /// Prepares needles without grams: never slow on any input, but never fast.
     pub(crate) fn plain(all: &[&'p str]) -> Option<Needles<'p>> {
         Needles::automaton(all, |_| true)
     }
@@ -63,8 +65,8 @@ impl<'p> Needles<'p> {
         Some(Needles { long: None, short: Some((built.ok()?, chosen)) })
     }
 
-    /// All places of all texts, overlapping ones too, in no order. Takes what it cost, in bytes looked at beside the one
-    /// pass, from the budget; `None` when that is used up.
+    /// Finds all occurrences of all needles, overlapping ones too, in no order. Subtracts the cost from the budget, in
+    /// bytes compared beyond the one pass; `None` if the budget is used up.
     pub(crate) fn seen(&self, text: impl AsRef<[u8]>, budget: &mut usize) -> Option<Vec<Seen>> {
         let text = text.as_ref();
         let mut out = Vec::new();
@@ -81,36 +83,36 @@ impl<'p> Needles<'p> {
     }
 }
 
-/// The kept pieces of the longer texts.
+/// The grams of the longer needles.
 struct Grams<'p> {
     all: Vec<&'p [u8]>,
     stride: usize,
     width: usize,
-    /// One bit for each hash of a piece: most places of a text are done with after one look at it.
+    /// A bit filter over the hashes of grams: it rejects most positions at the first look.
     bits: Vec<u64>,
-    /// Hashes are shifted by so much to get their bit, and to get their chain.
+    /// Shifts that turn a hash into its bit and into its chain.
     shifts: (u32, u32),
-    /// For each chain its first piece, plus one.
+    /// For each chain, the index of its first gram plus one.
     heads: Vec<u32>,
     pieces: Vec<Piece>,
 }
 
-/// One kept piece.
+/// A gram of a needle.
 struct Piece {
-    /// Its hash; what is equal by it is compared in full.
+    /// Its hash; candidates with an equal hash are compared in full.
     hash: u64,
     needle: u32,
     offset: u32,
-    /// The next of its chain, plus one.
+    /// Index of the next gram of its chain plus one.
     next: u32,
 }
 
 impl<'p> Grams<'p> {
-    /// `None` when no text is long enough.
+    /// Builds the grams; `None` if no needle is long enough.
     fn new(all: &[&'p str], sample: &[u8], total: usize) -> Option<Grams<'p>> {
         let long = || all.iter().filter(|needle| needle.len() >= SHORT);
         let (count, least) = (long().count(), long().map(|needle| needle.len()).min()?);
-        // A longer stride makes fewer looks at the text and more pieces.
+        // A longer stride means fewer looks at the text, but more grams.
         let wish = (total / (5 * count)).isqrt().clamp(1, STRIDE);
         let fits = |&&(width, stride): &&(usize, usize)| least + 1 >= width + wish.min(stride);
         let width = WIDTHS.iter().find(fits).map_or(NARROW, |it| it.0);
@@ -178,7 +180,7 @@ impl<'p> Grams<'p> {
         Some(())
     }
 
-    /// Looks at all texts that have this piece.
+    /// Compares all needles that have this gram with the text.
     fn look(&self, text: &[u8], (at, hash): (usize, u64), budget: &mut usize, out: &mut Vec<Seen>) -> Option<()> {
         let mut next = self.heads[slot(hash, self.shifts.1)];
         while let Some(piece) = (next as usize).checked_sub(1).and_then(|index| self.pieces.get(index)) {
@@ -190,7 +192,7 @@ impl<'p> Grams<'p> {
             let needle = self.all[piece.needle as usize];
             let Some(start) = at.checked_sub(piece.offset as usize) else { continue };
             let Some(here) = text.get(start..start + needle.len()) else { continue };
-            // The beginning tells most of them apart, and only what was compared is paid for.
+            // The first bytes distinguish most needles, and only bytes that were compared count.
             let head = needle.len().min(4 * LOOK);
             if here[..head] == needle[..head] {
                 *budget = budget.checked_sub(needle.len())?;
@@ -203,7 +205,7 @@ impl<'p> Grams<'p> {
     }
 }
 
-/// How often pieces stand in a text, and in the texts that are looked for in it, by a sample of them.
+/// Sampled frequency of grams in the searched text and in the needles.
 struct Sample {
     slots: Vec<u8>,
     shift: u32,
@@ -216,7 +218,7 @@ impl Sample {
         let bytes: usize = needles.iter().map(|needle| needle.len()).sum();
         let slots = (8 * places).next_power_of_two();
         let mut sample = Sample { slots: vec![0; slots], shift: 64 - slots.trailing_zeros() };
-        // An odd step does not keep time with what repeats.
+        // An odd step does not fall into phase with repetitions in the text.
         sample.count::<WIDTH>(text, (text.len() / places) | 1);
         for needle in needles.iter().filter(|needle| needle.len() >= SHORT) {
             sample.count::<WIDTH>(needle, (bytes / places) | 1);
@@ -234,7 +236,8 @@ impl Sample {
         }
     }
 
-    /// The offset of this remainder by the stride whose piece is rarest, with its hash: the first that is seen once at most.
+    /// Returns the offset, among those of this remainder, whose gram is rarest, and its hash: the first that occurs at
+    /// most once.
     fn rarest<const WIDTH: usize>(&self, needle: &[u8], class: usize, stride: usize) -> (usize, u64) {
         let mut best = (u8::MAX, class, 0);
         let mut offset = class;
@@ -243,7 +246,7 @@ impl Sample {
             let often = self.slots.get(slot(hash, self.shift)).copied().unwrap_or(0);
             if often < best.0 || offset == class {
                 best = (often, offset, hash);
-                // Once is where it stands itself.
+                // The gram itself was counted once.
                 if often <= 1 {
                     break;
                 }
@@ -254,7 +257,7 @@ impl Sample {
     }
 }
 
-/// A hash of a piece, one to one for pieces of eight bytes; the upper bits are the good ones.
+/// Hashes a gram, injectively for grams of eight bytes; the upper bits are the well-mixed ones.
 #[inline(always)]
 fn hash_of<const WIDTH: usize>(piece: &[u8; WIDTH]) -> u64 {
     const ODD: [u64; 4] = [0x9E37_79B9_7F4A_7C15, 0xC2B2_AE3D_27D4_EB4F, 0xD6E8_FEB8_6659_FD93, 0xA076_1D64_78BD_642F];
@@ -284,7 +287,7 @@ mod tests {
     use super::{Needles, Seen};
     use proptest::prelude::*;
 
-    /// Every place, by looking at every place.
+    /// Finds every occurrence by comparing at every position.
     fn everywhere(all: &[&str], text: &str) -> Vec<Seen> {
         let bytes = text.as_bytes();
         let starts = |needle: usize| {

@@ -1,6 +1,6 @@
-//! One pass over a file that is too large to be taken whole: it comes in chunks of any size, and afterwards everything is
-//! known that an exact edit needs. Which bytes it is, whether they are text, its line ends, where texts stand and on which
-//! lines, and where lines begin. What is kept between two chunks is as long as the longest text looked for.
+//! One pass over a file that is too large to be loaded, fed in chunks of any size. It computes all that an exact edit
+//! needs: the content id, the encoding, the line ends, the occurrences of search texts with their lines, and the
+//! offsets of lines. Between two chunks it keeps as many bytes as the longest search text has.
 
 use crate::charset::{Charset, Codec};
 use crate::content::{ContentHash, ShortHash};
@@ -11,64 +11,64 @@ use crate::work::{self, STEP_BYTES};
 use memchr::memmem::Finder;
 use std::borrow::Cow;
 
-/// Bytes by which the encoding and the kind of a file are told.
+/// Bytes from which the encoding and the kind of a file are detected.
 const OPENING: usize = 16;
-/// A NUL within so many bytes makes a file binary.
+/// Bytes within which a NUL makes a file binary.
 const BINARY: usize = 8192;
-/// Places that are kept, of all texts together.
+/// Occurrences that are kept, of all search texts together.
 pub const MOST_STANDS: usize = 100_000;
 
-/// Why a file cannot be gone through in chunks.
+/// The reason why a file cannot be scanned in chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unfit {
-    /// It is no UTF-8; the offset of the chunk in which that was seen.
+    /// Not UTF-8; the offset of the chunk in which that was found.
     Encoding(usize),
-    /// It looks like no text.
+    /// Binary.
     Binary,
-    /// The texts looked for are too many, or in too many places.
+    /// Too many search texts, or too many occurrences.
     Crowded,
 }
 
-/// Where a text stands in the file.
+/// An occurrence of a search text in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stand {
-    /// Its first byte in the file.
+    /// Offset of its first byte in the file.
     pub at: usize,
-    /// The byte behind it.
+    /// Offset after its last byte.
     pub end: usize,
-    /// Which of the texts.
+    /// Index of the search text.
     pub needle: usize,
     /// The 1-based line on which it begins.
     pub line: usize,
 }
 
-/// What a [`Scan`] found.
+/// The result of a [`Scan`].
 #[derive(Clone, Debug)]
 pub struct Scanned {
-    /// What is known of the file.
+    /// Properties of the file.
     pub whole: Whole,
-    /// Every place of every text, overlapping ones too, in the order of the file.
+    /// Every occurrence of every search text, overlapping ones too, in the order of the file.
     pub places: Vec<Stand>,
-    /// Where the lines that were asked for begin, in bytes; `None` for lines that are not there.
+    /// Byte offset of each requested line; `None` for lines that do not exist.
     pub starts: Vec<Option<usize>>,
-    /// For the short tag of what becomes of the file, where its own was asked for: a number of bytes at its beginning, most
-    /// likely before all places and lines that were asked for, and their hash.
+    /// For the short tag of the edited file, if the tag was requested: the length of a prefix, most likely before all
+    /// occurrences and requested lines, and the hash of that prefix.
     pub before: Option<(usize, ShortHash)>,
 }
 
-/// A pass over a file. Feed it all chunks in order, then [`Scan::finish`].
+/// A scan of a file. Feed it all chunks in order, then call [`Scan::finish`].
 pub struct Scan<'n> {
     needles: Vec<&'n str>,
     search: Search<'n>,
-    /// Numbers of lines whose beginnings are asked for, with their places in the list; sorted.
+    /// The requested line numbers with their indices in the list; sorted.
     wanted: Vec<(usize, usize)>,
-    /// How many of them were met.
+    /// Number of requested lines reached so far.
     met: usize,
     starts: Vec<Option<usize>>,
-    /// Bytes that the caller says the file has: no more than a hint.
+    /// Size of the file as stated by the caller; only a hint.
     size: usize,
     hash: ContentHash,
-    /// That of the short tag, where it is asked for, and what it was before the first of the lines.
+    /// The hash for the short tag, if requested, and its state before the first of the lines.
     short: Option<ShortHash>,
     before: Option<(usize, ShortHash)>,
     /// The first bytes, until there are enough of them.
@@ -78,37 +78,37 @@ pub struct Scan<'n> {
     utf8: Utf8,
     /// Bytes of the file so far.
     raw: usize,
-    /// Bytes of the reading so far.
+    /// Bytes of the decoded text so far.
     read: usize,
     /// Line ends so far.
     ends: usize,
     /// The last byte was a CR, which may begin a line end.
     cr: bool,
     last: u8,
-    /// The end of the reading so far, in which a text may have begun; and the line ends before it.
+    /// The end of the decoded text so far, in which an occurrence may have begun, and the line ends before it.
     carry: Vec<u8>,
     carry_ends: usize,
-    /// Offsets in the reading of the line feeds from `carry` on that stand for a CRLF, and how many there were before.
+    /// Offsets in the decoded text of the line feeds from `carry` on that were CRLFs, and the number of earlier ones.
     crlfs: Vec<usize>,
     crlfs_before: usize,
     places: Vec<Stand>,
     scratch: Vec<u8>,
-    /// The reading of what was fed, where somebody takes it.
+    /// The decoded text of the last chunk, if the caller takes it.
     given: Option<Vec<u8>>,
 }
 
-/// How texts are looked for.
+/// The search method.
 enum Search<'n> {
     Nothing,
     One(Finder<'n>),
-    /// Not made yet: the first chunk shows what is rare.
+    /// Not built yet: the first chunk shows which byte sequences are rare.
     Many,
     Made(Needles<'n>),
 }
 
 impl<'n> Scan<'n> {
-    /// A pass over a file of about `size` bytes that looks for these texts (of a reading: `\n` line ends) and for where these
-    /// lines begin. Empty texts are nowhere.
+    /// Creates a scan of a file of about `size` bytes for these texts (with `\n` line ends) and for the offsets of
+    /// these lines. Empty texts never occur.
     pub fn new(needles: &[&'n str], lines: &[usize], size: usize) -> Scan<'n> {
         let search = match needles {
             all if all.iter().all(|needle| needle.is_empty()) => Search::Nothing,
@@ -146,28 +146,28 @@ impl<'n> Scan<'n> {
         }
     }
 
-    /// The same that also tells the short tag, which costs more than all of the rest.
+    /// Also computes the short tag, which costs more than everything else.
     #[must_use]
     pub fn tagged(self) -> Scan<'n> {
         Scan { short: Some(ShortHash::default()), ..self }
     }
 
-    /// The same whose reading is taken by [`Scan::take_reading`] after every chunk.
+    /// Keeps the decoded text of each chunk for [`Scan::take_reading`].
     #[must_use]
     pub fn giving(self) -> Scan<'n> {
         Scan { given: Some(Vec::new()), ..self }
     }
 
-    /// The reading of what was fed since, in exchange for a buffer. It is no text before the scan is finished: what comes may
-    /// not be UTF-8.
+    /// Returns the decoded text of the last chunk, in exchange for a buffer. It is not known to be UTF-8 until the scan
+    /// is finished.
     pub fn take_reading(&mut self, mut buffer: Vec<u8>) -> Vec<u8> {
         buffer.clear();
         self.given.as_mut().map(|given| std::mem::replace(given, buffer)).unwrap_or_default()
     }
 
-    /// Takes the next bytes of the file.
+    /// Processes the next bytes of the file.
     ///
-    /// Errors: why the file cannot be gone through like this; the scan is of no use then.
+    /// Errors: the reason why the file cannot be scanned; the scan is then useless.
     pub fn feed(&mut self, chunk: &[u8]) -> Result<(), Unfit> {
         if self.codec.is_some() {
             return self.take(chunk);
@@ -182,7 +182,7 @@ impl<'n> Scan<'n> {
         self.take(&chunk[missing..])
     }
 
-    /// Looks at the last bytes, after which none are fed.
+    /// Processes the end of the file; nothing may be fed afterwards.
     ///
     /// Errors: as [`Scan::feed`].
     pub fn close(&mut self) -> Result<(), Unfit> {
@@ -195,7 +195,7 @@ impl<'n> Scan<'n> {
         Ok(())
     }
 
-    /// What was found, once all of the file was fed.
+    /// Returns the result, once the whole file was fed.
     ///
     /// Errors: as [`Scan::feed`].
     pub fn finish(mut self) -> Result<Scanned, Unfit> {
@@ -210,12 +210,12 @@ impl<'n> Scan<'n> {
         let ends = LineEnds { lf: self.ends - crlf, crlf };
         let short = self.short.as_ref().map(ShortHash::tag);
         let whole = Whole { id: self.hash.id(), short, size: self.raw, codec, ends, lines, open, ascii: self.ascii };
-        // A long text that begins before a short one may have been met after it.
+        // A long occurrence that begins before a short one may have been found after it.
         self.places.sort_unstable();
         Ok(Scanned { whole, places: self.places, starts: self.starts, before: self.before })
     }
 
-    /// Tells the encoding from the first bytes, and takes them.
+    /// Detects the encoding from the first bytes, and processes them.
     fn open(&mut self) -> Result<(), Unfit> {
         let opening = std::mem::take(&mut self.opening);
         let codec = Codec::settle(&opening, true, None).map_err(|_| Unfit::Binary)?;
@@ -264,7 +264,7 @@ impl<'n> Scan<'n> {
         looked
     }
 
-    /// The reading of a chunk: a CRLF is one line feed, also where it comes in two chunks.
+    /// Decodes a chunk: a CRLF becomes one line feed, even if two chunks share it.
     fn reading<'c>(&mut self, chunk: &'c [u8], out: &'c mut Vec<u8>) -> Cow<'c, [u8]> {
         let mut rest = chunk;
         let Some(&first) = rest.first() else { return Cow::Borrowed(rest) };
@@ -300,7 +300,7 @@ impl<'n> Scan<'n> {
         Cow::Borrowed(out)
     }
 
-    /// Goes through a piece of the reading.
+    /// Searches a chunk of the decoded text.
     fn look(&mut self, piece: &[u8]) -> Result<(), Unfit> {
         let Some(&last) = piece.last() else { return Ok(()) };
         if let Some(given) = &mut self.given {
@@ -316,7 +316,7 @@ impl<'n> Scan<'n> {
         Ok(())
     }
 
-    /// Notes where lines begin that are asked for.
+    /// Records the offsets of requested lines.
     fn lines_wanted(&mut self, piece: &[u8], ends: usize) {
         let mut all = memchr::memchr_iter(b'\n', piece);
         let (mut passed, mut last) = (self.ends, 0);
@@ -330,7 +330,7 @@ impl<'n> Scan<'n> {
         }
     }
 
-    /// The offset in the file of one in the reading, from `carry` on.
+    /// Converts an offset in the decoded text, from `carry` on, to one in the file.
     fn raw_at(&self, read: usize) -> usize {
         let mark = self.codec.map_or(0, |codec| codec.mark);
         mark + read + self.crlfs_before + self.crlfs.partition_point(|at| *at < read)
@@ -341,7 +341,7 @@ impl<'n> Scan<'n> {
         if longest == 0 {
             return Ok(());
         }
-        // What lies in the piece, and what begins in the carry and ends behind it.
+        // Occurrences within the chunk, and those that begin in the carry and end after it.
         let inside = self.found(piece)?;
         let mut border = self.carry.clone();
         border.extend_from_slice(&piece[..piece.len().min(longest - 1)]);
@@ -368,7 +368,7 @@ impl<'n> Scan<'n> {
         Ok(())
     }
 
-    /// All places of all texts in these bytes.
+    /// Finds all occurrences of all search texts in these bytes.
     fn found(&mut self, bytes: &[u8]) -> Result<Vec<(usize, usize)>, Unfit> {
         if matches!(self.search, Search::Many) {
             let needles = Needles::new(&self.needles, bytes, self.size).ok_or(Unfit::Crowded)?;
@@ -392,7 +392,7 @@ impl<'n> Scan<'n> {
                 let seen = if let Some(seen) = needles.seen(bytes, &mut budget.max(1 << 16)) {
                     seen
                 } else {
-                    // Text that repeats itself so much that pieces of it tell nothing.
+                    // The text is so repetitive that its grams filter nothing.
                     if self.needles.iter().map(|needle| needle.len()).sum::<usize>() > AUTOMATON {
                         return Err(Unfit::Crowded);
                     }
@@ -406,7 +406,7 @@ impl<'n> Scan<'n> {
         }
     }
 
-    /// Keeps the end of the reading, in which a text may have begun.
+    /// Keeps the end of the decoded text, in which an occurrence may have begun.
     fn keep(&mut self, piece: &[u8]) {
         let longest = self.needles.iter().map(|needle| needle.len()).max().unwrap_or(0);
         let keep = longest.saturating_sub(1).min(self.carry.len() + piece.len());
@@ -421,10 +421,10 @@ impl<'n> Scan<'n> {
     }
 }
 
-/// Checks UTF-8 that comes in pieces.
+/// Incremental check for UTF-8.
 #[derive(Default)]
 struct Utf8 {
-    /// A character that has begun, and how many bytes of it came.
+    /// An incomplete character, and the number of its bytes so far.
     begun: [u8; 4],
     have: usize,
 }
@@ -434,7 +434,7 @@ impl Utf8 {
         self.have == 0
     }
 
-    /// False when the bytes so far are no UTF-8, whatever follows.
+    /// False if the bytes so far cannot be UTF-8, whatever follows.
     fn takes(&mut self, mut bytes: &[u8]) -> bool {
         while self.have > 0 {
             let Some((&next, rest)) = bytes.split_first() else { return true };

@@ -1,5 +1,5 @@
-//! Edits of cells carried over to a notebook that changed since it was shown: a cell is known again by its id, or by being
-//! the only one with just that text. What cannot be proven is refused.
+//! Rebase of cell edits to a notebook that changed since it was shown. A cell is recognized by its id, or by being the
+//! only one with exactly that text. What cannot be proven is refused.
 
 use super::{Cell, CellAct, CellEdit, CellName, Notebook, of};
 use crate::code::Code;
@@ -7,24 +7,24 @@ use crate::error::{Error, Result};
 use crate::op::{Locator, Op};
 use std::collections::HashMap;
 
-/// Why an edit cannot be carried over.
+/// The reason why an edit cannot be carried over.
 #[derive(Clone, Debug)]
 pub struct Blocked {
-    /// Its number in the call.
+    /// Index of the edit in the call.
     pub op: usize,
-    /// What to tell.
+    /// The error to report.
     pub error: Error,
-    /// The cell as it is now, where it is known which one it is.
+    /// The current cell, if it is known which one it is.
     pub now: Option<usize>,
 }
 
-/// Where the cells of an earlier version are now.
+/// Map from the cells of an earlier version to the current ones.
 struct Ways<'a, 't> {
     seen: &'a Notebook<'t>,
     now: &'a Notebook<'t>,
-    /// The one cell of an id, or nothing where several have it.
+    /// The only cell with an id; `None` if several have it.
     ids: [HashMap<String, Option<usize>>; 2],
-    /// The same by the whole text of cells without an id.
+    /// The same by the full text of cells without an id.
     texts: [HashMap<&'t str, Option<usize>>; 2],
 }
 
@@ -47,7 +47,7 @@ impl<'a, 't> Ways<'a, 't> {
         Ways { seen, now, ids: [ids(seen), ids(now)], texts: [texts(seen), texts(now)] }
     }
 
-    /// The number that a cell has now.
+    /// The current number of a cell.
     fn to(&self, at: usize) -> Option<usize> {
         let cell = self.seen.cells().get(at)?;
         let [seen, now] = &self.ids;
@@ -68,8 +68,8 @@ fn changed(what: String) -> Error {
     .evidence(what)
 }
 
-/// The same edits for the notebook as it is now. A cell may have been run, moved, and have other neighbours; its source
-/// and its type must be what they were.
+/// Carries the edits over to the current notebook. A cell may have been run or moved, and may have other neighbours;
+/// its source and its type must be unchanged.
 ///
 /// Errors: the first edit that cannot be carried over.
 pub fn carry(seen: &Notebook<'_>, now: &Notebook<'_>, ops: &[Op]) -> Result<Vec<Op>, Blocked> {
@@ -92,7 +92,7 @@ fn moved(ways: &Ways<'_, '_>, edit: &CellEdit, text: &str) -> Result<Option<Cell
     let Some(name) = &edit.cell else { return Ok(None) };
     let bare = |error| (error, None);
     if edit.act == CellAct::Insert {
-        // A number names the place behind the cell before it.
+        // A number names the position after the preceding cell.
         let behind = match name {
             CellName::Number(0) => return Ok(Some(CellName::Number(0))),
             CellName::Number(number) => seen.find(&CellName::Number(number - 1)).map_err(bare)?,

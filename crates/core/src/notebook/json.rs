@@ -1,21 +1,21 @@
-//! JSON as tokens with their places: checked once, then walked without building anything. No recursion, memory for the
-//! nesting only, every walk linear in the part it looks at.
+//! JSON as tokens with their spans: checked once, then walked without building a tree. No recursion, memory for the
+//! nesting only, and every walk is linear in the part it visits.
 
 use crate::span::Span;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Levels of lists and objects.
+/// Nesting levels of lists and objects.
 pub(super) const DEEPEST: usize = 512;
 
-/// Why a text is not JSON, and at which byte.
+/// The reason and the byte offset at which a text is not JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     pub(super) at: usize,
     pub(super) what: &'static str,
 }
 
-/// What may stand next.
+/// The tokens that may come next.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Next {
     Value,
@@ -26,7 +26,7 @@ enum Next {
     Nothing,
 }
 
-/// Checks that a text is one JSON value. `NaN` and `Infinity` pass, because Python writes them into outputs.
+/// Checks that a text is one JSON value. `NaN` and `Infinity` are accepted, because Python writes them into outputs.
 pub(super) fn check(text: &str) -> Result<(), Fault> {
     let bytes = text.as_bytes();
     let fault = |at, what| Err(Fault { at, what });
@@ -86,7 +86,7 @@ pub(super) fn past_blanks(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// The end of the string that begins at `at`.
+/// Returns the end of the string that begins at `at`.
 fn string(bytes: &[u8], at: usize) -> Result<usize, Fault> {
     let mut end = at + 1;
     loop {
@@ -107,7 +107,7 @@ fn string(bytes: &[u8], at: usize) -> Result<usize, Fault> {
     }
 }
 
-/// The end of the number or word that begins at `at`.
+/// Returns the end of the number or word that begins at `at`.
 fn plain(bytes: &[u8], at: usize) -> Result<usize, Fault> {
     for word in ["true", "false", "null", "NaN", "Infinity", "-Infinity"] {
         if bytes[at..].starts_with(word.as_bytes()) {
@@ -138,7 +138,7 @@ fn plain(bytes: &[u8], at: usize) -> Result<usize, Fault> {
     Ok(end)
 }
 
-/// The end of the value that begins at `at` of a checked text.
+/// Returns the end of the value that begins at `at` of a checked text.
 fn value_end(bytes: &[u8], at: usize) -> usize {
     let (mut depth, mut end) = (0usize, at);
     loop {
@@ -172,7 +172,7 @@ pub(super) struct Member {
     pub(super) value: Span,
 }
 
-/// The members of the object at `span` of a checked text; none when it is no object.
+/// Returns the members of the object at `span` of a checked text; none if it is not an object.
 pub(super) fn members(text: &str, span: Span) -> impl Iterator<Item = Member> {
     let bytes = &text.as_bytes()[..span.end()];
     let mut at = if bytes.get(span.start()) == Some(&b'{') { span.start() + 1 } else { span.end() };
@@ -187,7 +187,7 @@ pub(super) fn members(text: &str, span: Span) -> impl Iterator<Item = Member> {
     })
 }
 
-/// The items of the list at `span` of a checked text; none when it is no list.
+/// Returns the items of the list at `span` of a checked text; none if it is not a list.
 pub(super) fn items(text: &str, span: Span) -> impl Iterator<Item = Span> {
     let bytes = &text.as_bytes()[..span.end()];
     let mut at = if bytes.get(span.start()) == Some(&b'[') { span.start() + 1 } else { span.end() };
@@ -200,7 +200,7 @@ pub(super) fn items(text: &str, span: Span) -> impl Iterator<Item = Span> {
     })
 }
 
-/// What the string at `span` says; halves of surrogate pairs become U+FFFD. `None` when it is no string.
+/// Decodes the string at `span`; unpaired surrogates become U+FFFD. `None` if it is not a string.
 pub(super) fn said(text: &str, span: Span) -> Option<Cow<'_, str>> {
     let inner = text[span.range()].strip_prefix('"')?.strip_suffix('"')?;
     if !inner.contains('\\') {
@@ -230,7 +230,7 @@ pub(super) fn said(text: &str, span: Span) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(out))
 }
 
-/// The character whose hexadecimal digits a text begins with, and how many bytes say it.
+/// Decodes the `\u` escapes of one character; returns it with the number of bytes read.
 fn escaped_char(text: &str) -> (char, usize) {
     let unit = |at: usize| text.get(at..at + 4).and_then(|hex| u16::from_str_radix(hex, 16).ok());
     let high = unit(0).unwrap_or(0xFFFD);
@@ -242,8 +242,8 @@ fn escaped_char(text: &str) -> (char, usize) {
     pair.map_or((char::REPLACEMENT_CHARACTER, 4), |char| (char, 10))
 }
 
-/// What a string, or a list of strings one behind the other, says; at most `most` bytes of it are looked at. `None` for
-/// anything else.
+/// Decodes a string, or a list of strings to be concatenated; reads at most `most` bytes of it. `None` for anything
+/// else.
 pub(super) fn joined(text: &str, span: Span, most: usize) -> Option<String> {
     if let Some(one) = said(text, span) {
         return Some(one.into_owned());
@@ -259,8 +259,8 @@ pub(super) fn joined(text: &str, span: Span, most: usize) -> Option<String> {
     Some(out)
 }
 
-/// Appends a string as JSON: what must be escaped as Python's and JavaScript's writers do it, and with `ascii` every
-/// other character beyond ASCII as well.
+/// Appends a string as JSON, escaped like Python's and JavaScript's writers do it; with `ascii`, all other non-ASCII
+/// characters are escaped as well.
 pub(super) fn quote(out: &mut String, text: &str, ascii: bool) {
     out.push('"');
     for char in text.chars() {
@@ -358,7 +358,7 @@ mod tests {
             prop_assert!(!ascii || out.is_ascii());
         }
 
-        /// What serde_json takes is taken here, and nothing else but what Python writes beside.
+        /// Everything that serde_json accepts is accepted, and beyond it only what Python writes.
         #[test]
         fn agrees_with_serde(text in r#"([\[\]{},:"0-9a-z .\\-]|"a"|null|true|\n|"b":|\[1\]){0,12}"#) {
             let ours = check(&text).is_ok();

@@ -1,50 +1,51 @@
-//! How a notebook writes its JSON: blanks, separators, escapes. Taken from what is there; from the indentation of the
-//! whole where there is nothing of the kind yet.
+//! The JSON style of a notebook: blanks, separators, escapes. Taken from the existing text, or from the overall
+//! indentation where there is no example.
 
 use super::json::{self, Member};
 use super::{Cell, CellType, Notebook};
 use crate::span::Span;
 use std::collections::HashMap;
 
-/// The members of a cell in the order of Jupyter.
+/// The members of a cell in Jupyter's order.
 const ORDER: [&str; 6] = ["cell_type", "execution_count", "id", "metadata", "outputs", "source"];
 
-/// What stands around and between the parts of a list or an object.
+/// White space and separators of a list or an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Blanks {
-    /// Behind the opening bracket.
+    /// After the opening bracket.
     pub(super) open: String,
-    /// Between two parts, the comma included.
+    /// Between two items, including the comma.
     pub(super) between: String,
     /// Before the closing bracket.
     pub(super) close: String,
 }
 
-/// How a notebook writes what is new in it.
+/// The style in which new parts of a notebook are written.
 pub(super) struct Layout {
-    /// Of the list of cells.
+    /// The list of cells.
     pub(super) cells: Blanks,
-    /// Of one cell.
+    /// The members of a cell.
     pub(super) members: Blanks,
     /// Between the name of a member and its value.
     pub(super) colon: String,
-    /// Of a source that is a list of lines.
+    /// A source that is a list of lines.
     lines: Blanks,
     /// Sources are lists of lines.
     listed: bool,
-    /// Characters beyond ASCII are escaped.
+    /// Non-ASCII characters are escaped.
     pub(super) ascii: bool,
 }
 
 impl Blanks {
-    /// Those of a list or object whose parts are at these places. `lone` separates on one line where nothing shows it.
+    /// Returns the spacing of a list or object with items at these spans. `lone` is the separator for a single line
+    /// without an example.
     fn seen(text: &str, whole: Span, parts: impl Iterator<Item = Span>, lone: &str) -> Option<Blanks> {
         let mut parts = parts.peekable();
         let first = *parts.peek()?;
         let second = parts.by_ref().nth(1);
         let last = second.map_or(first, |second| parts.last().unwrap_or(second));
         let open = text[whole.start() + 1..first.start()].to_owned();
-        // One part alone: the next one would stand like it.
+        // With a single item, the next one would be placed like it.
         let between = second.map_or_else(
             || if open.is_empty() { lone.to_owned() } else { format!(",{open}") },
             |second| text[first.end()..second.start()].to_owned(),
@@ -60,7 +61,7 @@ impl Blanks {
         Blanks::seen(text, object, json::members(text, object).map(|it| it.key.hull(it.value)), lone)
     }
 
-    /// Those at this depth of a text whose outermost object is written like this.
+    /// Returns the spacing at this depth of a text whose outermost object has the spacing `outer`.
     fn at_depth(outer: &Blanks, depth: usize) -> Blanks {
         let Some((_, unit)) = outer.open.rsplit_once('\n') else { return outer.clone() };
         let line = |depth: usize| format!("\n{}", unit.repeat(depth));
@@ -68,14 +69,14 @@ impl Blanks {
     }
 }
 
-/// The blanks between name and value.
+/// Returns the text between name and value.
 fn colon(text: &str, object: Span) -> Option<String> {
     let Member { key, value } = json::members(text, object).next()?;
     Some(text[key.end()..value.start()].to_owned())
 }
 
 impl Layout {
-    /// Reads how a notebook is written. `unicode` tells that its encoding holds every character.
+    /// Detects the style of a notebook. `unicode` tells that its encoding can represent every character.
     pub(super) fn of(notebook: &Notebook<'_>, unicode: bool) -> Layout {
         let text = notebook.text;
         let plain = Blanks { open: String::new(), between: ", ".to_owned(), close: String::new() };
@@ -85,7 +86,7 @@ impl Layout {
             notebook.cells.iter().map(|cell| cell.span).find(|&span| json::members(text, span).nth(1).is_some());
         let sources = || notebook.cells.iter().filter_map(|cell| cell.source);
         let lists = || sources().filter(|span| text[span.range()].starts_with('['));
-        // Two lines say more than one.
+        // A list of two lines shows more than one.
         let two = || lists().find(|&span| json::items(text, span).nth(1).is_some());
         let full = two().or_else(|| lists().find(|&span| json::items(text, span).next().is_some()));
         Layout {
@@ -105,7 +106,7 @@ impl Layout {
         }
     }
 
-    /// A source as the value that takes the place of the one at `old`, in its form; lines that stay are taken over as they
+    /// Formats a source as the value that replaces the one at `old`, in its style; unchanged lines are copied as they
     /// are written.
     pub(super) fn replaced(&self, text: &str, old: Span, source: &str) -> String {
         let was = &text[old.range()];
@@ -117,7 +118,7 @@ impl Layout {
             json::items(text, old).filter_map(|span| Some((json::said(text, span)?, &text[span.range()]))).collect();
         let known = known.iter().map(|(line, token)| (&**line, *token)).collect();
         let own = Blanks::of_list(text, old, ", ");
-        // A list of one line does not show how two are kept apart on one line of the file.
+        // A list of one line does not show how two are separated on one line of the file.
         let own = own.filter(|own| own.open.contains('\n') || json::items(text, old).nth(1).is_some());
         Layout::source(source, true, &known, own.as_ref().unwrap_or(&self.lines), ascii)
     }
@@ -143,12 +144,12 @@ impl Layout {
         out
     }
 
-    /// A member with a separator before it.
+    /// Formats a member with a separator before it.
     pub(super) fn member(&self, between: &str, name: &str, value: &str) -> String {
         format!("{between}\"{name}\"{}{value}", self.colon)
     }
 
-    /// A new cell. Its members have the order of `like`, or Jupyter's.
+    /// Formats a new cell. Its members have the order of `like`, or Jupyter's.
     pub(super) fn cell(
         &self,
         notebook: &Notebook<'_>,
@@ -184,14 +185,15 @@ impl Layout {
     }
 }
 
-/// A cell after which a new one is made.
+/// The existing cell that a new one follows in style.
 pub(super) struct Pattern<'a> {
     pub(super) cell: &'a Cell,
-    /// The names of its members: see [`order`].
+    /// The names of its members; see [`order`].
     pub(super) order: &'a [&'static str],
 }
 
-/// The names of members in the order of a cell; those it has not stand behind the one before them in Jupyter's order.
+/// Returns the member names in the order of a cell; members that it lacks follow the one before them in Jupyter's
+/// order.
 pub(super) fn order(text: &str, like: &Cell) -> Vec<&'static str> {
     let mut names: Vec<&'static str> = Vec::with_capacity(ORDER.len());
     for member in json::members(text, like.span) {
@@ -210,7 +212,7 @@ pub(super) fn order(text: &str, like: &Cell) -> Vec<&'static str> {
     names
 }
 
-/// True when a character beyond ASCII is written as an escape.
+/// True when a non-ASCII character is written as an escape.
 fn escapes(text: &str) -> bool {
     let bytes = text.as_bytes();
     let mut at = 0;

@@ -1,7 +1,7 @@
-//! Jupyter notebooks (nbformat 4): their cells with places in the text, and edits of cells as splices of that text.
+//! Jupyter notebooks (nbformat 4): cells with their spans in the text, and edits of cells as splices of that text.
 //!
-//! Nothing is ever written by building the JSON anew: an edit replaces the tokens it is about, in the way the notebook
-//! writes such tokens, and every other byte stays.
+//! The JSON is never rebuilt: an edit replaces the tokens it is about, in the notebook's own style, and every other
+//! byte stays.
 
 mod carry;
 mod json;
@@ -30,17 +30,17 @@ pub(crate) use place::place_all;
 pub const MOST_CELLS: usize = 100_000;
 /// Cells that an error lists.
 const LISTED: usize = 60;
-/// Cells of one id that an error names.
+/// Cells with the same id that an error lists.
 const ALIKE: usize = 20;
 
-/// What a cell is.
+/// The type of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CellType {
     /// Source to be run, with outputs.
     Code,
     /// Markdown.
     Markdown,
-    /// Text that is passed on as it is.
+    /// Text that is passed through unchanged.
     Raw,
 }
 
@@ -49,7 +49,7 @@ impl CellType {
     pub const ALL: [(&'static str, CellType); 3] =
         [("code", CellType::Code), ("markdown", CellType::Markdown), ("raw", CellType::Raw)];
 
-    /// The type of that name.
+    /// Returns the type of that name.
     pub fn named(name: &str) -> Option<CellType> {
         CellType::ALL.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
     }
@@ -60,12 +60,12 @@ impl CellType {
     }
 }
 
-/// How a caller names a cell.
+/// A caller's name for a cell.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum CellName {
-    /// By its id, or `cell-N` for cell N where no cell has that id.
+    /// The cell with this id, or `cell-N` for cell N if no cell has that id.
     Id(String),
-    /// By its number, 0 for the first.
+    /// The cell with this number, from 0.
     Number(usize),
 }
 
@@ -78,32 +78,32 @@ impl std::fmt::Display for CellName {
     }
 }
 
-/// What is done to a cell.
+/// The action of an edit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CellAct {
-    /// Its source becomes [`Op::text`].
+    /// Replaces the source by [`Op::text`].
     Replace,
-    /// A new cell with [`Op::text`] goes behind the cell of that id, or becomes the cell of that number; without a name it
-    /// becomes the first.
+    /// Inserts a cell with [`Op::text`] after the cell of that id, or as the cell of that number; without a name, as
+    /// the first cell.
     Insert,
-    /// It goes away.
+    /// Deletes the cell.
     Delete,
 }
 
 /// One edit of a notebook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CellEdit {
-    /// Which cell; only an insertion may name none.
+    /// The cell; only an insertion may omit it.
     pub cell: Option<CellName>,
-    /// What is done.
+    /// The action.
     pub act: CellAct,
-    /// The type the cell shall have; `None`: the one it has.
+    /// The type to give the cell; `None` keeps it.
     pub kind: Option<CellType>,
     /// Whether a replaced code cell loses its outputs and its execution count; `None` means yes.
     pub clear: Option<bool>,
 }
 
-/// The edit of a cell that an operation is.
+/// The cell edit in an operation, if it is one.
 pub fn of(op: &Op) -> Option<&CellEdit> {
     match &op.at {
         Locator::Cell(edit) => Some(edit),
@@ -111,12 +111,12 @@ pub fn of(op: &Op) -> Option<&CellEdit> {
     }
 }
 
-/// True when the operations are edits of cells.
+/// True when all operations are edits of cells.
 pub fn are(ops: &[Op]) -> bool {
     !ops.is_empty() && ops.iter().all(|op| of(op).is_some())
 }
 
-/// One cell, with the places of its parts in the reading.
+/// A cell, with the spans of its parts in the decoded text.
 #[derive(Clone, Debug)]
 pub struct Cell {
     span: Span,
@@ -126,7 +126,7 @@ pub struct Cell {
     outputs: Option<Span>,
     count: Option<Span>,
     attachments: Option<Span>,
-    /// It is no object, or a member that matters is there twice: nobody can tell what an edit of it would mean.
+    /// Not an object, or a relevant member occurs twice, so that an edit would be ambiguous.
     odd: bool,
 }
 
@@ -138,11 +138,11 @@ pub struct Notebook<'t> {
     /// The list of cells, brackets included.
     list: Span,
     cells: Vec<Cell>,
-    /// The number behind the dot of its format: 4.*minor*.
+    /// The minor version of its format, 4.*minor*.
     pub minor: u64,
-    /// The language of its code, where it says so.
+    /// The language of its code, if stated.
     pub language: String,
-    /// The cells of each id, the first [`ALIKE`] of them; made when an id is first asked for.
+    /// The cells of each id, the first [`ALIKE`] of them; built on first use.
     ids: OnceCell<HashMap<String, Vec<usize>>>,
 }
 
@@ -156,12 +156,12 @@ fn wrong(what: impl Into<String>) -> Error {
 }
 
 impl<'t> Notebook<'t> {
-    /// Reads a text. Linear.
+    /// Parses a notebook. Linear.
     ///
-    /// Errors: `notebook.invalid` for what is no JSON, no notebook, of a format other than 4, or has more than
-    /// [`MOST_CELLS`] cells.
+    /// Errors: `notebook.invalid` for a text that is not JSON, not a notebook, of a format other than 4, or has more
+    /// than [`MOST_CELLS`] cells.
     pub fn read(text: &'t str) -> Result<Notebook<'t>> {
-        // Each byte is looked at a few times.
+        // Each byte is visited a few times.
         work::spend(text.len() / 4)?;
         if let Err(fault) = json::check(text) {
             let index = LineIndex::new(text);
@@ -206,17 +206,17 @@ impl<'t> Notebook<'t> {
         Ok(Notebook { text, root, list, cells, minor, language, ids: OnceCell::new() })
     }
 
-    /// Its cells.
+    /// The cells.
     pub fn cells(&self) -> &[Cell] {
         &self.cells
     }
 
-    /// The id of a cell, where it has one.
+    /// The id of a cell, if it has one.
     pub fn id(&self, cell: &Cell) -> Option<String> {
         json::said(self.text, cell.id?).map(std::borrow::Cow::into_owned)
     }
 
-    /// What a cell calls its type.
+    /// The type of a cell as written in the file.
     pub fn kind_name(&self, cell: &Cell) -> String {
         cell.kind.and_then(|span| json::said(self.text, span)).unwrap_or_default().into_owned()
     }
@@ -231,26 +231,26 @@ impl<'t> Notebook<'t> {
         cell.source.and_then(|span| json::joined(self.text, span, usize::MAX)).unwrap_or_default()
     }
 
-    /// The number in brackets beside a code cell that was run.
+    /// The execution count shown in brackets next to a code cell.
     pub fn execution_count(&self, cell: &Cell) -> Option<u64> {
         self.text[cell.count?.range()].parse().ok()
     }
 
-    /// First and last line of a cell in the reading, 1-based.
+    /// First and last line of a cell in the decoded text, 1-based.
     pub fn lines(&self, cell: &Cell, index: &LineIndex) -> (usize, usize) {
         let last = cell.span.end().saturating_sub(1).max(cell.span.start());
         (index.line_of(self.text, cell.span.start()), index.line_of(self.text, last))
     }
 
-    /// The number of the cell in which an offset of the reading lies.
+    /// The number of the cell at an offset of the decoded text.
     pub fn cell_at(&self, offset: usize) -> Option<usize> {
         let at = self.cells.partition_point(|cell| cell.span.end() <= offset);
         self.cells.get(at).filter(|cell| cell.span.start() <= offset).map(|_| at)
     }
 
-    /// The number of the cell that a name means.
+    /// Returns the number of the cell with that name.
     ///
-    /// Errors: `cell.not_found` with the cells there are, `cell.ambiguous`.
+    /// Errors: `cell.not_found` with the existing cells, `cell.ambiguous`.
     pub fn find(&self, name: &CellName) -> Result<usize> {
         let number = match name {
             CellName::Number(number) => Some(*number),
@@ -275,7 +275,7 @@ impl<'t> Notebook<'t> {
         })
     }
 
-    /// The cells of an id, the first [`ALIKE`] of them.
+    /// The cells with an id, the first [`ALIKE`] of them.
     fn with_id(&self, id: &str) -> &[usize] {
         let table = || {
             let mut table: HashMap<String, Vec<usize>> = HashMap::with_capacity(self.cells.len());
@@ -292,7 +292,7 @@ impl<'t> Notebook<'t> {
         self.ids.get_or_init(table).get(id).map_or(&[], Vec::as_slice)
     }
 
-    /// Cells with number, id, type and first line, one a line.
+    /// Lists cells with number, id, type and first line, one per line.
     pub fn listed(&self, numbers: &[usize]) -> String {
         self.list(numbers.iter().copied())
     }
@@ -313,7 +313,7 @@ impl<'t> Notebook<'t> {
         out
     }
 
-    /// The cell and its new source where `old` stands in the source of one cell, once.
+    /// Returns the cell whose source contains `old`, and its new source, if `old` occurs once in exactly one cell.
     pub fn holding(&self, old: &str, new: &str) -> Option<(usize, String)> {
         let mut hits = self.cells.iter().enumerate().filter_map(|(at, cell)| {
             let source = self.source(cell);
@@ -324,12 +324,12 @@ impl<'t> Notebook<'t> {
     }
 }
 
-/// What a source at this place says.
+/// Decodes the source at this span.
 pub(crate) fn source_at(text: &str, span: Span) -> Option<String> {
     json::joined(text, span, usize::MAX)
 }
 
-/// The parts of the cell at `span`.
+/// Locates the parts of the cell at `span`.
 fn cell(text: &str, span: Span) -> Cell {
     let mut cell = Cell {
         span,
@@ -356,7 +356,7 @@ fn cell(text: &str, span: Span) -> Cell {
     cell
 }
 
-/// What `metadata.language_info.name` or `metadata.kernelspec.language` says.
+/// Returns the value of `metadata.language_info.name` or `metadata.kernelspec.language`.
 fn language(text: &str, metadata: Span) -> Option<String> {
     let member = |object: Span, name: &str| {
         json::members(text, object).find(|it| json::said(text, it.key).is_some_and(|key| key == name))

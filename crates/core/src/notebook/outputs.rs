@@ -1,13 +1,13 @@
-//! What running a cell left behind, as far as it can be shown.
+//! The outputs of a cell, as far as they can be shown.
 
 use super::json::{self, Member};
 use super::{Cell, Notebook};
 use crate::span::Span;
 use std::borrow::Cow;
 
-/// Kinds of text in the order in which they are shown.
+/// Text media types in order of preference.
 const TEXTS: [&str; 4] = ["text/plain", "text/markdown", "text/latex", "text/html"];
-/// Kinds of images that are shown.
+/// Media types of images that are shown.
 const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /// One output of a cell.
@@ -15,34 +15,34 @@ const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"]
 pub struct Output {
     /// `stream`, `display_data`, `execute_result`, `error`, or whatever the file says.
     pub kind: String,
-    /// Its parts.
+    /// The parts.
     pub shown: Vec<Shown>,
 }
 
 /// A part of an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// Text without colours, and how many characters of it were left out.
+    /// Text without colour codes, and the number of omitted characters.
     Text(String, usize),
-    /// An image: its media type, and where its base64 stands, for [`Notebook::base64`].
+    /// An image: its media type, and the span of its base64, for [`Notebook::base64`].
     Image(&'static str, Span),
-    /// Something else, by its media type.
+    /// Anything else, by its media type.
     Other(String),
 }
 
 impl<'t> Notebook<'t> {
-    /// How many outputs a cell has.
+    /// Number of outputs of a cell.
     pub fn output_count(&self, cell: &Cell) -> usize {
         cell.outputs.map_or(0, |span| json::items(self.text, span).count())
     }
 
-    /// The first outputs of a cell, `most` at most, with `chars` characters of each text.
+    /// Returns the first outputs of a cell, at most `most`, with `chars` characters of each text.
     pub fn outputs(&self, cell: &Cell, most: usize, chars: usize) -> Vec<Output> {
         let list = cell.outputs.into_iter().flat_map(|span| json::items(self.text, span));
         list.take(most).map(|span| self.output(span, chars)).collect()
     }
 
-    /// The base64 of an image, without blanks and line ends.
+    /// Returns the base64 of an image, without blanks and line ends.
     pub fn base64(&self, span: Span) -> Option<String> {
         let mut text = json::joined(self.text, span, usize::MAX)?;
         text.retain(|char| !char.is_ascii_whitespace());
@@ -74,7 +74,7 @@ impl<'t> Notebook<'t> {
         Output { kind, shown }
     }
 
-    /// A result in several media types: the best text, every image, the names of the rest.
+    /// Selects from a result in several media types: the best text, every image, and the names of the rest.
     fn bundle(&self, data: Span, chars: usize) -> Vec<Shown> {
         let mut best: Option<(usize, Span)> = None;
         let (mut images, mut others) = (Vec::new(), Vec::new());
@@ -110,7 +110,7 @@ fn cut(text: &str, chars: usize) -> Shown {
     }
 }
 
-/// Text without the escape sequences that colour it on a terminal.
+/// Removes the escape sequences for colours on a terminal.
 fn plain(text: &str) -> Cow<'_, str> {
     if !text.contains('\u{1b}') {
         return Cow::Borrowed(text);

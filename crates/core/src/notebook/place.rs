@@ -1,4 +1,4 @@
-//! From edits of cells to splices: all edits of a call together, against one version.
+//! Conversion of all cell edits of a call to splices of one version.
 
 use super::json::{self, Member};
 use super::layout::{self, Layout, Pattern};
@@ -16,40 +16,40 @@ use crate::snapshot::Snapshot;
 use crate::span::Span;
 use std::collections::{HashMap, HashSet};
 
-/// What an edit is about.
+/// The target of an edit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Aim {
     Cell(usize),
-    /// A new cell before this one; the number of cells: behind the last.
+    /// A new cell before this one; the number of cells means at the end.
     Gap(usize),
-    /// What an earlier edit of the call says as well.
+    /// A repetition of an earlier edit of the call.
     Again(usize),
 }
 
-/// The edits of a call with all that is needed to write them.
+/// The edits of a call with the state that is needed to write them.
 struct Site<'a> {
     base: &'a Snapshot,
     notebook: Notebook<'a>,
     layout: Layout,
-    /// For every place before, between and behind the cells the last cell before it that stays.
+    /// For every gap before, between and after the cells, the last preceding cell that is kept.
     stays: Vec<Option<usize>>,
     first_stays: Option<usize>,
-    /// For the same places, how many cells before it stay.
+    /// For the same gaps, the number of preceding cells that are kept.
     left: Vec<usize>,
     gone: Vec<bool>,
-    /// New cells: the place, and which operation it is, in the order in which they will stand.
+    /// New cells: the gap and the index of the operation, in their final order.
     fresh: Vec<(usize, usize)>,
     ids: HashSet<String>,
     patterns: Patterns,
 }
 
-/// The cells after which new ones are made.
+/// Candidates for the cell whose style a new one follows.
 #[derive(Default)]
 struct Patterns {
-    /// The cells of each type, and all of them, that can be understood.
+    /// The well-formed cells of each type, and all of them.
     by_kind: HashMap<CellType, Vec<usize>>,
     all: Vec<usize>,
-    /// The order of the members of those that were needed: a cell may be large, and needed often.
+    /// Cached member orders: a cell may be large, and needed often.
     orders: HashMap<usize, Vec<&'static str>>,
 }
 
@@ -65,7 +65,7 @@ impl Patterns {
         patterns
     }
 
-    /// The cell of this type, or else of any, that is nearest before a gap, or else behind it.
+    /// Returns the cell of this type, or else of any type, that is nearest before a gap, or else after it.
     fn near(&self, gap: usize, kind: CellType) -> Option<usize> {
         let near = |cells: &[usize]| {
             let behind = cells.partition_point(|&cell| cell < gap);
@@ -75,18 +75,18 @@ impl Patterns {
     }
 }
 
-/// Where an operation writes, and what it has to say.
+/// The text edits of an operation, and its notes.
 #[derive(Default)]
 struct Written {
     edits: Vec<TextEdit>,
-    /// The part of the text that was looked at.
+    /// The read span.
     claim: Span,
     /// The source that is replaced.
     old: Span,
     notes: Vec<String>,
 }
 
-/// Places edits of cells. An edit that fails alone has its own error.
+/// Places cell edits. An edit that fails on its own has its own error.
 pub(crate) fn place_all(base: &Snapshot, ops: &[Op]) -> Vec<Result<Placed>> {
     placed(base, ops).unwrap_or_else(|error| ops.iter().map(|_| Err(error.clone())).collect())
 }
@@ -109,7 +109,7 @@ fn placed(base: &Snapshot, ops: &[Op]) -> Result<Vec<Result<Placed>>> {
     Ok(out)
 }
 
-/// What each operation is about; two that say different things about one cell are refused.
+/// Resolves the target of each operation; two that contradict each other about one cell are refused.
 fn aims(notebook: &Notebook<'_>, ops: &[Op]) -> Vec<Result<Aim>> {
     let mut taken: HashMap<usize, usize> = HashMap::new();
     let mut out = Vec::with_capacity(ops.len());
@@ -214,14 +214,14 @@ impl<'a> Site<'a> {
         self.notebook.cells.get(at).map_or(self.notebook.list.start() + 1, |cell| cell.span.end())
     }
 
-    /// A cell that goes away takes the separator before it with it; the first ones that of the next.
+    /// Deletes a cell with the separator before it; the first ones with the separator after them.
     fn deleted(&self, at: usize) -> Written {
         let last = self.notebook.cells.len() - 1;
         let (start, end) = match self.first_stays {
             Some(first) if at < first => (self.start(at), self.start(at + 1)),
             Some(_) => (self.end(at - 1), self.end(at)),
             None => {
-                // With nothing left, the list is empty, not a bracket on either line.
+                // If no cell is left, the list becomes empty, with both brackets on one line.
                 let bare = self.fresh.is_empty();
                 let start = if at == 0 && bare { self.notebook.list.start() + 1 } else { self.start(at) };
                 let end = match (at == last, bare) {
@@ -254,7 +254,7 @@ impl<'a> Site<'a> {
             (None, Some(first)) => (Span::at(self.start(first)), format!("{text}{between}")),
             (None, None) => self.among_none(nth, &text),
         };
-        // Several at one point stand in the order of the places they were meant for.
+        // Several cells inserted at one point are in the order of their targets.
         let claim = span.hull(Span::at(self.start(gap)));
         let rank = self.fresh.partition_point(|&other| other < (gap, nth));
         let number = rank + self.left[gap];
@@ -263,7 +263,7 @@ impl<'a> Site<'a> {
         Ok(Written { edits: vec![TextEdit { span, text }], claim, old: span, notes })
     }
 
-    /// A new cell where no other stays.
+    /// Writes a new cell where no other is kept.
     fn among_none(&self, nth: usize, text: &str) -> (Span, String) {
         let first = self.fresh.first().is_some_and(|&(_, first)| first == nth);
         let last = self.fresh.last().is_some_and(|&(_, last)| last == nth);
@@ -279,7 +279,7 @@ impl<'a> Site<'a> {
         (span, format!("{lead}{text}{tail}"))
     }
 
-    /// An id that no cell has, made of the version and the edit: the same call on the same text gives the same one.
+    /// Returns an unused id, derived from the version and the edit: the same call on the same text gives the same id.
     fn new_id(&mut self, nth: usize) -> Option<String> {
         if self.notebook.minor < 5 {
             return None;
@@ -299,7 +299,7 @@ impl<'a> Site<'a> {
         let (notebook, text) = (&self.notebook, self.notebook.text);
         let cell = &notebook.cells[at];
         let was = notebook.source(cell);
-        // Line ends inside a source are kept as those of a file are.
+        // Line ends inside a source are preserved like those of a file.
         let crlf = was.contains("\r\n") && was.matches('\n').count() == was.matches("\r\n").count();
         let source = if crlf { source.replace('\n', "\r\n") } else { source.to_owned() };
         let kind = edit.kind.filter(|kind| notebook.kind(cell) != Some(*kind));
@@ -328,7 +328,7 @@ impl<'a> Site<'a> {
         Ok(written)
     }
 
-    /// Takes the traces of an earlier run away.
+    /// Removes outputs and execution count of an earlier run.
     fn clear(&self, cell: &Cell, edits: &mut Vec<TextEdit>) -> Option<String> {
         let text = self.notebook.text;
         let outputs = cell.outputs.filter(|&span| json::items(text, span).next().is_some());
@@ -344,7 +344,8 @@ impl<'a> Site<'a> {
         }
     }
 
-    /// Makes a cell one of another type: what only the old one has goes, what the new one must have comes.
+    /// Changes the type of a cell: removes members that only the old type has, and adds those that the new one
+    /// requires.
     fn turn(&self, at: usize, cell: &Cell, (kind, between): (CellType, &Between), written: &mut Written) -> Result<()> {
         let text = self.notebook.text;
         let Some(named) = cell.kind else {
@@ -377,7 +378,7 @@ impl<'a> Site<'a> {
         Ok(())
     }
 
-    /// Makes sure that what is about to be written is a notebook with just the cells that were asked for.
+    /// Verifies that the result is a notebook with exactly the requested cells.
     fn proven(&self, ops: &[Op], about: &[Option<usize>], placed: &[Result<Placed>]) -> Result<()> {
         let splices = placed.iter().flatten().flat_map(|placed| placed.splices.iter().cloned());
         let changes = ChangeSet::new(self.base, splices).map_err(|overlaps| conflict::overlaps(&overlaps))?;
@@ -409,7 +410,7 @@ fn source_of(cell: &Cell) -> Span {
     cell.source.unwrap_or_else(|| Span::at(cell.span.start()))
 }
 
-/// The members of one cell, and what stands between them.
+/// The members of one cell, and the text between them.
 struct Between {
     members: Vec<Member>,
     blanks: String,
@@ -426,7 +427,7 @@ impl Between {
         Between { members, blanks }
     }
 
-    /// Takes members out by the places of their values, each with one separator. One member at least stays.
+    /// Removes members by the spans of their values, each with one separator. At least one member remains.
     fn without(&self, values: &[Span]) -> Vec<TextEdit> {
         let going = |member: &Member| values.contains(&member.value);
         let first = self.members.iter().position(|member| !going(member)).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Notebooks in many hands' writing: edits change the cells they name and no other byte.
+//! Notebooks in many styles: edits change the cells they name and no other byte.
 
 use super::{CellAct, CellEdit, CellName, CellType, Notebook, Shown, carry};
 use crate::code::Code;
@@ -229,14 +229,14 @@ fn a_cell_is_known_again_wherever_it_went() {
     assert_eq!(carried(JUPYTER, &other, replace(0, "x")), Ok(Some(number(0))));
     let gone = edited(JUPYTER, &[delete(1)]).unwrap();
     assert_eq!(carried(JUPYTER, &gone, replace(1, "x")), Err(Code::StaleChanged));
-    // Without ids, equal cells cannot be told from each other.
+    // Without ids, equal cells cannot be distinguished.
     let twins = "{\"nbformat\": 4, \"nbformat_minor\": 4, \"cells\": [{\"source\": \"a\"}, {\"source\": \"a\"}, {\"source\": \"b\"}]}";
     let fewer = "{\"nbformat\": 4, \"nbformat_minor\": 4, \"cells\": [{\"source\": \"a\"}, {\"source\": \"b\"}]}";
     assert_eq!(carried(twins, fewer, replace(0, "x")), Err(Code::StaleChanged));
     assert_eq!(carried(twins, fewer, replace(2, "x")), Ok(Some(number(1))));
 }
 
-/// How somebody writes a notebook.
+/// The style in which a notebook is written.
 #[derive(Clone, Debug)]
 struct Hand {
     indent: usize,
@@ -317,7 +317,7 @@ impl Hand {
     }
 }
 
-/// The cells that a notebook has after the edits.
+/// The expected cells after the edits.
 fn expected(cells: &[(u8, String)], ops: &[Op]) -> Vec<(Option<usize>, String)> {
     let mut out = Vec::new();
     for at in 0..=cells.len() {
@@ -383,7 +383,7 @@ proptest! {
             let code = now.kind(cell) == Some(CellType::Code);
             prop_assert_eq!((cell.outputs.is_some(), cell.count.is_some()), (code, code));
         }
-        // What stands before and behind the list of cells is the same to the byte.
+        // The text before and after the list of cells is unchanged.
         prop_assert_eq!(&base.text()[..=then.list.start()], &after.text()[..=now.list.start()]);
         prop_assert_eq!(&base.text()[then.list.end() - 1..], &after.text()[now.list.end() - 1..]);
         prop_assert!(after.raw().windows(2).all(|pair| pair[1] != b'\n' || (pair[0] == b'\r') == hand.crlf || hand.indent == 0 && !hand.tail));

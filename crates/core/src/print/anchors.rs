@@ -1,4 +1,4 @@
-//! Edits by the words of lines, as JSON. The words are those of a text seen for the first time.
+//! Printer of edits by anchors, as JSON. The anchors are those of a text seen for the first time.
 
 use super::{FileDelta, unsaid};
 use crate::change::ChangeSet;
@@ -10,7 +10,8 @@ use crate::words::{self, Page, Words};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
-/// Words name the very line, so ranges have just the lines that change, unless the reader does not find the place.
+/// Prints the changes. Anchors identify lines exactly, so ranges cover only the changed lines, unless the parser does
+/// not find the place.
 pub(super) fn print(deltas: &[FileDelta<'_>], context: usize) -> Result<String> {
     let context = if context == super::CONTEXT[0] { 0 } else { context };
     let mut files = Vec::with_capacity(deltas.len());
@@ -33,11 +34,11 @@ pub(super) fn print(deltas: &[FileDelta<'_>], context: usize) -> Result<String> 
         files.push(json!({ "path": delta.path, "edits": edits }));
     }
     let value = if files.len() == 1 { files.swap_remove(0) } else { json!({ "files": files }) };
-    // JSON of texts and lists can always be written.
+    // JSON of texts and lists can always be serialized.
     Ok(format!("{value:#}\n"))
 }
 
-/// One change; `None` where no line can be named.
+/// Returns one change; `None` if no line can be named.
 fn edit(hunk: &Hunk, anchor: impl Fn(usize) -> Option<String>) -> Option<Value> {
     let (from, to) = (hunk.old_start, hunk.old_start + hunk.old_lines.saturating_sub(1));
     let (first, kind) = match (hunk.old_lines, hunk.new_lines) {
@@ -59,7 +60,7 @@ fn edit(hunk: &Hunk, anchor: impl Fn(usize) -> Option<String>) -> Option<Value> 
     Some(Value::Object(out))
 }
 
-/// Edits by words of a text seen for the first time, by number; others as they are.
+/// Converts edits by anchors of a text seen for the first time to line numbers; returns other edits unchanged.
 pub(super) fn by_number<'a>(before: &Snapshot, ops: &'a [Op]) -> Result<Cow<'a, [Op]>> {
     if !words::are(ops) {
         return Ok(Cow::Borrowed(ops));

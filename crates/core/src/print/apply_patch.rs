@@ -1,5 +1,5 @@
-//! V4A patches that the original tool reads the same way: it takes the first place a hunk fits, so every hunk has enough
-//! unchanged lines to fit only once, and nothing is written that it does not know.
+//! Printer of V4A patches that the original tool understands in the same way. It takes the first place that a hunk
+//! fits, so every hunk has enough context to fit only once, and no extension is used.
 
 use super::stretch::{Difference, Stretch};
 use super::{FileDelta, unsaid};

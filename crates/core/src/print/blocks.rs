@@ -1,4 +1,4 @@
-//! SEARCH/REPLACE blocks, each with enough lines to be unique.
+//! Printer of SEARCH/REPLACE blocks, each with enough lines to be unique.
 
 use super::stretch::Difference;
 use super::{FileDelta, unsaid};

@@ -1,4 +1,4 @@
-//! Hashline's seed dialect: lines by number below the tag of the text that they count.
+//! Printer of hashline's seed dialect: lines by number below the tag of the version that they refer to.
 
 use super::{FileDelta, unsaid};
 use crate::change::ChangeSet;
@@ -7,8 +7,8 @@ use crate::error::Result;
 use crate::explain::{self, Hunk, LineKind};
 use std::fmt::Write as _;
 
-/// Numbers are exact for the text that the tag names, so ranges have just the lines that change; only where the reader
-/// takes such a range for a miscount they are wider.
+/// Prints the changes. Numbers are exact for the tagged text, so ranges cover only the changed lines; they are wider
+/// only where the parser would take such a range for a miscount.
 pub(super) fn print(deltas: &[FileDelta<'_>], context: usize) -> Result<String> {
     let context = if context == super::CONTEXT[0] { 0 } else { context };
     let mut out = String::new();

@@ -1,7 +1,7 @@
-//! Changes of files as text in a format: what `convert` writes, and what an error shows ready to send.
+//! Printers: changes of files as text in a format, for `convert` and for errors that show a corrected edit.
 //!
-//! A printed text is read back and applied before it is given out: what a format cannot say is refused, never said
-//! differently.
+//! Every printed text is parsed and applied before it is returned. A change that a format cannot express is refused,
+//! never approximated.
 
 mod anchors;
 mod apply_patch;
@@ -21,33 +21,33 @@ use crate::op::{Ask, FileMode, FileRequest, Locator, NewFile, Op, Order, Setting
 use crate::resolve::resolve;
 use crate::snapshot::Snapshot;
 
-/// What happened to one file.
+/// The change of one file.
 #[derive(Clone, Copy)]
 pub struct FileDelta<'a> {
-    /// Its path now, or the one it had if it is gone.
+    /// The current path, or the former one of a deleted file.
     pub path: &'a str,
-    /// The path it had, where that was another one.
+    /// The former path, if it changed.
     pub from: Option<&'a str>,
-    /// Its text before; `None`: it is new.
+    /// The text before; `None` for a new file.
     pub before: Option<&'a Snapshot>,
-    /// Its text now; `None`: it is gone.
+    /// The current text; `None` for a deleted file.
     pub after: Option<&'a Snapshot>,
-    /// Its permission before and now, where that was changed or is to be said; `None`: nothing is said.
+    /// The permissions before and now, where they changed or must be stated; `None`: not stated.
     pub modes: (Option<FileMode>, Option<FileMode>),
 }
 
 impl<'a> FileDelta<'a> {
-    /// A file whose text was changed.
+    /// Creates the change of a file whose text was edited.
     pub fn edited(path: &'a str, before: &'a Snapshot, after: &'a Snapshot) -> FileDelta<'a> {
         FileDelta { path, from: None, before: Some(before), after: Some(after), modes: (None, None) }
     }
 
-    /// The path under which the text before is found.
+    /// The path of the text before.
     fn old_path(&self) -> &'a str {
         self.from.unwrap_or(self.path)
     }
 
-    /// The permission that is new.
+    /// The changed permission.
     fn new_mode(&self) -> Option<FileMode> {
         self.modes.1.filter(|mode| self.modes.0 != Some(*mode))
     }
@@ -65,9 +65,9 @@ impl<'a> FileDelta<'a> {
 pub struct Target {
     /// The name used in calls.
     pub name: &'static str,
-    /// What reads it.
+    /// The format that parses the printed text.
     pub format: &'static dyn Format,
-    /// The text, with so many unchanged lines around each change.
+    /// Prints the changes, with at least this many context lines around each.
     print: fn(&[FileDelta<'_>], usize) -> Result<String>,
 }
 
@@ -81,18 +81,19 @@ pub static TARGETS: &[Target] = &[
     Target { name: "anchors", format: &WordAnchors, print: anchors::print },
 ];
 
-/// Unchanged lines around a change; the next number is tried where the reader does not find the place by the one before.
+/// Context lines around a change; the next number is tried if the parser does not find the place with the one before.
 const CONTEXT: [usize; 3] = [3, 12, 100];
 
 impl Target {
-    /// The target of that name.
+    /// Returns the print format of that name.
     pub fn named(name: &str) -> Option<&'static Target> {
         TARGETS.iter().find(|target| target.name == name)
     }
 
-    /// The changes as text in this format, which leads from the texts before to the very bytes of those after.
+    /// Prints the changes as text that leads from the texts before to exactly the bytes after.
     ///
-    /// Errors: [`Code::CallInvalid`] for what the format cannot say, [`Code::EditNoChange`] when there is nothing to say.
+    /// Errors: [`Code::CallInvalid`] for a change that the format cannot express, [`Code::EditNoChange`] if there is
+    /// none.
     pub fn print(&self, deltas: &[FileDelta<'_>]) -> Result<String> {
         if deltas.is_empty() {
             return Err(Error::new(Code::EditNoChange, "There is no change to print."));
@@ -116,7 +117,7 @@ impl Target {
         Err(last.map_or(error.clone(), |last| error.evidence(last.message())))
     }
 
-    /// Reads a text and compares what it does with what happened.
+    /// Parses a text and compares its effect with the actual changes.
     fn check(&self, deltas: &[FileDelta<'_>], text: &str) -> Result<()> {
         let request = self.format.parse(Input::Text(text.to_owned()))?;
         if request.files.len() != deltas.len() {
@@ -135,10 +136,10 @@ impl Target {
     }
 }
 
-/// Where a file is after a request, and its bytes; `None` if it is gone.
+/// Path of a file after a request, and its bytes; `None` if it is deleted.
 type Outcome<'a> = (&'a str, Option<Vec<u8>>);
 
-/// What a request makes of a file; no answer for what no target prints.
+/// Applies a request to one file; `None` for a request that no printer produces.
 fn outcome<'a>(file: &'a FileRequest, before: Option<&Snapshot>) -> Result<Option<Outcome<'a>>> {
     let edited = |ops: &[Op], order: Order| match before {
         Some(before) if ops.is_empty() => Ok(before.raw().to_vec()),
@@ -165,7 +166,7 @@ fn outcome<'a>(file: &'a FileRequest, before: Option<&Snapshot>) -> Result<Optio
     })
 }
 
-/// The error for a change that a format has no words for.
+/// Creates the error for a change that a format cannot express.
 fn unsaid(path: &str, why: &str) -> Error {
     Error::new(Code::CallInvalid, format!("The change of {path} cannot be said in this format: {why}."))
         .next("Use another format, or write the file.")

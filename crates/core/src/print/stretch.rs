@@ -1,4 +1,4 @@
-//! Stretches of old lines around changes, long enough to occur once in the file.
+//! Hunks of old lines around changes, with enough context to occur once in the file.
 
 use crate::change::ChangeSet;
 use crate::explain::{self, LineKind};
@@ -6,7 +6,7 @@ use crate::snapshot::Snapshot;
 use core::ops::Range;
 use std::collections::HashMap;
 
-/// Bytes that may be searched to see whether short stretches occur once; beyond it they grow without looking.
+/// Bytes that may be searched to check that short hunks occur once; beyond it they grow without checks.
 const WORK: usize = 64 << 20;
 
 /// Old lines that are replaced by new ones.
@@ -15,13 +15,13 @@ struct Change {
     new: Vec<String>,
 }
 
-/// Changes with the unchanged lines around and between them.
+/// A hunk: changes with the context around and between them.
 pub(super) struct Stretch<'a> {
-    /// What happened to each line, and its text without its line end.
+    /// The kind of each line, and its text without the line end.
     pub(super) lines: Vec<(LineKind, &'a str)>,
 }
 
-/// The change of a text, as far as lines go.
+/// The change of a text by lines.
 pub(super) struct Difference<'a> {
     old: Vec<&'a str>,
     changes: Vec<Change>,
@@ -39,7 +39,7 @@ impl<'a> Difference<'a> {
         Difference { old, changes: hunks.into_iter().map(change).collect() }
     }
 
-    /// Stretches that do not overlap, in order; each occurs once in `text`, the one that was given as before.
+    /// Returns disjoint hunks in order; each occurs once in `text`, the text before the change.
     pub(super) fn stretches(&self, text: &str, context: usize) -> Vec<Stretch<'_>> {
         let unique = Unique::new(&self.old);
         let mut work = WORK;
@@ -47,7 +47,7 @@ impl<'a> Difference<'a> {
         for (at, change) in self.changes.iter().enumerate() {
             let around = change.old.start.saturating_sub(context)..(change.old.end + context).min(self.old.len());
             let around = unique.widened(around, text, &mut work);
-            // Stretches that touch are joined too: between them there is nothing that would tell their order.
+            // Adjacent hunks are joined too: no context between them would determine their order.
             let from = wide.iter().rposition(|(lines, _)| lines.end < around.start).map_or(0, |last| last + 1);
             let joined = wide.drain(from..).fold((around, at..at + 1), |(lines, changes), (other, others)| {
                 (lines.start.min(other.start)..lines.end.max(other.end), changes.start.min(others.start)..changes.end)
@@ -75,12 +75,12 @@ impl<'a> Difference<'a> {
     }
 }
 
-/// For every line, the nearest one that occurs once in the file, white space aside.
+/// For every line, the nearest one that is unique in the file, white space aside.
 struct Unique<'a> {
     lines: &'a [&'a str],
     /// At this line or before it.
     before: Vec<Option<usize>>,
-    /// At this line or behind it.
+    /// At this line or after it.
     behind: Vec<Option<usize>>,
 }
 
@@ -101,7 +101,7 @@ impl<'a> Unique<'a> {
         Unique { lines, before, behind }
     }
 
-    /// The lines, and as many more as it takes for them to occur once.
+    /// Widens a range of lines until it occurs once.
     fn widened(&self, around: Range<usize>, text: &str, work: &mut usize) -> Range<usize> {
         let first = self.behind.get(around.start).copied().flatten();
         if around.is_empty() || first.is_some_and(|at| at < around.end) || self.occurs_once(&around, text, work) {
@@ -126,7 +126,7 @@ impl<'a> Unique<'a> {
         wanted.insert(0, '\n');
         let padded = format!("\n{}\n", text.strip_suffix('\n').unwrap_or(text));
         let ends = |at: &usize| padded.as_bytes().get(at + wanted.len()) == Some(&b'\n');
-        // Places may overlap, so the search goes on right behind the start of each.
+        // Occurrences may overlap, so the search continues right after the start of each.
         let mut from = 0;
         let next = || {
             let at = from + memchr::memmem::find(&padded.as_bytes()[from..], wanted.as_bytes())?;

@@ -114,7 +114,7 @@ fn what_a_format_cannot_say() {
         let target = Target::named(target).unwrap();
         match target.print(&[delta]) {
             Err(error) => assert_eq!(error.code(), Code::CallInvalid, "{}", target.name),
-            // A name with blanks has a spelling in tags.
+            // A name with blanks can be written in tags.
             Ok(text) => assert!(text.starts_with("<path>no name</path>"), "{}: {text}", target.name),
         }
     }
@@ -169,11 +169,11 @@ proptest! {
             return Ok(());
         }
         let delta = FileDelta::edited("src/a.rs", &before, &after);
-        // The law itself is checked by every print; what is left to test is that plain changes can be said at all.
+        // Every print checks the law itself; this test shows that ordinary changes can be printed at all.
         for target in TARGETS {
             if let Err(error) = target.print(&[delta]) {
                 prop_assert_eq!(error.code(), Code::CallInvalid);
-                // A file of one open line says nothing of its line ends.
+                // A file of one unterminated line has no line ends to show.
                 let ends = !crlf || before.text().contains('\n');
                 let said = target.name == "unified" || !cut;
                 // A file that begins like an edit is not taken for a file.

@@ -1,4 +1,4 @@
-//! Unified diffs with git's headers.
+//! Printer of unified diffs with git's headers.
 
 use super::{FileDelta, unsaid};
 use crate::change::ChangeSet;
@@ -43,7 +43,7 @@ fn file(delta: &FileDelta<'_>, context: usize, out: &mut String) -> Result<()> {
     let (before, after) = (delta.before.unwrap_or(&empty), delta.after.unwrap_or(&empty));
     let hunks = explain::hunks(before, &ChangeSet::between(before, after), context);
     if !hunks.is_empty() {
-        // A tab ends a name with blanks, as git writes it.
+        // A tab ends a name with blanks, as in git.
         let ended = |name: &str| if name.contains(' ') { format!("{name}\t") } else { name.to_owned() };
         let side = |name: &str, there: bool| if there { ended(name) } else { "/dev/null".to_owned() };
         let _ = writeln!(out, "--- {}\n+++ {}", side(&a, delta.before.is_some()), side(&b, delta.after.is_some()));
@@ -61,7 +61,7 @@ fn octal(mode: Option<FileMode>) -> &'static str {
     }
 }
 
-/// A name as git writes it: in quotes where it has characters that would end it.
+/// Quotes a name like git: in quotes if it has characters that would end it.
 fn quoted(prefix: &str, name: &str) -> String {
     if !name.contains(|ch: char| ch.is_ascii_control() || ch == '"' || ch == '\\') {
         return format!("{prefix}{name}");

@@ -1,9 +1,9 @@
-//! Whole files, each in a fence longer than any in its text.
+//! Printer of whole files, each in a fence longer than any in its text.
 
 use super::{FileDelta, unsaid};
 use crate::error::Result;
 
-/// The shortest fence.
+/// Length of the shortest fence.
 const FENCE: usize = 3;
 
 pub(super) fn print(deltas: &[FileDelta<'_>], _: usize) -> Result<String> {
@@ -28,7 +28,7 @@ pub(super) fn print(deltas: &[FileDelta<'_>], _: usize) -> Result<String> {
     Ok(out)
 }
 
-/// The length of the longest run of backticks.
+/// Length of the longest run of backticks.
 fn longest_run(text: &str) -> usize {
     text.split(|char| char != '`').map(str::len).max().unwrap_or(0)
 }

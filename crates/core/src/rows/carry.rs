@@ -1,8 +1,9 @@
-//! Recovery: the numbers of edits made against one version, in a later one, where that can be proven hunk by hunk.
+//! Rebase of edits by line number: converts the numbers of an earlier version to those of a later one, if that can be
+//! proven for each hunk.
 //!
-//! A hunk is carried when all its lines stand together in an unchanged stretch, with enough around them that no twin can
-//! be meant: the line before and behind where a line at its edge occurs more than once, one of the two in any case, and a
-//! stretch that occurs only once in either version. Hunks may move by different distances.
+//! A hunk is carried over when all its lines are consecutive in an unchanged range, with enough context to rule out a
+//! duplicate: at least one neighbouring line, both of them where a line at the hunk's edge occurs more than once, and a
+//! range that occurs only once in either version. Hunks may move by different distances.
 
 use super::{RowPlace, Rows, Table, of};
 use crate::change::ChangeSet;
@@ -12,32 +13,32 @@ use crate::op::{Locator, Op};
 use crate::snapshot::Snapshot;
 use std::collections::HashMap;
 
-/// Stretches without any line of their own that are searched for in whole; more of them are not proven.
+/// Ranges without a unique line that are searched for as a whole; further ones are not proven.
 const SEARCHES: usize = 32;
-/// Moves that are told one by one.
+/// Moves that a note lists one by one.
 const TOLD: usize = 10;
 
-/// Edits with the numbers of the later version.
+/// Edits with the line numbers of the later version.
 #[derive(Clone, Debug)]
 pub struct Carried {
-    /// In the order of the request.
+    /// The operations, in the order of the request.
     pub ops: Vec<Op>,
-    /// Which hunks moved, and by how much.
+    /// Hunks that moved, and their distances.
     pub notes: Vec<String>,
 }
 
-/// Why edits cannot be carried over.
+/// The reason why edits cannot be carried over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocked {
     /// The operation.
     pub op: usize,
-    /// The first line, by its number in the earlier version, that stands in the way.
+    /// The first conflicting line, by its number in the earlier version.
     pub line: usize,
-    /// What is the matter with it.
+    /// The cause.
     pub why: &'static str,
 }
 
-/// Lines of both versions that are the same and stand together.
+/// Consecutive lines that are the same in both versions.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     from: usize,
@@ -47,7 +48,7 @@ struct Stretch {
 
 /// Renumbers edits of `seen` for `now`; `theirs` leads from the one to the other.
 ///
-/// Errors: the first hunk whose lines changed or may be those of a twin.
+/// Errors: the first hunk whose lines changed or cannot be told from a duplicate.
 pub fn carry(seen: &Snapshot, now: &Snapshot, theirs: &ChangeSet, ops: &[Op]) -> Result<Carried, Blocked> {
     let mut map = Map::new(seen, now, theirs);
     let mut out = Carried { ops: Vec::with_capacity(ops.len()), notes: Vec::new() };
@@ -74,7 +75,7 @@ pub fn carry(seen: &Snapshot, now: &Snapshot, theirs: &ChangeSet, ops: &[Op]) ->
     Ok(out)
 }
 
-/// True when the edits are about no particular line, so that they fit any version.
+/// True when the edits depend on no particular line, so that they fit any version.
 pub fn anywhere(ops: &[Op]) -> bool {
     ops.iter().filter_map(of).all(|rows| rows.named().is_none())
 }
@@ -94,19 +95,19 @@ fn renumbered(rows: &Rows, count: usize, moved: isize) -> RowPlace {
     }
 }
 
-/// How often a line occurs in the two versions.
+/// Occurrences of a line in the two versions.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     before: u32,
     after: u32,
 }
 
-/// Where lines went.
+/// Map of lines from the earlier version to the later one.
 struct Map<'a> {
     old: Table<'a>,
     new: Table<'a>,
     stretches: Vec<Stretch>,
-    /// Whether each stretch is known to occur once.
+    /// For each range, whether it is known to occur once.
     proven: Vec<Option<bool>>,
     searches: usize,
     lines: HashMap<&'a str, Seen>,
@@ -141,11 +142,11 @@ impl<'a> Map<'a> {
         Map { old, new, stretches, proven, searches: 0, lines }
     }
 
-    /// How far lines `from..=to` moved; otherwise the first line that is in the way, and why.
+    /// Returns the distance by which lines `from..=to` moved, or else the first conflicting line and the reason.
     fn moved(&mut self, from: usize, to: usize) -> Result<isize, (usize, &'static str)> {
         let count = self.old.count;
         if self.old.is_behind(from) || from > count {
-            // Behind the last line: the end of the file, wherever that is.
+            // After the last line: the end of the file, wherever that is.
             return if self.old.is_behind(from) { Ok(0) } else { Err((from, "does not exist in that version")) };
         }
         if to > count && !self.old.is_behind(to) {
@@ -184,7 +185,7 @@ impl<'a> Map<'a> {
         self.lines.get(line).is_some_and(|seen| (seen.before, seen.after) == (1, 1))
     }
 
-    /// True when no twin of the stretch exists: a line of it is the only one of its kind, or the whole occurs once.
+    /// True when the range has no duplicate: one of its lines is unique, or the whole range occurs once.
     fn occurs_once(&mut self, at: usize, stretch: Stretch) -> bool {
         if let Some(proven) = self.proven[at] {
             return proven;
@@ -200,10 +201,10 @@ impl<'a> Map<'a> {
     }
 }
 
-/// True when the lines stand only once in the text.
+/// True when the lines occur exactly once in the text.
 fn once(whole: &str, lines: &str) -> bool {
     let ends = |at: usize| whole.as_bytes().get(at + lines.len()).is_none_or(|byte| *byte == b'\n');
-    // Overlapping places count as well, so the search goes on right behind where the last one began.
+    // Overlapping occurrences count as well, so the search continues right after the start of the last one.
     let (mut from, mut hits) = (0, 0);
     let finder = memchr::memmem::Finder::new(lines);
     for _ in 0..SEARCHES {

@@ -1,4 +1,4 @@
-//! Signs of a miscount: rows of the body that also stand right outside of the range.
+//! Detection of miscounted ranges: rows of the body that repeat the lines just outside of the range.
 
 use super::{RowPlace, Rows, Table, of, rows_shown};
 use crate::advice::Advice;
@@ -8,10 +8,10 @@ use crate::omission;
 use crate::op::{Op, Settings};
 use crate::snapshot::Snapshot;
 
-/// The longest echo looked for; no more lines than these are looked at on either side of what a hunk names.
+/// The longest repetition looked for, in lines on either side of a range.
 pub const LONGEST: usize = 20;
 
-/// First and last line of what a hunk replaced, so that a miscount is seen at once.
+/// First and last line of a replaced range, quoted in the reply so that a miscount is noticed at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replaced {
     /// The first line's number, before the edit.
@@ -24,8 +24,7 @@ pub struct Replaced {
     pub last: String,
 }
 
-/// What the ranges of a request held, in the order of the request. Insertions and hunks that only take away are left
-/// out.
+/// Returns the replaced ranges of a request, in its order. Insertions and pure deletions are left out.
 pub fn replaced(base: &Snapshot, ops: &[Op]) -> Vec<Replaced> {
     let table = Table::new(base);
     let one = |op: &Op| {
@@ -37,7 +36,8 @@ pub fn replaced(base: &Snapshot, ops: &[Op]) -> Vec<Replaced> {
     ops.iter().filter_map(one).collect()
 }
 
-/// How far the lines before each group have moved; `groups` are the lines taken away and the new text, in order.
+/// Returns the shift of the lines before each group; `groups` are the number of removed lines and the new text, in
+/// order.
 pub(super) fn shifts(groups: &[(usize, &str)]) -> Vec<isize> {
     let mut moved = 0isize;
     let mut out = Vec::with_capacity(groups.len());
@@ -48,7 +48,7 @@ pub(super) fn shifts(groups: &[(usize, &str)]) -> Vec<isize> {
     out
 }
 
-/// Warns of rows that restate the lines around a range. `moved` is what the lines before it have moved by.
+/// Warns of rows that repeat the lines around a range. `moved` is the shift of the lines before it.
 ///
 /// Errors: such a body that is too short to be the whole new content of its range.
 pub(super) fn check(
@@ -104,9 +104,9 @@ pub(super) fn check(
     Ok(notes)
 }
 
-/// How many rows of a body restate the lines just above its range, and just below.
+/// Returns how many rows of a body repeat the lines just above its range, and just below it.
 pub(super) fn lengths(table: &Table<'_>, (from, to): (usize, usize), text: &str) -> (usize, usize) {
-    // Nearly always neither the line just above nor the one just below is among the rows.
+    // Nearly always, neither the line just above nor the one just below is among the rows.
     let next_to = |line: usize| table.slice(line, line).lines().next();
     let above = (from > 1).then(|| next_to(from - 1)).flatten();
     let below = next_to(to.saturating_add(1));
@@ -117,7 +117,7 @@ pub(super) fn lengths(table: &Table<'_>, (from, to): (usize, usize), text: &str)
 fn compared(table: &Table<'_>, (from, to): (usize, usize), text: &str) -> (usize, usize) {
     let body = Body(text);
     let (head, tail) = (body.first(LONGEST), body.last(LONGEST));
-    // No more than the body has rows, by one look into the index and not one for each line.
+    // At most as many lines as the body has rows, located by one look-up instead of one per line.
     let start = from.saturating_sub(head.len()).max(1);
     let above: Vec<&str> = if start < from { table.slice(start, from - 1).lines().collect() } else { Vec::new() };
     let below: Vec<&str> = table.slice(to + 1, to.saturating_add(tail.len())).lines().collect();
@@ -126,7 +126,7 @@ fn compared(table: &Table<'_>, (from, to): (usize, usize), text: &str) -> (usize
     (leading, trailing)
 }
 
-/// How to delete lines of the new text, in the words of the hunk that wrote them.
+/// Describes how to delete lines of the new text, in the syntax of the hunk that wrote them.
 fn undone(rows: &Rows, from: usize, to: usize) -> String {
     match rows.said.split([' ', '<', '>']).next() {
         Some("PUT") => format!("send under the header above: CUT {from}.={to}"),

@@ -1,16 +1,16 @@
-//! What the caller says stands on the lines it names, and what seems to belong together by indentation.
+//! Checks of the text that a caller expects on the lines it names, and guesses about blocks by indentation.
 
 use super::echo::LONGEST;
 use super::{RowPlace, Rows, Table, rows_shown};
 use crate::code::Code;
 use crate::error::{Error, Result};
 
-/// Lines around the named ones that are shown when they are not what was expected.
+/// Context lines shown when the named lines differ from what was expected.
 const AROUND: usize = 3;
 
-/// Compares what the caller says with what stands there.
+/// Compares the expected text with the lines.
 ///
-/// Errors: `match.not_found` with the lines as they are.
+/// Errors: `match.not_found` with the actual lines.
 pub(super) fn check(table: &Table<'_>, rows: &Rows) -> Result<()> {
     let Some((from, to)) = rows.named() else { return Ok(()) };
     let to = to.min(table.count);
@@ -34,7 +34,7 @@ pub(super) fn check(table: &Table<'_>, rows: &Rows) -> Result<()> {
     Ok(())
 }
 
-/// The error, with the line on which the text does stand if there is only one.
+/// Creates the error; it names the line that has the text, if there is exactly one.
 fn elsewhere(table: &Table<'_>, rows: &Rows, (from, to): (usize, usize), text: &str, what: String) -> Error {
     let shown = rows_shown(table, from.saturating_sub(AROUND).max(1), to.saturating_add(AROUND));
     let error = Error::new(Code::MatchNotFound, what).evidence(shown).fact("line", rows.said_at);
@@ -49,8 +49,8 @@ fn elsewhere(table: &Table<'_>, rows: &Rows, (from, to): (usize, usize), text: &
     }
 }
 
-/// The last line of what is indented below `line`, with a closing line at its own depth: a guess to be shown, never
-/// used.
+/// Returns the last line indented below `line`, with a closing line at its own depth: a guess for messages, never
+/// applied.
 pub(super) fn indented_to(table: &Table<'_>, line: usize) -> usize {
     let own = depth(table.line(line));
     let mut last = line;
@@ -67,7 +67,7 @@ pub(super) fn indented_to(table: &Table<'_>, line: usize) -> usize {
     last
 }
 
-/// Bytes of white space in front of a line.
+/// Bytes of leading white space.
 fn depth(text: &str) -> usize {
     text.len() - text.trim_start().len()
 }
@@ -79,8 +79,8 @@ pub(super) fn is_closer(line: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| b")]}".contains(&byte))
 }
 
-/// Remarks on rows inserted behind a line that is indented deeper, where closing lines follow that the rows may have
-/// been meant to stand behind.
+/// Warns of rows inserted after a line that is indented deeper, if closing lines follow: the rows may belong after
+/// those.
 pub(super) fn shallow(table: &Table<'_>, rows: &Rows, text: &str) -> Option<String> {
     let RowPlace::After(line) = rows.place else { return None };
     let own = text.lines().filter(|row| !row.trim().is_empty()).map(depth).min()?;

@@ -1,23 +1,23 @@
-//! Hunks as they may have been meant: where the brackets of a body do not balance as those of its range did, the one
-//! slip that explains it. A guess, to be proven by a parse before anybody acts on it.
+//! Repair of miscounted ranges: if the brackets of a body do not balance like those of its range, this finds the single
+//! mistake that explains it. A guess, to be proven by a parse before it is applied.
 
 use super::echo::{self, LONGEST};
 use super::{RowPlace, Table, expected, of};
 use crate::op::{Locator, Op};
 use crate::snapshot::Snapshot;
 
-/// A hunk as it may have been meant.
+/// A guess for a hunk.
 #[derive(Clone, Debug)]
 pub struct Meant {
-    /// Which operation of the request.
+    /// Index of the operation in the request.
     pub index: usize,
-    /// That operation without the slip.
+    /// The operation without the mistake.
     pub op: Op,
-    /// What was done, for the note that tells of it.
+    /// Description of the repair, for the note.
     pub what: String,
 }
 
-/// One guess for each hunk whose brackets went wrong, where there is one.
+/// Returns a guess for each hunk with unbalanced brackets, if there is one.
 pub fn meant(base: &Snapshot, ops: &[Op]) -> Vec<Meant> {
     let table = Table::new(base);
     let one = |(index, op): (usize, &Op)| {
@@ -37,15 +37,16 @@ pub fn meant(base: &Snapshot, ops: &[Op]) -> Vec<Meant> {
     ops.iter().enumerate().filter_map(one).collect()
 }
 
-/// What went wrong, in numbers of lines.
+/// The mistake, in numbers of lines.
 enum Slip {
-    /// The body begins with so many lines that stand above the range, and ends with so many that stand below.
+    /// The body begins with lines that are above the range (first number) and ends with lines that are below it
+    /// (second).
     Restated(usize, usize),
-    /// The range ends with so many closing lines that the body does not bring back.
+    /// The range ends with this many closing lines that the body does not repeat.
     Swallowed(usize),
 }
 
-/// The lines around the range that the body restates and whose brackets are those in excess.
+/// Finds the lines around the range that the body repeats and whose brackets are the surplus.
 fn restated(table: &Table<'_>, (from, to): (usize, usize), text: &str, off: Net) -> Option<Slip> {
     let (leading, trailing) = echo::lengths(table, (from, to), text);
     let rows: Vec<&str> = text.lines().take(LONGEST).collect();
@@ -61,7 +62,7 @@ fn restated(table: &Table<'_>, (from, to): (usize, usize), text: &str, off: Net)
     below.or_else(above).or_else(both).filter(|slip| slip.dropped() < count)
 }
 
-/// The closing lines at the end of the range that would put the brackets right if they stayed.
+/// Finds the closing lines at the end of the range that would balance the brackets if they stayed.
 fn swallowed(table: &Table<'_>, (from, to): (usize, usize), off: Net) -> Option<Slip> {
     let mut kept = Net::default();
     for (line, n) in (from..=to).rev().zip(1..=LONGEST) {
@@ -77,7 +78,7 @@ fn swallowed(table: &Table<'_>, (from, to): (usize, usize), off: Net) -> Option<
 }
 
 impl Slip {
-    /// Rows of the body that go away.
+    /// Rows of the body that are removed.
     fn dropped(&self) -> usize {
         match self {
             Slip::Restated(above, below) => above + below,
@@ -114,8 +115,8 @@ impl Slip {
     }
 }
 
-/// How many brackets of each kind open more than close. Those in strings and comments count as well: mostly they are the
-/// same on both sides, and nothing depends on it.
+/// Surplus of opening brackets of each kind. Brackets in strings and comments count as well: they are mostly the same
+/// on both sides, and the guess is verified anyway.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Net([isize; 3]);
 

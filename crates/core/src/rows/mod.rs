@@ -1,8 +1,8 @@
-//! Lines addressed by number: what hashline edits say, and how they become text edits of one version.
+//! Edits by line number, as hashline writes them, and their conversion to text edits of one version.
 //!
-//! Numbers always mean lines of the version the caller was shown. All edits of a file are placed together, so that ranges
-//! stay ranges (nothing is done per line), an insertion next to a removed line finds its place, and two edits that take
-//! the same line are refused. [`carry`] renumbers them for a later version where that can be proven.
+//! Numbers refer to the version that the caller was shown. All edits of a file are placed together: ranges remain
+//! ranges (nothing is done per line), an insertion next to a removed line finds its place, and two edits of the same
+//! line are refused. [`carry`] renumbers edits for a later version where that can be proven.
 
 mod carry;
 mod echo;
@@ -32,73 +32,73 @@ pub(crate) use place::{place_all, place_one};
 pub use registers::{Registers, fill, use_registers};
 pub use show::{AROUND, Excerpt, Renumbered, excerpt, excerpt_as, first_changed, preview, renumbered};
 
-/// One edit of whole lines. [`Op::text`] holds its new rows, each with a line end.
+/// One edit of whole lines. [`Op::text`] holds the new rows, each with a line end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rows {
-    /// Which lines.
+    /// The lines.
     pub place: RowPlace,
-    /// The words that stand for its numbers; see [`by_number`].
+    /// Anchors given instead of numbers; see [`by_number`].
     pub words: Ends,
-    /// Text that the first of them must contain.
+    /// Text that the first line must contain.
     pub check: Option<String>,
-    /// Lines that the caller says stand there: each must be in the range, in this order.
+    /// Lines that the caller expects: each must be in the range, in this order.
     pub old: Vec<String>,
-    /// What is taken away is kept under this name.
+    /// The register that receives the removed lines.
     pub keep: Option<Register>,
-    /// The new rows are what was kept under this name, see [`fill`].
+    /// The register whose content becomes the new rows; see [`fill`].
     pub paste: Option<Register>,
     /// The edit's first line as the caller wrote it.
     pub said: String,
-    /// 1-based line of the input on which it begins; 0 where [`Rows::said`] says which edit it is.
+    /// 1-based line of the input on which it begins; 0 where [`Rows::said`] identifies the edit.
     pub said_at: usize,
 }
 
-/// Words of lines in place of their numbers, which are 0 until [`by_number`] has looked them up.
+/// Anchors in place of line numbers, which are 0 until [`by_number`] has resolved them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ends {
-    /// For the only line named, or the first of a range.
+    /// Anchor of the only line, or of the first of a range.
     pub from: Option<Word>,
-    /// For the last line of a range.
+    /// Anchor of the last line of a range.
     pub to: Option<Word>,
 }
 
 impl Ends {
-    /// True when there is no word at all.
+    /// True when there is no anchor.
     pub fn is_none(self) -> bool {
         self == Ends::default()
     }
 }
 
-/// Which lines an edit is about. Numbers are 1-based; they may lie behind the end of the file.
+/// The lines that an edit is about. Numbers are 1-based; they may lie after the end of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowPlace {
-    /// These lines are replaced.
+    /// Replaces these lines.
     Lines {
         /// The first.
         from: usize,
-        /// The last; not before the first.
+        /// The last; at least `from`.
         to: usize,
     },
-    /// The block that begins on this line is replaced.
+    /// Replaces the block that begins on this line.
     Block(usize),
-    /// New rows go before this line.
+    /// Inserts rows before this line.
     Before(usize),
-    /// New rows go behind this line.
+    /// Inserts rows after this line.
     After(usize),
-    /// New rows go behind the block that begins on this line.
+    /// Inserts rows after the block that begins on this line.
     AfterBlock(usize),
-    /// New rows go before the first line.
+    /// Inserts rows before the first line.
     Head,
-    /// New rows go behind the last line.
+    /// Inserts rows after the last line.
     Tail,
 }
 
-/// The name of a register; without one, the register of the call.
+/// The name of a register; `None` is the unnamed register of the call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Register(pub Option<String>);
 
 impl Rows {
-    /// The lines it takes away.
+    /// The lines that are removed.
     pub fn range(&self) -> Option<(usize, usize)> {
         match self.place {
             RowPlace::Lines { from, to } => Some((from, to)),
@@ -106,7 +106,7 @@ impl Rows {
         }
     }
 
-    /// The lines it names, whether it takes them away or not.
+    /// The lines that are named, whether they are removed or not.
     pub fn named(&self) -> Option<(usize, usize)> {
         match self.place {
             RowPlace::Lines { from, to } => Some((from, to)),
@@ -117,13 +117,13 @@ impl Rows {
         }
     }
 
-    /// The start of a message about it.
+    /// The beginning of a message about the edit.
     fn told(&self) -> String {
         if self.said_at == 0 { format!("{}: ", self.said) } else { format!("line {}: ", self.said_at) }
     }
 }
 
-/// The rows of an operation.
+/// The line edit in an operation, if it is one.
 pub fn of(op: &Op) -> Option<&Rows> {
     match &op.at {
         Locator::Rows(rows) => Some(rows),
@@ -131,12 +131,12 @@ pub fn of(op: &Op) -> Option<&Rows> {
     }
 }
 
-/// True when the operations are edits of lines by number.
+/// True when all operations are edits by line number.
 pub fn are(ops: &[Op]) -> bool {
     !ops.is_empty() && ops.iter().all(|op| of(op).is_some())
 }
 
-/// The lines of a version, with the one that text ending in a line end seems to have behind it.
+/// The lines of a version, including the empty line that seems to follow a final line end.
 #[derive(Clone, Copy)]
 struct Table<'a> {
     text: &'a str,
@@ -145,7 +145,7 @@ struct Table<'a> {
     count: usize,
     /// The last line has no line end.
     open: bool,
-    /// The text is that of the file, not an extract of it.
+    /// The text is the whole file, not a sparse snapshot.
     whole: bool,
 }
 
@@ -176,7 +176,7 @@ impl<'a> Table<'a> {
         line.strip_suffix('\n').unwrap_or(line)
     }
 
-    /// True for the number behind the last line of a text that ends with a line end (or is empty).
+    /// True for the number after the last line of a text that ends with a line end (or is empty).
     fn is_behind(&self, line: usize) -> bool {
         !self.open && line == self.count + 1
     }

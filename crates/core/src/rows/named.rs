@@ -1,4 +1,4 @@
-//! Lines named by their words where numbers may stand.
+//! Line edits that name lines by anchors instead of numbers.
 
 use super::{RowPlace, Rows, of};
 use crate::code::Code;
@@ -6,20 +6,20 @@ use crate::error::Error;
 use crate::op::{Locator, Op};
 use crate::words::{Misplaced, Word};
 
-/// Failures that are told.
+/// Failures that a message lists.
 const FAILURES: usize = 20;
 
-/// True when an edit names a line by its word.
+/// True when an edit names a line by its anchor.
 pub fn named_by_word(ops: &[Op]) -> bool {
     ops.iter().filter_map(of).any(|rows| !rows.words.is_none())
 }
 
-/// True when lines are named by words, and none by its number.
+/// True when lines are named by anchors, and none by its number.
 pub fn are_by_word(ops: &[Op]) -> bool {
     named_by_word(ops) && ops.iter().filter_map(of).all(|rows| !rows.names_a_number())
 }
 
-/// The same edits by number; `line_of` says where the line of a word is, 1-based.
+/// Resolves anchors to numbers; `line_of` returns the 1-based line of a word.
 ///
 /// Errors: every word that names no line, and every range that ends before it starts.
 pub fn by_number(
@@ -51,7 +51,7 @@ impl Rows {
         }
     }
 
-    /// Puts numbers in the place of words.
+    /// Replaces anchors by numbers.
     fn look_up(&mut self, line_of: &impl Fn(Word) -> Result<usize, Misplaced>) -> Result<(), Misplaced> {
         let told = self.told();
         let line = |word: Option<Word>, number: usize| match word {

@@ -1,4 +1,4 @@
-//! From numbers to text edits, all of a file's together.
+//! Conversion of all line edits of a file to text edits.
 
 use super::{RowPlace, Rows, Table, echo, expected, of, rows_shown};
 use crate::code::Code;
@@ -9,7 +9,7 @@ use crate::resolve::{self, Placed};
 use crate::snapshot::Snapshot;
 use crate::span::Span;
 
-/// In which order new rows stand that belong to one line.
+/// Order of new rows at the same line.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Class {
     Head,
@@ -19,29 +19,29 @@ enum Class {
     Tail,
 }
 
-/// Where one operation goes.
+/// The position of one operation.
 struct Site {
     op: usize,
-    /// The line it belongs to; the first of a range.
+    /// The line it belongs to; the first one of a range.
     line: usize,
     class: Class,
-    /// The last line it takes away.
+    /// The last line it removes.
     to: usize,
     notes: Vec<String>,
 }
 
-/// What is written at one place, by one or more operations.
+/// The text that one or more operations write at one position.
 struct Group {
-    /// In the reading; the end of an open last line counts as if a line end stood there.
+    /// In the decoded text; an unterminated last line is treated as if it had a line end.
     start: usize,
     end: usize,
     text: String,
     owner: usize,
-    /// Lines it takes away.
+    /// Number of removed lines.
     lines: usize,
 }
 
-/// Finds the places of edits by line number, all of them together. One answer per operation, in their order.
+/// Places all edits by line number together. One result per operation, in their order.
 pub(crate) fn place_all(base: &Snapshot, ops: &[Op], settings: Settings) -> Vec<Result<Placed>> {
     let table = Table::new(base);
     let mut answers: Vec<Option<Result<Placed>>> = Vec::with_capacity(ops.len());
@@ -81,7 +81,7 @@ pub(crate) fn place_all(base: &Snapshot, ops: &[Op], settings: Settings) -> Vec<
     answers.into_iter().map(|answer| answer.unwrap_or_else(|| Ok(nothing("")))).collect()
 }
 
-/// Finds the place of one such edit alone.
+/// Places one such edit alone.
 pub(crate) fn place_one(base: &Snapshot, op: &Op, settings: Settings) -> Result<Placed> {
     place_all(base, std::slice::from_ref(op), settings).pop().unwrap_or_else(|| Err(mixed()))
 }
@@ -95,7 +95,7 @@ fn nothing(note: &str) -> Placed {
     Placed { found: Found { tier: Tier::Exact, hits: Vec::new(), notes }, splices: Vec::new() }
 }
 
-/// Where an operation goes; `None` when it takes away what is not there.
+/// Returns the position of an operation; `None` if it removes lines that do not exist.
 fn site(table: &Table<'_>, op: usize, rows: &Rows, text: &str) -> Result<Option<Site>> {
     if rows.paste.is_some() {
         return Err(Error::new(Code::CallInvalid, format!("{}nothing was cut that could be put here.", rows.told())));
@@ -142,7 +142,7 @@ fn site(table: &Table<'_>, op: usize, rows: &Rows, text: &str) -> Result<Option<
     Ok(Some(Site { op, line: line.max(1), class, to, notes }))
 }
 
-/// The words of a file's lines are kept by its session; without one, nobody knows them.
+/// Creates the error for anchors in a call without a session: only a session knows the anchors of a file.
 pub(super) fn unknown_words(rows: &Rows) -> Error {
     Error::new(
         Code::CallInvalid,
@@ -151,7 +151,7 @@ pub(super) fn unknown_words(rows: &Rows) -> Error {
     .next("Name the lines by their numbers.")
 }
 
-/// The number behind the last line is the end of the file, anything further is nowhere.
+/// Accepts the number after the last line as the end of the file; anything beyond is an error.
 fn behind(table: &Table<'_>, rows: &Rows, line: usize, notes: &mut Vec<String>) -> Result<()> {
     if !table.is_behind(line) {
         return Err(table.missing(rows, line));
@@ -160,7 +160,7 @@ fn behind(table: &Table<'_>, rows: &Rows, line: usize, notes: &mut Vec<String>) 
     Ok(())
 }
 
-/// The error of an operation on a block of a file in a language that only the `full` build reads.
+/// Creates the error for an operation on a block of a file in a language that only the `full` build parses.
 pub fn not_built(base: &Snapshot, rows: &Rows, line: usize, language: &str) -> Error {
     no_blocks(&Table::new(base), rows, line, Some(language))
 }
@@ -187,7 +187,7 @@ fn no_blocks(table: &Table<'_>, rows: &Rows, line: usize, not_built: Option<&str
         .fact("line", rows.said_at)
 }
 
-/// Takes out ranges that take a line an earlier one takes. Sites are sorted.
+/// Removes ranges that overlap an earlier one. Sites are sorted.
 fn without_overlaps(table: &Table<'_>, ops: &[Op], sites: &mut Vec<Site>, answers: &mut [Option<Result<Placed>>]) {
     let mut open: Option<(usize, usize, usize)> = None;
     let mut dropped = Vec::new();
@@ -200,7 +200,7 @@ fn without_overlaps(table: &Table<'_>, ops: &[Op], sites: &mut Vec<Site>, answer
         let same = (site.line, site.to) == (from, to) && first < second;
         let (old, new) = (&ops[first].text, &ops[second].text);
         if same && !new.is_empty() && (old == new || **old == *table.slice(from, to)) {
-            // An old/new pair, or the same twice: the second says it all.
+            // An old/new pair, or the same edit twice: the second contains the whole change.
             answers[first] = Some(Ok(nothing("A later hunk replaces the same lines; this one changes nothing.")));
             dropped.push(other);
             open = Some((at, from, to));
@@ -234,10 +234,10 @@ fn taken(table: &Table<'_>, (early, late): (&Op, &Op), line: usize) -> Error {
         .fact("line", at)
 }
 
-/// What is written where: sites of one place, and insertions next to removed lines, become one.
+/// Groups the text to write: sites at one position, and insertions next to removed lines, become one group.
 fn grouped(table: &Table<'_>, ops: &[Op], sites: &[Site]) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::with_capacity(sites.len());
-    // The last line that the latest range takes away.
+    // The last line removed by the latest range.
     let mut taken = 0;
     for site in sites {
         let text = &*ops[site.op].text;
@@ -268,13 +268,13 @@ fn grouped(table: &Table<'_>, ops: &[Op], sites: &[Site]) -> Vec<Group> {
     groups
 }
 
-/// The end of a line; that of an open last line lies one past the text, as if it had a line end.
+/// The end of a line; for an unterminated last line, one past the text, as if it had a line end.
 fn end_of(table: &Table<'_>, line: usize) -> usize {
     let end = table.span(line, line).end();
     end + usize::from(table.open && line == table.count)
 }
 
-/// Undoes the pretence of a line end behind an open last line: a file without one stays without one.
+/// Removes the assumed line end after an unterminated last line: a file without a final line end stays without one.
 fn closed(table: &Table<'_>, mut groups: Vec<Group>) -> Vec<Group> {
     let len = table.text.len();
     let at_end = groups.last().is_some_and(|group| group.end > len || len == 0);
@@ -287,7 +287,7 @@ fn closed(table: &Table<'_>, mut groups: Vec<Group>) -> Vec<Group> {
         return groups;
     }
     last.end = len;
-    // Where the last lines go away, the line end before them goes, or what stands before them loses its own.
+    // If the last lines are removed, the line end before them is removed, or the preceding text loses its own.
     while last.text.is_empty() {
         let Some(before) = groups.pop_if(|group| group.end == last.start) else {
             last.start -= usize::from(last.start > 0);
@@ -302,7 +302,7 @@ fn closed(table: &Table<'_>, mut groups: Vec<Group>) -> Vec<Group> {
     groups
 }
 
-/// The answer for one operation: what it writes itself, or a place in what another one writes.
+/// Returns the result of one operation: its own text, or its part of another one's.
 fn written(
     base: &Snapshot,
     table: &Table<'_>,
@@ -321,7 +321,7 @@ fn written(
     if let Some(group) = group {
         let lines = Span::new(group.start, group.end);
         edits = resolve::difference(table.text, lines, &group.text);
-        // The claim keeps the order of what is written at one point when it is trimmed to what differs.
+        // The read span preserves the order of texts written at one offset when they are trimmed to what differs.
         let claim = base.raw_span(lines);
         for edit in &edits {
             splices.push(resolve::splice(base, edit, index)?.claiming(claim));

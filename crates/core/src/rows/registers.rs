@@ -1,4 +1,4 @@
-//! Registers: what one hunk cuts, another puts elsewhere, also in another file and another call.
+//! Registers: lines cut by one hunk can be pasted by another, in the same call or a later one, and in any file.
 
 use super::place::unknown_words;
 use super::{Register, RowPlace, Table, of};
@@ -9,36 +9,36 @@ use crate::snapshot::Snapshot;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// What was cut so far. Named registers may outlive a call; the one without a name never does.
+/// Contents of the registers. Named registers may outlive a call; the unnamed one never does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Registers {
     named: BTreeMap<String, String>,
     unnamed: Option<String>,
-    /// Unlabelled cuts since the last unlabelled put.
+    /// Unnamed cuts since the last unnamed paste.
     cuts: usize,
 }
 
 impl Registers {
-    /// With what earlier calls left under names.
+    /// Creates the registers of a call from the named ones of earlier calls.
     pub fn with(named: BTreeMap<String, String>) -> Registers {
         Registers { named, ..Registers::default() }
     }
 
-    /// What later calls may put.
+    /// The named registers, for later calls.
     pub fn into_named(self) -> BTreeMap<String, String> {
         self.named
     }
 }
 
-/// True when any of these cuts into a register or puts one.
+/// True when any of these operations cuts to a register or pastes one.
 pub fn use_registers(ops: &[Op]) -> bool {
     ops.iter().filter_map(of).any(|rows| rows.keep.is_some() || rows.paste.is_some())
 }
 
-/// Gives operations that put a register its text, and keeps what others cut; in the order of the request, each against
-/// the version its numbers are from. Notes go to `notes`.
+/// Sets the text of operations that paste a register, and stores the lines that others cut. Goes in the order of the
+/// request, each operation in the version that its numbers refer to. Notes go to `notes`.
 ///
-/// Errors: a register that holds nothing where lines were to be replaced, an unlabelled one that is not clear.
+/// Errors: an empty register where lines were to be replaced; an ambiguous unnamed register.
 pub fn fill<'a>(
     base: &Snapshot,
     ops: &'a [Op],

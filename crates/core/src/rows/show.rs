@@ -1,4 +1,4 @@
-//! Lines as a model is shown them: excerpts for errors, and what an edit changed.
+//! Excerpts for a model: evidence in errors, and the lines that an edit changed.
 
 use super::Table;
 use crate::content::Header;
@@ -9,25 +9,25 @@ use crate::snapshot::Snapshot;
 /// Rows of an excerpt, and characters of a row.
 const ROWS: usize = 40;
 const COLUMNS: usize = 512;
-/// A longer run of new or removed lines is shown by its ends.
+/// Rows from which a run of added or removed lines is shown by its ends only.
 const RUN: usize = 6;
 /// Lines shown at either end of such a run.
 const ENDS: usize = 2;
-/// Unchanged lines around a change.
+/// Context lines around a change.
 pub const AROUND: usize = 2;
 
 /// An excerpt of a version.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Excerpt {
-    /// The rows, `*N:TEXT` for the lines asked for and ` N:TEXT` for those around them.
+    /// The rows: `*N:TEXT` for the requested lines and ` N:TEXT` for their context.
     pub text: String,
-    /// The lines that are shown whole.
+    /// The lines that are shown completely.
     pub whole: Vec<usize>,
-    /// Some of what was asked for is not shown, or not whole.
+    /// Some requested lines are missing or shortened.
     pub cut: bool,
 }
 
-/// Shows lines with those around them, at most forty rows; parts that do not meet are parted by `...`.
+/// Prints lines with their context, at most forty rows; `...` separates parts that are not adjacent.
 pub fn excerpt(of: &Snapshot, spans: &[(usize, usize)]) -> Excerpt {
     excerpt_as(of, spans, &|out, line, text, wanted| {
         out.push(if wanted { '*' } else { ' ' });
@@ -35,7 +35,7 @@ pub fn excerpt(of: &Snapshot, spans: &[(usize, usize)]) -> Excerpt {
     })
 }
 
-/// The same with other marks: `look` appends a line, given its number, its text and whether it was asked for.
+/// Prints lines in another format: `look` appends a line, given its number, its text and whether it was requested.
 pub fn excerpt_as(of: &Snapshot, spans: &[(usize, usize)], look: &dyn Fn(&mut String, usize, &str, bool)) -> Excerpt {
     let table = Table::new(of);
     let mut spans: Vec<(usize, usize)> =
@@ -48,7 +48,7 @@ pub fn excerpt_as(of: &Snapshot, spans: &[(usize, usize)], look: &dyn Fn(&mut St
         if next > 1 && start > next {
             out.text.push_str("...\n");
         }
-        // What stands around this one ends where the next begins.
+        // The context of this span ends at the start of the next one.
         let limit = spans.get(at + 1).map_or(usize::MAX, |(from, _)| *from - 1).max(to);
         let stop = to.saturating_add(AROUND).min(limit).min(table.count);
         for line in start..=stop {
@@ -77,9 +77,10 @@ impl Excerpt {
     }
 }
 
-/// What an edit changed, in the rows of hashline. `hunks` have [`AROUND`] lines of context. With `¶`: `+N:TEXT` and
-/// ` N:TEXT` with new numbers, `-N:TEXT` with old ones; in brackets: new rows only, without a sign. At most about `most`
-/// bytes, cut between runs and said so.
+/// Prints the lines that an edit changed, as hashline rows. `hunks` have [`AROUND`] lines of context. With the `
+///
+/// ` header: `+N:TEXT` and ` N:TEXT` with new numbers, `-N:TEXT` with old ones; with brackets: new rows only, without a
+/// sign. At most about `most` bytes, cut between runs, with a remark.
 pub fn preview(header: Header, hunks: &[Hunk], most: usize) -> DiffText {
     let mut out = DiffText::default();
     let mut last = None;
@@ -134,16 +135,16 @@ fn push_run(out: &mut DiffText, header: Header, run: &[DiffLine], first: usize) 
     }
 }
 
-/// A line behind which numbers changed, and by how much, both in the version before.
+/// A line from which numbers changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Renumbered {
-    /// The first line with another number.
+    /// The first line with another number, by its old number.
     pub from: usize,
-    /// What its number grew by.
+    /// The growth of its number.
     pub delta: isize,
 }
 
-/// Where the numbers of unchanged lines change.
+/// Returns where the numbers of unchanged lines change.
 pub fn renumbered(hunks: &[Hunk]) -> Vec<Renumbered> {
     let mut delta = 0isize;
     let mut out = Vec::new();
@@ -162,7 +163,7 @@ pub fn renumbered(hunks: &[Hunk]) -> Vec<Renumbered> {
     out
 }
 
-/// The number that the first changed line has, or would have, in the version after.
+/// Returns the number that the first changed line has, or would have, in the new version.
 pub fn first_changed(hunks: &[Hunk]) -> Option<usize> {
     let hunk = hunks.first()?;
     let kept = hunk.lines.iter().take_while(|line| line.kind == LineKind::Kept).count();

@@ -201,7 +201,7 @@ fn registers() {
     assert!(filled.is_empty() && notes[0].contains("was empty"));
 }
 
-/// The first operation's place in the later version.
+/// Returns the position of the first operation in the later version.
 fn carried(seen: &str, now: &str, op: Op) -> Result<RowPlace, usize> {
     let (seen, now) = (text(seen), text(now));
     let theirs = ChangeSet::between(&seen, &now);
@@ -218,7 +218,7 @@ fn recovery() {
     assert_eq!(carried(seen, "b\nc\nd\ne\nf\nG\n", at(3, 4)), Ok(place(2, 3)));
     assert_eq!(carried(seen, "a\nb\nX\nd\ne\nf\ng\n", at(2, 3)), Err(3));
     assert_eq!(carried(seen, "a\nb\nc\nnew\nd\ne\nf\ng\n", at(3, 4)), Err(4));
-    // A lone line whose neighbours both changed.
+    // A single line whose neighbours both changed.
     assert_eq!(carried(seen, "a\nB\nc\nD\ne\nf\ng\n", at(3, 3)), Err(2));
     assert_eq!(carried(seen, "a\nB\nc\nd\ne\nf\ng\n", op(RowPlace::Before(3), "x\n")), Ok(RowPlace::Before(3)));
     assert_eq!(carried(seen, "x\n", op(RowPlace::Tail, "x\n")), Ok(RowPlace::Tail));
@@ -233,10 +233,10 @@ fn recovery() {
 fn recovery_never_lands_on_a_twin() {
     let region = "x\ny\nz\n";
     let seen = format!("{region}mid\n{region}");
-    // The first region went away with what stood between; what is left may be either.
+    // The first region was deleted with the text in between; the remaining one may be either.
     assert!(carried(&seen, region, lines(2, 2, "Y\n")).is_err());
     assert!(carried(&seen, region, lines(6, 6, "Y\n")).is_err());
-    // The target changed, the twin did not.
+    // The target changed, its duplicate did not.
     assert!(carried(&seen, &format!("x\nY\nz\nmid\n{region}"), lines(2, 2, "!\n")).is_err());
     assert!(carried(&seen, &format!("x\nY\nz\nmid\n{region}"), lines(6, 6, "!\n")).is_ok());
 }
@@ -305,7 +305,7 @@ fn excerpts_mark_what_was_asked_for() {
 
 #[test]
 fn many_hunks_are_linear_work() {
-    // Ten thousand hunks on a hundred thousand lines: anything quadratic would not end.
+    // Ten thousand hunks on a hundred thousand lines: anything quadratic would not finish.
     let base: String = (1..=100_000).map(|n| format!("line {n}\n")).collect();
     let ops: Vec<Op> = (0..10_000).map(|n| lines(n * 10 + 1, n * 10 + 1, "new\n")).collect();
     let after = edited(&base, &ops).unwrap();
@@ -315,7 +315,7 @@ fn many_hunks_are_linear_work() {
     assert_eq!(super::of(&moved.ops[9999]).unwrap().range(), Some((99_992, 99_992)));
 }
 
-/// What the page says an edit does, line by line.
+/// Applies edits line by line, following the documentation of the format.
 fn plainly(base: &[&str], ops: &[(usize, usize, u8, Vec<&str>)]) -> Option<String> {
     let mut taken = vec![false; base.len()];
     for (from, to, kind, _) in ops.iter().filter(|op| op.2 == 0) {
@@ -371,7 +371,7 @@ proptest! {
         }).collect();
         let whole = base.concat();
         let mut whole = &*whole;
-        // A last line with nothing in it needs its end.
+        // An empty last line needs its line end.
         let open = open && base.last().is_some_and(|last| last != "\n");
         if open {
             whole = whole.strip_suffix('\n').unwrap();
@@ -393,7 +393,7 @@ proptest! {
     fn recovery_agrees_with_the_merge(
         base in prop::collection::vec("[a-d]\n", 1..12), spans in prop::collection::vec((0usize..12, 0usize..2, "[a-e]{0,1}"), 1..3), at in 1usize..12, len in 0usize..2,
     ) {
-        // The other side changes lines; where ours are carried over, the text they name is the same.
+        // The other side changes lines; where ours are carried over, they name the same text.
         let seen = base.concat();
         let mut now = base.clone();
         for (line, len, text) in spans {
@@ -412,11 +412,11 @@ proptest! {
 fn brackets_that_went_wrong_tell_of_one_slip() {
     let base = "fn a() {\n    if b {\n        c();\n    }\n}\nfn d() {}\n";
     for (from, to, body, place, left) in [
-        // The closing line goes away and does not come back.
+        // The closing line is removed and not repeated.
         (1, 5, "fn a() {\n    e();\n", RowPlace::Lines { from: 1, to: 4 }, "fn a() {\n    e();\n"),
         (4, 5, "    e();\n", RowPlace::Before(4), "    e();\n"),
         (5, 5, "    e();\n", RowPlace::Before(5), "    e();\n"),
-        // A line beside the range is repeated.
+        // A line next to the range is repeated.
         (3, 3, "        e();\n    }\n", RowPlace::Lines { from: 3, to: 3 }, "        e();\n"),
         (3, 3, "    if b {\n        e();\n", RowPlace::Lines { from: 3, to: 3 }, "        e();\n"),
     ] {
@@ -424,7 +424,7 @@ fn brackets_that_went_wrong_tell_of_one_slip() {
         let got = found.first().map(|it| (super::of(&it.op).unwrap().place, it.op.text.as_str()));
         assert_eq!(got, Some((place, left)), "{from}..{to} {body:?}");
     }
-    // Brackets that balance, and some that no line beside the range explains.
+    // Balanced brackets, and an imbalance that no line next to the range explains.
     for (from, to, body) in [(2, 4, "fn a() {\n    e();\n}\n"), (3, 3, "        e((;\n"), (6, 6, "")] {
         assert!(super::meant(&text(base), &[lines(from, to, body)]).is_empty(), "{from}..{to} {body:?}");
     }

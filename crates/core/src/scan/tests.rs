@@ -3,7 +3,7 @@ use crate::content::{ContentId, ShortHash, ShortTag};
 use crate::snapshot::{Snapshot, Whole};
 use proptest::prelude::*;
 
-/// What a scan tells of a file.
+/// The results of a scan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Told {
     whole: Whole,
@@ -11,7 +11,7 @@ struct Told {
     starts: Vec<Option<usize>>,
 }
 
-/// All of a file in chunks of these sizes, over and over.
+/// Scans a file in chunks of these sizes, used in turn.
 fn scanned(raw: &[u8], chunks: &[usize], needles: &[&str], lines: &[usize]) -> Result<Told, Unfit> {
     let mut scan = Scan::new(needles, lines, raw.len()).tagged().giving();
     let (mut rest, mut reading) = (raw, Vec::new());
@@ -26,7 +26,7 @@ fn scanned(raw: &[u8], chunks: &[usize], needles: &[&str], lines: &[usize]) -> R
     reading.extend(scan.take_reading(Vec::new()));
     let scanned = scan.finish()?;
     assert_eq!(reading, Snapshot::open(raw.to_vec(), None).unwrap().text().as_bytes());
-    // What comes before the lines is hashed so far that the rest goes on from there.
+    // The prefix hash is such that the rest of the file can be hashed on top of it.
     let mark = scanned.whole.codec.mark;
     let (at, mut short) = scanned.before.unwrap_or((mark, ShortHash::default()));
     assert_eq!(short.tag(), ShortTag::of_pieces([&raw[mark..at]]));
@@ -37,7 +37,7 @@ fn scanned(raw: &[u8], chunks: &[usize], needles: &[&str], lines: &[usize]) -> R
     Ok(Told { whole: scanned.whole, places: scanned.places, starts: scanned.starts })
 }
 
-/// The same by the whole text.
+/// Computes the same from the whole text.
 fn plainly(raw: &[u8], needles: &[&str], lines: &[usize]) -> Told {
     let snapshot = Snapshot::open(raw.to_vec(), None).unwrap();
     let text = snapshot.text();

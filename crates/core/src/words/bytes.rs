@@ -1,14 +1,15 @@
-//! Words as bytes, for a store. What cannot be read back is not trusted: then the file is as if seen for the first time.
+//! Serialization of anchor maps. A map that cannot be read back is discarded: the file then counts as seen for the
+//! first time.
 
 use super::{MOST_LINES, PAST, Past, Run, SPENT_PER_LINE, Spent, Word, Words};
 use std::collections::HashSet;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The first byte: this layout and this dictionary. Another number whenever either changes.
+/// Format version: covers this layout and this dictionary. Increase it whenever either changes.
 const LAYOUT: u8 = 1;
 
 impl Words {
-    /// For storage: about twelve bytes for each line.
+    /// Serializes the map, in about twelve bytes per line.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Writer(Vec::with_capacity(self.names.len() * 12 + self.spent.len() * 12 + 64));
         out.0.push(LAYOUT);
@@ -40,7 +41,7 @@ impl Words {
         out.0
     }
 
-    /// Back from [`Words::to_bytes`]; `None` for anything else, also for bytes of another version of this program.
+    /// Deserializes the output of [`Words::to_bytes`]; `None` for anything else, including another format version.
     pub fn from_bytes(bytes: &[u8]) -> Option<Words> {
         let (body, sum) = bytes.split_last_chunk::<8>()?;
         if xxh3_64(body) != u64::from_le_bytes(*sum) {
@@ -122,7 +123,7 @@ impl Reader<'_> {
     }
 
     fn items<T>(&mut self, len: usize, one: impl Fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
-        // No item takes less than a byte, so a length that lies asks for no memory.
+        // No item takes less than a byte, so a false length allocates nothing.
         (len <= self.0.len()).then(|| (0..len).map(|_| one(self)).collect())?
     }
 

@@ -1,14 +1,14 @@
-//! Where a line stood that is gone: what stands there now is what a caller who named it has to see.
+//! Former positions of deleted lines: the lines there now are the evidence for a caller that names a deleted line.
 
 use super::{Word, Words};
 use std::collections::HashMap;
 
-/// Lines that may stand in the place of one.
+/// Lines that may have replaced a deleted one.
 const MOST: usize = 30;
 
 impl Words {
-    /// The lines (1-based, the first and the last) that stand now where the line of a spent word stood, with the nearest
-    /// ones around it that are still there. `None` when that is not known any more.
+    /// Returns the 1-based lines, first and last, at the former position of a tombstone's line, with the nearest
+    /// surviving lines around it. `None` if the position is no longer known.
     pub fn where_it_was(&self, word: Word) -> Option<(usize, usize)> {
         let mut then = self.names.clone();
         let mut earlier = self.past.iter().rev();
@@ -22,7 +22,7 @@ impl Words {
         let above = then[..at].iter().rev().find_map(|it| now.get(it).copied()).unwrap_or(0);
         let below = then[at + 1..].iter().find_map(|it| now.get(it).copied()).unwrap_or(self.names.len() + 1);
         let (from, to) = (above.max(1), below.min(self.names.len()));
-        // What surrounded it may have come apart.
+        // The surviving neighbours may have moved apart.
         let to = if (from..=from + MOST).contains(&to) { to } else { (from + 1).min(self.names.len()) };
         (from <= to).then_some((from, to))
     }

@@ -1,14 +1,14 @@
 //! Word anchors: every line of a file has a word that stays with it while the file changes around it.
 //!
-//! A word comes from the line's text and its number among equal lines, so that the same file has the same words in every
-//! process; [`Words`] only has to be kept once a file has changed, and says which line is which. Three laws hold:
+//! A word is derived from the line's text and its number among equal lines, so that the same file has the same words in
+//! every process. [`Words`] has to be stored only once a file has changed; it records which line is which. Three laws hold:
 //!
-//! - A word never comes to name another line. Where equal lines cannot be told apart after a change, their words are
-//!   retired and they get new ones.
-//! - A line that occurs once keeps its word, also when it moves, goes away and comes back.
-//! - A file that has again the very text it had lately has again the very words of that time, whatever came between.
+//! - A word never comes to name another line. If equal lines cannot be distinguished after a change, their words are
+//!   retired and the lines get new ones.
+//! - A line that occurs once keeps its word, even if it moves, or is deleted and comes back.
+//! - A file that returns to one of its recent texts has the words of that time again, whatever happened in between.
 //!
-//! A retired word is not given away before [`SPENT`] others were retired in that file (in a larger one: twice its lines).
+//! A retired word is not reused before [`SPENT`] others were retired in that file (in a larger file: twice its lines).
 #![allow(clippy::cast_possible_truncation, reason = "lines are counted in 32 bits; there are at most a million")]
 
 mod bytes;
@@ -29,54 +29,57 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 pub use place::{Anchor, Misplaced, Page, WordPlace, Worded, are, of};
 pub use word::Word;
 
-/// Lines of a file that has words; there are about two million words.
+/// Lines of a file with anchors; there are about two million words.
 pub const MOST_LINES: usize = 1_000_000;
-/// Retired words that are remembered: few enough that a small file that changes a lot does not run out of single words.
+/// Tombstones (retired words) that are remembered: few enough that a small file with many changes does not run out of
+/// single words.
 pub const SPENT: usize = 512;
 const SPENT_PER_LINE: usize = 2;
-/// Texts the file had before that are recognised, as long as half of the retired words are enough for them together.
+/// Earlier texts of the file that are recognized, as long as together they need at most half as many words as
+/// tombstones are kept.
 const PAST: usize = 32;
 
-/// The words of one file.
+/// The anchors of one file: the word of each line, the retired words and the recent texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Words {
-    /// The text they belong to.
+    /// Hash of the text that the words belong to.
     text: u128,
-    /// Per line: the hash of its text, its word.
+    /// Hash of each line's text, with `names` holding its word.
     hashes: Vec<u64>,
     names: Vec<Word>,
-    /// Words that no line has any more, the oldest first.
+    /// Tombstones, the oldest first.
     spent: VecDeque<Spent>,
-    /// What leads from the words of a text to those of the text before it, the oldest first.
+    /// For each earlier text, how its words follow from those of the text after it; the oldest first.
     past: VecDeque<Past>,
 }
 
-/// A word that no line has.
+/// A tombstone: a word that no line has any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Spent {
     word: Word,
-    /// The line it named, where that was the only one of its text: if it comes back, so does the word. Otherwise 0.
+    /// Hash of the deleted line if it was the only one of its text, else 0. If such a line comes back, it gets its word
+    /// back.
     hash: u64,
 }
 
-/// A text that the file had.
+/// An earlier text of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Past {
     text: u128,
-    /// Its words, against those of the text that came after it.
+    /// Its words, relative to those of the text that came after it.
     runs: Vec<Run>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Run {
-    /// So many words from this line (0-based) of the later text.
+    /// A run of words of the later text: its first line (0-based) and its length.
     Same(u32, u32),
-    /// Other words.
+    /// Words that the later text does not have.
     Other(Vec<Word>),
 }
 
 impl Words {
-    /// The words of a text seen for the first time; `None` for more than [`MOST_LINES`] lines. One pass.
+    /// Assigns words to a text seen for the first time; `None` for more than [`MOST_LINES`] lines. One pass.
     pub fn new(text: &str) -> Option<Words> {
         let hashes = hashes(text)?;
         let mut taken = Taken::new();
@@ -101,30 +104,30 @@ impl Words {
         &self.names
     }
 
-    /// True when they belong to this text.
+    /// True when the words belong to this text.
     pub fn are_of(&self, text: &str) -> bool {
         self.text == xxh3_128(text.as_bytes())
     }
 
-    /// The words that a text had, now or lately.
+    /// The words of this text, if it is the current or a recent one.
     pub fn of_text(&self, text: &str) -> Option<Vec<Word>> {
         self.past_words(xxh3_128(text.as_bytes()))
     }
 
-    /// True for a word that a line had and none has now.
+    /// True for a retired word.
     pub fn is_spent(&self, word: Word) -> bool {
         self.spent.iter().any(|spent| spent.word == word)
     }
 
-    /// Goes on to the text that the file has now. True when anything changed. Takes time in proportion to the lines.
+    /// Follows the file to its current text. Returns true if anything changed. Linear in the lines.
     ///
     /// `None` for more than [`MOST_LINES`] lines; nothing is changed then.
     pub fn follow(&mut self, text: &str) -> Option<bool> {
         self.follow_edit(text, &[])
     }
 
-    /// The same after an edit that is known: which lines (0-based) it took away, and which came in their place, in order.
-    /// Then equal lines are told apart as well.
+    /// Follows a known edit: `changed` has the ranges of lines (0-based) that were removed, and those that replaced
+    /// them, in order. In this way even equal lines are distinguished.
     pub fn follow_edit(&mut self, text: &str, changed: &[(Range<usize>, Range<usize>)]) -> Option<bool> {
         let id = xxh3_128(text.as_bytes());
         if id == self.text {
@@ -139,7 +142,7 @@ impl Words {
         Some(true)
     }
 
-    /// Words for the new lines: those of the lines they are, those that come back, new ones.
+    /// Assigns words to the new lines: those of the lines they are paired with, those that come back, and new ones.
     fn carried(&self, hashes: &[u64], changed: &[(Range<usize>, Range<usize>)]) -> Option<Vec<Word>> {
         let known = if changed.is_empty() { None } else { pair_edit(&self.hashes, hashes, changed) };
         let from = known.unwrap_or_else(|| pair(&self.hashes, hashes));
@@ -175,7 +178,7 @@ impl Words {
         from.iter().zip(hashes).map(word).collect()
     }
 
-    /// Makes these the words, remembers the ones before, retires what is left over.
+    /// Makes these the current words, remembers the previous ones, and retires words that are no longer used.
     fn go_to(&mut self, text: u128, hashes: Vec<u64>, words: Vec<Word>) {
         let places: HashMap<Word, u32> = words.iter().copied().zip(0..).collect();
         let mut old: HashMap<u64, u32> = HashMap::new();
@@ -206,7 +209,7 @@ impl Words {
         (self.text, self.hashes, self.names) = (text, hashes, words);
     }
 
-    /// The words of the latest text of that hash.
+    /// The words of the most recent text with that hash.
     fn past_words(&self, text: u128) -> Option<Vec<Word>> {
         if text == self.text {
             return Some(self.names.clone());
@@ -220,24 +223,24 @@ impl Words {
     }
 }
 
-/// What is known of a line that needs a word.
+/// State of a line that needs a word.
 #[derive(Default)]
 struct Fresh {
-    /// How often its text occurs.
+    /// Occurrences of its text.
     count: u32,
-    /// How many of those were met.
+    /// Occurrences met so far.
     nth: u32,
-    /// The word it had.
+    /// The word it had before.
     back: Option<Word>,
 }
 
 impl Past {
-    /// Words it holds itself.
+    /// Number of words stored in it.
     fn words(&self) -> usize {
         self.runs.iter().map(|run| if let Run::Other(words) = run { words.len() } else { 0 }).sum()
     }
 
-    /// Its words, from those of the text after it.
+    /// Restores its words from those of the text after it.
     fn before(&self, after: &[Word]) -> Option<Vec<Word>> {
         let mut out = Vec::with_capacity(after.len());
         for run in &self.runs {
@@ -253,7 +256,7 @@ impl Past {
     }
 }
 
-/// Words in terms of later ones.
+/// Encodes words relative to later ones.
 fn runs(words: &[Word], later: &HashMap<Word, u32>) -> Vec<Run> {
     let mut out: Vec<Run> = Vec::new();
     for word in words {
@@ -267,14 +270,14 @@ fn runs(words: &[Word], later: &HashMap<Word, u32>) -> Vec<Run> {
     out
 }
 
-/// The hashes of the lines; `None` for too many.
+/// Hashes the lines; `None` for too many.
 fn hashes(text: &str) -> Option<Vec<u64>> {
     let mut out = Vec::with_capacity(text.len() / 32);
     for line in text.split_inclusive('\n') {
         if out.len() == MOST_LINES {
             return None;
         }
-        // 0 means "no line" where words are retired.
+        // In tombstones, 0 means that there is no line.
         out.push(xxh3_64(line.strip_suffix('\n').unwrap_or(line).as_bytes()).max(1));
     }
     Some(out)

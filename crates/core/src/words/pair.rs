@@ -1,15 +1,16 @@
-//! Which lines of a new text are lines of the old one, where that is certain. A line that occurs once in both is itself,
-//! wherever it stands. Of equal lines, only those are paired whose surroundings leave no other reading; the others are
-//! left alone: a word that changes costs a look, one that moves to another line costs a wrong edit. Linear on any input.
+//! Pairing of the lines of a new text with those of the old one, where it is certain. A line that occurs once in both
+//! texts is paired wherever it moved. Equal lines are paired only if their surroundings admit no other reading; the
+//! others are left unpaired: a word that changes costs a read, a word that moves to another line costs a wrong edit.
+//! Linear on any input.
 
 use crate::diff::longest_rise;
 use core::ops::Range;
 use std::collections::{HashMap, HashSet};
 
-/// No line.
+/// Marks a line without a partner.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// For every line of `new`, the line of `old` that it is, or [`NONE`]. Lines are given by their hashes.
+/// For every line of `new`, returns the line of `old` it is paired with, or [`NONE`]. Lines are given by their hashes.
 pub(super) fn pair(old: &[u64], new: &[u64]) -> Vec<u32> {
     let lines = (old.len() + new.len()) as u64;
     let mut pairing = Pairing { old, new, of_new: vec![NONE; new.len()], work: lines * 12 + 4096 };
@@ -29,8 +30,8 @@ pub(super) fn pair(old: &[u64], new: &[u64]) -> Vec<u32> {
     pairing.of_new
 }
 
-/// The same where it is known which lines were changed: ranges of old lines and what came in their place, in order.
-/// `None` when that does not lead from the one to the other.
+/// Pairs lines after a known edit: ranges of old lines and what replaced them, in order. `None` if the ranges do not
+/// lead from the old text to the new one.
 pub(super) fn pair_edit(old: &[u64], new: &[u64], changed: &[(Range<usize>, Range<usize>)]) -> Option<Vec<u32>> {
     let lines = (old.len() + new.len()) as u64;
     let mut pairing = Pairing { old, new, of_new: vec![NONE; new.len()], work: lines * 12 + 4096 };
@@ -49,7 +50,7 @@ pub(super) fn pair_edit(old: &[u64], new: &[u64], changed: &[(Range<usize>, Rang
         rest.new.extend(put.clone().map(|at| at as u32));
         (old_at, new_at) = (taken.end, put.end);
     }
-    // What was changed may hold lines that were moved.
+    // The changed ranges may hold lines that were moved.
     let mut gaps = vec![rest];
     while let Some(gap) = gaps.pop() {
         pairing.gap(&gap, &mut gaps);
@@ -57,7 +58,7 @@ pub(super) fn pair_edit(old: &[u64], new: &[u64], changed: &[(Range<usize>, Rang
     Some(pairing.of_new)
 }
 
-/// Lengths of the equal head and tail, which do not overlap on either side.
+/// Lengths of the equal prefix and suffix, which overlap on neither side.
 fn equal_ends(old: &[u64], new: &[u64]) -> (usize, usize) {
     let len = old.len().min(new.len());
     let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
@@ -65,7 +66,8 @@ fn equal_ends(old: &[u64], new: &[u64]) -> (usize, usize) {
     (head, tail)
 }
 
-/// The part of equal ends that no other reading of the change reaches: it stops at a line that the rest does not hold.
+/// Shortens equal prefix and suffix to the part that every reading of the change agrees on: up to a line that the rest
+/// does not contain.
 fn certain_ends(old: &[u64], new: &[u64], (mut head, mut tail): (usize, usize)) -> (usize, usize) {
     let rest = old[head..old.len() - tail].iter().chain(&new[head..new.len() - tail]);
     let rest: HashSet<u64> = rest.copied().collect();
@@ -81,7 +83,7 @@ fn certain_ends(old: &[u64], new: &[u64], (mut head, mut tail): (usize, usize)) 
     (head, tail)
 }
 
-/// Lines between two pairs, in order; those that are paired elsewhere are left out.
+/// Unpaired lines between two pairs, in order.
 struct Gap {
     old: Vec<u32>,
     new: Vec<u32>,
@@ -91,11 +93,11 @@ struct Pairing<'a> {
     old: &'a [u64],
     new: &'a [u64],
     of_new: Vec<u32>,
-    /// Lines that may still be looked at; then gaps are closed as they are.
+    /// Remaining budget of lines to look at; when it is used up, gaps are closed as they are.
     work: u64,
 }
 
-/// How often a line occurs on both sides, and where last.
+/// Occurrences of a line on both sides, and the position of the last one.
 #[derive(Clone, Copy, Default)]
 struct Places {
     old: u32,
@@ -140,7 +142,7 @@ impl Pairing<'_> {
         self.split(gap, &pairs, gaps);
     }
 
-    /// Keeps the pairs, what moved along with them, and leaves what lies between those that did not move.
+    /// Keeps the pairs, extends them to lines that moved along, and collects the gaps between pairs that did not move.
     fn split(&mut self, gap: &Gap, pairs: &[(u32, u32)], gaps: &mut Vec<Gap>) {
         let (mut old_done, mut new_done) = (vec![false; gap.old.len()], vec![false; gap.new.len()]);
         let mut done = |this: &mut Self, (old, new): (u32, u32)| {
@@ -182,7 +184,7 @@ impl Pairing<'_> {
         }
     }
 
-    /// Takes equal ends off a gap in which no line is alone; false when there is nothing to take.
+    /// Pairs the equal ends of a gap without any unique line; false if there are none.
     fn trim(&mut self, gap: &Gap, gaps: &mut Vec<Gap>) -> bool {
         let old: Vec<u64> = gap.old.iter().map(|&at| self.old[at as usize]).collect();
         let new: Vec<u64> = gap.new.iter().map(|&at| self.new[at as usize]).collect();
@@ -202,7 +204,7 @@ impl Pairing<'_> {
         head + tail > 0
     }
 
-    /// Of lines that occur several times: those of which there are as many as before, if their order is the same too.
+    /// Pairs lines that occur several times, if there are as many as before, in the same order.
     fn close(&mut self, gap: &Gap, places: &HashMap<u64, Places>) {
         let even = |hash: u64| places.get(&hash).is_some_and(|place| place.old == place.new && place.old > 1);
         let old: Vec<u32> = gap.old.iter().copied().filter(|&at| even(self.old[at as usize])).collect();

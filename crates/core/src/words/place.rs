@@ -1,4 +1,4 @@
-//! From words to line numbers: every check that an edit by words has to pass.
+//! Resolution of anchors to line numbers, with every check that an edit by anchors has to pass.
 
 use super::{Word, Words};
 use crate::code::Code;
@@ -11,38 +11,38 @@ use std::collections::HashMap;
 /// A line as a caller names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Anchor {
-    /// Its word.
+    /// The word.
     pub word: Word,
-    /// What the caller says stands there, without a line end.
+    /// The text of the line as the caller gives it, without a line end.
     pub line: Option<String>,
 }
 
-/// Which lines an edit is about.
+/// The lines that an edit is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WordPlace {
-    /// These lines are replaced.
+    /// Replaces these lines.
     Lines {
         /// The first.
         from: Anchor,
         /// The last.
         to: Anchor,
     },
-    /// New rows go before this line.
+    /// Inserts rows before this line.
     Before(Anchor),
-    /// New rows go behind this line.
+    /// Inserts rows after this line.
     After(Anchor),
 }
 
-/// An edit by words. [`Op::text`] holds its new rows, each with a line end.
+/// An edit by anchors. [`Op::text`] holds the new rows, each with a line end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Worded {
-    /// Which lines.
+    /// The lines.
     pub place: WordPlace,
-    /// Its number in the call.
+    /// Index in the call.
     pub index: usize,
 }
 
-/// The edit by words that an operation is.
+/// The edit by anchors in an operation, if it is one.
 pub fn of(op: &Op) -> Option<&Worded> {
     match &op.at {
         Locator::Words(worded) => Some(worded),
@@ -50,42 +50,42 @@ pub fn of(op: &Op) -> Option<&Worded> {
     }
 }
 
-/// True when the operations are edits by words.
+/// True when all operations are edits by anchors.
 pub fn are(ops: &[Op]) -> bool {
     !ops.is_empty() && ops.iter().all(|op| of(op).is_some())
 }
 
-/// A version with the words of its lines.
+/// A version with the anchors of its lines.
 pub struct Page<'a> {
     of: &'a Snapshot,
     names: &'a [Word],
     lines: HashMap<Word, usize>,
-    /// What is known of words that no line has any more.
+    /// The map that knows the tombstones.
     past: Option<&'a Words>,
 }
 
-/// An edit that cannot be placed.
+/// The failure of an edit that cannot be placed.
 #[derive(Debug)]
 pub struct Misplaced {
-    /// Why.
+    /// The error.
     pub error: Error,
-    /// The lines (1-based) that a caller should be shown.
+    /// The lines (1-based) to show to the caller.
     pub show: Option<(usize, usize)>,
 }
 
 impl<'a> Page<'a> {
-    /// `words` are those of the lines of `of`.
+    /// Creates a page; `words` are the anchors of the lines of `of`.
     pub fn new(of: &'a Snapshot, words: &'a [Word]) -> Page<'a> {
         Page { of, names: words, lines: words.iter().copied().zip(1..).collect(), past: None }
     }
 
-    /// With what stands now where a line stood that is gone, for errors.
+    /// Adds the tombstones, so that errors can show the lines at the position of a deleted one.
     #[must_use]
     pub fn with_past(self, words: &'a Words) -> Page<'a> {
         Page { past: Some(words), ..self }
     }
 
-    /// The 1-based line of a word.
+    /// The 1-based line that has this word.
     pub fn line_of(&self, word: Word) -> Option<usize> {
         self.lines.get(&word).copied()
     }
@@ -101,7 +101,7 @@ impl<'a> Page<'a> {
         line.strip_suffix('\n').unwrap_or(line)
     }
 
-    /// The same edit by line number. `is_spent` tells whether a line had that word before.
+    /// Converts an edit by anchors to one by line number. `is_spent` tells whether a line had that word before.
     pub fn rows(&self, op: &Op, is_spent: impl Fn(Word) -> bool) -> Result<Op, Misplaced> {
         let Some(worded) = of(op) else {
             let error = Error::new(Code::InternalBug, "Edits by words cannot be placed together with others.");
@@ -140,7 +140,7 @@ impl<'a> Page<'a> {
         Ok(Op { at: Locator::Rows(Box::new(rows)), text: op.text.clone() })
     }
 
-    /// A row of new text that is a line of the file as it is shown with its word.
+    /// True for a row of new text that is a line of the file as shown, with its word.
     fn is_marked(&self, row: &str) -> bool {
         let Some((word, text)) = row.split_once([':', '\t']) else { return false };
         let line = word.parse().ok().and_then(|word| self.line_of(word));
@@ -151,7 +151,7 @@ impl<'a> Page<'a> {
     pub fn line(&self, anchor: &Anchor, is_spent: &impl Fn(Word) -> bool) -> Result<usize, Misplaced> {
         let word = anchor.word;
         let Some(line) = self.line_of(word) else {
-            // The line may be there under another word.
+            // The line may exist under another word.
             let text = anchor.line.as_deref().filter(|text| !text.trim().is_empty());
             let mut lines = self.of.text().split_terminator('\n').zip(1..);
             let found = text.and_then(|text| lines.find(|(line, _)| *line == text)).map(|(_, line)| line);

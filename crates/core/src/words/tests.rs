@@ -7,7 +7,7 @@ fn letters(text: &str) -> Vec<u64> {
 
 #[test]
 fn lines_are_paired_only_where_there_is_one_reading() {
-    // Old, new, and for each new line the old one it is (`-`: none).
+    // Old text, new text, and for each new line the old one it is paired with (`-`: none).
     for (old, new, want) in [
         ("abc", "abc", "012"),
         ("abc", "axc", "0-2"),
@@ -36,7 +36,7 @@ fn an_edit_that_is_known_tells_equal_lines_apart() {
     let had = words.all().to_vec();
     words.follow_edit(&text.replacen("}\n}\n", "x\n", 1), &[(0..2, 0..1)]).unwrap();
     assert_eq!(words.all()[1..], had[2..]);
-    // What is said of the change must be so.
+    // The description of the change must be true.
     let mut wrong = words.clone();
     wrong.follow_edit(&text, &[(3..4, 3..4)]).unwrap();
     words.follow(&text).unwrap();
@@ -49,7 +49,7 @@ fn the_same_text_has_the_same_words_everywhere() {
     let words = Words::new(text).unwrap();
     assert_eq!(words, Words::new(text).unwrap());
     assert_eq!(Words::from_bytes(&words.to_bytes()), Some(words.clone()));
-    // A line at the end does not disturb the others.
+    // A line appended at the end does not affect the others.
     let longer = Words::new(&format!("{text}more\n")).unwrap();
     assert_eq!(longer.all()[..5], *words.all());
     assert_eq!(Words::new("").unwrap().all(), []);

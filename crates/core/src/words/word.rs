@@ -1,11 +1,11 @@
-//! A word, and how one is chosen for a line.
+//! A single anchor word, and its selection for a line.
 
 use super::dictionary::DICTIONARY;
 use core::fmt;
 use core::str::FromStr;
 
 const SINGLE: u32 = DICTIONARY.len() as u32;
-/// Single words, and pairs of them.
+/// Single words, then pairs of them.
 const ALL: u32 = SINGLE + SINGLE * SINGLE;
 
 /// The name of one line of one file: a word of the dictionary, or two of them joined (`MapleRiver`).
@@ -13,17 +13,17 @@ const ALL: u32 = SINGLE + SINGLE * SINGLE;
 pub struct Word(u32);
 
 impl Word {
-    /// For storage.
+    /// The number for storage.
     pub(super) const fn number(self) -> u32 {
         self.0
     }
 
-    /// Back from [`Word::number`].
+    /// Converts back from [`Word::number`].
     pub(super) fn numbered(number: u32) -> Option<Word> {
         (number < ALL).then_some(Word(number))
     }
 
-    /// Its one or two words of the dictionary.
+    /// The one or two dictionary words it consists of.
     pub(crate) fn parts(self) -> (&'static str, &'static str) {
         let word = |at: u32| DICTIONARY.get(at as usize).copied().unwrap_or_default();
         match self.0.checked_sub(SINGLE) {
@@ -44,7 +44,7 @@ impl fmt::Display for Word {
 impl FromStr for Word {
     type Err = ();
 
-    /// Exactly as printed; no word holds a capital inside, so two of them come apart in one way.
+    /// Parses a word exactly as printed. No dictionary word has an inner capital, so a pair splits in one way only.
     fn from_str(text: &str) -> Result<Word, ()> {
         let number = |word: &str| DICTIONARY.binary_search(&word).ok().and_then(|at| u32::try_from(at).ok());
         let second = text.bytes().skip(1).position(|byte| byte.is_ascii_uppercase()).map(|at| at + 1);
@@ -56,7 +56,7 @@ impl FromStr for Word {
     }
 }
 
-/// The words that are taken in one file.
+/// The words in use in one file.
 pub(super) struct Taken {
     bits: Vec<u64>,
     singles: u32,
@@ -67,7 +67,7 @@ impl Taken {
         Taken { bits: vec![0; ALL.div_ceil(64) as usize], singles: 0 }
     }
 
-    /// False when it was taken already.
+    /// Takes a word; false if it was taken already.
     pub(super) fn take(&mut self, word: Word) -> bool {
         let (block, bit) = ((word.0 / 64) as usize, 1 << (word.0 % 64));
         let new = self.bits[block] & bit == 0;
@@ -76,8 +76,8 @@ impl Taken {
         new
     }
 
-    /// Takes a free word for a line: the first free one from the place that the line's hash and its number among equal
-    /// lines say. Two words only when no single one is left.
+    /// Takes a free word for a line: the first free one from the position given by the line's hash and its number among
+    /// equal lines. Pairs are used only when no single word is free.
     pub(super) fn mint(&mut self, hash: u64, occurrence: u32) -> Option<Word> {
         let seed = mixed(hash ^ mixed(u64::from(occurrence)));
         let (from, len) = if self.singles < SINGLE { (0, SINGLE) } else { (SINGLE, ALL - SINGLE) };
@@ -102,7 +102,7 @@ impl Taken {
     }
 }
 
-/// Spreads the bits of a number over all of it.
+/// Mixes the bits of a number.
 fn mixed(number: u64) -> u64 {
     let mut bits = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
