@@ -1,4 +1,4 @@
-//! JSON with comments, edited by splices: what is there is never printed anew.
+//! JSON with comments, edited by splices: existing text is never printed again.
 
 use crate::broken;
 use crate::layout::{Layout, indent, rest_of_line, skip};
@@ -8,7 +8,7 @@ use jsonc_parser::common::Ranged as _;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::{Map, Value};
 
-/// What clients read: comments and trailing commas, and nothing else beside JSON.
+/// Syntax that clients accept: JSON with comments and trailing commas.
 const READS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
@@ -22,35 +22,37 @@ const READS: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// A file that was read.
+/// A parsed file.
 pub(crate) struct Json<'t> {
     text: &'t str,
     name: &'t str,
-    /// `None` for a file of blanks and comments.
+    /// `None` for a file of whitespace and comments.
     root: Option<ast::Value<'t>>,
 }
 
-/// A value in it.
+/// A value in the file.
 pub(crate) struct Found<'j, 't>(&'j ast::Value<'t>);
 
 impl Found<'_, '_> {
-    /// As data.
+    /// Returns the value as data.
     pub(crate) fn value(&self) -> Value {
         data(self.0)
     }
 }
 
-/// A list or an object, as the places of what it holds.
+/// Positions in a list or an object.
 struct Held {
-    /// Behind the opening bracket.
+    /// Offset after the opening bracket.
     open: usize,
-    /// At the closing one.
+    /// Offset of the closing bracket.
     close: usize,
-    /// Begin and end of each member or item.
+    /// Start and end of each member or item.
     items: Vec<(usize, usize)>,
 }
 
 impl<'t> Json<'t> {
+    /// Parses a file.
+    ///
     /// Errors: `call.invalid` with line and column.
     pub(crate) fn parse(text: &'t str, name: &'t str) -> Result<Json<'t>> {
         let parsed = parse_to_ast(text, &CollectOptions::default(), &READS);
@@ -66,9 +68,9 @@ impl<'t> Json<'t> {
         broken(self.name, self.text, at, what)
     }
 
-    /// The value at a path of keys.
+    /// Returns the value at a path of keys.
     ///
-    /// Errors: `call.invalid` where something else is on the way, or a key stands there twice.
+    /// Errors: `call.invalid` if a value on the way is not an object, or a key occurs twice.
     pub(crate) fn get(&self, path: &[&str]) -> Result<Option<Found<'_, 't>>> {
         let Some(mut at) = self.root.as_ref() else { return Ok(None) };
         for (depth, key) in path.iter().enumerate() {
@@ -84,7 +86,7 @@ impl<'t> Json<'t> {
         Ok(Some(Found(at)))
     }
 
-    /// The member of that name.
+    /// Returns the member of that name.
     fn member<'j>(&self, object: &'j ast::Object<'t>, key: &str) -> Result<Option<&'j ast::ObjectProp<'t>>> {
         let mut named = object.properties.iter().filter(|member| member.name.as_str() == key);
         let first = named.next();
@@ -94,7 +96,7 @@ impl<'t> Json<'t> {
         }
     }
 
-    /// The text with this value at the path; objects on the way are made.
+    /// Returns the text with this value at the path; creates missing objects on the way.
     ///
     /// Errors: as [`Json::get`].
     pub(crate) fn set(&self, path: &[&str], value: &Value) -> Result<String> {
@@ -107,7 +109,7 @@ impl<'t> Json<'t> {
             return Ok(spliced(self.text, range.start..range.end, &value));
         }
         let Some((last, above)) = path.split_last() else {
-            // Nothing but blanks and comments.
+            // Nothing but whitespace and comments.
             let gap = if self.text.is_empty() || self.text.ends_with('\n') { "" } else { "\n" };
             return Ok(format!("{}{gap}{}\n", self.text, self.layout().value(value, "", true)));
         };
@@ -118,7 +120,7 @@ impl<'t> Json<'t> {
         }
     }
 
-    /// The text with this value at the end of the list at the path, which is made if it is not there.
+    /// Returns the text with this value at the end of the list at the path, which is created if missing.
     pub(crate) fn push(&self, path: &[&str], value: &Value) -> Result<String> {
         match self.get(path)? {
             Some(Found(ast::Value::Array(list))) => Ok(self.insert(&items(list), None, value)),
@@ -127,7 +129,7 @@ impl<'t> Json<'t> {
         }
     }
 
-    /// The text without this value in the list at the path.
+    /// Returns the text without this value in the list at the path.
     pub(crate) fn pull(&self, path: &[&str], value: &Value) -> Result<String> {
         let Some(Found(ast::Value::Array(list))) = self.get(path)? else { return Ok(self.text.to_owned()) };
         let Some(nth) = list.elements.iter().position(|item| data(item) == *value) else {
@@ -139,12 +141,12 @@ impl<'t> Json<'t> {
         Ok(self.take_out(&items(list), nth))
     }
 
-    /// The text without what is at the path, and without what is empty then.
+    /// Returns the text without the value at the path, and without the objects that are empty then.
     pub(crate) fn remove(&self, path: &[&str]) -> Result<String> {
         let Some((last, above)) = path.split_last() else { return Ok(self.text.to_owned()) };
         let Some(Found(ast::Value::Object(object))) = self.get(above)? else { return Ok(self.text.to_owned()) };
         let Some(member) = self.member(object, last)? else { return Ok(self.text.to_owned()) };
-        // A comment is a reason to keep what it stands in.
+        // An object with a comment is kept.
         let inside = &self.text[object.range.start..object.range.end];
         let bare = !inside.contains("//") && !inside.contains("/*");
         if object.properties.len() == 1 && bare && !above.is_empty() {
@@ -162,7 +164,7 @@ impl<'t> Json<'t> {
         Layout::of(self.text, first)
     }
 
-    /// Puts a member (with a key) or an item behind the others.
+    /// Inserts a member (with a key) or an item after the others.
     fn insert(&self, held: &Held, key: Option<&str>, value: &Value) -> String {
         let (text, layout) = (self.text, self.layout());
         let shown = |indent: &str, lines: bool| match key {
@@ -172,7 +174,7 @@ impl<'t> Json<'t> {
         let outer = indent(text, held.open.saturating_sub(1));
         let Some(&(first, _)) = held.items.first() else {
             let end = text[..held.close].trim_end().len().max(held.open);
-            // A list that is new to the file stays on its line.
+            // A new list stays on its line.
             if !layout.lines() || key.is_none() {
                 return spliced(text, end..end, &shown(outer, false));
             }
@@ -196,7 +198,7 @@ impl<'t> Json<'t> {
         if trails { with } else { spliced(&with, last..last, ",") }
     }
 
-    /// Takes out the member or item `nth`, with its comma and what follows it on its line.
+    /// Removes the member or item `nth`, with its comma and the rest of its line.
     fn take_out(&self, held: &Held, nth: usize) -> String {
         let text = self.text;
         let (start, end) = held.items[nth];
@@ -207,7 +209,7 @@ impl<'t> Json<'t> {
         let own_line = text[..before].ends_with('\n')
             && text[past..].trim_start_matches([' ', '\t']).starts_with(['\n', '}', ']']);
         let mut cut = if own_line {
-            // The line end before it goes, the one behind it stays.
+            // Removes the line end before it and keeps the one after it.
             before - 1..past
         } else {
             let blanks = text[past..].len() - text[past..].trim_start_matches([' ', '\t']).len();
@@ -221,7 +223,7 @@ impl<'t> Json<'t> {
         if !last || trails || only {
             return spliced(text, cut, "");
         }
-        // It was the last and had no comma behind it; so is the one before now.
+        // The last one without a trailing comma: the one before becomes the last.
         let previous = held.items[nth - 1].1;
         let comma = skip(text, previous);
         if !own_line {
@@ -246,7 +248,7 @@ fn spliced(text: &str, span: std::ops::Range<usize>, with: &str) -> String {
     format!("{}{with}{}", &text[..span.start], &text[span.end..])
 }
 
-/// A value as data. Numbers are their own text: nothing here counts with them.
+/// Converts a value. Numbers become strings: nothing here calculates with them.
 fn data(value: &ast::Value<'_>) -> Value {
     match value {
         ast::Value::StringLit(it) => Value::from(it.value.as_ref()),

@@ -1,20 +1,20 @@
-//! How a JSON file is laid out, so that what is put into it looks as if its owner had written it.
+//! Layout of a JSON file, so that insertions look as if its owner had written them.
 
 use serde_json::Value;
 
-/// The file's own hand.
+/// Indentation and spacing of a JSON file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout<'t> {
     /// One step of indentation.
     unit: &'t str,
-    /// Members stand on lines of their own.
+    /// Members are on lines of their own.
     lines: bool,
-    /// No blank behind a colon and a comma.
+    /// No space after colons and commas.
     tight: bool,
 }
 
 impl<'t> Layout<'t> {
-    /// As the text has it. `first` is where the first member of the whole file begins, if it has one.
+    /// Detects the layout of a text. `first` is the offset of the first member, if any.
     pub(crate) fn of(text: &'t str, first: Option<usize>) -> Layout<'t> {
         let Some(first) = first else { return Layout { unit: "  ", lines: true, tight: false } };
         let lines = text[..first].contains('\n');
@@ -27,23 +27,24 @@ impl<'t> Layout<'t> {
         self.lines
     }
 
-    /// The indentation one step further in.
+    /// Returns the indentation one step deeper.
     pub(crate) fn deeper(self, indent: &str) -> String {
         format!("{indent}{}", self.unit)
     }
 
-    /// What separates two things on one line.
+    /// Returns the separator of two items on one line.
     pub(crate) fn comma(self) -> &'static str {
         if self.tight { "," } else { ", " }
     }
 
-    /// A member of an object.
+    /// Formats a member of an object.
     pub(crate) fn member(self, key: &str, value: &Value, indent: &str, lines: bool) -> String {
         let colon = if self.tight { ":" } else { ": " };
         format!("{}{colon}{}", Value::from(key), self.value(value, indent, lines))
     }
 
-    /// A value, objects with each member on its line if `lines`; lists stay on one, as people write short ones.
+    /// Formats a value; with `lines`, objects have each member on its own line. Lists stay on one line, as people write
+    /// short ones.
     pub(crate) fn value(self, value: &Value, indent: &str, lines: bool) -> String {
         match value {
             Value::Object(fields) if fields.is_empty() => "{}".to_owned(),
@@ -66,14 +67,14 @@ impl<'t> Layout<'t> {
     }
 }
 
-/// The blanks that the line of a place begins with.
+/// Returns the indentation of the line at an offset.
 pub(crate) fn indent(text: &str, at: usize) -> &str {
     let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
     let line = &text[start..];
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }
 
-/// What follows a place: blanks, line ends and comments are passed over. The text has been read, so comments are closed.
+/// Returns the next offset after whitespace and comments. The text was parsed, so comments are closed.
 pub(crate) fn skip(text: &str, mut at: usize) -> usize {
     loop {
         at += text[at..].len() - text[at..].trim_start().len();
@@ -84,7 +85,7 @@ pub(crate) fn skip(text: &str, mut at: usize) -> usize {
     }
 }
 
-/// The end of what belongs to a place on its line: blanks and comments that end there, as far as the last comment.
+/// Returns the end of the last comment that belongs to an offset on its line.
 pub(crate) fn rest_of_line(text: &str, from: usize) -> usize {
     let (mut at, mut end) = (from, from);
     loop {
@@ -96,7 +97,7 @@ pub(crate) fn rest_of_line(text: &str, from: usize) -> usize {
     }
 }
 
-/// The end of the comment that begins here; its line end is not part of it.
+/// Returns the end of the comment that begins here; its line end is not part of it.
 fn comment(text: &str, at: usize) -> Option<usize> {
     let rest = &text[at..];
     if rest.starts_with("//") {

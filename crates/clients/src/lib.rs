@@ -1,7 +1,7 @@
-//! Clients of the Model Context Protocol: where each keeps its servers, and how ours is put there and taken out again.
+//! MCP clients: the configuration files of each, and how our server is added and removed.
 //!
-//! Texts in, texts out: no file is touched here. What an edit does not mean to change stays byte for byte: comments, order,
-//! indentation, trailing commas.
+//! Pure functions from text to text: no file is touched here. Everything that an edit does not mean to change stays
+//! byte for byte: comments, order, indentation, trailing commas.
 //!
 //! ```
 //! use emendate_clients::{Entry, client};
@@ -25,10 +25,10 @@ use emendate_core::{Code, Error, Result};
 use json::Json;
 use serde_json::{Map, Value};
 
-/// The name that our server has in every client.
+/// Name of our server in every client.
 pub const SERVER: &str = "emend";
 
-/// The variable of an entry's environment that names the built-in tools that were denied along with it.
+/// Environment variable of an entry that names the built-in tools that were denied along with it.
 pub const REPLACES: &str = "EMEND_REPLACES";
 
 /// How a client starts a server.
@@ -38,12 +38,12 @@ pub struct Entry {
     pub command: String,
     /// Its arguments.
     pub args: Vec<String>,
-    /// What is added to its environment.
+    /// Variables added to its environment.
     pub env: Vec<(String, String)>,
 }
 
 impl Entry {
-    /// What an entry of a client's file says; `None` when it names no program, as one for a server elsewhere.
+    /// Reads an entry of a client's file; `None` if it names no program, like one for a remote server.
     pub(crate) fn read(fields: &Value) -> Option<Entry> {
         // Some versions of Zed nested the program.
         let fields = if fields["command"].is_object() { &fields["command"] } else { fields };
@@ -55,7 +55,7 @@ impl Entry {
         Some(Entry { command, args, env })
     }
 
-    /// The fields of the entry, in the order in which they are written; an empty environment is left out.
+    /// Returns the fields of the entry, in the order of writing; omits an empty environment.
     fn fields(&self, shape: &[(&'static str, &'static str)]) -> Map<String, Value> {
         let fixed = shape.iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value)));
         let mut out: Map<String, Value> = fixed.collect();
@@ -70,9 +70,9 @@ impl Entry {
 }
 
 impl Client {
-    /// The entry of our server, if the file has one that starts a program. `name` is that of the file, for messages.
+    /// Returns the entry of our server, if the file has one that starts a program. `name` is the file's, for messages.
     ///
-    /// Errors: `call.invalid` with line and column for a file that cannot be read.
+    /// Errors: `call.invalid` with line and column for a file that cannot be parsed.
     pub fn entry(&self, text: &str, name: &str) -> Result<Option<Entry>> {
         let found = match self.format {
             Format::Json => Json::parse(text, name)?.get(&[self.key, SERVER])?.map(|found| found.value()),
@@ -81,16 +81,16 @@ impl Client {
         Ok(found.as_ref().and_then(Entry::read))
     }
 
-    /// The file with our server in it. An entry that is there keeps its other fields. An empty text stands for no file.
+    /// Returns the file with our server. An existing entry keeps its other fields. An empty text means no file.
     ///
-    /// Errors: `call.invalid` with line and column for a file that cannot be read, or holds something else at that place.
+    /// Errors: `call.invalid` with line and column for a file that cannot be parsed, or that has something else there.
     pub fn install(&self, text: &str, entry: &Entry, name: &str) -> Result<String> {
         let fields = entry.fields(self.shape);
         let out = match self.format {
             Format::Json => self.install_json(text, &fields, name)?,
             Format::Toml => toml::set(text, self.key, &fields, name)?,
         };
-        // Read back before it is given out.
+        // Verified before it is returned.
         let same = |kept: Entry| kept.command == entry.command && kept.args == entry.args;
         if self.entry(&out, name)?.is_some_and(same) {
             return Ok(out);
@@ -113,7 +113,7 @@ impl Client {
         Ok(out)
     }
 
-    /// The file without our server. What holds servers goes too where it is left empty.
+    /// Returns the file without our server. The object that holds servers is removed too if it is left empty.
     ///
     /// Errors: as [`Client::install`].
     pub fn uninstall(&self, text: &str, name: &str) -> Result<String> {
@@ -125,14 +125,14 @@ impl Client {
 }
 
 impl Entry {
-    /// The built-in tools that were denied along with this entry.
+    /// Returns the built-in tools that were denied along with this entry.
     pub fn marker(&self) -> Option<Vec<String>> {
         let (_, names) = self.env.iter().find(|(name, _)| name == REPLACES)?;
         Some(names.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect())
     }
 }
 
-/// The settings of Claude Code with these tools denied; those that were not denied before are told.
+/// Returns the settings of Claude Code with these tools denied, and those that were not denied before.
 ///
 /// Errors: as [`Client::install`].
 pub fn deny(text: &str, tools: &[&str], name: &str) -> Result<(String, Vec<String>)> {
@@ -149,7 +149,7 @@ pub fn deny(text: &str, tools: &[&str], name: &str) -> Result<(String, Vec<Strin
     Ok((out, fresh))
 }
 
-/// The settings of Claude Code without these denials.
+/// Returns the settings of Claude Code without these denials.
 ///
 /// Errors: as [`Client::install`].
 pub fn allow_again(text: &str, tools: &[String], name: &str) -> Result<String> {
@@ -160,10 +160,10 @@ pub fn allow_again(text: &str, tools: &[String], name: &str) -> Result<String> {
     Ok(out)
 }
 
-/// Where the settings of Claude Code list what it may not do.
+/// Path of the list of denied tools in Claude Code's settings.
 const DENIED: [&str; 2] = ["permissions", "deny"];
 
-/// The error for a file that is not what it should be.
+/// The error for a file with unexpected content.
 pub(crate) fn broken(name: &str, text: &str, at: usize, what: &str) -> Error {
     let at = (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     let above = &text[..at];

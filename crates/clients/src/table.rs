@@ -1,58 +1,58 @@
-//! The clients, one row each.
+//! The table of clients.
 
 use std::path::{Path, PathBuf};
 
-/// A file's syntax.
+/// Syntax of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// JSON; comments and trailing commas are taken and kept.
+    /// JSON; comments and trailing commas are accepted and kept.
     Json,
     /// TOML.
     Toml,
 }
 
-/// Whose sessions a file is for.
+/// Sessions that a file applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// All of a user's.
+    /// All sessions of a user.
     User,
-    /// Those in one project; the file is in its folder.
+    /// Sessions in one project; the file is in its directory.
     Project,
 }
 
-/// How a server that a client started gets to know the folder it works in.
+/// How a server learns the directory it should work in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Roots {
     /// It is started there.
     Here,
-    /// The client puts the folder in place of this in an argument.
+    /// The client replaces this variable in an argument with the directory.
     Variable(&'static str),
-    /// Not at all: the folder must be named.
+    /// Not at all: the directory must be given.
     Named,
 }
 
 /// An MCP client and its files.
 #[derive(Debug)]
 pub struct Client {
-    /// The name on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// Its own name.
+    /// Product name.
     pub title: &'static str,
     /// The user's file, with `{home}`, `{config}` or `{xdg}` at its start.
     pub user: &'static str,
-    /// A variable that moves the user's file, and the file's name in the folder that it names.
+    /// A variable that moves the user's file to another directory, and the file's name there.
     pub moved: Option<(&'static str, &'static str)>,
-    /// What is there where the client is installed.
+    /// Path that exists if the client is installed.
     pub sign: &'static str,
-    /// The project's file, below its folder.
+    /// The project's file, relative to its directory.
     pub project: Option<&'static str>,
-    /// What the files are written in.
+    /// Syntax of the files.
     pub format: Format,
-    /// The field or table that holds the servers.
+    /// The field or table that contains the servers.
     pub key: &'static str,
-    /// Fields of an entry that always say the same.
+    /// Fields that every entry has with the same value.
     pub shape: &'static [(&'static str, &'static str)],
-    /// How the server learns its folder.
+    /// How the server learns its directory.
     pub roots: Roots,
     /// The settings that can deny built-in tools: the user's and the project's.
     pub settings: Option<(&'static str, &'static str)>,
@@ -61,7 +61,7 @@ pub struct Client {
 const STDIO: &[(&str, &str)] = &[("type", "stdio")];
 const WORKSPACE: Roots = Roots::Variable("${workspaceFolder}");
 
-/// Every client that is known.
+/// All supported clients.
 pub static CLIENTS: &[Client] = &[
     Client {
         name: "claude-code",
@@ -169,27 +169,27 @@ pub static CLIENTS: &[Client] = &[
     },
 ];
 
-/// The tools of Claude Code that ours stand in for. `MultiEdit` is one of older versions.
+/// The built-in tools of Claude Code that ours replace. `MultiEdit` exists in older versions.
 pub const BUILTINS: &[&str] = &["Edit", "MultiEdit", "Write", "NotebookEdit"];
 
-/// The client of that name.
+/// Returns the client of that name.
 pub fn client(name: &str) -> Option<&'static Client> {
     CLIENTS.iter().find(|client| client.name == name)
 }
 
-/// The folders that files of clients are in.
+/// The directories that contain clients' files.
 #[derive(Clone, Debug)]
 pub struct Places {
-    /// The user's home.
+    /// The user's home directory.
     pub home: PathBuf,
-    /// Where programs with windows keep their settings: `~/.config`, on macOS `~/Library/Application Support`.
+    /// Configuration directory of graphical programs: `~/.config`, on macOS `~/Library/Application Support`.
     pub config: PathBuf,
-    /// Where the others do: `~/.config`.
+    /// Configuration directory of other programs: `~/.config`.
     pub xdg: PathBuf,
 }
 
 impl Places {
-    /// A path of the table.
+    /// Expands a path of the table.
     fn path(&self, spot: &str) -> PathBuf {
         let starts = [("{home}/", &self.home), ("{config}/", &self.config), ("{xdg}/", &self.xdg)];
         let found = starts.iter().find_map(|(start, folder)| Some(folder.join(spot.strip_prefix(start)?)));
@@ -198,7 +198,7 @@ impl Places {
 }
 
 impl Client {
-    /// Its file. `variable` gives the environment's values. `None` where it has no file of that scope.
+    /// Returns the client's file. `variable` reads the environment. `None` if it has no file of that scope.
     pub fn file(
         &self,
         scope: Scope,
@@ -215,7 +215,7 @@ impl Client {
         }
     }
 
-    /// Its file of settings that can deny built-in tools.
+    /// Returns the file of settings that can deny built-in tools.
     pub fn settings(
         &self,
         scope: Scope,
@@ -233,7 +233,7 @@ impl Client {
         })
     }
 
-    /// What is there where it is installed.
+    /// Returns the path that exists if the client is installed.
     pub fn sign(&self, places: &Places, variable: impl Fn(&str) -> Option<PathBuf>) -> PathBuf {
         self.moved.and_then(|(name, _)| variable(name)).unwrap_or_else(|| places.path(self.sign))
     }

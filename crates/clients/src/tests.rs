@@ -1,4 +1,4 @@
-//! Each client's shape, with comments and odd layouts around it, and what must never happen to a file.
+//! The entry of each client, with comments and odd layouts around it, and changes that must never happen.
 
 use super::{BUILTINS, CLIENTS, Client, Entry, Format, REPLACES, allow_again, client, deny};
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ fn of(name: &str) -> &'static Client {
     client(name).unwrap()
 }
 
-/// Installs, looks, takes out again.
+/// Installs an entry, reads it back, and removes it.
 fn round(client: &Client, text: &str) -> (String, String) {
     let with = client.install(text, &entry(), "f").unwrap();
     assert_eq!(client.entry(&with, "f").unwrap(), Some(entry()), "{with}");
@@ -87,26 +87,26 @@ fn every_client_has_its_shape() {
     assert_eq!(CLIENTS.len(), 8);
 }
 
-/// Files with a `KEY` in them, and what they become.
+/// Files with a `KEY`, and the expected results.
 const KEPT: &[(&str, &str)] = &[
     // Comments, a trailing comma, tabs.
     (
         "{\n\t// theme\n\t\"theme\": \"x\", /* why */\n\n\t\"KEY\": {\n\t\t\"a\": {\"command\": \"a\"}, // first\n\t\t// last\n\t},\n}\n",
         "{\n\t// theme\n\t\"theme\": \"x\", /* why */\n\n\t\"KEY\": {\n\t\t\"a\": {\"command\": \"a\"}, // first\n\t\t\"emend\": {\n\t\t\tFIELDS\n\t\t},\n\t\t// last\n\t},\n}\n",
     ),
-    // No trailing comma, and a comment where the comma goes.
+    // No trailing comma, and a comment in place of the comma.
     (
         "{\n    \"KEY\": {\n        \"a\": {} // first\n    }\n}",
         "{\n    \"KEY\": {\n        \"a\": {}, // first\n        \"emend\": {\n            FIELDS\n        }\n    }\n}",
     ),
     // Blank lines at the edges stay.
     ("{\n\n  \"x\": 1\n\n}\n", "{\n\n  \"x\": 1,\n  \"KEY\": {\n    \"emend\": {\n      FIELDS\n    }\n  }\n\n}\n"),
-    // A comma inside a comment is none.
+    // A comma inside a comment does not count.
     (
         "{\n  \"x\": 1 /* , */\n}\n",
         "{\n  \"x\": 1, /* , */\n  \"KEY\": {\n    \"emend\": {\n      FIELDS\n    }\n  }\n}\n",
     ),
-    // One line, with and without blanks.
+    // One line, with and without spaces.
     ("{\"x\": 1, \"KEY\": {\"a\": {}}}", "{\"x\": 1, \"KEY\": {\"a\": {}, \"emend\": {INLINE}}}"),
     ("{\"x\":1}", "{\"x\":1,\"KEY\":{\"emend\":{TIGHT}}}"),
     // Comments and nothing else.
@@ -259,7 +259,7 @@ fn denials_are_added_once_and_taken_back() {
     assert!(deny("{\"permissions\": {\"deny\": \"x\"}}", BUILTINS, "f").unwrap_err().message().contains("is no list"));
 }
 
-/// JSON with comments and any layout; `KEY` is the key of servers.
+/// Generates JSON with comments and any layout; `KEY` is the key of servers.
 fn texts() -> impl Strategy<Value = String> {
     let blank = prop_oneof![
         Just(String::new()),
@@ -294,7 +294,7 @@ fn texts() -> impl Strategy<Value = String> {
     })
 }
 
-/// True when the letters of `part` stand in `whole` in this order.
+/// True if `part` is a subsequence of `whole`.
 fn within(part: &str, whole: &str) -> bool {
     let mut rest = whole.chars();
     part.chars().all(|wanted| rest.any(|it| it == wanted))

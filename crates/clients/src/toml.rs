@@ -1,11 +1,14 @@
-//! TOML, edited in place: `toml_edit` keeps what it read, and that is proven for each file before it is changed.
+//! TOML, edited in place: `toml_edit` preserves what it parses, and that is verified for each file before it is
+//! changed.
 
 use crate::{SERVER, broken};
 use emendate_core::{Code, Error, Result};
 use serde_json::{Map, Value};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike};
 
-/// Errors: `call.invalid` with line and column; a text that would not be kept as it is.
+/// Parses a file.
+///
+/// Errors: `call.invalid` with line and column.
 fn parse(text: &str, name: &str) -> Result<DocumentMut> {
     let document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
         let at = error.span().map_or(0, |span| span.start);
@@ -14,9 +17,9 @@ fn parse(text: &str, name: &str) -> Result<DocumentMut> {
     Ok(document)
 }
 
-/// The same, to be printed again.
+/// Parses a file that will be printed again.
 ///
-/// Errors: as [`parse`]; a text that would not come out as it is.
+/// Errors: as [`parse`]; a text that would not be printed unchanged.
 fn parse_to_print(text: &str, name: &str) -> Result<DocumentMut> {
     let document = parse(text, name)?;
     if printed(&document, text) == text {
@@ -29,15 +32,15 @@ fn parse_to_print(text: &str, name: &str) -> Result<DocumentMut> {
     .next("Change the server by hand; nothing was changed."))
 }
 
-/// A document as text, with a line end at its end where `like` has one.
+/// Prints a document, with a line end at its end if `like` has one.
 fn printed(document: &DocumentMut, like: &str) -> String {
     let text = document.to_string();
     if like.ends_with('\n') { text } else { text.strip_suffix('\n').map_or(text.clone(), str::to_owned) }
 }
 
-/// What stands at `key.SERVER`.
+/// Returns the entry at `key.SERVER`.
 ///
-/// Errors: as [`parse`]; something else at that place.
+/// Errors: as [`parse`]; something else at that path.
 pub(crate) fn get(text: &str, key: &str, name: &str) -> Result<Option<Value>> {
     let document = parse(text, name)?;
     let Some(servers) = document.get(key) else { return Ok(None) };
@@ -51,12 +54,12 @@ fn table<'i>(item: &'i Item, what: &str, text: &str, name: &str) -> Result<&'i d
     item.as_table_like().ok_or_else(|| broken(name, text, at, &format!("`{what}` is no table")))
 }
 
-/// The text with these fields of the entry.
+/// Returns the text with these fields in the entry.
 ///
 /// Errors: as [`get`].
 pub(crate) fn set(text: &str, key: &str, fields: &Map<String, Value>, name: &str) -> Result<String> {
     if get(text, key, name)?.is_none() && parse(text, name)?.get(key).is_none_or(Item::is_table) {
-        // A table of its own at the end of the file: nothing that is there moves.
+        // A table of its own at the end of the file: no existing line moves.
         let gap = if text.is_empty() || text.ends_with("\n\n") {
             ""
         } else if text.ends_with('\n') {
@@ -83,7 +86,7 @@ pub(crate) fn set(text: &str, key: &str, fields: &Map<String, Value>, name: &str
     Ok(printed(&document, text))
 }
 
-/// Sets a value; what stands around the old one (blanks, a comment behind it) stays.
+/// Sets a value; keeps whitespace and comments around the old one.
 fn put(entry: &mut dyn TableLike, field: &str, value: &Value) {
     if entry.get(field).is_some_and(|old| of_item(old) == *value) {
         return;
@@ -98,7 +101,7 @@ fn put(entry: &mut dyn TableLike, field: &str, value: &Value) {
     }
 }
 
-/// The text without our entry, and without the table of servers where nothing else was in it.
+/// Returns the text without our entry, and without the table of servers if nothing else was in it.
 ///
 /// Errors: as [`get`].
 pub(crate) fn remove(text: &str, key: &str, name: &str) -> Result<String> {
@@ -108,7 +111,8 @@ pub(crate) fn remove(text: &str, key: &str, name: &str) -> Result<String> {
     let document = parse(text, name)?;
     let own = format!("[{key}.{SERVER}]");
     if let Some(start) = lines(text).find(|(_, line)| line.trim_end() == own).map(|(start, _)| start) {
-        // Its lines, to the next header; its own tables (`env`) go with it. Comments above the next header are that one's.
+        // Its lines up to the next header; its own tables (`env`) go too. Comments above the next header belong to
+        // that.
         let inner = format!("[{key}.{SERVER}.");
         let next = lines(&text[start + own.len()..]).map(|(at, line)| (at + start + own.len(), line));
         let mut next = next.filter(|(_, line)| line.starts_with('[') && !line.starts_with(&inner));
@@ -116,7 +120,7 @@ pub(crate) fn remove(text: &str, key: &str, name: &str) -> Result<String> {
         let cut = format!("{}{}", &text[..start], &text[end..]);
         let cut = if end == text.len() { format!("{}\n", cut.trim_end_matches('\n')) } else { cut };
         let cut = if cut == "\n" { String::new() } else { cut };
-        // Lines of a text in quotes may look like headers: what is read says whether they were.
+        // Lines inside quotes may look like headers: parsing the result shows whether they were.
         let mut wanted = document.clone();
         forget(&mut wanted, key);
         if cut.parse::<DocumentMut>().is_ok_and(|cut| data(cut.as_table()) == data(wanted.as_table())) {
@@ -128,14 +132,14 @@ pub(crate) fn remove(text: &str, key: &str, name: &str) -> Result<String> {
     Ok(printed(&document, text))
 }
 
-/// Where the comments and blank lines at the end of a text begin.
+/// Returns the offset of the comments and blank lines at the end of a text.
 fn above(text: &str) -> usize {
     let all: Vec<(usize, &str)> = lines(text).collect();
     let loose = all.iter().rev().take_while(|(_, line)| line.trim().is_empty() || line.trim_start().starts_with('#'));
     loose.last().map_or(text.len(), |(start, _)| *start)
 }
 
-/// Lines with where they begin.
+/// Returns the lines with their offsets.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     text.split_inclusive('\n').map(move |line| {
@@ -164,7 +168,7 @@ fn item(value: &Value) -> toml_edit::Value {
     }
 }
 
-/// A table as data; what no entry of a server holds is left out.
+/// Converts a table; skips values that no entry of a server has.
 fn data(table: &dyn TableLike) -> Value {
     let fields = table.iter().map(|(field, item)| (field.to_owned(), of_item(item)));
     Value::Object(fields.collect())

@@ -1,4 +1,4 @@
-//! Lines at the end of a file that other processes write, move and replace as well.
+//! Appending lines to a file that other processes append to, move and replace as well.
 
 use rustix::fs::OFlags;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -7,15 +7,15 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How often a file is opened anew, or its lock asked for, before the lines have to wait for another time.
+/// Attempts to open the file and get its lock before the lines have to wait.
 const TRIES: usize = 50;
-/// Between two of them.
+/// Pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Appends whole lines. When the file is larger than `full` bytes then, `relieve` is called under its exclusive lock, if that
-/// can be had at once: it puts another file at the path, or nothing.
+/// Appends whole lines. If the file is larger than `full` bytes then, calls `relieve` under its exclusive lock, if that
+/// is free: it puts another file at the path, or none.
 ///
-/// A lock is held for a write, so that nobody puts the file aside meanwhile; it is never waited for long.
+/// Writers hold a shared lock, so that nobody moves the file aside meanwhile; they never wait long for it.
 pub(crate) fn append(
     path: &Path,
     lines: &[u8],
@@ -34,7 +34,7 @@ pub(crate) fn append(
                 }
                 return Ok(());
             }
-            // It was put aside between opening and locking.
+            // It was moved aside between opening and locking.
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
             // No locks here (some network file systems): lines of two processes still do not mix.
@@ -44,7 +44,7 @@ pub(crate) fn append(
     Err(io::Error::new(io::ErrorKind::WouldBlock, "another process holds it"))
 }
 
-/// The file, made with its folder where it is missing. A pipe or a device is no place for events: it could hold us up.
+/// Opens the file, creating it and its directory if missing. Refuses a pipe or a device, which could block.
 fn opened(path: &Path) -> io::Result<File> {
     let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
     let open = || OpenOptions::new().read(true).append(true).create(true).mode(0o600).custom_flags(flags).open(path);
@@ -58,18 +58,18 @@ fn opened(path: &Path) -> io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no regular file")) }
 }
 
-/// True when the file is the one at the path.
+/// True if the file is the one at the path.
 fn is_at(file: &File, path: &Path) -> bool {
     let id = |it: &fs::Metadata| (it.dev(), it.ino());
     matches!((file.metadata(), fs::metadata(path)), (Ok(held), Ok(named)) if id(&held) == id(&named))
 }
 
-/// Moves a full file aside; the one that was there goes.
+/// Moves a full file aside, replacing the previous one.
 pub(crate) fn aside(_: &mut File, path: &Path) -> io::Result<()> {
     fs::rename(path, beside(path, ".1"))
 }
 
-/// The path with something at its end.
+/// Appends a suffix to a path.
 pub(crate) fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(end);

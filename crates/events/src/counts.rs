@@ -1,5 +1,6 @@
-//! The file of counters: lines of `hour, tool, format, code, tier, model, door, calls, microseconds, bytes in, bytes out`, TAB
-//! between them; older lines end before the bytes. Lines that agree in all but the numbers at the end mean their sum, so adding one is counting, and summing up changes nothing but the size.
+//! The file of counters: lines of `hour, tool, format, code, tier, model, door, calls, microseconds, bytes in, bytes
+//! out`, separated by TAB; older lines end before the bytes. Lines that differ only in the numbers at the end mean
+//! their sum, so appending a line counts, and compacting changes nothing but the size.
 
 use crate::append::beside;
 use crate::event::{Event, name};
@@ -10,20 +11,20 @@ use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-/// Bytes from which on the file is summed up.
+/// File size in bytes above which the file is compacted.
 pub(crate) const FULL: u64 = 1 << 20;
-/// Bytes that are left of it then; the oldest go.
+/// Bytes left after compacting; the oldest lines are dropped.
 const LEFT: usize = 1 << 19;
-/// Bytes that are read of it.
+/// Maximum bytes read.
 const MOST: u64 = 64 << 20;
-/// Hours that are told apart; what is older is counted by day.
+/// Hours that are counted separately; older ones are counted by day.
 const FINE: u64 = 14 * 24;
 /// Hours that are kept.
 const KEPT: u64 = 400 * 24;
 /// Microseconds of an hour.
 const HOUR: u64 = 3_600_000_000;
 
-/// What is counted together.
+/// Properties that are counted together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     /// Hours since 1970.
@@ -36,7 +37,7 @@ pub(crate) struct Key {
     pub(crate) door: String,
 }
 
-/// Number of calls, their time in microseconds, and bytes of text of their inputs and replies.
+/// Number of calls, their total time in microseconds, and bytes of text of their inputs and replies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Count {
     pub(crate) calls: u64,
@@ -56,7 +57,7 @@ impl Count {
 
 pub(crate) type Counts = BTreeMap<Key, Count>;
 
-/// Events as lines, those that are counted together as one.
+/// Formats events as lines, one per key.
 pub(crate) fn lines(events: &[Event]) -> String {
     let mut counts = Counts::new();
     for event in events {
@@ -88,7 +89,7 @@ fn shown(counts: &Counts) -> String {
     out
 }
 
-/// The counts of a text; lines that are none (a write that broke off) are left out.
+/// Parses counts; skips invalid lines (from an interrupted write).
 pub(crate) fn read(text: &str) -> Counts {
     let mut out = Counts::new();
     for line in text.lines() {
@@ -109,14 +110,14 @@ pub(crate) fn read(text: &str) -> Counts {
     out
 }
 
-/// The text of a file of counters; empty where there is none.
+/// Reads a file of counters.
 pub(crate) fn text(file: impl io::Read) -> io::Result<String> {
     let mut bytes = Vec::new();
     file.take(MOST).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Puts a file in place of a full one that says the same in fewer lines.
+/// Replaces a full file with an equivalent one of fewer lines.
 pub(crate) fn sum_up(file: &mut File, path: &Path) -> io::Result<()> {
     file.rewind()?;
     let counts = read(&text(file)?);

@@ -1,25 +1,25 @@
-//! One call, as it is told.
+//! The event of one call.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Map, Value};
 
-/// Characters of a name that somebody else gave: of a model, a client, a session.
+/// Maximum characters of a name that comes from outside: of a model, a client, a session.
 const NAME: usize = 100;
 
-/// One call and what came of it. Neither contents nor paths are in it; paths only where [`Sink`](crate::Sink) was told so.
+/// A call and its result. Contains no contents, and paths only if [`Sink`](crate::Sink) is configured to write them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Event {
-    /// When it began, in microseconds since 1970.
+    /// Start time, in microseconds since 1970.
     pub at: u64,
-    /// How long it took, in microseconds.
+    /// Duration in microseconds.
     pub micros: u64,
-    /// The tool.
+    /// Name of the tool.
     pub tool: &'static str,
-    /// The format of its input, where it has one.
+    /// Format of its input, if it has one.
     pub format: &'static str,
-    /// `ok`, or the code of the failure.
+    /// `ok`, or the error code.
     pub code: &'static str,
-    /// The highest tier of matching that was needed.
+    /// The highest matching tier that was needed.
     pub tier: Option<u64>,
     /// Nothing was to be written.
     pub dry_run: bool,
@@ -27,35 +27,35 @@ pub struct Event {
     pub input: usize,
     /// Bytes of text in the reply.
     pub output: usize,
-    /// Files that were changed.
+    /// Number of changed files.
     pub files: usize,
-    /// Lines that were added and removed.
+    /// Numbers of added and removed lines.
     pub lines: (u64, u64),
     /// A file that agents read as instructions, such as `CLAUDE.md`, was changed.
     pub instructions: bool,
     /// The front end: `cli`, `call`, `serve`, `mcp`, `hook` or `library`.
     pub door: &'static str,
-    /// The profile, where the front end has one.
+    /// The profile, if the front end has one.
     pub profile: &'static str,
-    /// The program that called, as it calls itself.
+    /// The calling program, as it names itself.
     pub client: String,
-    /// The model, where it was told.
+    /// The model, if known.
     pub model: String,
     /// The session.
     pub session: String,
     /// The files.
     pub paths: Vec<String>,
-    /// The trace that the call belongs to, as W3C's `traceparent`, where the caller told it. Not in the lines.
+    /// The trace that the call belongs to, as W3C's `traceparent`, if the caller gave it. Not written to the file.
     pub traceparent: String,
 }
 
-/// A name that somebody gave, fit for a line.
+/// Removes control characters from a name and cuts it.
 pub(crate) fn name(text: &str) -> String {
     text.chars().filter(|char| !char.is_control()).take(NAME).collect()
 }
 
 impl Event {
-    /// As one line of JSON.
+    /// Formats the event as a line of JSON.
     pub(crate) fn line(&self, paths: bool) -> String {
         let at = DateTime::<Utc>::from_timestamp_micros(i64::try_from(self.at).unwrap_or(i64::MAX));
         let mut out = Map::new();
@@ -64,8 +64,8 @@ impl Event {
         format!("{}\n", Value::Object(out))
     }
 
-    /// All that is told of it but its time, by the names that the lines have: strings, numbers and booleans; with `paths`
-    /// a list of strings too. What somebody else gave as a name is cut to something that fits a line.
+    /// Returns all fields but the time, with their names in the file: strings, numbers and booleans; with `paths` also
+    /// a list of strings. Names from outside are cut.
     pub fn fields(&self, paths: bool) -> Map<String, Value> {
         let mut out = Map::new();
         let mut put = |key: &str, value: Value| {

@@ -1,10 +1,11 @@
-//! What was called and what came of it, for the owner of the machine: an event for each call, as lines of JSON in a file
-//! ([`Sink::file`]), and counters ([`Sink::counters`], [`Tally`]). Nothing here leaves the machine; who wants that gives the
-//! sink an [`Export`].
+//! Events and counters of calls, for the owner of the machine: an event per call, as a line of JSON in a file
+//! ([`Sink::file`]), and counters ([`Sink::counters`], [`Tally`]). Nothing leaves the machine unless the sink has an
+//! [`Export`].
 //!
-//! Both files take whole lines, appended by any number of processes, and are bounded: the first is moved aside when it is
-//! full, the other is summed up. An event costs its caller a push to a list; [`Sink::flush`] writes, when there is time. What
-//! cannot be written is told once, kept for a while, and then forgotten: it must never be in the way of an edit.
+//! Any number of processes append whole lines to both files, which are bounded: the first is moved aside when it is
+//! full, the other is compacted. An event costs its caller a push to a list; [`Sink::flush`] writes when idle. A
+//! failure to write is reported once; the events are kept for a while and then dropped, because they must never delay
+//! an edit.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -24,29 +25,29 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Events that wait to be written; one more is written at once.
+/// Maximum number of queued events; one more is written at once.
 const WAITING: usize = 256;
-/// Events that are kept when they cannot be written.
+/// Maximum number of events kept while they cannot be written.
 const KEPT: usize = 1024;
-/// A burst of calls is written together: between two writes that nobody asked for passes so much time.
+/// Minimum time between two writes that are not explicitly requested, so that a burst of calls is written together.
 const APART: Duration = Duration::from_millis(100);
-/// After a failure nothing is tried for so long.
+/// Pause after a failure.
 const REST: Duration = Duration::from_secs(1);
 
-/// What takes events to another program. It stands in the way of a call, so it must not wait for anything.
+/// Sends events to another program. Runs during a call, so it must not block.
 pub trait Export: fmt::Debug + Send + Sync {
-    /// Takes an event, to send it when there is time.
+    /// Takes an event, to send it when idle.
     fn take(&self, event: &Event);
 
-    /// True when it names files.
+    /// True if it sends paths of files.
     fn wants_paths(&self) -> bool;
 }
 
-/// Where events go.
+/// Destinations of events.
 #[derive(Debug, Default)]
 pub struct Sink {
     file: Option<(PathBuf, u64)>,
-    /// With the paths of files.
+    /// Write paths of files.
     paths: bool,
     counters: Option<PathBuf>,
     export: Option<Box<dyn Export>>,
@@ -56,13 +57,13 @@ pub struct Sink {
 #[derive(Debug, Default)]
 struct Waiting {
     events: Vec<Event>,
-    /// What is to be told.
+    /// Messages to report.
     notices: Vec<String>,
     failed: Option<Instant>,
     written: Option<Instant>,
 }
 
-/// A call that runs.
+/// A running call.
 #[derive(Clone, Copy, Debug)]
 pub struct Begun {
     at: SystemTime,
@@ -70,7 +71,7 @@ pub struct Begun {
 }
 
 impl Begun {
-    /// Its time, in microseconds since 1970, and how long it took, in microseconds.
+    /// Returns the start time in microseconds since 1970, and the duration in microseconds.
     pub fn end(self) -> (u64, u64) {
         let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         (micros(self.at.duration_since(UNIX_EPOCH).unwrap_or_default()), micros(self.clock.elapsed()))
@@ -78,7 +79,7 @@ impl Begun {
 }
 
 impl Sink {
-    /// Lines of JSON go to this file, of at most so many bytes; what is older is in one beside it, with `.1` at its end.
+    /// Writes lines of JSON to this file, up to `bytes`; older lines are kept in a second file with the suffix `.1`.
     #[must_use]
     pub fn file(mut self, path: PathBuf, bytes: u64, paths: bool) -> Sink {
         self.file = Some((path, bytes));
@@ -86,30 +87,30 @@ impl Sink {
         self
     }
 
-    /// Calls are counted in this file.
+    /// Counts calls in this file.
     #[must_use]
     pub fn counters(mut self, path: PathBuf) -> Sink {
         self.counters = Some(path);
         self
     }
 
-    /// Events go there as well.
+    /// Also sends events there.
     pub fn export(&mut self, export: Box<dyn Export>) {
         self.export = Some(export);
     }
 
-    /// A call begins; `None` where nobody wants to know.
+    /// Starts a call; `None` if there is no destination.
     pub fn begin(&self) -> Option<Begun> {
         let wanted = self.file.is_some() || self.counters.is_some() || self.export.is_some();
         wanted.then(|| Begun { at: SystemTime::now(), clock: Instant::now() })
     }
 
-    /// True when events name files.
+    /// True if events should contain paths.
     pub fn wants_paths(&self) -> bool {
         (self.paths && self.file.is_some()) || self.export.as_deref().is_some_and(Export::wants_paths)
     }
 
-    /// Takes an event. It is written by the next [`Sink::flush`].
+    /// Queues an event. The next [`Sink::flush`] writes it.
     pub fn push(&self, event: Event) {
         if let Some(export) = &self.export {
             export.take(&event);
@@ -127,7 +128,7 @@ impl Sink {
         }
     }
 
-    /// Writes what waits. Where that failed a moment ago, it waits on.
+    /// Writes the queued events, unless writing failed a moment ago.
     pub fn flush(&self) {
         let events = {
             let mut waiting = self.waiting();
@@ -142,7 +143,7 @@ impl Sink {
         self.write_all(events);
     }
 
-    /// The same, unless it was done a moment ago: for every time that an answer is out.
+    /// Flushes unless that was done a moment ago; called after every reply.
     pub fn flush_in_time(&self) {
         let early = self.waiting().written.is_some_and(|at| at.elapsed() < APART);
         if !early {
@@ -161,14 +162,14 @@ impl Sink {
                 waiting.notices.push(what);
             }
             waiting.failed = Some(Instant::now());
-            // Those that came meanwhile are newer.
+            // Events that arrived meanwhile are newer.
             events.append(&mut waiting.events);
             waiting.events = events;
         }
     }
 
-    /// Errors: what could not be written, in words. An event may be in one file and not in the other then, or twice in one:
-    /// nothing depends on it.
+    /// Errors: a sentence that says which file could not be written. An event may then be in one file only, or twice in
+    /// one: nothing depends on that.
     fn write(&self, events: &[Event]) -> Result<(), String> {
         if let Some((path, bytes)) = &self.file {
             let lines: String = events.iter().map(|event| event.line(self.paths)).collect();
@@ -183,7 +184,7 @@ impl Sink {
         Ok(())
     }
 
-    /// What a person should know, once.
+    /// Returns messages for the user, each once.
     pub fn notices(&self) -> Vec<String> {
         std::mem::take(&mut self.waiting().notices)
     }

@@ -1,4 +1,4 @@
-//! What the counters say.
+//! Summaries of the counters.
 
 use crate::counts::{Count, Counts, Key, read, text};
 use std::collections::BTreeMap;
@@ -6,31 +6,31 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// The code of a call that ended with a question to a person: neither a success nor a failure.
+/// The code of a call that ended with a question to the user: neither a success nor a failure.
 pub const ASKED: &str = "access.ask";
 
-/// What calls are told apart by.
+/// Property by which calls are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     /// The tool.
     Tool,
-    /// The format of the input; calls without one are left out.
+    /// The format of the input; skips calls without one.
     Format,
-    /// The tier of matching; calls that matched nothing are left out.
+    /// The matching tier; skips calls that matched nothing.
     Tier,
-    /// The model; empty where it is not known.
+    /// The model; empty if unknown.
     Model,
     /// The front end.
     Door,
-    /// The code of the answer.
+    /// The code of the reply.
     Code,
 }
 
 impl By {
-    /// All of them, in the order in which they are shown.
+    /// All of them, in the order of display.
     pub const ALL: [By; 6] = [By::Tool, By::Format, By::Tier, By::Model, By::Door, By::Code];
 
-    /// Its word.
+    /// Name of the property.
     pub const fn name(self) -> &'static str {
         match self {
             By::Tool => "tool",
@@ -46,37 +46,37 @@ impl By {
 /// One row of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// What its calls have in common.
+    /// Common property of its calls.
     pub name: String,
-    /// How many calls.
+    /// Number of calls.
     pub calls: u64,
-    /// Those that succeeded.
+    /// Number of successes.
     pub ok: u64,
-    /// Those that ended with a question to a person.
+    /// Number of calls that ended with a question to the user.
     pub asked: u64,
-    /// Microseconds of all of them.
+    /// Total microseconds.
     pub micros: u64,
-    /// Bytes of text in their inputs.
+    /// Bytes of text in the inputs.
     pub input: u64,
-    /// Bytes of text in their replies.
+    /// Bytes of text in the replies.
     pub output: u64,
 }
 
-/// Bytes of text that are counted as one token: an estimate that is near for English and code with most models.
+/// Bytes of text counted as one token: an estimate that is close for English and code with most models.
 pub const TOKEN_BYTES: u64 = 4;
 
 impl Row {
-    /// Successes in a thousand of the calls that were answered; `None` where there are none.
+    /// Returns successes per thousand calls that were not questions; `None` if there are none.
     pub fn per_mille(&self) -> Option<u64> {
         self.ok.saturating_mul(1000).checked_div(self.calls - self.asked)
     }
 
-    /// Microseconds of one call.
+    /// Returns the mean duration of a call in microseconds.
     pub fn mean(&self) -> u64 {
         self.micros.checked_div(self.calls).unwrap_or(0)
     }
 
-    /// Estimated tokens of the input of one call, and of its reply.
+    /// Returns the estimated tokens of a mean input and a mean reply.
     pub fn mean_tokens(&self) -> [u64; 2] {
         [self.input, self.output].map(|bytes| bytes.div_ceil(TOKEN_BYTES).checked_div(self.calls).unwrap_or(0))
     }
@@ -94,14 +94,14 @@ impl Row {
     }
 }
 
-/// The calls of some time.
+/// The calls in a period.
 #[derive(Debug)]
 pub struct Tally(Counts);
 
 impl Tally {
-    /// The calls since that moment, in microseconds since 1970, by the hour. No file is no calls.
+    /// Reads the calls since that time (microseconds since 1970, rounded to hours). A missing file means no calls.
     ///
-    /// Errors: a file that cannot be read.
+    /// Errors: the file cannot be read.
     pub fn since(path: &Path, at: u64) -> io::Result<Tally> {
         let text = match File::open(path) {
             Ok(file) => text(file)?,
@@ -113,14 +113,14 @@ impl Tally {
         Ok(Tally(counts))
     }
 
-    /// All calls together.
+    /// Returns the sum of all calls.
     pub fn total(&self) -> Row {
         let mut row = Row { name: String::new(), calls: 0, ok: 0, asked: 0, micros: 0, input: 0, output: 0 };
         self.0.iter().for_each(|(key, count)| row.add(key, *count));
         row
     }
 
-    /// A table, the most frequent first.
+    /// Returns a table, the most frequent first.
     pub fn by(&self, by: By) -> Vec<Row> {
         let mut rows: BTreeMap<&str, Row> = BTreeMap::new();
         for (key, count) in &self.0 {

@@ -1,4 +1,4 @@
-//! Both files under several writers, damage and their limits.
+//! Both files with several writers, damage and limits.
 
 use super::{By, Event, Sink, Tally};
 use serde_json::Value;
@@ -93,7 +93,7 @@ fn counters_are_summed_up_and_not_changed_by_it() {
     assert_eq!(by(By::Tier), names(&[("2", 1500, Some(1000))]));
     assert_eq!(by(By::Model), names(&[("m1", 4001, Some(875))]));
     assert_eq!(Tally::since(&path, now).unwrap().total().calls, 2041);
-    // What others broke is passed over.
+    // Invalid lines are skipped.
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, format!("half a li\n{text}1\t2\n\u{0}")).unwrap();
     assert_eq!(Tally::since(&path, 0).unwrap().total(), total);
@@ -125,7 +125,7 @@ fn several_writers_lose_nothing() {
         for _ in 0..4 {
             scope.spawn(|| {
                 for nth in 0..100 {
-                    // A sink each, as processes have.
+                    // A sink each, like separate processes.
                     let sink = Sink::default().counters(path.clone()).file(file.clone(), 1 << 30, false);
                     sink.push(event("edit", "ok", nth));
                 }
@@ -154,7 +154,7 @@ fn what_cannot_be_written_is_told_once_and_kept_for_a_while() {
     fs::remove_file(folder.path().join("below")).unwrap();
     drop(sink);
     assert!(Tally::since(&path, 0).unwrap().total().calls >= super::KEPT as u64);
-    // A pipe that nobody reads must not hold anything up.
+    // A pipe without a reader must not block anything.
     let pipe = folder.path().join("pipe");
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::from(0o600), 0).unwrap();
     let sink = Sink::default().file(pipe, 1 << 20, false);

@@ -1,6 +1,6 @@
-//! What an edit brings to texts that it does not change: the other texts that the server was shown are asked about before and
-//! after, where it answers questions and says that files matter to each other. What servers publish by themselves about a
-//! text that has not changed may be from before, and is not taken.
+//! Effects of an edit on texts that it does not change: the other texts that the server was shown are checked before
+//! and after the edit, if the server answers requests and reports that files depend on each other. Diagnostics that it
+//! publishes unasked for an unchanged text may predate the edit, so they are ignored.
 
 use crate::live::Live;
 use crate::problem::Problem;
@@ -10,31 +10,31 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Other texts that are asked about: the last that were shown.
+/// Maximum number of other texts to check: those shown most recently.
 const OTHERS: usize = 8;
-/// The part of the time that may go by before the edit itself is asked about.
+/// Share of the time that may pass before the edit itself is checked.
 const SHARE: u32 = 4;
 
-/// What an edit brought to another file.
+/// Effect of an edit on another file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Elsewhere {
     /// The file.
     pub path: PathBuf,
-    /// Problems that were not there before, the worst first; or why that is not known.
+    /// New problems, the worst first; or the reason why they are unknown.
     pub new: Result<Vec<Problem>, Unknown>,
 }
 
-/// Says whether the text that the server was shown of a file is still the one that stands there.
+/// Returns whether the text of a file that the server was shown is still current.
 pub type StandsStill<'a> = dyn Fn(&Path, &str) -> bool + Sync + 'a;
 
-/// Another text, the version it was shown as, and what was wrong with it.
+/// Another text, the version it was shown as, and its problems before the edit.
 pub(crate) struct Other {
     path: PathBuf,
     version: i64,
     before: Result<Vec<Problem>, Unknown>,
 }
 
-/// Asks about the other texts, before the edit is shown.
+/// Checks the other texts, before the edit is shown.
 pub(crate) fn before(live: &Live, jobs: &[Job<'_>], stands: &StandsStill<'_>, until: Instant) -> Vec<Other> {
     let shown: Vec<(PathBuf, i64, Arc<str>)> = {
         let state = live.state();
@@ -53,7 +53,7 @@ pub(crate) fn before(live: &Live, jobs: &[Job<'_>], stands: &StandsStill<'_>, un
     others.into_iter().zip(said).map(|((path, version), before)| Other { path, version, before }).collect()
 }
 
-/// Asks about them again, when it has been shown; what is new in each.
+/// Checks them again after the edit was shown, and returns the new problems of each.
 pub(crate) fn after(live: &Live, others: Vec<Other>, until: Instant) -> Vec<Elsewhere> {
     let said = asked(live, others.iter().map(|other| (&*other.path, other.version)), until);
     let new = |(other, after): (Other, Result<Vec<Problem>, Unknown>)| {
@@ -64,7 +64,7 @@ pub(crate) fn after(live: &Live, others: Vec<Other>, until: Instant) -> Vec<Else
     others.into_iter().zip(said).map(new).collect()
 }
 
-/// All questions first, so that the server can work at them together.
+/// Sends all requests first, so that the server can process them together.
 fn asked<'a>(
     live: &Live,
     texts: impl Iterator<Item = (&'a Path, i64)>,
@@ -73,7 +73,7 @@ fn asked<'a>(
     let questions: Vec<_> = texts.map(|(path, version)| (path, version, live.question(path))).collect();
     let one = |(path, version, question)| match live.problems((path, version), question, until)? {
         (problems, Basis::Asked) => Ok(problems),
-        // It refused to be asked; what it published may be from before.
+        // It does not support the request; what it published may predate the edit.
         _ => Err(Unknown::of(Why::Version)),
     };
     questions.into_iter().map(one).collect()

@@ -1,4 +1,4 @@
-//! Asking what is wrong with a text that the server was shown, and when the answer is to be believed.
+//! Requests for the problems of a text, and the conditions under which an answer is reliable.
 
 use crate::live::Live;
 use crate::message::{AGAIN, Fault, NO_METHOD, TSSERVER, uri};
@@ -9,25 +9,25 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a server that says which text it speaks of must have said nothing more: some speak twice.
+/// Time without further diagnostics after which those of a server that names versions are final: some publish twice.
 const SPOKEN: Duration = Duration::from_millis(100);
-/// How long to wait before a question is asked again.
+/// Pause before a request is repeated.
 const AGAIN_IN: Duration = Duration::from_millis(50);
 
-/// What a `tsserver` is asked, in turn.
+/// Commands for a `tsserver`, in order.
 const SYNTAX_AND_SENSE: [&str; 2] = ["syntacticDiagnosticsSync", "semanticDiagnosticsSync"];
 
-/// A question that was asked.
+/// A pending request for problems.
 #[derive(Clone, Copy)]
 pub(crate) enum Question {
     Pull(i64),
     Tsserver([i64; 2]),
-    /// Nothing is asked; the server speaks by itself.
+    /// None: the server publishes diagnostics unasked.
     None,
 }
 
 impl Live {
-    /// Asks what is wrong with a text.
+    /// Requests the problems of a text.
     pub(crate) fn question(&self, path: &Path) -> Question {
         let mut state = self.state();
         if state.abilities.pull {
@@ -44,7 +44,7 @@ impl Live {
         Question::None
     }
 
-    /// What is wrong with that version of a text, as far as the server is to be believed.
+    /// Returns the problems of that version of a text, if they are reliable.
     pub(crate) fn problems(
         &self,
         (path, version): (&Path, i64),
@@ -103,7 +103,7 @@ impl Live {
         until: Instant,
     ) -> Result<(Vec<Problem>, Basis), Unknown> {
         let mut all = Vec::new();
-        // Both are taken, so that no answer is left over.
+        // Both answers are awaited, so that none is left over.
         for answer in ids.map(|id| self.answer(id, until)) {
             let mut said = answer?.answer.map_err(|fault| Unknown::refused(&fault.message))?;
             let Value::Array(items) = said["body"].take() else {
@@ -126,7 +126,7 @@ impl Live {
             }
             let at_rest = state.working.is_empty();
             let published = state.documents.open.get(path)?.published.as_ref()?;
-            // What it said before it had loaded everything, it has to have had time to correct.
+            // Diagnostics published before everything was loaded may still be corrected.
             let since = state.loaded.map_or(published.when, |loaded| loaded.max(published.when)).elapsed();
             match (published.version, settle) {
                 (Some(about), _) if about == version => {

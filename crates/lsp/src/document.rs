@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Texts that a server holds at once.
+/// Maximum number of texts open in a server.
 const OPEN: usize = 64;
 
-/// What a server published about a text.
+/// Diagnostics that a server published for a text.
 pub(crate) struct Published {
-    /// The version it says it is about.
+    /// The version that they refer to, according to the server.
     pub(crate) version: Option<i64>,
     pub(crate) items: Vec<Value>,
     pub(crate) when: Instant,
@@ -26,11 +26,12 @@ pub(crate) struct Document {
     pub(crate) version: i64,
     pub(crate) text: Arc<str>,
     used: u64,
-    /// What was published since this version was shown.
+    /// Diagnostics published since this version was shown.
     pub(crate) published: Option<Published>,
 }
 
-/// All of them. Versions are never used twice, so that what is late for one opening of a file cannot fit the next.
+/// All open texts. Versions are never reused, so late diagnostics of a closed file cannot match when it is opened
+/// again.
 #[derive(Default)]
 pub(crate) struct Documents {
     pub(crate) open: HashMap<PathBuf, Document>,
@@ -39,7 +40,7 @@ pub(crate) struct Documents {
 }
 
 impl Documents {
-    /// Puts a text in place; its version.
+    /// Stores a text and returns its version.
     fn put(&mut self, path: &Path, text: &str) -> i64 {
         self.last_version += 1;
         self.uses += 1;
@@ -48,7 +49,7 @@ impl Documents {
         self.last_version
     }
 
-    /// Those that were shown last, but for some: path, version and text.
+    /// Returns the texts shown most recently, except some: path, version and text.
     pub(crate) fn latest(&self, most: usize, but: impl Fn(&Path) -> bool) -> Vec<(PathBuf, i64, Arc<str>)> {
         let mut all: Vec<(&PathBuf, &Document)> = self.open.iter().filter(|(path, _)| !but(path)).collect();
         all.sort_by_key(|(_, document)| std::cmp::Reverse(document.used));
@@ -57,16 +58,16 @@ impl Documents {
         all.into_iter().take(most).map(one).collect()
     }
 
-    /// The one that has not been shown for the longest time.
+    /// Returns the text that was not shown for the longest time.
     fn oldest(&self) -> Option<PathBuf> {
         self.open.iter().min_by_key(|(_, document)| document.used).map(|(path, _)| path.clone())
     }
 }
 
 impl Live {
-    /// Shows a text to the server; the version it is known by.
+    /// Shows a text to the server and returns its version.
     ///
-    /// Errors: a server that is gone or takes no texts; one that must be asked first and does not answer.
+    /// Errors: the server is gone or does not accept texts; or it does not answer a request that must come first.
     pub(crate) fn show(&self, path: &Path, language: &str, text: &str, until: Instant) -> Result<i64, Unknown> {
         let mut state = self.state();
         if let Stage::Gone(why) = &state.stage {
@@ -107,12 +108,12 @@ impl Live {
         Ok(version)
     }
 
-    /// True for a server that gets a changed text by closing and opening it: one that does not say which text it speaks of.
+    /// True for a server that gets a changed text by closing and opening it, because its diagnostics name no version.
     fn reopens(&self, state: &State) -> bool {
         self.spec.settle.is_some() && !state.abilities.pull && !state.abilities.tsserver
     }
 
-    /// Closes a text, and waits until the server has seen that: what it publishes from then on is about the next.
+    /// Closes a text, and waits until the server has processed that: later diagnostics belong to the next version.
     fn close_for_good(&self, path: &Path, until: Instant) -> Result<(), Unknown> {
         let question = {
             let mut state = self.state();
@@ -122,14 +123,14 @@ impl Live {
         self.answer(question, until).map(drop)
     }
 
-    /// Closes a text, if it is open.
+    /// Closes a text if it is open.
     pub(crate) fn close(&self, state: &mut State, path: &Path) {
         if state.documents.open.remove(path).is_some() {
             self.tell("textDocument/didClose", &json!({ "textDocument": { "uri": uri(path) } }));
         }
     }
 
-    /// Tells that a text was written to the disk as it was shown.
+    /// Reports that a text was saved as it was shown.
     pub(crate) fn saved(&self, path: &Path) {
         let state = self.state();
         let Some(document) = state.documents.open.get(path).filter(|_| state.abilities.saves) else { return };
@@ -141,7 +142,7 @@ impl Live {
     }
 }
 
-/// A change as the protocol wants it: the one place where two texts differ.
+/// Returns the change between two texts in the form of the protocol: a single replaced range.
 fn difference(old: &str, new: &str, encoding: Encoding) -> Value {
     let (head, tail) = common_ends(old, new);
     let lines = Lines::new(old);

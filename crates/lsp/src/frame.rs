@@ -1,28 +1,28 @@
-//! Messages on the wire: a header that names a length, an empty line, so many bytes. Nothing that a server writes makes
-//! more memory than it really sends, and never more than the limits here.
+//! Message framing: headers with a content length, an empty line, the content. No server can allocate more memory than
+//! it really sends, nor more than the limits here.
 
 use serde_json::Value;
 use std::io::{self, BufRead, Read as _};
 
-/// Bytes of a header line.
+/// Maximum bytes of a header line.
 const LINE: u64 = 1 << 10;
-/// Lines of a header.
+/// Maximum number of header lines.
 const LINES: usize = 16;
-/// Bytes of a message.
+/// Maximum bytes of a message.
 const BODY: u64 = 32 << 20;
 
-/// The next message, as bytes; `None` at the end.
+/// Returns the next message as bytes; `None` at the end of the stream.
 ///
-/// Errors: why this is no message, as words that follow "it".
+/// Errors: the reason why this is not a message, as words that follow "it".
 pub(crate) fn read(pipe: &mut impl BufRead) -> Result<Option<Vec<u8>>, String> {
     let Some(length) = header(pipe)? else { return Ok(None) };
     let mut body = Vec::new();
-    // Grows with what comes, whatever the header promises.
+    // Grows with the data that arrives, whatever length the header claims.
     pipe.take(length).read_to_end(&mut body).map_err(|error| lost(&error))?;
     if body.len() as u64 == length { Ok(Some(body)) } else { Ok(None) }
 }
 
-/// The length that a header names; `None` where there is nothing any more.
+/// Returns the length in the header; `None` at the end of the stream.
 fn header(pipe: &mut impl BufRead) -> Result<Option<u64>, String> {
     let mut length = None;
     for _ in 0..LINES {
@@ -58,7 +58,7 @@ fn strange(line: &[u8]) -> String {
     format!("wrote `{shown}` where a header was expected")
 }
 
-/// A message with its header.
+/// Returns a message with its header.
 pub(crate) fn framed(message: &Value) -> Vec<u8> {
     let body = message.to_string();
     let mut out = format!("Content-Length: {}\r\n\r\n", body.len()).into_bytes();

@@ -1,8 +1,8 @@
-//! Language servers: programs of the configuration that know a language. They are started when they are first needed, told
-//! of texts, and asked what is wrong with them; what is new since the text before is told apart.
+//! Language servers: configured programs that check a language. They are started on first use, shown texts and asked
+//! for problems, which are then compared with those of the previous text.
 //!
-//! Nothing here touches files: texts come in, words of other programs go out. What a server says is believed only for the
-//! very text it was last shown ([`Basis`]); everything else is [`Why`] nothing is known.
+//! This crate touches no files: texts go in, messages of other programs come out. A server's answer counts only for the
+//! very text it was last shown ([`Basis`]); otherwise [`Why`] gives the reason why nothing is known.
 #![allow(clippy::disallowed_methods, reason = "who waits for another program needs a clock")]
 
 mod around;

@@ -1,4 +1,4 @@
-//! A running server: the process, a thread for each of its streams, and what has been heard.
+//! A running server: its process, a thread for each of its streams, and its state.
 
 use crate::document::{Documents, Published};
 use crate::frame;
@@ -19,59 +19,59 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Bytes on their way to a server. One that does not read is given up.
+/// Maximum bytes queued for a server. One that does not read is given up.
 const UNREAD: usize = 64 << 20;
-/// Bytes of what it last wrote to its standard error.
+/// Bytes kept of the end of its standard error.
 const LAST_WORDS: usize = 2 << 10;
-/// Messages that could not be read, before it is given up.
+/// Number of unreadable messages after which a server is given up.
 const UNREADABLE: usize = 100;
-/// Pieces of work that it may be at.
+/// Maximum number of its progress tokens.
 const WORKS: usize = 1000;
-/// How often what depends on the time alone is looked at again.
+/// Polling interval for conditions that depend on time alone.
 const LOOK: Duration = Duration::from_millis(10);
-/// How long a server that closed its output may take to end.
+/// Time that a server may take to exit after it closed its output.
 const LEAVING: Duration = Duration::from_millis(200);
-/// How long its last words may take to be heard, where something that it started keeps the pipe open.
+/// Time to wait for the end of its standard error, which a child process may keep open.
 const LEAVING_WORDS: Duration = Duration::from_secs(1);
 
-/// How far it is.
+/// Stage of a server's life.
 pub(crate) enum Stage {
-    /// It has not answered to `initialize`.
+    /// It has not answered `initialize` yet.
     Starting,
     Ready,
-    /// Why.
+    /// It ended, for this reason.
     Gone(String),
 }
 
-/// What came back to a question.
+/// Answer to a request.
 pub(crate) struct Heard {
     pub(crate) answer: Result<Value, Fault>,
-    /// It came when the server had loaded what it needs. Looked at when it comes: what the server says next may be that it has
-    /// loaded everything only now.
+    /// The server had loaded everything when the answer arrived. Recorded then, because its next message may report
+    /// that loading has only just finished.
     pub(crate) loaded: bool,
 }
 
-/// What is known of a server.
+/// State of a server.
 pub(crate) struct State {
     pub(crate) stage: Stage,
     pub(crate) abilities: Abilities,
     pub(crate) documents: Documents,
-    /// Questions, with what came back.
+    /// Requests, with the answers that arrived.
     answers: HashMap<i64, Option<Heard>>,
     last_question: i64,
-    /// What it works at, by its own names.
+    /// Its active progress tokens.
     pub(crate) working: HashSet<String>,
-    /// It said that it has loaded everything, or that it has not.
+    /// Whether it reported that everything is loaded; `None` if it reported nothing.
     quiescent: Option<bool>,
-    /// When it last said so.
+    /// When it last reported that.
     pub(crate) loaded: Option<Instant>,
     unreadable: usize,
-    /// Since when it owes an answer without having said anything at all.
+    /// Since when it owes an answer without having sent anything at all.
     silent: Option<Instant>,
 }
 
 impl State {
-    /// Takes in what a server tells by itself.
+    /// Processes a notification.
     fn told(&mut self, method: &str, mut params: Value) {
         match method {
             "textDocument/publishDiagnostics" => {
@@ -102,12 +102,12 @@ impl State {
         }
     }
 
-    /// True when it has loaded what it needs, as far as it says so.
+    /// True if it has loaded everything, as far as it reports that.
     pub(crate) fn has_loaded(&self, spec: &Spec) -> bool {
         self.quiescent.unwrap_or(!spec.says_when_ready)
     }
 
-    /// The text of a version, while it is the last one that was shown.
+    /// Returns the text of a version, if that is the last one shown.
     pub(crate) fn text_of(&self, (path, version): (&Path, i64)) -> Result<Arc<str>, Unknown> {
         let document = self.documents.open.get(path).filter(|document| document.version == version);
         let text = document.map(|document| Arc::clone(&document.text));
@@ -122,7 +122,7 @@ pub(crate) struct Live {
     pub(crate) born: Instant,
     state: Mutex<State>,
     changed: Condvar,
-    /// Goes when the server is to see the end of its input.
+    /// `None` once the server should see the end of its input.
     outbox: Mutex<Option<Sender<Vec<u8>>>>,
     unread: AtomicUsize,
     process: Mutex<Process>,
@@ -130,18 +130,18 @@ pub(crate) struct Live {
     fell_silent: Condvar,
 }
 
-/// The end of what a server wrote to its standard error.
+/// The end of a server's standard error.
 #[derive(Default)]
 struct LastWords {
     bytes: Vec<u8>,
-    /// Nothing more will come.
+    /// The stream has ended.
     all: bool,
 }
 
 impl Live {
-    /// Starts a server for the project in that folder. It is not ready when this returns.
+    /// Starts a server for the project in that directory. It is not ready when this returns.
     ///
-    /// Errors: `io.failed` where the program cannot be started.
+    /// Errors: `io.failed` if the program cannot be started.
     pub(crate) fn start(spec: &Arc<Spec>, root: &Path) -> Result<Arc<Live>> {
         let mut process = Process::start(&spec.words, root)?;
         let (stdin, stdout, stderr) = process.streams();
@@ -170,7 +170,7 @@ impl Live {
             last_words: Mutex::default(),
             fell_silent: Condvar::new(),
         });
-        // Where no thread can be started the server says nothing, which ends like any silence.
+        // If no thread can be started, the server seems silent, which is handled like any silence.
         let speaker = Arc::clone(&live);
         drop(thread::Builder::new().spawn(move || speaker.speak(stdin, &receiver)));
         let complaints = Arc::clone(&live);
@@ -186,7 +186,7 @@ impl Live {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until `look` finds something, or for so long; `late` says why nothing is known then.
+    /// Waits until `look` returns something, at most until `until`; `late` is the reason reported then.
     pub(crate) fn wait<T>(
         &self,
         until: Instant,
@@ -210,12 +210,12 @@ impl Live {
         }
     }
 
-    /// Waits until the server can be told of texts.
+    /// Waits until the server accepts texts.
     pub(crate) fn ready(&self, until: Instant) -> Result<(), Unknown> {
         self.wait(until, Why::Starting, |state| matches!(state.stage, Stage::Ready).then_some(()))
     }
 
-    /// Sends a question; its number.
+    /// Sends a request and returns its number.
     pub(crate) fn ask(&self, state: &mut State, method: &str, params: &Value) -> i64 {
         state.last_question += 1;
         let id = state.last_question;
@@ -225,7 +225,7 @@ impl Live {
         id
     }
 
-    /// The answer to a question. One that comes later is not heard.
+    /// Waits for the answer to a request. A later one is ignored.
     pub(crate) fn answer(&self, id: i64, until: Instant) -> Result<Heard, Unknown> {
         let answer = self.wait(until, Why::Timeout, |state| state.answers.get_mut(&id).and_then(Option::take));
         self.state().answers.remove(&id);
@@ -235,7 +235,7 @@ impl Live {
         answer
     }
 
-    /// Tells the server something. Where the order counts, with the state locked.
+    /// Sends a notification. If the order matters, the caller holds the state lock.
     pub(crate) fn tell(&self, method: &str, params: &Value) {
         self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
     }
@@ -244,7 +244,7 @@ impl Live {
         let bytes = frame::framed(message);
         let length = bytes.len();
         if self.unread.fetch_add(length, Ordering::Relaxed) + length > UNREAD {
-            // It does not read; it is seen to be silent, and ended, by whoever needs it next.
+            // It does not read; the next caller finds it silent and ends it.
             return;
         }
         if let Some(outbox) = &*self.outbox.lock().unwrap_or_else(PoisonError::into_inner) {
@@ -255,7 +255,7 @@ impl Live {
     fn speak(&self, stdin: Option<ChildStdin>, messages: &Receiver<Vec<u8>>) {
         let Some(mut stdin) = stdin else { return };
         for message in messages {
-            // One that closed its input is heard of at its output.
+            // The end of its output will report a server that closed its input.
             if stdin.write_all(&message).and_then(|()| stdin.flush()).is_err() {
                 return;
             }
@@ -297,14 +297,14 @@ impl Live {
         self.gone(why);
     }
 
-    /// Ends it; `why` follows "it", and where there is none it ended by itself.
+    /// Ends the server; `why` follows "it", and `None` means that it ended by itself.
     pub(crate) fn gone(&self, why: Option<String>) {
         *self.outbox.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let patience = if why.is_some() { Duration::ZERO } else { LEAVING };
         let ended = self.process.lock().unwrap_or_else(PoisonError::into_inner).end_within(patience);
         let mut words = self.last_words();
         if why.is_none() {
-            // It has said why before it ended; whether that has been heard yet is another question.
+            // It wrote the reason before it ended, but that may not have been read yet.
             let silent = self.fell_silent.wait_timeout_while(words, LEAVING_WORDS, |words| !words.all);
             words = silent.unwrap_or_else(PoisonError::into_inner).0;
         }
@@ -322,12 +322,12 @@ impl Live {
         self.changed.notify_all();
     }
 
-    /// How long it has owed an answer and said nothing.
+    /// Time since when it owes an answer without having sent anything.
     pub(crate) fn silence(&self) -> Duration {
         self.state().silent.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
-    /// Takes a message in; false when there were too many that cannot be read.
+    /// Processes a message; false if too many were unreadable.
     fn hear(&self, body: &[u8]) -> bool {
         let mut state = self.state();
         match serde_json::from_slice::<Message>(body) {
@@ -343,7 +343,7 @@ impl Live {
 
     fn answered(&self, state: &mut State, id: &Value, answer: Result<Value, Fault>) {
         let Some(id) = id.as_i64() else { return };
-        // The first question is `initialize`.
+        // The first request is `initialize`.
         if id == 1 && matches!(state.stage, Stage::Starting) {
             if let Ok(result) = &answer {
                 state.abilities = Abilities::of(result);
@@ -366,7 +366,7 @@ impl Live {
         }
     }
 
-    /// Answers a question of the server. It gets what we know, and nothing done.
+    /// Answers a request of the server: provides information, performs nothing.
     fn asked(&self, id: &Value, method: &str, params: &Value) {
         let result = match method {
             "workspace/configuration" => message::configuration(&self.spec.settings, params),
@@ -389,13 +389,13 @@ impl Live {
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "result": result }));
     }
 
-    /// Asks it to stop, if it can be asked; the number of the question.
+    /// Sends the shutdown request if the server is ready, and returns its number.
     pub(crate) fn ask_to_stop(&self) -> Option<i64> {
         let mut state = self.state();
         matches!(state.stage, Stage::Ready).then(|| self.ask(&mut state, "shutdown", &Value::Null))
     }
 
-    /// Ends it: politely, as long as there is time for it.
+    /// Ends the server, politely as long as there is time.
     pub(crate) fn stop(&self, asked: Option<i64>, until: Instant) {
         let agreed = asked.is_some_and(|id| self.answer(id, until).is_ok());
         if agreed {

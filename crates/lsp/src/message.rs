@@ -1,4 +1,4 @@
-//! The dozen messages that we speak, and what a server may send.
+//! The messages that we use, and those that a server may send.
 
 use crate::position::Encoding;
 use crate::spec::Spec;
@@ -9,15 +9,15 @@ use std::fmt::Write as _;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
-/// What the protocol calls a method that is not there.
+/// The protocol's code for an unknown method.
 pub(crate) const NO_METHOD: i64 = -32601;
-/// Failures that say no more than "ask again": the text changed, the server was busy, the question was cancelled.
+/// Error codes that only mean "try again": the text changed, the server was busy, the request was cancelled.
 pub(crate) const AGAIN: [i64; 3] = [-32800, -32801, -32802];
 
-/// The command of `typescript-language-server` that leads to its `tsserver`.
+/// The command of `typescript-language-server` that forwards to its `tsserver`.
 pub(crate) const TSSERVER: &str = "typescript.tsserverRequest";
 
-/// A message of a server, whatever it is.
+/// Any message of a server.
 #[derive(Deserialize)]
 pub(crate) struct Message {
     #[serde(default)]
@@ -30,7 +30,7 @@ pub(crate) struct Message {
     pub(crate) error: Option<Fault>,
 }
 
-/// Why a server does not answer.
+/// An error response.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Fault {
     pub(crate) code: i64,
@@ -38,7 +38,7 @@ pub(crate) struct Fault {
     pub(crate) message: String,
 }
 
-/// How a server takes changes of a text.
+/// How a server wants changes of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Sync {
     #[default]
@@ -47,29 +47,29 @@ pub(crate) enum Sync {
     Incremental,
 }
 
-/// What a server can do, of what we ask for.
+/// Capabilities of a server, as far as we use them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Abilities {
     pub(crate) encoding: Encoding,
     pub(crate) sync: Sync,
     pub(crate) opens: bool,
     pub(crate) saves: bool,
-    /// It wants the text with it.
+    /// It wants the text in save notifications.
     pub(crate) saves_text: bool,
     pub(crate) pull: bool,
-    /// What is wrong with one file may lie in another, it says.
+    /// Problems of one file may depend on another, according to the server.
     pub(crate) between_files: bool,
-    /// It lets its `tsserver` be asked.
+    /// Its `tsserver` can be asked.
     pub(crate) tsserver: bool,
 }
 
 impl Abilities {
-    /// True where it can be asked about one file what another brought to it.
+    /// True if it can be asked which problems a change of another file caused.
     pub(crate) fn relates(&self) -> bool {
         self.tsserver || (self.pull && self.between_files)
     }
 
-    /// As the answer to `initialize` says.
+    /// Reads them from the answer to `initialize`.
     pub(crate) fn of(result: &Value) -> Abilities {
         let all = &result["capabilities"];
         let sync = &all["textDocumentSync"];
@@ -93,7 +93,7 @@ impl Abilities {
     }
 }
 
-/// The parameters of `initialize`.
+/// Returns the parameters of `initialize`.
 pub(crate) fn initialize(spec: &Spec, root: &Path) -> Value {
     let uri = uri(root);
     json!({
@@ -117,13 +117,13 @@ pub(crate) fn initialize(spec: &Spec, root: &Path) -> Value {
     })
 }
 
-/// The folders of the workspace: one.
+/// Returns the directories of the workspace: one.
 pub(crate) fn folders(root: &Path) -> Value {
     let name = root.file_name().unwrap_or(OsStr::new("root")).to_string_lossy();
     json!([{ "uri": uri(root), "name": name }])
 }
 
-/// What a server gets that asks for settings.
+/// Answers a request for settings.
 pub(crate) fn configuration(settings: &Value, params: &Value) -> Value {
     let one = |item: &Value| match item["section"].as_str().filter(|section| !section.is_empty()) {
         None => settings.clone(),
@@ -135,7 +135,7 @@ pub(crate) fn configuration(settings: &Value, params: &Value) -> Value {
     params["items"].as_array().into_iter().flatten().map(one).collect()
 }
 
-/// The address of a path.
+/// Returns the URI of a path.
 pub(crate) fn uri(path: &Path) -> String {
     let mut out = "file://".to_owned();
     for byte in path.as_os_str().as_bytes() {
@@ -149,7 +149,7 @@ pub(crate) fn uri(path: &Path) -> String {
     out
 }
 
-/// The path of an address, however it is escaped.
+/// Returns the path of a URI, however it is escaped.
 pub(crate) fn path(uri: &str) -> Option<PathBuf> {
     let rest = uri.strip_prefix("file://")?;
     let mut bytes = Vec::with_capacity(rest.len());

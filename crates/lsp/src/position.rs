@@ -1,17 +1,19 @@
-//! Positions: the protocol's lines and characters, bytes of the text, and the lines and columns that people count.
+//! Positions: lines and characters of the protocol, byte offsets, and the lines and columns that people count.
 
 use serde_json::{Value, json};
 
-/// What a server counts as a character of a line.
+/// Unit in which a server counts the characters of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Encoding {
     Utf8,
-    /// What holds where a server says nothing.
+    /// The default of the protocol.
     #[default]
     Utf16,
 }
 
-/// Where the lines of a text begin, as the protocol counts them: `\n`, `\r\n` and `\r` end one.
+/// Starts of the lines as the protocol counts them: `
+/// `, `\r
+/// ` and `\r` end one.
 pub(crate) struct Lines<'t> {
     text: &'t str,
     starts: Vec<usize>,
@@ -24,14 +26,15 @@ impl<'t> Lines<'t> {
         Lines { text, starts: std::iter::once(0).chain(ends).collect() }
     }
 
-    /// The line and where it begins and ends, its line end included.
+    /// Returns the start and end of a line, including its line end.
     fn line(&self, number: usize) -> (usize, usize) {
         let end = self.text.len();
         let start = self.starts.get(number).copied().unwrap_or(end);
         (start, self.starts.get(number + 1).copied().unwrap_or(end))
     }
 
-    /// The byte at a position. Behind the end of its line, that end; behind the last line, the end of the text.
+    /// Returns the offset of a position. Beyond the end of its line, that end; beyond the last line, the end of the
+    /// text.
     pub(crate) fn offset(&self, line: usize, character: usize, encoding: Encoding) -> usize {
         let (start, end) = self.line(line);
         let text = self.text.get(start..end).unwrap_or_default();
@@ -49,7 +52,7 @@ impl<'t> Lines<'t> {
         start + content.len()
     }
 
-    /// The position of a byte that begins a character.
+    /// Returns the position of an offset at a character boundary.
     pub(crate) fn position(&self, offset: usize, encoding: Encoding) -> Value {
         let line = self.starts.partition_point(|start| *start <= offset).saturating_sub(1);
         let before = self.text.get(self.line(line).0..offset).unwrap_or_default();
@@ -61,7 +64,7 @@ impl<'t> Lines<'t> {
     }
 }
 
-/// Where the last byte of each line end is.
+/// Returns the offset of the last byte of each line end.
 fn memchr_ends(bytes: &[u8]) -> impl Iterator<Item = usize> {
     let ends = move |(at, byte): (usize, &u8)| match byte {
         b'\n' => Some(at),
@@ -71,7 +74,8 @@ fn memchr_ends(bytes: &[u8]) -> impl Iterator<Item = usize> {
     bytes.iter().enumerate().filter_map(ends)
 }
 
-/// Where people find bytes: lines as emend counts them, which only `\n` ends, and characters, both from 1.
+/// Lines and columns for people: lines end with `
+/// ` only, as in all replies, and columns count characters; both from 1.
 pub(crate) struct Places<'t> {
     text: &'t str,
     ends: Vec<usize>,
@@ -91,8 +95,7 @@ impl<'t> Places<'t> {
     }
 }
 
-/// The one place where two texts differ: bytes from the start that are the same, and from the end. Both are borders of
-/// characters, and no line end is cut in two.
+/// Returns the lengths of the common start and end of two texts. Neither splits a character or a line end.
 pub(crate) fn common_ends(old: &str, new: &str) -> (usize, usize) {
     let head = old.bytes().zip(new.bytes()).take_while(|(a, b)| a == b).count();
     let head = (0..=head).rev().find(|at| is_border(old, *at) && is_border(new, *at)).unwrap_or(0);
@@ -123,7 +126,7 @@ mod tests {
         assert_eq!(lines.offset(2, 0, Encoding::Utf16), text.find('c').unwrap());
         assert_eq!(lines.position(text.find('b').unwrap(), Encoding::Utf16), json!({ "line": 1, "character": 3 }));
         assert_eq!(lines.position(text.len(), Encoding::Utf8), json!({ "line": 3, "character": 0 }));
-        // Outside, and inside of a character.
+        // Outside the text, and inside a character.
         assert_eq!(lines.offset(0, 99, Encoding::Utf16), 1);
         assert_eq!(lines.offset(99, 99, Encoding::Utf16), text.len());
         assert!(text.is_char_boundary(lines.offset(1, 2, Encoding::Utf16)));

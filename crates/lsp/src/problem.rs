@@ -1,31 +1,31 @@
-//! What a server says is wrong with a text.
+//! Problems that a server reports.
 
 use crate::position::{Encoding, Lines, Places};
 use emendate_core::Span;
 use serde_json::{Value, json};
 
-/// Problems of one text that are looked at.
+/// Maximum number of problems of a text.
 pub(crate) const MOST: usize = 2000;
-/// Characters of a message that are kept: it comes from a program, and goes to a model.
+/// Maximum characters of a message: it comes from a program and goes to a model.
 const MESSAGE: usize = 300;
-/// Characters of a code and of the name of its source.
+/// Maximum characters of a code and of the name of its source.
 const NAME: usize = 60;
 
-/// How bad it is.
+/// Severity of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// It does not work.
+    /// The code does not work.
     Error,
-    /// It may not be meant.
+    /// The code may not do what was meant.
     Warning,
-    /// It may be of interest.
+    /// A remark.
     Information,
     /// For an editor, to fade or to underline.
     Hint,
 }
 
 impl Severity {
-    /// Every one with its name.
+    /// Every severity with its name.
     pub const ALL: [(&'static str, Severity); 4] = [
         ("error", Severity::Error),
         ("warning", Severity::Warning),
@@ -33,12 +33,12 @@ impl Severity {
         ("hint", Severity::Hint),
     ];
 
-    /// The name.
+    /// Name of the severity.
     pub fn name(self) -> &'static str {
         Severity::ALL.iter().find(|(_, it)| *it == self).map_or("", |(name, _)| name)
     }
 
-    /// What a number of the protocol means; the worst, where it says nothing.
+    /// Converts the protocol's number; the worst severity if it is missing.
     fn of(number: Option<u64>) -> Severity {
         match number {
             Some(2) => Severity::Warning,
@@ -49,27 +49,27 @@ impl Severity {
     }
 }
 
-/// One problem.
+/// A problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
-    /// Bytes of the text it is about.
+    /// Bytes of the text it refers to.
     pub span: Span,
-    /// Line and column where it begins, from 1, columns in characters.
+    /// Line and column of its start, from 1, columns in characters.
     pub start: (usize, usize),
-    /// Line and column behind its end.
+    /// Line and column after its end.
     pub end: (usize, usize),
-    /// What the server says, on one line.
+    /// The server's message, on one line.
     pub message: String,
-    /// The name of the rule.
+    /// Name of the rule.
     pub code: Option<String>,
-    /// Who says so, as the server puts it.
+    /// Source of the problem, as the server names it.
     pub source: Option<String>,
 }
 
 impl Problem {
-    /// For programs.
+    /// Returns it as JSON for programs.
     pub fn to_json(&self) -> Value {
         json!({
             "severity": self.severity.name(), "line": self.start.0, "column": self.start.1, "endLine": self.end.0,
@@ -78,7 +78,7 @@ impl Problem {
     }
 }
 
-/// Problems as `textDocument/diagnostic` and `publishDiagnostics` list them. What has no place or no message is left out.
+/// Parses problems of `textDocument/diagnostic` and `publishDiagnostics`. Skips those without a range or a message.
 pub(crate) fn listed(items: &[Value], text: &str, encoding: Encoding) -> Vec<Problem> {
     let (lines, places) = (Lines::new(text), Places::new(text));
     let one = |item: &Value| {
@@ -93,7 +93,7 @@ pub(crate) fn listed(items: &[Value], text: &str, encoding: Encoding) -> Vec<Pro
     items.iter().take(MOST).filter_map(one).collect()
 }
 
-/// Problems as the TypeScript server lists them: lines and characters of UTF-16, both from 1.
+/// Parses problems of the TypeScript server: lines and UTF-16 columns, both from 1.
 pub(crate) fn listed_by_tsserver(items: &[Value], text: &str) -> Vec<Problem> {
     let (lines, places) = (Lines::new(text), Places::new(text));
     let one = |item: &Value| {
@@ -132,10 +132,11 @@ fn built(
     Some(Problem { severity, span, start: places.of(start), end: places.of(end), message, code, source })
 }
 
-/// A text on one line of at most so many characters, without what a terminal or a model might take for more than text.
+/// Joins a text into one line of at most `most` characters, without control characters that a terminal or a model might
+/// interpret.
 pub(crate) fn line_of(text: &str, most: usize) -> String {
     let words = text.split(|char: char| char.is_whitespace() || char.is_control()).filter(|word| !word.is_empty());
-    // A word has a character at least, so no more words than these are looked at.
+    // A word has at least one character, so no more words than this are needed.
     let line = words.take(most + 1).collect::<Vec<&str>>().join(" ");
     if line.chars().nth(most).is_none() {
         return line;

@@ -1,4 +1,4 @@
-//! All servers of an engine: started when they are needed, ended with it, and not started over and over when they crash.
+//! All servers of an engine: started on first use, ended with the engine, and not restarted endlessly when they crash.
 
 use crate::around::{self, Elsewhere, StandsStill};
 use crate::live::{Live, Stage};
@@ -13,44 +13,44 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Servers that run at once; the one that was not needed for the longest time goes.
+/// Maximum number of running servers; the least recently used one is stopped.
 const RUNNING: usize = 8;
-/// Failures after each other, before one is not started any more.
+/// Consecutive failures after which a server is not started again.
 const FAILURES: u32 = 5;
-/// How long after a failure one is not started again; twice as long with each.
+/// Pause before a server is restarted after a failure; doubles with each.
 const BACK_OFF: Duration = Duration::from_secs(1);
-/// One that ran so long did not fail by starting.
+/// Run time after which earlier failures to start are forgotten.
 const LASTED: Duration = Duration::from_secs(60);
-/// How long one may take to answer to `initialize`.
+/// Maximum time to answer `initialize`.
 const STARTING: Duration = Duration::from_secs(120);
-/// How long one may owe an answer and say nothing at all.
+/// Maximum time to owe an answer without sending anything.
 const SILENT: Duration = Duration::from_secs(180);
-/// Texts that are shown together; fewer than a server holds.
+/// Number of texts shown together; fewer than a server may hold.
 const TOGETHER: usize = 50;
-/// How long all may take to end.
+/// Time for all servers to exit.
 const ENDING: Duration = Duration::from_millis(800);
 
-/// Why nothing is known of a text.
+/// Reason why nothing is known about a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
     /// The server is not ready yet.
     Starting,
     /// It did not answer in time.
     Timeout,
-    /// It may speak of another text than the one that is asked about.
+    /// Its answer may refer to another text.
     Version,
-    /// It ended, or was ended for what it did.
+    /// It ended, or was ended for misbehaving.
     Crashed,
     /// It cannot be started.
     Missing,
     /// It refuses to answer.
     Failed,
-    /// The text is too large, or one too many, to be asked about.
+    /// The text is too large, or one too many, to be checked.
     Limit,
 }
 
 impl Why {
-    /// The name.
+    /// Name of the reason.
     pub fn name(self) -> &'static str {
         match self {
             Why::Starting => "starting",
@@ -64,17 +64,17 @@ impl Why {
     }
 }
 
-/// That nothing is known, and why.
+/// The failure to learn anything about a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unknown {
-    /// The kind of reason.
+    /// Kind of reason.
     pub why: Why,
-    /// More about it; may be empty.
+    /// Details; may be empty.
     pub detail: String,
 }
 
 impl Unknown {
-    /// With more about it.
+    /// Creates a failure with details.
     pub fn new(why: Why, detail: String) -> Unknown {
         Unknown { why, detail }
     }
@@ -88,19 +88,19 @@ impl Unknown {
     }
 }
 
-/// By what the answer is known to be about the text.
+/// Evidence that an answer refers to the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Basis {
-    /// It answers a question that was asked after the text was shown.
+    /// It answers a request that was sent after the text was shown.
     Asked,
     /// It names the version.
     Version,
-    /// It came after the text was opened anew, and nothing came for a while (`settle`).
+    /// It came after the text was opened again, followed by silence (`settle`).
     Silence,
 }
 
 impl Basis {
-    /// The name.
+    /// Name of the evidence.
     pub fn name(self) -> &'static str {
         match self {
             Basis::Asked => "asked",
@@ -113,46 +113,46 @@ impl Basis {
 /// A text at a path.
 #[derive(Clone, Copy, Debug)]
 pub struct Text<'a> {
-    /// Where it stands, or stood.
+    /// Its path, now or before.
     pub path: &'a Path,
     /// The text, with its line ends.
     pub text: &'a str,
 }
 
-/// A text to be asked about.
+/// A text to check.
 #[derive(Clone, Debug)]
 pub struct Job<'a> {
-    /// Where it is; absolute.
+    /// Absolute path.
     pub path: &'a Path,
-    /// The protocol's name of its language.
+    /// The protocol's name of the language.
     pub language: &'a str,
-    /// What stood there before; `None` for nothing, then all that is found is new.
+    /// The previous text; `None` if there was none, so that all problems are new.
     pub before: Option<Text<'a>>,
-    /// What stands there now; `None` for a file that is gone, about which nothing is asked.
+    /// The current text; `None` for a removed file, which is not checked.
     pub after: Option<&'a str>,
-    /// How the one became the other, in bytes of the texts.
+    /// The changes between the two, in bytes.
     pub edits: Vec<Edit>,
     /// The file has just been written.
     pub written: bool,
-    /// What stood elsewhere before stays there.
+    /// The previous path still has its text.
     pub copied: bool,
 }
 
 impl Job<'_> {
-    /// Where the text stood before, if that is elsewhere.
+    /// Returns the previous path, if it differs.
     fn moved(&self) -> Option<&Path> {
         self.before.map(|before| before.path).filter(|path| *path != self.path)
     }
 }
 
-/// What a server says of a text.
+/// Result of checking a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Problems that were not there before, the worst first.
+    /// New problems, the worst first.
     pub new: Vec<Problem>,
-    /// How many were.
+    /// Number of problems that existed before.
     pub existing: usize,
-    /// By what this is known to be about that text.
+    /// Evidence that this refers to the text.
     pub basis: Basis,
 }
 
@@ -160,18 +160,18 @@ impl Found {
     const NOTHING: Found = Found { new: Vec::new(), existing: 0, basis: Basis::Asked };
 }
 
-/// A server, or why there is none at the moment.
+/// A server, or the reason why it does not run at the moment.
 #[derive(Default)]
 struct Slot {
     live: Option<Arc<Live>>,
     failures: u32,
-    /// When it may be started again.
+    /// Time after which it may be started again.
     after: Option<Instant>,
     last: Option<Unknown>,
     used: u64,
 }
 
-/// All servers of an engine. Dropped, it ends them.
+/// All servers of an engine. Dropping it ends them.
 #[derive(Default)]
 pub struct Servers {
     slots: Mutex<Slots>,
@@ -184,13 +184,14 @@ struct Slots {
 }
 
 impl Servers {
-    /// What a server says of some texts of a project, within a time for all of them together. The answers are in the order
-    /// of the jobs.
+    /// Checks some texts of a project, with a time limit for all of them together. The results are in the order of the
+    /// jobs.
     pub fn ask(&self, spec: &Arc<Spec>, root: &Path, jobs: &[Job<'_>], time: Duration) -> Vec<Result<Found, Unknown>> {
         self.ask_around(spec, root, jobs, time, &|_, _| false).0
     }
 
-    /// The same, and what is new in other texts that the server was shown and that still stand as they were shown.
+    /// Checks texts, and returns new problems in other texts as well, if the server was shown them and they are
+    /// unchanged.
     pub fn ask_around(
         &self,
         spec: &Arc<Spec>,
@@ -199,7 +200,7 @@ impl Servers {
         time: Duration,
         stands: &StandsStill<'_>,
     ) -> (Vec<Result<Found, Unknown>>, Vec<Elsewhere>) {
-        // That a file is gone is no reason to start one.
+        // A removed file is no reason to start a server.
         if jobs.iter().all(|job| job.after.is_none()) && !self.runs(spec, root) {
             return (jobs.iter().map(|_| Ok(Found::NOTHING)).collect(), Vec::new());
         }
@@ -223,7 +224,7 @@ impl Servers {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The server, started where it does not run.
+    /// Returns the server, starting it if needed.
     fn live(&self, spec: &Arc<Spec>, root: &Path) -> Result<Arc<Live>, Unknown> {
         let mut slots = self.slots();
         slots.uses += 1;
@@ -257,7 +258,7 @@ impl Servers {
 }
 
 impl Slot {
-    /// Lets go of a server that is gone, or that has to go.
+    /// Drops a server that is gone, or that must be ended.
     fn look(&mut self) {
         let Some(live) = &self.live else { return };
         let starting = matches!(live.state().stage, Stage::Starting);
@@ -270,7 +271,7 @@ impl Slot {
             Stage::Gone(why) => why.clone(),
             Stage::Starting | Stage::Ready => return,
         };
-        // One that refused to work may be there still.
+        // One that refused to work may still be running.
         live.gone(Some("was ended".to_owned()));
         if live.born.elapsed() > LASTED {
             self.failures = 0;
@@ -287,7 +288,7 @@ impl Slot {
 }
 
 impl Slots {
-    /// Ends the servers that are one too many.
+    /// Stops servers beyond the limit.
     fn make_room(&mut self) {
         while self.all.values().filter(|slot| slot.live.is_some()).count() > RUNNING {
             let running = self.all.values_mut().filter(|slot| slot.live.is_some());
@@ -309,7 +310,7 @@ impl Drop for Servers {
     }
 }
 
-/// Shows the texts before, asks; shows the texts after, asks again.
+/// Shows the previous texts and checks them; shows the current texts and checks them again.
 fn talk(
     live: &Live,
     jobs: &[Job<'_>],
@@ -335,13 +336,14 @@ fn talk(
 
 type Answer = Option<Result<(Vec<Problem>, Basis), Unknown>>;
 
-/// Shows texts and asks about them: first all, so that the server can work at them together.
+/// Shows all texts and requests their problems, then collects the answers, so that the server can process them
+/// together.
 fn asked<'a>(live: &Live, texts: impl Iterator<Item = Option<(&'a Job<'a>, Text<'a>)>>, until: Instant) -> Vec<Answer> {
     let shown: Vec<_> = texts
         .map(|text| {
             let (job, text) = text?;
             let version = live.show(text.path, job.language, text.text, until);
-            // What stands on the disk is what was written, and not the text before.
+            // Only the current text is on the disk, not the previous one.
             if job.written && job.after == Some(text.text) {
                 live.saved(text.path);
             }
@@ -354,10 +356,10 @@ fn asked<'a>(live: &Live, texts: impl Iterator<Item = Option<(&'a Job<'a>, Text<
     shown.into_iter().map(one).collect()
 }
 
-/// What is new, where it is known what was there before. Nothing wrong is nothing new in any case.
+/// Returns the new problems, if the previous ones are known. An empty list has nothing new in any case.
 fn judged(job: &Job<'_>, before: Answer, after: Answer) -> Result<Found, Unknown> {
     let Some(after) = after else { return Ok(Found::NOTHING) };
-    // What went wrong first says more than that the time was over then.
+    // The first failure says more than the timeout that followed.
     let (problems, basis) = match (after, &before) {
         (Err(Unknown { why: Why::Timeout, .. }), Some(Err(first))) => return Err(first.clone()),
         (after, _) => after?,
@@ -373,7 +375,7 @@ fn judged(job: &Job<'_>, before: Answer, after: Answer) -> Result<Found, Unknown
     Ok(Found { new, existing, basis })
 }
 
-/// Tells of files that came, went or changed on the disk.
+/// Notifies the server of files that were created, changed or removed.
 fn tell_of_files(live: &Live, jobs: &[Job<'_>]) {
     let event = |path: &Path, kind: u8| json!({ "uri": uri(path), "type": kind });
     let mut events: Vec<Value> = Vec::new();

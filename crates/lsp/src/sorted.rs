@@ -1,30 +1,30 @@
-//! What of the problems of a text is new: those of the text before are carried through the change, and each of them is
-//! taken for one of the problems after.
+//! Separation of new problems from existing ones: those of the previous text are carried through the change, and each
+//! is matched with one of the current problems.
 //!
-//! A problem is the same as before where who says it, its rule and its message are, and its place is where the change put
-//! the old one. Where the change replaced the place itself, the same problem anywhere in what stands there now is the old
-//! one. A message that differs in nothing but numbers counts as the same at the same place: many name lines.
+//! Two problems match if source, rule and message are equal, and the change moves the old position to the new one. If
+//! the change replaced the position itself, an equal problem anywhere in the replacement matches. At the same position,
+//! messages that differ only in numbers match: many name lines.
 
 use crate::problem::Problem;
 use emendate_core::Span;
 
-/// A span of the text before, and how many bytes stand there after. Sorted and disjoint.
+/// A span of the previous text, and the length of its replacement. Sorted and disjoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// What was replaced.
+    /// The replaced span.
     pub span: Span,
-    /// How long what stands there now is.
+    /// Length of the replacement.
     pub len: usize,
 }
 
-/// Where the place of an old problem is now.
+/// Current position of an old problem.
 enum Now {
     At(usize),
-    /// Somewhere in what replaced it.
+    /// Somewhere in this replacement.
     Within(Span),
 }
 
-/// Parts problems after a change into new ones, and the number of those that were there before.
+/// Splits the problems after a change into the new ones and the number of existing ones.
 pub(crate) fn parted(before: &[Problem], after: Vec<Problem>, edits: &[Edit]) -> (Vec<Problem>, usize) {
     let mut old: Vec<(&Problem, Now)> = before.iter().map(|problem| (problem, carried(problem.span, edits))).collect();
     let rules: [fn(&Problem, &Now, &Problem) -> bool; 3] = [
@@ -53,13 +53,13 @@ pub(crate) fn parted(before: &[Problem], after: Vec<Problem>, edits: &[Edit]) ->
     (left, existing)
 }
 
-/// Where a span of the text before begins now.
+/// Returns the current position of a span of the previous text.
 fn carried(span: Span, edits: &[Edit]) -> Now {
     let mut shift = 0isize;
     for edit in edits {
         let start = edit.span.start().saturating_add_signed(shift);
         let new = Span::new(start, start + edit.len);
-        // What was only inserted in front of a place moves it.
+        // An insertion right before a position moves it.
         let inserts = edit.span.is_empty() && edit.span.start() == span.start();
         if edit.span.end() <= span.start() && (!edit.span.is_empty() || inserts || edit.span.start() < span.start()) {
             shift += edit.len.cast_signed() - edit.span.len().cast_signed();
@@ -110,7 +110,7 @@ mod tests {
         let before = [problem(10, 12, "a"), problem(30, 32, "b")];
         let after = [problem(10, 12, "a"), problem(35, 37, "b"), problem(21, 22, "c")];
         assert_eq!(new(&before, &after, &[edit(20, 20, 5)]), (vec!["c".to_owned()], 2));
-        // Inserted right in front of it.
+        // Inserted right before it.
         assert_eq!(new(&before, &[problem(13, 15, "a")], &[edit(10, 10, 3)]), (vec![], 1));
         // The same message elsewhere is another problem.
         assert_eq!(new(&before[..1], &[problem(16, 18, "a")], &[edit(20, 20, 5)]).1, 0);
@@ -145,7 +145,7 @@ mod tests {
             prop_assert_eq!(parted(&all, all.clone(), &[]), (vec![], all.len()));
         }
 
-        /// Whatever is said after, none of it is lost, and no more was there before than before.
+        /// No problem is lost, and no more count as existing than existed before.
         #[test]
         fn all_are_counted(
             before in proptest::collection::vec((0usize..40, 0usize..2), 0..6),

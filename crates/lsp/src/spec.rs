@@ -1,41 +1,41 @@
-//! What is to be known of a language server before it runs.
+//! Configuration of a language server.
 
 use crate::problem::Severity;
 use serde_json::Value;
 use std::time::Duration;
 
-/// A language server, as somebody configured it.
+/// A language server as configured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
-    /// Its name, in replies.
+    /// Name in replies.
     pub name: String,
-    /// The program and its arguments.
+    /// Program and arguments.
     pub words: Vec<String>,
-    /// What it is started with (`initializationOptions`).
+    /// Its `initializationOptions`.
     pub options: Value,
-    /// What it is told when it asks for settings: an object, sections by name.
+    /// Settings that it may request: an object, with sections by name.
     pub settings: Value,
-    /// For one that does not say which text its problems are about: how long it must have said nothing more, after it
-    /// got the text anew, to be believed. `None`: never.
+    /// For a server whose diagnostics name no version: the silence after it got the text again that makes them
+    /// reliable. `None`: never.
     pub settle: Option<Duration>,
-    /// The least that it is listened to for.
+    /// Lowest severity that is reported.
     pub least: Severity,
-    /// It tells when it has loaded the project (`experimental/serverStatus`), and is not believed before.
+    /// It reports when it has loaded the project (`experimental/serverStatus`); earlier answers are ignored.
     pub says_when_ready: bool,
 }
 
-/// A server that is known by its name.
+/// A server with a built-in configuration.
 #[derive(Debug)]
 pub struct Known {
-    /// The name.
+    /// Its name.
     pub name: &'static str,
-    /// The program and its arguments.
+    /// Program and arguments.
     pub words: &'static [&'static str],
     /// Its files as gitignore patterns, with the protocol's name of their language.
     pub files: &'static [(&'static str, &'static str)],
-    /// Files that stand in the folder of a project, the surest first.
+    /// Files that mark the directory of a project, the surest first.
     pub markers: &'static [&'static str],
-    /// What it is started with, as JSON.
+    /// Its `initializationOptions`, as JSON.
     pub options: &'static str,
     /// See [`Spec::says_when_ready`].
     pub says_when_ready: bool,
@@ -74,7 +74,7 @@ const SCRIPTS: &[(&str, &str)] = &[
 ];
 const SCRIPT_MARKERS: &[&str] = &["tsconfig.json", "jsconfig.json", "package.json"];
 
-/// Every server that is known by its name.
+/// All servers with a built-in configuration.
 pub static KNOWN: &[Known] = &[
     known("basedpyright", &["basedpyright-langserver", "--stdio"], PYTHON, PYTHON_MARKERS),
     known("bash", &["bash-language-server", "start"], &[("*.sh", "shellscript"), ("*.bash", "shellscript")], &[]),
@@ -99,7 +99,7 @@ pub static KNOWN: &[Known] = &[
     known("zls", &["zls"], &[("*.zig", "zig")], &["build.zig"]),
 ];
 
-/// The server of that name.
+/// Returns the built-in server of that name.
 pub fn known_as(name: &str) -> Option<&'static Known> {
     KNOWN.iter().find(|known| known.name == name)
 }

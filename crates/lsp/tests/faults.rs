@@ -1,4 +1,5 @@
-//! A server that hangs, crashes, lies and stays (`tests/lsp/fake.py`): an answer in time, and never about another text.
+//! A server that hangs, crashes, lies and stays (`tests/lsp/fake.py`): answers arrive in time, and never refer to
+//! another text.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -13,9 +14,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Longer than anything here takes that is to work.
+/// Longer than any step that should succeed.
 const LONG: Duration = Duration::from_secs(60);
-/// For what is not to work.
+/// For steps that should fail.
 const SHORT: Duration = Duration::from_millis(700);
 
 fn spec(faults: &[&str]) -> Arc<Spec> {
@@ -32,7 +33,7 @@ fn spec(faults: &[&str]) -> Arc<Spec> {
     })
 }
 
-/// What the server waits at: nothing here depends on how quick the machine is.
+/// A gate at which the server waits, so that nothing depends on the speed of the machine.
 struct Gate {
     folder: tempfile::TempDir,
 }
@@ -93,12 +94,12 @@ impl Bench {
         self.servers.ask(&self.spec, self.dir.path(), &[job], time).remove(0)
     }
 
-    /// Waits until it runs, however slow the machine is.
+    /// Waits until the server runs, however slow the machine is.
     fn started(&self) {
         while self.ask("fine", "fine", SHORT).is_err_and(|unknown| unknown.why == Why::Starting) {}
     }
 
-    /// The places and messages of new problems, and how many are old.
+    /// Returns positions and messages of the new problems, and the number of existing ones.
     #[track_caller]
     fn found(&self, before: &str, after: &str) -> (Vec<(usize, usize)>, usize, Basis) {
         let found = self.ask(before, after, LONG).unwrap();
@@ -123,7 +124,7 @@ fn new_problems_are_told_apart_in_every_way_of_speaking() {
     ] {
         let bench = Bench::new(faults);
         assert_eq!(bench.found("bad\nfine\n", "ä😀 ugly\nbad\nodd fine\n"), (vec![(1, 4)], 1, basis), "{faults:?}");
-        // The next edit goes on from there, also after somebody else changed the file.
+        // The next edit starts from there, even after another program changed the file.
         assert_eq!(bench.found("ä😀 ugly\nbad\n", "ä😀 ugly\nfine\n"), (vec![], 1, basis), "{faults:?}");
         assert_eq!(bench.found("other\n", "other\nbad\n\nbad\n"), (vec![(2, 1), (4, 1)], 0, basis), "{faults:?}");
     }
@@ -143,7 +144,7 @@ fn a_server_that_does_not_say_what_it_speaks_of_is_not_believed() {
     for faults in [&["push", "unversioned"][..], &["push", "unversioned", "stale"]] {
         assert_eq!(Bench::new(faults).unknown(LONG).why, Why::Version, "{faults:?}");
     }
-    // Unless it is waited for.
+    // Unless silence is configured to count.
     let settle = Some(Duration::from_millis(300));
     let bench = Bench::of(Arc::new(Spec { settle, ..(*spec(&["push", "unversioned"])).clone() }));
     assert_eq!(bench.found("bad\nfine\n", "bad\nugly\n"), (vec![(2, 1)], 1, Basis::Silence));
@@ -152,9 +153,9 @@ fn a_server_that_does_not_say_what_it_speaks_of_is_not_believed() {
 
 #[test]
 fn who_has_not_loaded_the_project_is_not_believed() {
-    // Its first answer is that nothing is wrong.
+    // Its first answer reports no problems.
     for (faults, basis) in [(&["loads"][..], Basis::Asked), (&["loads", "push"], Basis::Version)] {
-        // Where it speaks by itself the silence is to be long enough for a slow machine.
+        // If it publishes unasked, the silence must be long enough for a slow machine.
         let bench = Bench::of(Arc::new(Spec { settle: Some(Duration::from_secs(2)), ..(*spec(faults)).clone() }));
         assert_eq!(bench.found("bad\nfine\n", "bad\nugly\n"), (vec![(2, 1)], 1, basis));
     }
@@ -177,7 +178,7 @@ fn who_is_late_costs_no_more_than_the_time_and_is_heard_the_next_time() {
         assert_eq!(bench.unknown(SHORT).why, Why::Timeout, "{more:?}");
         assert!(begun.elapsed() < LONG / 2);
         gate.open();
-        // What comes late for that text is not taken for an answer about this.
+        // A late answer about that text is not taken for one about this.
         assert_eq!(bench.found("bad\nugly\n", "bad\nugly\n\nugly\n"), (vec![(4, 1)], 2, basis));
     }
 }
@@ -214,7 +215,7 @@ fn one_that_crashed_is_started_again_after_a_while() {
     let bench = Bench::new(&["dies-of-bad"]);
     assert_eq!(bench.found("fine\n", "fine\nugly\n").0, [(2, 1)]);
     assert_eq!(bench.ask("fine\n", "bad\n", LONG).unwrap_err().why, Why::Crashed);
-    // At once it is not tried again; in the end it is.
+    // It is not restarted at once, but eventually.
     assert_eq!(bench.ask("fine\n", "fine\nugly\n", LONG).unwrap_err().why, Why::Crashed);
     let begun = Instant::now();
     while bench.ask("fine\n", "fine\nugly\n", LONG).is_err() {
@@ -239,7 +240,7 @@ fn files_that_come_and_go() {
         let found = bench.servers.ask(&bench.spec, bench.dir.path(), &[job], LONG).remove(0).unwrap();
         (found.new.len(), found.existing)
     };
-    // All that is wrong with a new file is new; a file that moves takes its problems along.
+    // All problems of a new file are new; a moved file takes its problems along.
     assert_eq!(ask(&file, None, Some("bad\nugly\n")), (2, 0));
     let text = "bad\nugly\n";
     assert_eq!(ask(&moved, Some(Text { path: &file, text }), Some(text)), (0, 2));
@@ -261,12 +262,12 @@ fn many_files_at_once() {
     };
     let jobs: Vec<Job<'_>> = paths.iter().map(|path| job(&**path)).collect();
     let all = bench.servers.ask(&bench.spec, bench.dir.path(), &jobs, LONG);
-    // More than are held open at once.
+    // More than can be open at once.
     let known = all.iter().filter(|found| found.as_ref().is_ok_and(|found| found.new.len() == 1)).count();
     assert_eq!(known, 100, "{:?}", all.iter().find(|found| found.is_err()));
 }
 
-/// The numbers of processes that a server wrote down, that are still there.
+/// Returns the ids of processes that the server wrote down and that still exist.
 fn alive(pids: &Path) -> Vec<String> {
     let all = std::fs::read_to_string(pids).unwrap_or_default();
     let runs = |pid: &&str| {

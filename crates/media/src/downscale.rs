@@ -1,17 +1,17 @@
-//! Images made smaller, for readers with little room. Only here is an image decoded.
+//! Smaller versions of images, for clients with little context. Only this module decodes images.
 
 use crate::Image;
 use emendate_core::{Code, Error, Result};
 
-/// True when this build can make images smaller.
+/// True if this build can scale images down.
 pub const fn has_downscale() -> bool {
     cfg!(feature = "downscale")
 }
 
-/// The image with its longer side at most `side` pixels, as PNG, or as JPEG where it was one.
+/// Scales an image so that its longer side has at most `side` pixels; returns PNG, or JPEG if it was one.
 ///
-/// Errors: `media.unsupported` in a build without the feature `downscale`; `media.unreadable` for a damaged image or one
-/// that is too large to be decoded.
+/// Errors: `media.unsupported` in a build without the feature `downscale`; `media.unreadable` for a damaged image or
+/// one that is too large to decode.
 #[cfg(not(feature = "downscale"))]
 pub fn downscaled(_bytes: &[u8], _image: Image, _side: u32) -> Result<Vec<u8>> {
     Err(Error::new(Code::MediaUnsupported, "This build cannot make images smaller (feature `downscale`).")
@@ -28,12 +28,12 @@ mod here {
     use image::{DynamicImage, ImageFormat, ImageReader, Limits};
     use std::io::Cursor;
 
-    /// Bytes that decoding may take.
+    /// Maximum bytes for decoding.
     const MOST: u64 = 256 << 20;
 
-    /// The image with its longer side at most `side` pixels, as PNG, or as JPEG where it was one.
+    /// Scales an image so that its longer side has at most `side` pixels; returns PNG, or JPEG if it was one.
     ///
-    /// Errors: `media.unreadable` for a damaged image or one that is too large to be decoded.
+    /// Errors: `media.unreadable` for a damaged image or one that is too large to decode.
     pub fn downscaled(bytes: &[u8], image: Image, side: u32) -> Result<Vec<u8>> {
         let (from, to) = match image.kind {
             Kind::Png => (ImageFormat::Png, ImageFormat::Png),

@@ -1,8 +1,8 @@
-//! Width and height out of the headers of image files.
+//! Width and height from the headers of image files.
 
 use crate::Kind;
 
-/// The size in pixels; `None` where the file ends too early or contradicts itself.
+/// Returns the size in pixels; `None` if the file is truncated or inconsistent.
 pub(crate) fn size(kind: Kind, bytes: &[u8]) -> Option<(u32, u32)> {
     match kind {
         Kind::Png => png(bytes),
@@ -28,7 +28,7 @@ fn little(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from(u16::from_le_bytes(two.try_into().ok()?)))
 }
 
-/// All chunks up to the last one must be there: what is cut off would be refused where it is shown.
+/// Requires all chunks up to the last one: a client would refuse a truncated image.
 fn png(bytes: &[u8]) -> Option<(u32, u32)> {
     (bytes.get(12..16)? == b"IHDR").then_some(())?;
     let mut at = 8usize;
@@ -43,20 +43,20 @@ fn png(bytes: &[u8]) -> Option<(u32, u32)> {
     }
 }
 
-/// Segments up to the frame header.
+/// Reads segments up to the frame header.
 fn jpeg(bytes: &[u8]) -> Option<(u32, u32)> {
     let mut at = 2usize;
     loop {
         (*bytes.get(at)? == 0xFF).then_some(())?;
         let marker = *bytes.get(at + 1)?;
         match marker {
-            // Fill bytes, and markers that stand alone.
+            // Fill bytes, and markers without a length.
             0xFF => at += 1,
             0x01 | 0xD0..=0xD7 => at += 2,
             0xC0..=0xCF if !matches!(marker, 0xC4 | 0xC8 | 0xCC) => {
                 return Some((big_short(bytes, at + 7)?, big_short(bytes, at + 5)?));
             }
-            // The picture begins, or ends, before anything said how large it is.
+            // The image data begins, or ends, before a frame header.
             0xD9 | 0xDA => return None,
             _ => at = at.checked_add(2)?.checked_add(usize::try_from(big_short(bytes, at + 2)?).ok()?)?,
         }

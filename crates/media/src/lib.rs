@@ -1,7 +1,8 @@
-//! Images and PDFs: what a file is by its first bytes, what an image measures by its header, the text of PDF pages.
+//! Images and PDFs: file types by magic numbers, image sizes from headers, text of PDF pages.
 //!
-//! Files are taken for hostile: headers are walked by hand with every length checked, images are decoded only to be made
-//! smaller (feature `downscale`) and only below a number of pixels, and what a PDF unpacks (feature `pdf`) is bounded.
+//! Files are considered hostile: headers are parsed by hand with every length checked, images are decoded only to scale
+//! them down (feature `downscale`) and only below a number of pixels, and the unpacked size of a PDF (feature `pdf`) is
+//! bounded.
 
 mod downscale;
 mod header;
@@ -12,7 +13,7 @@ use emendate_core::{Code, Error, Result};
 pub use downscale::{downscaled, has_downscale};
 pub use pdf::{MOST_PDF, Pdf, fits};
 
-/// What a file is, by its first bytes.
+/// File type, by its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A PNG image.
@@ -28,7 +29,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What begins like one of them; `None` for everything else.
+    /// Detects the type of a file; `None` for anything else.
     pub fn of(bytes: &[u8]) -> Option<Kind> {
         match bytes {
             [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1A, b'\n', ..] => Some(Kind::Png),
@@ -63,20 +64,20 @@ impl Kind {
     }
 }
 
-/// What is known of an image without decoding it.
+/// Properties of an image that are known without decoding it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Image {
     /// Its format.
     pub kind: Kind,
-    /// In pixels.
+    /// Width in pixels.
     pub width: u32,
-    /// In pixels.
+    /// Height in pixels.
     pub height: u32,
 }
 
-/// Measures an image. Linear at worst.
+/// Reads the size of an image. Linear time at worst.
 ///
-/// Errors: `media.unreadable` for a file that is cut off or damaged where that can be seen.
+/// Errors: `media.unreadable` for a file that is visibly truncated or damaged.
 pub fn image(bytes: &[u8]) -> Result<Image> {
     let kind = Kind::of(bytes).filter(|kind| *kind != Kind::Pdf);
     let kind = kind.ok_or_else(|| unreadable("The file is no PNG, JPEG, GIF or WebP image.".to_owned()))?;

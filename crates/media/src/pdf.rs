@@ -1,9 +1,8 @@
-//! The text of PDF pages. The structure is read by `lopdf`; what it may unpack is bounded here, and how pieces of text
-//! become lines is decided here.
+//! Text of PDF pages. `lopdf` parses the structure; the limits on unpacking and the assembly of lines are ours.
 
 use emendate_core::{Code, Error, Result};
 
-/// Bytes of a PDF whose text is read.
+/// Maximum bytes of a PDF whose text is read.
 pub const MOST_PDF: usize = 16 << 20;
 
 /// An open PDF.
@@ -12,18 +11,19 @@ pub struct Pdf(Inside);
 impl Pdf {
     /// Opens a PDF.
     ///
-    /// Errors: `read.too_large`; `media.unreadable` when it is damaged, encrypted or unpacks to more than it should; `media.unsupported` in a build without the feature `pdf`.
+    /// Errors: `read.too_large`; `media.unreadable` if it is damaged, encrypted or unpacks to too much;
+    /// `media.unsupported` in a build without the feature `pdf`.
     pub fn open(bytes: &[u8]) -> Result<Pdf> {
         fits(bytes)?;
         Inside::open(bytes).map(Pdf)
     }
 
-    /// How many pages it has.
+    /// Number of pages.
     pub fn pages(&self) -> usize {
         self.0.pages()
     }
 
-    /// The text of a page, 1 for the first.
+    /// Returns the text of a page; pages count from 1.
     ///
     /// Errors: `media.unreadable`.
     pub fn text(&self, page: usize) -> Result<String> {
@@ -31,7 +31,7 @@ impl Pdf {
     }
 }
 
-/// Refuses what is larger than [`MOST_PDF`].
+/// Refuses a PDF larger than [`MOST_PDF`].
 ///
 /// Errors: `read.too_large`.
 pub fn fits(bytes: &[u8]) -> Result<()> {

@@ -1,4 +1,4 @@
-//! A program that stays and answers one message after another: each is a length of four bytes and as many bytes.
+//! A long-lived program that answers one message after another: each is a length in four bytes, and that many bytes.
 
 use crate::{GLANCE, Process};
 use emendate_core::{Code, Error, Result};
@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 
 /// Longest wait for a program to exit after it closed its pipes.
 const FAREWELL: Duration = Duration::from_millis(200);
-/// Bytes that are read at once.
+/// Maximum bytes per read.
 const CHUNK: usize = 64 << 10;
 
-/// A running program that answers messages. It ends when this is dropped.
+/// A running program that answers messages. Dropping it ends the program.
 #[derive(Debug)]
 pub struct Companion {
     process: Process,
@@ -24,19 +24,19 @@ pub struct Companion {
     output: File,
 }
 
-/// The reason why a message has no answer. The program is of no use any more.
+/// The reason why a message has no answer. The program is unusable then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Silence {
     /// The caller asked to stop.
     Stopped,
-    /// The program ended by itself or was ended by somebody else, without a fault of its own.
+    /// The program exited or was ended from outside, without a fault of its own.
     Ended,
-    /// The program failed: a crash, a limit of its own, no answer in time, or one that is too long.
+    /// The program failed: a crash, one of its limits, no answer in time, or one that is too long.
     Failed,
 }
 
 impl Companion {
-    /// Starts a program. What it writes to its standard error is lost.
+    /// Starts a program. Its standard error is discarded.
     ///
     /// Errors: as [`Process::start`].
     pub fn start(words: &[String], folder: &Path) -> Result<Companion> {
@@ -53,9 +53,9 @@ impl Companion {
         Ok(Companion { process, input: File::from(input), output: File::from(output) })
     }
 
-    /// Sends a message and waits for the answer, of at most `most` bytes, until `stop` says that nobody waits for it.
+    /// Sends a message and waits for an answer of at most `most` bytes, or until `stop` returns true.
     ///
-    /// Errors: why there is none.
+    /// Errors: the reason why there is none.
     pub fn ask(
         &mut self,
         message: &[u8],
@@ -115,13 +115,13 @@ impl Companion {
         }
     }
 
-    /// The reason behind a closed pipe: a fault of the program, or somebody who ended it.
+    /// Returns the reason behind a closed pipe: a fault of the program, or an end from outside.
     fn reason(&mut self, silence: Silence) -> Silence {
         if silence != Silence::Ended {
             return silence;
         }
         let status = self.process.wait(FAREWELL).ok().flatten();
-        // Ended from outside: SIGHUP, SIGINT, SIGKILL, SIGTERM.
+        // Signals from outside: SIGHUP, SIGINT, SIGKILL, SIGTERM.
         let outside = |signal: i32| matches!(signal, 1 | 2 | 9 | 15);
         match status {
             Some(status) if status.success() || status.signal().is_some_and(outside) => Silence::Ended,
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn messages_go_out_and_answers_come_back() {
         let mut echo = companion("exec cat");
-        // `cat` answers while it reads, so a message of more than two pipes would block it.
+        // `cat` answers while it reads, so a message larger than two pipe buffers would block it.
         for message in [b"one".to_vec(), Vec::new(), vec![b'x'; 50_000]] {
             assert_eq!(ask(&mut echo, &message, 60), Ok(message));
         }

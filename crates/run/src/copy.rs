@@ -1,4 +1,4 @@
-//! A command that changes files where they lie gets a copy to change.
+//! Runs commands that change files in place on a temporary copy.
 
 use crate::{Job, Said, run_until};
 use emendate_core::{Code, Error, Result};
@@ -9,17 +9,18 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// What stands for the copy in the words of a command.
+/// Placeholder for the copy in the words of a command.
 pub const COPY: &str = "{file}";
 
-/// Runs a command on a file that holds the input: its words name that by [`COPY`], and [`Said::output`] is what it holds when
-/// the command has ended. The file has this name, and a folder of its own among the temporary ones, which goes afterwards.
+/// Runs a command on a file that contains the input. Its words refer to the file by [`COPY`], and [`Said::output`] is
+/// the file's content after the command. The file has the given name, in a temporary directory of its own that is
+/// removed afterwards.
 ///
-/// Errors: as [`run_until`], also for a file that has become too large or is none any more.
+/// Errors: as [`run_until`], and also for a file that became too large or is missing.
 pub fn run_on_copy(job: Job<'_>, name: &OsStr, stop: &AtomicBool) -> Result<Said> {
     let failed = |error: std::io::Error| Error::new(Code::IoFailed, format!("There is no copy to work on: {error}."));
     let folder = tempfile::Builder::new().prefix("emend-").tempdir().map_err(failed)?;
-    // The name alone: nothing leads out of the folder.
+    // Only the last component, so that nothing leads out of the directory.
     let path = folder.path().join(Path::new(name).file_name().unwrap_or(OsStr::new("copy")));
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
     file.and_then(|mut file| file.write_all(job.input)).map_err(failed)?;
@@ -64,7 +65,7 @@ mod tests {
         let run = |script: &str| on_copy(&format!("{file} {script}"));
         assert_eq!(run("echo nothing of this; printf two >> \"$f\""), Ok((Some(0), "one\ntwo".to_owned())));
         assert_eq!(run("basename \"$f\" > \"$f\""), Ok((Some(0), "a b.txt\n".to_owned())));
-        // By another file that takes its name, as many do it.
+        // Through another file that is renamed to its name, as many programs do.
         assert_eq!(run("echo 1 > \"$f.new\"; mv \"$f.new\" \"$f\""), Ok((Some(0), "1\n".to_owned())));
         assert_eq!(run("exit 3"), Ok((Some(3), "one\n".to_owned())));
         assert_eq!(run("rm \"$f\""), Err(Code::IoFailed));

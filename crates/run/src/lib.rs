@@ -1,6 +1,5 @@
-//! Runs a command that a configuration names: text in, text out, nothing else. It has a deadline and a limit on what it may
-//! say, no shell takes its words apart, and when its time is over it ends with everything it started. [`Process`] is a
-//! program that stays.
+//! Runs a configured command on a text: text in, text out. It has a time limit and an output limit, no shell interprets
+//! its words, and at the end of its time it is killed with everything it started. [`Process`] is a long-lived program.
 #![allow(
     clippy::disallowed_types,
     clippy::disallowed_methods,
@@ -29,56 +28,56 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Bytes of what a command says against itself that are kept.
+/// Bytes kept of a command's standard error.
 const COMPLAINT: usize = 4 << 10;
 
-/// How often it is asked whether a command shall be ended.
+/// Interval between two checks whether a command should be ended.
 const GLANCE: Duration = Duration::from_millis(50);
 
-/// What to run.
+/// A command to run.
 #[derive(Clone, Copy, Debug)]
 pub struct Job<'a> {
-    /// The program and its arguments.
+    /// Program and arguments.
     pub words: &'a [String],
-    /// The folder it works in.
+    /// Working directory.
     pub folder: &'a Path,
-    /// What it reads on its standard input.
+    /// Standard input.
     pub input: &'a [u8],
-    /// How long it may take.
+    /// Time limit.
     pub time: Duration,
-    /// Bytes that it may write to its standard output.
+    /// Maximum bytes of standard output.
     pub most: usize,
 }
 
-/// What a command said, once it ended in time.
+/// Result of a command that ended in time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said {
-    /// Its exit status; `None` when a signal ended it.
+    /// Exit status; `None` if a signal ended it.
     pub status: Option<i32>,
-    /// Its standard output.
+    /// Standard output.
     pub output: Vec<u8>,
-    /// The beginning of its standard error, as text.
+    /// The beginning of standard error, as text.
     pub complaint: String,
 }
 
 /// Runs a command to its end.
 ///
-/// Errors: `io.failed` where it cannot be started or takes too long,
-/// `call.too_large` where it says too much. In each case it and what it started are ended.
+/// Errors: `io.failed` if it cannot be started or takes too long, `call.too_large` if it writes too much. In each case
+/// it is killed with everything it started.
 pub fn run(job: Job<'_>) -> Result<Said> {
     run_until(job, &AtomicBool::new(false))
 }
 
-/// The same, but ended as soon as `stop` is set or the call of this thread is cancelled.
+/// Runs a command, ended as soon as `stop` is set or the call of this thread is cancelled.
 ///
-/// Errors: those of [`run`]; `call.cancelled` where it was stopped.
+/// Errors: those of [`run`]; `call.cancelled` if it was stopped.
 pub fn run_until(job: Job<'_>, stop: &AtomicBool) -> Result<Said> {
     let process = Process::start(job.words, job.folder)?;
     Running { process, begun: Instant::now(), job, stop }.listen()
 }
 
 struct Running<'a> {
-    /// Ends when this goes, however that comes about.
+    /// Dropping it ends the command, however the call ends.
     process: Process,
     begun: Instant,
     job: Job<'a>,
@@ -86,17 +85,17 @@ struct Running<'a> {
 }
 
 impl Running<'_> {
-    /// One thread hears both pipes and sees the end, so what was said before the end is there, however late this thread gets
-    /// its turn.
+    /// Waits for the command. One thread reads both pipes and checks for the exit, so output written before the exit is
+    /// always complete, however late this thread is scheduled.
     fn listen(mut self) -> Result<Said> {
         let (stdin, stdout, stderr) = self.process.streams();
         let input = self.job.input.to_vec();
-        // A command that does not read is no fault; what it says counts. The thread ends with the pipe.
+        // A command that does not read its input is not at fault; its output counts. The thread ends with the pipe.
         drop(thread::Builder::new().spawn(move || stdin.map(|mut stdin| stdin.write_all(&input))));
         let most = self.job.most;
         let mut output = Ear::on(stdout, most + 1);
         let mut complaint = Ear::on(stderr, COMPLAINT);
-        // The meter of the call knows that the client is gone, too.
+        // The meter of the call also reports that the client is gone.
         let meter = work::current();
         let cancelled = || meter.as_ref().and_then(Meter::halted) == Some(Halt::Cancelled);
         let status = loop {
@@ -112,13 +111,13 @@ impl Running<'_> {
             if self.stop.load(Ordering::Relaxed) || cancelled() {
                 return Err(self.fault(Code::CallCancelled, "was ended, because the call was cancelled"));
             }
-            // What it said in time counts, also where nobody came to hear it.
+            // Output written in time counts, even if it was read late.
             if left.is_zero() && output.heard.len() == heard {
                 let seconds = self.job.time.as_secs_f32();
                 return Err(self.fault(Code::IoFailed, &format!("did not end within {seconds} seconds")));
             }
         };
-        // Something it started may hold this pipe open, so its end is not waited for.
+        // A child process may keep this pipe open, so its end is not waited for.
         while complaint.heard.len() < COMPLAINT && hear([&mut complaint], Duration::ZERO) {}
         let complaint = String::from_utf8_lossy(&complaint.heard).trim().to_owned();
         Ok(Said { status: status.code(), output: output.heard, complaint })
@@ -129,12 +128,12 @@ impl Running<'_> {
     }
 }
 
-/// A pipe, and what has come out of it.
+/// A pipe and the bytes read from it.
 struct Ear {
     /// `None` once it is closed.
     pipe: Option<File>,
     heard: Vec<u8>,
-    /// Bytes that are kept; what follows is taken out and forgotten, so that who writes it can go on.
+    /// Bytes to keep; the rest is read and discarded, so that the writer does not block.
     most: usize,
 }
 
@@ -143,7 +142,7 @@ impl Ear {
         Ear { pipe: pipe.map(|pipe| File::from(pipe.into())), heard: Vec::new(), most }
     }
 
-    /// Takes what is there; waits where nothing is.
+    /// Reads what is available; blocks if nothing is.
     fn take(&mut self) {
         let mut bytes = [0; 8 << 10];
         match self.pipe.as_mut().map(|pipe| pipe.read(&mut bytes)) {
@@ -152,19 +151,19 @@ impl Ear {
                 self.heard.extend_from_slice(bytes.get(..kept).unwrap_or_default());
             }
             Some(Err(error)) if error.kind() == ErrorKind::Interrupted => {}
-            // What came before a failure of the pipe is all there is.
+            // Bytes read before a failure of the pipe count.
             _ => self.pipe = None,
         }
     }
 }
 
-/// Takes in what comes out of some pipes, as soon as something does or one is closed; false where nothing did in this time.
+/// Reads from some pipes as soon as one has data or is closed; false if that did not happen in time.
 fn hear<const N: usize>(ears: [&mut Ear; N], time: Duration) -> bool {
     let open: Vec<&mut Ear> = ears.into_iter().filter(|ear| ear.pipe.is_some()).collect();
     let pipes = open.iter().filter_map(|ear| ear.pipe.as_ref());
     let mut pipes: Vec<PollFd<'_>> = pipes.map(|pipe| PollFd::new(pipe, PollFlags::IN)).collect();
     let time = Timespec::try_from(time).ok();
-    // A signal ends the waiting early; who called looks again.
+    // A signal ends the wait early; the caller loops.
     let any = poll(&mut pipes, time.as_ref()).is_ok_and(|count| count > 0);
     let ready: Vec<bool> = pipes.iter().map(|pipe| any && !pipe.revents().is_empty()).collect();
     open.into_iter().zip(ready).filter(|(_, ready)| *ready).for_each(|(ear, _)| ear.take());
@@ -192,7 +191,7 @@ mod tests {
     fn text_goes_in_and_out() {
         let said = shell("tr a-z A-Z; echo careful >&2; exit 3", "one\n", 20).unwrap();
         assert_eq!(said, Said { status: Some(3), output: b"ONE\n".to_vec(), complaint: "careful".to_owned() });
-        // A command that does not read, and more than a pipe holds.
+        // A command that does not read, and more input than a pipe buffer.
         assert_eq!(shell("echo x", &"y".repeat(1 << 20), 20).unwrap().output, b"x\n");
     }
 
@@ -203,17 +202,17 @@ mod tests {
         let script = format!("sleep 600 3>{writer} & wait");
         assert_eq!(shell(&script, "", 1).unwrap_err().code(), Code::IoFailed);
         assert_eq!(shell("yes", "", 20).unwrap_err().code(), Code::CallTooLarge);
-        // Closes its output and stays; complains without end.
+        // Closes its output and stays; writes to standard error forever.
         assert_eq!(shell("exec >&- 2>&-; sleep 60", "", 1).unwrap_err().code(), Code::IoFailed);
         assert_eq!(shell("yes >&2", "", 1).unwrap_err().code(), Code::IoFailed);
         drop(holds);
-        // Who has this pipe open has to end first.
+        // Every process that has this pipe open must have ended.
         assert_eq!(held.read_to_end(&mut Vec::new()).unwrap(), 0);
     }
 
     #[test]
     fn all_that_it_said_before_its_end_is_heard() {
-        // More complaint than a pipe holds hinders nobody, and what it started keeps the pipe open and goes on.
+        // More standard error than a pipe buffer blocks nobody, and a child process keeps the pipe open.
         let said = shell("yes | head -c 200000 >&2; echo done; (yes >&2 & sleep 1) & exit 4", "", 20).unwrap();
         assert_eq!((said.status, &*said.output, said.complaint.len()), (Some(4), &b"done\n"[..], COMPLAINT - 1));
         for round in 0..100 {

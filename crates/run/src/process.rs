@@ -1,5 +1,5 @@
-//! A program that is started in a group of its own, and that ends with everything it started: when it is told to, when it
-//! is dropped, or when the whole process is told to end.
+//! A program in a process group of its own, killed with everything it started: on request, when dropped, or when the
+//! whole process is asked to end.
 
 use emendate_core::{Code, Error, Result};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
@@ -11,13 +11,13 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often a program is asked whether it has ended.
+/// Interval between two checks whether a program has ended.
 pub(crate) const LOOK: Duration = Duration::from_millis(2);
 
-/// The groups that are running.
+/// The running process groups.
 static GROUPS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
-/// Ends every program that is running, with everything it started: for a process that has been told to end itself.
+/// Kills every running program with everything it started, for a process that was asked to end.
 pub fn end_all() {
     let groups = std::mem::take(&mut *GROUPS.lock().unwrap_or_else(PoisonError::into_inner));
     for group in groups {
@@ -40,9 +40,9 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts a program, looked for where the search path leads, with a pipe for each standard stream.
+    /// Starts a program, found through the search path, with a pipe for each standard stream.
     ///
-    /// Errors: `call.invalid` for no words, `io.failed` where it cannot be started.
+    /// Errors: `call.invalid` for no words, `io.failed` if it cannot be started.
     pub fn start(words: &[String], folder: &Path) -> Result<Process> {
         let Some((program, arguments)) = words.split_first() else {
             return Err(Error::new(Code::CallInvalid, "A command needs at least the name of a program."));
@@ -50,9 +50,9 @@ impl Process {
         let mut command = Command::new(program);
         command.args(arguments).current_dir(folder);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A group of its own: what it starts can be ended with it, and Ctrl-C at our terminal is not meant for it.
+        // A group of its own can be killed as a whole, and Ctrl-C in our terminal does not reach it.
         command.process_group(0);
-        // Under the lock, so that nothing is started that `end_all` does not know.
+        // Under the lock, so that `end_all` misses no program.
         let mut groups = GROUPS.lock().unwrap_or_else(PoisonError::into_inner);
         let child = command.spawn().map_err(|error| {
             Error::new(Code::IoFailed, format!("The command `{program}` cannot be started: {error}."))
@@ -63,12 +63,12 @@ impl Process {
         Ok(Process { child, group, ended: None })
     }
 
-    /// Its standard streams; each is handed out once.
+    /// Returns its standard streams; each is handed out once.
     pub fn streams(&mut self) -> (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>) {
         (self.child.stdin.take(), self.child.stdout.take(), self.child.stderr.take())
     }
 
-    /// How it ended, if it did. What it left running then stays.
+    /// Returns the exit status if it has ended. Processes that it left running stay.
     ///
     /// Errors: `io.failed`.
     pub fn status(&mut self) -> Result<Option<ExitStatus>> {
@@ -82,7 +82,7 @@ impl Process {
         Ok(self.ended)
     }
 
-    /// How it ended, once it did; `None` when it takes longer than this.
+    /// Waits for the exit status; `None` if it takes longer than `time`.
     ///
     /// Errors: `io.failed`.
     pub fn wait(&mut self, time: Duration) -> Result<Option<ExitStatus>> {
@@ -95,10 +95,10 @@ impl Process {
         }
     }
 
-    /// Ends it and what it started, unless [`Process::status`] has seen it end; how it ended.
+    /// Kills it with everything it started, unless [`Process::status`] has seen it end; returns the exit status.
     pub fn end(&mut self) -> Option<ExitStatus> {
         if self.ended.is_none() {
-            // It has not been waited for, so the number is still its own, even if it ended by itself.
+            // It has not been reaped, so its process id is not reused, even if it has exited.
             if let Some(group) = self.forget() {
                 kill(group);
             }
@@ -108,7 +108,8 @@ impl Process {
         self.ended
     }
 
-    /// Lets it end by itself for so long; then ends it. What it started is ended in either case. How it ended.
+    /// Waits for it to exit; kills it after `time`. Kills everything it started in either case. Returns the exit
+    /// status.
     pub fn end_within(&mut self, time: Duration) -> Option<ExitStatus> {
         let begun = Instant::now();
         while self.ended.is_none() && !self.has_left() && begun.elapsed() < time {
@@ -117,14 +118,14 @@ impl Process {
         self.end()
     }
 
-    /// True once it ended, without taking notice: its number stays its own.
+    /// True if it has exited; does not reap it, so its process id is not reused.
     fn has_left(&self) -> bool {
         let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) else { return true };
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         waitid(WaitId::Pid(pid), look).map_or(true, |status| status.is_some())
     }
 
-    /// Takes the group off the list, if it is there.
+    /// Removes the group from the list, if it is there.
     fn forget(&mut self) -> Option<i32> {
         let group = self.group.take()?;
         GROUPS.lock().unwrap_or_else(PoisonError::into_inner).remove(&group).then_some(group)

@@ -1,15 +1,15 @@
-//! From pieces of text with places on a page to lines.
+//! Assembly of lines from pieces of text with positions on a page.
 
-/// An affine map of the page: a, b, c, d, e, f of the specification.
+/// An affine map: a, b, c, d, e, f of the PDF specification.
 type Matrix = [f64; 6];
 
 const ONE: Matrix = [1.0, 0.0, 0.0, 1.0, 0.0, 0.0];
-/// Nested states that are kept.
+/// Maximum depth of saved states.
 const DEEPEST: usize = 200;
-/// Bytes of text of a page.
+/// Maximum bytes of text per page.
 const MOST: usize = 4 << 20;
 
-/// First `a`, then `b`.
+/// Composes two maps: first `a`, then `b`.
 fn both(a: Matrix, b: Matrix) -> Matrix {
     [
         a[0] * b[0] + a[1] * b[2],
@@ -21,7 +21,7 @@ fn both(a: Matrix, b: Matrix) -> Matrix {
     ]
 }
 
-/// The text of a page as it comes, with line ends and blanks where the place jumps.
+/// The text of a page in the order of drawing, with line ends and spaces where the position jumps.
 pub(super) struct Lines {
     out: String,
     page: Matrix,
@@ -29,9 +29,9 @@ pub(super) struct Lines {
     line: Matrix,
     size: f64,
     leading: f64,
-    /// The place moved since the last text.
+    /// The position changed since the last text.
     moved: bool,
-    /// Where the last text began, and about how far it reached.
+    /// Start of the last text, and its approximate end.
     last: Option<(f64, f64)>,
     reach: f64,
 }
@@ -90,12 +90,12 @@ impl Lines {
 
     pub(super) fn next(&mut self) {
         self.step(0.0, -self.leading);
-        // Without a leading it is a new line all the same.
+        // Without a leading it is still a new line.
         self.last = None;
         self.end();
     }
 
-    /// A jump within a text, in thousandths of its size: a wide one is a blank.
+    /// Adjusts the position within a text, in thousandths of its size: a wide gap is a space.
     pub(super) fn kern(&mut self, by: f64) {
         if by < -200.0 {
             self.blank();
@@ -120,7 +120,7 @@ impl Lines {
             self.moved = false;
         }
         self.out.extend(text.chars().filter(|char| !char.is_control() || matches!(char, '\n' | '\t')));
-        // Half its size is about what a character takes.
+        // A character is about half as wide as the font size.
         self.reach += size * 0.5 * f64::from(u32::try_from(text.chars().count()).unwrap_or(u32::MAX));
     }
 

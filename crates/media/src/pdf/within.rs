@@ -1,4 +1,4 @@
-//! With the feature `pdf`.
+//! Implementation with the feature `pdf`.
 
 use crate::pdf::lines::Lines;
 use crate::unreadable;
@@ -9,15 +9,15 @@ use memchr::memmem;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Bytes that all packed lists of objects of a file may unpack to, and the least and the most that one of them may.
+/// Maximum bytes that all object streams of a file may unpack to, and the minimum and maximum for one of them.
 const PACKED: usize = 16 << 20;
 const ONE_PACKED: (usize, usize) = (16 << 10, 8 << 20);
-/// Packed lists of objects.
+/// Maximum number of object streams.
 const MOST_PACKED: usize = PACKED / ONE_PACKED.0;
-/// Bytes that the content of a page, or one table of a font, may unpack to.
+/// Maximum unpacked bytes of a page's content, and of one table of a font.
 const CONTENT: usize = 4 << 20;
 const TABLE: usize = 1 << 20;
-/// Pages that are counted, and fonts of one page.
+/// Maximum number of pages, and of fonts per page.
 const MOST_PAGES: usize = 20_000;
 const MOST_FONTS: usize = 200;
 
@@ -115,7 +115,7 @@ impl Inside {
     }
 }
 
-/// The library reports what is wrong with a file. Should it panic all the same, that is a damaged file, too.
+/// Converts a panic of the library, which should return errors, into one for a damaged file.
 fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
         Err(unreadable("The PDF is damaged in a way that its reader does not understand.".to_owned()))
@@ -140,7 +140,7 @@ fn encrypted() -> Error {
         .next("Have a person remove the password, e.g. with qpdf --decrypt.")
 }
 
-/// How many packed lists of objects a file seems to have: names that say so, however they are spelled.
+/// Estimates the number of object streams in a file, by their type names in any spelling.
 fn packed(bytes: &[u8]) -> usize {
     let name = |at: usize| {
         let rest = &bytes[at + 1..bytes.len().min(at + 25)];
@@ -166,7 +166,7 @@ mod tests {
     use proptest::prelude::*;
     use std::sync::LazyLock;
 
-    /// A document with these pages, each a list of lines.
+    /// Creates a document with these pages, each a list of lines.
     fn document(pages: &[&[&str]], compress: bool) -> Vec<u8> {
         let mut document = Document::with_version("1.5");
         let tree = document.new_object_id();
