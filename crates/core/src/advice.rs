@@ -1,37 +1,37 @@
-//! The next step of an error as a value: tools and fields are named by type, so that each client reads the names that its
-//! own tools have. A form that a client cannot follow gives way to the next one.
+//! The next step of an error as a value. Tools and fields are referred to by their names in the table and printed with
+//! the names that the client's tools have. A client that cannot follow one form gets the next one.
 
 use core::fmt::Write as _;
 use serde_json::{Map, Value};
 
-/// A piece of advice.
+/// A part of an advice.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Phrase {
-    /// Plain words.
+    /// Plain text.
     Text(String),
-    /// A tool of the table.
+    /// A tool.
     Tool(&'static str),
-    /// A field of the tool that was called.
+    /// A field of the called tool.
     Field(&'static str),
     /// A field of another tool.
     FieldOf(&'static str, &'static str),
-    /// A field of the tool that was called, with its value.
+    /// A field of the called tool, with its value.
     Set(&'static str, Value),
-    /// `; no new read is needed`, where a client sees what an error shows as read.
+    /// `; no new read is needed`, for clients where lines shown by an error count as read.
     CountsAsRead,
-    /// A whole call of a tool.
+    /// A complete call of a tool.
     Call(&'static str, Value),
 }
 
-/// Names of tools and fields with one client; `None` for those it does not have.
+/// A client's names of tools and fields; `None` for those it does not have.
 pub trait Vocabulary {
-    /// The name of a tool.
+    /// Returns the name of a tool.
     fn tool(&self, name: &str) -> Option<String>;
-    /// The name of a field of the tool that was called.
+    /// Returns the name of a field of the called tool.
     fn field(&self, name: &str) -> Option<String>;
-    /// The name of a field of any tool.
+    /// Returns the name of a field of any tool.
     fn field_of(&self, tool: &str, name: &str) -> Option<String>;
-    /// A call: the name of the tool and its arguments.
+    /// Returns a call: the name of the tool and its arguments.
     fn call(&self, tool: &str, fields: &Map<String, Value>) -> Option<(String, Value)>;
     /// True when lines that an error shows count as read.
     fn counts_as_read(&self) -> bool {
@@ -39,7 +39,7 @@ pub trait Vocabulary {
     }
 }
 
-/// The names of the table itself.
+/// The names of the tool table itself.
 struct OwnNames;
 
 impl Vocabulary for OwnNames {
@@ -60,30 +60,30 @@ impl Vocabulary for OwnNames {
     }
 }
 
-/// Advice that a client without any of the tools and fields can follow.
+/// Fallback for a client that has none of the tools and fields.
 const OTHERWISE: &str =
     "The tools that are offered cannot do this in one step: change the text in another way, or ask a person.";
 
-/// The next step of an error: one or more forms, the best first.
+/// The next step of an error in one or more forms, the best first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Advice {
     forms: Vec<Vec<Phrase>>,
 }
 
 impl Advice {
-    /// Advice of these parts.
+    /// Creates an advice of these parts.
     pub fn new(parts: impl Into<Vec<Phrase>>) -> Advice {
         Advice { forms: vec![parts.into()] }
     }
 
-    /// Adds a form for clients that cannot follow those before.
+    /// Adds a form for clients that cannot follow the earlier ones.
     #[must_use]
     pub fn or(mut self, other: impl Into<Advice>) -> Advice {
         self.forms.extend(other.into().forms);
         self
     }
 
-    /// This advice, and more of it in the same form.
+    /// Appends another advice, form by form.
     #[must_use]
     pub fn and(self, other: &Advice) -> Advice {
         let count = self.forms.len().max(other.forms.len());
@@ -92,17 +92,17 @@ impl Advice {
         Advice { forms: (0..count).map(both).collect() }
     }
 
-    /// True when nothing in it depends on the client.
+    /// True when no part depends on the client.
     pub fn is_plain(&self) -> bool {
         self.forms.first().is_none_or(|form| form.iter().all(|part| matches!(part, Phrase::Text(_))))
     }
 
-    /// The text in the names of the table.
+    /// Renders it with the names of the tool table.
     pub fn text(&self) -> String {
         self.forms.first().and_then(|form| written(form, &OwnNames)).unwrap_or_default()
     }
 
-    /// The first form that the client can follow, in its names.
+    /// Renders the first form that the client can follow, with its names.
     pub fn text_for(&self, names: &dyn Vocabulary) -> String {
         if self.forms.is_empty() {
             return String::new();
@@ -159,14 +159,14 @@ impl From<String> for Advice {
     }
 }
 
-/// Advice to fill an empty file; `otherwise` is for clients without a tool that writes.
+/// Returns advice to fill an empty file; `otherwise` is for clients without a tool that writes.
 pub fn fill_empty_file(otherwise: &str) -> Advice {
     let write = || [Phrase::from("Fill it with "), Phrase::Tool("write")];
     let edit = [", or with an edit whose ".into(), Phrase::Field("old_string"), " is empty.".into()];
     Advice::new([&write()[..], &edit].concat()).or(Advice::new([&write()[..], &[".".into()]].concat())).or(otherwise)
 }
 
-/// Advice of parts: texts, and [`Phrase`]s that name tools and fields.
+/// Creates an advice of parts: texts, and [`Phrase`]s that name tools and fields.
 #[macro_export]
 macro_rules! advice {
     ($($part:expr),+ $(,)?) => {
@@ -179,7 +179,7 @@ mod tests {
     use super::{Advice, Phrase, Vocabulary};
     use serde_json::{Map, Value, json};
 
-    /// A client with one tool, which reads.
+    /// A client with a single tool, for reading.
     struct Reader;
 
     impl Vocabulary for Reader {

@@ -1,4 +1,4 @@
-//! Changes of bytes, as git writes them: its delta, and the object ids that say whether one fits.
+//! Binary changes as git writes them: its delta format, and the object ids that tell whether a change applies.
 
 use crate::code::Code;
 use crate::error::{Error, Result};
@@ -7,16 +7,16 @@ use sha1::{Digest, Sha1};
 use sha2::Sha256;
 use std::fmt::Write as _;
 
-/// Bytes that a changed file may have.
+/// Bytes of a changed file.
 pub const MOST_BYTES: usize = 256 << 20;
 
 /// Hexadecimal digits of a full SHA-1 id; a longer id is SHA-256.
 const SHA1_DIGITS: usize = 40;
 
-/// The bytes that come out when `change` is made to `old`.
+/// Applies `change` to `old`.
 ///
-/// Errors: [`Code::StaleChanged`] when `old` is not the file the change was made for; [`Code::EditUnparsable`] for a
-/// delta that is broken or leads to other bytes than its id says; [`Code::CallTooLarge`] above [`MOST_BYTES`].
+/// Errors: [`Code::StaleChanged`] if the change was made for other content; [`Code::EditUnparsable`] for a delta that
+/// is malformed or does not lead to the bytes of its id; [`Code::CallTooLarge`] above [`MOST_BYTES`].
 pub fn apply_binary(old: &[u8], change: &BinaryChange) -> Result<Vec<u8>> {
     if change.before.as_deref().is_some_and(|id| !is_object(old, id)) {
         return Err(Error::new(Code::StaleChanged, "The file is not the one that the binary patch was made for.")
@@ -34,7 +34,7 @@ pub fn apply_binary(old: &[u8], change: &BinaryChange) -> Result<Vec<u8>> {
     Ok(new)
 }
 
-/// True when the object id (or its beginning) is that of these bytes.
+/// True when `id` is a prefix of the object id of these bytes.
 fn is_object(bytes: &[u8], id: &str) -> bool {
     let whole = if id.len() > SHA1_DIGITS { object_id::<Sha256>(bytes) } else { object_id::<Sha1>(bytes) };
     whole.starts_with(id)
@@ -54,7 +54,7 @@ fn broken(why: &str) -> Error {
         .next("Make it again with git diff --binary, and send it whole.")
 }
 
-/// A delta that is being read.
+/// A cursor over a delta.
 struct Delta<'a> {
     rest: &'a [u8],
 }
@@ -72,7 +72,7 @@ impl<'a> Delta<'a> {
         Ok(head)
     }
 
-    /// A number in groups of seven bits, the lowest first.
+    /// Reads a number in groups of seven bits, the lowest first.
     fn size(&mut self) -> Result<usize> {
         let (mut size, mut shift) = (0_usize, 0_u32);
         loop {
@@ -89,7 +89,7 @@ impl<'a> Delta<'a> {
         }
     }
 
-    /// A number of which only the bytes named by `present` are written, the lowest first.
+    /// Reads a number of which only the bytes set in `present` are written, the lowest first.
     fn sparse(&mut self, present: u8, count: u32) -> Result<usize> {
         let mut value = 0;
         for index in 0..count {

@@ -1,5 +1,5 @@
-//! Character encodings: telling which one a file is in, and encoding new text for it. What is not edited is never
-//! re-encoded, because decode and encode of legacy encodings are not inverse to each other.
+//! Character encodings: detection for a file, and encoding of new text. Unedited text is never re-encoded, because
+//! decoding and encoding are not inverse in legacy encodings.
 
 use crate::advice;
 use crate::advice::Phrase;
@@ -8,24 +8,24 @@ use crate::error::{Error, Result};
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::Encoding;
 
-/// A character encoding that text can be read from and written to.
+/// A supported character encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Charset {
     /// UTF-8.
     Utf8,
-    /// UTF-16, little end first.
+    /// UTF-16, little-endian.
     Utf16Le,
-    /// UTF-16, big end first.
+    /// UTF-16, big-endian.
     Utf16Be,
-    /// ISO-8859-1 by its letter: byte n is U+00nn. Every byte sequence is valid, so it also stands for "unknown bytes".
+    /// Strict ISO-8859-1: byte n is U+00nn. Every byte sequence is valid, so it also serves for unknown bytes.
     Latin1,
-    /// Any other encoding of the WHATWG Encoding Standard that keeps no shift state.
+    /// Any other encoding of the WHATWG Encoding Standard without shift state.
     Legacy(&'static Encoding),
 }
 
 impl Charset {
-    /// The encoding for a label as used in `.editorconfig`, HTML or on a command line. `None` for unknown labels, for
-    /// UTF-32 and for stateful encodings (ISO-2022-JP), which cannot be spliced.
+    /// Returns the encoding for a label as used in `.editorconfig`, HTML or on a command line. `None` for unknown
+    /// labels, for UTF-32 and for stateful encodings (ISO-2022-JP), which cannot be spliced.
     pub fn for_label(label: &str) -> Option<Charset> {
         let label = label.trim().to_ascii_lowercase();
         match label.as_str() {
@@ -47,7 +47,7 @@ impl Charset {
         }
     }
 
-    /// The usual name, in lower case.
+    /// The common name, in lower case.
     pub fn name(self) -> String {
         match self {
             Charset::Utf8 => "utf-8".to_owned(),
@@ -58,7 +58,7 @@ impl Charset {
         }
     }
 
-    /// Encodes `text`; on failure the characters that the encoding has no place for, each once, in order.
+    /// Encodes `text`; on failure returns the characters that cannot be represented, each once, in order.
     pub fn encode(self, text: &str) -> core::result::Result<Vec<u8>, Vec<char>> {
         let units = |to: fn(u16) -> [u8; 2]| Ok(text.encode_utf16().flat_map(to).collect());
         match self {
@@ -111,44 +111,45 @@ fn distinct(text: &str, mut known: impl FnMut(char) -> bool) -> Vec<char> {
     out
 }
 
-/// How the encoding of a file was settled.
+/// Evidence for the encoding of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Settled {
     /// By a byte order mark.
     Mark,
     /// The bytes are valid UTF-8.
     Valid,
-    /// The caller or a configuration file said so.
+    /// Declared by the call or a configuration file.
     Declared,
-    /// Guessed from the bytes; good for reading, never for writing new non-ASCII text.
+    /// Guessed from the bytes: sufficient for reading, never for writing new non-ASCII text.
     Guessed,
 }
 
-/// An encoding somebody declared for a file.
+/// A declared encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Declared {
     /// The encoding.
     pub charset: Charset,
-    /// True when the call itself names it; false when it comes from a configuration, which valid UTF-8 outweighs.
+    /// True if the call itself names it; false if a configuration does, which valid UTF-8 overrides.
     pub by_call: bool,
 }
 
-/// The encoding of one version of one file, and how we know.
+/// The encoding of one version of one file, with its evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Codec {
     /// The encoding.
     pub charset: Charset,
-    /// Length of the byte order mark, 0 when there is none.
+    /// Length of the byte order mark; 0 if there is none.
     pub mark: usize,
-    /// How it was settled.
+    /// The evidence.
     pub settled: Settled,
 }
 
 impl Codec {
-    /// UTF-8 without a mark: what new files are written in.
+    /// UTF-8 without a byte order mark: the encoding of new files.
     pub const UTF8: Codec = Codec { charset: Charset::Utf8, mark: 0, settled: Settled::Valid };
 
-    /// Settles the encoding of `raw`. `valid_utf8` says whether the bytes are valid UTF-8 (checked once, by the caller).
+    /// Determines the encoding of `raw`. `valid_utf8` tells whether the bytes are valid UTF-8 (checked once, by the
+    /// caller).
     ///
     /// Errors: [`Code::ContentBinary`], [`Code::ContentUndecodable`] for UTF-32.
     pub fn settle(raw: &[u8], valid_utf8: bool, declared: Option<Declared>) -> Result<Codec> {
@@ -170,7 +171,7 @@ impl Codec {
             };
         }
         if valid_utf8 {
-            // Plain ASCII in a tree that declares an encoding will be in that encoding as soon as it is not ASCII.
+            // Pure ASCII in a project that declares an encoding will be in that encoding as soon as it is not ASCII.
             return Ok(match declared {
                 Some(declared) if declared_wide.is_none() && raw.is_ascii() => {
                     with(declared.charset, Settled::Declared)
@@ -186,7 +187,8 @@ impl Codec {
 
     /// Encodes new text for this file.
     ///
-    /// Errors: [`Code::ContentUnencodable`] with the characters, when the encoding has no place for them or was only guessed.
+    /// Errors: [`Code::ContentUnencodable`] with the characters, if they cannot be represented or the encoding was only
+    /// guessed.
     pub fn encode(self, text: &str) -> Result<Vec<u8>> {
         let refuse = |chars: Vec<char>, why: String, next: String| {
             let shown: Vec<String> = chars.iter().map(|ch| format!("{ch:?} (U+{:04X})", u32::from(*ch))).collect();
@@ -226,16 +228,16 @@ impl Codec {
 }
 
 impl Codec {
-    /// True when the encoding was only guessed and, in some multi-byte encoding that fits all of the bytes, the raw
-    /// offset `at` lies inside a character.
+    /// True when the encoding was only guessed and the raw offset `at` lies inside a character in some multi-byte
+    /// encoding in which all bytes are valid.
     pub(crate) fn may_cut(self, raw: &[u8], at: usize) -> bool {
-        // Only behind a high byte can a byte be the second half of something.
+        // Only after a high byte can a byte be the second half of a character.
         if self.settled != Settled::Guessed || at == 0 || at >= raw.len() || raw[at - 1] < 0x80 || raw[at] < 0x30 {
             return false;
         }
         const SUSPECTS: [&Encoding; 4] =
             [encoding_rs::SHIFT_JIS, encoding_rs::GBK, encoding_rs::BIG5, encoding_rs::EUC_KR];
-        // Below 0x30 no byte is ever part of a longer character, so decoding can start behind it.
+        // No byte below 0x30 is ever part of a longer character, so decoding can start after one.
         let from = raw[..at].iter().rposition(|&byte| byte < 0x30).map_or(0, |before| before + 1);
         let reads = |encoding: &'static Encoding, part: &[u8]| {
             encoding.decode_without_bom_handling_and_without_replacement(part).is_some()
@@ -299,10 +301,10 @@ fn signature(raw: &[u8]) -> Option<&'static str> {
     SIGNATURES.iter().find(|(magic, _)| raw.starts_with(magic)).map(|(_, kind)| *kind)
 }
 
-/// The likely encoding of bytes that are not UTF-8, if they decode without fault and encode back to themselves;
-/// else Latin-1, which every byte sequence satisfies.
+/// Guesses the encoding of bytes that are not UTF-8: the most likely one, if they decode without errors and encode back
+/// to themselves; else Latin-1, in which every byte sequence is valid.
 fn guess(raw: &[u8]) -> Charset {
-    // The detector settles within the first part of any real text; hostile size buys nothing.
+    // The detector decides within the first part of any real text, so a larger sample of a hostile file gains nothing.
     let sample = &raw[..raw.len().min(1 << 20)];
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
     detector.feed(sample, true);

@@ -1,21 +1,21 @@
-//! The table of error codes. To add one: a row here, a heading in no other place (docs/errors.md is generated), a scene.
+//! The table of error codes. To add one: a row here and a scene (docs/errors.md is generated).
 
-/// What the caller can do about an error.
+/// The caller's possible reaction to an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
     /// The call itself is wrong; correct it.
     FixCall,
-    /// Read the file, then repeat.
+    /// Read the file, then repeat the call.
     ReadAgain,
-    /// Name fewer places.
+    /// Address fewer places.
     Narrow,
-    /// Give more context, or ask for all places.
+    /// Give more context, or ask for all occurrences.
     Widen,
     /// A person has to allow it.
     AskPerson,
-    /// The same call may work when repeated.
+    /// The same call may succeed when repeated.
     Retry,
-    /// There is nothing to try.
+    /// Nothing will help.
     GiveUp,
 }
 
@@ -34,28 +34,28 @@ impl Remedy {
     }
 }
 
-/// One row of the table: everything that is known of a code beside the words of a particular error.
+/// A row of the table: all properties of a code.
 #[derive(Debug)]
 pub struct CodeRow {
     /// The code.
     pub code: Code,
     /// The stable dotted name; never reused.
     pub name: &'static str,
-    /// Exit status of the command line.
+    /// Exit status of the command line tool.
     pub exit: u8,
     /// Number in the Edit tool's table of the seed documents (1–10).
     pub edit: Option<u8>,
     /// Number in the Write tool's table of the seed documents (1–3).
     pub write: Option<u8>,
-    /// What can be done.
+    /// The possible reaction.
     pub remedy: Remedy,
-    /// What it means, for docs/errors.md.
+    /// The description, for docs/errors.md.
     pub meaning: &'static str,
 }
 
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $code:ident = $name:literal, $exit:literal, $edit:expr, $write:expr, $remedy:ident;)+) => {
-        /// Stable cause of an [`Error`](crate::Error).
+        /// The stable cause of an [`Error`](crate::Error).
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum Code { $($(#[doc = $doc])+ $code,)+ }
@@ -212,12 +212,12 @@ impl Code {
         self.row().name
     }
 
-    /// Exit status of the command line.
+    /// Exit status of the command line tool.
     pub fn exit(self) -> u8 {
         self.row().exit
     }
 
-    /// What the caller can do.
+    /// The possible reaction.
     pub fn remedy(self) -> Remedy {
         self.row().remedy
     }

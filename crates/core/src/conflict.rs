@@ -1,5 +1,5 @@
-//! Conflicts between the edits of one call. Edits that are matched against the same text are accepted only where
-//! applying them one after another would give the same result; everything else is named and refused.
+//! Conflicts between the edits of one call. Edits that are matched against the same text are accepted only if applying
+//! them one after another would give the same result; all others are listed and refused.
 
 use crate::advice;
 use crate::advice::{Advice, Phrase};
@@ -21,10 +21,10 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// Conflicts listed in one reply.
 const LISTED: usize = 50;
-/// Bytes of unchanged text looked at on either side of what an edit writes.
+/// Bytes of unchanged text examined on either side of the text that an edit writes.
 pub(crate) const CONTEXT: usize = 4096;
 
-/// Why two edits of one call cannot stand together.
+/// The kind of a conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Kind {
     Contradiction,
@@ -82,14 +82,14 @@ fn in_turn() -> Phrase {
 
 type Clash = (Kind, usize, usize);
 
-/// What an operation points at: equal text with other hints may be another place.
+/// The target of an operation: equal texts with other hints may be other places.
 type Target<'a> = (&'a str, Option<usize>, Option<&'a str>);
 
 fn target(find: &Find) -> Target<'_> {
     (&find.old, find.line, find.at.as_deref())
 }
 
-/// For each operation the earlier one that says the very same, if any.
+/// For each operation, returns the earlier one that is identical, if any.
 pub(crate) fn repetitions(ops: &[Op]) -> Vec<Option<usize>> {
     let mut first = Firsts::default();
     let mut repeated = vec![None; ops.len()];
@@ -107,8 +107,8 @@ pub(crate) fn repetitions(ops: &[Op]) -> Vec<Option<usize>> {
     repeated
 }
 
-/// The first of several things that are the same, by a hash: texts of all sizes are hashed much faster than the standard
-/// map does it, and only texts of one hash are compared.
+/// Index of the first of several equal items, by a hash that is much faster than that of the standard map; only items
+/// with equal hashes are compared.
 #[derive(Default)]
 struct Firsts(HashMap<u64, usize>);
 
@@ -118,14 +118,14 @@ impl Firsts {
         loop {
             match *self.0.entry(key).or_insert(index) {
                 first if first == index || same(first) => return first,
-                // Two things of one hash.
+                // Two different items have the same hash.
                 _ => key = key.wrapping_add(1),
             }
         }
     }
 }
 
-/// All conflicts between edits that are to be applied together.
+/// Checks edits that are to be applied together for conflicts.
 pub(crate) fn check(
     base: &Snapshot,
     ops: &[Op],
@@ -151,12 +151,12 @@ pub(crate) fn check(
     }
 }
 
-/// The operations, if all are hunks of a patch.
+/// Returns the operations as hunks if all of them are hunks of a patch.
 fn hunks(ops: &[Op]) -> Option<Vec<&Hunk>> {
     ops.iter().map(|op| if let Locator::Hunk(hunk) = &op.at { Some(&**hunk) } else { None }).collect()
 }
 
-/// The same in words about a patch, which has no options.
+/// Formats the report for a patch, whose hunks have no options.
 fn report_hunks(clashes: &[Clash], hunks: &[&Hunk]) -> Option<Error> {
     let (kind, ..) = clashes.first()?;
     let mut error = Error::new(kind.code(), "Hunks of the patch are in each other's way; nothing was written.");
@@ -174,7 +174,7 @@ fn report_hunks(clashes: &[Clash], hunks: &[&Hunk]) -> Option<Error> {
     Some(error.next(next).fact("conflicts", listed(clashes)))
 }
 
-/// Overlaps found when the splices were put together (places of one `replace_all`, say).
+/// Creates the error for overlaps found while joining splices (of the occurrences of one `replace_all`, for example).
 pub(crate) fn overlaps(overlaps: &[Overlap]) -> Error {
     let pairs: Vec<Clash> = overlaps
         .iter()
@@ -203,7 +203,7 @@ fn listed(clashes: &[Clash]) -> Vec<Value> {
     clashes.iter().take(LISTED).map(one).collect()
 }
 
-/// The same target, different text.
+/// Finds edits with the same target and different text.
 fn contradictions(ops: &[Op], repeated: &[Option<usize>]) -> Vec<Clash> {
     let mut first = Firsts::default();
     let mut out = Vec::new();
@@ -218,8 +218,8 @@ fn contradictions(ops: &[Op], repeated: &[Option<usize>]) -> Vec<Clash> {
     out
 }
 
-/// One edit writes into the text that another one matched. A sweep: of the claims that are open where a write begins,
-/// every one of another operation is a conflict, so the list stays short or the search is over.
+/// Finds edits that write into text that another one matched. A sweep over the read spans: every open span of another
+/// operation is a conflict, so the list of open spans stays short or the search ends.
 fn overlapping(placed: &[Result<Placed>], repeated: &[Option<usize>]) -> Vec<Clash> {
     let live: Vec<(usize, &Placed)> = placed
         .iter()
@@ -256,7 +256,7 @@ fn overlapping(placed: &[Result<Placed>], repeated: &[Option<usize>]) -> Vec<Cla
     out.into_iter().collect()
 }
 
-/// Edits whose target is not in the file but in, or around, what an earlier edit writes.
+/// Finds edits whose target is not in the file but in, or around, text that an earlier edit writes.
 fn unmet(ops: &[Op], placed: &[Result<Placed>]) -> Vec<Clash> {
     let missing = (0..ops.len()).filter(|&at| matches!(&placed[at], Err(error) if error.code() == Code::MatchNotFound));
     let mut out = Vec::new();
@@ -275,9 +275,9 @@ fn unmet(ops: &[Op], placed: &[Result<Placed>]) -> Vec<Clash> {
     out
 }
 
-/// Edits whose target also comes into being where an earlier edit writes: in turn they would do something else.
+/// Finds edits whose target is created by an earlier edit: applied in turn they would do something else.
 ///
-/// `needles`: what all targets were found with, if they were found together.
+/// `needles`: the search for all targets, if they were searched together.
 fn created(
     base: &Snapshot,
     ops: &[Op],
@@ -287,7 +287,7 @@ fn created(
 ) -> Vec<Clash> {
     let targets: Vec<&str> =
         ops.iter().map(|op| if let Locator::Find(find) = &op.at { &*find.old } else { "" }).collect();
-    // Hunks say what is around them; nothing else of theirs could come into being elsewhere.
+    // Hunks state their context; no other text of theirs could be created elsewhere.
     if targets.iter().all(|target| target.is_empty()) {
         return Vec::new();
     }
@@ -314,7 +314,7 @@ fn created(
             let written = Span::new(start - from, start - from + fresh.len());
             let parts = [&text[from..start], fresh, &text[end..whole(end + longest)]];
             for needle in search.clashing(parts, written) {
-                // Those that were not tried are no matter.
+                // Operations that were not tried are irrelevant.
                 if needle > op && needle < patterns.len() && out.len() < LISTED {
                     out.insert((Kind::Dependency, op, needle));
                 }
@@ -327,25 +327,25 @@ fn created(
 /// A search for the targets of all edits, in many small texts.
 struct Watch<'p> {
     patterns: &'p [&'p str],
-    /// Bytes of all the texts, about.
+    /// Approximate total length of the texts.
     total: usize,
     way: Way<'p>,
     window: String,
 }
 
-/// How it is done.
+/// The search method.
 enum Way<'p> {
-    /// By their pieces, or an automaton, with what the texts may cost until another way is taken.
+    /// A search for many needles, with the budget after which another method is chosen.
     Needles(Needles<'p>, usize),
-    /// One by one.
+    /// One search per target.
     Each(Vec<memmem::Finder<'p>>),
 }
 
-/// An automaton costs so many times more for each byte of the targets than a search for each byte of a text.
+/// Cost of building an automaton, per byte of the targets, relative to searching one byte of text.
 const AUTOMATON: usize = 1000;
 
 impl Watch<'_> {
-    /// The targets that stand in a text of these parts where it was written.
+    /// Returns the targets that occur in the text of these parts and overlap the written one.
     fn clashing(&mut self, parts: [&str; 3], written: Span) -> Vec<usize> {
         self.window.clear();
         for part in parts {
@@ -373,7 +373,7 @@ impl Watch<'_> {
     }
 }
 
-/// The way for texts that repeat themselves: the better one of a search for each target and an automaton.
+/// Selects the method for repetitive texts: the cheaper one of a search per target and an automaton.
 fn steady<'p>(patterns: &[&'p str], total: usize) -> Way<'p> {
     let bytes: usize = patterns.iter().map(|pattern| pattern.len()).sum();
     let automaton = || Needles::plain(patterns).map(|needles| Way::Needles(needles, usize::MAX));
@@ -382,10 +382,10 @@ fn steady<'p>(patterns: &[&'p str], total: usize) -> Way<'p> {
     if few || bytes > find::AUTOMATON { each() } else { automaton().unwrap_or_else(each) }
 }
 
-/// True when a target is in a text across what was written there.
+/// True when a target occurs in a text and overlaps the written span.
 fn stands(finder: &memmem::Finder<'_>, text: &str, written: Span) -> bool {
     let length = finder.needle().len();
-    // Of those that touch it without clashing there is one at most on either side.
+    // At most one occurrence on either side touches the span without overlapping it.
     let mut from = written.start().saturating_sub(length);
     let part = &text.as_bytes()[..text.len().min(written.end() + length)];
     while length > 0

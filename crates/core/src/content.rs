@@ -1,22 +1,22 @@
-//! Names for versions of a file: the full content hash, and the short tag a caller may carry.
+//! Identities of file versions: the full content hash, and the short tag for callers.
 
 use core::fmt;
 use core::str::FromStr;
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 use xxhash_rust::xxh32::Xxh32;
 
-/// Identity of a version by its raw bytes (XXH3, 128 bits). Decides staleness: nobody gains by colliding with
-/// himself. Where a hash names *stored* content, the history crate uses BLAKE3 instead.
+/// Identity of a version by its raw bytes (XXH3, 128 bits). It decides staleness; a collision would harm only the one
+/// who made it. Where a hash names *stored* content, the history crate uses BLAKE3 instead.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ContentId(u128);
 
 impl ContentId {
-    /// The identity of these raw bytes.
+    /// Hashes raw bytes.
     pub fn of(raw: &[u8]) -> ContentId {
         ContentId(xxh3_128(raw))
     }
 
-    /// The identity of the concatenation of `pieces`, without joining them.
+    /// Hashes the concatenation of `pieces`, without joining them.
     pub fn of_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> ContentId {
         let mut hash = ContentHash::default();
         for piece in pieces {
@@ -25,12 +25,12 @@ impl ContentId {
         hash.id()
     }
 
-    /// The 16 bytes, most significant first, for storage.
+    /// The 16 bytes for storage, most significant first.
     pub fn to_bytes(self) -> [u8; 16] {
         self.0.to_be_bytes()
     }
 
-    /// Back from [`ContentId::to_bytes`].
+    /// Converts back from [`ContentId::to_bytes`].
     pub fn from_bytes(bytes: [u8; 16]) -> ContentId {
         ContentId(u128::from_be_bytes(bytes))
     }
@@ -42,7 +42,7 @@ impl ContentId {
     }
 }
 
-/// A [`ContentId`] in the making, for bytes that come piece by piece.
+/// Incremental computation of a [`ContentId`].
 #[derive(Clone, Default)]
 pub struct ContentHash(Xxh3);
 
@@ -76,18 +76,18 @@ impl fmt::Display for ContentId {
     }
 }
 
-/// A handle for one version of one file: eight hexadecimal digits. Never an identity: the engine resolves it to a
+/// A handle for one version of one file: eight hexadecimal digits. It is not an identity: the engine resolves it to a
 /// stored version and compares contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Tag(u32);
 
 impl Tag {
-    /// For storage.
+    /// The number for storage.
     pub const fn to_u32(self) -> u32 {
         self.0
     }
 
-    /// Back from [`Tag::to_u32`].
+    /// Converts back from [`Tag::to_u32`].
     pub const fn from_u32(bits: u32) -> Tag {
         Tag(bits)
     }
@@ -111,19 +111,20 @@ impl FromStr for Tag {
     }
 }
 
-/// The handle that hashline writes: four hexadecimal digits of the *text*, whatever its line ends, byte order mark and
-/// trailing blanks. So short that two versions may share one: among known versions the contents decide.
+/// The handle that hashline prints: four hexadecimal digits of the *text*, regardless of line ends, byte order mark and
+/// trailing blanks. Two versions may share one; among known versions the contents decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ShortTag(u16);
 
 impl ShortTag {
-    /// The handle of a reading: the low half of its XXH32, without the blanks (space, TAB, CR) at line ends. One pass.
+    /// Computes the tag of a decoded text: the low half of its XXH32, without the blanks (space, TAB, CR) at line ends.
+    /// One pass.
     pub fn of(text: &str) -> ShortTag {
         ShortTag::of_pieces([text.as_bytes()])
     }
 
-    /// The same of the concatenation of `pieces`, without joining them. A CR before a line end is a blank, so that raw
-    /// UTF-8 without its byte order mark has the handle of its reading.
+    /// Computes the tag of the concatenation of `pieces`, without joining them. A CR before a line end counts as a
+    /// blank, so that raw UTF-8 without its byte order mark has the tag of its decoded text.
     pub fn of_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> ShortTag {
         let mut hash = ShortHash::default();
         for piece in pieces {
@@ -132,7 +133,7 @@ impl ShortTag {
         hash.tag()
     }
 
-    /// The four digits, in either case; `None` for anything else.
+    /// Parses four digits in either case; `None` for anything else.
     pub fn parse(digits: &str) -> Option<ShortTag> {
         let hex = digits.len() == 4 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
         u16::from_str_radix(digits, 16).ok().filter(|_| hex).map(ShortTag)
@@ -145,14 +146,14 @@ impl fmt::Display for ShortTag {
     }
 }
 
-/// Bytes of text looked at together.
+/// Bytes of text processed together.
 const BLOCK: usize = 4096;
 
-/// A [`ShortTag`] of text that comes in pieces: the hash of it without the blanks at its line ends.
+/// Incremental computation of a [`ShortTag`]: the hash of the text without blanks at line ends.
 #[derive(Clone)]
 pub struct ShortHash {
     hash: Xxh32,
-    /// The same with the blanks at the end of what was fed: the next byte tells whether they end a line.
+    /// The hash including the blanks at the end of the input so far: the next byte decides whether they end a line.
     held: Option<Xxh32>,
 }
 
@@ -169,12 +170,12 @@ impl fmt::Debug for ShortHash {
 }
 
 impl ShortHash {
-    /// The tag of what was fed so far.
+    /// The tag of the input so far.
     pub fn tag(&self) -> ShortTag {
         ShortTag((self.hash.digest() & 0xFFFF) as u16)
     }
 
-    /// Takes the next bytes of the reading, or of raw UTF-8 without its byte order mark.
+    /// Adds the next bytes of the decoded text, or of raw UTF-8 without its byte order mark.
     pub fn update(&mut self, bytes: &[u8]) {
         let Some(first) = bytes.iter().position(|byte| !is_blank(*byte)) else {
             self.hold(bytes);
@@ -189,7 +190,7 @@ impl ShortHash {
         let mut stop = done;
         while stop < bytes.len() {
             stop = (stop + BLOCK).min(bytes.len());
-            // With the byte behind the block, which tells whether blanks at its end do end a line.
+            // Includes the byte after the block, which decides whether blanks at its end also end a line.
             if has_loose_end(&bytes[done..(stop + 1).min(bytes.len())]) {
                 while let Some(at) = memchr::memchr(b'\n', &bytes[done..stop]) {
                     let end = done + at;
@@ -205,7 +206,7 @@ impl ShortHash {
         self.hold(&bytes[done..]);
     }
 
-    /// Takes blanks, which may be many.
+    /// Adds blanks, possibly many.
     fn hold(&mut self, blanks: &[u8]) {
         if !blanks.is_empty() {
             self.held.get_or_insert_with(|| self.hash.clone()).update(blanks);
@@ -217,12 +218,12 @@ fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r')
 }
 
-/// Where `bytes[from..to]` ends without the blanks at its end.
+/// Returns the end of `bytes[from..to]` without trailing blanks.
 fn trimmed(bytes: &[u8], from: usize, to: usize) -> usize {
     bytes[from..to].iter().rposition(|byte| !is_blank(*byte)).map_or(from, |at| from + at + 1)
 }
 
-/// True where a blank stands before a line end. Written for the compiler to look at many bytes at once.
+/// True when a blank precedes a line end. Written so that the compiler vectorizes it.
 fn has_loose_end(bytes: &[u8]) -> bool {
     let next = bytes.get(1..).unwrap_or_default();
     let is = |byte: u8, what: u8| u8::from(byte == what);
@@ -230,7 +231,7 @@ fn has_loose_end(bytes: &[u8]) -> bool {
     bytes.iter().zip(next).fold(0, |found, (&byte, &next)| found | pair(byte, next)) > 0
 }
 
-/// How hashline writes the header above lines.
+/// Syntax of the header that hashline prints above lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Header {
     /// `¶PATH#TAG`
@@ -240,7 +241,7 @@ pub enum Header {
 }
 
 impl Header {
-    /// The header line, without a line end.
+    /// Formats the header line, without a line end.
     pub fn line(self, path: &str, tag: impl fmt::Display) -> String {
         match self {
             Header::Pilcrow => format!("¶{path}#{tag}"),
@@ -249,14 +250,14 @@ impl Header {
     }
 }
 
-/// How a caller names the version it was looking at.
+/// A caller's reference to the version that it saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handle {
-    /// By the tag of a read or edit reply.
+    /// The tag of a read or edit reply.
     Tag(Tag),
-    /// By the header above the lines it was shown.
+    /// The header above the lines that were shown.
     Lines(Header, ShortTag),
-    /// By the tag of a reply, in such a header.
+    /// The tag of a reply, in such a header.
     Headed(Header, Tag),
 }
 
@@ -287,7 +288,7 @@ mod tests {
         }
     }
 
-    /// The rule of the format, as it is written down.
+    /// The rule of the format, as specified.
     fn plainly(text: &str) -> ShortTag {
         let lines: Vec<&str> = text.split('\n').map(|line| line.trim_end_matches([' ', '\t', '\r'])).collect();
         ShortTag((xxhash_rust::xxh32::xxh32(lines.join("\n").as_bytes(), 0) & 0xFFFF) as u16)
@@ -299,7 +300,7 @@ mod tests {
             pieces in proptest::collection::vec("[ \t\r\n\naé]{0,9}", 0..40),
             long in 0..3_usize,
         ) {
-            // Longer than the blocks it is looked at in, with blanks across their borders.
+            // Longer than the blocks, with blanks across block boundaries.
             let pieces: Vec<String> = pieces.iter().map(|piece| format!("{piece}{}", " x".repeat(long * 700))).collect();
             let whole = pieces.concat();
             assert_eq!(ShortTag::of(&whole), plainly(&whole));

@@ -1,4 +1,4 @@
-//! The one error type. An error is a lesson: what went wrong, the evidence, the next call that would work.
+//! The only error type. An error teaches: what went wrong, the evidence, and the next call that would work.
 
 use core::fmt;
 use serde_json::{Map, Value, json};
@@ -9,7 +9,7 @@ use crate::code::Code;
 /// `Result` with the crate's [`Error`].
 pub type Result<T, E = Error> = core::result::Result<T, E>;
 
-/// What went wrong, in words for a model and fields for a program. One word wide.
+/// An error, as text for a model and fields for a program. One word wide.
 #[derive(Clone, PartialEq)]
 pub struct Error(Box<Inner>);
 
@@ -19,9 +19,9 @@ struct Inner {
     message: String,
     evidence: String,
     next: String,
-    /// The next step as a value, where it depends on the client.
+    /// The next step as a value, if it depends on the client.
     advice: Option<Advice>,
-    /// Advice that is part of the evidence, as in a batch.
+    /// Advice within the evidence, as in a batch.
     advised: Vec<Advised>,
     op: Option<u32>,
     data: Map<String, Value>,
@@ -31,7 +31,7 @@ struct Inner {
 pub struct ErrorParts<'e> {
     /// The first line(s).
     pub message: &'e mut String,
-    /// The lines that prove it.
+    /// The evidence.
     pub evidence: &'e mut String,
     /// The next call that would work.
     pub next: &'e mut String,
@@ -42,15 +42,15 @@ pub struct ErrorParts<'e> {
 /// Advice of one failure of a batch.
 #[derive(Clone, PartialEq)]
 struct Advised {
-    /// The failure in `data.errors`.
+    /// Index of the failure in `data.errors`.
     failure: usize,
-    /// Position of its text in the evidence.
+    /// Span of its text in the evidence.
     span: core::ops::Range<usize>,
     advice: Advice,
 }
 
 impl Error {
-    /// An error with its first line. Where the seed documents word one, `message` begins with that wording.
+    /// Creates an error with its first line. If the seed documents specify a wording, `message` begins with it.
     pub fn new(code: Code, message: impl Into<String>) -> Error {
         Error(Box::new(Inner {
             code,
@@ -64,7 +64,7 @@ impl Error {
         }))
     }
 
-    /// The lines that prove it: text of the file with line numbers, a diff, the offending input. Appended.
+    /// Appends evidence: lines of the file with numbers, a diff, the offending input.
     #[must_use]
     pub fn evidence(mut self, lines: impl AsRef<str>) -> Error {
         let lines = lines.as_ref().trim_end_matches('\n');
@@ -75,7 +75,7 @@ impl Error {
         self
     }
 
-    /// The next call that would work, or the one missing piece. Replaces what was said before.
+    /// Sets the next call that would work, or the one missing piece; replaces an earlier one.
     #[must_use]
     pub fn next(mut self, next: impl Into<Advice>) -> Error {
         let next = next.into();
@@ -84,18 +84,18 @@ impl Error {
         self
     }
 
-    /// The next step as a value.
+    /// Returns the next step as a value.
     pub fn advice(&self) -> Advice {
         self.0.advice.clone().unwrap_or_else(|| Advice::from(self.next_step()))
     }
 
-    /// The error with its advice in the names of a client.
+    /// Renders the advice with the names of a client.
     #[must_use]
     pub fn worded(mut self, names: &dyn Vocabulary) -> Error {
         if let Some(advice) = &self.0.advice {
             self.0.next = advice.text_for(names);
         }
-        // From the last one on, so that the places of those before stay right.
+        // In reverse order, so that the earlier spans remain valid.
         for Advised { failure, span, advice } in core::mem::take(&mut self.0.advised).into_iter().rev() {
             let text = advice.text_for(names);
             if self.0.evidence.get(span.clone()).is_some_and(|said| said == advice.text()) {
@@ -108,29 +108,29 @@ impl Error {
         self
     }
 
-    /// The zero-based operation of the request it happened in; the first one told stays.
+    /// Sets the zero-based operation of the request; an operation set earlier is kept.
     #[must_use]
     pub fn op(mut self, op: u32) -> Error {
         self.0.op.get_or_insert(op);
         self
     }
 
-    /// A machine-readable fact for `data`.
+    /// Adds a machine-readable fact to `data`.
     #[must_use]
     pub fn fact(mut self, key: &str, value: impl Into<Value>) -> Error {
         self.0.data.insert(key.to_owned(), value.into());
         self
     }
 
-    /// All failures of a batch as one error: the first one's code, everybody's evidence. `of` is the batch size.
-    /// A single failure stays as it is. `None` when there was no failure.
+    /// Combines all failures of a batch into one error with the code of the first one and the evidence of all. `of` is
+    /// the batch size. A single failure is returned unchanged. `None` if there is no failure.
     pub fn all(mut errors: Vec<Error>, of: usize) -> Option<Error> {
         if errors.len() <= 1 {
             return errors.pop();
         }
         let first = errors.first()?;
         let shown = 20;
-        // One advice for all stands at the end; else each stands with its failure.
+        // Advice common to all is at the end; otherwise each failure has its own.
         let same = errors.iter().all(|error| error.0.next == first.0.next);
         let correct = || Advice::from("Correct each of these, then send the whole call again.");
         let next = if same { first.advice() } else { correct() };
@@ -157,7 +157,7 @@ impl Error {
         if errors.len() > shown {
             all = all.evidence(format!("… and {} more", errors.len() - shown));
         }
-        // Programs can tell which edits failed, and why those did that the text shows.
+        // Programs can see which edits failed, and the reason for those that the text shows.
         let one = |(nth, error): (usize, &Error)| match error.0.op {
             _ if nth < shown => error.to_json(),
             op => json!({ "code": error.code().as_str(), "op": op }),
@@ -176,7 +176,7 @@ impl Error {
         &self.0.message
     }
 
-    /// The lines that prove it; may be empty.
+    /// The evidence; may be empty.
     pub fn evidence_text(&self) -> &str {
         &self.0.evidence
     }
@@ -186,7 +186,7 @@ impl Error {
         &self.0.next
     }
 
-    /// Zero-based operation of the request, where it belongs to one.
+    /// Zero-based operation of the request, if the error belongs to one.
     pub fn op_index(&self) -> Option<u32> {
         self.0.op
     }
@@ -196,20 +196,20 @@ impl Error {
         &self.0.data
     }
 
-    /// Mutable access to its texts and facts, used to shorten them.
+    /// Mutable access to the texts and facts, used to shorten them.
     pub fn parts(&mut self) -> ErrorParts<'_> {
         let Inner { message, evidence, next, data, .. } = &mut *self.0;
         ErrorParts { message, evidence, next, data }
     }
 
-    /// The same error with `prefix` before its message, e.g. the edit it belongs to.
+    /// Adds `prefix` before the message, e.g. the edit it belongs to.
     #[must_use]
     pub fn prefixed(mut self, prefix: &str) -> Error {
         self.0.message.insert_str(0, prefix);
         self
     }
 
-    /// `{code, message, evidence, next, retryable, op?, data?}`: the part every front end shows alike.
+    /// `{code, message, evidence, next, retryable, op?, data?}`: the part that is the same in every front end.
     pub fn to_json(&self) -> Value {
         let mut out = json!({
             "code": self.code().as_str(),
@@ -231,7 +231,7 @@ impl Error {
 }
 
 impl fmt::Display for Error {
-    /// What a model reads: message, evidence, `Next: …`.
+    /// Formats the text for a model: message, evidence, `Next: …`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.message())?;
         for part in [self.evidence_text()].into_iter().filter(|part| !part.is_empty()) {

@@ -1,4 +1,4 @@
-//! What an edit did, from its spans: hunks, counts, a snippet. Nothing is diffed again.
+//! Reports of an edit, derived from its splices: hunks, counts, a snippet. No new diff is computed.
 
 mod brief;
 mod inline;
@@ -19,7 +19,7 @@ pub use inline::{Piece, by_words, inline};
 pub use sized::{Form, sized};
 pub use snippet::snippet;
 
-/// What happened to a line.
+/// The kind of a line in a diff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineKind {
     /// In both versions.
@@ -31,7 +31,7 @@ pub enum LineKind {
 }
 
 impl LineKind {
-    /// The first character of the line in a unified diff.
+    /// The first character of such a line in a unified diff.
     pub const fn sign(self) -> char {
         match self {
             LineKind::Kept => ' ',
@@ -41,23 +41,23 @@ impl LineKind {
     }
 }
 
-/// One line of a hunk.
+/// A line of a hunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiffLine {
-    /// What happened to it.
+    /// Its kind.
     pub kind: LineKind,
-    /// Its text, decoded, without its line end; of a long line in [`brief`] hunks, the part around the change.
+    /// Its decoded text without its line end; for a long line in [`brief`] hunks, the part around the change.
     pub text: String,
     /// False for a last line without a line end.
     pub ended: bool,
-    /// The part of the line that `text` is.
+    /// The part of the line that `text` shows.
     pub window: LineWindow,
 }
 
 /// A run of changed lines with its context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hunk {
-    /// 1-based first line before; as in unified diffs, the line before the hunk when it has no old lines.
+    /// 1-based first line before; if the hunk has no old lines, the line before the hunk, as in unified diffs.
     pub old_start: usize,
     /// Number of old lines.
     pub old_lines: usize,
@@ -67,11 +67,11 @@ pub struct Hunk {
     pub new_lines: usize,
     /// The lines, context included.
     pub lines: Vec<DiffLine>,
-    /// The number of lines that [`brief`] hunks count and do not hold.
+    /// The lines that a [`brief`] hunk counts but omits.
     pub left_out: LeftOut,
 }
 
-/// Lines added and removed.
+/// Numbers of added and removed lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiffStat {
     /// Lines only in the new version.
@@ -80,7 +80,7 @@ pub struct DiffStat {
     pub removed: usize,
 }
 
-/// The hunks of a change set, with `context` unchanged lines around each.
+/// Returns the hunks of a change set, with `context` unchanged lines around each.
 pub fn hunks(base: &Snapshot, changes: &ChangeSet, context: usize) -> Vec<Hunk> {
     hunks_within(base, changes, context, &mut Room::unlimited())
 }
@@ -91,7 +91,7 @@ fn hunks_within(base: &Snapshot, changes: &ChangeSet, context: usize, room: &mut
     let near = |a: &Block, b: &Block| forth(text, a.old.end(), 2 * context) >= b.old.start();
     let mut out = Vec::new();
     let mut gained = 0isize;
-    // Without an index lines are counted on from hunk to hunk, and nothing behind the last change is looked at.
+    // Without an index, lines are counted from hunk to hunk, and nothing after the last change is read.
     let (mut counted, mut line) = (0, 1);
     for group in blocks.chunk_by(near) {
         let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
@@ -116,7 +116,7 @@ fn hunks_within(base: &Snapshot, changes: &ChangeSet, context: usize, room: &mut
         }
         hunk.push(LineKind::Kept, &text[at..stop], "", room);
         gained += hunk.new_lines.cast_signed() - hunk.old_lines.cast_signed();
-        // Unified diffs name the line before where a side has none.
+        // Unified diffs give the line before if a side has no lines.
         hunk.old_start -= usize::from(hunk.old_lines == 0);
         hunk.new_start -= usize::from(hunk.new_lines == 0);
         out.push(hunk);
@@ -125,11 +125,11 @@ fn hunks_within(base: &Snapshot, changes: &ChangeSet, context: usize, room: &mut
 }
 
 impl Hunk {
-    /// Adds lines, as far as there is room. `other` is what the lines were replaced by, or took the place of.
+    /// Adds lines while there is room. `other` is the text that replaced the lines, or that they replaced.
     fn push(&mut self, kind: LineKind, mut text: &str, other: &str, room: &mut Room) {
         let mut others = other.split('\n');
         let mut counterpart = "";
-        // A long removal must not take the room of what was put in its place.
+        // A long removal must not use up the room for its replacement.
         let spare = if kind == LineKind::Removed { room.bytes / 2 } else { 0 };
         while !text.is_empty() {
             let end = memchr::memchr(b'\n', text.as_bytes());
@@ -149,7 +149,7 @@ impl Hunk {
     }
 }
 
-/// Whole lines of the base and what takes their place.
+/// Whole lines of the base and their replacement.
 struct Block {
     old: Span,
     new: String,
@@ -158,7 +158,7 @@ struct Block {
 fn blocks(base: &Snapshot, changes: &ChangeSet) -> Vec<Block> {
     let text = base.text();
     let mut groups: Vec<(Span, Vec<&Splice>)> = Vec::new();
-    // Where the last splice ends, if it leaves no line end behind there.
+    // The end of the last splice, if no line end follows it.
     let mut open = None;
     for splice in changes.splices() {
         let span = base.text_span(splice.span);
@@ -177,13 +177,13 @@ fn blocks(base: &Snapshot, changes: &ChangeSet) -> Vec<Block> {
         }
     }
     let block = |(lines, splices): (Span, Vec<&Splice>)| {
-        // The work is counted but never stopped here: a finished change is always reported.
+        // The work is counted but never stopped here: a completed change is always reported.
         let _ = work::ends(4 + splices.len() + lines.len() / STEP_BYTES);
         let raw = base.raw_span(lines);
         let mut out = Vec::new();
         let mut at = raw.start();
         for splice in splices {
-            // A change of the encoding begins in front of the first line, with the mark.
+            // A change of the encoding begins before the first line, with the byte order mark.
             out.extend_from_slice(&base.raw()[at..splice.span.start().max(at)]);
             out.extend_from_slice(&splice.text);
             at = splice.span.end();
@@ -194,8 +194,8 @@ fn blocks(base: &Snapshot, changes: &ChangeSet) -> Vec<Block> {
     groups.into_iter().map(block).collect()
 }
 
-/// The lines that a change of `span` touches; none for whole lines put between two others. `ended`: no open line is left.
-/// `known`: lines before or around it, whose bounds need not be looked for again.
+/// Returns the lines that a change of `span` touches; none for whole lines inserted between two others. `ended`: no
+/// line is left unterminated. `known`: lines before or around it, whose bounds need not be computed again.
 fn whole_lines(text: &str, span: Span, ended: bool, known: Option<Span>) -> Span {
     let known = known.filter(|known| span.start() < known.end());
     let start = known.map_or_else(|| line_start(text, span.start()), Span::start);
@@ -216,17 +216,17 @@ fn without_equal_ends(text: &str, lines: Span, new: String) -> Block {
     if head + tail == 0 { Block { old, new } } else { Block { old, new: new_rest[..new_rest.len() - tail].to_owned() } }
 }
 
-/// Start of the line `count` lines before the one that begins at `at`.
+/// Returns the start of the line `count` lines before the one that begins at `at`.
 fn back(text: &str, at: usize, count: usize) -> usize {
     (0..count).fold(at, |at, _| at.checked_sub(1).map_or(0, |before| line_start(text, before)))
 }
 
-/// End of the line `count` lines after `at`, which begins a line or ends the text.
+/// Returns the end of the line `count` lines after `at`, which begins a line or ends the text.
 fn forth(text: &str, at: usize, count: usize) -> usize {
     (0..count).fold(at, |at, _| line_stop(text, at))
 }
 
-/// Lines added and removed by these hunks.
+/// Counts the lines added and removed by these hunks.
 pub fn stat(hunks: &[Hunk]) -> DiffStat {
     let mut stat = DiffStat::default();
     for hunk in hunks {
@@ -240,7 +240,7 @@ pub fn stat(hunks: &[Hunk]) -> DiffStat {
     stat
 }
 
-/// The same, from the change alone.
+/// Counts added and removed lines from the change alone.
 pub fn counted(base: &Snapshot, changes: &ChangeSet) -> DiffStat {
     let lines = |text: &str| text.split_inclusive('\n').count();
     let text = base.text();
@@ -250,19 +250,19 @@ pub fn counted(base: &Snapshot, changes: &ChangeSet) -> DiffStat {
     })
 }
 
-/// A change as text, as far as it fits.
+/// A change as text, cut to a limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DiffText {
     /// The text.
     pub text: String,
-    /// True when lines are missing.
+    /// True if lines are missing.
     pub cut: bool,
-    /// First and last of the lines of the new version that are shown whole.
+    /// First and last of the lines of the new version that are shown completely.
     pub lines: Vec<(usize, usize)>,
 }
 
 impl DiffText {
-    /// Notes that a line of the new version is shown whole.
+    /// Records that a line of the new version is shown completely.
     pub(crate) fn shows(&mut self, line: usize) {
         match self.lines.last_mut() {
             Some((_, last)) if *last + 1 == line => *last = line,
@@ -271,14 +271,14 @@ impl DiffText {
     }
 }
 
-/// The hunks as a unified diff of `path`, at most `limit` bytes, cut between lines and said so.
+/// Formats the hunks as a unified diff of `path`, in at most `limit` bytes, cut between lines, with a remark.
 pub fn unified(path: &str, hunks: &[Hunk], limit: usize) -> DiffText {
     let mut out = DiffText { text: format!("--- {path}\n+++ {path}\n"), ..DiffText::default() };
     marked_lines(hunks, limit, &mut out);
     out
 }
 
-/// The hunks of a unified diff, without the lines that name the file.
+/// Formats the hunks of a unified diff, without the lines that name the file.
 pub(crate) fn marked_lines(hunks: &[Hunk], limit: usize, out: &mut DiffText) {
     for hunk in hunks {
         let range =
@@ -314,8 +314,8 @@ pub(crate) fn marked_lines(hunks: &[Hunk], limit: usize, out: &mut DiffText) {
     }
 }
 
-/// The hunks in the shape of the Edit tool's `structuredPatch` (seed 001). A hunk of which lines are left out has their
-/// number as `omittedLines`; hunks of which nothing is left are left out themselves.
+/// Formats the hunks like the Edit tool's `structuredPatch` (seed 001). A hunk with omitted lines has their number as
+/// `omittedLines`; hunks without any line left are omitted.
 pub fn structured(hunks: &[Hunk]) -> Value {
     let lines = |hunk: &Hunk| {
         let mut out: Vec<Value> = Vec::with_capacity(hunk.lines.len());
@@ -331,7 +331,7 @@ pub fn structured(hunks: &[Hunk]) -> Value {
         out
     };
     let hunk = |hunk: &Hunk| {
-        // Not by the macro, which copies what it is given.
+        // Not by the `json!` macro, which copies its arguments.
         let mut out = Map::with_capacity(5);
         out.insert("oldStart".to_owned(), hunk.old_start.into());
         out.insert("oldLines".to_owned(), hunk.old_lines.into());
@@ -370,10 +370,10 @@ mod tests {
         assert_eq!(diff("a\n", vec![(0, 2, "")]), "--- f\n+++ f\n@@ -1 +0,0 @@\n-a\n");
         let gone = "--- f\n+++ f\n@@ -1,2 +1,2 @@\n a\n-b\n+b\n\\ No newline at end of file\n";
         assert_eq!(diff("a\nb\n", vec![(3, 4, "")]), gone);
-        // Two splices that meet, of which the first leaves its line open.
+        // Two adjacent splices, the first of which leaves its line unterminated.
         let met = "--- f\n+++ f\n@@ -1,3 +1 @@\n-a\n-b\n-\n+xy\n\\ No newline at end of file\n";
         assert_eq!(diff("a\nb\n\n", vec![(0, 4, "x"), (4, 5, ""), (5, 5, "y")]), met);
-        // A NUL behind a line feed is text in UTF-8.
+        // A NUL after a line feed is text in UTF-8.
         let nul = "--- f\n+++ f\n@@ -1 +1,2 @@\n-a\n+x\n+\0a\n";
         assert_eq!(diff("a\n", vec![(0, 0, "x\n\0")]), nul);
         let glued = "--- f\n+++ f\n@@ -1,3 +1 @@\n-ab\n-c\n-d\n+ad\n";
@@ -392,7 +392,7 @@ mod tests {
         }
     }
 
-    /// Applies hunks the way `patch` does, without looking at anything else.
+    /// Applies hunks like `patch`, from the hunks alone.
     fn patched(base: &str, hunks: &[super::Hunk]) -> String {
         let lines: Vec<&str> = base.split_inclusive('\n').collect();
         let mut out = String::new();

@@ -68,69 +68,70 @@ pub enum Locator {
     Blank,
     /// Literal or near-literal text: the matching cascade.
     Find(Find),
-    /// Whole lines from one line of text to another: the line-anchor edit.
+    /// Whole lines between two lines given by their text: the line-anchor edit.
     Anchors(Anchors),
-    /// Whole lines, some of which stay: one hunk of a patch. [`Op::text`] holds its new side.
+    /// Whole lines, some of which are kept: one hunk of a patch. [`Op::text`] holds its new side.
     Hunk(Box<Hunk>),
-    /// Whole lines by their numbers. All of a file's act together, against one version.
+    /// Whole lines by number. All such edits of a file are applied together, against one version.
     Rows(Box<Rows>),
-    /// Whole lines by their words. They become [`Locator::Rows`] before they are placed, see [`crate::words::Page`].
+    /// Whole lines by anchors. They are converted to [`Locator::Rows`] before they are placed, see
+    /// [`crate::words::Page`].
     Words(Box<Worded>),
-    /// A cell of a notebook. All of a file's act together, against one version.
+    /// A cell of a notebook. All such edits of a file are applied together, against one version.
     Cell(Box<CellEdit>),
-    /// Bytes of the reading, for callers that already know.
+    /// A span of the decoded text that the caller already knows.
     Exactly(Span),
 }
 
-/// What a line of a hunk is.
+/// The kind of a line of a hunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LineKind {
-    /// It stays.
+    /// The line is kept.
     Context,
-    /// It goes away; it must really be there.
+    /// The line is removed; it must exist.
     Removed,
-    /// It is new.
+    /// The line is new.
     Added,
-    /// It has no mark at all: context that lost it, if the file has this line there.
+    /// A line without a mark: context that lost it, if the file has this line there.
     Bare,
 }
 
-/// One line of a hunk, without its mark and its line end.
+/// A line of a hunk, without its mark and its line end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HunkLine {
-    /// What it is.
+    /// Its kind.
     pub kind: LineKind,
     /// Its text.
     pub text: String,
 }
 
-/// One hunk of a patch.
+/// A hunk of a patch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hunk {
-    /// In order.
+    /// The lines in order.
     pub lines: Vec<HunkLine>,
-    /// Lines below which the place lies, outermost first: what a Codex patch writes after `@@`. Each of them must be there.
+    /// Lines above the place, outermost first, as a Codex patch writes them after `@@`. Each of them must exist.
     pub scopes: Vec<String>,
-    /// The name of the function or section around the place, as a unified diff writes it behind the second `@@`: a hint.
+    /// The name of the function or section around the place, as a unified diff writes it after the second `@@`: a hint.
     pub section: Option<String>,
-    /// 1-based number of its first old line, as the header says it; without old lines, of the line it follows (0: the
+    /// 1-based number of its first old line according to the header; without old lines, of the line it follows (0: the
     /// beginning). A hint.
     pub first: Option<usize>,
     /// It reaches the end of the file.
     pub at_end: bool,
-    /// Whether the last old and the last new line are said to have no line end.
+    /// Whether the last old and the last new line are marked as having no line end.
     pub open: (bool, bool),
     /// 1-based line of the input on which it begins.
     pub said_at: usize,
 }
 
 impl Hunk {
-    /// The old side (context and removed lines), every line ended.
+    /// The old side (context and removed lines), every line terminated.
     pub fn old_text(&self) -> String {
         self.side(LineKind::Added)
     }
 
-    /// The new side (context and added lines), every line ended.
+    /// The new side (context and added lines), every line terminated.
     pub fn new_text(&self) -> String {
         self.side(LineKind::Removed)
     }
@@ -144,105 +145,105 @@ impl Hunk {
         out
     }
 
-    /// The operation it stands for.
+    /// Converts it to an operation.
     pub fn into_op(self) -> Op {
         let text = self.new_text();
         Op { at: Locator::Hunk(Box::new(self)), text }
     }
 }
 
-/// One thing the caller asked for: put `text` in place of what `at` points to.
+/// An operation: replaces the target of `at` by `text`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Op {
-    /// Where.
+    /// The target.
     pub at: Locator,
-    /// The new text, in the form of a reading.
+    /// The new text, with `\n` line ends.
     pub text: String,
 }
 
-/// How the operations on one file relate to each other.
+/// Relation between the operations on one file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// All against the same text; edits that depend on each other are refused.
+    /// All apply to the same text; edits that depend on each other are refused.
     #[default]
     Together,
-    /// Each against the result of the one before.
+    /// Each applies to the result of the one before.
     InTurn,
-    /// Together, but in turn where an edit needs the result of an earlier one; told in the notes.
+    /// Together, except that an edit which needs the result of an earlier one is applied in turn; noted.
     AsNeeded,
 }
 
-/// What is asked of one file.
+/// The action on one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ask {
-    /// Change it by operations.
+    /// Edit it by operations.
     Edit {
         /// In the order of the call.
         ops: Vec<Op>,
-        /// How they relate.
+        /// Their relation.
         order: Order,
     },
-    /// Make this its whole text; creates it if missing.
+    /// Make this its whole text; the file is created if missing.
     Write(String),
-    /// Create it; something that is there already is replaced only when the call says so.
+    /// Create it; an existing file is replaced only if the call says so.
     Create(NewFile),
-    /// Remove it.
+    /// Delete it.
     Delete {
-        /// All of its text, where the patch says it: it must be that and nothing more.
+        /// Its whole text, if the patch states it: the file must have exactly this text.
         text: Option<String>,
     },
-    /// Give it, edited by `ops` (none: as it is), another path.
+    /// Move it to another path, edited by `ops` (none: unchanged).
     Move {
         /// The new path.
         to: String,
         /// In the order of the call.
         ops: Vec<Op>,
     },
-    /// Put a copy of it, edited by `ops`, at another path.
+    /// Copy it to another path, edited by `ops`.
     Copy {
         /// The path of the copy.
         to: String,
         /// In the order of the call.
         ops: Vec<Op>,
     },
-    /// Change its bytes: a GIT binary patch.
+    /// Change its bytes by a GIT binary patch.
     Binary(BinaryChange),
 }
 
-/// What a new file holds.
+/// The content of a new file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NewFile {
     /// Text, exactly as given.
     Text(String),
     /// Bytes.
     Bytes(Vec<u8>),
-    /// It is a symbolic link to this.
+    /// A symbolic link to this target.
     Link(String),
 }
 
-/// A change of bytes, already decompressed.
+/// A binary change, already decompressed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BinaryChange {
-    /// The file's object id before, in lower-case hexadecimal digits (SHA-1, or SHA-256 in full length); shortened ids are
-    /// a prefix. `None` where the patch does not say it.
+    /// The object id of the old content, in lower-case hexadecimal digits (SHA-1, or SHA-256 in full length); may be a
+    /// prefix. `None` if the patch does not state it.
     pub before: Option<String>,
-    /// The object id after.
+    /// The object id of the new content.
     pub after: Option<String>,
-    /// How the new bytes come about.
+    /// The new bytes.
     pub how: BinaryHow,
 }
 
-/// How the bytes of a [`BinaryChange`] come about.
+/// The representation of the new bytes of a [`BinaryChange`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BinaryHow {
-    /// They are these.
+    /// The bytes themselves.
     Literal(Vec<u8>),
-    /// By git's delta (copy and insert instructions, see gitformat-pack) from the old bytes.
+    /// git's delta (copy and insert instructions, see gitformat-pack) against the old bytes.
     Delta(Vec<u8>),
 }
 
-/// The permission a patch gives to a file.
+/// The permission that a patch gives to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileMode {
     /// 100644
@@ -251,65 +252,65 @@ pub enum FileMode {
     Executable,
 }
 
-/// What a call asks of one file.
+/// A request for one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileRequest {
     /// The path as the caller gave it.
     pub path: String,
-    /// The same as bytes, where it is no UTF-8 and `path` only stands for it.
+    /// The path in bytes, if it is not UTF-8 and `path` only approximates it.
     pub raw: Option<Vec<u8>>,
-    /// Other paths that may be meant, best first, when nothing is at `path`: names before prefixes were taken off, the
-    /// other side's name of a diff.
+    /// Alternative paths, best first, used if nothing exists at `path`: names before prefixes were stripped, or the
+    /// name on the other side of a diff.
     pub also: Vec<String>,
-    /// The version the caller was looking at, where the call names one.
+    /// The version that the caller saw, if the call names one.
     pub base: Option<Handle>,
-    /// The permission the file shall have; `None`: as it is.
+    /// The permission to set; `None` leaves it unchanged.
     pub mode: Option<FileMode>,
-    /// What to do.
+    /// The action.
     pub ask: Ask,
 }
 
 impl FileRequest {
-    /// Asks this of the file at this path, and nothing beside.
+    /// Creates a request for this action on the file at this path.
     pub fn new(path: impl Into<String>, ask: Ask) -> FileRequest {
         FileRequest { path: path.into(), raw: None, also: Vec::new(), base: None, mode: None, ask }
     }
 }
 
-/// Everything one call asks for.
+/// Everything that one call asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
-    /// In the order of the call.
+    /// The files in the order of the call.
     pub files: Vec<FileRequest>,
-    /// What the caller should know of how its text was read.
+    /// Notes for the caller about how its text was parsed.
     pub notes: Vec<String>,
 }
 
-/// How much the matching cascade may forgive.
+/// Tolerance of the matching cascade.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Matching {
-    /// Nothing: tier 0.
+    /// Exact text only: tier 0.
     Exact,
-    /// Characters that look alike and trailing blanks: tiers 0–3.
+    /// Lookalike characters and trailing blanks: tiers 0–3.
     Strict,
     /// All tiers.
     #[default]
     Standard,
 }
 
-/// What holds for all operations of a request.
+/// Settings for all operations of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// How much the matching cascade may forgive.
+    /// Tolerance of the matching cascade.
     pub matching: Matching,
-    /// The file has changed since the caller saw the text that is searched: the drift tiers stay off.
+    /// The file has changed since the caller saw it: the drift tiers are off.
     pub stale: bool,
-    /// Operations that cannot be placed are left out and told, as long as one can.
+    /// Operations that cannot be placed are left out and reported, as long as one can be placed.
     pub partial: bool,
-    /// Deletions remove the lines they empty even where `matching` forgives nothing: a part of a large file is searched
-    /// literally, whatever the call allows.
+    /// Deletions also remove the lines they empty if `matching` is exact: a part of a large file is searched literally,
+    /// whatever the call allows.
     pub emptied_lines: bool,
-    /// Lines that look like placeholders for text left out are meant as they are.
+    /// Lines that look like omission placeholders are meant literally.
     pub omissions: bool,
 }
 

@@ -1,4 +1,4 @@
-//! From operations to splices: pure, against one snapshot, all failures told at once.
+//! Resolution of operations to splices: pure, against one snapshot, with all failures reported at once.
 
 use crate::advice;
 use crate::advice::Phrase;
@@ -17,48 +17,48 @@ use crate::snapshot::Snapshot;
 use crate::span::Span;
 use crate::work::{self, STEP_BYTES};
 
-/// Bytes that edits applied in turn may go through together.
+/// Bytes that edits applied in turn may process together.
 const IN_TURN_WORK: usize = 2 << 30;
 
-/// Bytes that are gone through to find the edit which removed the text of a later one.
+/// Bytes processed to find the edit that removed the text of a later one.
 const REPLAYED: usize = 64 << 20;
 
 /// Failures of one call that are explained; the edits after them are not tried.
 pub(crate) const FAILURES: usize = 20;
 
-/// What became of one operation.
+/// The outcome of one operation.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Index of the operation in the call.
     pub op: usize,
-    /// How much was forgiven to find it.
+    /// The tier at which it matched.
     pub tier: Tier,
-    /// Number of places.
+    /// Number of occurrences.
     pub places: usize,
-    /// The text as it stood in the file, at the first place.
+    /// The text in the file, at the first occurrence.
     pub old: String,
-    /// The text that the call gave for it.
+    /// The new text as the call gave it.
     pub new: String,
-    /// What was forgiven, what was kept from the file, warnings.
+    /// Tolerances, text kept from the file, warnings.
     pub notes: Vec<String>,
-    /// The change this operation makes, against the text it was resolved in.
+    /// The change by this operation, against the text it was resolved in.
     pub changes: ChangeSet,
 }
 
 /// A resolved edit of one file.
 #[derive(Clone, Debug)]
 pub struct Resolved {
-    /// The change of all operations together, against the base.
+    /// The change by all operations together, against the base.
     pub changes: ChangeSet,
-    /// One per operation that was placed, in the order of the call.
+    /// One outcome per operation that was placed, in the order of the call.
     pub ops: Vec<Outcome>,
-    /// Why the others were not, where the call accepts that.
+    /// Errors of the others, if the call accepts that.
     pub failed: Vec<Error>,
-    /// What holds for all of them.
+    /// Notes that apply to all of them.
     pub notes: Vec<String>,
 }
 
-/// Lowers all operations on one file to a change set against `base`.
+/// Resolves all operations on one file to a change set against `base`.
 ///
 /// Errors: every operation that cannot be placed and every pair that conflicts, in one error; an edit that changes
 /// nothing.
@@ -74,9 +74,10 @@ pub fn resolve(base: &Snapshot, ops: &[Op], order: Order, settings: Settings) ->
     Ok(resolved)
 }
 
-/// Lowers replacements of parts of the text to a change set against `base`; they are disjoint and in order.
+/// Resolves replacements of parts of the text, disjoint and in order, to a change set against `base`.
 ///
-/// Errors: what cannot be written in the file's encoding, places inside a character, an edit that changes nothing.
+/// Errors: text that cannot be written in the file's encoding, offsets inside a character, an edit that changes
+/// nothing.
 pub fn resolve_texts(base: &Snapshot, edits: &[TextEdit]) -> Result<Resolved> {
     let mut splices = Vec::with_capacity(edits.len());
     for edit in edits {
@@ -97,14 +98,14 @@ fn no_change() -> Error {
         .next("Nothing is left to do if this was the intended state; else correct the edit.")
 }
 
-/// One operation that has found its places.
+/// An operation with its splices.
 pub(crate) struct Placed {
     pub(crate) found: Found,
     pub(crate) splices: Vec<Splice>,
 }
 
 fn together(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved> {
-    // Rows and cells are placed all together, which settles their conflicts.
+    // Rows and cells are placed all together, which also resolves their conflicts.
     let settled = rows::are(ops) || notebook::are(ops);
     let (placed, needles) = match ops {
         ops if rows::are(ops) => (rows::place_all(base, ops, settings), None),
@@ -117,7 +118,7 @@ fn together(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved>
     };
     let several = placed.iter().flatten().filter(|placed| placed.found.hits.len() > 1);
     find::check_amount(0, several.map(each).sum())?;
-    // Where so many failed that the rest was not tried, the tried ones are all there is to talk about.
+    // If so many failed that the rest was not tried, only the tried ones are reported.
     let tried = &ops[..placed.len()];
     let repeated = conflict::repetitions(tried);
     if !settled && let Some(error) = conflict::check(base, tried, &placed, &repeated, needles) {
@@ -150,9 +151,9 @@ fn together(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved>
     Ok(Resolved { changes, ops: outcomes, failed, notes: Vec::new() })
 }
 
-/// Finds the places of all operations; stops after [`FAILURES`], because each one costs a search for what is near.
+/// Places all operations; stops after [`FAILURES`], because each failure costs a search for similar text.
 ///
-/// Also what their texts were found with, for whoever looks for them again.
+/// Also returns the search for their texts, for reuse.
 fn place_all<'o>(base: &Snapshot, ops: &'o [Op], settings: Settings) -> (Vec<Result<Placed>>, Option<Needles<'o>>) {
     let shared = Index::new(base);
     let literal = find::of_ops(base.text(), ops);
@@ -176,14 +177,14 @@ fn place_all<'o>(base: &Snapshot, ops: &'o [Op], settings: Settings) -> (Vec<Res
     (placed, literal.needles)
 }
 
-/// The places of all hunks, which are looked for together.
+/// Places all hunks, which are searched together.
 fn hunks_placed(index: &Index<'_>, ops: &[Op], settings: Settings) -> std::vec::IntoIter<Result<Found>> {
     let hunks: Vec<&Hunk> =
         ops.iter().filter_map(|op| if let Locator::Hunk(hunk) = &op.at { Some(&**hunk) } else { None }).collect();
     find::hunk::place_all(index, &hunks, settings).into_iter()
 }
 
-/// Failures are an error, unless the call accepts that a part is left out and there is another part.
+/// Turns failures into an error, unless the call accepts partial results and there is one.
 fn tolerated(failed: Vec<Error>, of: usize, settings: Settings) -> Result<Vec<Error>> {
     if settings.partial && failed.len() < of.min(FAILURES) {
         return Ok(failed);
@@ -202,10 +203,10 @@ fn in_turn(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved> 
     }
 }
 
-/// Edits in turn by one pass over the file, where that is surely the same: every text is found literally, once, none
-/// comes into being where an earlier edit writes ([`conflict::check`]), and the places are so far from each other that no
-/// text reaches from one to another and no edit sees a line that another one touches. Line ends of one kind only: where
-/// they are mixed, those of the whole file decide about new ones.
+/// Applies edits in turn in one pass over the file, if the result is certainly the same: every text occurs literally,
+/// exactly once; none is created by an earlier edit ([`conflict::check`]); the occurrences are so far apart that no
+/// text reaches from one to another and no edit sees a line that another one touches; and the line ends are of one
+/// kind, because in a file with mixed ones the whole file decides about new ones.
 fn at_once(base: &Snapshot, ops: &[Op], settings: Settings) -> Option<Resolved> {
     let length = |op: &Op| match &op.at {
         Locator::Find(find) if find.pick == Pick::Unique && !find.lines && find.line.is_none() && find.at.is_none() => {
@@ -278,7 +279,7 @@ fn one_by_one(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolve
     Ok(Resolved { changes, ops: outcomes, failed, notes: Vec::new() })
 }
 
-/// The refusal of edits in turn that make the text ever longer.
+/// Creates the error for edits in turn that make the text ever longer.
 fn too_long(bytes: usize) -> Error {
     Error::new(
         Code::EditTooMuchWork,
@@ -287,7 +288,7 @@ fn too_long(bytes: usize) -> Error {
     .next("Send fewer edits, or edits that are in fewer places.")
 }
 
-/// The edit of those applied before that removed the text which this one looks for.
+/// Returns the earlier edit that removed the text which this one searches for.
 fn removed_by(base: &Snapshot, op: &Op, applied: &[Outcome]) -> Option<usize> {
     let Locator::Find(find) = &op.at else { return None };
     let finder = memchr::memmem::Finder::new(&find.old);
@@ -306,7 +307,7 @@ fn removed_by(base: &Snapshot, op: &Op, applied: &[Outcome]) -> Option<usize> {
     removed
 }
 
-/// Names the edit that removed what a later one looks for.
+/// Names the edit that removed the text of a later one.
 fn removed(error: Error, earlier: usize) -> Error {
     error
         .evidence(format!("The text was in the file until edits[{earlier}] changed it."))
@@ -316,7 +317,7 @@ fn removed(error: Error, earlier: usize) -> Error {
         .fact("removed_by", earlier)
 }
 
-/// Together if that works; in turn if an edit needs what an earlier one writes.
+/// Applies edits together if that works, else in turn if an edit needs the result of an earlier one.
 fn as_needed(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved> {
     let error = match together(base, ops, Settings { partial: false, ..settings }) {
         Ok(resolved) => return Ok(resolved),
@@ -335,12 +336,12 @@ fn as_needed(base: &Snapshot, ops: &[Op], settings: Settings) -> Result<Resolved
     if settings.partial { together(base, ops, settings) } else { Err(error) }
 }
 
-/// The number of an operation; there are never so many.
+/// The number of an operation; their count always fits.
 fn number(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }
 
-/// Says which edit of several it was.
+/// Adds which of several edits failed.
 fn named(error: Error, (index, op): (usize, &Op), of: usize) -> Error {
     if of <= 1 {
         return error;
@@ -357,7 +358,7 @@ fn named(error: Error, (index, op): (usize, &Op), of: usize) -> Error {
 fn outcome(base: &Snapshot, (index, op): (usize, &Op), placed: Placed) -> Outcome {
     let hit = placed.found.hits.first().map(|hit| hit.span);
     let old = match &op.at {
-        // The source as it is meant, not as JSON writes it.
+        // The decoded source, not its JSON form.
         Locator::Cell(_) => hit.and_then(|span| notebook::source_at(base.text(), span)).unwrap_or_default(),
         _ => hit.map_or("", |span| &base.text()[span.range()]).to_owned(),
     };
@@ -368,12 +369,12 @@ fn outcome(base: &Snapshot, (index, op): (usize, &Op), placed: Placed) -> Outcom
         places: placed.found.hits.len(),
         old,
         notes: placed.found.notes,
-        // Places of one operation never overlap, so this cannot fail; an empty set would only shorten the report.
+        // Occurrences of one operation never overlap, so this cannot fail; an empty set would only shorten the report.
         changes: ChangeSet::new(base, placed.splices).unwrap_or_else(|_| ChangeSet::none(base)),
     }
 }
 
-/// `literal`: the literal places of an operation that looks for text, where they are known.
+/// Places an operation; `literal` has its literal occurrences, if they are known.
 fn place(index: &Index<'_>, (op, literal): (&Op, Option<&[Span]>), nth: u32, settings: Settings) -> Result<Placed> {
     let base = index.base();
     let whole = Span::new(0, base.text().len());
@@ -402,7 +403,7 @@ fn place(index: &Index<'_>, (op, literal): (&Op, Option<&[Span]>), nth: u32, set
     lowered(base, found, nth)
 }
 
-/// From places to splices.
+/// Converts matches to splices.
 fn lowered(base: &Snapshot, found: Found, nth: u32) -> Result<Placed> {
     let mut splices = Vec::new();
     for hit in &found.hits {
@@ -414,7 +415,7 @@ fn lowered(base: &Snapshot, found: Found, nth: u32) -> Result<Placed> {
     Ok(Placed { found, splices })
 }
 
-/// The refusal to fill a file that has text (code 3 of the Edit tool).
+/// Creates the error for filling a file that has text (code 3 of the Edit tool).
 pub fn not_blank(base: &Snapshot) -> Error {
     let lines = base.lines().count(base.text());
     Error::new(Code::FileExists, "Cannot create new file - file already exists.")
@@ -431,15 +432,15 @@ pub fn not_blank(base: &Snapshot) -> Error {
         )
 }
 
-/// The lines that differ between a part of the reading and its new text.
+/// Returns the lines that differ between a part of the decoded text and its new text.
 pub(crate) fn difference(text: &str, span: Span, new: &str) -> Vec<TextEdit> {
     let hunks = diff::text_hunks(&text[span.range()], new);
     let at = |old: Span| Span::new(span.start() + old.start(), span.start() + old.end());
     hunks.into_iter().map(|(old, fresh)| TextEdit { span: at(old), text: new[fresh.range()].to_owned() }).collect()
 }
 
-/// The raw splice for an edit of the reading: trimmed to what differs before it is encoded, so that text which stays
-/// needs no encoding.
+/// Converts an edit of the decoded text to a raw splice: trimmed to what differs before it is encoded, so that
+/// unchanged text needs no encoding.
 pub(crate) fn splice(base: &Snapshot, edit: &TextEdit, op: u32) -> Result<Splice> {
     let old = &base.text()[edit.span.range()];
     let (head, tail) = diff::common_text_ends(old, &edit.text);

@@ -1,11 +1,12 @@
-//! The other way round: the request that undoes another one.
+//! Reversal of requests.
 
 use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::op::{Ask, FileRequest, Hunk, HunkLine, LineKind, Locator, NewFile, Op, Order, Request};
 
 impl Hunk {
-    /// The hunk that undoes this one: what was removed is added, removed lines before added ones in every run.
+    /// Returns the hunk that undoes this one: removed lines are added, and removed lines come before added ones in
+    /// every run.
     ///
     /// Its `first` is that of the old side, as far as it can be known; a diff that numbers both sides knows better.
     #[must_use]
@@ -38,10 +39,10 @@ impl Hunk {
 }
 
 impl Request {
-    /// The request that undoes this one, its files in the opposite order.
+    /// Returns the request that undoes this one, its files in the opposite order.
     ///
-    /// Errors: [`Code::CallInvalid`] for what does not say how things were before: searches, whole files, copies, a
-    /// deletion without the text, changes of bytes and of permissions.
+    /// Errors: [`Code::CallInvalid`] for actions without the former content: searches, whole files, copies, a deletion
+    /// without the text, binary changes and permissions.
     pub fn reversed(self) -> Result<Request> {
         let files = self.files.into_iter().rev().map(undone).collect::<Result<_>>()?;
         Ok(Request { files, notes: self.notes })

@@ -1,5 +1,5 @@
-//! Characters that nobody sees, or that show a text in another order than a compiler reads it (Trojan Source,
-//! CVE-2021-42574): those that an edit brings in are told.
+//! Invisible characters, and those that display a text in another order than a compiler reads it (Trojan Source,
+//! CVE-2021-42574): a note reports the ones that an edit adds.
 
 use crate::explain::{DiffLine, Hunk, LineKind};
 use std::collections::HashMap;
@@ -7,7 +7,7 @@ use std::collections::HashMap;
 /// Places that a message lists.
 const LISTED: usize = 5;
 
-/// One sentence about the unseen characters in added lines that the removed ones did not hold.
+/// Returns a sentence about invisible characters in added lines that the removed ones did not contain.
 pub fn unseen(hunks: &[Hunk]) -> Option<String> {
     let of = |kind| hunks.iter().flat_map(move |hunk| numbered(hunk).filter(move |(_, line)| line.kind == kind));
     if !of(LineKind::Added).any(|(_, line)| is_suspect(&line.text)) {
@@ -42,7 +42,7 @@ pub fn unseen(hunks: &[Hunk]) -> Option<String> {
     ))
 }
 
-/// One sentence about curly quotes that an edit brings into a file of ASCII alone.
+/// Returns a sentence about curly quotes that an edit adds to a pure ASCII file.
 pub fn curly_quotes(before: &str, hunks: &[Hunk]) -> Option<String> {
     let added = hunks.iter().flat_map(numbered).filter(|(_, line)| line.kind == LineKind::Added);
     let quote = |line: &DiffLine| line.text.chars().find(|char| matches!(char, '‘' | '’' | '“' | '”'));
@@ -55,7 +55,7 @@ pub fn curly_quotes(before: &str, hunks: &[Hunk]) -> Option<String> {
     })
 }
 
-/// The lines of a hunk with their numbers: of the new version, and for removed lines of where they were in it.
+/// The lines of a hunk with their numbers in the new version; removed lines have the number of their former position.
 fn numbered(hunk: &Hunk) -> impl Iterator<Item = (usize, &DiffLine)> {
     let mut number = hunk.new_start + usize::from(hunk.new_lines == 0);
     hunk.lines.iter().map(move |line| {
@@ -65,13 +65,13 @@ fn numbered(hunk: &Hunk) -> impl Iterator<Item = (usize, &DiffLine)> {
     })
 }
 
-/// A quick look: most lines hold nothing but plain characters.
+/// A quick filter: most lines contain only plain characters.
 fn is_suspect(line: &str) -> bool {
     line.bytes().any(|byte| byte >= 0x80 || (byte.is_ascii_control() && byte != b'\t'))
 }
 
 fn found(line: &str) -> impl Iterator<Item = char> {
-    // The flags of England, Scotland and Wales are a black flag with tags behind it.
+    // The flags of England, Scotland and Wales are a black flag followed by tags.
     let flag = line.contains('\u{1F3F4}');
     let mut before = None;
     let mut rest = line.chars().peekable();
@@ -80,10 +80,10 @@ fn found(line: &str) -> impl Iterator<Item = char> {
             let char = rest.next()?;
             let (left, right) = (before.replace(char), rest.peek().copied());
             let unseen = match char {
-                // Between letters of many scripts, and in emoji, these two are part of how a word is written.
+                // Between letters of many scripts, and in emoji, these two are part of the spelling.
                 '\u{200C}' | '\u{200D}' => ![left, right].iter().all(|near| near.is_some_and(|it| !it.is_ascii())),
                 '\u{E0020}'..='\u{E007F}' => !flag,
-                // Behind a line end of old Macs, or at the end of a page.
+                // After a line end of old Macs, or at the end of a page.
                 '\t' | '\r' | '\u{C}' => false,
                 _ => char.is_control() || is_unseen(char),
             };
@@ -102,7 +102,7 @@ const fn is_unseen(char: char) -> bool {
             | '\u{3164}' | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}')
 }
 
-/// True for characters that change the order in which others are shown.
+/// True for characters that change the display order of others.
 const fn is_order(char: char) -> bool {
     matches!(char, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }

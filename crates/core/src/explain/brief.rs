@@ -1,4 +1,4 @@
-//! Hunks for replies: bounded in bytes, with long lines trimmed around what changed in them.
+//! Hunks for replies: bounded in bytes, with long lines trimmed around their change.
 
 use super::{DiffLine, Hunk, LineKind, hunks_within};
 use crate::change::ChangeSet;
@@ -7,9 +7,9 @@ use std::borrow::Cow;
 
 /// Characters of one line in a reply.
 pub const LINE_WIDTH: usize = 1000;
-/// Bytes that a line costs beside its text.
+/// Bytes that a line takes in addition to its text.
 const LINE_COST: usize = 8;
-/// Bytes of a line below which it is shown whole everywhere, so that nothing has to be compared.
+/// Bytes of a line below which it is always shown completely, so that nothing has to be compared.
 const NARROW: usize = 200;
 
 /// The part of a line that a reply shows.
@@ -17,13 +17,13 @@ const NARROW: usize = 200;
 pub struct LineWindow {
     /// Characters of the line before the part.
     pub before: usize,
-    /// Characters of the line behind it.
+    /// Characters of the line after the part.
     pub after: usize,
     /// Byte of the part at which the line begins to differ from its counterpart.
     pub focus: usize,
 }
 
-/// The number of lines that a hunk counts and does not hold.
+/// Lines that a hunk counts but omits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
     /// Unchanged lines.
@@ -35,7 +35,7 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    /// All of them.
+    /// The total.
     pub const fn lines(self) -> usize {
         self.kept + self.removed + self.added
     }
@@ -49,7 +49,7 @@ impl LeftOut {
     }
 }
 
-/// The room that is left for the lines of hunks.
+/// The remaining room for the lines of hunks.
 pub(super) struct Room {
     pub(super) bytes: usize,
     width: usize,
@@ -64,12 +64,12 @@ impl Room {
         self.width < usize::MAX
     }
 
-    /// The number of lines to make room for, of `wanted`.
+    /// Returns how many of `wanted` lines have room.
     pub(super) fn of_lines(&self, wanted: usize) -> usize {
         wanted.min(self.bytes / LINE_COST)
     }
 
-    /// A line, trimmed around the first difference from its counterpart; takes its room.
+    /// Trims a line around the first difference from its counterpart, and takes the room it needs.
     pub(super) fn line(&mut self, kind: LineKind, line: &str, counterpart: &str, ended: bool) -> DiffLine {
         if !self.is_limited() || line.len() <= NARROW {
             if self.is_limited() {
@@ -89,30 +89,30 @@ impl Room {
     }
 }
 
-/// The first character in which two lines differ, or the end of the line.
+/// Returns the first character in which two lines differ, or the end of the line.
 fn first_difference(line: &str, other: &str) -> usize {
     let at = line.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
     (0..=at).rev().find(|&at| line.is_char_boundary(at)).unwrap_or(0)
 }
 
-/// At most `width` characters of a line, a quarter of them before `focus`.
+/// Returns at most `width` characters of a line, a quarter of them before `focus`.
 fn part_around(line: &str, focus: usize, width: usize) -> core::ops::Range<usize> {
     let back = |end: usize, chars: usize| line[..end].char_indices().rev().take(chars).last().map_or(end, |(at, _)| at);
     let start = back(focus, width / 4);
     match line[start..].char_indices().nth(width) {
         Some((at, _)) => start..start + at,
-        // A part that reaches the end shows as much before it.
+        // A part that reaches the end of the line shows more before the focus instead.
         None => back(line.len(), width).min(start)..line.len(),
     }
 }
 
 impl DiffLine {
-    /// True when `text` is all of the line.
+    /// True when `text` is the whole line.
     pub const fn is_whole(&self) -> bool {
         self.window.before == 0 && self.window.after == 0
     }
 
-    /// The line in at most about `width` characters, with the number of characters that are not shown at either end.
+    /// The line in at most about `width` characters, with the number of omitted characters at either end.
     pub fn shown(&self, width: usize) -> Cow<'_, str> {
         let LineWindow { mut before, mut after, focus } = self.window;
         let mut text = &*self.text;
@@ -131,8 +131,8 @@ impl DiffLine {
     }
 }
 
-/// The hunks of a change set for a reply: their lines take at most about `bytes`, and a line at most [`LINE_WIDTH`]
-/// characters. All lines are counted.
+/// Returns the hunks of a change set for a reply: their lines take at most about `bytes`, and a line at most
+/// [`LINE_WIDTH`] characters. All lines are counted.
 pub fn brief(base: &Snapshot, changes: &ChangeSet, context: usize, bytes: usize) -> Vec<Hunk> {
     hunks_within(base, changes, context, &mut Room { bytes, width: LINE_WIDTH })
 }
@@ -176,7 +176,7 @@ mod tests {
     }
 
     proptest! {
-        /// The part and the numbers around it make up the line.
+        /// The part and the numbers around it add up to the line.
         #[test]
         fn nothing_is_lost_unsaid(line in "[aé]{0,60}", focus in 0usize..60, width in 1usize..30) {
             let focus = (0..=focus.min(line.len())).rev().find(|&at| line.is_char_boundary(at)).unwrap();

@@ -1,30 +1,30 @@
-//! Which words of changed lines changed: for a terminal that marks them, and for a diff by words.
+//! Changes within lines, by words: for a terminal that highlights them, and for a word diff.
 
 use super::{DiffText, Hunk, LineKind};
 use crate::find::tokens::{stretches, tokens};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Share of the words, in percent, that two sides must have in common before it helps anybody to see which ones differ.
+/// Percentage of words that two sides must have in common before highlighting differences helps.
 const ALIKE: usize = 30;
 
-/// Cells (words × words) that all comparisons of one diff may cost; ~0.1 s at worst.
+/// Cells (words × words) for all comparisons of one diff; about 0.1 s at worst.
 const BUDGET: usize = 20_000_000;
 
-/// A line and what happened to it.
+/// A line with its kind.
 type Line<'a> = (LineKind, &'a str);
 
 /// A part of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece<'a> {
-    /// Only on this side, where the other side has something else.
+    /// The part is only on this side.
     pub changed: bool,
     /// Its text.
     pub text: &'a str,
 }
 
-/// The pieces of each line. Removed lines are compared with the added ones that follow them; lines that stay, and lines
-/// that have too little in common with what took their place, are one piece that is not marked.
+/// Splits each line into segments. Removed lines are compared with the added ones that follow them; unchanged lines,
+/// and lines that have too little in common with their replacement, are one unmarked segment.
 pub fn inline<'a>(lines: &[Line<'a>]) -> Vec<Vec<Piece<'a>>> {
     let mut out = Vec::with_capacity(lines.len());
     let mut budget = BUDGET;
@@ -38,7 +38,8 @@ pub fn inline<'a>(lines: &[Line<'a>]) -> Vec<Vec<Piece<'a>>> {
     out
 }
 
-/// The hunks with the words that differ as `[-old-]` and `{+new+}`, at most `limit` bytes, cut between lines and said so.
+/// Formats the hunks with `[-old-]` and `{+new+}` around words that differ, in at most `limit` bytes, cut between
+/// lines, with a remark.
 pub fn by_words(path: &str, hunks: &[Hunk], limit: usize) -> DiffText {
     let mut out = DiffText { text: format!("--- {path}\n+++ {path}\n"), ..DiffText::default() };
     let mut budget = BUDGET;
@@ -72,8 +73,8 @@ pub fn by_words(path: &str, hunks: &[Hunk], limit: usize) -> DiffText {
     out
 }
 
-/// Lines as pairs of what was removed and what was added in its place; a line that stays is a pair of its own, on the
-/// first side.
+/// Groups lines into pairs of removed lines and the added ones that replace them; an unchanged line is a pair of its
+/// own, on the first side.
 fn runs<'l, 'a>(mut lines: &'l [Line<'a>]) -> Vec<(&'l [Line<'a>], &'l [Line<'a>])> {
     let mut out = Vec::new();
     while let Some(first) = lines.first() {
@@ -87,9 +88,9 @@ fn runs<'l, 'a>(mut lines: &'l [Line<'a>]) -> Vec<(&'l [Line<'a>], &'l [Line<'a>
     out
 }
 
-/// The words of some lines, and which of them are found again on the other side.
+/// The words of some lines, and whether each is also on the other side.
 struct Side<'a> {
-    /// Words in order; the end of each line is one of them.
+    /// Words in order; each line end is a word.
     words: Vec<&'a str>,
     kept: Vec<bool>,
 }
@@ -115,7 +116,7 @@ impl<'a> Side<'a> {
     }
 }
 
-/// Both sides with their common words found; `None` where they have too little in common, or the budget is spent.
+/// Compares both sides; `None` if they have too little in common, or the budget is used up.
 fn compared<'a>(removed: &[Line<'a>], added: &[Line<'a>], budget: &mut usize) -> Option<[Side<'a>; 2]> {
     if removed.is_empty() || added.is_empty() {
         return None;
@@ -134,7 +135,7 @@ fn compared<'a>(removed: &[Line<'a>], added: &[Line<'a>], budget: &mut usize) ->
     (common * 100 >= most * ALIKE && common > 0).then_some([old, new])
 }
 
-/// One run of lines as text with the changed words marked.
+/// Formats one pair of runs as text with the changed words marked.
 fn merged(removed: &[Line<'_>], added: &[Line<'_>], budget: &mut usize) -> String {
     let mut out = String::new();
     if let [(LineKind::Kept, line)] = removed {
@@ -149,7 +150,7 @@ fn merged(removed: &[Line<'_>], added: &[Line<'_>], budget: &mut usize) -> Strin
         }
         return out;
     };
-    // Both sides hold the kept words in the same order: what lies between two of them differs.
+    // Both sides hold the common words in the same order: everything between two of them differs.
     let (mut left, mut right) = (0, 0);
     while left < old.words.len() || right < new.words.len() {
         left = marked(&mut out, &old, left, ("[-", "-]"));
@@ -162,12 +163,12 @@ fn merged(removed: &[Line<'_>], added: &[Line<'_>], budget: &mut usize) -> Strin
     out
 }
 
-/// Writes the words from `at` up to the next kept one between two marks; where that one is.
+/// Writes the words from `at` up to the next common one between two marks; returns its index.
 fn marked(out: &mut String, side: &Side<'_>, at: usize, marks: (&str, &str)) -> usize {
     let end = at + side.kept.iter().skip(at).take_while(|kept| !**kept).count();
     let text: String = side.words.get(at..end).unwrap_or_default().concat();
     if !text.is_empty() {
-        // A mark does not reach over the end of a line that has another one behind it.
+        // A mark does not extend over a line end that is followed by another line.
         let ended = text.strip_suffix('\n');
         let _ = write!(out, "{}{}{}", marks.0, ended.unwrap_or(&text), marks.1);
         if ended.is_some() {
@@ -235,19 +236,19 @@ mod tests {
     }
 
     proptest! {
-        /// Nothing is left out and nothing is added, on either side.
+        /// Nothing is omitted and nothing is added, on either side.
         #[test]
         fn pieces_are_the_lines(seeds in prop::collection::vec(("[-+ ]", "[ab (]{0,8}"), 0..12)) {
             let lines: Vec<(LineKind, &str)> =
                 seeds.iter().map(|(sign, text)| (kind(sign.chars().next().unwrap()), &**text)).collect();
             let pieces = inline(&lines);
-            // Removed lines behind added ones begin a run of their own, so the order of lines is kept.
+            // Removed lines after added ones begin a run of their own, so the order of lines is preserved.
             let got: Vec<String> = pieces.iter().map(|line| line.iter().map(|it| it.text).collect()).collect();
             let want: Vec<String> = lines.iter().map(|line| line.1.to_owned()).collect();
             prop_assert_eq!(got, want);
         }
 
-        /// Taking the marked parts out of a diff by words leaves one side or the other.
+        /// Removing the marked parts from a word diff leaves one side or the other.
         #[test]
         fn both_sides_can_be_read(old in "[ab (,]{1,20}", new in "[ab (,]{1,20}") {
             let hunk = hunk(&format!("-{old}\n+{new}\n"));

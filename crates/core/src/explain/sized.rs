@@ -1,30 +1,30 @@
-//! A change as a text whose form follows from how much of the file it is (seed 000): the more changed, the less a line by
-//! line account helps.
+//! A change as text in a form that depends on its share of the file (seed 000): the more changed, the less a
+//! line-by-line diff helps.
 
 use super::{DiffText, Hunk, by_words, stat, unified};
 use crate::change::ChangeSet;
 use crate::snapshot::Snapshot;
 use std::fmt::Write as _;
 
-/// Percent of the bytes from which a diff by words is shown, and from which only a summary.
+/// Changed bytes, in percent, from which a word diff is shown, and from which only a summary.
 const WORDS_FROM: usize = 10;
 const SUMMARY_FROM: usize = 50;
 /// Places that a summary lists.
 const LISTED: usize = 20;
 
-/// How a change is told.
+/// The form in which a change is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A unified diff: under 10 % of the bytes changed.
     Unified,
-    /// A diff by words: under 50 %.
+    /// A word diff: under 50 %.
     Words,
-    /// Numbers and places.
+    /// Numbers and line ranges.
     Summary,
 }
 
 impl Form {
-    /// The form for a change of so many percent of a file.
+    /// Returns the form for a change of this percentage of a file.
     const fn of(percent: usize) -> Form {
         match percent {
             0..WORDS_FROM => Form::Unified,
@@ -33,7 +33,7 @@ impl Form {
         }
     }
 
-    /// Its name.
+    /// The name.
     pub const fn name(self) -> &'static str {
         match self {
             Form::Unified => "unified",
@@ -43,7 +43,7 @@ impl Form {
     }
 }
 
-/// The change in the form that fits its size, at most about `limit` bytes.
+/// Formats the change in the form for its size, in at most about `limit` bytes.
 pub fn sized(path: &str, before: &Snapshot, changes: &ChangeSet, hunks: &[Hunk], limit: usize) -> (Form, DiffText) {
     let percent = percent(before, changes);
     let form = Form::of(percent);
@@ -55,7 +55,7 @@ pub fn sized(path: &str, before: &Snapshot, changes: &ChangeSet, hunks: &[Hunk],
     (form, text)
 }
 
-/// Bytes that came or went, of those of the larger version.
+/// Returns the added and removed bytes in percent of the larger version.
 fn percent(before: &Snapshot, changes: &ChangeSet) -> usize {
     let old = before.size();
     let (mut gone, mut come, mut touched) = (0, 0, 0usize);

@@ -1,18 +1,19 @@
-//! The snippet of a reply: the changed places of the new version with line numbers, and the lines that nothing replaced.
+//! The snippet of a reply: the changed places of the new version with line numbers, and removed lines without a
+//! replacement.
 
 use super::{DiffLine, DiffText, Hunk, LineKind};
 use std::fmt::Write as _;
 
-/// Removed lines of one place that are shown; the others are counted.
+/// Removed lines shown at one place; the others are counted.
 const REMOVED: usize = 3;
-/// Characters of one of them.
+/// Characters shown of a removed line.
 const REMOVED_WIDTH: usize = 160;
-/// In place of a number: the line is not in the file any more.
+/// Gutter of a removed line, which has no number any more.
 const NO_NUMBER: &str = "-      \t";
 
-/// The changed places of the new version with line numbers, `>` before changed lines, at most about `limit` bytes, cut
-/// between lines and said so (seed 000). Where more lines went than came, the removed ones are shown with `-` and without
-/// a number. A long line is trimmed so that the first change is always shown.
+/// Formats the changed places of the new version with line numbers and `>` before changed lines, in at most about
+/// `limit` bytes, cut between lines, with a remark (seed 000). Where more lines were removed than added, the removed
+/// ones are shown with `-` and without a number. A long line is trimmed so that the first change is always shown.
 pub fn snippet(hunks: &[Hunk], limit: usize) -> DiffText {
     let mut out = DiffText::default();
     for (nth, hunk) in hunks.iter().enumerate() {
@@ -48,11 +49,11 @@ pub fn snippet(hunks: &[Hunk], limit: usize) -> DiffText {
     out
 }
 
-/// Adds a line of the new version; false where there is no room for it.
+/// Adds a line of the new version; false if there is no room for it.
 fn numbered(line: &DiffLine, number: usize, limit: usize, out: &mut DiffText) -> bool {
     let mut digits = [b' '; 20];
     let mark = right_aligned(number, &mut digits);
-    // The mark, the tab and the line end are the other three.
+    // The other three bytes are the mark, the tab and the line end.
     let room = limit.saturating_sub(out.text.len() + mark.len() + 3);
     let alone = out.lines.is_empty() && line.kind == LineKind::Added;
     let width = match line.kind {
@@ -75,7 +76,7 @@ fn numbered(line: &DiffLine, number: usize, limit: usize, out: &mut DiffText) ->
     true
 }
 
-/// Adds removed lines where fewer came in their place: the first ones, and the number of the others.
+/// Adds removed lines that have fewer replacements: the first ones, and the number of the others.
 fn removed(hunk: &Hunk, run: &[DiffLine], limit: usize, out: &mut DiffText) {
     let Some(last) = run.last() else { return };
     let rest = hunk.lines.iter().skip_while(|line| !std::ptr::eq(*line, last)).skip(1);
@@ -110,7 +111,8 @@ fn removed(hunk: &Hunk, run: &[DiffLine], limit: usize, out: &mut DiffText) {
     }
 }
 
-/// The number of unchanged lines at the beginning of a hunk for which a snippet has no room: half of it is for the change.
+/// Returns the number of unchanged lines at the beginning of a hunk for which a snippet has no room: half of the room
+/// is for the change.
 fn distant(lines: &[DiffLine], limit: usize) -> usize {
     let leading = lines.iter().take_while(|line| line.kind == LineKind::Kept).count();
     let mut room = limit / 2;
@@ -121,8 +123,8 @@ fn distant(lines: &[DiffLine], limit: usize) -> usize {
     0
 }
 
-/// The number in six places, or more where it needs them. Every reply has a dozen of these rows, and the formatter of the
-/// library takes longer for each than all else of it.
+/// Formats a number in six columns, or more if needed. Every reply has a dozen of these rows, and the standard
+/// formatter takes longer for each than everything else in it.
 fn right_aligned(number: usize, digits: &mut [u8; 20]) -> &str {
     let (mut at, mut left) = (digits.len(), number);
     while at > 0 {

@@ -8,7 +8,8 @@ fn op((old, new): (&str, &str)) -> Op {
     Op { at: Locator::Find(Find::new(old, Pick::Unique)), text: new.to_owned() }
 }
 
-/// All that a reply tells of it, but for the base of the change of each edit, which one way knows and the other does not.
+/// Everything that a reply reports, except for the base of the change of each edit, which only one of the two methods
+/// knows.
 fn told(base: &Snapshot, resolved: Result<Resolved>) -> String {
     let Ok(resolved) = resolved else { return "an error".to_owned() };
     let Resolved { changes, ops, failed, notes } = resolved;
@@ -27,7 +28,7 @@ fn same(text: &str, edits: &[(&str, &str)]) -> bool {
     true
 }
 
-/// Lines far from each other, each with a number of its own.
+/// Lines far apart, each with a number of its own.
 fn far(lines: usize) -> String {
     (0..lines).map(|nth| format!("  {{ let value = measure({nth:02}); }}\n{}", "\n".repeat(80))).collect()
 }
@@ -43,16 +44,16 @@ fn edits_far_from_each_other_are_made_at_once() {
 fn what_one_edit_does_to_another_is_seen() {
     let text = far(4);
     let cases: [&[(&str, &str)]; 8] = [
-        // The second is twice there, after the first.
+        // The second target occurs twice after the first edit.
         &[("(01)", "(02)"), ("(02)", "(07)")],
-        // It is there only after the first.
+        // The target exists only after the first edit.
         &[("(01)", "(09)"), ("(09)", "(07)")],
-        // It is not there any more.
+        // The target no longer exists.
         &[("measure(01)", "weigh(01)"), ("measure(01)", "x")],
         &[("measure(01)", "weigh(01)"), ("= measure(01); }", "x")],
-        // Two edits make together what a third looks for.
+        // Two edits together create the target of a third one.
         &[("let value = measure(01)", "let a"), ("; }\n\n\n", "b"), ("(03)", "ab")],
-        // A deletion takes its line whole, or not, by what stands beside it.
+        // A deletion removes its whole line or not, depending on the text next to it.
         &[("{ let value = ", ""), ("measure(01); }", "")],
         &[("(01)", "(01)"), ("(02)", "(03)")],
         &[("(01)", "(11)")],
