@@ -1,4 +1,4 @@
-//! The settings of Claude Code, as they are documented: fields that are known are of their type; others are let through.
+//! The documented settings of Claude Code: known fields are checked for their types, others are accepted.
 
 /// The schema, as JSON.
 pub static SETTINGS: &str = include_str!("claude-settings.json");

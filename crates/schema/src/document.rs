@@ -1,34 +1,34 @@
-//! A text as values with their places, whatever it is written in. Values lie in one list, parts before wholes, and each
-//! carries a fingerprint, so that equality costs nothing and a part that YAML shares is there once.
+//! A text as a tree of values with positions, whatever its format. Values are in one list, parts before wholes. Each
+//! has a fingerprint, so that equality is a comparison of numbers, and a part that YAML shares is stored once.
 
 use crate::number::Number;
 use crate::{DEEPEST, Fault};
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
-/// Members and items that are looked at.
+/// Maximum number of members and items.
 const MOST_NODES: usize = 2 << 20;
-/// Repeated names that are kept.
+/// Maximum number of repeated names that are kept.
 const MOST_REPEATED: usize = 20;
 
-/// A value of a document.
+/// Index of a value in its document.
 pub(crate) type Id = u32;
 
-/// A text as values.
+/// A text as a tree of values.
 #[derive(Debug, Default)]
 pub struct Document {
     nodes: Vec<Node>,
-    /// One, but for the documents of a YAML stream.
+    /// Root values: one, except in a YAML stream.
     pub(crate) roots: Vec<Id>,
     repeated: Vec<Repeated>,
     parts: usize,
 }
 
-/// A name that an object has twice.
+/// A name that occurs twice in an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repeated {
     /// The name.
     pub name: String,
-    /// Where it stands for the second time, as a byte of the text.
+    /// Offset of its second occurrence.
     pub at: usize,
 }
 
@@ -39,26 +39,26 @@ struct Node {
     print: u128,
 }
 
-/// What stands there.
+/// A value.
 #[derive(Debug)]
 pub(crate) enum Value {
     Null,
     Bool(bool),
     Number(Number),
     Text(String),
-    /// `yes`, `no`, `on`, `off` in YAML: a truth value for some readers, a text for others.
+    /// `yes`, `no`, `on` or `off` in YAML: a boolean for some readers, a string for others.
     Word(bool, String),
     List(Vec<Id>),
     Object(Object),
-    /// What only its reader knows: a YAML value with a tag of its own.
+    /// A value that only its reader understands: YAML with a custom tag.
     Unknown,
 }
 
-/// Members in the order of the text, found by name.
+/// Members in the order of the text, with an index by name.
 #[derive(Debug, Default)]
 pub(crate) struct Object {
     pub(crate) members: Vec<Member>,
-    /// Numbers of members by name; of equal names the last one alone.
+    /// Indices of members sorted by name; of equal names only the last.
     sorted: Vec<u32>,
 }
 
@@ -76,7 +76,7 @@ impl Object {
         self.members.get(self.sorted[at] as usize)
     }
 
-    /// Each name once.
+    /// Iterates in the order of names, each name once.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Member> {
         self.sorted.iter().map(|nth| &self.members[*nth as usize])
     }
@@ -87,12 +87,12 @@ impl Object {
 }
 
 impl Document {
-    /// Names that an object has twice, as far as the first twenty.
+    /// Names that occur twice in an object; at most twenty.
     pub fn repeated(&self) -> &[Repeated] {
         &self.repeated
     }
 
-    /// True where the text holds no value at all.
+    /// True if the text contains no value at all.
     pub fn is_blank(&self) -> bool {
         self.roots.is_empty()
     }
@@ -105,7 +105,7 @@ impl Document {
         self.nodes[id as usize].at as usize
     }
 
-    /// The same for equal values, and for them alone.
+    /// Returns the fingerprint, which is equal for equal values only.
     pub(crate) fn print(&self, id: Id) -> u128 {
         self.nodes[id as usize].print
     }
@@ -114,9 +114,9 @@ impl Document {
         self.nodes.len()
     }
 
-    /// Adds a value whose parts are there already.
+    /// Adds a value whose parts have been added before.
     ///
-    /// Errors: more parts than are looked at.
+    /// Errors: too many parts.
     pub(crate) fn add(&mut self, value: Value, at: usize) -> Result<Id, Fault> {
         let parts = match &value {
             Value::List(items) => items.len(),
@@ -130,9 +130,9 @@ impl Document {
         Ok(id)
     }
 
-    /// Counts parts that are looked at.
+    /// Counts parts against the limit.
     ///
-    /// Errors: more than are.
+    /// Errors: too many parts.
     pub(crate) fn spend(&mut self, parts: usize, at: usize) -> Result<(), Fault> {
         self.parts = self.parts.saturating_add(parts);
         if self.parts <= MOST_NODES {
@@ -142,7 +142,7 @@ impl Document {
         }
     }
 
-    /// Adds an object. Names that it has twice are noted.
+    /// Adds an object and notes its repeated names.
     ///
     /// Errors: as [`Document::add`].
     pub(crate) fn add_object(&mut self, members: Vec<Member>, at: usize) -> Result<Id, Fault> {
@@ -194,13 +194,13 @@ impl Document {
                 }
                 hash.digest128()
             }
-            // Equal to nothing, itself included, where nobody knows what it is.
+            // A value of unknown meaning equals nothing, not even itself.
             Value::Unknown => of(6, &self.nodes.len().to_le_bytes()),
         }
     }
 }
 
-/// What the fingerprint of a truth value is: for words that may be one.
+/// Returns the fingerprint of a boolean, for words that may be one.
 pub(crate) fn print_of_bool(value: bool) -> u128 {
     Document::default().print_of(&Value::Bool(value))
 }
@@ -211,7 +211,7 @@ pub(crate) struct Open {
     stack: Vec<Part>,
 }
 
-/// One of them.
+/// An open list or object.
 pub(crate) struct Part {
     pub(crate) at: usize,
     pub(crate) items: Items,
@@ -219,12 +219,14 @@ pub(crate) struct Part {
 
 pub(crate) enum Items {
     List(Vec<Id>),
-    /// With the name that waits for its value.
+    /// With the name whose value follows.
     Object(Vec<Member>, Option<(String, usize)>),
 }
 
 impl Open {
-    /// Errors: too deep.
+    /// Opens a list or object.
+    ///
+    /// Errors: nested too deep.
     pub(crate) fn push(&mut self, at: usize, items: Items) -> Result<(), Fault> {
         if self.stack.len() == DEEPEST {
             return Err(Fault::beyond(at, "lists and objects are nested deeper than 128 levels"));
@@ -245,7 +247,7 @@ impl Open {
         self.stack.last_mut()
     }
 
-    /// Puts a finished value where it belongs; gives it back where nothing is open.
+    /// Adds a finished value to the innermost open part; returns it if nothing is open.
     pub(crate) fn put(&mut self, value: Id) -> Option<Id> {
         match self.stack.last_mut().map(|part| &mut part.items) {
             None => return Some(value),

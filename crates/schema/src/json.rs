@@ -1,27 +1,27 @@
-//! JSON and JSONC (comments, and commas behind the last item), read in one pass without recursion. Strict otherwise: a line
-//! end in a string or a `True` is what models get wrong.
+//! JSON and JSONC (with comments and trailing commas), parsed in one pass without recursion. Strict otherwise: models
+//! do write line ends in strings, or `True`.
 
 use crate::document::{Document, Id, Items, Open, Part, Value};
 use crate::number::Number;
 use crate::{Fault, Place};
 
-/// What is taken beside JSON itself.
+/// Accepted extensions of JSON.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
     Strict,
     Comments,
 }
 
-/// What may stand next.
+/// Tokens that may come next.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Next {
     Value,
-    /// A value, or the end of the list that just began.
+    /// A value, or the end of a list that has just begun.
     First,
-    /// A value behind a comma.
+    /// A value after a comma.
     Item,
     Key,
-    /// A name behind a comma.
+    /// A name after a comma.
     Member,
     CommaOrEnd,
     Nothing,
@@ -75,7 +75,7 @@ impl Reader<'_> {
                 let what = if matches!(part.items, Items::List(_)) { "this list" } else { "this object" };
                 Err(Fault::new(part.at, format!("{what} is never closed")))
             }
-            // A blank text holds no value; whether that is a fault, others know.
+            // A blank text has no value; the caller decides whether that is an error.
             _ => Ok(self.document),
         }
     }
@@ -173,13 +173,13 @@ impl Reader<'_> {
         }
     }
 
-    /// The string that begins here.
+    /// Parses the string that begins here.
     fn string(&mut self) -> Result<String, Fault> {
         let bytes = self.text.as_bytes();
         let start = self.at;
         let (mut out, mut from, mut at) = (String::new(), start + 1, start + 1);
         loop {
-            // Both stops are ASCII, so what lies between is whole characters.
+            // Both stop bytes are ASCII, so everything between is whole characters.
             let Some(byte) = bytes.get(at).copied() else {
                 return Err(Fault::new(start, "this string is never closed"));
             };
@@ -210,7 +210,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The number or word that begins here.
+    /// Parses the number or word that begins here.
     fn word(&mut self) -> Result<Value, Fault> {
         let rest = self.rest();
         let end = rest.find(|char: char| !(char.is_alphanumeric() || "+-._$".contains(char))).unwrap_or(rest.len());
@@ -247,8 +247,8 @@ impl Reader<'_> {
     }
 }
 
-/// The character that an escape stands for, and how many bytes it takes. Half of a pair of surrogates is a character that
-/// cannot be shown.
+/// Decodes an escape; returns the character and the number of bytes. A lone surrogate becomes the replacement
+/// character.
 fn escape(bytes: &[u8]) -> Option<(char, usize)> {
     let char = match bytes.get(1)? {
         b'"' => '"',

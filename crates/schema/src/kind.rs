@@ -1,24 +1,24 @@
-//! What a file is by its name: one table.
+//! Data formats by file name.
 
 use std::path::Path;
 
-/// What a text should be.
+/// Data format of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// JSON, and nothing beside.
+    /// Plain JSON.
     Json,
-    /// JSON with comments and commas behind the last item.
+    /// JSON with comments and trailing commas.
     Jsonc,
     /// TOML 1.
     Toml,
-    /// YAML, any number of documents.
+    /// YAML with any number of documents.
     Yaml,
 }
 
-/// Names and paths in lower case; a `*` stands for anything but a slash, at the ends of a name or between. The first row that
-/// fits counts. What is not here is not looked at: `.jsonl` and `.json5` are other languages, `x.json.tmpl` is a template.
+/// Names and paths in lower case; one `*` per name matches anything but a slash. The first matching row counts. Files
+/// that match none are not checked: `.jsonl` and `.json5` are other languages, `x.json.tmpl` is a template.
 const NAMES: &[(&str, Kind)] = &[
-    // Their programs read comments and trailing commas.
+    // Read by programs that accept comments and trailing commas.
     ("*.jsonc", Kind::Jsonc),
     ("*.code-workspace", Kind::Jsonc),
     ("*.code-snippets", Kind::Jsonc),
@@ -84,10 +84,10 @@ const NAMES: &[(&str, Kind)] = &[
 ];
 
 impl Kind {
-    /// What the file at this path is; `None` for what is not looked at. Names with template marks are none of them.
+    /// Returns the format of the file at this path; `None` if it is not checked. Names with template marks are not.
     pub fn of(path: &Path) -> Option<Kind> {
-        // Every file is asked about every pattern, so what cannot fit is told by two bytes. Only of a name in ASCII: others
-        // may have another end in small letters.
+        // Every file is compared with every pattern, so the last two bytes are compared first. Only for ASCII names:
+        // others may end differently in lower case.
         let ends = |text: &[u8]| text.last_chunk().map(|end: &[u8; 2]| end.map(|byte| byte.to_ascii_lowercase()));
         let bytes = path.as_os_str().as_encoded_bytes();
         let last = Some(ends(bytes)).filter(|_| bytes.is_ascii());
@@ -106,7 +106,7 @@ impl Kind {
         Some(*kind)
     }
 
-    /// Its name in messages.
+    /// Name in messages.
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Json => "JSON",
@@ -117,7 +117,7 @@ impl Kind {
     }
 }
 
-/// A name with at most one `*` in its pattern.
+/// Matches a name with a pattern that has at most one `*`.
 fn fits(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
@@ -125,8 +125,8 @@ fn fits(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// True where a text has marks of a template language (`{{ name }}`, `{% if %}`, `<% … %>`): what comes out of it may be what
-/// the text is not. The expressions of workflows, `${{ … }}`, are text in YAML.
+/// True if a text has marks of a template language (`{{ name }}`, `{% if %}`, `<% … %>`), whose output may be valid
+/// where the text is not. The expressions of workflows, `${{ … }}`, are plain text in YAML.
 pub fn looks_like_a_template(text: &str) -> bool {
     let marked = |line: &str| {
         line.contains("{%")

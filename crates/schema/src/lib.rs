@@ -1,6 +1,6 @@
-//! Whether a text is what its name says (JSON, JSONC, TOML, YAML), and whether it fits a JSON Schema. Text in, faults and
-//! violations with their places out; no file, no network. Everything is bounded: depth, nodes, steps; what is beyond the
-//! bounds is unchecked (`Fault::beyond`), never wrong.
+//! Checks whether a text is valid JSON, JSONC, TOML or YAML, and whether it conforms to a JSON Schema. Text in, errors
+//! and violations with positions out; no files, no network. Depth, nodes and steps are limited; beyond the limits a
+//! text is unchecked (`Fault::beyond`), never wrong.
 
 mod claude;
 mod document;
@@ -17,19 +17,19 @@ pub use kind::{Kind, looks_like_a_template};
 pub use place::Place;
 pub use schema::{Broken, Checked, Files, MOST_FILES, Schema, Violation, fresh};
 
-/// The schema of the documented settings of Claude Code, as JSON, and the name it is told by.
+/// The schema of Claude Code's documented settings, as JSON.
 pub use claude::SETTINGS;
 
-/// Why a text is not what it should be.
+/// The first syntax error of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Where, as a byte of the text.
+    /// Offset in the text.
     pub at: usize,
-    /// What is wrong there, as part of a sentence.
+    /// Description, as part of a sentence.
     pub what: String,
-    /// What would be right, as a sentence; may be empty.
+    /// Correct form, as a sentence; may be empty.
     pub hint: &'static str,
-    /// The text may be good: it is deeper or larger than what is looked at.
+    /// The text may be valid: it exceeds a limit.
     pub beyond: bool,
 }
 
@@ -47,14 +47,14 @@ impl Fault {
     }
 }
 
-/// Bytes of a text that is looked at.
+/// Maximum bytes of a checked text.
 pub const MOST_BYTES: usize = 4 << 20;
-/// Levels of lists and objects.
+/// Maximum nesting of lists and objects.
 pub const DEEPEST: usize = 128;
 
-/// Reads a text as what it should be.
+/// Parses a text in a format.
 ///
-/// Errors: the first place where it is not, or `Fault::beyond` our bounds.
+/// Errors: the first syntax error, or `Fault::beyond` our limits.
 pub fn read(kind: Kind, text: &str) -> Result<Document, Fault> {
     if text.len() > MOST_BYTES {
         return Err(Fault::beyond(0, "the text is larger than 4 MiB"));

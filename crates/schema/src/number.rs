@@ -1,21 +1,21 @@
-//! Numbers as they are written: decimal and exact where that is possible, so that 0.3 is a multiple of 0.1.
+//! Numbers as written: decimal and exact if possible, so that 0.3 is a multiple of 0.1.
 
 use std::cmp::Ordering;
 
 /// A number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Number {
-    /// `digits · 10^power`, without zeros at the end of the digits.
+    /// `digits · 10^power`, without trailing zeros in the digits.
     Exact { digits: i128, power: i32 },
-    /// One that has too many digits, or is not finite.
+    /// A number with too many digits, or one that is not finite.
     Near(f64),
 }
 
-/// Powers of ten that are looked at: beyond it a number is near enough.
+/// Largest exponent of an exact number; beyond, the approximation is used.
 const POWERS: i32 = 400;
 
 impl Number {
-    /// Reads decimal notation; `None` for what is none.
+    /// Parses decimal notation; `None` if it is not a number.
     pub(crate) fn decimal(text: &str) -> Option<Number> {
         let near: f64 = text.parse().ok()?;
         Some(exact(text).unwrap_or(Number::Near(near)))
@@ -46,13 +46,13 @@ impl Number {
         }
     }
 
-    /// True where that cannot be told for certain, too: nothing is refused by rounding.
+    /// True also if rounding makes the result uncertain, so that nothing is rejected because of it.
     pub(crate) fn is_multiple_of(self, of: Number) -> bool {
         let rest = aligned(self, of).and_then(|(value, of)| value.checked_rem(of));
         rest.is_none_or(|rest| rest == 0)
     }
 
-    /// Bytes that are the same for equal numbers.
+    /// Returns bytes that are equal for equal numbers.
     pub(crate) fn key(self) -> [u8; 21] {
         let mut key = [0; 21];
         match self {
@@ -68,7 +68,7 @@ impl Number {
         key
     }
 
-    /// As a small count; `None` for what is none.
+    /// Returns it as a small count; `None` if it is not one.
     pub(crate) fn count(self) -> Option<usize> {
         match self {
             Number::Exact { digits, power } if (0..=18).contains(&power) => {
@@ -120,7 +120,7 @@ fn exact(text: &str) -> Option<Number> {
     ((-POWERS..=POWERS).contains(&power)).then(|| trimmed(digits, power))
 }
 
-/// Two numbers as multiples of the same power of ten.
+/// Scales two numbers to the same power of ten.
 fn aligned(one: Number, two: Number) -> Option<(i128, i128)> {
     let (Number::Exact { digits: a, power: p }, Number::Exact { digits: b, power: q }) = (one, two) else {
         return None;

@@ -1,4 +1,4 @@
-//! TOML, as the library reads it.
+//! TOML, parsed by the `toml` crate.
 
 use crate::Fault;
 use crate::document::{Document, Id, Member, Value};
@@ -18,7 +18,7 @@ pub(crate) fn read(text: &str) -> Result<Document, Fault> {
     Ok(document)
 }
 
-/// The library bounds the depth.
+/// Converts a table; the library limits the depth.
 fn object(document: &mut Document, table: &DeTable<'_>, at: usize) -> Result<Id, Fault> {
     let mut members = Vec::with_capacity(table.len());
     for (name, value) in table {
@@ -32,7 +32,7 @@ fn value(document: &mut Document, value: &DeValue<'_>, at: usize) -> Result<Id, 
     let value = match value {
         DeValue::String(text) => Value::Text(text.to_string()),
         DeValue::Boolean(value) => Value::Bool(*value),
-        // A moment is a text in every schema that knows moments.
+        // Schemas treat dates and times as strings.
         DeValue::Datetime(moment) => Value::Text(moment.to_string()),
         DeValue::Integer(number) => match i128::from_str_radix(number.as_str(), number.radix()) {
             Ok(whole) => Value::Number(Number::whole(whole)),

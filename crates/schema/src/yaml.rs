@@ -1,5 +1,5 @@
-//! YAML, from the events of the library. What an alias stands for is there once, so no text can make itself large; what
-//! readers of YAML 1.1 and 1.2 take for different things is both.
+//! YAML, built from parser events. The target of an alias is stored once, so no text can expand; a value that YAML 1.1
+//! and 1.2 interpret differently counts as both.
 
 use crate::document::{Document, Id, Items, Member, Object, Open, Part, Value};
 use crate::number::Number;
@@ -27,7 +27,7 @@ pub(crate) fn read(text: &str) -> Result<Document, Fault> {
 struct Reader {
     document: Document,
     open: Open,
-    /// What is open, from the outside: its anchor, and whether only its reader knows what it is.
+    /// Anchors of the open values, the outermost first, with a flag for custom tags.
     heads: Vec<(usize, bool)>,
     anchors: HashMap<usize, Id>,
 }
@@ -44,7 +44,7 @@ impl Reader {
                 }
             }
             Event::Alias(anchor) => {
-                // One that stands inside what it names is no tree: only its reader knows.
+                // An alias inside its own anchor is not a tree, so its value is unknown.
                 let known = self.anchors.get(&anchor).copied();
                 let id = known.map_or_else(|| self.document.add(Value::Unknown, at), Ok)?;
                 if self.waits_for_name() {
@@ -114,7 +114,7 @@ impl Reader {
                 }
             }
         };
-        // A list or object as a name: no schema can speak of it.
+        // A list or object as a name: no schema can refer to it.
         if self.waits_for_name() {
             return self.name("?".to_owned(), part.at, anchor);
         }
@@ -122,9 +122,9 @@ impl Reader {
         Ok(())
     }
 
-    /// With the members that `<<` brings in, where the object has none of that name itself.
+    /// Adds the members that `<<` merges, unless the object has one of that name itself.
     ///
-    /// Errors: merges of merges that would be more than is looked at.
+    /// Errors: merges of merges beyond the limit.
     fn merged(&mut self, members: Vec<Member>, at: usize) -> Result<Vec<Member>, Fault> {
         if !members.iter().any(|member| member.name == "<<") {
             return Ok(members);
@@ -160,7 +160,7 @@ impl Reader {
         Ok(own)
     }
 
-    /// Members that a merge looks at.
+    /// Returns the number of members that a merge reads.
     fn brings(&self, id: Id) -> usize {
         let size = |id: &Id| match self.document.value(*id) {
             Value::Object(object) => object.len() + 1,
@@ -173,7 +173,7 @@ impl Reader {
     }
 }
 
-/// What a scalar stands for.
+/// Interprets a scalar.
 fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Value {
     if let Some(tag) = tag {
         return match tag.core_suffix() {
@@ -210,7 +210,7 @@ fn number(text: &str) -> Option<Number> {
             return i128::from_str_radix(digits, radix).ok().filter(|value| *value >= 0).map(Number::whole);
         }
     }
-    // Not what Rust takes beside: `inf`, `nan`.
+    // Rust would also accept `inf` and `nan`.
     body.starts_with(|char: char| char.is_ascii_digit() || char == '.').then(|| Number::decimal(text)).flatten()
 }
 

@@ -1,11 +1,11 @@
-//! No text makes a parser or a check panic or hang, and what a parser takes is what others take.
+//! No text makes a parser or a check panic or hang, and our parsers accept the same texts as others.
 
 use emendate_schema::{Kind, Place, Schema, fresh, looks_like_a_template, read};
 use proptest::prelude::*;
 
 const KINDS: [Kind; 4] = [Kind::Json, Kind::Jsonc, Kind::Toml, Kind::Yaml];
 
-/// Texts of the signs that matter.
+/// Generates texts of significant characters.
 fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         prop::sample::select(vec![
@@ -72,15 +72,15 @@ fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
 }
 
-/// The words of schemas.
+/// Words of schemas.
 const WORDS: &str = "a b $ref $id $anchor $defs $dynamicRef $dynamicAnchor type enum const properties patternProperties \
     additionalProperties items prefixItems allOf anyOf oneOf not if then else required pattern minimum multipleOf uniqueItems \
     contains minContains unevaluatedItems unevaluatedProperties dependentSchemas dependencies propertyNames $schema $recursiveRef";
-/// Values that mean something to them.
+/// Values that are meaningful in schemas.
 const LEAVES: &str = r##"null true false 0 1 -2.5 1e400 "a" "#" "#/$defs/a" "#a" "b.json" "string" "object" "^(a|b)*$" "(?!x)"
     "http://json-schema.org/draft-07/schema#" [] {} "%41" "a/../b" "#/a/0""##;
 
-/// Values as JSON, with the words of schemas in them.
+/// Generates JSON values with the words of schemas.
 fn value() -> impl Strategy<Value = String> {
     let words: Vec<&str> = WORDS.split_whitespace().collect();
     let leaves: Vec<&str> = LEAVES.split_whitespace().collect();
@@ -117,7 +117,7 @@ proptest! {
     fn json_is_what_others_call_json(text in prop_oneof![text(), value()]) {
         let ours = read(Kind::Json, &text);
         let theirs = serde_json::from_str::<serde_json::Value>(&text);
-        // A lone half of a surrogate pair is JSON by its grammar, and a number may be too large for others.
+        // A lone surrogate is valid JSON, and a number may be too large for other parsers.
         let lenient = text.contains("\\ud") || text.contains("e400") || text.trim_matches([' ', '\n', '\r', '\t']).is_empty();
         prop_assert!(lenient || ours.is_ok() == theirs.is_ok(), "{text:?} {ours:?} {theirs:?}");
         if ours.is_ok() {

@@ -2,9 +2,9 @@
 //! its own; a text that ends the process is reported by its seed, and `tokens text LANGUAGE SEED` prints it.
 //! `tokens stdin LANGUAGE` tries the text of the standard input.
 //!
-//! With the sanitizer for addresses, for Rust and C alike:
-//! `CFLAGS=-fsanitize=address RUSTFLAGS=-Zsanitizer=address cargo +nightly run --target x86_64-unknown-linux-gnu
-//! -p emendate-syntax --features full --example tokens -- 60`
+//! With the address sanitizer, for Rust and C alike:
+//! `CFLAGS=-fsanitize=address RUSTFLAGS=-Zsanitizer=address cargo +nightly run --target x86_64-unknown-linux-gnu -p
+//! emendate-syntax --features full --example tokens -- 60`
 
 #![allow(
     clippy::disallowed_methods,
@@ -23,9 +23,9 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Crashes of one language after which it is left.
+/// Number of crashes of one language after which it is skipped.
 const CRASHES: usize = 10;
-/// Seconds that one text may take.
+/// Maximum seconds per text.
 const SLOW: u64 = 20;
 
 fn main() {
@@ -55,7 +55,7 @@ fn text(language: Language, seed: u64) -> String {
     tokens::text(language, seed, 400)
 }
 
-/// Tries texts for some seconds. Prints each seed before its text is parsed.
+/// Parses texts for some seconds. Prints each seed before its text is parsed.
 fn one(language: Language, seconds: u64, mut seed: u64) {
     let begun = Instant::now();
     let mut out = std::io::stdout();
@@ -67,7 +67,7 @@ fn one(language: Language, seconds: u64, mut seed: u64) {
     }
 }
 
-/// Runs [`one`] in a process of its own, again after each crash.
+/// Runs [`one`] in a separate process, again after each crash.
 fn watched(language: Language, seconds: u64) {
     let begun = Instant::now();
     let (mut seed, mut texts, mut bytes, mut crashes) = (1_000_u64, 0_u64, 0_u64, 0);

@@ -1,4 +1,4 @@
-//! Comments and attributes directly above a line: they belong to what begins there.
+//! Comments and attributes directly above a line, which belong to the declaration there.
 
 use crate::grammar::{is_annotation, is_annotation_in, is_comment, text_of};
 use crate::index::Lead;
@@ -6,17 +6,17 @@ use crate::parse::Parsed;
 use crate::path::is_blank;
 use tree_sitter::Node;
 
-/// What stands above a declaration.
+/// The comments and annotations above a declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Above {
-    /// 0-based row where it begins; the row of the declaration itself when nothing is there.
+    /// 0-based first row; the row of the declaration if there are none.
     pub(crate) from: usize,
-    /// 0-based row of the first annotation in it; the same as the declaration's when it is all comments.
+    /// 0-based row of the first annotation; the row of the declaration if all are comments.
     pub(crate) annotations: usize,
 }
 
 impl Parsed<'_> {
-    /// The comments and attributes directly above `row` (0-based), without a blank line between.
+    /// Returns the comments and attributes directly above `row` (0-based), without a blank line between.
     pub(crate) fn above(&self, starts: &[usize], row: usize) -> Above {
         let mut above = Above { from: row, annotations: row };
         while let Some(end) = above.from.checked_sub(1) {
@@ -27,7 +27,7 @@ impl Parsed<'_> {
             let last = starts[end] + line.trim_end().len() - 1;
             let Some(lead) = self.lead(last) else { break };
             let from = lead.first;
-            // A comment behind code belongs to that code.
+            // A comment after code belongs to that code.
             let first = starts[from] + indent_of(self.row(starts, from)).len();
             if lead.span.start() != first || lead.last != end {
                 break;
@@ -40,7 +40,7 @@ impl Parsed<'_> {
         above
     }
 
-    /// The outermost comment or annotation that holds the byte at `at`.
+    /// Returns the outermost comment or annotation at the offset `at`.
     fn lead(&self, at: usize) -> Option<Lead> {
         match self.index.get() {
             Some(index) => index.lead(at),
@@ -48,11 +48,11 @@ impl Parsed<'_> {
         }
     }
 
-    /// True for a comment or an attribute that describes the declaration below it. `parent` saves a walk where it is known.
+    /// True for a comment or attribute that describes the declaration below it. `parent` saves a lookup if it is known.
     pub(crate) fn is_lead(&self, node: Node<'_>, parent: Option<Node<'_>>) -> bool {
         let text = text_of(node, self.text);
         if is_comment(node) {
-            // About the file or the enclosing item, not about what follows.
+            // About the file or the enclosing item, not the following one.
             return !["//!", "/*!", "#!"].iter().any(|inner| text.starts_with(inner));
         }
         let said = ["@doc", "@spec", "@impl", "@deprecated", "@typedoc"];
@@ -65,7 +65,7 @@ impl Parsed<'_> {
     }
 }
 
-/// The blanks at the beginning of a line.
+/// Returns the indentation of a line.
 pub(crate) fn indent_of(line: &str) -> &str {
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }

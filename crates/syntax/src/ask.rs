@@ -1,5 +1,5 @@
-//! Questions about a text and their answers as values: they can be sent to another process, where a fault of a grammar
-//! ends nothing else.
+//! Questions about a text and their answers as serializable values, so that another process can parse: a crash of a
+//! grammar then affects nothing else.
 
 use crate::block::{Block, NoBlock};
 use crate::check::{FirstError, Proof};
@@ -15,17 +15,17 @@ use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Trees that are kept. The texts are small: larger ones are not parsed beside an edit.
+/// Maximum number of cached trees. Their texts are small: larger ones are not parsed during an edit.
 const TREES: usize = 16;
-/// Bytes of a text whose tree is kept.
+/// Maximum bytes of a text whose tree is cached.
 const KEPT: usize = Limits::PROOF.bytes;
 
 /// A question about a text.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Question<'t> {
-    /// The language of the text.
+    /// Language of the text.
     pub language: Language,
-    /// Bounds of the parses that the answer takes.
+    /// Limits of all parses for the answer.
     pub limits: Limits,
     /// The text.
     pub text: Cow<'t, str>,
@@ -33,31 +33,31 @@ pub struct Question<'t> {
     pub about: About<'t>,
 }
 
-/// Subjects of questions.
+/// Subject of a question.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum About<'t> {
-    /// All symbols, and where the text leaves its grammar first.
+    /// All symbols, and the first syntax error.
     Outline,
-    /// The symbol that a path leads to.
+    /// The symbol with this path.
     Definition(Target<'t>),
-    /// The splices that do something to a symbol.
+    /// The splices that change a symbol.
     Edit {
         /// The symbol.
         target: Target<'t>,
         /// The change.
         action: Action,
-        /// The new text, or the new name.
+        /// The new text or name.
         new: Cow<'t, str>,
     },
     /// The blocks that begin on these 1-based lines.
     Blocks(Vec<usize>),
     /// Position of the first syntax error.
     FirstError,
-    /// Whether another text, made from this one by changes, parses, if this one does.
+    /// Whether another text, made from this one by changes, parses, given that this one does.
     After(Cow<'t, str>),
 }
 
-/// A symbol by its path.
+/// A symbol by path.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Target<'t> {
     /// Names joined by dots.
@@ -66,35 +66,35 @@ pub struct Target<'t> {
     pub line: Option<usize>,
 }
 
-/// The answer to a question, and the time it took.
+/// The answer to a question, and the remaining time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Answered {
-    /// `None` where a limit was reached.
+    /// `None` if a limit was reached.
     pub answer: Option<Answer>,
-    /// Milliseconds of the limits that are left, for [`About::After`].
+    /// Milliseconds left of the limits, for [`About::After`].
     pub left: u64,
 }
 
-/// An answer: of the same name as the subject.
+/// An answer, named like its subject.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Answer {
     /// To [`About::Outline`].
     Outline(Outline, Option<FirstError>),
     /// To [`About::Definition`].
     Definition(Definition),
-    /// To [`About::Edit`], where the path leads to one symbol.
+    /// To [`About::Edit`], if the path identifies one symbol.
     Edit(Result<Splices, Refusal>),
-    /// To [`About::Blocks`], in their order.
+    /// To [`About::Blocks`], in order.
     Blocks(Vec<Result<Block, NoBlock>>),
     /// To [`About::FirstError`].
     FirstError(Option<FirstError>),
-    /// To [`About::After`]: where the other text leaves the grammar.
+    /// To [`About::After`]: the first syntax error of the other text.
     After(Option<FirstError>),
-    /// To [`About::After`], where the first text does not parse itself.
+    /// To [`About::After`], if the first text does not parse itself.
     Unproven,
 }
 
-/// An error that can be sent.
+/// A serializable error.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Refusal {
     code: String,
@@ -117,7 +117,7 @@ impl From<&Error> for Refusal {
 }
 
 impl Refusal {
-    /// The error again.
+    /// Converts it back.
     pub fn into_error(self) -> Error {
         let known = [Code::SymbolEntangled, Code::SyntaxBroken, Code::EditNoChange, Code::CallInvalid];
         let code = known.into_iter().find(|it| it.as_str() == self.code).unwrap_or(Code::InternalBug);
@@ -126,22 +126,22 @@ impl Refusal {
     }
 }
 
-/// A small text that parses, and its tree.
+/// A small text that parses, with its tree.
 struct Known {
     language: Language,
     text: String,
     tree: Kept,
 }
 
-/// Answers questions. Keeps the trees of the latest texts that parse, so that the next change of one parses only what
-/// changed.
+/// Answers questions. Caches the trees of recent texts that parse, so that after a change only the changed part is
+/// parsed.
 #[derive(Default)]
 pub struct Answerer {
     known: Mutex<VecDeque<Known>>,
 }
 
 impl Answerer {
-    /// Answers a question; sooner, without an answer, when `stop` is set.
+    /// Answers a question; returns early, without an answer, if `stop` is set.
     pub fn answer(&self, question: &Question<'_>, stop: &AtomicBool) -> Answered {
         let Question { language, limits, text, about } = question;
         if let About::After(after) = about {

@@ -1,25 +1,25 @@
-//! Texts that a scanner cannot hold: each keeps its state in a kilobyte, and some do not check whether it is full. These
-//! texts are not parsed.
+//! Detects texts that overflow an external scanner: each stores its state in one kilobyte, and some do not check for
+//! overflow. Such texts are not parsed.
 
 #![allow(dead_code, reason = "which of them are needed depends on the features")]
 
 use std::collections::HashSet;
 
-/// YAML: four bytes for each level of indentation.
+/// YAML: four bytes per level of indentation.
 pub(crate) fn yaml(text: &str) -> bool {
     let levels = |line: &str| {
         let inside = line.trim_start_matches(' ');
         let opened = inside.bytes().filter(|byte| matches!(byte, b'-' | b'?' | b':')).count();
         line.len() - inside.len() + opened
     };
-    // Each level costs a column or a mark, which bounds the number of levels.
+    // Each level takes a column or a mark, which bounds the number of levels.
     text.lines().any(|line| line.len() >= 200 && levels(line) >= 200)
 }
 
-/// Levels of Python: two bytes each, beside at most 257 for the strings that are open.
+/// Maximum levels of Python: two bytes each, besides at most 257 for open strings.
 const INDENTS: usize = 380;
 
-/// Python: levels are a growing list of widths, so there are no more than different widths in the text.
+/// Python: indentation levels are strictly increasing, so there are at most as many as different widths.
 pub(crate) fn python(text: &str) -> bool {
     let mut widths = HashSet::new();
     let (mut width, mut leading) = (0_u16, true);
@@ -28,7 +28,7 @@ pub(crate) fn python(text: &str) -> bool {
             b'\n' | b'\r' | b'\x0c' => (width, leading) = (0, byte == b'\n' || leading),
             b' ' => width = width.wrapping_add(1),
             b'\t' => width = width.wrapping_add(8),
-            // A line may go on behind it, and its width with it.
+            // A continued line, with its width, may follow.
             b'\\' => {}
             _ if leading => {
                 leading = false;
@@ -43,13 +43,13 @@ pub(crate) fn python(text: &str) -> bool {
     false
 }
 
-/// Bytes of the names of open heredocs of Ruby, with four for each; and of one name.
+/// Maximum bytes of the names of Ruby's open heredocs, plus four each; and of one name.
 const HEREDOCS: usize = 400;
 const NAME: usize = 200;
-/// Strings of Ruby inside one another: five bytes each.
+/// Maximum nesting of strings in Ruby: five bytes each.
 const STRINGS: usize = 100;
 
-/// Ruby: the names of heredocs that are open, and the strings that are open around each other by `#{`.
+/// Ruby: names of open heredocs, and strings nested by `#{`.
 pub(crate) fn ruby(text: &str) -> bool {
     let (mut depth, mut names) = (0_usize, 0_usize);
     let bytes = text.as_bytes();
@@ -57,7 +57,7 @@ pub(crate) fn ruby(text: &str) -> bool {
         match byte {
             b'{' => depth += 1,
             b'}' => depth = depth.saturating_sub(1),
-            // Bodies begin with the next line, and end before anything else does, unless one is inside another.
+            // Heredoc bodies begin on the next line and end before anything else, unless nested.
             b'\n' if depth == 0 => names = 0,
             b'<' if bytes[..at].ends_with(b"<") => {
                 let name = heredoc(&bytes[at + 1..]);
@@ -75,7 +75,7 @@ pub(crate) fn ruby(text: &str) -> bool {
     false
 }
 
-/// Length of the name of a heredoc behind its `<<`; 0 where there is none.
+/// Length of the heredoc name after `<<`; 0 if there is none.
 fn heredoc(rest: &[u8]) -> usize {
     let rest = rest.strip_prefix(b"-").or_else(|| rest.strip_prefix(b"~")).unwrap_or(rest);
     let most = rest.len().min(NAME + 2);

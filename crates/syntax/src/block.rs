@@ -8,39 +8,40 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use tree_sitter::Node;
 
-/// Closing delimiters that some grammars have a name for.
+/// Closing delimiters that are nodes in some grammars.
 const CLOSERS: &[&str] = &["end_tag", "jsx_closing_element", "block_end", "object_end"];
 
 /// Whole lines that belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
-    /// 1-based first line: the line asked for.
+    /// 1-based first line: the requested one.
     pub first: usize,
-    /// 1-based last line. No blank line, no comment of what follows.
+    /// 1-based last line. Excludes trailing blank lines and comments of the next item.
     pub last: usize,
-    /// 1-based line where comments and annotations directly above begin, which belong to it; `first` when there are none.
+    /// 1-based first line of the comments and annotations directly above, which belong to the block; `first` if there
+    /// are none.
     pub above: usize,
 }
 
 impl Block {
-    /// True for more than one line.
+    /// True if it has more than one line.
     pub fn is_long(&self) -> bool {
         self.last > self.first
     }
 }
 
-/// Why no block begins on a line.
+/// Reason why no block begins on a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NoBlock {
     /// There is no such line.
     NoLine,
     /// The line is blank.
     Blank,
-    /// The line belongs to something that began on this 1-based line: a closing delimiter, an `else`, a continuation.
+    /// The line belongs to an item that began on this 1-based line: a closing delimiter, an `else`, a continuation.
     Inside(usize),
-    /// What begins there does not parse, first on this 1-based line.
+    /// The item that begins there does not parse, first on this 1-based line.
     Broken(usize),
-    /// Its last line (1-based) also holds something else.
+    /// Its last line (1-based) also contains something else.
     Shares(usize),
 }
 
@@ -57,10 +58,10 @@ impl fmt::Display for NoBlock {
 }
 
 impl Parsed<'_> {
-    /// The block that begins on the 1-based `line`: the largest thing that begins there and is one thing. Statements and
-    /// pairs in a row are not one thing, even where their list begins with the first of them.
+    /// Returns the block that begins on the 1-based `line`: the largest single item there. A sequence of statements or
+    /// pairs is not a single item, even if its list begins with the first of them.
     ///
-    /// Errors: why there is none.
+    /// Errors: the reason why there is none.
     pub fn block_at(&self, line: usize) -> Result<Block, NoBlock> {
         let starts = self.starts();
         let row = line.checked_sub(1).filter(|row| *row < starts.len()).ok_or(NoBlock::NoLine)?;
@@ -72,7 +73,7 @@ impl Parsed<'_> {
         let chain = self.chain(at);
         let node = self.begins(&chain, row, at)?;
         let mut last = node;
-        // An attribute beside its item: the item is the block.
+        // The item after an attribute is the block.
         while is_annotation(last) || (last != node && is_comment(last)) {
             let Some(next) = last.next_named_sibling() else { break };
             last = next;
@@ -88,7 +89,7 @@ impl Parsed<'_> {
         Ok(Block { first: line, last: end + 1, above: above + 1 })
     }
 
-    /// The outermost node of `chain` that begins on `row`, or began before it with nothing but annotations.
+    /// Returns the outermost node of `chain` that begins on `row`, or before it with nothing but annotations.
     fn begins<'n>(&self, chain: &[Node<'n>], row: usize, at: usize) -> Result<Node<'n>, NoBlock> {
         let mut found = None;
         if let [.., outer, last] = chain
@@ -111,7 +112,7 @@ impl Parsed<'_> {
         found.ok_or(NoBlock::Inside(1))
     }
 
-    /// True for a list that begins where its first item begins. A section of Markdown is one when it has no heading.
+    /// True for a list that begins where its first item begins. A Markdown section without a heading is one.
     fn is_container(&self, node: Node<'_>, at: usize) -> bool {
         if node.kind() == "section" && self.language.name() == "markdown" {
             let first = node.named_child(0);
@@ -120,7 +121,7 @@ impl Parsed<'_> {
         self.language.0.containers.contains(&node.kind())
     }
 
-    /// The last row of `node` without blank lines, and without comments that stand below a blank line in it.
+    /// Returns the last row of `node` without trailing blank lines, and without comments after a blank line at its end.
     pub(crate) fn trimmed(&self, starts: &[usize], node: Node<'_>, first: usize) -> usize {
         let mut last = last_row(node).min(starts.len() - 1);
         loop {
@@ -140,7 +141,7 @@ impl Parsed<'_> {
         }
     }
 
-    /// Row of the comment that begins at `at` directly in `node`.
+    /// Returns the row of the comment that begins at `at` directly in `node`.
     fn remark(&self, node: Node<'_>, at: usize) -> Option<usize> {
         if let Some(index) = self.index.get() {
             return index.remark(at, node.id()).map(|it| it.row);
@@ -150,7 +151,7 @@ impl Parsed<'_> {
         comment.filter(|it| it.start_byte() == at && it.id() != node.id()).map(|it| it.start_position().row)
     }
 
-    /// True when nothing follows `at` on the row `last` but separators and a comment.
+    /// True if only separators and a comment follow `at` on the row `last`.
     pub(crate) fn ends_line(&self, starts: &[usize], at: usize, last: usize) -> bool {
         let stop = starts[last] + self.row(starts, last).len();
         if at >= stop {
@@ -163,7 +164,7 @@ impl Parsed<'_> {
     }
 }
 
-/// True when everything of `node` before `at` is annotations and comments.
+/// True if everything in `node` before `at` is annotations and comments.
 pub(crate) fn annotated(node: Node<'_>, at: usize) -> bool {
     let mut node = node;
     let mut seen = false;

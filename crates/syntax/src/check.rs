@@ -1,4 +1,4 @@
-//! A text that parsed before an edit and does not after.
+//! Syntax errors that an edit introduced.
 
 use crate::language::Language;
 use crate::parse::{Limits, Parsed, timed_clean};
@@ -8,18 +8,18 @@ use std::cell::Cell;
 use std::time::Duration;
 use tree_sitter::Node;
 
-/// Where a text leaves its grammar first.
+/// The first syntax error of a text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FirstError {
     /// 1-based line.
     pub line: usize,
-    /// 1-based line where the part that does not parse ends.
+    /// 1-based last line of the part that does not parse.
     pub last: usize,
-    /// What is missing there, where the parser knows it, e.g. `}`.
+    /// The missing token, if the parser knows it, e.g. `}`.
     pub missing: Option<String>,
 }
 
-/// A text that parses, to which others are compared that came out of it. Everything within one span of time.
+/// A text that parses, as the baseline for changed versions of it. All parses share one time limit.
 pub struct Proof<'t> {
     before: Parsed<'t>,
     limits: Limits,
@@ -27,24 +27,25 @@ pub struct Proof<'t> {
 }
 
 impl<'t> Proof<'t> {
-    /// `None` when the text does not parse, or not within the limits, of which the time is that of all questions.
+    /// Parses the text. `None` if it has a syntax error or a limit was reached; the time limit covers all later parses
+    /// too.
     pub fn of(before: &'t str, language: Language, limits: Limits) -> Option<Proof<'t>> {
         let (before, spent) = timed_clean(before, language, limits);
         let left = Cell::new(Duration::from_millis(limits.millis).saturating_sub(spent));
         Some(Proof { before: before.filter(Parsed::is_clean)?, limits, left })
     }
 
-    /// With a text that is known to parse.
+    /// Creates a baseline from a text that is known to parse.
     pub fn again(before: Parsed<'t>, limits: Limits) -> Proof<'t> {
         Proof { before, limits, left: Cell::new(Duration::from_millis(limits.millis)) }
     }
 
-    /// Whether a text that came out of the first by changes parses. `None` when the time is over.
+    /// Returns whether a changed version of the text parses. `None` if the time is over.
     pub fn parses(&self, after: &str) -> Option<bool> {
         self.after(after).map(|after| after.is_clean())
     }
 
-    /// Such a text, parsed. `None` when the time is over.
+    /// Parses a changed version of the text. `None` if the time is over.
     pub fn after<'a>(&self, after: &'a str) -> Option<Parsed<'a>> {
         let millis = u64::try_from(self.left.get().as_millis()).ok().filter(|left| *left > 0)?;
         let (after, spent) = self.before.timed(after, Limits { millis, ..self.limits });
@@ -52,7 +53,7 @@ impl<'t> Proof<'t> {
         after
     }
 
-    /// Milliseconds of the limits that are left.
+    /// Remaining milliseconds.
     pub fn left(&self) -> u64 {
         u64::try_from(self.left.get().as_millis()).unwrap_or(u64::MAX)
     }
@@ -64,7 +65,7 @@ impl<'t> Proof<'t> {
 }
 
 impl Parsed<'_> {
-    /// Where the text leaves its grammar first; `None` when it does not.
+    /// Returns the first syntax error; `None` if there is none.
     pub fn first_error(&self) -> Option<FirstError> {
         let mut cursor = self.tree.walk();
         loop {
@@ -72,7 +73,7 @@ impl Parsed<'_> {
             if node.is_error() || node.is_missing() {
                 return Some(told(node));
             }
-            // Down to the first child that has the error.
+            // Descends to the first child with an error.
             let mut deeper = node.has_error() && cursor.goto_first_child();
             while deeper && !(cursor.node().has_error() || cursor.node().is_missing()) {
                 deeper = cursor.goto_next_sibling();

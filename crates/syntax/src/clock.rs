@@ -1,9 +1,10 @@
-//! The time that this thread has worked: a busy machine makes it no longer, so an answer does not hang on what else runs.
+//! Processor time of the current thread: independent of the load of the machine, so results do not depend on what else
+//! runs.
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::time::Duration;
 
-/// A moment of this thread's own time.
+/// A point in this thread's processor time.
 #[derive(Clone, Copy)]
 pub(crate) struct Clock(Duration);
 
@@ -12,7 +13,7 @@ impl Clock {
         Clock(now())
     }
 
-    /// What the thread has worked since; to be asked on the same thread.
+    /// Returns the processor time since then; call it on the same thread.
     pub(crate) fn spent(self) -> Duration {
         now().saturating_sub(self.0)
     }

@@ -1,4 +1,4 @@
-//! Edits of symbols: from a symbol and a wish to splices of the text.
+//! Edits of symbols, as splices of the text.
 
 use crate::above::indent_of;
 use crate::grammar::{is_annotation, is_comment};
@@ -8,23 +8,23 @@ use crate::path::is_blank;
 use emendate_core::{Code, Error, Result, Span};
 use serde::{Deserialize, Serialize};
 
-/// What is to be done to a symbol.
+/// Change of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Action {
-    /// Give it another text.
+    /// Replaces its text.
     Replace,
-    /// Put text before it, and before the comments that belong to it.
+    /// Inserts text before it and its comments.
     InsertBefore,
-    /// Put text behind it.
+    /// Inserts text after it.
     InsertAfter,
-    /// Take it away, with the comments and attributes above it.
+    /// Deletes it, with the comments and attributes above.
     Delete,
-    /// Give it another name, here and where it is used in this text.
+    /// Renames it, here and where it is used in this text.
     Rename,
 }
 
 impl Action {
-    /// Every action with the word for it.
+    /// Every action with its name.
     pub const ALL: [(&'static str, Action); 5] = [
         ("replace", Action::Replace),
         ("insert_before", Action::InsertBefore),
@@ -33,23 +33,23 @@ impl Action {
         ("rename", Action::Rename),
     ];
 
-    /// The action of that word.
+    /// Returns the action of that name.
     pub fn named(word: &str) -> Option<Action> {
         Action::ALL.iter().find(|(name, _)| *name == word).map(|(_, action)| *action)
     }
 }
 
-/// Stretches of a text and what comes in their place, in order and apart.
+/// Replacements of spans, sorted and disjoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Splices {
     /// In the order of the text.
     pub edits: Vec<(Span, String)>,
-    /// What the caller should know.
+    /// Notes for the caller.
     pub notes: Vec<String>,
 }
 
 impl Splices {
-    /// The text with the splices made.
+    /// Applies the splices.
     pub fn apply(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let mut from = 0;
@@ -72,10 +72,10 @@ struct Rows<'p> {
 }
 
 impl Parsed<'_> {
-    /// The splices that do `action` to `symbol`, a symbol of this text. `text` is the new text, or the new name.
+    /// Returns the splices that apply `action` to `symbol`, a symbol of this text. `text` is the new text or name.
     ///
-    /// Errors: `symbol.entangled` for a symbol that cannot be treated alone, `syntax.broken` when this text parses and the
-    /// result would not, `edit.no_change`.
+    /// Errors: `symbol.entangled` for a symbol that cannot be changed on its own, `syntax.broken` if this text parses
+    /// and the result would not, `edit.no_change`.
     pub fn edit(&self, symbol: &Symbol, action: Action, text: &str) -> Result<Splices> {
         let rows =
             Rows { starts: self.starts(), above: symbol.above - 1, first: symbol.first - 1, last: symbol.last - 1 };
@@ -105,7 +105,7 @@ impl Parsed<'_> {
         Ok(splices)
     }
 
-    /// Where the symbol stands if it has its lines for itself.
+    /// True if the symbol shares its lines with nothing else.
     fn alone(&self, symbol: &Symbol, rows: &Rows<'_>) -> bool {
         let before = &self.text[rows.starts[rows.first]..symbol.span.start()];
         is_blank(before) && self.ends_line(rows.starts, symbol.span.end(), rows.last)
@@ -121,7 +121,7 @@ impl Parsed<'_> {
         let mut splices = Splices::default();
         let end = symbol.span.end().min(rows.starts[rows.last] + self.row(rows.starts, rows.last).len());
         let mut new = text.trim_matches('\n').trim_end();
-        // A separator behind the symbol stays; one in the new text would be a second.
+        // A separator after the symbol stays, so one in the new text is dropped.
         if self.text[end..].starts_with([',', ';']) {
             new = new.trim_end_matches([',', ';']);
         }
@@ -137,7 +137,7 @@ impl Parsed<'_> {
         splices
     }
 
-    /// The row from which the symbol is replaced: comments and annotations above stay when the new text has none.
+    /// Returns the first row to replace: comments and annotations above stay if the new text has none.
     fn replaced_from(&self, rows: &Rows<'_>, new: &str, notes: &mut Vec<String>) -> usize {
         let own = self.declared_on(rows);
         if rows.above == own {
@@ -174,7 +174,7 @@ impl Parsed<'_> {
         from
     }
 
-    /// The row where the declaration itself begins, behind annotations of its own.
+    /// Returns the row where the declaration itself begins, after its own annotations.
     fn declared_on(&self, rows: &Rows<'_>) -> usize {
         let mut row = rows.first;
         while row < rows.last {
@@ -195,7 +195,7 @@ impl Parsed<'_> {
         row.min(rows.last)
     }
 
-    /// Blank lines directly above and below.
+    /// Returns the number of blank lines directly above and below.
     fn gaps(&self, rows: &Rows<'_>) -> (usize, usize) {
         let blank = |row: usize| is_blank(self.row(rows.starts, row));
         let above = (0..rows.above).rev().take_while(|row| blank(*row)).count();
@@ -252,7 +252,7 @@ impl Parsed<'_> {
         }
         let (above, below) = self.gaps(rows);
         let next = rows.last + 1 + below;
-        // One of two gaps goes with it; at the end of what it is in, there is only the one above.
+        // One of two gaps is deleted too; at the end of a block there is only the one above.
         let depth = |row: usize| indent_of(self.row(rows.starts, row)).len();
         let own = depth(rows.first);
         let closes = next >= rows.starts.len() || depth(next) < own;
@@ -277,19 +277,19 @@ impl Parsed<'_> {
     }
 }
 
-/// Words for a stretch of lines.
+/// Describes a range of lines.
 fn lines(first: usize, last: usize) -> String {
     if first == last { format!("line {first}") } else { format!("lines {first}-{last}") }
 }
 
-/// The text with the indentation of the place, where it was written with another one throughout.
+/// Changes the indentation of a text to that of its target, if all its lines share another one.
 fn reindented(text: &str, indent: &str, notes: &mut Vec<String>) -> String {
     let mut lines = text.lines();
     let first = lines.next().unwrap_or_default();
     let was = indent_of(first);
     let rest: Vec<&str> = lines.filter(|line| !is_blank(line)).collect();
     let last = rest.last().copied().unwrap_or_default();
-    // Only the first line was cut out of its line.
+    // Only the first line was cut out of its indentation.
     let closed = last.trim_start().starts_with(['}', ')', ']']) || matches!(last.trim(), "end");
     let only_first = was.is_empty() && !rest.is_empty() && closed && indent_of(last) == indent;
     let movable = was != indent && !only_first && rest.iter().all(|line| line.starts_with(was));

@@ -1,39 +1,39 @@
-//! What one row of the table of languages says beyond its grammar.
+//! Properties of languages beyond the grammar.
 
 use std::borrow::Cow;
 use tree_sitter::Node;
 
-/// A language: its grammar, and how blocks and symbols look in it.
+/// A language: its grammar, and the structure of its blocks and symbols.
 pub(crate) struct Grammar {
     pub(crate) name: &'static str,
-    /// In lower case, without the dot.
+    /// File name extensions in lower case, without the dot.
     pub(crate) extensions: &'static [&'static str],
     /// Whole file names.
     pub(crate) files: &'static [&'static str],
-    /// What a `#!` line names.
+    /// Programs in a `#!` line.
     pub(crate) programs: &'static [&'static str],
     pub(crate) load: fn() -> tree_sitter::Language,
-    /// Lists without a delimiter of their own, which begin where their first item begins: no block climbs into one.
+    /// Lists without delimiters, which begin where their first item begins: a block never extends to one.
     pub(crate) containers: &'static [&'static str],
     pub(crate) symbols: &'static [Row],
-    /// Clauses of one definition stand side by side under one name.
+    /// Adjacent clauses of one function are one symbol.
     pub(crate) clauses: bool,
-    /// A query that tells what a name is where it stands, for renaming: a name that is bound here (`@binding`, `@pattern` with all
-    /// names in it), one behind a receiver (`@receiver`, `@member`), one that is never a reference (`@other`), one that cannot
-    /// be renamed alone (`@blocked`), one that comes from elsewhere (`@outside`).
+    /// A query for renaming, whose captures classify occurrences of a name: bound here (`@binding`; `@pattern` with all
+    /// names in it), after a receiver (`@receiver`, `@member`), never a reference (`@other`), not renameable on its own
+    /// (`@blocked`), imported (`@outside`).
     pub(crate) locals: Option<&'static str>,
-    /// Texts that its scanner cannot hold: they are not parsed.
+    /// Detects texts that overflow the external scanner; they are not parsed.
     pub(crate) beyond: Option<fn(&str) -> bool>,
-    /// The text as the parser gets it, where its scanner cannot take some characters: as long in bytes.
+    /// Replaces characters that the scanner cannot handle, keeping the byte length.
     pub(crate) mask: Option<for<'t> fn(&'t str) -> Cow<'t, str>>,
-    /// Symbols stand with commas between them, and none behind the last.
+    /// Symbols are separated by commas, without one after the last.
     pub(crate) commas: bool,
     /// Members are called without a receiver inside their type.
     pub(crate) bare_members: bool,
 }
 
 impl Grammar {
-    /// Defaults for rows.
+    /// Default values of a language.
     pub(crate) const fn plain(name: &'static str, load: fn() -> tree_sitter::Language) -> Grammar {
         Grammar {
             name,
@@ -53,39 +53,39 @@ impl Grammar {
     }
 }
 
-/// A kind of node that is a symbol.
+/// A node kind that is a symbol.
 pub(crate) struct Row {
     pub(crate) node: &'static str,
-    /// One word for a reader: `function`, `class`, …
+    /// One word for people: `function`, `class`, …
     pub(crate) kind: &'static str,
     pub(crate) name: Name,
-    /// Its inside holds local names, which are no symbols.
+    /// Its body contains local names, which are not symbols.
     pub(crate) body: bool,
 }
 
-/// Where a symbol's name stands.
+/// Location of a symbol's name.
 #[derive(Clone, Copy)]
 pub(crate) enum Name {
-    /// In this field.
+    /// This field.
     Field(&'static str),
-    /// At the end of the chain of `declarator` fields.
+    /// The end of the chain of `declarator` fields.
     Declarator,
     /// The first child of this kind.
     Child(&'static str),
-    /// As this says: text for a reader, and where it stands.
+    /// The result of this function.
     By(for<'t> fn(Node<'t>, &str) -> Option<Named<'t>>),
 }
 
 /// A name that was found.
 pub(crate) struct Named<'t> {
     pub(crate) node: Node<'t>,
-    /// What is shown.
+    /// The displayed name.
     pub(crate) shown: String,
-    /// What members are called by, where it is not `shown`.
+    /// Prefix in the paths of members, if it differs from `shown`.
     pub(crate) prefix: Option<String>,
-    /// What it is a member of although it stands outside.
+    /// Type of a member that is defined outside of it.
     pub(crate) owner: Option<String>,
-    /// Only values of these kinds make it a symbol of this kind.
+    /// Overrides the symbol's kind, e.g. for a variable whose value is a function.
     pub(crate) kind: Option<&'static str>,
 }
 
@@ -96,7 +96,7 @@ impl<'t> Named<'t> {
 }
 
 impl Name {
-    /// The name of `node`.
+    /// Finds the name of `node`.
     pub(crate) fn find<'t>(self, node: Node<'t>, text: &str) -> Option<Named<'t>> {
         match self {
             Name::Field(field) => node.child_by_field_name(field).map(|it| Named::new(it, text)),
@@ -117,7 +117,7 @@ impl Name {
     }
 }
 
-/// The text of a node.
+/// Returns the text of a node.
 pub(crate) fn text_of<'a>(node: Node<'_>, text: &'a str) -> &'a str {
     text.get(node.byte_range()).unwrap_or_default()
 }
@@ -127,14 +127,14 @@ pub(crate) fn is_comment(node: Node<'_>) -> bool {
     node.kind().contains("comment") || matches!(node.kind(), "haddock" | "marginalia")
 }
 
-/// True for an annotation above a declaration, comments aside.
+/// True for an annotation above a declaration, except comments.
 pub(crate) fn is_annotation(node: Node<'_>) -> bool {
-    // Finding a parent takes a walk from the root.
+    // Finding the parent takes a walk from the root.
     let parent = if node.kind() == "attribute" { node.parent() } else { None };
     is_annotation_in(node, parent)
 }
 
-/// The same with a known parent.
+/// True for an annotation, with a known parent.
 pub(crate) fn is_annotation_in(node: Node<'_>, parent: Option<Node<'_>>) -> bool {
     match node.kind() {
         "decorator"
@@ -144,7 +144,7 @@ pub(crate) fn is_annotation_in(node: Node<'_>, parent: Option<Node<'_>>) -> bool
         | "attribute_item"
         | "attribute_group"
         | "attribute_declaration" => true,
-        // Elsewhere an assignment, or a part of a tag.
+        // In other parents an assignment, or a part of a tag.
         "attribute" => parent.is_some_and(|it| it.kind() == "modifiers"),
         "modifiers" => {
             let mut cursor = node.walk();

@@ -1,4 +1,4 @@
-//! Facts about a whole tree that one walk collects: without them, outlining deep or wide texts is quadratic.
+//! Index of a whole tree, built in one walk: without it, outlines of deep or wide texts take quadratic time.
 
 use crate::grammar::is_comment;
 use crate::parse::Parsed;
@@ -6,7 +6,7 @@ use crate::path::{is_blank, last_row};
 use emendate_core::Span;
 use tree_sitter::Node;
 
-/// A comment or an annotation that is in no other one.
+/// An outermost comment or annotation.
 #[derive(Clone, Copy)]
 pub(crate) struct Lead {
     pub(crate) span: Span,
@@ -26,17 +26,17 @@ impl Lead {
 /// A comment directly inside a node.
 pub(crate) struct Remark {
     pub(crate) start: usize,
-    /// 0-based.
+    /// 0-based row.
     pub(crate) row: usize,
-    /// Id of the node around it.
+    /// Id of the enclosing node.
     pub(crate) parent: usize,
 }
 
-/// The facts, in the order of the text.
+/// The index, in the order of the text.
 pub(crate) struct Index {
     leads: Vec<Lead>,
     remarks: Vec<Remark>,
-    /// For each row the last one up to it that is not blank.
+    /// The last non-blank row up to each row.
     solid: Vec<usize>,
 }
 
@@ -74,19 +74,19 @@ impl Index {
         }
     }
 
-    /// The comment or annotation that holds the byte at `at`.
+    /// Returns the comment or annotation at the offset `at`.
     pub(crate) fn lead(&self, at: usize) -> Option<Lead> {
         let after = self.leads.partition_point(|it| it.span.start() <= at);
         self.leads[..after].last().copied().filter(|it| it.span.end() > at)
     }
 
-    /// The comment that begins at `at` directly in the node `parent`.
+    /// Returns the comment that begins at `at` directly in the node `parent`.
     pub(crate) fn remark(&self, at: usize, parent: usize) -> Option<&Remark> {
         let first = self.remarks.partition_point(|it| it.start < at);
         self.remarks[first..].iter().take_while(|it| it.start == at).find(|it| it.parent == parent)
     }
 
-    /// The last row up to this one that is not blank.
+    /// Returns the last non-blank row up to this one.
     pub(crate) fn solid(&self, row: usize) -> usize {
         self.solid.get(row).copied().unwrap_or(row)
     }

@@ -1,4 +1,4 @@
-//! Which language a file is in: by its name, else by the program its first line names.
+//! Language detection: by file name, else by the program in the first line.
 
 use crate::grammar::Grammar;
 use crate::grammars::GRAMMARS;
@@ -7,12 +7,12 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::path::Path;
 
-/// A language whose grammar is built in.
+/// A language in this build.
 #[derive(Clone, Copy)]
 pub struct Language(pub(crate) &'static Grammar);
 
 impl Language {
-    /// The language of the file at `path`; `first_line` is asked for a `#!` when the name says nothing.
+    /// Returns the language of the file at `path`; `first_line` is checked for `#!` if the name is unknown.
     pub fn of(path: &Path, first_line: &str) -> Option<Language> {
         let name = path.file_name()?.to_str()?;
         let extension = path.extension().and_then(|it| it.to_str()).map(str::to_ascii_lowercase);
@@ -22,7 +22,8 @@ impl Language {
         let found = known.clone().find(by_name).or_else(|| known.clone().find(by_extension));
         found
             .or_else(|| {
-                // `#!/usr/bin/env -S python3 -u` and `#!/bin/sh` alike: the last part of each word, without a version.
+                // `#!/usr/bin/env -S python3 -u` and `#!/bin/sh` alike: the last component of each word, without a
+                // version.
                 let words = first_line.strip_prefix("#!")?.split_whitespace().filter(|word| !word.starts_with('-'));
                 let programs = words.map(|word| word.rsplit('/').next().unwrap_or(word));
                 let program = programs.map(|it| it.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'));
@@ -32,24 +33,24 @@ impl Language {
             .map(Language)
     }
 
-    /// The language of the file at `path` whose grammar is one of the `full` build and is missing here.
+    /// Returns the language of the file at `path` if only the `full` build has its grammar and this one has not.
     pub fn not_built(path: &Path) -> Option<&'static str> {
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();
         let found = OF_FULL.iter().find(|(_, extensions)| extensions.contains(&&*extension));
         found.map(|(name, _)| *name).filter(|name| Language::named(name).is_none())
     }
 
-    /// Every language that is built in, by name.
+    /// Returns all languages in this build, by name.
     pub fn all() -> impl Iterator<Item = Language> {
         GRAMMARS.iter().copied().map(Language)
     }
 
-    /// The language of that name, e.g. `rust`.
+    /// Returns the language of that name, e.g. `rust`.
     pub fn named(name: &str) -> Option<Language> {
         Language::all().find(|it| it.name() == name)
     }
 
-    /// The literal tokens of its grammar: keywords, brackets, operators.
+    /// Returns the literal tokens of its grammar: keywords, brackets, operators.
     pub fn tokens(self) -> Vec<String> {
         let grammar = (self.0.load)();
         let ids = 0..u16::try_from(grammar.node_kind_count()).unwrap_or(u16::MAX);

@@ -1,7 +1,7 @@
-//! What the grammar of a language says of a text: blocks, outlines, symbols, and whether it parses.
+//! Syntax of a text: blocks, outlines, symbols and syntax errors.
 //!
-//! Pure like `core`: text in, spans and edits out. Tree-sitter stays inside, and its work is bounded by counting its steps,
-//! so the same text has the same answer everywhere.
+//! Pure like `core`: text in, spans and edits out. Tree-sitter is an implementation detail, and its work is limited by
+//! counting its steps, so the same text has the same result everywhere.
 
 mod above;
 mod ask;

@@ -1,16 +1,17 @@
-//! Characters that a scanner written in C cannot take, replaced by others of the same length in what the parser gets.
+//! Replaces characters that a scanner written in C cannot handle, in the text that the parser gets; the length stays
+//! the same.
 
 #![cfg(feature = "bash")]
 
 use std::borrow::Cow;
 
-/// Bash: behind `{`, and behind the dots of `{1..`, the scanner of tree-sitter-bash 0.25.1 passes any character to `isdigit`,
-/// which reads a table of 256. Such a character becomes `\u{c0}`, filled up with `_`: it is no digit either, and a part of a
-/// word as before.
+/// Bash: after `{`, and after the dots of `{1..`, the scanner of tree-sitter-bash 0.25.1 passes any character to
+/// `isdigit`, which reads a table of 256. Such a character becomes `\u{c0}`, padded with `_`, which is not a digit
+/// either, and part of a word like before.
 pub(crate) fn bash(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let mut masked = Cow::Borrowed(text);
-    // `}` and the digits of a word are found from each `{` on: they never overlap.
+    // Each match ends before the next `{`, so they never overlap.
     for open in memchr::memchr_iter(b'{', bytes) {
         let mut at = past_digits(bytes, open + 1);
         if bytes.get(at..at + 2) == Some(b"..") {

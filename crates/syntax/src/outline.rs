@@ -1,4 +1,4 @@
-//! The symbols of a text, and the way from a symbol path to one of them.
+//! The symbols of a text, and lookup by symbol path.
 
 use crate::grammar::{Name, Named, is_comment};
 use crate::index::Index;
@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use tree_sitter::Node;
 
-/// Nodes that are looked at; a larger tree is outlined up to there.
+/// Maximum number of visited nodes; a larger tree is outlined in part.
 const NODES: usize = 4_000_000;
-/// Symbols of an outline.
+/// Maximum number of symbols.
 const SYMBOLS: usize = 100_000;
-/// Bytes of a symbol path. A longer one begins with the first name that fits; it leads to the symbol all the same.
+/// Maximum bytes of a symbol path. A longer path loses its first names; it still identifies the symbol.
 const PATH: usize = 256;
 
-/// Nodes around a declaration that belong to it and hold nothing else.
+/// Nodes around a declaration that contain nothing else.
 const AROUND: &[&str] = &[
     "export_statement",
     "decorated_definition",
@@ -33,75 +33,75 @@ const AROUND: &[&str] = &[
     "property_declaration",
 ];
 
-/// Something with a name.
+/// A named declaration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Symbol {
-    /// As a reader knows it, e.g. `impl Display for Point`.
+    /// Name for people, e.g. `impl Display for Point`.
     pub name: String,
     /// One word: `function`, `class`, `key`, …
     pub kind: Cow<'static, str>,
-    /// 1-based first line, annotations of its own included.
+    /// 1-based first line, including its own annotations.
     pub first: usize,
     /// 1-based last line.
     pub last: usize,
-    /// 1-based line where comments and attributes directly above begin; `first` when there are none.
+    /// 1-based first line of the comments and attributes directly above; `first` if there are none.
     pub above: usize,
-    /// How many symbols it is inside of.
+    /// Number of enclosing symbols.
     pub depth: usize,
-    /// The names that lead to it, joined by dots: the last ones where all of them are more than 256 bytes.
+    /// Names of the enclosing symbols and its own, joined by dots; only the last ones if all take more than 256 bytes.
     pub path: String,
-    /// Where it stands in the text, annotations of its own included.
+    /// Span in the text, including its own annotations.
     pub(crate) span: Span,
-    /// Where its name stands.
+    /// Span of its name.
     pub(crate) name_span: Span,
-    /// What it is inside of: the kind and the span.
+    /// Kind and span of the enclosing symbol.
     pub(crate) parent: Option<Parent>,
-    /// What it is called by as a member: the name before its own in the path.
+    /// The name before its own in the path.
     pub(crate) prefix: String,
 }
 
 impl Symbol {
-    /// What it is and what it is called, for a reader.
+    /// Returns kind and name, for people.
     pub fn title(&self) -> String {
-        // Some names begin with the word already.
+        // Some names begin with the kind already.
         let said = self.name.strip_prefix(&*self.kind).is_some_and(|rest| rest.starts_with(' '));
         if said { self.name.clone() } else { format!("{} {}", self.kind, self.name) }
     }
 }
 
-/// A symbol around another one.
+/// An enclosing symbol.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Parent {
     pub(crate) kind: Cow<'static, str>,
     pub(crate) span: Span,
 }
 
-/// The symbols of a text, in its order.
+/// The symbols of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outline {
-    /// In the order of the text; each after the one it is inside of.
+    /// In the order of the text; each after the one that encloses it.
     pub symbols: Vec<Symbol>,
-    /// The text was too large to look at all of it.
+    /// The text was too large to visit all of it.
     pub cut: bool,
 }
 
-/// What a symbol path leads to.
+/// Result of looking up a symbol path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Definition {
-    /// This one.
+    /// One symbol.
     One(Box<Symbol>),
-    /// Several, all of them.
+    /// Several symbols, all of them.
     Several(Vec<Symbol>),
-    /// Nothing; these are the symbols whose last name is alike, at most five.
+    /// None; these are up to five symbols with a similar last name.
     None(Vec<Symbol>),
 }
 
-/// A symbol that the walk is inside of.
+/// A symbol that encloses the current node.
 struct Open {
     span: Span,
     kind: &'static str,
     prefix: String,
-    /// It, or one around it, has local names inside.
+    /// It, or an enclosing symbol, has local names inside.
     body: bool,
 }
 
@@ -109,9 +109,9 @@ struct Open {
 struct Walk<'p, 't> {
     parsed: &'p Parsed<'t>,
     starts: &'p [usize],
-    /// Row of the table for each kind of node.
+    /// Index into the table of symbols for each node kind.
     rows: Vec<Option<usize>>,
-    /// The comments and annotations above the row asked for last.
+    /// Cached result for one row: comments and annotations above it.
     above: Option<(usize, usize)>,
     open: Vec<Open>,
     out: Outline,
@@ -127,7 +127,7 @@ struct Found<'n> {
 }
 
 impl Parsed<'_> {
-    /// Everything in the text that has a name.
+    /// Returns all symbols of the text.
     pub fn outline(&self) -> Outline {
         self.index.get_or_init(|| Index::of(self));
         let symbols = self.language.0.symbols;
@@ -175,7 +175,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// The symbol that a node is.
+    /// Returns the symbol that a node is.
     fn symbol<'n>(&self, node: Node<'n>) -> Option<Found<'n>> {
         let row = self.rows.get(usize::from(node.kind_id())).copied().flatten()?;
         let row = self.parsed.language.0.symbols.get(row)?;
@@ -220,7 +220,7 @@ impl Walk<'_, '_> {
                 .map(|_| Parent { kind: Cow::Borrowed("type"), span: Span::new(0, self.parsed.text.len()) })),
             prefix,
         };
-        // Clauses of one function are one symbol.
+        // Adjacent clauses of one function are one symbol.
         if self.parsed.language.0.clauses
             && let Some(before) = self.out.symbols.last_mut()
             && (before.depth, &before.path, &before.kind) == (symbol.depth, &symbol.path, &symbol.kind)
@@ -237,7 +237,7 @@ impl Walk<'_, '_> {
         self.open.push(Open { span, kind, prefix: named.prefix.map_or(name, |it| dotted(&it)), body });
     }
 
-    /// The names that lead to a symbol: all of them, or the last ones where all would be too long.
+    /// Returns the path of a symbol: all names, or the last ones if all would be too long.
     fn path(&self, owner: Option<&str>, name: &str) -> String {
         let mut parts = vec![name];
         let mut len = name.len();
@@ -252,7 +252,7 @@ impl Walk<'_, '_> {
         parts.join(".")
     }
 
-    /// 0-based row where comments and annotations directly above a row begin.
+    /// Returns the 0-based first row of the comments and annotations directly above a row.
     fn above(&mut self, row: usize) -> usize {
         match self.above {
             Some((known, from)) if known == row => from,
@@ -266,8 +266,8 @@ impl Walk<'_, '_> {
 }
 
 impl Parsed<'_> {
-    /// What `path` leads to: names joined by `.` (or `::`), the whole way or the last part of it. The whole way wins.
-    /// `line` chooses among several the one that has this 1-based line.
+    /// Looks up `path`: names joined by `.` (or `::`), the whole path or its last part. A whole match takes precedence.
+    /// If several match, `line` (1-based) selects the one that contains it.
     pub fn definition(&self, path: &str, line: Option<usize>) -> Definition {
         let wanted = dotted(path.trim());
         let symbols = self.outline().symbols;
@@ -290,12 +290,12 @@ impl Parsed<'_> {
     }
 }
 
-/// One spelling for paths: `a::b` and `a:b` of some languages are `a.b`.
+/// Normalizes a path: `a::b` of some languages becomes `a.b`.
 fn dotted(name: &str) -> String {
     name.replace("::", ".")
 }
 
-/// True when `inner` is the only thing of its kind in `outer`, behind annotations and words.
+/// True if `outer` contains only `inner`, after annotations and keywords.
 fn holds_only(outer: Node<'_>, inner: Node<'_>) -> bool {
     let mut cursor = outer.walk();
     let mut others = outer.named_children(&mut cursor).filter(|it| it.id() != inner.id() && !is_comment(*it));

@@ -1,4 +1,4 @@
-//! Parsing, bounded in size and in steps, and parsing again after a change.
+//! Parsing with limits on size and steps, and incremental parsing after a change.
 
 use crate::clock::Clock;
 use crate::index::Index;
@@ -11,36 +11,38 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tree_sitter::{InputEdit, ParseOptions, Parser, Point, Tree};
 
-/// How much work a parse may be.
+/// Limits of a parse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Bytes of text.
     pub bytes: usize,
-    /// Times the parser reports progress: every hundred of its operations. What bounds a usual text, the same everywhere.
+    /// Number of progress reports of the parser, one per hundred operations. This limits usual texts, the same
+    /// everywhere.
     pub steps: usize,
-    /// Milliseconds that the parsing thread works, looked at with every step: some texts make single operations dear.
+    /// Milliseconds of processor time, checked at every step: in some texts single operations are expensive.
     pub millis: u64,
-    /// Bytes of stack of the thread that parses, where it would otherwise get more: a text that needs them ends the process.
+    /// Bytes of stack of the parsing thread, if less than it would otherwise get: a text that needs more ends the
+    /// process.
     pub stack: usize,
 }
 
 impl Limits {
-    /// For a check beside an edit, which it must not make slow: a millisecond for most files, 20 ms at the very most. A
-    /// parse costs about 0.1 ms per KiB, and there are two.
+    /// For a check during an edit, which must stay fast: a millisecond for most files, at most 20 ms. A parse takes
+    /// about 0.1 ms per KiB, and there are two.
     pub const CHECK: Limits = Limits { bytes: 32 << 10, steps: 2_000, millis: 20, stack: usize::MAX };
-    /// For a proof that an edit broke a text and that another one would not have: all its parses together. They are made
-    /// only where something is wrong with the edit itself.
+    /// For a proof that an edit broke a text and another one would not have, for all parses together. Needed only if
+    /// the edit itself has a problem.
     pub const PROOF: Limits = Limits { bytes: 256 << 10, steps: 10_000, millis: 20, stack: usize::MAX };
     /// For a question about the text itself.
     pub const ASKED: Limits = Limits { bytes: 4 << 20, steps: 100_000, millis: 1_500, stack: usize::MAX };
 }
 
-/// Bytes of stack per byte of text: the parser gives its own stack back by recursion, at most a frame for each token.
+/// Bytes of stack per byte of text: the parser frees its own stack recursively, with at most one frame per token.
 const FRAME: usize = 256;
-/// Texts that any thread's stack is enough for.
+/// Texts that are safe on any thread's stack.
 const SHALLOW: usize = 4 << 10;
 
-/// A text and its syntax tree.
+/// A text with its syntax tree.
 pub struct Parsed<'t> {
     pub(crate) text: &'t str,
     pub(crate) tree: Tree,
@@ -49,22 +51,23 @@ pub struct Parsed<'t> {
     pub(crate) index: OnceCell<Index>,
 }
 
-/// Parses `text`. `None` when a limit was reached.
+/// Parses `text`. `None` if a limit was reached.
 pub fn parse(text: &str, language: Language, limits: Limits) -> Option<Parsed<'_>> {
     timed(text, language, limits).0
 }
 
-/// The same, ended without a tree as soon as `stop` is set.
+/// Parses `text`; stops without a tree as soon as `stop` is set.
 pub fn parse_until<'t>(text: &'t str, language: Language, limits: Limits, stop: &AtomicBool) -> Option<Parsed<'t>> {
     of_tree((text, language), run(text, language, limits, Wanted::Until(stop))).0
 }
 
-/// The same with the time that it took.
+/// Parses `text`; also returns the time taken.
 pub(crate) fn timed(text: &str, language: Language, limits: Limits) -> (Option<Parsed<'_>>, Duration) {
     of_tree((text, language), run(text, language, limits, Wanted::Any))
 }
 
-/// The same of a text that may have to be clean: at the first error, which costs the parser the most, it ends.
+/// Parses a text that must be free of errors: stops at the first error, since error recovery is the most expensive
+/// part.
 pub(crate) fn timed_clean(text: &str, language: Language, limits: Limits) -> (Option<Parsed<'_>>, Duration) {
     of_tree((text, language), run(text, language, limits, Wanted::Clean))
 }
@@ -76,19 +79,19 @@ fn of_tree(
     (tree.map(|tree| Parsed::of_tree(text, tree, language)), spent)
 }
 
-/// Which tree is wanted.
+/// Kind of tree that is needed.
 #[derive(Clone, Copy)]
 enum Wanted<'o> {
     Any,
-    /// None where a part of the text is outside the grammar.
+    /// A tree without errors, or none.
     Clean,
-    /// Of a text that came out of the one of this tree.
+    /// A tree of a text that was made from the text of this tree.
     After(&'o Tree),
-    /// Any, before this flag is set.
+    /// Any tree, unless this flag is set first.
     Until(&'o AtomicBool),
 }
 
-/// The tree, and the time that it took.
+/// Returns the tree and the time taken.
 fn run(text: &str, language: Language, limits: Limits, wanted: Wanted<'_>) -> (Option<Tree>, Duration) {
     if text.len() > limits.bytes || language.0.beyond.is_some_and(|beyond| beyond(text)) {
         return (None, Duration::ZERO);
@@ -110,13 +113,13 @@ fn run(text: &str, language: Language, limits: Limits, wanted: Wanted<'_>) -> (O
 
 fn bounded(text: &str, language: Language, limits: Limits, wanted: Wanted<'_>, clock: Clock) -> Option<Tree> {
     let mut parser = Parser::new();
-    // Fails only for a grammar of another generation, which a test excludes.
+    // Fails only for a grammar with another ABI version, which a test excludes.
     parser.set_language(&(language.0.load)()).ok()?;
     let end = Duration::from_millis(limits.millis);
     let mut left = limits.steps;
     let clean = matches!(wanted, Wanted::Clean);
     let mut count = |state: &tree_sitter::ParseState| match left.checked_sub(1) {
-        // Once every way to read the text has an error, no tree is without one.
+        // If every parse state has an error, so has every tree.
         _ if clean && state.has_error() => ControlFlow::Break(()),
         _ if matches!(wanted, Wanted::Until(stop) if stop.load(Ordering::Relaxed)) => ControlFlow::Break(()),
         Some(rest) if clock.spent() < end => {
@@ -140,7 +143,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Together with its text again, which is the same: the caller knows that.
+    /// Combines it with its text, which the caller guarantees to be the same.
     pub fn of(self, text: &str) -> Parsed<'_> {
         Parsed::of_tree(text, self.tree, self.language)
     }
@@ -151,17 +154,17 @@ impl<'t> Parsed<'t> {
         Parsed { text, tree, language, starts: OnceCell::new(), index: OnceCell::new() }
     }
 
-    /// The tree alone.
+    /// Returns the tree alone.
     pub fn kept(&self) -> Kept {
         Kept { tree: self.tree.clone(), language: self.language }
     }
 
-    /// The tree of `after`, which came out of this text by changes: what stayed is not parsed again.
+    /// Parses `after`, a changed version of this text, reusing unchanged parts.
     pub fn again<'a>(&self, after: &'a str, limits: Limits) -> Option<Parsed<'a>> {
         self.timed(after, limits).0
     }
 
-    /// The same with the time that it took.
+    /// Parses `after` incrementally; also returns the time taken.
     pub(crate) fn timed<'a>(&self, after: &'a str, limits: Limits) -> (Option<Parsed<'a>>, Duration) {
         let mut tree = self.tree.clone();
         let (head, tail) = common_ends(self.text, after);
@@ -177,18 +180,18 @@ impl<'t> Parsed<'t> {
         of_tree((after, self.language), run(after, self.language, limits, Wanted::After(&tree)))
     }
 
-    /// The language it was parsed in.
+    /// Language of the text.
     pub fn language(&self) -> Language {
         self.language
     }
 
-    /// True when no part of the text is outside the grammar.
+    /// True if the text has no syntax errors.
     pub fn is_clean(&self) -> bool {
         !self.tree.root_node().has_error()
     }
 }
 
-/// Bytes that two texts have in common at the start and, beyond those, at the end; both whole characters.
+/// Returns the length of the common start and, beyond that, the common end of two texts; both are character boundaries.
 fn common_ends(a: &str, b: &str) -> (usize, usize) {
     let mut head = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
     while !(a.is_char_boundary(head) && b.is_char_boundary(head)) {

@@ -1,10 +1,10 @@
-//! From the root to what stands at an offset, and lines of a text.
+//! Node chains from the root to an offset, and rows of a text.
 
 use crate::parse::Parsed;
 use tree_sitter::Node;
 
 impl<'t> Parsed<'t> {
-    /// The named nodes that hold the byte at `at`, the root first. A node of no width holds nothing.
+    /// Returns the named nodes that contain the offset `at`, the root first. A node of zero width contains nothing.
     pub(crate) fn chain(&self, at: usize) -> Vec<Node<'_>> {
         let mut cursor = self.tree.walk();
         let mut chain = vec![cursor.node()];
@@ -20,7 +20,7 @@ impl<'t> Parsed<'t> {
         chain
     }
 
-    /// Span of a 0-based row, without its line end; `None` past the end.
+    /// Returns the text of a 0-based row without its line end; empty past the end.
     pub(crate) fn row(&self, starts: &[usize], row: usize) -> &'t str {
         let from = starts.get(row).copied().unwrap_or(self.text.len());
         let to = starts.get(row + 1).copied().unwrap_or(self.text.len());
@@ -28,7 +28,7 @@ impl<'t> Parsed<'t> {
         line.strip_suffix('\n').unwrap_or(line)
     }
 
-    /// Where each row begins.
+    /// Returns the offset of each row.
     pub(crate) fn starts(&self) -> &[usize] {
         self.starts.get_or_init(|| self.line_starts())
     }
@@ -36,7 +36,7 @@ impl<'t> Parsed<'t> {
     fn line_starts(&self) -> Vec<usize> {
         let ends = self.text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
         let mut starts: Vec<usize> = std::iter::once(0).chain(ends).collect();
-        // What follows the last line end is no line when it is empty.
+        // There is no empty row after the last line end.
         if starts.last() == Some(&self.text.len()) && starts.len() > 1 {
             starts.pop();
         }
@@ -44,13 +44,13 @@ impl<'t> Parsed<'t> {
     }
 }
 
-/// The last row a node writes on.
+/// Returns the last row of a node.
 pub(crate) fn last_row(node: Node<'_>) -> usize {
     let (start, end) = (node.start_position(), node.end_position());
     if end.column == 0 && end.row > start.row { end.row - 1 } else { end.row }
 }
 
-/// True when nothing but blanks is in it.
+/// True if it contains only whitespace.
 pub(crate) fn is_blank(line: &str) -> bool {
     line.trim().is_empty()
 }

@@ -1,4 +1,4 @@
-//! Giving a symbol another name where it stands and where it is used in the same text.
+//! Renaming of a symbol, including its uses in the same text.
 
 use crate::edit::Splices;
 use crate::grammar::text_of;
@@ -10,32 +10,32 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use tree_sitter::{Node, Query, QueryCursor, StreamingIterator};
 
-/// Names for what a member is called on inside its own type.
+/// Names of the receiver inside its own type.
 const SELVES: &[&str] = &["self", "this", "Self", "cls", "super"];
 
-/// What is known of one place where the name stands.
+/// Classification of an occurrence of the name.
 enum Use<'t> {
     /// A reference, or a symbol itself.
     Plain,
-    /// Behind a receiver, whose text is this; empty where the language leaves it out.
+    /// After a receiver with this text; empty if the language omits it.
     Member(String),
-    /// Something else is called so: it is bound directly in this node, or in the whole function around.
+    /// Another binding of the name, directly in this node or in the whole enclosing function.
     Binding { around: Node<'t>, hoisted: bool },
     /// A part of a pattern, which may bind it or not.
     Pattern,
     /// Never a reference.
     Other,
-    /// Cannot be renamed alone.
+    /// Cannot be renamed on its own.
     Blocked,
 }
 
-/// Kinds in which there is a `self`.
+/// Kinds that have a `self`.
 const TYPES: &[&str] = &["class", "struct", "union", "enum", "trait", "impl", "interface", "record", "annotation"];
 
-/// Kinds of values that a pattern may name without binding them.
+/// Kinds of values that a pattern may refer to without binding them.
 const IN_PATTERNS: &[&str] = &["constant", "static"];
 
-/// Names of one space do not hide those of another; not every language has all three.
+/// Namespaces: names of one do not hide those of another. Not every language has all three.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Space {
     Types,
@@ -54,30 +54,31 @@ impl Space {
     }
 }
 
-/// Steps of finding out what is known of the places of a name.
+/// Maximum steps of classifying occurrences.
 const NOTES: usize = 1_000_000;
 
-/// Everything that is known of a name.
+/// Facts about all occurrences of a name.
 struct Known<'t, 'p> {
     symbol: &'p Symbol,
     uses: HashMap<usize, Use<'t>>,
     scopes: Scopes,
-    /// Where it is bound to the symbol.
+    /// Scope of the symbol itself.
     home: Place,
-    /// Where other symbols of that name have it.
+    /// Positions where other symbols of that name are defined.
     others: HashSet<usize>,
-    /// It is called on something.
+    /// It is called on a receiver.
     member: bool,
-    /// Types inside its own, in which `self` is something else.
+    /// Types nested in its own, in which `self` has another meaning.
     inner: Vec<Span>,
-    /// For modules that were asked: whether they say that they see what is around them.
+    /// For modules that were checked: whether they import the names around them.
     opens: RefCell<HashMap<Span, bool>>,
 }
 
 impl Parsed<'_> {
-    /// The splices that give `symbol` the name `new`.
+    /// Returns the splices that rename `symbol` to `new`.
     ///
-    /// Errors: `symbol.entangled` where another thing has the old or the new name, or the language's scopes are not known.
+    /// Errors: `symbol.entangled` if the old or the new name has another meaning here, or the scopes of the language
+    /// are unknown.
     pub(crate) fn rename(&self, symbol: &Symbol, new: &str) -> Result<Splices> {
         let old = &self.text[symbol.name_span.range()];
         let Some(query) = self.language.0.locals.filter(|_| is_word(old)) else {
@@ -131,7 +132,7 @@ impl Parsed<'_> {
         Ok(splices)
     }
 
-    /// Another symbol of the same path would be renamed with it.
+    /// Fails if another symbol with the same path would be renamed too.
     fn only_one(&self, symbol: &Symbol) -> Result<()> {
         let same = |it: &&Symbol| it.path == symbol.path && it.name_span != symbol.name_span;
         match self.outline().symbols.iter().find(same) {
@@ -142,7 +143,7 @@ impl Parsed<'_> {
         }
     }
 
-    /// The identifiers that read `name`.
+    /// Returns the identifiers with this text.
     fn leaves(&self, name: &str) -> Vec<Node<'_>> {
         let mut found = Vec::new();
         let mut cursor = self.tree.walk();
@@ -162,7 +163,7 @@ impl Parsed<'_> {
         }
     }
 
-    /// What is known of the places where the name stands.
+    /// Collects the facts about all occurrences of the name.
     fn known<'p>(&self, symbol: &'p Symbol, query: &str, places: &'p [Node<'p>]) -> Result<Known<'p, 'p>> {
         let (uses, mut scopes) = self
             .uses(query, places)?
@@ -170,7 +171,7 @@ impl Parsed<'_> {
         if !scopes.nest() {
             return Err(refused(symbol, "The file is nested too deep.".to_owned()));
         }
-        // A property of an object is seen by nobody under its bare name.
+        // Properties of an object are not visible under their bare name.
         let properties: HashSet<usize> =
             places.iter().filter(|it| it.kind().contains("property")).map(Node::start_byte).collect();
         let old = &self.text[symbol.name_span.range()];
@@ -184,15 +185,15 @@ impl Parsed<'_> {
             if TYPES.contains(&&*other.kind) && symbol.parent.as_ref().is_some_and(inside) {
                 inner.push(other.span);
             }
-            // What is shown under another name only mentions this one, as `impl Display for Point` does; a constructor
-            // has its type's.
+            // A symbol with another displayed name only mentions this one, as `impl Display for Point` does; a
+            // constructor is named like its type.
             let mentions = other.name != old || other.kind == "constructor";
             if at == symbol.name_span.start() || mentions || &self.text[other.name_span.range()] != old {
                 continue;
             }
             others.insert(at);
             let bound = scopes.of_symbol(&other);
-            // A member is seen by its bare name only where the language says so.
+            // A member is visible under its bare name only in some languages.
             let seen = !is_member(&other) || self.language.0.bare_members || scopes.is_class(bound.0);
             if seen && !properties.contains(&at) {
                 if Space::of(&other.kind) != Space::of(&symbol.kind) {
@@ -221,7 +222,7 @@ impl Parsed<'_> {
         })
     }
 
-    /// True when the symbol is meant at a place, `None` when it cannot be told.
+    /// True if an occurrence refers to the symbol; `None` if that cannot be determined.
     fn is_meant(&self, known: &Known<'_, '_>, place: Node<'_>) -> Option<bool> {
         let Known { symbol, member, .. } = *known;
         let at = Span::from(place.byte_range());
@@ -235,7 +236,7 @@ impl Parsed<'_> {
             Use::Blocked | Use::Pattern => None,
             Use::Binding { around, hoisted } => {
                 let same = !member && known.scopes.of_name(*around, *hoisted).0 == known.home;
-                // A variable hides no type in one language, and does in another.
+                // In some languages a variable does not hide a type.
                 let hides = Space::of(&symbol.kind) == Space::Types && place.kind() != "type_identifier";
                 (!same && !hides && !IN_PATTERNS.contains(&&*symbol.kind)).then_some(false)
             }
@@ -271,7 +272,7 @@ impl Parsed<'_> {
         match known.scopes.meaning(at) {
             Meaning::Unsure => None,
             Meaning::This => {
-                // A module sees what is around it only if it says so.
+                // A module sees the names around it only if it imports them.
                 let mut between = known.scopes.between(at, known.symbol.span);
                 let mut opens = known.opens.borrow_mut();
                 let says = |it: Span| self.text[it.range()].contains("super::*");
@@ -281,8 +282,8 @@ impl Parsed<'_> {
         }
     }
 
-    /// What the places are, by the language's query, and where what is bound counts; plain ones are left out.
-    /// `None` where that takes more than [`NOTES`] steps.
+    /// Classifies the occurrences by the language's query, and collects scopes and bindings; omits plain references.
+    /// `None` beyond [`NOTES`] steps.
     fn uses<'p>(&self, query: &str, places: &[Node<'p>]) -> Result<Option<(HashMap<usize, Use<'p>>, Scopes)>> {
         let grammar = (self.language.0.load)();
         let query = Query::new(&grammar, query).map_err(|error| {
@@ -317,7 +318,7 @@ impl Parsed<'_> {
             }
         }
         for place in places {
-            // In a macro's tokens there are no members, only dots.
+            // The tokens of a macro have no member nodes, only dots.
             let before = self.text[..place.start_byte()].trim_end();
             let tokens = place.parent().is_some_and(|it| it.kind() == "token_tree");
             if tokens && (before.ends_with('.') || before.ends_with("::")) {
@@ -327,7 +328,7 @@ impl Parsed<'_> {
         Ok(Some((uses, scopes)))
     }
 
-    /// Says where the word stands in comments and strings.
+    /// Notes where the word occurs in comments and strings.
     fn tell_words(&self, old: &str, places: &[Node<'_>], notes: &mut Vec<String>) {
         let names: HashSet<usize> = places.iter().map(Node::start_byte).collect();
         let part = |it: char| it.is_alphanumeric() || it == '_';
@@ -355,7 +356,7 @@ fn own(known: &Known<'_, '_>, on: &str, at: Span) -> bool {
     on == known.symbol.prefix || (SELVES.contains(&on) && inside())
 }
 
-/// Remembers what a capture says of a place. What binds it for certain counts more than a pattern around it.
+/// Stores the classification of an occurrence. A certain binding overrides a pattern around it.
 fn note<'p>(uses: &mut HashMap<usize, Use<'p>>, (kind, receiver): (&str, &str), place: Node<'p>) {
     let what = match kind {
         "member" => Use::Member(receiver.to_owned()),
@@ -373,13 +374,13 @@ fn note<'p>(uses: &mut HashMap<usize, Use<'p>>, (kind, receiver): (&str, &str), 
     }
 }
 
-/// True for what is called on something: not for what stands in a file, a module or a function.
+/// True for a symbol that is called on a receiver, i.e. not directly in a file, a module or a function.
 fn is_member(symbol: &Symbol) -> bool {
     let free = |kind: &str| matches!(kind, "function" | "method" | "constructor" | "module" | "namespace");
     symbol.parent.as_ref().is_some_and(|it| !free(&it.kind))
 }
 
-/// True inside what the symbol is inside of.
+/// True inside the enclosing symbol.
 fn within(symbol: &Symbol, at: Span) -> bool {
     symbol.parent.as_ref().is_none_or(|it| it.span.covers(at))
 }

@@ -1,9 +1,9 @@
-//! Whatever the text: no panic, blocks nest, and edits touch only what they say.
+//! For any text: no panic, nested blocks, and edits that change nothing else.
 
 use emendate_syntax::{Action, Language, Limits, parse};
 use proptest::prelude::*;
 
-/// Pieces that texts are made of: parts of many languages, out of place.
+/// Pieces of texts: fragments of many languages, out of place.
 const PIECES: &[&str] = &[
     "fn f() {\n",
     "}\n",
@@ -77,7 +77,7 @@ proptest! {
             }
             let again = parsed.again(&after, Limits::CHECK).map(|it| it.is_clean());
             let fresh = parse(&after, language, Limits::CHECK).map(|it| it.is_clean());
-            // Parsing again may repair an error elsewhere, but what is right is right.
+            // Incremental parsing may recover from an error elsewhere, but a correct tree stays correct.
             if fresh == Some(true) && parsed.is_clean() {
                 prop_assert_eq!(again, fresh, "{:?}", language);
             }

@@ -1,8 +1,8 @@
-//! The block that begins on a line, in every language, with the traps of lists that begin with their first item.
+//! Blocks by line in every language, including lists that begin with their first item.
 
 use emendate_syntax::{Language, Limits, NoBlock, parse};
 
-/// Language, text, and for lines the last line of their block (0: none begins there).
+/// Language, text, and for some lines the last line of their block (0: none begins there).
 type Row = (&'static str, &'static str, &'static [(usize, usize)]);
 
 const TABLE: &[Row] = &[

@@ -9,7 +9,7 @@ fn fails_after(before: &str, after: &str, language: Language, limits: Limits) ->
     Proof::of(before, language, limits)?.after(after)?.first_error()
 }
 
-/// The text after the edit and the notes, or the code of the refusal.
+/// Returns the text after the edit and the notes, or the code of the refusal.
 fn edit(name: &str, text: &str, (path, action): (&str, Action), new: &str) -> Result<(String, Vec<String>), Code> {
     let parsed = parse(text, Language::named(name).unwrap(), Limits::ASKED).unwrap();
     let Definition::One(symbol) = parsed.definition(path, None) else { panic!("{path}: {:?}", parsed.outline()) };
@@ -88,7 +88,7 @@ fn deletions_take_what_belongs_to_it_and_one_gap() {
     let toml = "[a]\nx = 1\n\n# about c\n[c]\ny = 1\n";
     assert_eq!(text("toml", toml, ("a", Action::Delete), ""), "# about c\n[c]\ny = 1\n");
     assert_eq!(text("toml", toml, ("c", Action::Delete), ""), "[a]\nx = 1\n");
-    // What was whole stays whole.
+    // A text that parsed still parses.
     assert_eq!(
         edit("python", "class A:\n    def f(self): pass\n", ("A.f", Action::Delete), "").unwrap_err(),
         Code::SymbolEntangled
@@ -115,7 +115,7 @@ fn commas_stand_between_the_keys_of_json() {
 fn replacing_by_what_does_not_parse_is_refused() {
     assert_eq!(edit("rust", RUST, ("f", Action::Replace), "fn f() {").unwrap_err(), Code::SyntaxBroken);
     assert_eq!(edit("rust", RUST, ("P.n", Action::Replace), "fn n(&self) {}").unwrap_err(), Code::EditNoChange);
-    // What is broken already may stay broken.
+    // A text with syntax errors may keep them.
     assert!(edit("rust", "fn f() {}\nfn g( {\n}\n", ("f", Action::Replace), "fn f() { 1 }").is_ok());
 }
 

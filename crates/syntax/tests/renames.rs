@@ -1,5 +1,5 @@
-//! Renaming with scopes: in each text the places that mean the symbol are marked with `@`; the others keep their name. A text
-//! without a mark cannot be renamed, because something in it may mean either.
+//! Renaming with scopes: in each text, `@` marks the occurrences that mean the symbol; the others keep their name. A
+//! text without a mark cannot be renamed, because an occurrence is ambiguous.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -8,7 +8,7 @@ use emendate_syntax::{Action, Definition, Language, Limits, parse};
 
 /// Language, line of the symbol (1-based), text. The name is always `f`.
 const CASES: &[(&str, usize, &str)] = &[
-    // Bound again: by a parameter, a declaration, a loop, in an inner function.
+    // Bound again by a parameter, a declaration, a loop, in an inner function.
     ("rust", 1, "fn @f() {}\nfn g(f: u8) { f; }\nfn k() { @f(); }\n"),
     ("rust", 1, "fn @f() {}\nfn g() { let f = 1; f; }\nfn k() { @f(); }\n"),
     ("rust", 1, "fn @f() {}\nfn g() { { let f = 1; f; } @f(); }\n"),
@@ -16,10 +16,10 @@ const CASES: &[(&str, usize, &str)] = &[
     ("rust", 1, "fn @f() {}\nfn g() { for f in a { f; } @f(); }\n"),
     ("rust", 1, "fn @f() {}\nfn g() { fn f() {} f(); }\nfn k() { @f(); }\n"),
     ("rust", 2, "fn g() {\n    fn @f() {}\n    @f();\n}\nfn f() {}\nfn k() { f(); }\n"),
-    // Before it is bound, or in what it is bound to, the outer one is meant; that is left to the caller.
+    // Before the inner binding, or in its initializer, the outer one is meant; that is left to the caller.
     ("rust", 1, "fn f() {}\nfn g() { f(); let f = 1; }\n"),
     ("rust", 1, "fn f() {}\nfn g() { let f = f(); f; }\n"),
-    // A pattern may bind a name or mean a constant.
+    // A pattern may bind a name or refer to a constant.
     ("rust", 1, "const f: u8 = 1;\nfn g() { let f = 2; }\n"),
     ("rust", 1, "fn f() {}\nfn g() { match a { Some(f) => f, _ => 1 }; }\n"),
     // Modules.
@@ -31,7 +31,7 @@ const CASES: &[(&str, usize, &str)] = &[
     ),
     ("rust", 1, "fn @f() {}\nmod tests {\n    use super::*;\n    fn t() { @f(); super::@f(); }\n}\n"),
     ("rust", 1, "fn f() {}\nmod m {\n    use other::*;\n    fn t() { f(); }\n}\n"),
-    // Members are not seen by their bare names.
+    // Members are not visible under their bare names.
     ("rust", 1, "fn @f() {}\nimpl A {\n    fn f(&self) { @f(); self.f(); Self::f(self) }\n}\n"),
     ("rust", 3, "fn f() {}\nimpl A {\n    fn @f(&self) { f(); self.@f(); Self::@f(self); A::@f(self); b.f() }\n}\n"),
     ("python", 1, "def @f(): pass\ndef g(f): return f\n@f()\n"),
@@ -96,7 +96,7 @@ const CASES: &[(&str, usize, &str)] = &[
         "static int @f(int a) { return a; }\nint g(void) { int *f = 0; return *f; }\nint k(int (*p)(int f));\nint z = 1;\n",
     ),
     ("c", 1, "static int f(int a) { return a; }\nint g(void) { int f = f(1); return f; }\n"),
-    // Names of types, of what is called and of values do not hide one another everywhere.
+    // Types, functions and values do not hide each other in every language.
     ("java", 1, "class @f {\n    @f(int a) {}\n    static @f make() { return new @f(1); }\n}\n"),
     ("java", 1, "class f {\n    void f() {}\n    f make() { return new f(); }\n}\n"),
     (
@@ -108,7 +108,7 @@ const CASES: &[(&str, usize, &str)] = &[
     ("typescript", 1, "class f {}\nfunction g(f: f) { let x: f; }\n"),
     ("rust", 1, "struct @f;\nimpl @f { fn f(&self) -> @f { @f } }\nfn g<f>(a: f) -> f { a }\n"),
     ("rust", 1, "mod f {}\nfn g() { fn f() {} f(); }\n"),
-    // What only looks like a path.
+    // Member access that looks like a path.
     ("rust", 2, "mod m {\n    pub fn @f() {}\n}\nfn k(m: T) { m.f(); m::@f(); o::m::f() }\n"),
     ("javascript", 2, "function g() {\n  function @f() {}\n  @f();\n}\ng.f();\n"),
 ];

@@ -1,11 +1,12 @@
-//! Tokens of every grammar in random order: no crash, no hang. `examples/tokens.rs` does the same for as long as is wanted.
+//! Tokens of every grammar in random order: no crash, no hang. `examples/tokens.rs` does the same for any length of
+//! time.
 
 #[path = "tokens/mod.rs"]
 mod tokens;
 
 use emendate_syntax::Language;
 
-/// Texts of each language. The program of the example tries millions, under a sanitizer.
+/// Number of texts per language. The example parses millions, under a sanitizer.
 const TEXTS: u64 = 12;
 
 #[test]

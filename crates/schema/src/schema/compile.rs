@@ -1,4 +1,4 @@
-//! From the text of a schema to its rules: every part that is reached becomes one rule, once.
+//! Compiles the text of a schema to rules: every part that is reached becomes one rule.
 
 use super::keyword::{Constant, Keyword, PatternId, Rule, RuleId, Types};
 use super::pattern::Pattern;
@@ -9,13 +9,13 @@ use crate::number::Number;
 use crate::{Kind, Place, read};
 use std::collections::HashMap;
 
-/// Rules of one schema.
+/// Maximum number of rules of a schema.
 const MOST_RULES: usize = 200_000;
 
-/// A part of one of the files.
+/// A part of one of the files: file index and value.
 pub(super) type Part = (usize, Id);
 
-/// A version of the language.
+/// A version of JSON Schema.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Draft {
     D4,
@@ -27,22 +27,22 @@ pub(super) enum Draft {
 
 /// A file of the schema.
 pub(super) struct File {
-    /// Its path from the folder of the first.
+    /// Path relative to the directory of the first file.
     pub(super) path: String,
     pub(super) text: String,
     pub(super) document: Document,
     pub(super) draft: Draft,
-    /// Parts with an address of their own, the file itself first.
+    /// Base URIs with their values, the file itself first.
     pub(super) resources: Vec<(String, Id)>,
-    /// For each value the resource that it belongs to.
+    /// Index of the resource of each value.
     pub(super) within: Vec<u32>,
 }
 
 pub(super) struct Compiler<'f> {
     pub(super) files: Vec<File>,
-    /// Gives texts of other files.
+    /// Loads the texts of other files.
     pub(super) more: &'f mut Files<'f>,
-    /// Paths of files that are read.
+    /// Indices of loaded files by path.
     pub(super) paths: HashMap<String, usize>,
     pub(super) addresses: HashMap<String, Part>,
     pub(super) anchors: HashMap<(usize, u32, String), Id>,
@@ -82,7 +82,7 @@ impl Compiler<'_> {
         Broken { file: file.path.clone(), place, what: what.into() }
     }
 
-    /// Reads a file and notes the addresses and anchors in it.
+    /// Parses a file and notes the addresses and anchors in it.
     pub(super) fn add_file(&mut self, path: String, text: String, kind: Kind) -> Result<Part, Broken> {
         let broken = |place, what: String| Broken { file: path.clone(), place, what };
         let document = read(kind, &text).map_err(|fault| {
@@ -104,7 +104,7 @@ impl Compiler<'_> {
         Ok((nth, root))
     }
 
-    /// Walks over all values of a file. What stands in an `enum` is walked too: an address there does no harm.
+    /// Visits all values of a file. Values inside an `enum` are visited too: an address there does no harm.
     fn note_addresses(&mut self, nth: usize, root: Id) {
         let mut left = vec![(root, 0u32)];
         while let Some((id, mut resource)) = left.pop() {
@@ -149,7 +149,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The number of the rule that a part becomes.
+    /// Returns the rule number of a part.
     pub(super) fn number(&mut self, part: Part) -> Result<RuleId, Broken> {
         if let Some(known) = self.numbers.get(&part) {
             return Ok(*known);
@@ -167,7 +167,7 @@ impl Compiler<'_> {
         &self.files[part.0].document
     }
 
-    /// A part of the same file, as a rule.
+    /// Returns the rule of a part of the same file.
     fn sub(&mut self, part: Part, id: Id) -> Result<RuleId, Broken> {
         let part = (part.0, id);
         match self.document(part).value(id) {
@@ -195,7 +195,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The members of an object that holds schemas.
+    /// Returns the rules of an object that contains schemas by name.
     fn named(&mut self, part: Part, id: Id) -> Result<Vec<(String, RuleId)>, Broken> {
         let members: Vec<(String, Id)> = self.object(part, id)?.iter().map(|it| (it.name.clone(), it.value)).collect();
         members.into_iter().map(|(name, id)| Ok((name, self.sub(part, id)?))).collect()
@@ -249,7 +249,7 @@ impl Compiler<'_> {
         number
     }
 
-    /// One rule: what a part says.
+    /// Compiles one part to a rule.
     fn rule(&mut self, part: Part) -> Result<Rule, Broken> {
         let members: Vec<(String, Id)> = match self.document(part).value(part.1) {
             Value::Bool(true) => return Ok(Rule::default()),
@@ -260,7 +260,7 @@ impl Compiler<'_> {
         let draft = self.files[part.0].draft;
         let reference = members.iter().find(|(name, _)| name == "$ref");
         if let Some((_, id)) = reference.filter(|_| draft <= Draft::D7) {
-            // There a reference stands alone.
+            // In these drafts other keywords beside `$ref` are ignored.
             return Ok(Rule { keywords: vec![Keyword::Ref(self.referred(part, *id)?)] });
         }
         let get = |name: &str| members.iter().find(|(known, _)| known == name).map(|(_, id)| *id);
@@ -278,7 +278,7 @@ impl Compiler<'_> {
             keywords.push(Keyword::If { when, then, otherwise });
         }
         if draft >= Draft::D2019 {
-            // Last: they are about what the others leave.
+            // Last, because they depend on what the others evaluated.
             if let Some(id) = get("unevaluatedItems") {
                 keywords.push(Keyword::UnevaluatedItems(self.sub(part, id)?));
             }
@@ -289,7 +289,7 @@ impl Compiler<'_> {
         Ok(Rule { keywords })
     }
 
-    /// What a member says that stands for itself.
+    /// Compiles a keyword that does not depend on others.
     fn keyword(&mut self, part: Part, draft: Draft, name: &str, id: Id) -> Result<Vec<Keyword>, Broken> {
         let keyword = match name {
             "$ref" => Keyword::Ref(self.referred(part, id)?),
@@ -334,7 +334,7 @@ impl Compiler<'_> {
         Ok(vec![keyword])
     }
 
-    /// Members that ask for others, by name or with a schema.
+    /// Compiles dependencies of members, on other names or on a schema.
     fn dependencies(&mut self, part: Part, id: Id) -> Result<(Keyword, Keyword), Broken> {
         let members: Vec<(String, Id)> = self.object(part, id)?.iter().map(|it| (it.name.clone(), it.value)).collect();
         let (mut required, mut schemas) = (Vec::new(), Vec::new());
@@ -403,7 +403,7 @@ impl Compiler<'_> {
     }
 }
 
-/// What a schema says it is written for.
+/// Returns the draft that a schema declares.
 fn draft(document: &Document, root: Id) -> Draft {
     let Value::Object(object) = document.value(root) else { return Draft::D2020 };
     let Some(Value::Text(text)) = object.get("$schema").map(|it| document.value(it.value)) else {

@@ -1,4 +1,4 @@
-//! What is wrong, in words, with the way to it: only what does not fit is walked.
+//! Explains why a document does not conform, with a path to each violation; visits only what does not fit.
 
 use super::keyword::{Constant, Keyword, RuleId, Types};
 use super::refer::pointer_name;
@@ -6,33 +6,33 @@ use super::valid::{Beyond, Run, types_of};
 use super::{MOST_LISTED, Violation};
 use crate::document::{Document, Id, Member, Object, Value};
 
-/// Constants, names and types that one message lists.
+/// Maximum number of constants, names and types in one message.
 const LISTED: usize = 12;
-/// Characters of a value in a message.
+/// Maximum characters of a value in a message.
 const SHOWN: usize = 60;
 
-/// A step to a part.
+/// One step of a JSON pointer.
 #[derive(Clone, Copy)]
 enum Step<'a> {
     Name(&'a str),
     Item(usize),
 }
 
-/// The list of what is wrong, while it is written.
+/// Collects violations.
 struct Told<'r, 'a> {
     run: &'r mut Run<'a>,
     path: Vec<Step<'a>>,
-    /// What stands before the pointers.
+    /// Prefix of the pointers.
     document: &'r str,
     out: Vec<Violation>,
     more: bool,
 }
 
-/// Adds what is wrong with a document that does not fit; true where not all of it is said.
+/// Adds the violations of a document that does not fit; returns true if not all are listed.
 pub(super) fn explain(run: &mut Run<'_>, root: Id, name: &str, out: &mut Vec<Violation>) -> bool {
     let mut told = Told { run, path: Vec::new(), document: name, out: std::mem::take(out), more: false };
     let before = told.out.len();
-    // Where the steps run out, what is said stands, and that it is not all is said too.
+    // If the steps run out, the violations so far are kept, and the list counts as incomplete.
     let cut = told.rule(0, root).is_err();
     if told.out.len() == before {
         told.say(root, "it does not fit the schema", "schema");
@@ -82,7 +82,7 @@ impl<'a> Told<'_, 'a> {
         done
     }
 
-    /// What is wrong by a rule; nothing where the value fits.
+    /// Reports violations of a rule; nothing if the value fits.
     fn rule(&mut self, rule: RuleId, id: Id) -> Result<(), Beyond> {
         if self.out.len() >= MOST_LISTED {
             self.more = true;
@@ -126,7 +126,7 @@ impl<'a> Told<'_, 'a> {
         Ok(())
     }
 
-    /// What needs no look at parts.
+    /// Reports a violation that does not depend on parts.
     fn plain(&mut self, keyword: &Keyword, id: Id) {
         let shown = shown(self.run.document, id);
         let (kind, what) = match keyword {
@@ -262,7 +262,7 @@ impl<'a> Told<'_, 'a> {
         Ok(())
     }
 
-    /// Something about a member, at its name.
+    /// Reports a violation at the name of a member.
     fn member(&mut self, member: &'a Member, what: &str, kind: &str) {
         self.path.push(Step::Name(&member.name));
         self.say_at(member.at, what, kind);
@@ -288,7 +288,8 @@ impl<'a> Told<'_, 'a> {
         Ok(())
     }
 
-    /// None of several fits: what is wrong with the nearest is said, or what all of them want.
+    /// Explains why none of several alternatives fits: by the violations of the closest one, or the types that all
+    /// require.
     fn alternatives(&mut self, rules: &[RuleId], id: Id) -> Result<(), Beyond> {
         let types = rules.iter().try_fold(Types::default(), |all, rule| Some(all.with(self.wanted(*rule)?)));
         if let Some(types) = types.filter(|types| !types.has_any(types_of(self.run.document.value(id)))) {
@@ -302,7 +303,7 @@ impl<'a> Told<'_, 'a> {
             let wrong_type = self.wanted(*rule).is_some_and(|it| !it.has_any(types_of(self.run.document.value(id))));
             self.rule(*rule, id)?;
             let said = self.out.split_off(before);
-            // One that is wrong further inside got further; one of another type is not meant.
+            // An alternative that fails further inside is closer; one of another type is not meant.
             let here = said.iter().filter(|it| it.at == self.run.document.at(id)).count();
             let score = said.len() + 2 * here + if wrong_type { 1000 } else { 0 };
             if best.as_ref().is_none_or(|(least, _)| score < *least) {
@@ -325,7 +326,7 @@ impl<'a> Told<'_, 'a> {
         Ok(())
     }
 
-    /// The types that a rule wants first of all.
+    /// Returns the types that a rule requires before anything else.
     fn wanted(&self, rule: RuleId) -> Option<Types> {
         let mut rule = rule;
         for _ in 0..8 {
@@ -341,7 +342,7 @@ impl<'a> Told<'_, 'a> {
     }
 }
 
-/// A value as JSON, cut.
+/// Formats a value as JSON, shortened.
 pub(super) fn shown(document: &Document, id: Id) -> String {
     match document.value(id) {
         Value::Null => "null".to_owned(),
@@ -363,7 +364,7 @@ fn quoted(text: &str) -> String {
     format!("{cut:?}")
 }
 
-/// What a value is, as the beginning of a sentence.
+/// Describes a value, as the beginning of a sentence.
 fn described(document: &Document, id: Id) -> String {
     let shown = shown(document, id);
     match document.value(id) {
@@ -378,7 +379,7 @@ fn described(document: &Document, id: Id) -> String {
     }
 }
 
-/// What may stand there, the likeliest first.
+/// Lists the allowed constants, the most similar first.
 fn listed(constants: &[Constant], shown: &str) -> String {
     let mut names: Vec<&str> = constants.iter().map(|it| &*it.shown).collect();
     sort_by_likeness(&mut names, shown);

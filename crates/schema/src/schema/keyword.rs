@@ -1,24 +1,24 @@
-//! What a schema says, understood.
+//! Compiled keywords of a schema.
 
 use crate::number::Number;
 use std::collections::HashMap;
 
-/// A rule of a schema, by its number.
+/// Index of a rule.
 pub(super) type RuleId = u32;
-/// A pattern of a schema, by its number.
+/// Index of a pattern.
 pub(super) type PatternId = u32;
 
-/// All that one schema says.
+/// All keywords of one schema object.
 #[derive(Debug, Default)]
 pub(super) struct Rule {
     pub(super) keywords: Vec<Keyword>,
 }
 
-/// Types, as a set.
+/// A set of types.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Types(u8);
 
-/// The names of types, each a bit.
+/// Names of the types, one bit each.
 const TYPES: [&str; 7] = ["null", "boolean", "object", "array", "number", "string", "integer"];
 
 impl Types {
@@ -47,24 +47,24 @@ impl Types {
     }
 }
 
-/// A value that a schema names.
+/// A constant of a schema.
 #[derive(Debug)]
 pub(super) struct Constant {
     pub(super) print: u128,
-    /// As JSON, cut.
+    /// As JSON, shortened.
     pub(super) shown: String,
 }
 
-/// One thing that a schema says.
+/// A keyword.
 #[derive(Debug)]
 pub(super) enum Keyword {
-    /// Nothing fits.
+    /// No value fits.
     Never,
     Type(Types),
     Enum(Vec<Constant>),
     Const(Constant),
     MultipleOf(Number),
-    /// A bound, and whether it lies outside.
+    /// A bound, and whether it is exclusive.
     Most(Number, bool),
     Least(Number, bool),
     MaxLength(usize),
@@ -91,7 +91,7 @@ pub(super) enum Keyword {
     Required(Vec<String>),
     MaxProperties(usize),
     MinProperties(usize),
-    /// Where the first is there, the others must be.
+    /// If the first member exists, the others must.
     DependentRequired(Vec<(String, Vec<String>)>),
     DependentSchemas(Vec<(String, RuleId)>),
     All(Vec<RuleId>),

@@ -1,4 +1,4 @@
-//! Which parts of a value a rule has looked at: what `unevaluatedItems` and `unevaluatedProperties` are not about.
+//! Evaluated parts of a value, i.e. those to which `unevaluatedItems` and `unevaluatedProperties` do not apply.
 
 use super::keyword::{Keyword, RuleId};
 use super::valid::{Beyond, Run};
@@ -6,7 +6,7 @@ use crate::document::{Id, Value};
 use std::collections::HashSet;
 use std::rc::Rc;
 
-/// Parts by their number; members in the order of their names.
+/// Parts by index; members in the order of their names.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
     all: bool,
@@ -25,7 +25,7 @@ impl Marks {
 }
 
 impl<'a> Run<'a> {
-    /// What a rule that fits has looked at.
+    /// Returns the parts that a fitting rule evaluates.
     fn marks(&mut self, rule: RuleId, id: Id) -> Result<Rc<Marks>, Beyond> {
         if let Some(known) = self.marked.get(&(rule, id)) {
             return Ok(known.clone());
@@ -44,7 +44,7 @@ impl<'a> Run<'a> {
         Ok(marks)
     }
 
-    /// What the other keywords of a rule have looked at.
+    /// Returns the parts that the other keywords of a rule evaluate.
     pub(super) fn marks_beside(&mut self, rule: RuleId, id: Id) -> Result<Marks, Beyond> {
         let mut marks = Marks::default();
         let about = |it: &&Keyword| !matches!(it, Keyword::UnevaluatedItems(_) | Keyword::UnevaluatedProperties(_));

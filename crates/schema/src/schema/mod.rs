@@ -1,5 +1,6 @@
-//! JSON Schema: drafts 4, 6, 7, 2019-09 and 2020-12, with references beside the file and never over a network. A rule is
-//! tried once for a value, so that no schema makes work beyond rules times values, and steps are counted on top.
+//! JSON Schema: drafts 4, 6, 7, 2019-09 and 2020-12, with references to files beside the schema and never over a
+//! network. Each rule is evaluated once per value, so the work is at most rules times values, and steps are limited in
+//! addition.
 
 mod compile;
 mod explain;
@@ -16,81 +17,81 @@ use keyword::Rule;
 use pattern::Pattern;
 use std::collections::{HashMap, HashSet};
 
-/// Files that one schema may refer to, itself included.
+/// Maximum number of files of a schema, including itself.
 pub const MOST_FILES: usize = 64;
-/// Violations that are listed.
+/// Maximum number of violations that are listed.
 const MOST_LISTED: usize = 1000;
 
-/// Gives the text of a file that a schema refers to, by its path from the folder of the schema.
+/// Loads the text of a file that a schema refers to, by its path relative to the schema's directory.
 ///
-/// Errors: why not, as part of a sentence.
+/// Errors: the reason, as part of a sentence.
 pub type Files<'a> = dyn FnMut(&str) -> Result<String, String> + 'a;
 
-/// A schema that was understood.
+/// A compiled schema.
 #[derive(Debug)]
 pub struct Schema {
     rules: Vec<Rule>,
     patterns: Vec<Pattern>,
 }
 
-/// Why a schema cannot be used.
+/// The reason why a schema cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
-    /// The file of it, as a path from the folder of the schema; empty for the schema itself.
+    /// Path of the file relative to the schema's directory; empty for the schema itself.
     pub file: String,
-    /// Where in that file.
+    /// Position in that file.
     pub place: Option<Place>,
-    /// What is wrong, as part of a sentence.
+    /// Description, as part of a sentence.
     pub what: String,
 }
 
-/// What a schema does not take.
+/// A violation of a schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// Where it is in the text, as a byte.
+    /// Offset in the text.
     pub at: usize,
-    /// The way to the value, as a JSON pointer; with `document N` before it in a stream of several.
+    /// JSON pointer to the value, with `document N` before it in a stream of several.
     pub pointer: String,
-    /// What is wrong and what is expected, as a sentence without its end.
+    /// The violation and what is expected, as a sentence without a full stop.
     pub what: String,
-    /// The same for the same wrong in another item of a list.
+    /// Equal for the same violation in another item of a list.
     kind: String,
 }
 
-/// What came out.
+/// Result of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked {
-    /// What is wrong, in the order of the schema; nothing where all is well.
+    /// Violations in the order of the schema; empty if the document conforms.
     pub violations: Vec<Violation>,
-    /// Not all that is wrong is listed.
+    /// The list of violations is incomplete.
     pub more: bool,
-    /// It would take more steps than are spent; nothing is said then.
+    /// The step budget ran out; `violations` is empty.
     pub beyond: bool,
-    /// Patterns that cannot be tried here, because they look around or back; they count as fitting.
+    /// Patterns that cannot be evaluated because they use look-around or back-references; they count as matching.
     pub untried: Vec<String>,
 }
 
 impl Schema {
-    /// Understands a schema: JSON, or what else a schema can be written in. `files` is asked for what it refers to.
+    /// Compiles a schema in JSON or another supported format. `files` loads the files it refers to.
     ///
-    /// Errors: what is wrong, and where.
+    /// Errors: the reason and position.
     pub fn compile(text: &str, kind: Kind, files: &mut Files<'_>) -> Result<Schema, Broken> {
         compile::schema(text, kind, files)
     }
 
-    /// Tries a document, each of its parts if it is a stream.
+    /// Checks a document, or each document of a stream.
     pub fn check(&self, document: &Document) -> Checked {
         valid::check(self, document)
     }
 }
 
-/// Those of the new violations that the old text does not have, wherever in their lists they stand.
+/// Returns the new violations that the old text does not have, wherever they moved within their lists.
 pub fn fresh<'v>(old: &[Violation], new: &'v [Violation]) -> Vec<&'v Violation> {
     let mut known: HashMap<&str, usize> = HashMap::new();
     for violation in old {
         *known.entry(&violation.kind).or_default() += 1;
     }
-    // What stands where it stood is what it was; only then may others be what moved.
+    // Violations at the same pointer match first; only then do others count as moved.
     let stood: HashSet<(&str, &str)> = old.iter().map(|it| (&*it.pointer, &*it.kind)).collect();
     let mut left = Vec::new();
     for violation in new {

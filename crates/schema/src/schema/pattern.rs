@@ -1,10 +1,10 @@
-//! Patterns of schemas, tried in time proportional to the text. They are written for JavaScript; what looks around or back
-//! cannot be tried so, and counts as fitting, which is told.
+//! Regular expressions of schemas, matched in linear time. They are in JavaScript syntax; look-around and
+//! back-references cannot be evaluated so, count as matching, and are reported.
 
 use regex::{Regex, RegexBuilder};
 use std::sync::OnceLock;
 
-/// A pattern, built when it is needed first.
+/// A regular expression, compiled on first use.
 #[derive(Debug)]
 pub(super) struct Pattern {
     pub(super) text: String,
@@ -16,13 +16,14 @@ impl Pattern {
         Pattern { text: text.to_owned(), built: OnceLock::new() }
     }
 
-    /// What it costs to build, in steps; nothing once it is. Counts and classes of letters can make much of a short text.
+    /// Returns the cost of compiling it in steps; 0 if it is compiled. Repetition counts and Unicode classes can make a
+    /// short pattern expensive.
     pub(super) fn cost_to_build(&self) -> usize {
         let large = ["{", "\\p", "\\P"].iter().any(|sign| self.text.contains(sign));
         if self.built.get().is_some() { 0 } else { 2_000 + 20 * self.text.len() + if large { 100_000 } else { 0 } }
     }
 
-    /// `None` where it cannot be tried.
+    /// Matches a text; `None` if the pattern cannot be evaluated.
     pub(super) fn fits(&self, text: &str) -> Option<bool> {
         self.built.get_or_init(|| built(&self.text)).as_ref().map(|pattern| pattern.is_match(text))
     }
@@ -36,7 +37,7 @@ fn built(text: &str) -> Option<Regex> {
     RegexBuilder::new(&ours).size_limit(200 << 10).dfa_size_limit(256 << 10).nest_limit(50).build().ok()
 }
 
-/// A pattern of JavaScript as one of ours; `None` for what has no counterpart.
+/// Translates a JavaScript pattern; `None` if it has no equivalent.
 fn translated(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len() + 8);
     let mut chars = text.chars().peekable();
@@ -52,7 +53,7 @@ fn translated(text: &str) -> Option<String> {
                     chars.next();
                     out.push('^');
                 }
-                // An empty class is one thing there and an error here.
+                // An empty class has a meaning in JavaScript and is an error here.
                 if chars.peek() == Some(&']') {
                     return None;
                 }
@@ -62,7 +63,7 @@ fn translated(text: &str) -> Option<String> {
                 out.push(']');
             }
             ']' => out.push_str("\\]"),
-            // Signs of set operations.
+            // Operators on sets in the `regex` crate.
             '&' | '~' if in_class => out.extend(['\\', char]),
             '-' if in_class && chars.peek() == Some(&'-') => out.push_str("\\-"),
             _ => out.push(char),
@@ -78,12 +79,12 @@ fn escape(
     out: &mut String,
 ) -> Option<()> {
     match char {
-        // There these are ASCII.
+        // ASCII only in JavaScript.
         'd' => out.push_str(if in_class { "0-9" } else { "[0-9]" }),
         'D' => out.push_str("[^0-9]"),
         'w' => out.push_str(if in_class { "A-Za-z0-9_" } else { "[A-Za-z0-9_]" }),
         'W' => out.push_str("[^A-Za-z0-9_]"),
-        // References back.
+        // Back-references.
         '1'..='9' | 'k' => return None,
         '0' => out.push_str("\\x00"),
         'c' => {

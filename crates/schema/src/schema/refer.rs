@@ -1,12 +1,12 @@
-//! References: addresses joined and taken apart, without a look at any network.
+//! References: URIs joined and split, without any network access.
 
-/// An address and what stands behind its `#`, decoded.
+/// Splits a reference into its address and its decoded fragment.
 pub(super) fn split(reference: &str) -> (&str, String) {
     let (address, fragment) = reference.split_once('#').unwrap_or((reference, ""));
     (address, decoded(fragment))
 }
 
-/// True for `https://…`, `urn:…` and their like.
+/// True for `https://…`, `urn:…` and the like.
 pub(super) fn has_scheme(address: &str) -> bool {
     address.split_once(':').is_some_and(|(scheme, _)| {
         scheme.starts_with(|char: char| char.is_ascii_alphabetic())
@@ -14,7 +14,7 @@ pub(super) fn has_scheme(address: &str) -> bool {
     })
 }
 
-/// An address as seen from another.
+/// Resolves an address relative to a base.
 pub(super) fn joined(base: &str, address: &str) -> String {
     if address.is_empty() {
         return base.to_owned();
@@ -39,7 +39,7 @@ pub(super) fn joined(base: &str, address: &str) -> String {
     format!("{host}{}", plain(&format!("{slash}{folder}{address}")))
 }
 
-/// A path without `.` and `..`, as far as there is something to go up from.
+/// Removes `.` and `..` from a path, as far as there is a directory to go up from.
 pub(super) fn plain(path: &str) -> String {
     let rooted = path.starts_with('/');
     let mut parts: Vec<&str> = Vec::new();
@@ -55,7 +55,7 @@ pub(super) fn plain(path: &str) -> String {
     format!("{}{}", if rooted { "/" } else { "" }, parts.join("/"))
 }
 
-/// With `%XX` as the bytes they are.
+/// Decodes `%XX`.
 pub(super) fn decoded(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
@@ -69,12 +69,12 @@ pub(super) fn decoded(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// A name in a JSON pointer.
+/// Escapes a name in a JSON pointer.
 pub(super) fn pointer_name(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// The names in a JSON pointer.
+/// Returns the names in a JSON pointer.
 pub(super) fn pointer_names(pointer: &str) -> impl Iterator<Item = String> {
     pointer.split('/').skip(1).map(|name| name.replace("~1", "/").replace("~0", "~"))
 }

@@ -1,4 +1,4 @@
-//! Where the references of a schema lead: into the file, into files beside it, and never over a network.
+//! Resolution of references: within the file and to files beside it, never over a network.
 
 use super::compile::{Compiler, Part};
 use super::keyword::RuleId;
@@ -15,7 +15,7 @@ impl Compiler<'_> {
         self.number(target)
     }
 
-    /// The outermost schema has the last word, and that is the one that everything begins with.
+    /// Resolves a dynamic reference: the outermost schema, the one that the check begins with, takes precedence.
     pub(super) fn referred_dynamically(&mut self, part: Part, id: Id) -> Result<RuleId, Broken> {
         let reference = self.text(part, id)?.to_owned();
         let mut target = self.target((part.0, id), &reference)?;
@@ -45,7 +45,7 @@ impl Compiler<'_> {
         self.number(target)
     }
 
-    /// The part that a reference leads to.
+    /// Returns the part that a reference points to.
     fn target(&mut self, part: Part, reference: &str) -> Result<Part, Broken> {
         let (address, fragment) = split(reference);
         let resource = self.files[part.0].within[part.1 as usize];
@@ -86,7 +86,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A file beside the one that refers to it.
+    /// Loads a file beside the one that refers to it.
     fn file(&mut self, part: Part, address: &str) -> Result<Part, Broken> {
         let from = &self.files[part.0].path;
         let folder = from.rfind('/').map_or("", |end| &from[..=end]);

@@ -1,4 +1,4 @@
-//! What schemas say, and what no schema can do.
+//! Violations of schemas, and limits that no schema can exceed.
 
 use super::{Checked, Schema, fresh};
 use crate::{Kind, read};
@@ -134,7 +134,7 @@ fn broken_schemas_say_where() {
     }
 }
 
-/// A library that tries alternatives one by one takes hours for these.
+/// A validator that evaluates alternatives naively takes hours for these.
 #[test]
 fn no_schema_makes_much_work() {
     let chain = |levels: usize, rule: &dyn Fn(&str) -> String| {

@@ -1,4 +1,4 @@
-//! Whether values fit rules: each rule is tried once for each value, and every step is counted.
+//! Evaluation of rules: each rule is evaluated once per value, and every step is counted.
 
 use super::explain::explain;
 use super::keyword::{Constant, Keyword, PatternId, RuleId, Types};
@@ -8,15 +8,15 @@ use crate::document::{Document, Id, Object, Value, print_of_bool};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
-/// Steps that one check may take.
+/// Maximum number of steps of a check.
 const STEPS: usize = 4_000_000;
-/// Rules within rules that are followed: the stack holds them.
+/// Maximum nesting of rules, because of the stack.
 const DEEPEST: usize = 500;
 
-/// More work than is done.
+/// The step budget ran out.
 pub(super) struct Beyond;
 
-/// One check of one document.
+/// A check of one document.
 pub(super) struct Run<'a> {
     pub(super) schema: &'a Schema,
     pub(super) document: &'a Document,
@@ -60,7 +60,7 @@ pub(super) fn check(schema: &Schema, document: &Document) -> Checked {
     checked
 }
 
-/// The types that a value is of.
+/// Returns the types of a value.
 pub(super) fn types_of(value: &Value) -> Types {
     match value {
         Value::Null => Types::NULL,
@@ -81,7 +81,7 @@ impl<'a> Run<'a> {
         if self.steps > STEPS { Err(Beyond) } else { Ok(()) }
     }
 
-    /// One rule further inside: the stack holds so many.
+    /// Enters a nested rule; fails beyond the maximum nesting.
     pub(super) fn deeper(&mut self) -> Result<(), Beyond> {
         self.depth += 1;
         if self.depth > DEEPEST { Err(Beyond) } else { self.spend(1) }
@@ -95,14 +95,14 @@ impl<'a> Run<'a> {
         &self.schema.rules[rule as usize].keywords
     }
 
-    /// True where the value fits the rule.
+    /// True if the value fits the rule.
     pub(super) fn fits(&mut self, rule: RuleId, id: Id) -> Result<bool, Beyond> {
         self.spend(1)?;
         let keywords = self.keywords(rule);
         if keywords.is_empty() || matches!(self.document.value(id), Value::Unknown) {
             return Ok(true);
         }
-        // A rule that comes back to itself at one place says nothing more the second time.
+        // A rule that refers to itself for the same value adds nothing the second time.
         if let Some(known) = self.known.get(&(rule, id)) {
             return Ok(*known);
         }
@@ -129,7 +129,7 @@ impl<'a> Run<'a> {
         Ok(true)
     }
 
-    /// True where one keyword of a rule is content with a value.
+    /// True if a value satisfies one keyword of a rule.
     pub(super) fn holds(&mut self, rule: RuleId, keyword: &'a Keyword, id: Id) -> Result<bool, Beyond> {
         self.spend(1)?;
         let value = self.document.value(id);
@@ -199,7 +199,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// `None` where the pattern cannot be tried.
+    /// Matches a pattern; `None` if it cannot be evaluated.
     pub(super) fn matches(&mut self, pattern: PatternId, text: &str) -> Result<Option<bool>, Beyond> {
         let it = &self.schema.patterns[pattern as usize];
         self.spend(1 + text.len() / 16 + it.cost_to_build())?;
@@ -303,7 +303,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The rules that a member of that name has to fit.
+    /// Returns the rules that apply to a member of that name.
     pub(super) fn rules_for(&mut self, keyword: &Keyword, name: &str) -> Result<Vec<RuleId>, Beyond> {
         let Keyword::Properties { named, patterns, rest } = keyword else { return Ok(Vec::new()) };
         self.spend(1)?;
@@ -316,7 +316,7 @@ impl<'a> Run<'a> {
                     rules.push(*rule);
                 }
                 Some(false) => {}
-                // Nobody knows whether it is one of these.
+                // Unknown whether the pattern applies.
                 None => known = true,
             }
         }
@@ -326,7 +326,7 @@ impl<'a> Run<'a> {
         Ok(rules)
     }
 
-    /// True where a name, as a string, fits.
+    /// True if a name fits, as a string.
     pub(super) fn name_fits(&mut self, rule: RuleId, name: &str) -> Result<bool, Beyond> {
         let mut document = Document::default();
         let Ok(id) = document.add(Value::Text(name.to_owned()), 0) else { return Ok(true) };
@@ -346,7 +346,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// True where a comparison is within a bound; what cannot be compared is.
+/// True if a comparison is within a bound, or impossible.
 fn within(order: Option<std::cmp::Ordering>, outside: bool, from_below: bool) -> bool {
     order.is_none_or(|order| {
         let order = if from_below { order.reverse() } else { order };

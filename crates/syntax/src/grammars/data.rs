@@ -1,4 +1,4 @@
-//! Languages of data, documents and builds.
+//! Languages for data, documents and builds.
 
 #![allow(unused_imports, reason = "which of them are needed depends on the features")]
 
@@ -13,7 +13,7 @@ pub(super) static JSON: Grammar = Grammar {
     ..Grammar::plain("json", || tree_sitter_json::LANGUAGE.into())
 };
 
-/// The key of a pair, without quotes.
+/// Returns the key of a pair, without quotes.
 #[cfg(any(feature = "json", feature = "yaml"))]
 fn unquoted<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
     let key = node.child_by_field_name("key")?;
@@ -57,7 +57,7 @@ pub(super) static HTML: Grammar = Grammar {
     ..Grammar::plain("html", || tree_sitter_html::LANGUAGE.into())
 };
 
-/// Elements that have an id.
+/// Returns the id of an element that has one.
 #[cfg(feature = "html")]
 fn with_id<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
     let tag = node.named_child(0).filter(|it| it.kind() == "start_tag")?;
@@ -115,7 +115,7 @@ pub(super) static HCL: Grammar = Grammar {
     ..Grammar::plain("hcl", || tree_sitter_hcl::LANGUAGE.into())
 };
 
-/// `resource "a" "b"` is called resource.a.b.
+/// Names `resource "a" "b"` resource.a.b.
 #[cfg(feature = "hcl")]
 fn labels<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
     let mut cursor = node.walk();

@@ -1,4 +1,4 @@
-//! The languages of the `full` build that the default one leaves out, so that a build without a grammar can name it.
+//! Languages of the `full` build that the default build lacks, so that it can name them.
 
 /// Names and extensions.
 pub(crate) static OF_FULL: &[(&str, &[&str])] = &[

@@ -111,7 +111,7 @@ pub(super) static DART: Grammar = Grammar {
     ..Grammar::plain("dart", || tree_sitter_dart::LANGUAGE.into())
 };
 
-/// The name inside the signature, at most a few levels down.
+/// Returns the name inside the signature, at most a few levels down.
 #[cfg(feature = "dart")]
 fn signature<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
     let mut at = node.child_by_field_name("signature")?;
@@ -134,7 +134,7 @@ pub(super) static ELIXIR: Grammar = Grammar {
     ..Grammar::plain("elixir", || tree_sitter_elixir::LANGUAGE.into())
 };
 
-/// Definitions are calls of `def` and its like.
+/// Definitions are calls of `def` and similar macros.
 #[cfg(feature = "elixir")]
 fn elixir_definition<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
     let kind = match text_of(node.child_by_field_name("target")?, text) {
@@ -146,7 +146,7 @@ fn elixir_definition<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
     };
     let mut name = node.named_child(1)?.named_child(0)?;
     for _ in 0..4 {
-        // A guard stands around the head, and arguments behind the name.
+        // The head is inside the guard, the name before the arguments.
         match name.child_by_field_name("left").or_else(|| name.child_by_field_name("target")) {
             Some(inner) => name = inner,
             None => break,

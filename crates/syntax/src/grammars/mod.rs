@@ -8,7 +8,7 @@ mod systems;
 
 use crate::grammar::Grammar;
 
-/// Every language that is built in.
+/// All languages in this build.
 pub(crate) static GRAMMARS: &[&Grammar] = &[
     #[cfg(feature = "bash")]
     &scripts::BASH,

@@ -46,7 +46,7 @@ pub(super) static PYTHON: Grammar = Grammar {
     ..Grammar::plain("python", || tree_sitter_python::LANGUAGE.into())
 };
 
-/// `NAME = …`, not `a.b = …`.
+/// Names `NAME = …`, but not `a.b = …`.
 #[cfg(feature = "python")]
 fn assigned<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
     let name = node.child_by_field_name("left").filter(|it| it.kind() == "identifier")?;
@@ -102,7 +102,7 @@ fn is_function(node: Node<'_>) -> bool {
     matches!(node.kind(), "arrow_function" | "function_expression" | "generator_function")
 }
 
-/// `const f = () => …` is a function; another value is a variable.
+/// Names `const f = () => …` as a function; another value is a variable.
 #[cfg(any(feature = "javascript", feature = "typescript"))]
 fn declared<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
     let name = node.child_by_field_name("name").filter(|it| it.kind() == "identifier")?;
@@ -114,7 +114,7 @@ fn declared<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
     Some(Named { kind, ..Named::new(name, text) })
 }
 
-/// `a.b = function …`.
+/// Names `a.b = function …`.
 #[cfg(any(feature = "javascript", feature = "typescript"))]
 fn assigned_function<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
     node.child_by_field_name("right").filter(|it| is_function(*it))?;

@@ -41,7 +41,7 @@ pub(super) static RUST: Grammar = Grammar {
     ..Grammar::plain("rust", || tree_sitter_rust::LANGUAGE.into())
 };
 
-/// `impl Trait for Type`; members are called by the type.
+/// Names `impl Trait for Type`; the paths of members begin with the type.
 #[cfg(feature = "rust")]
 fn implementation<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
     let kind = node.child_by_field_name("type")?;
@@ -68,7 +68,7 @@ const C_SYMBOLS: &[Row] = &[
     field("preproc_function_def", "macro"),
 ];
 
-/// A declaration of a function, or of a variable outside of functions.
+/// Names a declaration of a function, or of a variable outside of functions.
 #[cfg(any(feature = "c", feature = "cpp"))]
 fn prototype<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
     let mut at = node.child_by_field_name("declarator")?;
@@ -84,7 +84,7 @@ fn prototype<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
     }
 }
 
-/// A type where it is defined, not where it is named.
+/// Names a type where it is defined, not where it is used.
 #[cfg(any(feature = "c", feature = "cpp"))]
 fn with_body<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
     node.child_by_field_name("body")?;
@@ -149,7 +149,7 @@ pub(super) static GO: Grammar = Grammar {
     ..Grammar::plain("go", || tree_sitter_go::LANGUAGE.into())
 };
 
-/// A method is a member of its receiver's type.
+/// Names a method as a member of its receiver's type.
 #[cfg(feature = "go")]
 fn method<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
     let receiver = text_of(node.child_by_field_name("receiver")?, text);
@@ -175,7 +175,7 @@ pub(super) static SWIFT: Grammar = Grammar {
     ..Grammar::plain("swift", || tree_sitter_swift::LANGUAGE.into())
 };
 
-/// Classes, structs, enums and extensions share one kind of node; the keyword says which.
+/// Names classes, structs, enums and extensions, which share one node kind; the keyword determines the symbol's kind.
 #[cfg(feature = "swift")]
 fn swift_type<'t>(node: Node<'t>, text: &str) -> Option<Named<'t>> {
     let name = node.child_by_field_name("name")?;

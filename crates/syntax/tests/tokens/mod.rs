@@ -4,10 +4,10 @@
 
 use emendate_syntax::{Language, Limits, parse};
 
-/// Limits of a parse: what a random text needs at most.
+/// Limits of a parse, sufficient for a random text.
 pub(crate) const LIMITS: Limits = Limits { bytes: 1 << 20, steps: 4_000, millis: 100, stack: usize::MAX };
 
-/// Beginnings and ends of what scanners keep a state for.
+/// Starts and ends of constructs for which scanners keep state.
 const SHAPES: &[&str] = &[
     "\"",
     "'",
@@ -129,7 +129,7 @@ const SHAPES: &[&str] = &[
     "let\n",
 ];
 
-/// Numbers from a seed (splitmix64).
+/// Pseudorandom numbers (splitmix64).
 pub(crate) struct Numbers(pub(crate) u64);
 
 impl Numbers {
@@ -150,7 +150,7 @@ impl Numbers {
     }
 }
 
-/// A character of a random plane, or of the first 256.
+/// Returns a character of a random plane, or of the first 256.
 fn character(numbers: &mut Numbers) -> char {
     let code = match numbers.below(4) {
         0 => numbers.below(0x100),
@@ -160,7 +160,7 @@ fn character(numbers: &mut Numbers) -> char {
     u32::try_from(code).ok().and_then(char::from_u32).unwrap_or('\u{e0001}')
 }
 
-/// One piece.
+/// Returns one piece.
 fn piece(numbers: &mut Numbers, tokens: &[&str]) -> String {
     match numbers.below(100) {
         0..45 => {
@@ -182,7 +182,7 @@ fn piece(numbers: &mut Numbers, tokens: &[&str]) -> String {
     }
 }
 
-/// A text: at most `most` pieces, and sometimes deeper with every line.
+/// Returns a text of at most `most` pieces, sometimes deeper with every line.
 pub(crate) fn text(language: Language, seed: u64, most: usize) -> String {
     let tokens = language.tokens();
     let tokens: Vec<&str> = tokens.iter().map(String::as_str).collect();
@@ -204,7 +204,7 @@ pub(crate) fn text(language: Language, seed: u64, most: usize) -> String {
     text
 }
 
-/// Asks everything that the crate offers about a text.
+/// Calls every function of the crate on a text.
 pub(crate) fn ask(language: Language, text: &str) {
     let Some(parsed) = parse(text, language, LIMITS) else { return };
     let _ = parsed.first_error();
@@ -212,7 +212,7 @@ pub(crate) fn ask(language: Language, text: &str) {
     for line in [1, 2, text.lines().count()] {
         let _ = parsed.block_at(line);
     }
-    // As after an edit in the middle.
+    // As if after an edit in the middle.
     let middle = (text.len() / 2..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     let _ = parsed.again(&format!("{}{{\u{e0001}{}", &text[..middle], &text[middle..]), LIMITS);
 }
