@@ -1,6 +1,6 @@
-//! Placeholders that stand for text the caller did not write out ("… rest unchanged …"), in an edit or a whole file.
+//! Placeholders for omitted text ("… rest unchanged …") in an edit or a whole file.
 //!
-//! A line of new that says so, and is not a line of old, would put the placeholder in the place of the text.
+//! A placeholder line in the new text that is not a line of the old text would replace the omitted text.
 
 mod dots;
 mod phrase;
@@ -14,7 +14,7 @@ use aho_corasick::packed;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-/// Refuses new text with a placeholder that old does not have, unless the caller says that it is meant.
+/// Refuses new text with a placeholder that the old text does not have, unless the call declares it literal.
 pub(crate) fn check(find: &Find, new: &str, settings: Settings) -> Result<()> {
     let Some(line) = fresh(&find.old, new).filter(|_| !settings.omissions) else { return Ok(()) };
     Err(Error::new(Code::EditOmission, "The new text has a placeholder for text that was left out.")
@@ -23,33 +23,33 @@ pub(crate) fn check(find: &Find, new: &str, settings: Settings) -> Result<()> {
         .fact("reason", "omission"))
 }
 
-/// The way to write text that only looks like a placeholder.
+/// Advice for text that only looks like a placeholder.
 pub(crate) fn if_meant() -> Advice {
     advice!["If the line is meant as it is, add ", Phrase::Set("allow_invalid", true.into()), "."]
         .or("If the line is meant to be there, word it in another way.")
 }
 
-/// The first placeholder that new has and old does not.
+/// Returns the first placeholder of the new text that is not in the old text.
 pub(crate) fn fresh<'a>(old: &str, new: &'a str) -> Option<&'a str> {
     if !may_omit(new) {
         return None;
     }
     let known: HashSet<&str> = old.lines().map(str::trim).collect();
     let found = placeholders(new);
-    // One that old has as well may be reworded.
+    // A placeholder that is in both may be reworded.
     let first = found.iter().find(|(_, line)| !known.contains(line.trim()))?;
     (found.len() > placeholders(old).len()).then_some(first.1)
 }
 
-/// Marks and words of which every placeholder has one.
+/// Marks and words, one of which every placeholder has.
 const WORDS: [&str; 21] = [
     "...", "…", "nchanged", "NCHANGED", "rest of", "Rest of", "mitted", "revity", "same as", "Same as", "emain",
     "xisting", "lipped", "rimmed", "runcated", "Rest Of", "SAME", "REST", "nip", "the rest", "the same",
 ];
-/// All of them in one pass; `None` where the processor has no instructions for it.
+/// A searcher for all of them in one pass; `None` if the processor lacks the instructions.
 static SEARCHER: LazyLock<Option<packed::Searcher>> = LazyLock::new(|| packed::Searcher::new(WORDS));
 
-/// Quick look: false for a text without any mark or word of a placeholder.
+/// A quick filter: false for a text without any mark or word of a placeholder.
 fn may_omit(text: &str) -> bool {
     match &*SEARCHER {
         Some(searcher) => searcher.find(text).is_some(),
@@ -57,7 +57,7 @@ fn may_omit(text: &str) -> bool {
     }
 }
 
-/// The zero-based lines of `new` that are placeholders and no lines of `old`, in order.
+/// Returns the zero-based lines of `new` that are placeholders and not lines of `old`, in order.
 pub(crate) fn gaps(old: &str, new: &str) -> Vec<usize> {
     let dots = |line: &str| is_elision(line) && !matches!(line.trim(), "..." | "…");
     let mut found: Vec<usize> =
@@ -74,7 +74,7 @@ pub(crate) fn gaps(old: &str, new: &str) -> Vec<usize> {
     found
 }
 
-/// The placeholders of a text with their zero-based lines. Those inside a fence of the text are examples.
+/// Returns the placeholders of a text with their zero-based lines. Those inside a fence are examples and do not count.
 fn placeholders(text: &str) -> Vec<(usize, &str)> {
     let mut fence: Option<&str> = None;
     let mut out = Vec::new();
@@ -91,25 +91,25 @@ fn placeholders(text: &str) -> Vec<(usize, &str)> {
     out
 }
 
-/// Lines below which a file may shrink without a word.
+/// Lines below which a file may shrink without a warning.
 const SMALL: usize = 20;
-/// Placeholders that are shown.
+/// Placeholders that a message shows.
 const SHOWN: usize = 5;
 
-/// What is to be said of a file's whole new text.
+/// The verdict on a file's whole new text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// Nothing.
+    /// No objection.
     Fine,
-    /// It may be written, and this is told.
+    /// It may be written, with this warning.
     Warn(String),
-    /// It stands for text that was left out.
+    /// It has placeholders for omitted text.
     Refuse(Error),
 }
 
-/// Compares a file's whole new text with its text so far: a placeholder that the old text does not hold is refused
-/// ([`Code::EditOmission`]) unless it is `meant`; so is a line of nothing but dots in the place of lines that would be
-/// lost. A file that loses more than half of its lines is worth a warning.
+/// Compares a file's whole new text with the current one. Refuses a placeholder that the current text does not contain
+/// ([`Code::EditOmission`]) unless it is `meant`, and a line of only dots in place of lines that would be lost. Warns
+/// about a file that loses more than half of its lines.
 pub fn shrunk(old: &str, new: &str, meant: bool) -> Verdict {
     let (before, after) = (old.lines().count(), new.lines().count());
     let omits = may_omit(new);
@@ -149,7 +149,7 @@ pub fn shrunk(old: &str, new: &str, meant: bool) -> Verdict {
     }
 }
 
-/// A line of nothing but dots, as a comment or bare: it stands for lines that stay.
+/// True for a line of only dots, possibly in a comment: it represents lines that are kept.
 pub(crate) fn is_elision(line: &str) -> bool {
     let line = line.trim_matches([' ', '\t']);
     let line =

@@ -1,4 +1,4 @@
-//! Operations: what a caller said, as plain data about places. Parsed without a file, resolved against one snapshot.
+//! Operations: a caller's edits as plain data. Parsed without a file, resolved against one snapshot.
 
 use crate::content::Handle;
 use crate::notebook::CellEdit;
@@ -6,65 +6,66 @@ use crate::rows::Rows;
 use crate::span::Span;
 use crate::words::Worded;
 
-/// How many places a [`Find`] may have.
+/// The number of occurrences that a [`Find`] accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pick {
-    /// Exactly one; overlapping hits count as several.
+    /// Exactly one; overlapping occurrences count as several.
     Unique,
-    /// All of them, at least one.
+    /// All of them; at least one.
     All,
     /// Exactly this many.
     Exactly(usize),
 }
 
-/// Text to look for. `\n` line ends, no byte order mark (see [`Find::new`]).
+/// Text to search for, with `\n` line ends and without a byte order mark (see [`Find::new`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Find {
     /// The text.
     pub old: String,
-    /// How many places it may have.
+    /// The number of occurrences to accept.
     pub pick: Pick,
-    /// 1-based line near which the caller expects it; breaks ties only.
+    /// 1-based line near which the caller expects it; only breaks ties.
     pub line: Option<usize>,
-    /// The one place meant, by the id that a failure gave it.
+    /// The id of an occurrence, as given by an earlier failure.
     pub at: Option<String>,
-    /// Only whole lines: a literal place begins and ends with a line.
+    /// Whole lines only: an occurrence begins and ends with a line.
     pub lines: bool,
 }
 
 impl Find {
-    /// Brings the text to the form of a reading.
+    /// Normalizes the text: `\n` line ends, no byte order mark.
     pub fn new(old: &str, pick: Pick) -> Find {
         Find { old: reading_of(old), pick, line: None, at: None, lines: false }
     }
 }
 
-/// The first and the last line of a stretch of whole lines.
+/// The first and the last line of a range of whole lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Anchors {
     /// The first line.
     pub first: String,
     /// The last line.
     pub last: String,
-    /// 1-based line near which the caller expects the first; breaks ties only.
+    /// 1-based line near which the caller expects the first one; only breaks ties.
     pub line: Option<usize>,
-    /// The one place meant, by the id that a failure gave it.
+    /// The id of an occurrence, as given by an earlier failure.
     pub at: Option<String>,
 }
 
-/// Brings text from a call to the form of a reading: no byte order mark, `\n` line ends.
+/// Normalizes text from a call: no byte order mark, `\n` line ends.
 pub fn reading_of(text: &str) -> String {
     let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
     if memchr::memchr(b'\r', text.as_bytes()).is_none() { text.to_owned() } else { text.replace("\r\n", "\n") }
 }
 
-/// How the caller points at text. Closed on purpose: a new syntax is a format, a new way to point is a variant.
+/// The ways in which a caller can refer to text. Closed on purpose: a new syntax is a format, a new way to refer to
+/// text is a variant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Locator {
-    /// The whole text, whatever it is.
+    /// The whole text.
     Whole,
-    /// The whole text, provided there is nothing in it but white space.
+    /// The whole text, if it contains nothing but white space.
     Blank,
     /// Literal or near-literal text: the matching cascade.
     Find(Find),

@@ -1,12 +1,12 @@
-//! The work of one call: steps counted inside the loops, up to a limit, and stopped from outside.
+//! The work of one call: steps counted inside the loops, with a limit and cancellation.
 //!
 //! A [`Meter`] belongs to one call. While it is [entered](Meter::enter) it is the meter of its thread, and every loop
-//! whose length an input decides calls [`spend`] with the steps of each round. Beyond the limit, or once the call is
-//! cancelled, `spend` fails for the rest of the call. A loop that cannot return an error ends early then; its result is
-//! incomplete and never used, because the engine asks [`check`] before it writes and before it answers.
+//! whose length depends on input calls [`spend`] with the steps of each round. Beyond the limit, or once the call is
+//! cancelled, `spend` fails for the rest of the call. A loop that cannot return an error then ends early; its result is
+//! incomplete and never used, because the engine calls [`check`] before it writes and before it answers.
 //!
-//! Work that only explains something runs [`within`] an allowance of its own: where that ends, the explanation is
-//! shorter. Only steps count, never time, so the same input always gives the same result.
+//! Work that only explains something runs [`within`] its own allowance: if that is used up, the explanation is shorter.
+//! Only steps count, never time, so the same input always gives the same result.
 
 use crate::code::Code;
 use crate::error::{Error, Result};
@@ -14,26 +14,26 @@ use core::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Steps of one call. A step is about one comparison of two lines, or 16 bytes gone through.
+/// Steps of one call. A step is about one comparison of two lines, or 16 bytes scanned.
 pub const WORK_MAX: u64 = 400_000_000;
 
-/// Bytes that a plain scan goes through in the time of a step.
+/// Bytes of a plain scan that count as one step.
 pub const STEP_BYTES: usize = 16;
 
 /// Steps between two looks at the meter; about 0.1 ms.
 const BATCH: u64 = 8192;
 
-/// The reason why work ends.
+/// The reason for stopping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Halt {
-    /// The steps of the call are spent.
+    /// The steps of the call are used up.
     Spent,
     /// The call was cancelled.
     Cancelled,
 }
 
 impl Halt {
-    /// The error for the call.
+    /// Creates the error for the call.
     #[cold]
     pub fn error(self) -> Error {
         match self {
@@ -48,7 +48,7 @@ impl Halt {
     }
 }
 
-/// The steps of one call. Clones are the same meter.
+/// The step counter of one call. Clones share the counter.
 #[derive(Clone, Debug)]
 pub struct Meter(Arc<Gauge>);
 
@@ -57,27 +57,27 @@ struct Gauge {
     limit: u64,
     spent: AtomicU64,
     stop: Arc<AtomicBool>,
-    /// Nobody waits for any answer.
+    /// Set when the client is gone and nothing reads the answer.
     gone: Arc<AtomicBool>,
-    /// Nothing ends the work any more.
+    /// Set once the work can no longer be stopped.
     committed: AtomicBool,
 }
 
 thread_local! {
     static CURRENT: RefCell<Option<Meter>> = const { RefCell::new(None) };
-    /// Steps that this thread may still take before it looks at the meter.
+    /// Steps that this thread may take before it looks at the meter again.
     static LEFT: Cell<u64> = const { Cell::new(0) };
     /// The value of `LEFT` after the last look.
     static GRANTED: Cell<u64> = const { Cell::new(0) };
 }
 
 impl Meter {
-    /// A meter that allows `limit` steps until `stop` is set.
+    /// Creates a meter for `limit` steps, stopped early when `stop` is set.
     pub fn new(limit: u64, stop: Arc<AtomicBool>) -> Meter {
         Meter::also(limit, stop, Arc::default())
     }
 
-    /// The same, which another flag ends, too.
+    /// Creates a meter that is stopped by a second flag as well.
     pub fn also(limit: u64, stop: Arc<AtomicBool>, gone: Arc<AtomicBool>) -> Meter {
         Meter(Arc::new(Gauge { limit, spent: AtomicU64::new(0), stop, gone, committed: AtomicBool::new(false) }))
     }
@@ -90,12 +90,12 @@ impl Meter {
         MeterGuard { before, _of_one_thread: core::marker::PhantomData }
     }
 
-    /// Steps that were taken, of threads that left the meter.
+    /// Steps taken by threads that have left the meter.
     pub fn spent(&self) -> u64 {
         self.0.spent.load(Ordering::Relaxed)
     }
 
-    /// The reason to end, if there is one.
+    /// The reason for stopping, if there is one.
     pub fn halted(&self) -> Option<Halt> {
         if self.0.committed.load(Ordering::Relaxed) {
             None
@@ -106,7 +106,7 @@ impl Meter {
         }
     }
 
-    /// Steps up to the limit.
+    /// Remaining steps.
     fn room(&self) -> u64 {
         if self.0.committed.load(Ordering::Relaxed) { u64::MAX } else { self.0.limit.saturating_sub(self.spent()) }
     }
@@ -128,7 +128,7 @@ impl Drop for MeterGuard {
     }
 }
 
-/// The meter of this thread, for threads that do a part of its work.
+/// The meter of this thread, to be shared with threads that do part of its work.
 pub fn current() -> Option<Meter> {
     CURRENT.with_borrow(Clone::clone)
 }
@@ -245,12 +245,12 @@ fn settle(steps: u64) -> Option<Halt> {
             grant(u64::MAX);
             return None;
         };
-        // What is not done any more is not counted.
+        // Work that is no longer done is not counted.
         let halt = meter.halted().or_else(|| {
             meter.0.spent.fetch_add(steps, Ordering::Relaxed);
             meter.halted()
         });
-        // After the end no steps are granted, so that every later one fails at once.
+        // After the end no steps are granted, so that every later request fails at once.
         grant(if halt.is_some() { 0 } else { meter.room() });
         halt
     })

@@ -1,9 +1,9 @@
-//! Alignment of lines by their keys: the heaviest common subsequence, and whether it is the only one.
+//! Alignment of lines by their keys: the heaviest common subsequence, and whether it is unique.
 
-/// Pairs (old, file) of an alignment, rising on both sides.
+/// Pairs (old, file) of an alignment, increasing on both sides.
 pub(super) type Pairs = Vec<(usize, usize)>;
 
-/// The heaviest alignment of `old` with `file`, twice: as early as possible and as late as possible. Costs
+/// Computes the heaviest alignment of `old` with `file` twice: as early as possible and as late as possible. Costs
 /// `old.len() * file.len()` cells.
 pub(super) fn align(old: &[u64], file: &[u64], weight: impl Fn(usize) -> u32) -> (Pairs, Pairs) {
     let width = file.len() + 1;

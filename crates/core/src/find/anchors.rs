@@ -1,9 +1,9 @@
 //! Line anchors: whole lines from a first to a last one, replaced by new text.
 //!
-//! Both lines are compared without their indentation; the last one is the next that stands to the first as the caller's
-//! two lines stand to each other. What lies between is not shown by the caller, so the new text has to vouch for it: three
-//! quarters of the weight of the lines in between are there again, in order (the drift rule), and no other place comes
-//! within 0.15. Else the places are listed and nothing is written.
+//! Both lines are compared without their indentation; the last one must have the same relative depth to the first as in
+//! the call. The caller does not show the lines in between, so the new text is the evidence: it must repeat three
+//! quarters of their weight in order (the drift rule), and no other place may come within 0.15. Otherwise the places
+//! are listed and nothing is written.
 
 use super::align::align;
 use super::copied;
@@ -21,24 +21,24 @@ use crate::error::{Error, Result};
 use crate::op::{Anchors, Find, Pick, Settings};
 use crate::resolve;
 
-/// Cells (new lines × lines of the file) that all places may cost together.
+/// Cells (new lines × lines of the file) for all places together.
 const CELLS: usize = 8_000_000;
-/// Places looked at.
+/// Places that are examined.
 const PLACES: usize = 1_000;
 const LIKE: f64 = 0.5;
 const MARGIN: f64 = 0.15;
 
-/// A stretch of lines between the anchors.
+/// A range of lines from one anchor to the other.
 struct Stretch {
     first: usize,
     last: usize,
-    /// `None` if the anchors are not indented alike relative to the file's lines: they say nothing about indentation then.
+    /// `None` if the anchors do not have consistent indentation in the file: they then say nothing about it.
     indent: Option<IndentMap>,
-    /// How much of it the new text has again.
+    /// The share of its lines that the new text repeats.
     kept: f64,
 }
 
-/// Finds the lines between two anchors, and works out what to write so that `new` stands in their place.
+/// Finds the lines between two anchors, and computes the edits that replace them by `new`.
 ///
 /// Errors: `match.not_found`, `match.ambiguous`, `edit.would_misindent`, `edit.omission`.
 pub(crate) fn between(index: &Index<'_>, anchors: &Anchors, new: &str, settings: Settings) -> Result<Found> {
@@ -97,7 +97,7 @@ pub(crate) fn between(index: &Index<'_>, anchors: &Anchors, new: &str, settings:
     Ok(Found { tier: Tier::Drift, hits: vec![hit], notes })
 }
 
-/// The error of several places, with advice in the fields of this format.
+/// Adapts the error of several places to the fields of this format.
 fn in_own_fields(error: Error) -> Error {
     let id = error.data().get("candidates").and_then(|it| it.get(0)?.get("id").cloned());
     match id {
@@ -117,7 +117,7 @@ fn in_own_fields(error: Error) -> Error {
     }
 }
 
-/// The error where a line is not in the file, in the words of the field that names it.
+/// Creates the error for an anchor that is not in the file, naming its field.
 fn missing(search: &Search<'_>, anchors: &Anchors) -> Error {
     let keys = search.close_keys();
     let line_of = |line: &str| {
@@ -152,7 +152,7 @@ fn stretches(search: &Search<'_>, anchors: &Anchors) -> Result<Vec<Stretch>, Ref
             indent::pairs([(&*anchors.first, search.line(start)), (&*anchors.last, search.line(end))].into_iter())
         };
         let fits = |&end: &usize| Some((end, Some(IndentMap::shift(&pairs(end))?)));
-        // With another indentation than the file's, one of them is still the line where no other can be.
+        // With another indentation than in the file, an anchor is still accepted if it is the only candidate.
         let only = || if let [end] = &ends[from..] { Some((*end, None)) } else { None };
         let Some((end, indent)) = ends[from..].iter().take(PLACES).find_map(fits).or_else(only) else { continue };
         cells = cells.saturating_add((end - start).saturating_mul(split(search.new).len()));
@@ -165,7 +165,7 @@ fn stretches(search: &Search<'_>, anchors: &Anchors) -> Result<Vec<Stretch>, Ref
     Ok(out)
 }
 
-/// The share of the lines between the anchors, by weight, that the new text has in the same order.
+/// Returns the share of the lines between the anchors, by weight, that the new text repeats in order.
 fn kept(search: &Search<'_>, start: usize, end: usize) -> f64 {
     let inner: Vec<usize> = (start + 1..end).filter(|&at| !is_blank(search.line(at))).collect();
     if inner.is_empty() {
@@ -189,7 +189,7 @@ fn unvouched(search: &Search<'_>, stretch: &Stretch, places: &[Place<'_>]) -> Er
     failure::no_such_place(search, Tier::Drift, &Refusal::new(Reason::Unlike, why), places)
 }
 
-/// The depth for which the new text was written.
+/// Determines the depth for which the new text was written.
 fn depth(search: &Search<'_>, stretch: &Stretch, anchors: &Anchors) -> Depth {
     let matched = [
         Matched { old: &anchors.first, file: search.line(stretch.first) },
@@ -251,7 +251,7 @@ mod tests {
         let new = "    def f(self):\n        a()\n        return 2";
         let done = run(file, "def f(self):", "        return 1  ", new, None).unwrap();
         assert_eq!(done, "class A:\n    def f(self):\n        a()\n        return 2\n");
-        // Nothing says how deep the new text is to go.
+        // Nothing shows the depth intended for the new text.
         assert!(run(file, "def f(self):", "        return 1", "def f(self):\n    a()\n    return 2", None).is_err());
     }
 

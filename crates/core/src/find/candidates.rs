@@ -1,4 +1,4 @@
-//! Choosing among places: by name, by number, by a hint; and naming them so that the next call can choose.
+//! Selection among occurrences by id, number or hint, and the ids by which the next call can select one.
 
 use super::Tier;
 use super::failure;
@@ -11,19 +11,19 @@ use crate::lines::{line_start, line_stop};
 use crate::op::Pick;
 use crate::span::Span;
 
-/// Lines by which a hint may be off where no other place is as near.
+/// Lines by which a hint may be off if no other occurrence is as near.
 const NEAR: usize = 3;
-/// Lines by which a hint may be off where every other place is at least twice as far.
+/// Lines by which a hint may be off if every other occurrence is at least twice as far.
 const FAR: usize = 200;
 
-/// The places that a call asked for.
+/// The selected occurrences.
 pub(super) struct Choice<'a> {
     pub(super) places: Vec<Place<'a>>,
-    /// The reason for which one of several was taken.
+    /// The reason for selecting one of several.
     pub(super) note: Option<String>,
 }
 
-/// The places that the call asked for.
+/// Selects the occurrences that the call asked for.
 pub(super) fn chosen<'a>(search: &Search<'a>, tier: Tier, trial: Trial<'a>) -> Result<Choice<'a>> {
     let Trial { mut places, number, .. } = trial;
     if let Some(name) = &search.find.at {
@@ -51,7 +51,7 @@ pub(super) fn chosen<'a>(search: &Search<'a>, tier: Tier, trial: Trial<'a>) -> R
             Ok(plain(places))
         }
         Pick::Exactly(wanted) => {
-            // A count that reached its limit cannot say how many places do not overlap.
+            // A count that reached its limit does not tell how many occurrences are disjoint.
             let counted = exact::most(search.find.pick).is_none_or(|most| places.len() < most);
             if !counted || apart(&places) != wanted {
                 return Err(failure::count(search, tier, &places));
@@ -62,7 +62,7 @@ pub(super) fn chosen<'a>(search: &Search<'a>, tier: Tier, trial: Trial<'a>) -> R
     }
 }
 
-/// Number of places that `replace_all` would replace: of overlapping places, the leftmost.
+/// Counts the occurrences that `replace_all` would replace: of overlapping ones, the leftmost.
 pub(super) fn apart(places: &[Place<'_>]) -> usize {
     let mut end = 0;
     let mut count = 0;
@@ -75,12 +75,12 @@ pub(super) fn apart(places: &[Place<'_>]) -> usize {
     count
 }
 
-/// Places of which none was chosen for a reason to be told.
+/// Wraps occurrences without a reason for the selection.
 fn plain(places: Vec<Place<'_>>) -> Choice<'_> {
     Choice { places, note: None }
 }
 
-/// Keeps the leftmost of overlapping places.
+/// Keeps the leftmost of overlapping occurrences.
 fn drop_overlapping(places: &mut Vec<Place<'_>>) {
     let mut end = 0;
     places.retain(|place| {
@@ -92,13 +92,14 @@ fn drop_overlapping(places: &mut Vec<Place<'_>>) {
     });
 }
 
-/// The only position for which `is` holds.
+/// Returns the only index for which `is` holds.
 fn only(lines: &[usize], is: impl Fn(usize) -> bool) -> Option<usize> {
     let mut at = lines.iter().enumerate().filter(|&(_, &line)| is(line)).map(|(at, _)| at);
     at.next().filter(|_| at.next().is_none())
 }
 
-/// The place at the hinted line, the only one near it, or the nearest where every other is at least twice as far.
+/// Returns the occurrence at the hinted line, the only one near it, or the nearest if every other is at least twice as
+/// far.
 fn hinted(lines: &[usize], hint: usize) -> Option<usize> {
     let close = || only(lines, |line| line.abs_diff(hint) <= NEAR);
     only(lines, |line| line == hint).or_else(close).or_else(|| {
@@ -112,8 +113,8 @@ pub(super) fn line_of(search: &Search<'_>, span: Span) -> usize {
     search.base.lines().line_of(search.text, span.start())
 }
 
-/// The name of a place: its line, and a hash of where it begins and of the lines it touches. It stops to fit as soon as
-/// one of these changes.
+/// Returns the id of an occurrence: its line, and a hash of its position and of the lines it touches. The id becomes
+/// invalid as soon as one of these changes.
 pub(super) fn id(search: &Search<'_>, span: Span) -> String {
     let line = line_of(search, span);
     let start = line_start(search.text, span.start());

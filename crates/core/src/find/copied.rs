@@ -1,7 +1,7 @@
-//! Line numbers in new text, copied there from a reply of `read`.
+//! Line numbers in new text that were copied from a reply of `read`.
 //!
-//! Old text with line numbers is tier 8. New text alone may have them, too, and would be written with them. They are taken
-//! off where something proves them to be copied, and the text is refused where it only looks so.
+//! Old text with line numbers is tier 8. New text may have them alone, and they would be written to the file. They are
+//! removed if something proves that they were copied; if the text only looks like it, it is refused.
 
 use super::search::split;
 use super::tier::numbers::{self, Numbered};
@@ -10,18 +10,18 @@ use crate::error::{Error, Result};
 use crate::marks;
 use crate::snapshot::Snapshot;
 
-/// The note about numbers that were taken off.
+/// The note about removed numbers.
 pub const COPIED_NUMBERS: &str =
     "The line numbers in front of the new lines were taken off; they were copied from a reply of read.";
 /// The width to which `read` pads its numbers.
 const WIDTH: usize = 6;
-/// Lines of the file that are looked at for numbers of its own.
+/// Lines of the file that are checked for numbers of its own.
 const LOOKED_AT: usize = 200;
 
-/// The new text of a replacement without the line numbers that were copied into it; `None`: it has none. `old` is what it
-/// replaces, without numbers itself.
+/// Removes copied line numbers from the new text of a replacement; `None` if it has none. `old` is the replaced text,
+/// which has no numbers.
 ///
-/// Errors: `call.invalid` for numbers of which nothing proves that they were copied.
+/// Errors: `call.invalid` for numbers without proof that they were copied.
 pub(super) fn of_replacement(base: &Snapshot, old: &str, new: &str) -> Result<Option<String>> {
     let Some(lines) = copied(new) else { return Ok(None) };
     if old.is_empty() || split(old).iter().any(|line| numbers::has_number(line)) {
@@ -33,9 +33,9 @@ pub(super) fn of_replacement(base: &Snapshot, old: &str, new: &str) -> Result<Op
     decided(base, (new, &lines), place, suspicious, "new_string")
 }
 
-/// The whole new text of a file without the line numbers that were copied into it; `None`: it has none.
+/// Removes copied line numbers from the whole new text of a file; `None` if it has none.
 ///
-/// Errors: `call.invalid` for numbers of which nothing proves that they were copied.
+/// Errors: `call.invalid` for numbers without proof that they were copied.
 pub fn without_copied_numbers(base: &Snapshot, new: &str) -> Result<Option<String>> {
     let Some(lines) = copied(new) else { return Ok(None) };
     let own = split(base.text());
@@ -48,7 +48,7 @@ pub fn without_copied_numbers(base: &Snapshot, new: &str) -> Result<Option<Strin
     decided(base, (new, &lines), Some(1), true, "content")
 }
 
-/// The lines of a text that all carry consecutive numbers in the shape of a reply.
+/// Returns the lines of a text if all of them have consecutive numbers in the format of a reply.
 fn copied(new: &str) -> Option<Numbered<'_>> {
     let first = new.split('\n').next()?;
     numbers::has_number(first).then(|| numbers::numbered(&split(new)))?
@@ -83,14 +83,14 @@ fn decided(
         .fact("reason", "line_numbers"))
 }
 
-/// True for a number in the shape of a reply: padded to its width.
+/// True for a number in the format of a reply: padded to its width.
 fn is_padded(line: &str) -> bool {
     let digits = line.trim_start_matches(' ');
     let end = digits.find(|ch: char| !ch.is_ascii_digit()).unwrap_or(digits.len());
     line.len() - digits.len() + end >= WIDTH
 }
 
-/// True when at least half of the lines are those of the file with the same numbers.
+/// True when at least half of the lines are in the file, with the same numbers.
 fn stands_there(base: &Snapshot, lines: &Numbered<'_>) -> bool {
     let rests = lines.lines(lines.set_off);
     let text = split(base.text());
@@ -113,7 +113,7 @@ mod tests {
         let want = FILE.replace("second", "third");
         assert_eq!(edit(FILE, "    second();", "     3\t    third();"), want);
         assert_eq!(edit(FILE, "    first();\n    second();\n", "     2\t    first();\n     3\t    third();\n"), want);
-        // Not padded, but at the place they name.
+        // Not padded, but on the lines they name.
         assert_eq!(edit(FILE, "    first();\n    second();", "2→    first();\n3→    third();"), want);
         assert_eq!(edit(FILE, "    first();\n    second();", "2:    first();\n3:    third();"), want);
         let (_, resolved) = attempt(FILE, "    second();", "     3\t    third();", false).unwrap();

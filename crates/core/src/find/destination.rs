@@ -1,8 +1,8 @@
 //! New text that already has the indentation of its destination, although the old text lacks it.
 //!
 //! Old text at another depth than the file usually comes with new text at that depth, and both are shifted. But the new
-//! text may have been written for the file as it is; shifting it would indent it twice. The lines that old and new share
-//! tell which of the two it is, and where they share none, the least depth of the new text.
+//! text may have been written for the file as it is; shifting it would indent it twice. Lines common to old and new
+//! decide between the two; without any, the smallest depth of the new text decides.
 
 use super::align::align;
 use super::fold::{self, BLANKS, indent_of, is_blank};
@@ -11,20 +11,20 @@ use super::search::{Search, Wanted};
 use crate::lines::line_start;
 use std::borrow::Cow;
 
-/// Cells (old × new lines) up to which shared lines are aligned.
+/// Cells (old × new lines) up to which common lines are aligned.
 const CELLS: usize = 250_000;
 
-/// The note about new text that was written as it is.
+/// The note about new text that was written unchanged.
 pub(super) const NOTE: &str =
     "Found at another indentation; the new text already has the file's indentation and was written as it is.";
-/// The note about literal text whose line is indented, and whose new text repeats that indentation.
+/// The note about literal text on an indented line whose new text repeats that indentation.
 pub(super) const DOUBLED: &str =
     "new_string begins with the indentation that its line in the file already has; it was not written twice.";
-/// The reason to refuse new text of which both readings are possible.
+/// The reason for refusing ambiguous new text.
 pub(super) const UNCLEAR: &str = "The text is there at another indentation, and some lines of the new text have the indentation of the file \
      while others have that of old_string, so its depth is not clear.";
 
-/// A line of the caller's old text and the line of the file it matches.
+/// A line of the caller's old text and the matching line of the file.
 #[derive(Clone, Copy)]
 pub(super) struct Matched<'a> {
     pub(super) old: &'a str,
@@ -34,17 +34,18 @@ pub(super) struct Matched<'a> {
 /// The depth for which the new text was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Depth {
-    /// That of the old text: it has to be brought to the file's.
+    /// The depth of the old text: it has to be shifted to that of the file.
     OldText,
-    /// That of the file, as lines that both texts have show.
+    /// The depth of the file, as common lines show.
     File,
-    /// That of the file, as its least depth alone shows.
+    /// The depth of the file, as only the smallest depth of the new text shows.
     LikelyFile,
-    /// Lines contradict each other.
+    /// Contradictory lines.
     Unclear,
 }
 
-/// Tells for which depth the new text was written. `matched` holds all lines of old with their lines of the file.
+/// Determines the depth for which the new text was written. `matched` has all lines of old with their lines of the
+/// file.
 pub(super) fn depth(matched: &[Matched<'_>], new: &[&str]) -> Depth {
     let matched: Vec<Matched<'_>> = matched.iter().copied().filter(|it| !is_blank(it.old)).collect();
     let new: Vec<&str> = new.iter().copied().filter(|line| !is_blank(line)).collect();
@@ -75,7 +76,7 @@ pub(super) fn depth(matched: &[Matched<'_>], new: &[&str]) -> Depth {
     }
 }
 
-/// Pairs (old, new) of lines that are the same but for blanks at their ends.
+/// Returns pairs (old, new) of lines that are equal except for blanks at either end.
 fn shared(matched: &[Matched<'_>], new: &[&str]) -> Vec<(usize, usize)> {
     if matched.len().saturating_mul(new.len()) > CELLS {
         return Vec::new();
@@ -93,8 +94,8 @@ fn is_part(matched: &[Matched<'_>], new: &[&str]) -> bool {
     new.iter().all(|line| old.any(|it| it.old == *line))
 }
 
-/// Old and new for new text that has the file's depth: lines that both have, at that depth, become the same line, so that
-/// they count as kept.
+/// Aligns old and new for new text at the file's depth: lines common to both become equal at that depth, so that they
+/// count as kept.
 pub(super) fn fitted<'a>(wanted: &Wanted<'a>, files: &[Option<&str>]) -> Wanted<'a> {
     let matched: Vec<Matched<'_>> =
         wanted.old.iter().zip(files).map(|(old, file)| Matched { old, file: file.unwrap_or(old) }).collect();
@@ -107,7 +108,7 @@ pub(super) fn fitted<'a>(wanted: &Wanted<'a>, files: &[Option<&str>]) -> Wanted<
     Wanted { old: wanted.old.clone(), new, changes: None }
 }
 
-/// Takes the indentation off literal new text where every place has it already in front; true where it did.
+/// Removes the indentation of literal new text if every occurrence is already preceded by it; returns whether it did.
 pub(super) fn without_doubled(search: &Search<'_>, places: &mut [Place<'_>]) -> bool {
     let Some(length) = doubled(search, places) else { return false };
     for place in places {
@@ -119,7 +120,8 @@ pub(super) fn without_doubled(search: &Search<'_>, places: &mut [Place<'_>]) -> 
     true
 }
 
-/// Length of the new text's first indentation, if every place already follows exactly that indentation.
+/// Returns the length of the new text's first indentation, if every occurrence already follows exactly that
+/// indentation.
 fn doubled(search: &Search<'_>, places: &[Place<'_>]) -> Option<usize> {
     let (old, new) = (&*search.find.old, search.new);
     let indent = indent_of(new);
@@ -129,7 +131,7 @@ fn doubled(search: &Search<'_>, places: &[Place<'_>]) -> Option<usize> {
     let inside = |place: &Place<'_>| matches!(place.plan, Plan::Literal(Cow::Borrowed(_)) | Plan::Inline(_));
     let behind =
         |place: &Place<'_>| search.text[line_start(search.text, place.span.start())..place.span.start()] == *indent;
-    // The same text deeper: that is what such an edit is for.
+    // The same text at a greater depth: re-indenting is the purpose of such an edit.
     let deeper = new.trim_matches(BLANKS) == old.trim_matches(BLANKS);
     let filled = !is_blank(new.split('\n').next().unwrap_or_default());
     (filled && !deeper && !places.is_empty() && places.iter().all(|it| inside(it) && behind(it)))
@@ -212,7 +214,7 @@ mod tests {
         assert_eq!(edit(file, "x = 1", "        x = 2"), file.replace("= 1", "= 2"));
         let (_, resolved) = attempt(file, "x = 1", "        x = 2", false).unwrap();
         assert!(resolved.ops[0].notes[0].contains("not written twice"));
-        // Deeper on purpose, and another depth than the file's.
+        // Intentionally deeper, and at another depth than in the file.
         assert_eq!(edit(file, "x = 1", "        x = 1"), file.replace("x = 1", "        x = 1"));
         assert_eq!(edit(file, "x = 1", "    x = 2"), file.replace("x = 1", "    x = 2"));
         assert_eq!(edit_all("  go()\n  go()\n", "go()", "  run()"), "  run()\n  run()\n");

@@ -1,13 +1,13 @@
-//! The lines of a file by their numbers, counted from 0, with the one that was asked for last at hand.
+//! Lines of a file by zero-based number, with a cache of the last look-up.
 
 use crate::lines::{LineIndex, line_stop};
 use crate::snapshot::Snapshot;
 use std::cell::{Cell, OnceCell};
 
-/// Bytes behind the last line that was asked for that are gone through rather than looked for by blocks.
+/// Bytes after the last look-up that are scanned rather than looked up in the index.
 const NEAR: usize = 1024;
 
-/// Where the lines of a text begin.
+/// Line starts of a text.
 #[derive(Clone, Copy)]
 pub(super) struct FileLines<'a> {
     text: &'a str,
@@ -18,12 +18,12 @@ pub(super) struct FileLines<'a> {
     open: bool,
 }
 
-/// What is kept of the lines of a text.
+/// The cached line index and last look-up.
 #[derive(Default)]
 pub(super) struct Known {
-    /// Line ends by block, where those of the snapshot are numbered otherwise.
+    /// A line index of its own, if the one of the snapshot has other numbers.
     own: OnceCell<LineIndex>,
-    /// A line and where it begins: the next one is close by.
+    /// The last line and its start: the next one is usually near.
     last: Cell<(usize, usize)>,
 }
 
@@ -39,7 +39,7 @@ impl<'a> FileLines<'a> {
         self.count
     }
 
-    /// The zero-based line that begins at, or holds, this offset.
+    /// The zero-based line that begins at, or contains, this offset.
     pub(super) fn at(&self, offset: usize) -> usize {
         let offset = offset.min(self.text.len());
         let (last, start) = self.known.last.get();
@@ -51,7 +51,7 @@ impl<'a> FileLines<'a> {
         line.min(self.count.saturating_sub(1))
     }
 
-    /// One line, zero-based, without its line end.
+    /// The text of a zero-based line without its line end.
     pub(super) fn line(&self, at: usize) -> &'a str {
         let start = self.start(at);
         let stop = line_stop(self.text, start);
@@ -60,7 +60,7 @@ impl<'a> FileLines<'a> {
         line.strip_suffix('\n').unwrap_or(line)
     }
 
-    /// Offset at which line `at` begins; for the line after the last, the end of the text.
+    /// Offset of the start of line `at`; for the line after the last, the end of the text.
     pub(super) fn start(&self, at: usize) -> usize {
         let (line, start) = self.known.last.get();
         if line == at {

@@ -1,12 +1,12 @@
-//! Characters that look alike, brought to one form.
+//! Folding of lookalike characters to one form.
 //!
-//! Single and double quotes and primes, dashes, unicode blanks and `…` become ASCII, zero-width characters vanish,
-//! accents are taken off their letters (canonical decomposition). Never: compatibility forms (`²` is not `2`), case,
-//! letters of other scripts.
+//! Single and double quotes and primes, dashes, Unicode blanks and `…` become ASCII, zero-width characters are removed,
+//! and letters lose their accents (canonical decomposition). Compatibility forms (`²` is not `2`), case and letters of
+//! other scripts are never folded.
 
 use std::borrow::Cow;
 
-/// Hands the folded form of one character to `each`.
+/// Passes the folded form of one character to `each`.
 fn fold_char(ch: char, mut each: impl FnMut(char)) {
     match ch {
         '\0'..='\u{7F}' => each(ch),
@@ -20,7 +20,7 @@ fn fold_char(ch: char, mut each: impl FnMut(char)) {
     }
 }
 
-/// A quote in its plain form; `None` for every other character.
+/// The plain form of a quote; `None` for every other character.
 fn plain_quote(ch: char) -> Option<char> {
     match ch {
         '\'' | '\u{2018}' | '\u{2019}' => Some('\''),
@@ -29,12 +29,12 @@ fn plain_quote(ch: char) -> Option<char> {
     }
 }
 
-/// True when a text has quotes, which count at any length: straight and curly ones are the same.
+/// True when a text has quotes, which are folded at any length of the text: straight and curly ones are the same.
 pub(super) fn has_quotes(text: &str) -> bool {
     text.chars().any(|ch| plain_quote(ch).is_some())
 }
 
-/// True when two texts are the same but for the form of their quotes.
+/// True when two texts differ only in the form of their quotes.
 pub(super) fn differ_in_quotes_only(a: &str, b: &str) -> bool {
     let plain = |ch: char| plain_quote(ch).unwrap_or(ch);
     a.chars().map(plain).eq(b.chars().map(plain))
@@ -50,18 +50,18 @@ pub(super) fn folded(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// What of a line counts when two lines are compared.
+/// The normalization under which two lines are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Look {
-    /// Everything but trailing blanks.
+    /// Ignores trailing blanks.
     Ended,
-    /// Also not the indentation.
+    /// Also ignores the indentation.
     Trimmed,
-    /// Also not the length of blank runs.
+    /// Also ignores the length of blank runs.
     Runs,
 }
 
-/// The form in which lines are compared: folded, without what `look` leaves out.
+/// Normalizes a line: folded, without the parts that `look` ignores.
 pub(super) fn form(line: &str, look: Look) -> Cow<'_, str> {
     let line = folded(line);
     let line = match (line, look) {
@@ -73,10 +73,10 @@ pub(super) fn form(line: &str, look: Look) -> Cow<'_, str> {
     if look == Look::Runs && has_runs(line.as_bytes()) { Cow::Owned(single_blanks(&line)) } else { line }
 }
 
-/// The blanks that are white space within a line.
+/// The blanks that count as white space within a line.
 pub(super) const BLANKS: [char; 2] = [' ', '\t'];
 
-/// True when there is nothing in the line.
+/// True for an empty or blank line.
 pub(super) fn is_blank(line: &str) -> bool {
     line.trim().is_empty()
 }
@@ -86,12 +86,12 @@ pub(super) fn indent_of(line: &str) -> &str {
     &line[..line.len() - line.trim_start_matches(BLANKS).len()]
 }
 
-/// Letters and digits in a text, counted up to `enough`.
+/// Counts the letters and digits in a text, up to `enough`.
 pub(super) fn substance(text: &str, enough: usize) -> usize {
     text.chars().filter(|ch| ch.is_alphanumeric()).take(enough).count()
 }
 
-/// Without the blanks around.
+/// Trims the blanks at both ends.
 fn trimmed(mut line: &[u8]) -> &[u8] {
     while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = line {
         line = rest;
@@ -101,7 +101,7 @@ fn trimmed(mut line: &[u8]) -> &[u8] {
 
 /// True when a blank run is anything but one blank.
 fn has_runs(bytes: &[u8]) -> bool {
-    // Without a branch per byte: nearly every line has none.
+    // Branch-free: nearly every line has no such run.
     let pairs = bytes.iter().zip(bytes.get(1..).unwrap_or(&[]));
     let runs = pairs.fold(0, |any, (a, b)| any | u8::from(*a == b' ') & u8::from(*b == b' '));
     runs | bytes.iter().fold(0, |any, byte| any | u8::from(*byte == b'\t')) > 0
@@ -122,7 +122,7 @@ fn single_blanks(line: &str) -> String {
 
 /// Hash of [`form`].
 pub(super) fn key(line: &str, look: Look) -> u64 {
-    // What nearly every line is, without a look at its characters.
+    // Nearly every line takes this path, without a look at its characters.
     if look != Look::Ended && line.is_ascii() {
         let line = trimmed(line.as_bytes());
         if look == Look::Trimmed || !has_runs(line) {
@@ -137,16 +137,16 @@ pub(super) fn alike(a: &str, b: &str, look: Look) -> bool {
     a == b || form(a, look) == form(b, look)
 }
 
-/// A folded text that knows where its bytes come from.
+/// A folded text with a map to its source.
 pub(super) struct Mapped {
     /// The folded text.
     pub(super) text: String,
-    /// For every byte of `text` the offset of the character it comes from, and the length of the source.
+    /// For every byte of `text`, the offset of the character it comes from; then the length of the source.
     pub(super) from: Vec<usize>,
 }
 
 impl Mapped {
-    /// Folds `text`; with `runs` every blank run is one blank.
+    /// Folds `text`; with `runs`, every blank run becomes one blank.
     pub(super) fn new(text: &str, runs: bool) -> Mapped {
         let mut out = Mapped { text: String::with_capacity(text.len()), from: Vec::with_capacity(text.len() + 1) };
         let mut last_blank = false;
@@ -164,7 +164,7 @@ impl Mapped {
         out
     }
 
-    /// True when no character of the source lies on both sides of this offset of the folded text.
+    /// True when no character of the source extends across this offset of the folded text.
     pub(super) fn is_border(&self, at: usize) -> bool {
         at == 0 || at >= self.text.len() || self.from[at] != self.from[at - 1]
     }

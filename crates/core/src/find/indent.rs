@@ -4,22 +4,22 @@ use super::fold::{indent_of, is_blank};
 use super::refusal::{Reason, Refusal};
 use std::collections::BTreeMap;
 
-/// Turns indentation of the caller's text into indentation of the file.
+/// A map from indentation of the caller's text to indentation of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum IndentMap {
-    /// The caller's own.
+    /// The caller's indentation is used as it is.
     Verbatim,
     /// A prefix that every line of the caller's text lacks.
     Add(String),
-    /// A prefix that every line of the caller's text has too much.
+    /// A surplus prefix of every line of the caller's text.
     Remove(String),
-    /// Another width, or tabs for blanks.
+    /// Another indentation width, or tabs for blanks.
     Widths(Widths),
     /// The caller's first line lost its indentation; the others follow `rest`.
     FirstLine { first: String, rest: Box<IndentMap> },
 }
 
-/// Depths seen on both sides, and the steps by which further ones follow.
+/// Corresponding depths on both sides, and the steps from which further ones are derived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Widths {
     seen: BTreeMap<String, String>,
@@ -27,11 +27,11 @@ pub(super) struct Widths {
     steps: Option<(String, String)>,
 }
 
-/// Indentation of a line as the caller has it, and as the file has it.
+/// Indentation of a line in the caller's text and in the file.
 pub(super) type Pair<'a> = (&'a str, &'a str);
 
 impl IndentMap {
-    /// One prefix added to, or taken from, every line.
+    /// Finds one prefix to add to, or remove from, every line.
     pub(super) fn shift(pairs: &[Pair<'_>]) -> Option<IndentMap> {
         let &(old, file) = pairs.first()?;
         if let Some(add) = file.strip_suffix(old) {
@@ -45,8 +45,8 @@ impl IndentMap {
         }
     }
 
-    /// A one-to-one map of depths that keeps their order; steps of both sides agree. They are asked for once the depths are
-    /// a map at all: that of the file is told by all of its lines.
+    /// Finds a one-to-one, order-preserving map of depths with consistent steps on both sides. `steps` is called only
+    /// once the depths form a map, because the step of the file depends on all of its lines.
     pub(super) fn widths(pairs: &[Pair<'_>], steps: impl FnOnce() -> Option<(String, String)>) -> Option<IndentMap> {
         let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
         for &(old, file) in pairs {
@@ -56,7 +56,7 @@ impl IndentMap {
         }
         let mut order: Vec<Pair<'_>> = seen.into_iter().collect();
         order.sort_by_key(|(old, _)| old.len());
-        // Deeper is longer, on both sides, and begins like what is less deep: tabs are not mixed with blanks.
+        // A deeper indentation is longer on both sides and extends the shallower one: tabs and blanks are not mixed.
         let deeper = |a: &str, b: &str| b.len() > a.len() && b.starts_with(a);
         let rises = |pair: &[Pair<'_>]| deeper(pair[0].0, pair[1].0) && deeper(pair[0].1, pair[1].1);
         if !order.windows(2).all(rises) {
@@ -71,7 +71,7 @@ impl IndentMap {
         Some(IndentMap::Widths(Widths { seen, base: (base.0.to_owned(), base.1.to_owned()), steps }))
     }
 
-    /// The indentation for one line of the new text; `first` is true for its first line.
+    /// Returns the indentation for one line of the new text; `first` is true for its first line.
     fn depth(&self, indent: &str, first: bool) -> Result<String, Refusal> {
         match self {
             IndentMap::Verbatim => Ok(indent.to_owned()),
@@ -85,7 +85,7 @@ impl IndentMap {
         }
     }
 
-    /// A line of the new text at the file's depth; blank lines become empty.
+    /// Returns a line of the new text at the file's depth; blank lines become empty.
     pub(super) fn apply(&self, line: &str, first: bool) -> Result<String, Refusal> {
         if *self == IndentMap::Verbatim {
             return Ok(line.to_owned());
@@ -115,12 +115,12 @@ impl Widths {
     }
 }
 
-/// The steps of both sides, if the depths seen agree with them. A text that shows no single step of its own (it only
-/// ends blocks, two at a time) may be one of four blanks.
+/// Returns the steps of both sides if the observed depths agree with them. A text without a single step of its own (it
+/// only closes blocks, two at a time) may have a step of four blanks.
 fn agreeing(order: &[Pair<'_>], (old, file): (String, String)) -> Option<(String, String)> {
     let &base = order.first()?;
     let agrees = |step: usize| {
-        // Counted in bytes of one kind of blank, so that 4 blanks for 1 tab come out even.
+        // Measured in bytes of one kind of blank, so that 4 blanks correspond to 1 tab.
         let rise = |(a, b): &Pair<'_>| (a.len().abs_diff(base.0.len()), b.len().abs_diff(base.1.len()));
         base.0.len().is_multiple_of(step) && order.iter().map(rise).all(|(a, b)| a * file.len() == b * step)
     };
@@ -132,7 +132,7 @@ fn agreeing(order: &[Pair<'_>], (old, file): (String, String)) -> Option<(String
     (wide && agrees(USUAL)).then(|| (" ".repeat(USUAL), file))
 }
 
-/// How often `step` makes up `indent`.
+/// Returns how many times `step` fits into `indent` exactly.
 fn times(indent: &str, step: &str) -> Option<usize> {
     let count = indent.len() / step.len();
     (indent == step.repeat(count)).then_some(count)
@@ -142,7 +142,7 @@ fn misindent(why: &str) -> Refusal {
     Refusal::new(Reason::Misindent, format!("The text is there with other indentation, but {why}."))
 }
 
-/// The step by which lines are indented: a tab, or the most frequent rise in blanks from one line to the next.
+/// Detects the indentation step: a tab, or the most frequent increase in blanks from one line to the next.
 pub(super) fn step<'t>(lines: impl Iterator<Item = &'t str> + Clone) -> Option<String> {
     let indents = lines.filter(|line| !is_blank(line)).map(indent_of);
     if indents.clone().any(|indent| indent.contains('\t')) {
@@ -151,20 +151,20 @@ pub(super) fn step<'t>(lines: impl Iterator<Item = &'t str> + Clone) -> Option<S
     blanks(indents.map(str::len))
 }
 
-/// The step of the lines that are indented by blanks alone.
+/// Detects the step of the lines that are indented by blanks alone.
 pub(super) fn step_in_blanks<'t>(lines: impl Iterator<Item = &'t str>) -> Option<String> {
     blanks(lines.filter_map(|line| {
         let depth = line.bytes().take_while(|byte| *byte == b' ').count();
         match line.as_bytes().get(depth)? {
             b'\t' => None,
-            // Nearly every line; others may be blank by characters that are neither.
+            // Nearly every line; others may be blank by other characters.
             b'!'..=b'~' => Some(depth),
             _ => Some(depth).filter(|_| !is_blank(line)),
         }
     }))
 }
 
-/// The step that depths in blanks show, in the order of their lines.
+/// Detects the step from depths in blanks, in the order of their lines.
 fn blanks(depths: impl Iterator<Item = usize>) -> Option<String> {
     let (mut rises, mut falls): (BTreeMap<usize, usize>, BTreeMap<usize, usize>) = Default::default();
     let (mut last, mut least) = (None, None::<usize>);
@@ -176,13 +176,13 @@ fn blanks(depths: impl Iterator<Item = usize>) -> Option<String> {
         least = Some(len).filter(|&len| len > 0).into_iter().chain(least).min();
         last = Some(len);
     }
-    // Of equally frequent rises the smallest; where nothing rises, falls; where nothing changes, the least depth itself.
+    // The smallest of equally frequent increases; without increases, of decreases; without changes, the smallest depth.
     let changes = if rises.is_empty() { falls } else { rises };
     let most = changes.iter().max_by_key(|&(&rise, &count)| (count, core::cmp::Reverse(rise))).map(|(&rise, _)| rise);
     most.or(least).map(|len| " ".repeat(len))
 }
 
-/// The pairs of indentation of lines that are not blank.
+/// Pairs the indentation of lines that are not blank.
 pub(super) fn pairs<'a>(lines: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<Pair<'a>> {
     lines.filter(|(old, _)| !is_blank(old)).map(|(old, file)| (indent_of(old), indent_of(file))).collect()
 }

@@ -1,4 +1,4 @@
-//! Tier 0 for all edits of a call at once: one pass over the text instead of one for each edit.
+//! Tier 0 for all edits of a call at once: one pass over the text instead of one per edit.
 
 use super::MOST_PLACES;
 use super::tier::exact;
@@ -7,27 +7,28 @@ use crate::op::{Find, Locator, Op, Pick};
 use crate::span::Span;
 use crate::work::{self, STEP_BYTES};
 
-/// So many short texts are searched for one by one; more make an automaton.
+/// Short texts up to this number are searched one by one; more are searched by an automaton.
 const FEW: usize = 8;
-/// From so many texts on an automaton is faster than a search for each, where the pieces of the texts do not help.
+/// Number of texts from which an automaton is faster than one search per text, if grams are of no use.
 const MANY: usize = 24;
-/// Bytes of texts that an automaton is made of; it takes some hundred times their memory.
+/// Bytes of the texts of one automaton, which takes some hundred times their memory.
 pub(crate) const AUTOMATON: usize = 256 << 10;
 
-/// What is known of several searches at once.
+/// The shared results of several searches.
 pub(crate) struct Literal<'o> {
-    /// The literal places of each, as [`exact::run`] would find them; `None` for one that shall look for itself.
+    /// The literal occurrences of each search, as [`exact::run`] would find them; `None` for one that has to search by
+    /// itself.
     pub(crate) places: Vec<Option<Vec<Span>>>,
-    /// What they were found with, if that is all of the searches, each by its number.
+    /// The needles of all searches, by index, if all of them were searched together.
     pub(crate) needles: Option<Needles<'o>>,
 }
 
-/// The literal places of the operations that look for text.
+/// Searches the literal occurrences of all operations that search for text.
 pub(crate) fn of_ops<'o>(text: &str, ops: &'o [Op]) -> Literal<'o> {
     of_all(text, &ops.iter().map(find).collect::<Vec<Option<&Find>>>())
 }
 
-/// The same for searches; places in the list that hold none are skipped.
+/// Searches for several texts; entries without a text are skipped.
 pub(super) fn of_all<'o>(text: &str, finds: &[Option<&'o Find>]) -> Literal<'o> {
     let mut out = Literal { places: vec![None; finds.len()], needles: None };
     let present = finds.iter().enumerate().filter_map(|(nth, find)| Some((nth, (*find)?)));
@@ -63,10 +64,10 @@ fn find(op: &Op) -> Option<&Find> {
     }
 }
 
-/// All places of all texts; `None` where searching for each by itself is as good.
+/// Finds all occurrences of all texts; `None` if one search per text is as good.
 fn seen<'o>(text: &str, all: &[&'o str]) -> Option<(Needles<'o>, Vec<Seen>)> {
     let bytes: usize = all.iter().map(|old| old.len()).sum();
-    // What every text costs that stands twice in the file, and a part of what one pass costs.
+    // The cost of every text occurring twice, and a fraction of the cost of one pass.
     let mut budget = 2 * bytes + text.len() / 4;
     let needles = Needles::new(all, text, text.len())?;
     if let Some(seen) = needles.seen(text, &mut budget) {
@@ -80,13 +81,13 @@ fn seen<'o>(text: &str, all: &[&'o str]) -> Option<(Needles<'o>, Vec<Seen>)> {
     Some((needles, seen))
 }
 
-/// Those of the places that tier 0 counts.
+/// Selects the occurrences that tier 0 counts.
 fn chosen(text: &str, find: &Find, places: &[Seen]) -> Vec<Span> {
     let most = exact::most(find.pick).unwrap_or(usize::MAX).min(MOST_PLACES + 1);
     let spans = places.iter().map(|seen| Span::new(seen.at, seen.at + find.old.len()));
     let mut from = 0;
     let apart = |span: &Span| {
-        // For all places only those that stand apart matter.
+        // If all occurrences are wanted, only disjoint ones matter.
         let clear = find.lines || find.pick != Pick::All || span.start() >= from;
         from = if clear { span.end() } else { from };
         clear
@@ -111,7 +112,7 @@ mod tests {
         olds.iter().map(op).collect()
     }
 
-    /// What each operation finds by itself, and what it finds with the places of all.
+    /// The result of each operation on its own, and with the shared search.
     fn both(text: &str, ops: &[Op]) -> Vec<[String; 2]> {
         let base = Snapshot::from_text(text);
         let index = Index::new(&base);
@@ -149,7 +150,7 @@ mod tests {
             let whole = |at: usize| (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
             let line = |at: usize| text[..whole(at)].rfind('\n').map_or(0, |at| at + 1);
             let cut = |&(from, len, pick, lines): &(usize, usize, Pick, bool)| {
-                // Every other one is whole lines.
+                // Every other text consists of whole lines.
                 let part = if len % 2 == 0 { whole(from)..whole(from + len) } else { line(from)..line(from + len) };
                 (&text[part], pick, lines)
             };

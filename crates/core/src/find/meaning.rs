@@ -1,14 +1,14 @@
-//! Lines that are alike and mean something else: a number or a name that differs is no slip of the pen.
+//! Similar lines with another meaning: a number or a name that differs is not a typo.
 
 use super::failure::nearest::line_likeness;
 use super::fold;
 use super::tokens::tokens;
 use crate::diff;
 
-/// A line of the file is taken for the one that a caller's line is about from this likeness on.
+/// Likeness from which a line of the file counts as the one that a caller's line is about.
 const LIKE: f64 = 0.5;
 
-/// Words that name a definition, in front of its name.
+/// Keywords before the name of a definition.
 const DEFINING: [&str; 28] = [
     "fn",
     "def",
@@ -39,13 +39,13 @@ const DEFINING: [&str; 28] = [
     "object",
     "procedure",
 ];
-/// Words that begin a statement with parentheses which is no definition.
+/// Keywords of statements with parentheses that are not definitions.
 const CONTROL: [&str; 16] = [
     "if", "for", "while", "switch", "return", "else", "catch", "elif", "match", "when", "with", "until", "unless",
     "foreach", "do", "try",
 ];
 
-/// The reason for which a line of the file is not the caller's line mistyped, though it looks like it.
+/// Returns the reason why a similar line of the file is not a mistyped form of the caller's line.
 pub(super) fn means_another(old: &str, file: &str) -> Option<String> {
     let (old, file) = (old.trim(), file.trim());
     if line_likeness(old, file) < LIKE {
@@ -59,8 +59,8 @@ pub(super) fn means_another(old: &str, file: &str) -> Option<String> {
     has_another_number(old, file).then(|| format!("a number differs: `{old}` in old_string, `{file}` in the file"))
 }
 
-/// True when a line is the file's with a slip of the pen: one letter, or two adjacent ones that are swapped. The name of a
-/// definition may only have two letters swapped, and must be nowhere in the file as it is written.
+/// True when a line is the file's with a typo: one letter, or two adjacent letters swapped. In the name of a definition
+/// only a swap counts, and only if the misspelled name is nowhere in the file.
 pub(super) fn is_typo(old: &str, file: &str, text: &str) -> bool {
     const LETTERS_MIN: usize = 16;
     const SWAPPED_MIN: usize = 6;
@@ -82,13 +82,14 @@ pub(super) fn is_typo(old: &str, file: &str, text: &str) -> bool {
     }
 }
 
-/// True when two lines are alike but for a number that is no mere value, or for a digit of a name.
+/// True when two lines differ only in a number that is more than a value, or in a digit of a name.
 pub(super) fn has_another_number(old: &str, file: &str) -> bool {
     let (old, file) = (old.trim(), file.trim());
     line_likeness(old, file) >= LIKE && digits(old) != digits(file) && !is_value_changed(old, file)
 }
 
-/// True when two lines set one key, and to another number: the key tells what is meant, and somebody else changed the value.
+/// True when two lines set the same key to different numbers: the key identifies the line, and its value was changed
+/// elsewhere.
 fn is_value_changed(old: &str, file: &str) -> bool {
     let shared = diff::common_prefix(old.as_bytes(), file.as_bytes());
     let Some(head) = old.get(..shared) else { return false };
@@ -104,7 +105,7 @@ fn digits(line: &str) -> Vec<&str> {
     line.split(|ch: char| !ch.is_ascii_digit()).filter(|run| !run.is_empty()).collect()
 }
 
-/// The name that a line defines: a function, a class, a module or the like.
+/// The name that a line defines: of a function, a class, a module or the like.
 fn defined(line: &str) -> Option<&str> {
     let all = tokens(line);
     let words: Vec<&str> = all.iter().copied().filter(|token| !token.trim().is_empty()).collect();
@@ -120,7 +121,7 @@ fn defined(line: &str) -> Option<&str> {
             _ => {}
         }
     }
-    // A function or method without a word of its own: `static int name(…) {`.
+    // A function or method without a keyword: `static int name(…) {`.
     let open = words.iter().position(|word| *word == "(")?;
     let name = words[..open].last().copied().filter(is_word)?;
     let statement = words[..open].iter().any(|word| CONTROL.contains(word) || ["=", ".", "!"].contains(word));

@@ -1,9 +1,10 @@
-//! The matching cascade: from words about text to places in a reading.
+//! The matching cascade: finds the occurrences of a caller's text in a decoded text.
 //!
-//! One driver, one row per tier. Ambiguity stops the cascade: a tier with more than one place ends the search, looser
-//! tiers are not asked, and places are counted by position. Tier 0 is literal; every tier after it works on whole lines
-//! (tier 1 within one), needs substance, writes only the difference between old and new onto the file's own text, and
-//! reports itself. Likeness never writes on a line that is to be changed: it only explains failure.
+//! One driver, one table row per tier. Ambiguity ends the cascade: if a tier has more than one occurrence, looser tiers
+//! are not tried; occurrences are counted by position. Tier 0 is literal. Every tier after it works on whole lines
+//! (tier 1 within one), requires a minimum of letters and digits, writes only the difference between old and new onto
+//! the file's own text, and reports itself. A line that is to be changed is never matched by likeness, which only
+//! explains failures.
 
 mod align;
 mod anchors;
@@ -43,49 +44,49 @@ use refusal::Refusal;
 pub(crate) use search::Index;
 use search::{Search, Trial};
 
-/// Places that one edit may change.
+/// Occurrences that one edit may change.
 pub const MOST_PLACES: usize = 500_000;
 
-/// Bytes of new text that one edit may put into several places together.
+/// Bytes of new text that one edit may insert at several places together.
 pub const MOST_FRESH: usize = 64 << 20;
 
-/// Lines above a place of several among which the one is looked for under which it stands.
+/// Lines above each of several occurrences that are searched for its heading.
 pub const LOOKED_UP: usize = 200;
 
-/// A piece of a reading and the text that takes its place.
+/// A replacement of a part of the decoded text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextEdit {
-    /// What is replaced, in the reading.
+    /// The replaced span of the decoded text.
     pub span: Span,
-    /// The new text, `\n` line ends.
+    /// The new text, with `\n` line ends.
     pub text: String,
 }
 
-/// One place that was found.
+/// One match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hit {
-    /// What the caller's text stands for, in the reading.
+    /// The span of the decoded text that matches the caller's text.
     pub span: Span,
-    /// What has to be written there so that the caller's new text results: only the difference.
+    /// The edits that produce the caller's new text: only the difference.
     pub edits: Vec<TextEdit>,
 }
 
-/// What the cascade found.
+/// The result of the cascade.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// The tier that found it.
     pub tier: Tier,
-    /// The places, in order; as many as the call asked for.
+    /// The matches in order, as many as the call asked for.
     pub hits: Vec<Hit>,
-    /// What was forgiven or kept from the file, and warnings; empty for a plain exact match.
+    /// Tolerances, text kept from the file, and warnings; empty for a plain exact match.
     pub notes: Vec<String>,
 }
 
-/// How much was forgiven.
+/// The tolerance of a match.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Tier {
-    /// Nothing: the text occurs literally.
+    /// None: the text occurs literally.
     #[default]
     Exact,
     /// Unicode punctuation within one line.
@@ -96,32 +97,32 @@ pub enum Tier {
     LinesAlike,
     /// One uniform indentation shift.
     IndentShift,
-    /// Tabs for blanks, other widths.
+    /// Tabs instead of blanks, or other widths.
     IndentWidths,
     /// Blank runs inside a line.
     BlankRuns,
-    /// Blank lines at the edges.
+    /// Blank lines at either end.
     BlankEdges,
     /// Line numbers copied with the text.
     LineNumbers,
-    /// Escapes one level too many, HTML entities.
+    /// One level of escapes too many, or HTML entities.
     Escapes,
     /// Elision lines.
     Elision,
-    /// Blank lines or context that drifted.
+    /// Blank lines or context that differ.
     Drift,
     /// Lines inside a block that is replaced as a whole.
     Block,
 }
 
-/// One tier: its rule, and when it is asked.
+/// A tier: its function and its conditions.
 struct Row {
     tier: Tier,
     name: &'static str,
     run: for<'a> fn(&Search<'a>) -> Result<Trial<'a>, Refusal>,
-    /// Letters and digits that old must have.
+    /// Letters and digits that the old text must have.
     substance: usize,
-    /// What is said on success.
+    /// The note on success.
     note: &'static str,
 }
 
@@ -214,19 +215,19 @@ static ROWS: [Row; 13] = [
 ];
 
 impl Tier {
-    /// The number in the table of the format page.
+    /// The number in the table of the format documentation.
     pub const fn number(self) -> u8 {
         self as u8
     }
 
-    /// The name for replies.
+    /// The name in replies.
     pub fn name(self) -> &'static str {
         ROWS[usize::from(self.number())].name
     }
 }
 
 impl Row {
-    /// True when the tier is asked for this search.
+    /// True when the tier applies to this search.
     fn is_open(&self, search: &Search<'_>, settings: Settings) -> bool {
         let last = match settings.matching {
             Matching::Exact => Tier::Exact,
@@ -248,14 +249,15 @@ impl Row {
     }
 }
 
-/// Finds `find.old` in the reading and works out what to write so that `new` stands in its place.
+/// Finds `find.old` in the decoded text and computes the edits that replace it by `new`.
 ///
 /// Errors: `match.not_found`, `match.ambiguous`, `match.count`, `edit.omission`, `edit.would_misindent`.
 pub fn find(base: &Snapshot, find: &Find, new: &str, settings: Settings) -> Result<Found> {
     found(&Index::new(base), find, new, settings, None)
 }
 
-/// [`find`] with what it shares with other searches in the same text. `literal`: the places of tier 0, where they are known.
+/// Runs [`find`] with the state shared by other searches in the same text. `literal`: the occurrences of tier 0, if
+/// they are known.
 pub(crate) fn found(
     index: &Index<'_>,
     find: &Find,
@@ -291,7 +293,7 @@ fn found_as_given(
         work::spend(1 + index.text.len() / (4 * STEP_BYTES))?;
         let trial = match (row.run)(&search) {
             Ok(trial) => trial,
-            // The lines to be changed may be those of a block that is replaced as a whole.
+            // The lines to be changed may be inside a block that is replaced as a whole.
             Err(refusal) if row.tier == Tier::Drift => {
                 refused = Some(refusal);
                 continue;
@@ -305,7 +307,7 @@ fn found_as_given(
             };
         }
     }
-    // What was looked for to the end only is not there.
+    // A search that ran to its end found nothing.
     work::spend(1)?;
     Err(match refused {
         Some(refusal) => failure::refused(&search, Tier::Drift, &refusal),
@@ -313,14 +315,14 @@ fn found_as_given(
     })
 }
 
-/// The place that has all lines to the letter that it has at all, where another reading would shift some of them.
+/// Finds the place that has all its lines verbatim, where another reading would shift some of them.
 fn verbatim(search: &Search<'_>, settings: Settings) -> Option<Result<Found>> {
     let row = ROWS.iter().find(|row| row.tier == Tier::Drift && row.is_open(search, settings))?;
     let trial = tier::drift::verbatim(search).ok().filter(|trial| !trial.places.is_empty())?;
     Some(settle(search, row, trial))
 }
 
-/// The places that the call asked for, and what to write there.
+/// Selects the occurrences that the call asked for, and computes their edits.
 fn settle(search: &Search<'_>, row: &Row, trial: Trial<'_>) -> Result<Found> {
     within(trial.places.len(), search.new.len())?;
     let fitted = trial.fitted;
@@ -337,7 +339,7 @@ fn settle(search: &Search<'_>, row: &Row, trial: Trial<'_>) -> Result<Found> {
     let emptied = tier::exact::emptied_lines(search, &places, &hits);
     let crossing = hits.windows(2).any(|pair| pair[0].span.clashes(pair[1].span));
     if crossing {
-        // Deletions that would take the same line whole are literal, each of them.
+        // Deletions that would remove the same whole line are literal.
         let literal = |place: &Place<'_>| {
             let edits = vec![TextEdit { span: place.span, text: search.new.to_owned() }];
             Hit { span: place.span, edits }
@@ -356,14 +358,14 @@ fn settle(search: &Search<'_>, row: &Row, trial: Trial<'_>) -> Result<Found> {
     Ok(Found { tier: row.tier, hits, notes })
 }
 
-/// Refuses what would take more memory than any file does.
+/// Refuses an edit that would take more memory than any file does.
 ///
 /// Errors: `edit.too_much_work`.
 fn within(places: usize, each: usize) -> Result<()> {
     check_amount(places, if places > 1 { places.saturating_mul(each) } else { 0 })
 }
 
-/// The limits on what one edit puts into several places together. Asked before any of it is built.
+/// Checks the limits on the text that one edit inserts at several places, before any of it is built.
 ///
 /// Errors: `edit.too_much_work`.
 pub fn check_amount(places: usize, fresh: usize) -> Result<()> {
@@ -396,7 +398,7 @@ mod tests {
         assert!(within(MOST_PLACES, 1).is_ok() && within(MOST_PLACES + 1, 0).is_err());
         assert!(within(2, MOST_FRESH / 2).is_ok() && within(2, MOST_FRESH / 2 + 1).is_err());
         assert!(within(1, MOST_FRESH + 1).is_ok());
-        // Counting stops where it is too many anyway.
+        // Counting stops once there are too many.
         let text = "a".repeat(MOST_PLACES + 100);
         assert_eq!(super::tier::exact::places(&text, "a", None).len(), MOST_PLACES + 1);
         assert_eq!(super::tier::exact::places(&text, "a", Some(usize::MAX)).len(), MOST_PLACES + 1);

@@ -1,4 +1,4 @@
-//! A place that a tier found, and how the new text gets there.
+//! A site found by a tier, and the edits that write the new text there.
 
 use super::indent::IndentMap;
 use super::refusal::Refusal;
@@ -10,39 +10,39 @@ use crate::span::Span;
 use std::borrow::Cow;
 use std::rc::Rc;
 
-/// Where something stands.
+/// A site that matches the old text.
 pub(super) struct Place<'a> {
-    /// What the caller's text stands for, in the reading.
+    /// The span of the decoded text that matches the caller's text.
     pub(super) span: Span,
     pub(super) plan: Plan<'a>,
 }
 
-/// How the new text gets there.
+/// The way in which the new text is written.
 pub(super) enum Plan<'a> {
-    /// As it is.
+    /// Unchanged.
     Literal(Cow<'a, str>),
-    /// Token by token into a piece of a line.
+    /// Token by token into a part of a line.
     Inline(&'a str),
     /// Line by line into whole lines.
     Lines(Block<'a>),
-    /// Worked out already.
+    /// Already computed.
     Ready(Vec<TextEdit>),
-    /// Not at all.
+    /// Not written.
     Refused(Refusal),
 }
 
-/// Whole lines that stand for `wanted.old`, one to one.
+/// Whole lines that match `wanted.old` one to one.
 pub(super) struct Block<'a> {
     /// The first of them, zero-based.
     pub(super) first: usize,
     pub(super) wanted: Rc<Wanted<'a>>,
     pub(super) indent: IndentMap,
-    /// Blank runs differ.
+    /// Blank runs may differ.
     pub(super) runs: bool,
 }
 
 impl<'a> Place<'a> {
-    /// Whole lines from `first` on.
+    /// Creates a site of whole lines from `first` on.
     pub(super) fn lines(
         search: &Search<'_>,
         first: usize,
@@ -54,7 +54,7 @@ impl<'a> Place<'a> {
         Place { span, plan: Plan::Lines(Block { first, wanted: Rc::clone(wanted), indent, runs }) }
     }
 
-    /// What has to be written.
+    /// Computes the edits.
     pub(super) fn hit(&self, search: &Search<'_>) -> Result<Hit, Refusal> {
         let edits = match &self.plan {
             Plan::Literal(new) => return Ok(exact::hit(search, self.span, new)),
@@ -69,7 +69,7 @@ impl<'a> Place<'a> {
                 transplant::write(&window, &block.indent, block.runs)?
             }
         };
-        // An edit may reach beyond: a deletion takes the line end.
+        // An edit may extend beyond the site: a deletion includes the line end.
         let span = edits.iter().fold(self.span, |span, edit| span.hull(edit.span));
         Ok(Hit { span, edits })
     }

@@ -1,27 +1,27 @@
-//! Why a place that was found is not edited.
+//! Reasons for not editing a site that was found.
 
 use crate::code::Code;
 
-/// The kinds of refusal, as programs see them in `data.reason`.
+/// The kinds of refusal, as reported to programs in `data.reason`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reason {
-    /// Indentation cannot be carried over.
+    /// The indentation cannot be carried over.
     Misindent,
     /// A line to be changed is not in the file.
     TargetDiffers,
-    /// Lines that the caller has not shown lie where it wants to write.
+    /// Lines that the caller has not shown are where it would write.
     UnseenLines,
     /// The evidence for repairing the text (line numbers, escapes) is incomplete.
     Unrepaired,
-    /// Elision lines are not paired or not unique.
+    /// Elision lines are unpaired or ambiguous.
     Elision,
-    /// Similar, not similar enough.
+    /// Similar, but not similar enough.
     Unlike,
     /// Two places are about equally similar.
     Rivals,
-    /// The bound on work was hit.
+    /// The work limit was reached.
     TooLarge,
-    /// The place named by the call is not there.
+    /// The place named by the call does not exist.
     NoSuchPlace,
 }
 
@@ -49,13 +49,13 @@ impl Reason {
     }
 }
 
-/// A place was found and is not edited.
+/// A refusal to edit a site that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub(super) reason: Reason,
     /// One or more sentences.
     pub(super) why: String,
-    /// Zero-based lines of the file it is about.
+    /// The zero-based lines of the file that it is about.
     pub(super) lines: Option<(usize, usize)>,
 }
 
@@ -64,7 +64,7 @@ impl Refusal {
         Refusal { reason, why: why.into(), lines: None }
     }
 
-    /// Names the lines `from..to` it is about, unless some are named already.
+    /// Sets the lines `from..to` that it is about, unless they are set already.
     pub(super) fn at(mut self, from: usize, to: usize) -> Refusal {
         self.lines.get_or_insert((from, to));
         self

@@ -1,7 +1,7 @@
-//! Rivals: places that are closer to the old text, line by line, than the place that a tolerant tier found.
+//! Rivals: places with more lines identical to the old text than the place that a tolerant tier found.
 //!
-//! A tier forgives one kind of difference in all lines; another place may differ in one line alone, and be the one meant.
-//! Text cannot tell which, so both are shown and nothing is written.
+//! A tier tolerates one kind of difference in all lines; another place may differ in a single line and be the intended
+//! one. The text cannot decide, so both are shown and nothing is written.
 
 use super::fold::{self, BLANKS, Look};
 use super::place::{Place, Plan};
@@ -14,22 +14,22 @@ use core::cmp::Reverse;
 use core::ops::Range;
 use std::collections::BTreeSet;
 
-/// Lines of the old text by which places are looked for, the longest first.
+/// Lines of the old text that are used to find places, the longest first.
 const PIVOTS: usize = 24;
 /// Places that are compared.
 const PLACES: usize = 128;
-/// Lines of the old text that are found before all places are looked at.
+/// Lines of the old text that must be found before all places are compared.
 const PRESENT: usize = 4;
-/// Lines of the file that may come between two lines of the old text.
+/// Lines of the file that may lie between two lines of the old text.
 const BETWEEN: usize = 3;
 /// Letters and digits of an unchanged line that makes a place a rival by itself.
 const SUBSTANCE: usize = 8;
 /// Lines of the old text that are compared.
 const LINES: usize = 2_000;
 
-/// The lines of the old text that count, and which of them stay.
+/// The significant lines of the old text, and which of them are kept.
 struct Substantial<'w, 'a> {
-    /// Indexes into the old lines.
+    /// Their indices in the old lines.
     at: Vec<usize>,
     /// For each of them, whether the edit keeps it.
     kept: Vec<bool>,
@@ -39,12 +39,12 @@ struct Substantial<'w, 'a> {
 /// The lines of a place that are identical to lines of the old text.
 struct Identical {
     count: usize,
-    /// All lines that the edit keeps are among them.
+    /// They include all lines that the edit keeps.
     all_kept: bool,
     lines: Range<usize>,
 }
 
-/// The lines of a rival of the places that a tier found, zero-based.
+/// Returns the zero-based lines of a rival of the places that a tier found.
 pub(super) fn of_places(search: &Search<'_>, places: &[Place<'_>]) -> Option<Range<usize>> {
     let wanted: &Wanted<'_> = match &places.first()?.plan {
         Plan::Lines(block) => &block.wanted,
@@ -55,7 +55,7 @@ pub(super) fn of_places(search: &Search<'_>, places: &[Place<'_>]) -> Option<Ran
     rival(search, wanted, &taken)
 }
 
-/// The lines of a rival of the lines that are taken for the old text, zero-based.
+/// Returns the zero-based lines of a rival of the lines that were matched with the old text.
 pub(super) fn rival(search: &Search<'_>, wanted: &Wanted<'_>, taken: &[Range<usize>]) -> Option<Range<usize>> {
     let lines = Substantial::new(wanted)?;
     let chosen: Vec<Identical> = taken.iter().map(|at| lines.identical(search, at.start)).collect();
@@ -85,14 +85,14 @@ pub(super) fn lines_of(search: &Search<'_>, span: Span) -> Range<usize> {
     lines.at(span.start())..lines.at(span.end().max(span.start() + 1) - 1) + 1
 }
 
-/// The lines that look like one, as many as a lookup by words reports.
+/// Returns the similar lines, as many as a look-up by words reports.
 fn by_key(search: &Search<'_>, line: &str) -> Vec<usize> {
     let key = fold::key(line, Look::Runs);
     let all = search.loose_keys().iter().enumerate().filter(|(_, own)| **own == key).map(|(at, _)| at);
     all.take(stands::MANY).collect()
 }
 
-/// True when two lines are the same but for blanks at their ends.
+/// True when two lines are equal except for blanks at either end.
 fn is_same(old: &str, file: &str) -> bool {
     old.trim_end_matches(BLANKS) == file.trim_end_matches(BLANKS)
 }
@@ -109,14 +109,13 @@ impl<'w, 'a> Substantial<'w, 'a> {
         Some(Substantial { at, kept, old })
     }
 
-    /// True when the lines that stay are two at least, or one that is no mere `break`.
+    /// True when at least two lines are kept, or one that is more than a mere `break`.
     fn are_kept_telling(&self) -> bool {
         let kept: Vec<usize> = self.at.iter().zip(&self.kept).filter(|(_, kept)| **kept).map(|(&at, _)| at).collect();
         kept.len() > 1 || kept.iter().any(|&at| fold::substance(self.old[at], SUBSTANCE) == SUBSTANCE)
     }
 
-    /// False if too few lines of the old text are in the file for any place to be a rival: quick to tell, where a
-    /// look for all places is not.
+    /// A quick filter: false if too few lines of the old text are in the file for any place to be a rival.
     fn may_have_rival(&self, search: &Search<'_>, taken: &[Range<usize>], most: usize, all_kept: bool) -> bool {
         let needed = (self.at.len() * 3).div_ceil(4).max(most + 1);
         let mut by_kept = !all_kept && self.are_kept_telling();
@@ -124,7 +123,7 @@ impl<'w, 'a> Substantial<'w, 'a> {
         let (start, count) = (taken.first().map_or(0, |at| at.start), search.lines().count());
         let stays = |at: usize| start + at < count && is_same(self.old[at], search.line(start + at));
         let unknown = |at: usize| search.index.known_stands(self.old[at]).is_none();
-        // Lines that the place found does not have are the likeliest to be nowhere.
+        // Lines that differ at the found place are the most likely to be nowhere.
         let mut lines: Vec<(usize, bool)> = self.at.iter().copied().zip(self.kept.iter().copied()).collect();
         lines.sort_by_cached_key(|&(at, kept)| (stays(at), unknown(at), !kept, Reverse(self.old[at].len())));
         let mut present = 0;
@@ -145,7 +144,7 @@ impl<'w, 'a> Substantial<'w, 'a> {
         true
     }
 
-    /// The lines from `start` on that are identical to lines of the old text, in its order.
+    /// Returns the lines from `start` on that are identical to lines of the old text, in its order.
     fn identical(&self, search: &Search<'_>, start: usize) -> Identical {
         let count = search.lines().count();
         let (mut next, mut found) = (start, Identical { count: 0, all_kept: true, lines: start..start });
@@ -166,11 +165,11 @@ impl<'w, 'a> Substantial<'w, 'a> {
         found
     }
 
-    /// Lines at which the old text would begin, judging by its lines that occur in the file unchanged.
+    /// Returns possible first lines of the old text, derived from its lines that occur in the file unchanged.
     fn starts(&self, search: &Search<'_>) -> BTreeSet<usize> {
         let mut pivots: Vec<(usize, bool)> = self.at.iter().copied().zip(self.kept.iter().copied()).collect();
         pivots.sort_by_key(|&(at, kept)| (Reverse(kept), Reverse(self.old[at].len())));
-        // Where all kept lines are common ones, a changed line may still show a place.
+        // If all kept lines are common ones, a changed line may still identify a place.
         let changed = pivots.iter().copied().filter(|(_, kept)| !kept).take(PIVOTS / 2);
         let pivots: Vec<usize> = pivots.iter().copied().take(PIVOTS).chain(changed).map(|(at, _)| at).collect();
         let mut out = BTreeSet::new();
@@ -221,7 +220,7 @@ mod tests {
         let old = lines.join("\n") + "\n";
         let new = "alpha_1()\nbeta_2()\ngamma_3()\ndelta_4()\n";
         assert_eq!(refuse(&format!("if x:\n{shifted}\n{close}"), &old, new).data()["reason"], "rivals");
-        // Half of them do not.
+        // Half of them differ.
         let far = "alpha_one()\nbeta_two()\ngamma_3()\ndelta_five()\n";
         assert!(edit(&format!("if x:\n{shifted}\n{far}"), &old, new).contains("    gamma_3()\n    delta_4()\n"));
     }

@@ -1,4 +1,4 @@
-//! What one search shares between its tiers: the lines of the file and their keys, made when first asked for.
+//! State shared by the tiers of a search: the lines of the file and their hashes, computed on first use.
 
 use super::file_lines::{FileLines, Known};
 use super::fold::{self, Look, is_blank};
@@ -15,7 +15,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// What all searches in one text share, made when first asked for.
+/// State shared by all searches in one text, computed on first use.
 pub(crate) struct Index<'a> {
     pub(super) base: &'a Snapshot,
     pub(super) text: &'a str,
@@ -23,22 +23,22 @@ pub(crate) struct Index<'a> {
     loose: OnceCell<Vec<u64>>,
     close: OnceCell<Vec<u64>>,
     table: OnceCell<LineTable>,
-    /// The same by what is not blank in a line.
+    /// The table by the non-blank characters of a line.
     dense: OnceCell<LineTable>,
-    /// The lines that are not ASCII; `None`: many.
+    /// The non-ASCII lines; `None` if there are many.
     odd: OnceCell<Option<Vec<(usize, u64)>>>,
-    /// The step by which lines are indented that are so by blanks.
+    /// The indentation step of lines that are indented by blanks.
     step: OnceCell<Option<String>>,
-    /// What was looked up, by the key of the line.
+    /// Cached look-ups, by the hash of the line.
     known: RefCell<HashMap<u64, Option<Rc<Stands>>>>,
-    /// Bytes that were gone through to look lines up.
+    /// Bytes scanned by look-ups.
     pub(super) spent: Cell<usize>,
-    /// Places of hunks that are kept to choose from.
+    /// Kept candidate places of hunks.
     pub(super) kept: Cell<usize>,
 }
 
 impl<'a> Index<'a> {
-    /// The index of a snapshot; nothing is read yet.
+    /// Creates the index of a snapshot; nothing is computed yet.
     pub(crate) fn new(base: &'a Snapshot) -> Index<'a> {
         Index {
             base,
@@ -56,7 +56,7 @@ impl<'a> Index<'a> {
         }
     }
 
-    /// An index that goes the plain way, which the quick one has to agree with.
+    /// Creates an index without fast paths, as a reference for tests.
     #[cfg(test)]
     pub(super) fn plain(base: &'a Snapshot) -> Index<'a> {
         Index { spent: Cell::new(usize::MAX), odd: OnceCell::from(None), ..Index::new(base) }
@@ -79,8 +79,8 @@ impl<'a> Index<'a> {
         &self.text[start..start + lines.line(at).len()]
     }
 
-    /// The lines of the file that look like this one under the look that forgives most; `None` where only a look at all lines
-    /// would tell.
+    /// Returns the lines of the file that are equal to this one under the loosest normalization; `None` if only a look
+    /// at all lines would tell.
     pub(super) fn stands(&self, line: &str) -> Option<Rc<Stands>> {
         let key = fold::key(line, Look::Runs);
         if let Some(known) = self.known.borrow().get(&key) {
@@ -91,23 +91,23 @@ impl<'a> Index<'a> {
         found
     }
 
-    /// The lines that are not ASCII, each with its key under the look that forgives most; `None`: they are many.
+    /// Returns the non-ASCII lines, each with its hash under the loosest normalization; `None` if there are many.
     pub(super) fn odd(&self) -> Option<&[(usize, u64)]> {
         self.odd.get_or_init(|| stands::odd(self)).as_deref()
     }
 
-    /// The step by which the lines of the file are indented, of those that have blanks in front and no tab.
+    /// Returns the indentation step of the file, from its lines that are indented by blanks alone.
     pub(super) fn step(&self) -> Option<&str> {
         self.step.get_or_init(|| indent::step_in_blanks(self.text.split('\n'))).as_deref()
     }
 
-    /// Where each line stands, by its exact text.
+    /// The table of lines by their exact text.
     pub(super) fn table(&self) -> &LineTable {
         self.table.get_or_init(|| LineTable::new((0..self.lines().count()).map(|at| self.line(at))))
     }
 
-    /// The lines (zero-based, in order) that differ from this one in blanks alone, of which none is within a token: the first
-    /// `most` of them.
+    /// Returns the first `most` lines (zero-based, in order) that differ from this one only in blanks, none of them
+    /// inside a token.
     pub(super) fn spaced_otherwise(&self, line: &str, most: usize) -> Vec<usize> {
         let same = |file: &str| is_dense_equal(file, line) && tokens::are_same(file, line);
         let words = tokens::tokens(line).into_iter().filter(|word| !word.trim().is_empty()).collect();
@@ -119,7 +119,7 @@ impl<'a> Index<'a> {
         })
     }
 
-    /// Earlier answer of [`Index::stands`] for this line; `None` if it was not asked or had no answer.
+    /// Returns the cached result of [`Index::stands`] for this line; `None` if there is none.
     pub(super) fn known_stands(&self, line: &str) -> Option<Rc<Stands>> {
         self.known.borrow().get(&fold::key(line, Look::Runs)).cloned().flatten()
     }
@@ -130,26 +130,26 @@ impl<'a> Index<'a> {
     }
 
     fn keys(&self, look: Look) -> Vec<u64> {
-        // Where the work ends, the keys are of no use, but there is one for each line.
+        // If the work limit is reached, the hashes are useless, but there is one for each line.
         let key = |line: &str| if work::ends(1 + line.len() / 4) { 0 } else { fold::key(line, look) };
         split(self.text).into_iter().map(key).collect()
     }
 }
 
-/// One search: a text, what is looked for, what shall stand there.
+/// A search: the text, the old text and the new text.
 pub(super) struct Search<'a> {
     pub(super) index: &'a Index<'a>,
     pub(super) base: &'a Snapshot,
     pub(super) text: &'a str,
     pub(super) find: &'a Find,
     pub(super) new: &'a str,
-    /// The places of tier 0, where they are known already.
+    /// The occurrences of tier 0, if they are known already.
     pub(super) literal: Option<&'a [Span]>,
     /// A deletion removes exactly the given text.
     pub(super) literal_deletion: bool,
     /// Literal text is written exactly as given, even if that doubles its indentation.
     pub(super) literal_only: bool,
-    /// Old and new as lines.
+    /// The old and new text by lines.
     pub(super) wanted: Rc<Wanted<'a>>,
     windows: OnceCell<Vec<usize>>,
 }
@@ -160,7 +160,7 @@ impl<'a> Search<'a> {
         Search::wanting(index, find, new, wanted)
     }
 
-    /// A search for lines of which it is known what changes.
+    /// Creates a search for lines whose changes are known.
     pub(super) fn wanting(index: &'a Index<'a>, find: &'a Find, new: &'a str, wanted: Wanted<'a>) -> Search<'a> {
         let (base, text) = (index.base, index.text);
         Search {
@@ -187,12 +187,12 @@ impl<'a> Search<'a> {
         self.index.line(at)
     }
 
-    /// Keys of all lines under the look that forgives most: a window without equal keys fits at no tier.
+    /// Hashes of all lines under the loosest normalization: a window without equal hashes matches at no tier.
     pub(super) fn loose_keys(&self) -> &'a [u64] {
         self.index.loose_keys()
     }
 
-    /// The lines that are like this one but for their indentation, at least the first `most` of them where there are more.
+    /// Returns the lines that are equal to this one except for their indentation, at least the first `most` of them.
     pub(super) fn lines_but_for_indent(&self, line: &str, most: usize) -> Vec<usize> {
         let key = fold::key(line, Look::Trimmed);
         let stands = self.index.stands(line);
@@ -203,17 +203,17 @@ impl<'a> Search<'a> {
         all.map(|(at, _)| at).take(most).collect()
     }
 
-    /// Keys of all lines, blank runs counted.
+    /// Hashes of all lines that respect blank runs.
     pub(super) fn close_keys(&self) -> &'a [u64] {
         self.index.close.get_or_init(|| self.index.keys(Look::Trimmed))
     }
 
-    /// [`Search::windows`] of old as it is.
+    /// [`Search::windows`] of the old text as it is.
     pub(super) fn wanted_windows(&self) -> &[usize] {
         self.windows.get_or_init(|| self.windows(&self.wanted.old))
     }
 
-    /// Where whole lines begin that may be `old`: zero-based, overlapping ones too.
+    /// Returns the possible first lines of `old` as whole lines: zero-based, overlapping ones too.
     pub(super) fn windows(&self, old: &[&str]) -> Vec<usize> {
         if self.index.loose.get().is_none()
             && let Some(starts) = stands::windows(self, old)
@@ -225,17 +225,18 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Old and new as lines, without line ends; an empty text has no lines.
+/// The old and new text as lines without line ends; an empty text has no lines.
 #[derive(Debug)]
 pub(super) struct Wanted<'a> {
     pub(super) old: Vec<&'a str>,
     pub(super) new: Vec<&'a str>,
-    /// Which lines of old become which of new, where the caller said it; `None`: as a comparison shows.
+    /// The lines of old and the lines of new that replace them, if the caller gave them; `None`: to be computed by a
+    /// diff.
     pub(super) changes: Option<Vec<(Range<usize>, Range<usize>)>>,
 }
 
 impl<'a> Wanted<'a> {
-    /// Without some of the lines that stay at both ends.
+    /// Removes some of the unchanged lines at both ends.
     pub(super) fn inner(&self, front: usize, back: usize) -> Wanted<'a> {
         let shift = |at: &Range<usize>| at.start - front..at.end - front;
         Wanted {
@@ -245,7 +246,7 @@ impl<'a> Wanted<'a> {
         }
     }
 
-    /// Letters and digits in old, counted up to `enough`.
+    /// Counts the letters and digits in old, up to `enough`.
     pub(super) fn substance(&self, enough: usize) -> usize {
         let mut count = 0;
         for line in &self.old {
@@ -263,7 +264,7 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// The lines of a text; an empty rest after the last line end is none.
+/// Splits a text into lines; the empty rest after a final line end is not a line.
 pub(super) fn split(text: &str) -> Vec<&str> {
     if text.is_empty() {
         return Vec::new();
@@ -271,12 +272,12 @@ pub(super) fn split(text: &str) -> Vec<&str> {
     text.strip_suffix('\n').unwrap_or(text).split('\n').collect()
 }
 
-/// Where each line of a text stands, by a hash of its exact text: chains through two flat arrays.
+/// The lines of a text by a hash of their exact text: chains in two flat arrays.
 pub(super) struct LineTable {
     keys: Vec<u64>,
-    /// For every bucket the first line in it, plus one.
+    /// For every bucket, its first line plus one.
     heads: Vec<u32>,
-    /// For every line the next one of its bucket, plus one.
+    /// For every line, the next one of its bucket plus one.
     next: Vec<u32>,
 }
 
@@ -292,7 +293,7 @@ impl LineTable {
             next: vec![0; keys.len()],
             keys: Vec::new(),
         };
-        // From the last line on, so that chains are in the order of the text.
+        // In reverse order, so that chains are in the order of the text.
         for (at, &key) in keys.iter().enumerate().rev() {
             let bucket = table.bucket(key);
             table.next[at] = table.heads[bucket];
@@ -306,7 +307,7 @@ impl LineTable {
         usize::try_from(key).unwrap_or(0) & (self.heads.len() - 1)
     }
 
-    /// The lines (zero-based, in order) with the hash of this one.
+    /// Returns the lines (zero-based, in order) with the hash of this one.
     pub(super) fn lines_like(&self, line: &str) -> impl Iterator<Item = usize> {
         self.lines_with(exact_key(line))
     }
@@ -331,7 +332,7 @@ fn exact_key(line: &str) -> u64 {
     xxhash_rust::xxh3::xxh3_64(line.as_bytes())
 }
 
-/// A hash of what is not blank in a line.
+/// Hashes the non-blank characters of a line.
 fn dense_key(line: &str) -> u64 {
     if work::ends(1 + line.len() / STEP_BYTES) {
         return 0;
@@ -340,24 +341,24 @@ fn dense_key(line: &str) -> u64 {
     xxhash_rust::xxh3::xxh3_64(&bytes)
 }
 
-/// True when two lines have the same bytes but for blanks.
+/// True when two lines are equal except for blanks.
 fn is_dense_equal(a: &str, b: &str) -> bool {
     let dense = |byte: &u8| !byte.is_ascii_whitespace();
     a.bytes().filter(dense).eq(b.bytes().filter(dense))
 }
 
-/// What a tier found.
+/// The result of a tier.
 #[derive(Default)]
 pub(super) struct Trial<'a> {
-    /// The places, in order, overlapping ones too.
+    /// The sites in order, overlapping ones too.
     pub(super) places: Vec<Place<'a>>,
-    /// A 1-based line that may choose among them: the number copied with the text.
+    /// A 1-based line that may select one of them: the number copied with the text.
     pub(super) number: Option<usize>,
-    /// New text at some place has the file's indentation already, unlike old.
+    /// At some site the new text, unlike the old one, already has the file's indentation.
     pub(super) fitted: bool,
 }
 
-/// All positions of `wanted` in `keys`, overlapping ones too, in linear time (Knuth, Morris, Pratt).
+/// Finds all positions of `wanted` in `keys`, overlapping ones too, in linear time (Knuth, Morris, Pratt).
 pub(super) fn occurrences(keys: &[u64], wanted: &[u64]) -> Vec<usize> {
     if wanted.is_empty() || wanted.len() > keys.len() || work::ends((keys.len() + wanted.len()) / 4) {
         return Vec::new();
@@ -385,7 +386,7 @@ pub(super) fn occurrences(keys: &[u64], wanted: &[u64]) -> Vec<usize> {
     out
 }
 
-/// The span of whole lines `from..to`, without the last line end.
+/// Returns the span of whole lines `from..to`, without the last line end.
 pub(super) fn span_of(lines: FileLines<'_>, from: usize, to: usize) -> Span {
     Span::new(lines.start(from), lines.end(to.max(from + 1) - 1))
 }

@@ -1,8 +1,8 @@
-//! Where lines stand that look like a given one: found by a word of it, where a key of every line of the file would cost many
-//! times as much.
+//! Look-up of lines equal under normalization by searching for one of the line's words, instead of hashing every line.
 //!
-//! A line of ASCII that has another's form has all its words to the letter, so the lines with one of them are all that can
-//! be meant; the others, which are few or else all lines get their keys, are compared one by one.
+//! An ASCII line with the same normalized form contains every word of that form literally, so the lines with one of the
+//! words are the only ASCII candidates. Non-ASCII lines are compared one by one if there are few; otherwise all lines
+//! are hashed.
 
 use super::fold::{self, BLANKS, Look, is_blank};
 use super::search::{Index, Search};
@@ -11,41 +11,41 @@ use crate::work::{self, STEP_BYTES};
 use core::cmp::Reverse;
 use memchr::memmem;
 
-/// Lines that are told of one; from so many on, more may stand behind them.
+/// Lines reported for one; if there are this many, more may follow.
 pub(super) const MANY: usize = 65;
-/// Words of a line that are tried, the longest first, and bytes of them that are looked for.
+/// Words of a line that are tried, the longest first, and bytes of them that are searched for.
 const WORDS: usize = 8;
 const LETTERS: usize = 64;
-/// Bytes of the end of a line by which it is looked for as it is: few enough for the quickest search.
+/// Bytes of the end of a line that are searched for: short enough for the fastest search.
 const TAIL: usize = 31;
-/// How often all lookups together may go through the text, and so many bytes beside; then all lines get their keys.
+/// Passes over the text that all look-ups together may take, plus some bytes; after that all lines are hashed.
 const PASSES: usize = 12;
 const BESIDE: usize = 1 << 20;
-/// Lines with a word, and not like the one that is looked for, after which another word is tried; and after which it is left,
-/// when none is better.
+/// Lines that contain a word but do not match, after which another word is tried; and after which the word is given up
+/// if no other one is better.
 const STRAY: (usize, usize) = (64, 1024);
-/// Lines that are not ASCII: of more, and more than one in so many, all lines get their keys.
+/// Non-ASCII lines, absolute and as a share of all lines, beyond which all lines are hashed.
 const ODD: (usize, usize) = (256, 8);
-/// Bytes that are looked at together for a character that is not ASCII.
+/// Bytes that are checked together for non-ASCII characters.
 const CHUNK: usize = 4096;
-/// Lines of old that are tried, one after another, until one tells where windows may begin.
+/// Pivot lines tried when enumerating candidate windows.
 const PIVOTS: usize = 4;
-/// Lines compared to tell so.
+/// Lines compared for that.
 const COMPARED: usize = 16_384;
 
-/// The lines of the file that look like one, the first [`MANY`] of them, in order.
+/// The lines of the file that match one line, the first [`MANY`] of them, in order.
 pub(super) struct Stands {
     pub(super) lines: Vec<usize>,
 }
 
 impl Stands {
-    /// All lines that look like it; `None` where there may be more than were looked for.
+    /// All matching lines; `None` if there may be more than were collected.
     pub(super) fn all(&self) -> Option<&[usize]> {
         (self.lines.len() < MANY).then_some(&*self.lines)
     }
 }
 
-/// The lines that look like this one; `None` where its words are too common to tell.
+/// Finds the lines that match this one; `None` if its words are too common.
 pub(super) fn stands(index: &Index<'_>, line: &str) -> Option<Stands> {
     let form = fold::form(line, Look::Runs);
     let key = fold::key(line, Look::Runs);
@@ -58,13 +58,13 @@ pub(super) fn stands(index: &Index<'_>, line: &str) -> Option<Stands> {
     Some(Stands { lines })
 }
 
-/// The lines of ASCII that have this form.
+/// Finds the ASCII lines that have this normalized form.
 fn with_words(index: &Index<'_>, form: &str) -> Option<Vec<usize>> {
     let words = form.split(' ').filter(|word| !word.is_empty()).collect();
     by_words(index, words, MANY, &|line| line.is_ascii() && *fold::form(line, Look::Runs) == *form)
 }
 
-/// The first `many` lines that are meant, all of which have all of these words; `None` where the words are too common to tell.
+/// Returns the first `many` accepted lines that contain all of these words; `None` if the words are too common.
 pub(super) fn by_words(
     index: &Index<'_>,
     mut words: Vec<&str>,
@@ -74,22 +74,22 @@ pub(super) fn by_words(
     words.sort_by_key(|word| Reverse(word.len()));
     let longest = *words.first()?;
     let with = |word: &str, strays| with_word(index, word.as_bytes(), Most { lines: many, strays }, is_meant);
-    // Once the work budget is spent, no other word is tried.
+    // Once the work budget is used up, no other word is tried.
     let mut tried = words.iter().take(WORDS).take_while(|_| !work::ends(1));
     let found = tried.find_map(|word| with(word, STRAY.0));
     found.or_else(|| if work::ends(1) { None } else { with(longest, STRAY.1) })
 }
 
-/// Limit of the lines that a search looks at.
+/// Limits of the lines that a search visits.
 #[derive(Clone, Copy)]
 struct Most {
-    /// Those that are meant.
+    /// Accepted lines.
     lines: usize,
-    /// Those that are not, and have the word.
+    /// Lines with the word that are not accepted.
     strays: usize,
 }
 
-/// Looks for the lines with this word.
+/// Finds the lines with this word.
 fn with_word(index: &Index<'_>, word: &[u8], most: Most, is_meant: &dyn Fn(&str) -> bool) -> Option<Vec<usize>> {
     let text = index.text;
     let budget = text.len().saturating_mul(PASSES).saturating_add(BESIDE);
@@ -124,7 +124,7 @@ fn with_word(index: &Index<'_>, word: &[u8], most: Most, is_meant: &dyn Fn(&str)
     Some(lines)
 }
 
-/// True when it is certain that no line of the file is this one, blanks at its end aside.
+/// True when no line of the file can be this one, blanks at its end aside.
 pub(super) fn is_absent(index: &Index<'_>, line: &str) -> bool {
     let wanted = line.trim_end_matches(BLANKS);
     let same = |file: &str| file.trim_end_matches(BLANKS) == wanted;
@@ -137,7 +137,7 @@ pub(super) fn is_absent(index: &Index<'_>, line: &str) -> bool {
     with_word(index, tail, Most { lines: 1, strays: STRAY.0 }, &same).is_some_and(|lines| lines.is_empty())
 }
 
-/// The lines that are not ASCII, with their keys; `None`: they are many.
+/// Returns the non-ASCII lines with their hashes; `None` if there are many.
 pub(super) fn odd(index: &Index<'_>) -> Option<Vec<(usize, u64)>> {
     let text = index.text;
     let most = ODD.0.max(index.lines().count() / ODD.1);
@@ -162,7 +162,7 @@ pub(super) fn odd(index: &Index<'_>) -> Option<Vec<(usize, u64)>> {
     Some(out)
 }
 
-/// [`Search::windows`] by the line of old that has the longest word; `None` where none of a few tells.
+/// [`Search::windows`] by the line of old with the longest word; `None` if no pivot line decides.
 pub(super) fn windows(search: &Search<'_>, old: &[&str]) -> Option<Vec<usize>> {
     let (count, height) = (search.lines().count(), old.len());
     let longest = |at: &usize| old[*at].split(fold::BLANKS).map(str::len).max();
@@ -216,7 +216,7 @@ mod tests {
         "...",
     ];
 
-    /// Lines, some of them many times over.
+    /// Lines, some of them repeated many times.
     fn texts() -> impl Strategy<Value = Vec<&'static str>> {
         let times = prop_oneof![8 => Just(1usize), 1 => 60usize..75];
         prop::collection::vec((prop::sample::select(LINES), times), 0..24)
@@ -258,7 +258,7 @@ mod tests {
             let windows = |index| Search::new(index, &find, &new).wanted_windows().to_vec();
             prop_assert_eq!(windows(&quick), windows(&plain));
             let one = |index| told(found(index, &find, &new, Settings::default(), None));
-            // Twice: what was looked up is remembered.
+            // Twice, because look-ups are cached.
             prop_assert_eq!(one(&quick), one(&plain));
             prop_assert_eq!(one(&quick), one(&plain));
         }
@@ -320,7 +320,8 @@ mod tests {
             let place = |index: &Index<'_>| place_all(index, &[&hunk], Settings::default()).pop().unwrap();
             match (place(&Index::new(&base)), place(&Index::plain(&base))) {
                 (Ok(quick), Ok(plain)) => prop_assert_eq!(quick, plain),
-                // A hunk of which a removed line is nowhere is refused before the tiers are asked, in other words than theirs.
+                // A hunk with a removed line that is nowhere is refused before the tiers are tried, with another
+                // message than theirs.
                 (quick, plain) => prop_assert!(quick.is_err() && plain.is_err(), "{:?}\n{:?}", quick, plain),
             }
         }

@@ -1,4 +1,4 @@
-//! Short hand for the tests of the tiers.
+//! Shorthands for the tests of the tiers.
 
 use crate::error::Error;
 use crate::formats::replace::Replacement;

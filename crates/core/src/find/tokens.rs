@@ -1,14 +1,14 @@
-//! Lines as words, blank runs and signs: what two of them share, and how a change is carried over to a line that only
-//! looks like the one it was made for.
+//! Lines as tokens (words, blank runs and single characters): common tokens of two lines, and the transfer of a change
+//! to a line that only resembles the one it was made for.
 
 use super::fold::Mapped;
 use core::ops::Range;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-/// Cells (tokens × tokens) that one comparison may cost.
+/// Cells (tokens × tokens) of one comparison.
 const CELLS: usize = 1_000_000;
 
-/// Words, blank runs and single signs, in order.
+/// Splits a text into words, blank runs and single characters, in order.
 pub(crate) fn tokens(text: &str) -> Vec<&str> {
     let class = |ch: char| match ch {
         _ if ch.is_alphanumeric() || ch == '_' => 1,
@@ -35,13 +35,13 @@ pub(crate) fn are_same(a: &str, b: &str) -> bool {
     words(a).eq(words(b))
 }
 
-/// A stretch of the new tokens, and the old tokens it is equal to, if it is.
+/// A run of new tokens, and the old tokens it is equal to, if any.
 pub(crate) struct Stretch {
     pub(crate) new: Range<usize>,
     pub(crate) kept: Option<Range<usize>>,
 }
 
-/// The new tokens as stretches that are kept and stretches that are new.
+/// Splits the new tokens into runs that are kept and runs that are new.
 pub(crate) fn stretches(old: &[&str], new: &[&str]) -> Vec<Stretch> {
     let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let most = old.len().min(new.len()) - head;
@@ -62,8 +62,8 @@ pub(crate) fn stretches(old: &[&str], new: &[&str]) -> Vec<Stretch> {
     out
 }
 
-/// `new`, but every token it shares with `old` is written with the file's own characters. `None` when `file` does not
-/// look like `old`. With `runs` the length of blank runs does not count.
+/// Returns `new` with every token that it shares with `old` written in the file's own characters. `None` if `file` does
+/// not resemble `old`. With `runs`, the length of blank runs is ignored.
 pub(super) fn carried(file: &str, old: &str, new: &str, runs: bool) -> Option<String> {
     let map = Mapped::new(file, runs);
     let old_tokens = tokens(old);
@@ -92,7 +92,7 @@ pub(super) fn carried(file: &str, old: &str, new: &str, runs: bool) -> Option<St
     Some(out)
 }
 
-/// How alike two lines are, 0 to 1: shared tokens, counted with their number and not their order.
+/// The similarity of two lines from 0 to 1: shared tokens, regardless of their order.
 pub(super) fn similarity(a: &[&str], b: &[&str]) -> f64 {
     let (mut a, mut b): (Vec<&str>, Vec<&str>) = (worded(a), worded(b));
     if a.is_empty() || b.is_empty() {
@@ -113,12 +113,12 @@ pub(super) fn similarity(a: &[&str], b: &[&str]) -> f64 {
     ratio(2 * shared, a.len() + b.len())
 }
 
-/// Blank runs are no sign of likeness.
+/// Drops blank runs, which do not indicate similarity.
 fn worded<'t>(tokens: &[&'t str]) -> Vec<&'t str> {
     tokens.iter().copied().filter(|token| !token.trim().is_empty()).collect()
 }
 
-/// A share of a whole, 0 to 1.
+/// A share of a whole, from 0 to 1.
 #[expect(clippy::cast_precision_loss, reason = "counts of lines and letters, far below 2^52")]
 pub(super) fn ratio(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
@@ -145,7 +145,7 @@ mod tests {
         for (file, old, new, want) in cases {
             let got = carried(file, old, new, false);
             if file.contains('\u{200B}') {
-                // A zero-width character inside a word: the word is one token, and stays the file's.
+                // A zero-width character inside a word: the word is one token, and keeps the file's characters.
                 assert_eq!(got.as_deref(), Some(want));
             } else {
                 assert_eq!(got.as_deref(), Some(want), "{file}");

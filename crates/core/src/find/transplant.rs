@@ -1,8 +1,8 @@
-//! Delta transplant: the difference between old and new, written onto the file's own lines.
+//! Delta transplant: applies the difference between old and new to the file's own lines.
 //!
-//! Lines equal in old and new keep the file's bytes. In a changed line the tokens common to old and new keep the file's
-//! characters. In a hunk of unequal size, lines are paired in order by likeness. A line to be changed or deleted that
-//! has no partner in the file, and unseen lines where something is written, end in a refusal.
+//! Lines equal in old and new keep the file's bytes. In a changed line, the tokens common to old and new keep the
+//! file's characters. In a hunk of unequal size, lines are paired in order by likeness. A line to be changed or deleted
+//! without a partner in the file, and unseen lines at the place of writing, lead to a refusal.
 
 use super::TextEdit;
 use super::align::align;
@@ -18,23 +18,23 @@ use core::ops::Range;
 
 /// Pairs of lines (old × new) of one hunk that are compared for likeness.
 const PAIRS: usize = 20_000;
-/// Cells (old × new lines) up to which a change is told line by line.
+/// Cells (old × new lines) up to which a change is computed line by line.
 const CELLS: usize = 250_000;
-/// Lines of a hunk are likened from here on.
+/// Likeness from which lines of a hunk are paired.
 const LIKE: f64 = 0.5;
 
-/// Lines of the file, and which of them stand for which line of old.
+/// A range of lines of the file, with their correspondence to the lines of old.
 pub(super) struct Window<'s, 'a> {
     pub(super) search: &'s Search<'a>,
     pub(super) wanted: &'s Wanted<'s>,
     /// Lines of the file, zero-based.
     pub(super) lines: Range<usize>,
-    /// For every line of old its line in the file.
+    /// For every line of old, its line in the file.
     pub(super) partner: Vec<Option<usize>>,
 }
 
 impl<'s, 'a> Window<'s, 'a> {
-    /// All lines of old, one to one, from line `first` of the file on.
+    /// Pairs all lines of old one to one with the file, from line `first` on.
     pub(super) fn whole(search: &'s Search<'a>, first: usize, wanted: &'s Wanted<'s>) -> Window<'s, 'a> {
         let lines = first..first + wanted.old.len();
         Window { search, wanted, partner: lines.clone().map(Some).collect(), lines }
@@ -45,12 +45,12 @@ impl<'s, 'a> Window<'s, 'a> {
         self.partner[old].map(|at| self.search.line(at))
     }
 
-    /// The line after the last one that stands before old line `at`.
+    /// The line after the last partner of an old line before `at`.
     fn after(&self, at: usize) -> usize {
         self.partner[..at].iter().rev().find_map(|&line| line).map_or(self.lines.start, |line| line + 1)
     }
 
-    /// The first line that stands for old line `at` or a later one.
+    /// The first partner of old line `at` or a later one.
     fn before(&self, at: usize) -> usize {
         self.partner[at..].iter().find_map(|&line| line).unwrap_or(self.lines.end)
     }
@@ -70,7 +70,7 @@ impl<'s, 'a> Window<'s, 'a> {
     }
 }
 
-/// What has to be written so that the change from old to new happens in the window.
+/// Computes the edits that apply the change from old to new to the window.
 pub(super) fn write(window: &Window<'_, '_>, indent: &IndentMap, runs: bool) -> Result<Vec<TextEdit>, Refusal> {
     let Wanted { old, new, changes: said } = window.wanted;
     let mut out = Vec::new();
@@ -80,7 +80,7 @@ pub(super) fn write(window: &Window<'_, '_>, indent: &IndentMap, runs: bool) -> 
         let fresh = fresh_lines(window, from.clone(), to, &partners, indent, runs)?;
         match lines {
             Some(lines) => {
-                // Lines added before or after a changed one have a place only if nothing unseen adjoins there.
+                // Lines added before or after a changed one have a place only if no unseen lines are adjacent.
                 let paired =
                     |at: Option<&Option<usize>>| at.is_none_or(Option::is_some) || partners.iter().all(Option::is_none);
                 if !paired(partners.first()) {
@@ -102,8 +102,8 @@ pub(super) fn write(window: &Window<'_, '_>, indent: &IndentMap, runs: bool) -> 
     Ok(out)
 }
 
-/// Ranges of lines that differ, in order. Lines with text are kept rather than blank ones, so that a blank line never
-/// decides where something is written.
+/// Returns the ranges of lines that differ, in order. Lines with text are kept in preference to blank ones, so that a
+/// blank line never determines a position.
 pub(super) fn changes(old: &[&str], new: &[&str]) -> Vec<(Range<usize>, Range<usize>)> {
     let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let most = old.len().min(new.len()) - head;
@@ -127,7 +127,7 @@ pub(super) fn changes(old: &[&str], new: &[&str]) -> Vec<(Range<usize>, Range<us
     out
 }
 
-/// The lines of the file for old lines that are changed or deleted.
+/// Returns the lines of the file for old lines that are changed or deleted.
 fn changed_lines(window: &Window<'_, '_>, old: Range<usize>) -> Result<Option<Range<usize>>, Refusal> {
     let differs = |&at: &usize| window.partner[at].is_none() && !is_blank(window.wanted.old[at]);
     if let Some(at) = old.clone().find(differs) {
@@ -143,7 +143,7 @@ fn changed_lines(window: &Window<'_, '_>, old: Range<usize>) -> Result<Option<Ra
     Ok(Some(first..last + 1))
 }
 
-/// The new lines of a hunk as they are written.
+/// Returns the new lines of a hunk as they are written.
 fn fresh_lines(
     window: &Window<'_, '_>,
     from: Range<usize>,
@@ -156,7 +156,7 @@ fn fresh_lines(
     let differs = |at: usize| {
         window.partner_text(at).is_some_and(|file| file.trim_matches(BLANKS) != old[at].trim_matches(BLANKS))
     };
-    // Where the file has the very text of old there is nothing to carry over.
+    // If the file has exactly the text of old, there is nothing to carry over.
     let partners = if from.clone().any(differs) { partners } else { &[] };
     let mut out = Vec::with_capacity(to.len());
     for (nth, at) in to.clone().enumerate() {
@@ -178,7 +178,7 @@ fn fresh_lines(
     Ok(out)
 }
 
-/// For every new line of a hunk its old line: one to one where there are as many, else in order by likeness.
+/// Returns the old line for every new line of a hunk: one to one if there are as many, else in order by likeness.
 fn pair_up(old: &[&str], new: &[&str]) -> Vec<Option<usize>> {
     if old.len() == new.len() {
         return (0..new.len()).map(Some).collect();
@@ -206,7 +206,7 @@ fn pair_up(old: &[&str], new: &[&str]) -> Vec<Option<usize>> {
     new.iter().map(&mut pair).collect()
 }
 
-/// Lines of the file replaced by others, or taken away with one line end each.
+/// Replaces lines of the file by others, or removes them with one line end each.
 fn replaced(window: &Window<'_, '_>, lines: Range<usize>, fresh: &[String]) -> Vec<TextEdit> {
     let index = window.search.lines();
     let span = Span::new(index.start(lines.start), index.start(lines.end));
@@ -215,14 +215,15 @@ fn replaced(window: &Window<'_, '_>, lines: Range<usize>, fresh: &[String]) -> V
         text.push_str(if index.is_open(lines.end - 1) { "" } else { "\n" });
         return resolve::difference(window.search.text, span, &text);
     }
-    // Without a final line end the kept line before must have none either; a hunk keeps whole lines even where it shows none.
+    // Without a final line end, the kept line before must not have one either; a hunk keeps whole lines even if it
+    // shows none.
     let above = if window.wanted.changes.is_some() { 0 } else { window.lines.start };
     let open = index.is_open(lines.end - 1) && lines.start > above;
     let start = if open { index.end(lines.start - 1) } else { span.start() };
     vec![TextEdit { span: Span::new(start, span.end()), text: String::new() }]
 }
 
-/// Lines put in front of line `at` of the file.
+/// Inserts lines before line `at` of the file.
 fn inserted(window: &Window<'_, '_>, at: usize, fresh: &[String]) -> TextEdit {
     let index = window.search.lines();
     if at == window.lines.start {

@@ -1,13 +1,13 @@
-//! Lines of nothing but dots in a whole text: placeholders where lines of the old text would be lost at their place.
+//! Lines of only dots in a whole text: they are placeholders if lines of the old text would be lost in their place.
 
 use super::is_elision;
 use std::collections::{HashMap, HashSet};
 
-/// Lines on either side of the dots that are looked at for one that the old text has.
+/// Lines on either side of the dots that are searched for a line of the old text.
 const AROUND: usize = 8;
 
-/// The lines of dots in `new`, with their zero-based numbers, that replace lines of `old`: between the nearest lines
-/// around them that both texts have, the old one has more lines that are gone than the new one has new ones.
+/// Returns the dot lines in `new`, with their zero-based numbers, that replace lines of `old`: between the nearest
+/// common lines around them, more old lines disappear than new lines appear.
 pub(super) fn placeholders<'a>(old: &str, new: &'a str) -> Vec<(usize, &'a str)> {
     let lines: Vec<&str> = new.lines().collect();
     let dots: Vec<usize> = (0..lines.len()).filter(|&at| is_elision(lines[at])).collect();
@@ -26,12 +26,12 @@ pub(super) fn placeholders<'a>(old: &str, new: &'a str) -> Vec<(usize, &'a str)>
     dots.into_iter().filter(stands).map(|at| (at, lines[at])).collect()
 }
 
-/// Two texts, line by line.
+/// Two texts, by lines.
 struct Texts<'a> {
     lines: &'a [&'a str],
     old: Vec<&'a str>,
     new: HashSet<&'a str>,
-    /// The places of each line of the old text.
+    /// The positions of each line of the old text.
     places: HashMap<&'a str, Vec<usize>>,
 }
 
@@ -43,7 +43,7 @@ fn places<'a>(lines: &[&'a str]) -> HashMap<&'a str, Vec<usize>> {
     out
 }
 
-/// The lines inside fences of the text: these are examples.
+/// Marks the lines inside fences, which are examples.
 fn fenced(lines: &[&str]) -> Vec<bool> {
     let mut open = false;
     let is_fence = |line: &str| ["```", "~~~"].iter().any(|sign| line.trim_start().starts_with(sign));
@@ -55,7 +55,7 @@ fn fenced(lines: &[&str]) -> Vec<bool> {
 }
 
 impl Texts<'_> {
-    /// True for dots that a language gives a meaning: the body of a stub, a prompt of an example, the end of a document.
+    /// True for dots with a meaning in the language: the body of a stub, a prompt in an example, the end of a document.
     fn is_code(&self, at: usize) -> bool {
         let line = self.lines[at];
         if !matches!(line.trim(), "..." | "…") || self.old.contains(&line.trim()) {
@@ -87,13 +87,13 @@ impl Texts<'_> {
         gone > fresh_above + fresh_below
     }
 
-    /// The place of the nearest line above that the old text has, and the number of new lines between.
+    /// Returns the old position of the nearest common line above, and the number of new lines in between.
     fn above(&self, at: usize) -> Option<(usize, usize)> {
         let lines = self.lines[..at].iter().rev().map(|line| line.trim()).filter(|line| !line.is_empty());
         lines.take(AROUND).enumerate().find_map(|(fresh, line)| Some((*self.places.get(line)?.first()?, fresh)))
     }
 
-    /// The same below, for a place from `first` on.
+    /// Returns the same for the nearest common line below, at an old position from `first` on.
     fn below(&self, at: usize, first: usize) -> Option<(usize, usize)> {
         let lines = self.lines[at + 1..].iter().map(|line| line.trim()).filter(|line| !line.is_empty());
         let place = |line: &str| {

@@ -1,6 +1,6 @@
-//! Recognises phrases that replace omitted text, by their words and by the signs around them.
+//! Recognition of phrases for omitted text, by their words and the punctuation around them.
 
-/// Words that say that text stays or was left out.
+/// Words for keeping or omitting text.
 const SIGNALS: [&str; 24] = [
     "rest",
     "existing",
@@ -27,10 +27,10 @@ const SIGNALS: [&str; 24] = [
     "preserve",
     "other",
 ];
-/// Words that say it by themselves.
+/// Words that are sufficient by themselves.
 const SURE: [&str; 8] =
     ["unchanged", "omitted", "untouched", "unmodified", "snipped", "truncated", "elided", "clipped"];
-/// Words for what was left out.
+/// Nouns for omitted text.
 const NOUNS: [&str; 56] = [
     "code",
     "codes",
@@ -89,36 +89,36 @@ const NOUNS: [&str; 56] = [
     "output",
     "response",
 ];
-/// Words between the others.
+/// Filler words.
 const FILL: [&str; 42] = [
     "the", "of", "all", "any", "your", "this", "that", "a", "is", "are", "as", "it", "here", "in", "from", "for", "to",
     "and", "with", "above", "below", "its", "be", "exactly", "just", "only", "still", "stay", "stays", "goes", "go",
     "before", "was", "were", "more", "not", "shown", "changes", "changed", "no", "else", "again",
 ];
-/// Words of a phrase at most.
+/// Words of a phrase.
 const LONGEST: usize = 14;
 /// Words between dots, whatever they are.
 const DOTTED: usize = 8;
 
-/// The text of a line without the signs around it.
+/// The text of a line without the punctuation around it.
 struct Bare<'a> {
     text: &'a str,
     commented: bool,
     bracketed: bool,
-    /// Dots with a blank or a bracket beside them: at the start, at the end.
+    /// Dots next to a blank or a bracket: at the start, at the end.
     dotted: (bool, bool),
-    /// Dots at the start that touch the text, as `...rest` of a language does.
+    /// Dots at the start without a blank after them, like the spread operator in `...rest`.
     spread: bool,
-    /// A word in front that tells somebody to do something.
+    /// A leading word that addresses a task to somebody.
     task: bool,
 }
 
-/// Words that comments begin with which tell somebody to do something.
+/// First words of comments about tasks.
 const TASKS: [&str; 5] = ["todo", "fixme", "note", "xxx", "hack"];
-/// Words without which a comment with such a word is an ordinary one.
+/// Words without which a comment about a task is an ordinary one.
 const STAYS: [&str; 8] = ["keep", "kept", "unchanged", "same", "retain", "preserve", "omitted", "brevity"];
 
-/// True for a line that is nothing but a placeholder.
+/// True for a line that is only a placeholder.
 pub(super) fn is_placeholder(line: &str) -> bool {
     let line = line.trim();
     if line.len() > 200 || line.len() < 3 {
@@ -149,13 +149,13 @@ pub(super) fn is_placeholder(line: &str) -> bool {
     }
     let plain = |word: &&str| word.chars().all(|ch| ch.is_alphanumeric() || ch == '_' || ch == '`');
     let between = bare.dotted == (true, true) && words.len() <= DOTTED && words.iter().all(plain);
-    // Dots first and a phrase behind them: the rest of the sentence may say anything.
+    // Dots followed by a phrase: the rest of the sentence may contain anything.
     let names = words.iter().any(|word| is(word, &NOUNS) || is(word, &SURE));
     let begins = words.iter().find(|word| !is(word, &["the", "all", "your"])).is_some_and(|word| is(word, &SIGNALS));
     between || bare.dotted.0 && begins && names
 }
 
-/// True when words that are all known make a phrase.
+/// True when these words, all of them known, form a phrase.
 fn says(words: &[&str], dots: bool, bracketed: bool, commented: bool) -> bool {
     let has = |word: &str| words.contains(&word);
     let noun = words.iter().any(|word| NOUNS.contains(word));
@@ -177,11 +177,11 @@ fn says(words: &[&str], dots: bool, bracketed: bool, commented: bool) -> bool {
     if commented {
         return stays || sure && (noun || words.len() == 1) || keep || rest && words.len() <= 6;
     }
-    // Without any sign it has to say what stays, and how.
+    // Without any punctuation, the phrase must name both the text and what happens to it.
     stays && words.len() >= 3 || sure && noun && (rest || existing || has("code")) || keep && noun && words.len() >= 3
 }
 
-/// The marks that programs put where they cut a text.
+/// Recognizes the marks of programs that truncate text.
 fn is_cut(line: &str) -> bool {
     let lower = line.to_lowercase();
     let inside = lower.strip_prefix('[').and_then(|it| it.strip_suffix(']')).unwrap_or(&lower);
@@ -189,7 +189,7 @@ fn is_cut(line: &str) -> bool {
     counted && inside.len() < lower.len() || ["<response clipped>", "<truncated>", "<snip>"].contains(&&*lower)
 }
 
-/// Takes the signs of comments, brackets and dots off.
+/// Strips comment signs, brackets and dots.
 fn bare(line: &str) -> Bare<'_> {
     let mut out =
         Bare { text: line, commented: false, bracketed: false, dotted: (false, false), spread: false, task: false };
