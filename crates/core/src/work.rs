@@ -149,14 +149,14 @@ pub fn spend_bytes(bytes: usize) -> Result<()> {
     spend(bytes / STEP_BYTES + 1)
 }
 
-/// Looks at the meter now.
+/// Checks the meter now.
 ///
 /// Errors: as [`spend`].
 pub fn check() -> Result<()> {
     settle(0).map_or(Ok(()), |halt| Err(halt.error()))
 }
 
-/// Counts steps; true when the work is to end. For loops that cannot return an error.
+/// Counts steps; true when the work has to end. For loops that cannot return an error.
 #[inline]
 pub fn ends(steps: usize) -> bool {
     count(steps).is_some()
@@ -174,8 +174,8 @@ fn count(steps: usize) -> Option<Halt> {
     }
 }
 
-/// Runs work that only explains, with at most `limit` steps and what is left of the call. Beyond them it ends early, which
-/// is no failure of the call. The flag says whether it did.
+/// Runs work that only explains something, with at most `limit` steps of those left to the call. Beyond them it ends
+/// early, which is not a failure of the call. The flag tells whether it did.
 pub fn within<T>(limit: u64, explain: impl FnOnce() -> T) -> (T, bool) {
     flush();
     let Some(outer) = current() else {
@@ -196,7 +196,7 @@ pub fn within<T>(limit: u64, explain: impl FnOnce() -> T) -> (T, bool) {
     (explained, ended)
 }
 
-/// From here on nothing ends the work of the call: it writes.
+/// Ends the period in which the work can be stopped: the call is about to write.
 ///
 /// Errors: as [`spend`].
 pub fn commit() -> Result<()> {
@@ -205,7 +205,7 @@ pub fn commit() -> Result<()> {
     Ok(())
 }
 
-/// Nothing was written after all, and the work begins anew with all of its steps.
+/// Restarts the work with all of its steps, because nothing was written after all.
 pub fn begin_again() {
     set_committed(false);
     if let Some(meter) = current() {

@@ -1,4 +1,4 @@
-//! The first line in which two texts differ: shown, and named in words.
+//! The first line in which two texts differ, with a description of the difference.
 
 use super::nearest::{Nearest, line_likeness};
 use crate::diff;
@@ -11,10 +11,10 @@ use core::fmt::Write as _;
 const LINES: usize = 2_000;
 /// Bytes of a line whose words are compared.
 const LONG: usize = 64 << 10;
-/// A line shown is cut here, in characters.
+/// Characters of a line that are shown.
 const WIDTH: usize = 300;
 
-/// How old differs from the place.
+/// A difference between old and the file.
 pub(in crate::find) struct Difference {
     /// One of a few words for programs.
     pub(in crate::find) class: &'static str,
@@ -22,7 +22,7 @@ pub(in crate::find) struct Difference {
     pub(in crate::find) words: String,
 }
 
-/// What differs first between old and the place.
+/// Returns the first difference between old and the place.
 pub(in crate::find) fn first(search: &Search<'_>, nearest: &Nearest) -> Option<Difference> {
     let old: Vec<&str> = search.wanted.old.iter().take(LINES).copied().collect();
     let file: Vec<&str> = nearest.lines.clone().take(LINES).map(|at| search.line(at)).collect();
@@ -46,7 +46,7 @@ pub(in crate::find) fn first(search: &Search<'_>, nearest: &Nearest) -> Option<D
     })
 }
 
-/// How two lines differ.
+/// Describes how two lines differ.
 fn lines(old: &str, file: &str, at: usize) -> Difference {
     let (class, what) = class(old, file);
     let mut words = format!("First difference, line {at}: {what}.");
@@ -63,7 +63,7 @@ fn lines(old: &str, file: &str, at: usize) -> Difference {
     Difference { class, words }
 }
 
-/// The class of a difference, and a sentence part that says it.
+/// Returns the class of a difference, and a phrase that describes it.
 fn class(old: &str, file: &str) -> (&'static str, String) {
     let say = |class: &'static str, what: &str| (class, what.to_owned());
     let trimmed = |line: &'_ str| line.trim_matches(BLANKS).to_owned();
@@ -105,7 +105,7 @@ fn class(old: &str, file: &str) -> (&'static str, String) {
     }
 }
 
-/// The one token in which two lines differ.
+/// Returns the only token in which two lines differ.
 fn one_token<'a>(old: &'a str, file: &'a str) -> Option<(&'a str, &'a str)> {
     if old.len().max(file.len()) > LONG {
         return None;
@@ -119,7 +119,7 @@ fn one_token<'a>(old: &'a str, file: &'a str) -> Option<(&'a str, &'a str)> {
     differing.next().is_none().then_some((*a, *b))
 }
 
-/// The line of the file with what old has instead.
+/// Formats the line of the file with old's deviations marked.
 fn marked(old: &str, file: &str) -> String {
     let (old, file) = (tokens(old), tokens(file));
     let (mut out, mut at) = (String::new(), 0);
@@ -136,17 +136,17 @@ fn marked(old: &str, file: &str) -> String {
                 out.extend(file[stretch.new].iter().copied());
             }
             None => {
-                // What stands here instead ends where the next kept stretch begins; it is told before that one.
+                // Text inserted here ends where the next kept run begins; it is reported before that run.
                 let _ = write!(out, "{{+{}+}}", file[stretch.new].concat());
             }
         }
     }
     missing(&mut out, &old[at..]);
-    // A replacement reads better with the old text first.
+    // A replacement is easier to read with the old text first.
     swapped(&out)
 }
 
-/// `{+b+}[-a-]` as `[-a-]{+b+}`.
+/// Turns `{+b+}[-a-]` into `[-a-]{+b+}`.
 fn swapped(marked: &str) -> String {
     let mut out = String::with_capacity(marked.len());
     let mut rest = marked;
@@ -166,7 +166,7 @@ fn swapped(marked: &str) -> String {
     out + rest
 }
 
-/// Characters beyond ASCII that only one of the lines has.
+/// Lists the non-ASCII characters that only one of the lines has.
 fn code_points(old: &str, file: &str) -> String {
     let only = |line: &str, other: &str, name: &str| {
         let mut seen: Vec<char> = Vec::new();
@@ -180,7 +180,7 @@ fn code_points(old: &str, file: &str) -> String {
     [only(old, file, "old_string"), only(file, old, "the file")].concat().join(", ")
 }
 
-/// Tabs as arrows, blanks as dots.
+/// Shows tabs as arrows and blanks as dots.
 fn visible(line: &str) -> String {
     line.replace('\t', "→").replace(' ', "·")
 }

@@ -1,5 +1,5 @@
-//! What to say when the text is not found, found too often, or found and not edited. One shape: the seed's wording
-//! first, then evidence with line numbers, then a call that would work; the same as facts for programs.
+//! Errors for text that is not found, occurs too often, or is found and not edited. They have one shape: the seed's
+//! wording first, then evidence with line numbers, then a call that would work, and the same as facts for programs.
 
 pub(super) mod difference;
 pub(super) mod nearest;
@@ -23,25 +23,25 @@ use core::ops::Range;
 use nearest::{Nearest, Sought};
 use serde_json::json;
 
-/// Text quoted back to the caller is cut here, in characters.
+/// Characters of text quoted back to the caller.
 const QUOTED: usize = 400;
-/// Text offered for the next call is given in full up to here, in bytes.
+/// Bytes up to which text for the next call is given in full.
 const OFFERED: usize = 4000;
-/// Steps that the explanation of one failure may take.
+/// Steps for the explanation of one failure.
 const EXPLANATION: u64 = 8_000_000;
 /// Lines of evidence for the nearest place.
 const SHOWN: usize = 20;
-/// A place is shown from this likeness on.
+/// Likeness from which a place is shown.
 const LIKE: f64 = 0.6;
 
-/// The likeness of old and new text from which a part of a line is taken for the result of the edit.
+/// Likeness of old and new text from which a part of a line counts as the result of the edit.
 const LIKE_OLD: f64 = 0.5;
-/// Places of the new text that are looked at.
+/// Occurrences of the new text that are examined.
 const APPLIED: usize = 64;
 
 const NOT_FOUND: &str = "String to replace not found in file.";
 
-/// The text is nowhere.
+/// Creates the error for text that is not in the file.
 pub(super) fn not_found(search: &Search<'_>, reached: Tier) -> Error {
     if search.text.trim().is_empty() {
         return blank(search, reached);
@@ -50,7 +50,7 @@ pub(super) fn not_found(search: &Search<'_>, reached: Tier) -> Error {
     explained(search, error, bounded(|| nearest::nearest(search)))
 }
 
-/// A place was found and is not edited.
+/// Creates the error for a place that was found and is not edited.
 pub(super) fn refused(search: &Search<'_>, tier: Tier, refusal: &Refusal) -> Error {
     let message = if refusal.reason == Reason::Misindent { &refusal.why } else { NOT_FOUND };
     let mut error = opened(search, refusal.reason.code(), message, tier).fact("reason", refusal.reason.name());
@@ -65,13 +65,13 @@ pub(super) fn refused(search: &Search<'_>, tier: Tier, refusal: &Refusal) -> Err
     explained(search, error, sought)
 }
 
-/// A search for what explains a failure, within its allowance.
+/// Searches for an explanation of a failure, within its allowance.
 pub(in crate::find) fn bounded(search: impl FnOnce() -> Sought) -> Sought {
     let (sought, ended) = work::within(EXPLANATION, search);
     if ended { Sought::TooLarge } else { sought }
 }
 
-/// The place that the call names is not there; `places` are those that are.
+/// Creates the error for an occurrence id that matches none; `places` are the occurrences.
 pub(super) fn no_such_place(search: &Search<'_>, tier: Tier, refusal: &Refusal, places: &[Place<'_>]) -> Error {
     let error = Error::new(refusal.reason.code(), NOT_FOUND)
         .evidence(&refusal.why)
@@ -88,7 +88,8 @@ pub(super) fn no_such_place(search: &Search<'_>, tier: Tier, refusal: &Refusal, 
     places::listed(search, error, places)
 }
 
-/// A line that the call names by a field of its own is not there; `why` ends the sentence that the field begins.
+/// Creates the error for a line, named by a field of its own, that is not in the file; `why` completes the sentence
+/// that begins with the field.
 pub(super) fn no_such_line(search: &Search<'_>, tier: Tier, field: &'static str, why: &str) -> Error {
     let error = Error::new(Code::MatchNotFound, NOT_FOUND)
         .evidence(format!("{field} {why}: {}", quoted(&search.find.old)))
@@ -112,7 +113,7 @@ pub(super) fn no_such_line(search: &Search<'_>, tier: Tier, field: &'static str,
     )
 }
 
-/// Another place has more of the old text exactly than the one that a tolerant tier found.
+/// Creates the error for a place found with tolerance while another one has more of the old text exactly.
 pub(super) fn rivals(search: &Search<'_>, tier: Tier, places: &[Place<'_>], rival: Range<usize>) -> Error {
     let found = places.first().map_or(0..0, |place| rivals::lines_of(search, place.span));
     let (found, other) = (named(found.start + 1, found.end), named(rival.start + 1, rival.end));
@@ -144,9 +145,9 @@ pub(super) fn rivals(search: &Search<'_>, tier: Tier, places: &[Place<'_>], riva
     ))
 }
 
-/// The text occurs another number of times than asked for.
+/// Creates the error for another number of occurrences than asked for.
 pub(super) fn count(search: &Search<'_>, tier: Tier, places: &[Place<'_>]) -> Error {
-    // The count is that of `replace_all`, unless other places are the obstacle.
+    // The count is that of `replace_all`, unless overlapping occurrences are the obstacle.
     let apart = candidates::apart(places);
     let unique = matches!(search.find.pick, Pick::Unique);
     let (count, crossing) = match apart {
@@ -161,7 +162,7 @@ pub(super) fn count(search: &Search<'_>, tier: Tier, places: &[Place<'_>]) -> Er
             format!("Expected {wanted} replacement(s) but found {more}{count} occurrence(s){crossing}."),
         )
         .next(match (apart, crossing) {
-            // One that others overlap cannot be told from them by its number.
+            // Overlapping occurrences cannot be distinguished by their number.
             (1, crossing) if !crossing.is_empty() => {
                 advice!["Give a longer ", Phrase::Field("old_string"), ", so that no occurrence begins inside another."]
                     .or("Give more of the lines around the text, so that no occurrence begins inside another.")
@@ -204,7 +205,7 @@ fn one_of_several(search: &Search<'_>, tier: Tier, places: &[Place<'_>]) -> Advi
     .or("Repeat the call with more lines of context, so that the place is unique.")
 }
 
-/// The first lines of a failure: what was looked for, and what is known without searching.
+/// Begins a failure: the searched text, and everything known without a search.
 fn opened(search: &Search<'_>, code: Code, message: &str, tier: Tier) -> Error {
     let mut error = Error::new(code, message)
         .evidence(format!("String: {}", quoted(&search.find.old)))
@@ -218,7 +219,7 @@ fn opened(search: &Search<'_>, code: Code, message: &str, tier: Tier) -> Error {
     error
 }
 
-/// Offers the text without its line numbers where the file has it; else the lines that the numbers name.
+/// Offers the text without its line numbers if the file has it, else the lines that the numbers name.
 fn unnumbered(search: &Search<'_>, error: Error, text: String) -> Error {
     if memchr::memmem::find(search.text.as_bytes(), text.as_bytes()).is_some() {
         let next = advice!["Repeat the call with ", old_string(&text)];
@@ -239,7 +240,7 @@ fn unnumbered(search: &Search<'_>, error: Error, text: String) -> Error {
         .fact("suggestion", real)
 }
 
-/// The file has nothing in which to find a text.
+/// Creates the error for a search in a blank file.
 fn blank(search: &Search<'_>, reached: Tier) -> Error {
     let lines = search.lines().count();
     let what = match lines {
@@ -253,8 +254,8 @@ fn blank(search: &Search<'_>, reached: Tier) -> Error {
         .next(fill_empty_file("Send its whole text as a new file."))
 }
 
-/// The line at which the new text is in the file already, with evidence that it is there in place of the old one: at the
-/// lines that are most like the old text, or with a line around it that both texts have.
+/// Returns the line at which the new text already is in the file, with evidence that it replaced the old one: at the
+/// lines most similar to the old text, or next to a line common to both texts.
 fn already_applied(search: &Search<'_>, sought: &Sought) -> Option<usize> {
     let new = search.new.trim_matches('\n');
     if fold::substance(new, 4) < 4 || search.find.old.contains(new) {
@@ -266,7 +267,7 @@ fn already_applied(search: &Search<'_>, sought: &Sought) -> Option<usize> {
         && nearest.likeness >= LIKE
     {
         let lines = |at: usize| line_of(at) - 1..line_of(at + new.len() - 1);
-        // A part of a line says something only where it is much like the old text.
+        // A part of a line is evidence only if it resembles the old text closely.
         let alike = similarity(&tokens(&search.find.old), &tokens(new)) >= LIKE_OLD;
         let whole = |at: usize| {
             let (start, stop) = (line_start(search.text, at), line_stop(search.text, at + new.len() - 1));
@@ -285,7 +286,7 @@ fn already_applied(search: &Search<'_>, sought: &Sought) -> Option<usize> {
     }
 }
 
-/// Adds the nearest place: its text, and in what it differs.
+/// Adds the nearest place: its text and the first difference.
 fn explained(search: &Search<'_>, mut error: Error, sought: Sought) -> Error {
     if let Some(line) = already_applied(search, &sought) {
         error = error
@@ -336,7 +337,7 @@ fn explained(search: &Search<'_>, mut error: Error, sought: Sought) -> Error {
     error.fact("nearest", json!({ "from": from, "to": to, "text": text, "similarity": likeness }))
 }
 
-/// Lines by their numbers.
+/// Formats a range of lines.
 fn named(from: usize, to: usize) -> String {
     if from == to { format!("line {from}") } else { format!("lines {from}-{to}") }
 }
@@ -345,7 +346,7 @@ fn old_string(text: &str) -> Phrase {
     Phrase::Set("old_string", text.into())
 }
 
-/// A text as it stands in a call.
+/// Formats a text for use in a call.
 fn offered(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

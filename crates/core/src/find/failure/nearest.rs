@@ -1,4 +1,5 @@
-//! The place that is most like the text that was not found. Bounded by counting cells; it explains and never edits.
+//! The place most similar to a text that was not found. Bounded by counting cells; used for explanations only, never
+//! for edits.
 
 use crate::diff;
 use crate::find::fold::{self, Look, is_blank};
@@ -13,34 +14,34 @@ use std::collections::{BTreeMap, HashMap};
 const BYTES: usize = 64_000_000;
 /// Lines of old that are searched for by likeness.
 const SEEDS: usize = 2;
-/// Votes that a line of old may cast: a line that occurs more often tells nothing.
+/// Occurrences of a line of old up to which it votes: a more frequent line is not significant.
 const VOTES: usize = 64;
-/// Lines of old that are looked up one by one; for more, all lines get their keys.
+/// Lines of old that are looked up one by one; for more, all lines are hashed.
 const LOOKED_UP: usize = 24;
 /// Places that are rated.
 const RATED: usize = 6;
-/// Steps that the rating of two lines takes, which is mostly the reset of a table.
+/// Steps for rating two lines; most of them reset a table.
 const RATING: usize = 1_000;
 /// Lines of old that are rated.
 const LINES: usize = 2_000;
 
-/// What a search for similar text found.
+/// The result of a search for similar text.
 pub(in crate::find) enum Sought {
     Place(Nearest),
     Nothing,
     TooLarge,
 }
 
-/// Lines of the file and how alike they are to old.
+/// Lines of the file with their likeness to old.
 #[derive(Clone, Debug)]
 pub(in crate::find) struct Nearest {
     /// Zero-based.
     pub(in crate::find) lines: Range<usize>,
-    /// 0 to 1.
+    /// From 0 to 1.
     pub(in crate::find) likeness: f64,
 }
 
-/// The most similar lines of the file.
+/// Finds the most similar lines of the file.
 pub(in crate::find) fn nearest(search: &Search<'_>) -> Sought {
     let Wanted { old, .. } = &*search.wanted;
     let count = search.lines().count();
@@ -70,7 +71,7 @@ fn height(old: &[&str]) -> isize {
     isize::try_from(old.len()).unwrap_or(isize::MAX)
 }
 
-/// Where old would begin, by lines that are there as they are: the best supported beginnings first.
+/// Returns possible beginnings of old by its verbatim lines, the best supported first.
 fn voted(search: &Search<'_>) -> Vec<isize> {
     let old = &search.wanted.old;
     let mut at: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
@@ -104,8 +105,8 @@ fn voted(search: &Search<'_>) -> Vec<isize> {
     votes.into_iter().map(|(start, _)| start).take(RATED).collect()
 }
 
-/// The lines of the file that vote, each with its key: the first [`VOTES`] of each; `None` where only a look at all lines
-/// would tell.
+/// Returns the lines of the file that vote, each with its hash: the first [`VOTES`] of each; `None` if only a look at
+/// all lines would tell.
 fn looked_up(search: &Search<'_>, at: &BTreeMap<u64, Vec<usize>>) -> Option<Vec<(usize, u64)>> {
     if at.len() > LOOKED_UP {
         return None;
@@ -123,7 +124,7 @@ fn looked_up(search: &Search<'_>, at: &BTreeMap<u64, Vec<usize>>) -> Option<Vec<
     Some(out)
 }
 
-/// Where old would begin, by the file's lines that are most like its weightiest lines.
+/// Returns possible beginnings of old by the file's lines that are most similar to its heaviest lines.
 fn seeded(search: &Search<'_>) -> Vec<isize> {
     let old = &search.wanted.old;
     let mut seeds: Vec<usize> = (0..old.len()).filter(|&at| !is_blank(old[at])).collect();
@@ -149,9 +150,9 @@ fn seeded(search: &Search<'_>) -> Vec<isize> {
     out
 }
 
-/// Which pairs of neighbouring bytes a line has.
+/// The byte bigrams of a line.
 struct Pairs {
-    /// A bit for each pair: the first byte and two bits of the second tell the word.
+    /// A bit for each bigram: the first byte and two bits of the second select the word.
     set: Vec<u64>,
     len: usize,
 }
@@ -176,7 +177,7 @@ impl Pairs {
         self.set[Self::word(pair)] & Self::bit(pair) != 0
     }
 
-    /// Shared pairs in thousandths of all; a line of quite another length is not looked at.
+    /// Shared bigrams in thousandths of all; a line of very different length is not examined.
     fn score(&self, line: &str) -> usize {
         let len = line.len().saturating_sub(1);
         if len == 0 || len > self.len * 3 || len * 3 < self.len {
@@ -187,7 +188,7 @@ impl Pairs {
     }
 }
 
-/// How alike lines of the file are to old: by weight, lines in order, changed lines by what they share.
+/// Rates lines of the file by their likeness to old: weighted, in order, changed lines by what they share.
 pub(in crate::find) fn rated(search: &Search<'_>, lines: Range<usize>) -> Nearest {
     let old = &search.wanted.old;
     let trimmed = |line: &'_ str| fold::form(line, Look::Runs).into_owned();
@@ -196,7 +197,8 @@ pub(in crate::find) fn rated(search: &Search<'_>, lines: Range<usize>) -> Neares
     Nearest { lines, likeness: likeness(&a, &b) }
 }
 
-/// Likeness of two runs of lines by their normalised forms: weighted, in order, changed lines by the parts they share.
+/// Computes the likeness of two runs of lines by their normalized forms: weighted, in order, changed lines by the parts
+/// they share.
 pub(in crate::find) fn likeness(a: &[String], b: &[String]) -> f64 {
     let weigh = |line: &str| if line.is_empty() { 0 } else { fold::substance(line, usize::MAX).max(1) };
     let all: usize = a.iter().map(|line| weigh(line)).sum();
@@ -211,7 +213,7 @@ pub(in crate::find) fn likeness(a: &[String], b: &[String]) -> f64 {
     if all == 0 { 0.0 } else { (1.0 - lost).max(0.0) }
 }
 
-/// How alike two lines are: shared tokens or shared pairs of bytes, whichever is more.
+/// Computes the likeness of two lines: shared tokens or shared byte bigrams, whichever is higher.
 pub(in crate::find) fn line_likeness(a: &str, b: &str) -> f64 {
     if a == b {
         return 1.0;

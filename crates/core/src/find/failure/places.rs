@@ -1,4 +1,4 @@
-//! Several places: each with a name for the next call and a line that tells it from the others.
+//! Lists of several occurrences: each with an id for the next call and a line that distinguishes it from the others.
 
 use crate::error::Error;
 use crate::find::LOOKED_UP;
@@ -11,12 +11,12 @@ use crate::marks;
 use core::iter::successors;
 use serde_json::json;
 
-/// Places shown.
+/// Occurrences shown.
 const SHOWN: usize = 5;
-/// Lines shown of each place.
+/// Lines shown of each occurrence.
 const HEIGHT: usize = 3;
 
-/// Adds the places to an error.
+/// Adds the occurrences to an error.
 pub(super) fn listed(search: &Search<'_>, mut error: Error, places: &[Place<'_>]) -> Error {
     let mut list = Vec::new();
     for place in places.iter().take(SHOWN) {
@@ -38,7 +38,7 @@ pub(super) fn listed(search: &Search<'_>, mut error: Error, places: &[Place<'_>]
     error.fact("candidates", list)
 }
 
-/// The line under which a place stands: the nearest one above that is less deep, else the nearest that is not blank.
+/// Returns the heading of a place: the nearest shallower line above, else the nearest one that is not blank.
 fn header(text: &str, place: usize) -> Option<usize> {
     let line = |at: usize| &text[at..line_stop(text, at)];
     let first = line_start(text, place);

@@ -1,19 +1,19 @@
-//! Hunks that left out blank lines of the file. Tried only where the hunk fits nowhere as it is.
+//! Hunks that omit blank lines of the file. Tried only if the hunk fits nowhere as it is.
 
 use crate::find::fold;
 use crate::find::search::Index;
 use crate::op::{Hunk, HunkLine, LineKind};
 use crate::work;
 
-/// The note for a hunk that was completed.
+/// The note for a completed hunk.
 pub(super) const NOTE: &str = "Blank lines of the file that the hunk left out were kept.";
-/// Places that are compared at most.
+/// Places that are compared.
 const PLACES_MAX: usize = 1_000;
 
-/// The hunk with the blank lines of the file put back as context, if that can be done in one way only.
+/// Returns the hunk with the file's blank lines inserted as context, if that can be done in one way only.
 ///
-/// Every other old line must be the file's, trailing blanks aside. A blank line between two removed lines, or in a gap
-/// that gets new lines, has no certain place; the result is `None` then.
+/// Every other old line must be equal to the file's, trailing blanks aside. A blank line between two removed lines, or
+/// in a gap that gets new lines, has no definite position; the result is `None` then.
 pub(super) fn filled(index: &Index<'_>, hunk: &Hunk) -> Option<Hunk> {
     let old: Vec<usize> = (0..hunk.lines.len()).filter(|&at| hunk.lines[at].kind != LineKind::Added).collect();
     let first = &hunk.lines[*old.first()?].text;
@@ -43,14 +43,14 @@ pub(super) fn filled(index: &Index<'_>, hunk: &Hunk) -> Option<Hunk> {
     out
 }
 
-/// Blank lines that a hunk leaves out.
+/// Blank lines that a hunk omits.
 struct Gap {
     /// Indices of the hunk's old lines around them.
     around: [usize; 2],
     blanks: Vec<String>,
 }
 
-/// The gaps of a hunk at one place; `None` if another line differs, or if nothing is left out.
+/// Returns the gaps of a hunk at one place; `None` if another line differs, or nothing is omitted.
 fn gaps(index: &Index<'_>, hunk: &Hunk, old: &[usize], start: usize) -> Option<Vec<Gap>> {
     let (mut out, mut at) = (Vec::new(), start);
     for (nth, &line) in old.iter().enumerate() {
@@ -74,7 +74,7 @@ fn gaps(index: &Index<'_>, hunk: &Hunk, old: &[usize], start: usize) -> Option<V
     (!out.is_empty()).then_some(out)
 }
 
-/// The hunk with its gaps filled; `None` where the place of a blank line among new lines is not certain.
+/// Returns the hunk with its gaps filled; `None` if the position of a blank line among new lines is ambiguous.
 fn with(hunk: &Hunk, gaps: &[Gap]) -> Option<Hunk> {
     let mut out = hunk.clone();
     for Gap { around: [before, after], blanks } in gaps.iter().rev() {

@@ -1,17 +1,17 @@
-//! Choosing among the places of a hunk: by the section it names, by the numbers of its header, by the order of the hunks.
-//! Each may only choose one place for certain; else the hunk stays a question.
+//! Disambiguation of hunks that fit several places: by the section they name, by the numbers of their headers, by the
+//! order of the hunks. Each rule may select a place only if it is unambiguous; otherwise the hunk is refused.
 
 use super::{Candidate, Sought, scope};
 use crate::error::Result;
 use crate::find::search::Index;
 use crate::op::Hunk;
 
-/// Rounds: a hunk that was placed may tell where another one is.
+/// Rounds: a placed hunk may determine the place of another one.
 const ROUNDS: usize = 8;
-/// A nearest place is chosen if every other one is so many times as far.
+/// Factor by which every other place must be farther away than the nearest one.
 const FARTHER: usize = 2;
 
-/// Leaves one place to every hunk for which something chooses one.
+/// Selects one place for every hunk for which a rule decides.
 pub(super) fn choose(index: &Index<'_>, hunks: &[&Hunk], sought: &mut [Result<Sought>]) {
     let open = |sought: &[Result<Sought>]| sought.iter().flatten().filter(|it| it.candidates.len() > 1).count();
     by_section(index, hunks, sought);
@@ -29,7 +29,7 @@ pub(super) fn choose(index: &Index<'_>, hunks: &[&Hunk], sought: &mut [Result<So
     }
 }
 
-/// Keeps one place and says why.
+/// Keeps one place and notes the reason.
 fn keep(sought: &mut Sought, at: usize, why: &str) {
     let of = sought.candidates.len();
     let chosen = sought.candidates.swap_remove(at);
@@ -37,7 +37,7 @@ fn keep(sought: &mut Sought, at: usize, why: &str) {
     sought.candidates = vec![chosen];
 }
 
-/// The hunks that fit in several places.
+/// Returns the hunks that fit in several places.
 fn several<'a>(
     hunks: &'a [&Hunk],
     sought: &'a mut [Result<Sought>],
@@ -47,7 +47,7 @@ fn several<'a>(
     })
 }
 
-/// The only place, or the only places, in the section that the header names.
+/// Selects the only place, or the only places, in the section that the header names.
 fn by_section(index: &Index<'_>, hunks: &[&Hunk], sought: &mut [Result<Sought>]) {
     for (_, hunk, sought) in several(hunks, sought) {
         let Some(name) = &hunk.section else { continue };
@@ -63,11 +63,11 @@ fn by_section(index: &Index<'_>, hunks: &[&Hunk], sought: &mut [Result<Sought>])
     }
 }
 
-/// By the number in the header, corrected by how far off the hunk before was: `pick` gets the distances.
+/// Selects by the number in the header, corrected by the offset of the preceding hunk; `pick` gets the distances.
 fn by_number(hunks: &[&Hunk], sought: &mut [Result<Sought>], pick: impl Fn(&[usize]) -> Option<usize>) {
     let offsets = offsets(hunks, sought);
     for (nth, hunk, sought) in several(hunks, sought) {
-        // "Line 1" is what stands there when nobody counted.
+        // "Line 1" is what models write without counting.
         let Some(said) = hunk.first.filter(|&said| said > 1 || sought.candidates[0].lines.start == 0) else { continue };
         let Some(expected) = said.checked_add_signed(offsets[nth]) else { continue };
         // Without context on either side, nothing ties a place to the number.
@@ -80,7 +80,7 @@ fn by_number(hunks: &[&Hunk], sought: &mut [Result<Sought>], pick: impl Fn(&[usi
     }
 }
 
-/// How far off the numbers of the nearest placed hunk before each one are.
+/// Returns the offset of the header numbers, for each hunk that of the nearest placed hunk before it.
 fn offsets(hunks: &[&Hunk], sought: &[Result<Sought>]) -> Vec<isize> {
     let mut offset = 0;
     let mut out = Vec::with_capacity(hunks.len());
@@ -97,20 +97,20 @@ fn offsets(hunks: &[&Hunk], sought: &[Result<Sought>]) -> Vec<isize> {
     out
 }
 
-/// The nearest one, if it is near beyond doubt.
+/// Returns the index of the nearest one, if it is clearly the nearest.
 fn nearest(distances: &[usize]) -> Option<usize> {
     let (at, least) = distances.iter().copied().enumerate().min_by_key(|&(_, it)| it)?;
     let others = distances.iter().enumerate().filter(|&(other, _)| other != at);
     others.min_by_key(|&(_, it)| it).is_some_and(|(_, &next)| next >= (least * FARTHER).max(1)).then_some(at)
 }
 
-/// By the order of the hunks, if there is just one way to give each a place below the one before it.
+/// Selects by the order of the hunks, if there is only one way to place each below the one before it.
 fn by_order(sought: &mut [Result<Sought>]) {
     let starts: Option<Vec<Vec<usize>>> = sought
         .iter()
         .map(|it| it.as_ref().ok().map(|it| it.candidates.iter().map(|it| it.lines.start).collect()))
         .collect();
-    // A hunk that is nowhere leaves the order open.
+    // A hunk without any place leaves the order open.
     let Some(starts) = starts else { return };
     let mut first = Vec::with_capacity(starts.len());
     let mut from = 0;

@@ -1,7 +1,7 @@
-//! Stale context at the edges of a hunk: lines before the first change or after the last one that are not the file's.
+//! Stale context at the edges of a hunk: lines before the first change or after the last one that are not in the file.
 //!
-//! They are left out one by one, as few as possible. What is written stays anchored: a removed line, or context on both
-//! sides of an insertion; and what is left must have substance.
+//! They are dropped one by one, as few as possible. The change must remain anchored by a removed line, or by context on
+//! both sides of an insertion, and the rest must have enough letters and digits.
 
 use super::seek::{Seeker, candidate};
 use super::{Candidate, LeftOut, Sought};
@@ -12,12 +12,12 @@ use crate::find::{Tier, failure, meaning};
 use crate::op::LineKind;
 use std::rc::Rc;
 
-/// Lines left out at either end.
+/// Lines dropped at either end.
 const MOST: usize = 3;
-/// Letters and digits that are left in removed and context lines.
+/// Letters and digits that must remain in removed and context lines.
 const SUBSTANCE: usize = 8;
 
-/// The places with the least context left out.
+/// Finds the places with the least dropped context.
 pub(super) fn seek<'s>(
     seeker: &'s Seeker<'s>,
     mut admit: impl FnMut(Vec<Candidate>) -> Vec<Candidate>,
@@ -29,7 +29,7 @@ pub(super) fn seek<'s>(
     if head == lines.len() {
         return Ok(None);
     }
-    // A change at the very edge of what is left has to take a line away, or nothing would hold it.
+    // A change at the very edge of the rest must remove a line, or nothing would anchor it.
     let anchored = |mut run: Box<dyn Iterator<Item = &crate::op::HunkLine> + '_>| {
         run.by_ref().take_while(|line| line.kind != LineKind::Context).any(|line| line.kind == LineKind::Removed)
     };
@@ -58,7 +58,7 @@ pub(super) fn seek<'s>(
     Ok(None)
 }
 
-/// True when two ways to leave out lines lead to the same change.
+/// True when two ways to drop lines lead to the same change.
 fn same(a: &Candidate, b: &Candidate) -> bool {
     match (&a.hit, &b.hit) {
         (Ok(a), Ok(b)) => a.edits == b.edits,
@@ -76,7 +76,7 @@ fn note((front, back): (usize, usize)) -> String {
     format!("Context of the hunk is not in the file and was ignored: {at}.")
 }
 
-/// Where the hunk fits without `front` lines at its beginning and `back` at its end.
+/// Finds places for the hunk without `front` lines at its beginning and `back` at its end.
 fn places(seeker: &Seeker<'_>, front: usize, back: usize) -> Result<Vec<Candidate>> {
     let wanted = Rc::new(seeker.search.wanted.inner(front, back));
     let text = wanted.old.iter().filter(|line| !is_blank(line));
@@ -104,8 +104,8 @@ fn places(seeker: &Seeker<'_>, front: usize, back: usize) -> Result<Vec<Candidat
     Ok(Vec::new())
 }
 
-/// True when a line that was left out has a counterpart beside the place with another number: it is about something else. A
-/// definition of another name may have been renamed: what is left still has to be in one place only.
+/// True when a dropped line has a counterpart next to the place that differs in a number: it is about something else. A
+/// definition with another name may have been renamed; the rest must then be unique.
 fn mistaken(seeker: &Seeker<'_>, place: &Candidate) -> bool {
     let (old, LeftOut { front, back }) = (&seeker.search.wanted.old, place.left_out);
     let count = seeker.index.lines().count();

@@ -1,5 +1,5 @@
-//! What to say of a hunk that cannot be placed: what is missing or too much, the nearest place with its first difference,
-//! and lines to build the next hunk from.
+//! Errors for hunks that cannot be placed: what is missing or superfluous, the nearest place with its first difference,
+//! and lines from which to build the next hunk.
 
 use super::seek::{Limits, Seeker};
 use super::{Candidate, scope, wanted};
@@ -18,19 +18,19 @@ use memchr::memmem;
 use serde_json::json;
 use std::collections::HashMap;
 
-/// Places listed.
+/// Places that a message lists.
 const LISTED: usize = 5;
 /// Lines of a place that are shown.
 const HEIGHT: usize = 20;
-/// Lines of the hunk that are looked for to find the nearest place, and how often each may occur.
+/// Lines of the hunk that are used to find the nearest place, and the occurrences that each may have.
 const SAMPLES: usize = 4;
 const OFTEN: usize = 32;
-/// A place is shown from this likeness on.
+/// Likeness from which a place is shown.
 const LIKE: f64 = 0.5;
-/// Letters and digits that the new side must have to be recognised in the file.
+/// Letters and digits that the new side needs to be recognized in the file.
 const SUBSTANCE: usize = 8;
 
-/// An anchor is not in the file.
+/// Creates the error for an anchor that is not in the file.
 pub(super) fn no_anchor(index: &Index<'_>, hunk: &Hunk, nth: usize) -> Error {
     let anchor = &hunk.scopes[nth];
     let outer = if nth == 0 { String::new() } else { format!(" below `{}`", hunk.scopes[nth - 1]) };
@@ -54,7 +54,7 @@ pub(super) fn no_anchor(index: &Index<'_>, hunk: &Hunk, nth: usize) -> Error {
         .next(format!("If this line is meant: `@@ {}`", index.line(nearest.lines.start).trim()))
 }
 
-/// The 1-based lines at which the old side stands to the letter.
+/// Returns the 1-based lines at which the old side occurs literally.
 fn lines_of_old(index: &Index<'_>, hunk: &Hunk) -> Vec<usize> {
     let find = Find { lines: true, ..Find::new(&hunk.old_text(), Pick::Unique) };
     if find.old.is_empty() {
@@ -64,19 +64,19 @@ fn lines_of_old(index: &Index<'_>, hunk: &Hunk) -> Vec<usize> {
     super::seek::literal(&search, false).iter().map(|place| search.lines().at(place.span.start()) + 1).collect()
 }
 
-/// The first of some lines, as text.
+/// Lists the first of some lines.
 fn few(lines: &[usize]) -> String {
     let shown: Vec<String> = lines.iter().take(LISTED).map(usize::to_string).collect();
     shown.join(", ") + if lines.len() > LISTED { ", …" } else { "" }
 }
 
-/// So many hunks failed before that this one was not looked for.
+/// Creates the error for a hunk that was not tried because of too many failures before it.
 pub(super) fn untried() -> Error {
     Error::new(Code::MatchNotFound, "The hunk was not tried, because too many before it failed.")
         .next("Correct those first.")
 }
 
-/// Nothing says where new lines go.
+/// Creates the error for new lines without a position.
 pub(super) fn nowhere(hunk: &Hunk) -> Error {
     let added = hunk.lines.iter().find(|line| line.kind == LineKind::Added).map_or("", |line| line.text.trim());
     Error::new(Code::MatchAmbiguous, "The hunk only adds lines, and nothing in it says where.")
@@ -85,7 +85,7 @@ pub(super) fn nowhere(hunk: &Hunk) -> Error {
         .next("Put at least one line of the file as context before or after the new lines.")
 }
 
-/// New lines are to go behind a line that does not exist.
+/// Creates the error for new lines after a line that does not exist.
 pub(super) fn beyond(hunk: &Hunk, line: usize, count: usize) -> Error {
     Error::new(Code::MatchNotFound, format!("The hunk adds lines after line {line}, and the file has {count} lines."))
         .fact("reason", "beyond_end")
@@ -93,7 +93,7 @@ pub(super) fn beyond(hunk: &Hunk, line: usize, count: usize) -> Error {
         .next("Put at least one line of the file as context before or after the new lines.")
 }
 
-/// The hunk is in the file already.
+/// Creates the error for a hunk that is already applied.
 pub(super) fn already(hunk: &Hunk, line: usize) -> Error {
     Error::new(Code::EditNoChange, format!("The hunk is applied already: its new lines stand at line {line}."))
         .fact("already_applied", true)
@@ -102,7 +102,7 @@ pub(super) fn already(hunk: &Hunk, line: usize) -> Error {
         .next("Leave this hunk out; if the lines are to stand there twice, give context on both sides of them.")
 }
 
-/// A place was found and is not edited.
+/// Creates the error for a place that was found and is not edited.
 pub(super) fn refused(index: &Index<'_>, hunk: &Hunk, tier: Tier, refusal: &Refusal) -> Error {
     let code = if refusal.reason == Reason::TargetDiffers { Code::MatchNotFound } else { refusal.reason.code() };
     let mut error = Error::new(code, refusal.why.replace("old_string", "the hunk"))
@@ -119,7 +119,7 @@ pub(super) fn refused(index: &Index<'_>, hunk: &Hunk, tier: Tier, refusal: &Refu
     })
 }
 
-/// The hunk fits in several places.
+/// Creates the error for a hunk that fits in several places.
 pub(super) fn ambiguous(index: &Index<'_>, hunk: &Hunk, tier: Tier, candidates: &[Candidate]) -> Error {
     let lines: Vec<usize> = candidates.iter().map(|it| it.lines.start + 1).collect();
     let mut error = Error::new(Code::MatchAmbiguous, format!("The hunk fits in {} places.", lines.len()))
@@ -150,7 +150,8 @@ pub(super) fn ambiguous(index: &Index<'_>, hunk: &Hunk, tier: Tier, candidates: 
     ))
 }
 
-/// Another place has more of the hunk's lines exactly than the one that was found by a tolerance: `lines` holds both.
+/// Creates the error for a place found with tolerance while another one has more of the hunk's lines exactly: `lines`
+/// has both.
 pub(super) fn rivals(index: &Index<'_>, hunk: &Hunk, tier: Tier, lines: [&Range<usize>; 2]) -> Error {
     let [found, other] = lines.map(|it| format!("lines {}-{}", it.start + 1, it.end));
     let mut error = Error::new(
@@ -169,7 +170,7 @@ pub(super) fn rivals(index: &Index<'_>, hunk: &Hunk, tier: Tier, lines: [&Range<
     error
 }
 
-/// The hunk is nowhere, or not where it says.
+/// Creates the error for a hunk that fits nowhere, or not at the stated place.
 pub(super) fn not_found(seeker: &Seeker<'_>, limits: &Limits) -> Error {
     let Seeker { index, hunk, search, .. } = seeker;
     if let Some(error) = misplaced(index, hunk, limits) {
@@ -215,7 +216,7 @@ pub(super) fn not_found(seeker: &Seeker<'_>, limits: &Limits) -> Error {
     ready(error, index, hunk, from..to)
 }
 
-/// The hunk fits, but not below its anchor or not at the end of the file.
+/// Creates the error for a hunk that fits, but not below its anchor or not at the end of the file.
 fn misplaced(index: &Index<'_>, hunk: &Hunk, limits: &Limits) -> Option<Error> {
     let &first = limits.outside().first()?;
     let mut lines: Vec<usize> = limits.outside().iter().map(|at| at + 1).collect();
@@ -243,15 +244,15 @@ fn misplaced(index: &Index<'_>, hunk: &Hunk, limits: &Limits) -> Option<Error> {
     )
 }
 
-/// The 1-based line at which the whole new side stands, if that is certain.
+/// Returns the 1-based line at which the whole new side is in the file, if that is certain.
 pub(super) fn applied(seeker: &Seeker<'_>) -> Option<usize> {
     let new = seeker.search.new;
     let lines = &seeker.hunk.lines;
     let of = |kind: LineKind| lines.iter().filter(move |line| line.kind == kind);
     let substance = |line: &crate::op::HunkLine| fold::substance(&line.text, SUBSTANCE);
     let added: usize = of(LineKind::Added).map(substance).sum();
-    // Lines that were taken away leave their neighbours side by side; new ones must be there, with neighbours if they
-    // say little themselves.
+    // After a removal its neighbours are adjacent; new lines must exist, with neighbours if they are not distinctive
+    // themselves.
     let removal = of(LineKind::Added).next().is_none()
         && [lines.first(), lines.last()].into_iter().flatten().all(|line| line.kind == LineKind::Context);
     let around: usize = of(LineKind::Context).map(substance).sum();
@@ -266,7 +267,7 @@ pub(super) fn applied(seeker: &Seeker<'_>) -> Option<usize> {
     starts.filter(|&start| pointer.allows(start)).min_by_key(|&start| pointer.rank(start)).map(|start| start + 1)
 }
 
-/// Where a hunk says that it belongs: what is told of a failure is told of that place.
+/// The place to which a hunk says it belongs: the failure report describes that place.
 struct Pointer {
     anchored: bool,
     anchors: Vec<scope::Anchor>,
@@ -288,7 +289,7 @@ impl Pointer {
         !self.anchored || scope::nearness(&self.anchors, start).is_some()
     }
 
-    /// The lower, the better.
+    /// The rank of a place; lower is better.
     fn rank(&self, start: usize) -> (bool, Option<scope::Nearness>, bool, usize) {
         let inside = self.sections.iter().any(|it| it.block.contains(&start) || it.line == start);
         let far = self.said.map_or(start, |said| said.abs_diff(start + 1));
@@ -296,7 +297,7 @@ impl Pointer {
     }
 }
 
-/// The place that has most of the hunk's old lines to the letter; else the most similar one.
+/// Returns the place with most of the hunk's old lines verbatim, else the most similar one.
 fn nearest(search: &Search<'_>, hunk: &Hunk) -> Option<Nearest> {
     let text = search.text.as_bytes();
     let mut votes: HashMap<usize, usize> = HashMap::new();
@@ -310,7 +311,7 @@ fn nearest(search: &Search<'_>, hunk: &Hunk) -> Option<Nearest> {
         }
     }
     let pointer = Pointer::new(search.index, hunk);
-    // Of places below the anchor the one with most of the hunk; of equal ones the one that it points at.
+    // Of places below the anchor, the one with most of the hunk; of equal ones, the one nearest to the stated line.
     let best = votes
         .into_iter()
         .min_by_key(|&(start, votes)| (!pointer.allows(start), core::cmp::Reverse(votes), pointer.rank(start), start));
@@ -330,7 +331,7 @@ fn nearest(search: &Search<'_>, hunk: &Hunk) -> Option<Nearest> {
     }
 }
 
-/// Adds the hunk with the file's lines in place of its own where few of them differ; else the lines to build it from.
+/// Adds the hunk corrected to the file's lines if few of them differ, else the lines to build it from.
 fn ready(error: Error, index: &Index<'_>, hunk: &Hunk, lines: core::ops::Range<usize>) -> Error {
     let about = wanted(hunk);
     let there = |old: &&str| lines.clone().any(|at| index.line(at).trim() == old.trim());
@@ -351,7 +352,8 @@ fn ready(error: Error, index: &Index<'_>, hunk: &Hunk, lines: core::ops::Range<u
     ))
 }
 
-/// The hunk with the old lines as they are in the file, if they pair off and no more than a third of them differ.
+/// Returns the hunk with the old lines as they are in the file, if they can be paired and at most a third of them
+/// differ.
 fn corrected(index: &Index<'_>, hunk: &Hunk, old: &[&str], lines: &core::ops::Range<usize>) -> Option<String> {
     let differ = lines.clone().zip(old).filter(|(at, old)| index.line(*at) != **old).count();
     if lines.len() != old.len() || old.len() > HEIGHT || differ == 0 || differ * 3 > old.len() {

@@ -1,4 +1,4 @@
-//! Hunks that only add lines: placed by an anchor, by a line number of the header, or at the end of the file.
+//! Hunks that only add lines: placed by an anchor, by a line number in the header, or at the end of the file.
 
 use super::scope::Anchor;
 use super::{Candidate, LeftOut, Sought, failure};
@@ -8,7 +8,7 @@ use crate::find::{Hit, TextEdit, Tier};
 use crate::op::Hunk;
 use crate::span::Span;
 
-/// Where the new lines go: zero-based, in front of that line.
+/// Returns the zero-based line before which the new lines are inserted.
 pub(super) fn seek(index: &Index<'_>, hunk: &Hunk, anchors: &[Anchor]) -> Result<Sought> {
     let count = index.lines().count();
     let mut notes = Vec::new();
@@ -31,7 +31,7 @@ pub(super) fn seek(index: &Index<'_>, hunk: &Hunk, anchors: &[Anchor]) -> Result
     Ok(Sought { tier: Tier::Exact, candidates: places.into_iter().map(candidate).collect(), notes })
 }
 
-/// The insertion in front of a line, or behind the last one, which keeps its state of having a line end or not.
+/// Creates the insertion before a line, or after the last one, which keeps its line end or lack of one.
 fn hit(index: &Index<'_>, hunk: &Hunk, at: usize) -> Hit {
     let lines = index.lines();
     let text = hunk.new_text();

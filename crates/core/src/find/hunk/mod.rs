@@ -1,9 +1,9 @@
-//! Placing the hunks of a patch: all hunks of one file together.
+//! Placement of all hunks of a patch for one file.
 //!
-//! A hunk's old side is looked for by the tiers of the cascade, the strictest first, and the first tier with a place below
-//! the hunk's anchors decides. The lines marked as removed must really be there (white space and punctuation apart), and what
-//! is written are the marked lines alone: context keeps the file's bytes. Several places are a question that the section
-//! name, the numbers, or the order of the hunks may answer; nothing else chooses.
+//! A hunk's old side is searched for by the tiers of the cascade, the strictest first; the first tier with a place
+//! below the hunk's anchors decides. Lines marked as removed must exist (white space and punctuation apart), and only
+//! the marked lines are written: context keeps the file's bytes. If there are several places, only the section name,
+//! the numbers, or the order of the hunks may select one.
 
 mod blanks;
 mod choose;
@@ -28,22 +28,22 @@ use crate::span::Span;
 use crate::work;
 use core::ops::Range;
 
-/// From so many hunks on, lines that are not found together are looked up in a table instead of searching the text once for
+/// Hunks from which lines that were not found together are looked up in a table instead of searching the text once for
 /// each hunk.
 const MANY: usize = 6;
 
-/// One place where a hunk fits.
+/// A place where a hunk fits.
 #[derive(Clone, Debug)]
 struct Candidate {
-    /// Zero-based lines of the file that the old side stands for.
+    /// The zero-based lines of the file that match the old side.
     lines: Range<usize>,
-    /// What has to be written, or why it cannot be.
+    /// The edits, or the reason against them.
     hit: Result<Hit, Refusal>,
-    /// Lines of context that were left out in front and behind.
+    /// Dropped context lines at the front and the back.
     left_out: LeftOut,
 }
 
-/// Lines of context of a hunk that are not the file's and were left out.
+/// Context lines of a hunk that are not in the file and were dropped.
 #[derive(Clone, Copy, Debug, Default)]
 struct LeftOut {
     front: usize,
@@ -51,13 +51,14 @@ struct LeftOut {
 }
 
 impl LeftOut {
-    /// The line at which the rest of a hunk should begin by the number of its header; `None`: nothing ties the rest to it.
+    /// Returns the line at which the rest of a hunk should begin according to its header; `None` if nothing ties the
+    /// rest to the number.
     fn first(self, said: usize) -> Option<usize> {
         (self.front == 0 || self.back == 0).then(|| said.saturating_add(self.front))
     }
 }
 
-/// Where a hunk fits.
+/// The places where a hunk fits.
 #[derive(Debug)]
 struct Sought {
     tier: Tier,
@@ -112,7 +113,7 @@ pub(crate) fn place_all(index: &Index<'_>, hunks: &[&Hunk], settings: Settings) 
     out
 }
 
-/// The place of a hunk as it was meant, where a mistake that is known is in it.
+/// Places a hunk after repairing a known mistake in it.
 fn repaired(index: &Index<'_>, hunk: &Hunk, settings: Settings) -> Option<Found> {
     if work::ends(1) {
         return None;
@@ -131,13 +132,13 @@ fn repaired(index: &Index<'_>, hunk: &Hunk, settings: Settings) -> Option<Found>
     Some(found)
 }
 
-/// Places one hunk by itself.
+/// Places a single hunk.
 pub(crate) fn place_one(index: &Index<'_>, hunk: &Hunk, settings: Settings) -> Result<Found> {
     let mut found = place_all(index, &[hunk], settings);
     found.pop().unwrap_or_else(|| Err(failure::nowhere(hunk)))
 }
 
-/// The one place of a hunk.
+/// Selects the only place of a hunk.
 fn settle(index: &Index<'_>, hunk: &Hunk, sought: Sought) -> Result<Found> {
     let Sought { tier, mut candidates, mut notes } = sought;
     if candidates.len() != 1 {
@@ -165,8 +166,8 @@ fn settle(index: &Index<'_>, hunk: &Hunk, sought: Sought) -> Result<Found> {
     Ok(Found { tier, hits: vec![hit], notes })
 }
 
-/// Refuses a place that was found by a tolerance while another has more of the hunk's lines exactly. A hunk with anchors says
-/// itself where it belongs.
+/// Refuses a place found with tolerance while another one has more of the hunk's lines exactly. A hunk with anchors
+/// states its place itself.
 ///
 /// Errors: `match.ambiguous`.
 fn no_rival(index: &Index<'_>, hunk: &Hunk, tier: Tier, place: &Candidate) -> Result<()> {
@@ -182,12 +183,14 @@ fn no_rival(index: &Index<'_>, hunk: &Hunk, tier: Tier, place: &Candidate) -> Re
     }
 }
 
-/// Adds the change of the last line end, where the patch tells one. An edit that reaches the end already takes it over:
-/// two edits in one place would be one repeated. `below_others`: the hunk does not begin with the file.
+/// Adds the change of the last line end, if the patch states one. An edit that reaches the end includes it already: two
+/// edits at one position would be joined as a repetition. `below_others`: the hunk does not begin at the start of the
+/// file.
 fn end_as_said(index: &Index<'_>, hunk: &Hunk, below_others: bool, edits: &mut Vec<TextEdit>) {
     let (count, text) = (index.lines().count(), index.base.text());
     let open = count > 0 && index.lines().is_open(count - 1);
-    // The last line of the new side must be the file's: one that the hunk shows, or the one above, which had its line end.
+    // The last line of the new side must be the file's: one that the hunk shows, or the one above, which had its line
+    // end.
     let shown = hunk.lines.iter().any(|line| line.kind != LineKind::Removed);
     if count == 0 || !(shown || below_others && hunk.open == (true, false)) {
         return;
@@ -210,7 +213,7 @@ fn end_as_said(index: &Index<'_>, hunk: &Hunk, below_others: bool, edits: &mut V
     }
 }
 
-/// New lines of a hunk that are in the file already.
+/// Evidence that the new lines of a hunk are in the file already.
 #[derive(Clone, Copy, Debug)]
 struct Already {
     /// 1-based line at which the new side begins.
@@ -218,16 +221,16 @@ struct Already {
     proof: Proof,
 }
 
-/// Strength of the evidence that a hunk was applied.
+/// The strength of the evidence that a hunk was applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Proof {
-    /// A new line says something.
+    /// A new line is distinctive.
     Strong,
-    /// All new lines are braces or blank; they prove nothing where another hunk of the patch is still to be applied.
+    /// All new lines are braces or blank; they prove nothing if another hunk of the patch is still to be applied.
     Weak,
 }
 
-/// The place of the whole new side in the file, where the hunk only adds and its old side would be found once more.
+/// Finds the whole new side in the file, if the hunk only adds lines and its old side would be found once more.
 fn stands_already(index: &Index<'_>, hunk: &Hunk, place: &Range<usize>) -> Option<Already> {
     if hunk.lines.iter().any(|line| line.kind == LineKind::Removed) {
         return None;
@@ -247,7 +250,7 @@ fn stands_already(index: &Index<'_>, hunk: &Hunk, place: &Range<usize>) -> Optio
     stands.then_some(Already { line: first + 1, proof: if strong { Proof::Strong } else { Proof::Weak } })
 }
 
-/// The two sides of a hunk and which lines of one become which of the other.
+/// Returns the two sides of a hunk, and the ranges of lines that replace each other.
 fn wanted(hunk: &Hunk) -> Wanted<'_> {
     let (mut old, mut new, mut changes) = (Vec::new(), Vec::new(), Vec::new());
     let mut from = (0, 0);

@@ -1,8 +1,8 @@
-//! Hunks with a forgotten mark or a blank line too many, as they were meant. Tried only where the hunk fits nowhere as it is.
+//! Repair of hunks with a missing mark or a superfluous blank line. Tried only if the hunk fits nowhere as it is.
 
 use crate::op::{Hunk, HunkLine, LineKind};
 
-/// The hunk as it was meant, and what was changed in it; `None` when it has none of the mistakes. `occurs` says whether the
+/// Returns the repaired hunk and the repairs; `None` if it has none of the known mistakes. `occurs` tells whether the
 /// file has a line, its indentation aside.
 pub(super) fn repaired(hunk: &Hunk, occurs: impl Fn(&str) -> bool) -> Option<(Hunk, Vec<&'static str>)> {
     let mut out = hunk.clone();
@@ -16,8 +16,8 @@ pub(super) fn repaired(hunk: &Hunk, occurs: impl Fn(&str) -> bool) -> Option<(Hu
     (!notes.is_empty()).then_some((out, notes))
 }
 
-/// Marks lines without a mark as added where added ones are on both sides of them and the file has no such lines. The
-/// first blank of an indented line was read as its mark; it is put back where that gives the indentation of a neighbour.
+/// Marks unmarked lines as added if added lines are on both sides of them and the file has no such lines. The first
+/// blank of an indented line was taken for its mark; it is restored if that gives the indentation of a neighbour.
 fn mark_added(lines: &mut [HunkLine], occurs: impl Fn(&str) -> bool) -> bool {
     let mut changed = false;
     let mut at = 0;
@@ -40,7 +40,7 @@ fn mark_added(lines: &mut [HunkLine], occurs: impl Fn(&str) -> bool) -> bool {
     changed
 }
 
-/// The text of a line as it was meant, if the file does not have it.
+/// Returns the intended text of a line, if the file does not have it.
 fn meant(line: &HunkLine, depths: [usize; 2], occurs: impl Fn(&str) -> bool) -> Option<String> {
     let typed = if line.kind == LineKind::Context { format!(" {}", line.text) } else { line.text.clone() };
     if line.text.trim().is_empty() {
@@ -54,7 +54,7 @@ fn indent(text: &str) -> usize {
     text.len() - text.trim_start().len()
 }
 
-/// Drops a blank line at the end of both sides of the last change, if nothing but blank context follows it.
+/// Drops a blank line at the end of both sides of the last change, if only blank context follows it.
 fn drop_blank(lines: &mut Vec<HunkLine>) -> bool {
     let stays = |line: &HunkLine| matches!(line.kind, LineKind::Context | LineKind::Bare);
     let Some(last) = lines.iter().rposition(|line| !stays(line)) else { return false };

@@ -1,4 +1,4 @@
-//! Context lines whose blanks are not the file's: the mark before them was left out, or only their indentation slipped.
+//! Context lines with other blanks than the file's: their mark was omitted, or only their indentation differs.
 
 use super::seek::{Seeker, candidate, literal as places};
 use super::{Candidate, wanted};
@@ -21,7 +21,7 @@ pub(super) const TOKENS: &str =
     "Blanks between the tokens of the hunk's lines differ from the file's; context was kept as the file has it.";
 pub(super) const MIXED: &str = "The indentation of context lines differs from the file's, that of the changed lines does not; only the changed lines were written.";
 
-/// Exact places when every context line gets back the blank that marks it.
+/// Returns exact places after restoring the blank that marks each context line.
 pub(super) fn literal(seeker: &Seeker<'_>, many: bool) -> Option<Vec<Candidate>> {
     let respaced = respaced(seeker.hunk)?;
     let find = Find { old: respaced.old_text(), ..seeker.search.find.clone() };
@@ -29,7 +29,7 @@ pub(super) fn literal(seeker: &Seeker<'_>, many: bool) -> Option<Vec<Candidate>>
     Some(places(&search, many).iter().map(|place| candidate(&search, place)).collect())
 }
 
-/// The hunk with the blank put back, if it has a context line with text.
+/// Restores the blanks, if the hunk has a context line with text.
 fn respaced(hunk: &Hunk) -> Option<Hunk> {
     let lost = |line: &HunkLine| line.kind == LineKind::Context && !is_blank(&line.text);
     hunk.lines.iter().any(lost).then(|| {
@@ -39,8 +39,8 @@ fn respaced(hunk: &Hunk) -> Option<Hunk> {
     })
 }
 
-/// Places where the changed lines are the file's to the letter and context is, but for its indentation. Without a removed
-/// line only a lost blank is forgiven: nothing else would tell how deep the new lines belong.
+/// Returns places where the changed lines are verbatim in the file and the context differs in indentation only. Without
+/// a removed line only a missing mark is tolerated: nothing else would show the depth of the new lines.
 pub(super) fn mixed<'s>(seeker: &'s Seeker<'s>) -> Vec<Candidate> {
     let (search, hunk) = (&seeker.search, seeker.hunk);
     let old: Vec<&HunkLine> = hunk.lines.iter().filter(|line| line.kind != LineKind::Added).collect();
@@ -69,11 +69,11 @@ pub(super) fn mixed<'s>(seeker: &'s Seeker<'s>) -> Vec<Candidate> {
 
 /// Letters and digits of a hunk that is found by its tokens.
 const SUBSTANCE: usize = 8;
-/// Places that are looked at.
+/// Places that are examined.
 const PIVOTS: usize = 100;
 
-/// Places whose lines have the tokens of the hunk's, whatever blanks are between them. A blank within a word or a number
-/// makes two tokens, so that no word is torn apart or run together.
+/// Returns places with the same tokens as the hunk, whatever blanks separate them. A blank within a word or a number
+/// separates two tokens, so that no word is split or joined.
 pub(super) fn tokens<'s>(seeker: &'s Seeker<'s>) -> Vec<Candidate> {
     let search = &seeker.search;
     let old = &search.wanted.old;
@@ -82,7 +82,7 @@ pub(super) fn tokens<'s>(seeker: &'s Seeker<'s>) -> Vec<Candidate> {
     }
     let same = |at: usize, old: &str| tokens::are_same(search.line(at), old);
     let count = search.lines().count();
-    // The weightiest line tells where windows may begin.
+    // The line with most letters and digits determines where windows may begin.
     let pivot = (0..old.len()).max_by_key(|&at| fold::substance(old[at], 200)).unwrap_or(0);
     let lines = search.index.spaced_otherwise(old[pivot], PIVOTS);
     let starts = lines.into_iter().filter_map(|line| line.checked_sub(pivot));
@@ -91,7 +91,7 @@ pub(super) fn tokens<'s>(seeker: &'s Seeker<'s>) -> Vec<Candidate> {
     starts.into_iter().filter(fits).map(|first| candidate(search, &spaced(search, first))).collect()
 }
 
-/// The place of lines that differ in blanks between tokens.
+/// Creates the site of lines that differ in blanks between tokens.
 fn spaced<'a>(search: &Search<'a>, first: usize) -> Place<'a> {
     let old = &search.wanted.old;
     let pairs = indent::pairs((first..).zip(old).map(|(at, old)| (*old, search.line(at))));

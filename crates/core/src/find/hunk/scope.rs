@@ -1,36 +1,36 @@
-//! The anchors of a hunk: lines below which its place lies, and the section that a unified diff names.
+//! Anchors of a hunk: lines above its place, and the section that a unified diff names.
 
 use crate::find::fold::{self, Look, indent_of, is_blank};
 use crate::find::search::Index;
 use crate::lines::{line_start, line_stop};
 use core::ops::Range;
 
-/// Lines that an anchor may be.
+/// Lines that an anchor may match.
 const MOST: usize = 1000;
 
-/// A line that is an anchor, and the block below it.
+/// A line that matches an anchor, and the block below it.
 #[derive(Clone, Debug)]
 pub(super) struct Anchor {
     /// Zero-based.
     pub(super) line: usize,
-    /// The lines that belong to it: those below that are deeper, up to the next one that is not.
+    /// The block: the deeper lines below it, up to the next one that is not deeper.
     pub(super) block: Range<usize>,
 }
 
-/// How near a place is to its anchor; the nearest ones count.
+/// The distance class of a place to its anchor; only the nearest class counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Nearness {
-    /// The place begins with the anchor or right behind it.
+    /// The place begins with the anchor or right after it.
     Adjoining,
-    /// It is in the anchor's block.
+    /// The place is in the anchor's block.
     Inside,
-    /// It is further down.
+    /// The place is further down.
     Below,
 }
 
-/// Where the innermost of these anchors may be.
+/// Returns the lines that match the innermost of these anchors.
 ///
-/// Errors: the number of the anchor that is not there.
+/// Errors: the index of the anchor that is not in the file.
 pub(super) fn anchors(index: &Index<'_>, scopes: &[String]) -> Result<Vec<Anchor>, usize> {
     let mut within: Option<Vec<Anchor>> = None;
     for (nth, scope) in scopes.iter().enumerate() {
@@ -52,7 +52,7 @@ pub(super) fn anchors(index: &Index<'_>, scopes: &[String]) -> Result<Vec<Anchor
     Ok(within.unwrap_or_default())
 }
 
-/// How near lines from `first` on are to the nearest of the anchors; `None`: none of them stands above.
+/// Returns the distance of lines from `first` on to the nearest anchor; `None` if no anchor is above.
 pub(super) fn nearness(anchors: &[Anchor], first: usize) -> Option<Nearness> {
     let one = |anchor: &Anchor| {
         if first == anchor.line || first == anchor.line + 1 {
@@ -66,14 +66,14 @@ pub(super) fn nearness(anchors: &[Anchor], first: usize) -> Option<Nearness> {
     anchors.iter().filter_map(one).min()
 }
 
-/// The lines that a section name may stand for, with their blocks. A name may be cut short.
+/// Returns the lines that a section name may refer to, with their blocks. A name may be cut short.
 pub(super) fn sections(index: &Index<'_>, name: &str) -> Vec<Anchor> {
     let lines = lines_named(index, name);
     lines.into_iter().map(|line| Anchor { line, block: block(index, line) }).collect()
 }
 
-/// The lines that are this text, blanks around it aside; else those that begin with it; else those that hold it; else
-/// those that only look like it.
+/// Returns the lines equal to this text, blanks at either end aside; else those that begin with it; else those that
+/// contain it; else those that resemble it.
 fn lines_named(index: &Index<'_>, name: &str) -> Vec<usize> {
     let name = name.trim();
     if name.is_empty() {
@@ -114,7 +114,7 @@ fn alike(index: &Index<'_>, name: &str) -> Vec<usize> {
     keys.filter(|&(_, other)| *other == key).map(|(at, _)| at).take(MOST).collect()
 }
 
-/// The lines below `line` that are deeper than it, with the brackets that open and close them.
+/// Returns the lines below `line` that are deeper than it, including the brackets that open and close them.
 fn block(index: &Index<'_>, line: usize) -> Range<usize> {
     let depth = width(indent_of(index.line(line)));
     let count = index.lines().count();
@@ -126,10 +126,9 @@ fn block(index: &Index<'_>, line: usize) -> Range<usize> {
     line + 1..(line + 1..count).find(ends).unwrap_or(count)
 }
 
-/// The nearest line above `first` that is less deep than it, if it is the only one of its text: an anchor that would choose
-/// this place.
+/// Returns the nearest shallower line above `first`, if it is unique: an anchor that would select this place.
 pub(super) fn around<'t>(index: &Index<'t>, first: usize) -> Option<&'t str> {
-    /// Lines looked at.
+    /// Lines that are examined.
     const REACH: usize = 400;
     let mut depth =
         width(indent_of((first..index.lines().count()).map(|at| index.line(at)).find(|line| !is_blank(line))?));
@@ -146,7 +145,7 @@ pub(super) fn around<'t>(index: &Index<'t>, first: usize) -> Option<&'t str> {
     None
 }
 
-/// The depth of an indentation; a TAB reaches the next multiple of eight.
+/// The width of an indentation; a TAB extends to the next multiple of eight.
 fn width(indent: &str) -> usize {
     indent.chars().fold(0, |width, ch| if ch == '\t' { (width / 8 + 1) * 8 } else { width + 1 })
 }

@@ -1,4 +1,4 @@
-//! Where one hunk fits: tier by tier, among the places that its anchors and its end-of-file mark allow.
+//! Search for one hunk, tier by tier, among the places that its anchors and its end-of-file mark allow.
 
 use super::{Candidate, LeftOut, Sought, edge, failure, insert, respace, scope, wanted};
 use crate::error::Result;
@@ -13,28 +13,28 @@ use crate::span::Span;
 use crate::work;
 use memchr::memmem;
 
-/// Places that are looked at; more are too many to choose from.
+/// Places that are examined; more are too many to choose from.
 const MOST: usize = 200;
-/// Places that are kept for all hunks of a file together, and those that every hunk may have beyond that.
+/// Places kept for all hunks of a file together, and further ones that every hunk may have.
 const KEPT: usize = 200_000;
 const FEW: usize = 12;
-/// Steps that it takes to work out what is written at a place.
+/// Steps for computing the edits at a place.
 const PLACED: usize = 20;
-/// Lines of a chain that are looked at before another line of the hunk is tried.
+/// Lines of a chain that are examined before another line of the hunk is tried.
 const CHAIN: usize = 64;
 
-/// What a hunk allows.
+/// The restrictions that a hunk states.
 pub(super) struct Limits {
     anchors: Vec<scope::Anchor>,
     anchored: bool,
     at_end: bool,
-    /// Lines at which the hunk fits but for the limits.
+    /// Lines at which the hunk fits apart from the restrictions.
     outside: Vec<usize>,
-    /// What chose among places that the anchors allow.
+    /// The reason for the selection among places that the anchors allow.
     chosen: Option<String>,
 }
 
-/// Everything one hunk's search needs.
+/// The state of the search for one hunk.
 pub(super) struct Seeker<'s> {
     pub(super) index: &'s Index<'s>,
     pub(super) hunk: &'s Hunk,
@@ -42,10 +42,10 @@ pub(super) struct Seeker<'s> {
     pub(super) search: Search<'s>,
 }
 
-/// The old side of a hunk and its literal places, where they are known.
+/// The old side of a hunk and its literal occurrences, if they are known.
 type Old<'o> = (&'o Find, Option<&'o [Span]>);
 
-/// The lines that a hunk expects.
+/// Returns the lines that a hunk expects.
 pub(super) fn old_side(hunk: &Hunk) -> Find {
     Find { lines: true, ..Find::new(&hunk.old_text(), Pick::Unique) }
 }
@@ -61,7 +61,7 @@ pub(super) fn seek(index: &Index<'_>, hunk: &Hunk, old: Old<'_>, settings: Setti
     }
 }
 
-/// The hunk without lines at its edges that may be the patch's own layout: empty ones that have no mark, and `...`.
+/// Returns the hunk without lines at its edges that may be layout of the patch: unmarked empty ones, and `...`.
 fn without_bare_edges(hunk: &Hunk) -> Option<Hunk> {
     let bare = |line: &&HunkLine| match line.kind {
         LineKind::Bare => line.text.is_empty() || is_elision(&line.text),
@@ -105,7 +105,7 @@ fn seek_as_it_is(
 }
 
 impl Limits {
-    /// Keeps the places that are allowed, of those below an anchor only the nearest kind.
+    /// Keeps the allowed places; of those below an anchor, only the nearest class.
     fn admit(&mut self, index: &Index<'_>, mut candidates: Vec<Candidate>) -> Vec<Candidate> {
         let count = index.lines().count();
         let all: Vec<usize> = candidates.iter().map(|it| it.lines.start).collect();
@@ -114,7 +114,7 @@ impl Limits {
             if candidates.iter().any(reaches) {
                 candidates.retain(reaches);
             } else {
-                // Blank lines that end the file are easily left out.
+                // Blank lines at the end of the file are easily omitted.
                 candidates.retain(|it| (it.lines.end..count).all(|at| fold::is_blank(index.line(at))));
             }
         }
@@ -143,7 +143,7 @@ impl Limits {
 }
 
 impl Seeker<'_> {
-    /// The lines as they are, and as they are if context lost the blank that marks it.
+    /// Searches the lines as they are, and with restored context marks.
     fn exact(&self, limits: &mut Limits, many: bool) -> Option<Sought> {
         let places = literal(&self.search, many);
         if let Some(sought) = self.admitted(limits, Tier::Exact, &places, Vec::new()) {
@@ -160,7 +160,7 @@ impl Seeker<'_> {
     }
 
     fn tiers(&self, limits: &mut Limits) -> Result<Option<Sought>> {
-        // Line numbers in a hunk shift with its own changes; nothing tells whose they are.
+        // Line numbers in a hunk shift with its own changes, so it is unclear which version they belong to.
         let rows = ROWS
             .iter()
             .filter(|row| row.tier > Tier::Punctuation && row.tier != Tier::LineNumbers && row.tier != Tier::Block);
@@ -175,7 +175,7 @@ impl Seeker<'_> {
             let trial = (row.run)(&self.search);
             let places = match trial {
                 Ok(trial) => trial.places,
-                // Stale context at an edge may still be what is wrong.
+                // Stale context at an edge may still be the cause.
                 Err(refusal) if row.tier == Tier::Drift => {
                     let found = self.edge(limits)?;
                     return match refusal.reason {
@@ -197,7 +197,7 @@ impl Seeker<'_> {
         self.edge(limits)
     }
 
-    /// Lines whose tokens are the file's, with other blanks between them.
+    /// Searches for the same tokens with other blanks between them.
     fn tokens(&self, limits: &mut Limits) -> Option<Sought> {
         if self.settings.stale || self.settings.matching != crate::op::Matching::Standard {
             return None;
@@ -223,8 +223,8 @@ impl Seeker<'_> {
         (!candidates.is_empty()).then_some(Sought { tier, candidates, notes })
     }
 
-    /// False when it is certain that no tier finds the hunk: a removed line is nowhere in the file, under the look that
-    /// forgives most.
+    /// A quick filter: false when no tier can find the hunk, because a removed line is not in the file under the
+    /// loosest normalization.
     fn is_possible(&self) -> bool {
         let lines = &self.hunk.lines;
         let removed = || lines.iter().filter(|line| line.kind == LineKind::Removed);
@@ -235,8 +235,8 @@ impl Seeker<'_> {
         }
     }
 
-    /// False when no line of the file is like this one, and none holds what it is when its escapes are decoded. An elision
-    /// stands for any lines.
+    /// A quick filter: false when no line of the file resembles this one, or contains it with its escapes decoded. An
+    /// elision matches any lines.
     fn may_stand(&self, line: &str) -> bool {
         if is_elision(line) {
             return true;
@@ -247,7 +247,7 @@ impl Seeker<'_> {
     }
 }
 
-/// What a tier says of itself, in words about a hunk.
+/// Returns the note of a tier, worded for a hunk.
 fn notes(row: &Row) -> Vec<String> {
     Some(row.note)
         .filter(|note| !note.is_empty())
@@ -256,20 +256,20 @@ fn notes(row: &Row) -> Vec<String> {
         .collect()
 }
 
-/// A place with its lines.
+/// Creates a candidate from a site.
 pub(super) fn candidate(search: &Search<'_>, place: &Place<'_>) -> Candidate {
     let lines = search.lines();
     let first = lines.at(place.span.start());
-    // Whole lines end in front of their last line end, which belongs to the line.
+    // Whole lines end before their last line end, which belongs to the line.
     Candidate { lines: first..lines.at(place.span.end()) + 1, hit: place.hit(search), left_out: LeftOut::default() }
 }
 
-/// Where the lines stand as they are.
+/// Returns the sites where the lines occur verbatim.
 pub(super) fn literal<'a>(search: &Search<'a>, many: bool) -> Vec<Place<'a>> {
     let firsts = if many && search.literal.is_none() { looked_up(search) } else { None };
     let firsts = firsts.unwrap_or_else(|| {
         let places = tier::exact::run(search).map(|trial| trial.places).unwrap_or_default();
-        // Blank lines are found at the very end too, where the file has fewer of them.
+        // Blank lines are also found at the very end, where the file may have fewer of them.
         let fits = |first: &usize| first + search.wanted.old.len() <= search.lines().count();
         places.iter().map(|place| search.lines().at(place.span.start())).filter(fits).collect()
     });
@@ -277,7 +277,7 @@ pub(super) fn literal<'a>(search: &Search<'a>, many: bool) -> Vec<Place<'a>> {
     firsts.into_iter().map(|first| Place::lines(search, first, &search.wanted, verbatim.clone(), false)).collect()
 }
 
-/// The same by the table of lines; `None` where each line of the hunk occurs too often.
+/// Searches by the line table; `None` if every line of the hunk occurs too often.
 fn looked_up(search: &Search<'_>) -> Option<Vec<usize>> {
     let old = &search.wanted.old;
     let table = search.index.table();

@@ -1,4 +1,4 @@
-//! Hunks against files: what is placed, and what is refused.
+//! Hunks against files: placements and refusals.
 
 use crate::code::Code;
 use crate::error::Error;
@@ -8,7 +8,7 @@ use crate::snapshot::Snapshot;
 
 const APP: &str = "import os\nimport sys\n\n\nclass Config:\n    def get(self, key):\n        return self.values.get(key)\n\n    def close(self):\n        pass\n\n\nclass Server:\n    def get(self, key):\n        return self.config.get(key)\n\n    def close(self):\n        pass\n\n    def run(self):\n        host = self.get(\"host\")\n        port = int(self.get(\"8080\"))\n        print(f\"listening on {host}:{port}\")\n";
 
-/// A hunk from its lines with their marks.
+/// Parses a hunk from its marked lines.
 fn hunk(text: &str) -> Hunk {
     let line = |line: &str| {
         let (kind, text) = match line.split_at_checked(1) {
@@ -70,7 +70,7 @@ fn a_line_with_escapes_is_looked_for_decoded_too() {
     let file = "if a &amp;&amp; b {\n    say(\"one\");\n}\n".replace("&amp;", "&");
     assert_eq!(edit(&file, hunk("-if a &amp;&amp; b {\n+if a {")), file.replace("a && b", "a"));
     assert_eq!(edit(&file, hunk("-    say(\\\"one\\\");\n+    say(\\\"two\\\");")), file.replace("one", "two"));
-    // What only looks like an escape is none.
+    // Text that only resembles an escape is not one.
     let error = refuse(&file, hunk(" if a && b {\n-    ask(&one);\n+    ask(&two);\n }"));
     assert_eq!(error.code(), Code::MatchNotFound, "{error}");
 }
@@ -118,7 +118,7 @@ fn the_order_of_hunks_chooses() {
     let (text, resolved) = run(APP.as_bytes(), &[hunk("-class Server:\n+class Host:"), hunk(CLOSE)]).unwrap();
     assert!(text.ends_with(&second_close().replace("class Server:", "class Host:")[40..]), "{text}");
     assert!(resolved.ops[1].notes[0].contains("order"), "{:?}", resolved.ops[1].notes);
-    // Out of order is fine where each is unique.
+    // Hunks may be out of order if each is unique.
     let (text, _) = run(APP.as_bytes(), &[run_hunk, host]).unwrap();
     assert!(text.contains("import json") && text.contains("port = 1"));
 }
@@ -144,10 +144,10 @@ fn stale_context_at_an_edge_is_left_out() {
     let (out, resolved) = run(APP.as_bytes(), &[hunk(text)]).unwrap();
     assert!(out.contains("        port = 1\n        print"));
     assert!(resolved.ops[0].notes[0].contains("first 1 line"), "{:?}", resolved.ops[0].notes);
-    // A function may have been renamed; a name with another number is another one.
+    // A function may have been renamed; a name with another number is a different function.
     edit(APP, hunk(&text.replace("# Starts to listen.", "def start(self):")));
     refuse(APP, hunk(&text.replace("# Starts to listen.", "def run2(self):")));
-    // Without what holds it, an insertion has no place.
+    // Without its anchor, an insertion has no place.
     refuse(APP, hunk("     def start(self):\n+        new_line = 1\n         host = self.host()"));
     refuse(APP, hunk(" stale_line_one\n+inserted_line\n class Server:"));
 }
@@ -183,7 +183,7 @@ fn context_keeps_its_bytes_and_new_lines_follow_the_neighbours() {
     assert_eq!(out, "It\u{2019}s fine \u{2014} really\nnew\n");
     let (out, _) = run(b"a\rb\nline2\nline3\n", &[hunk("-line2\n+LINE2\n+more")]).unwrap();
     assert_eq!(out, "a\rb\nLINE2\nmore\nline3\n");
-    // The repeated line that stays is the one that the hunk says.
+    // The hunk determines which of the repeated lines is kept.
     let (out, _) = run(b"x\r\nx\ny\n", &[hunk("-x\n x\n y")]).unwrap();
     assert_eq!(out, "x\ny\n");
     let (out, _) = run(b"x\r\nx\ny\n", &[hunk(" x\n-x\n y")]).unwrap();
@@ -245,7 +245,7 @@ fn forgotten_marks_and_blank_lines_too_many() {
     let mut unmarked = unmarked;
     unmarked.lines[2] = HunkLine { kind: LineKind::Bare, text: "    c".into() };
     assert_eq!(edit(file, unmarked), "def f():\n    a\n    b\n    c\n    d\n    z\n");
-    // Its first blank was read as the mark.
+    // The first blank was taken for the mark.
     let shifted = hunk("     a\n+    b\n    c\n+    d\n     z");
     assert_eq!(edit(file, shifted), "def f():\n    a\n    b\n    c\n    d\n    z\n");
     refuse(file, hunk("     a\n+    b\n      c\n+    d\n     z"));
@@ -268,7 +268,7 @@ fn many_hunks_are_looked_up() {
 
 #[test]
 fn blank_context_between_changes_is_not_written_anew() {
-    // The file has one blank line where the hunk has two: which one is missing decides what is written, so nothing is.
+    // The file has one blank line where the hunk has two: the missing one determines what is written, so nothing is.
     let text = " alpha_alpha\n-beta_beta\n \n+gamma_gamma\n ";
     for file in ["zero\nalpha_alpha\nbeta_beta\n\n", "zero\nalpha_alpha\nbeta_beta\n\nomega\n"] {
         let written = run(file.as_bytes(), &[hunk(text)]).map(|it| it.0);
@@ -304,11 +304,11 @@ fn a_number_does_not_decide_without_its_context() {
     let file = "one\nstart_block()\nfinish_block()\nfour\nfive\nsix\nstart_block()\nfinish_block()\nnine\n";
     let second = file.rsplitn(2, "finish_block()").collect::<Vec<_>>();
     let second = format!("{}done(){}", second[1], second[0]);
-    // Context in front is left out: the number is that of the first line left out.
+    // Context at the front is dropped: the number is that of the first dropped line.
     let front = " stale_one\n stale_two\n start_block()\n-finish_block()\n+done()\n";
     assert_eq!(edit(file, at(5, front)), second);
     assert_eq!(refuse(file, at(2, front)).code(), Code::MatchAmbiguous, "lines 2 and 7 are about as near to 4");
-    // Context behind is left out: the number is that of the place.
+    // Context at the back is dropped: the number is that of the place.
     let back = " start_block()\n-finish_block()\n+done()\n stale_one\n stale_two\n";
     assert_eq!(edit(file, at(7, back)), second);
     // On both sides: nothing ties the place to the number.
@@ -323,7 +323,7 @@ fn context_with_another_number_or_name_is_no_slip() {
     let file = "struct tpacket_req {\n    int size;\n    int count;\n    int frames;\n};\n";
     let patch = " struct tpacket_req3 {\n     int size;\n     int count;\n-    int frames;\n+    int blocks;\n };\n";
     assert_eq!(refuse(file, hunk(patch)).code(), Code::MatchNotFound);
-    // Context that has no counterpart is stale.
+    // Context without a counterpart is stale.
     let patch = patch.replace("struct tpacket_req3 {", "# packets of the ring");
     assert_eq!(edit(file, hunk(&patch)), file.replace("frames", "blocks"));
 }
@@ -346,7 +346,7 @@ fn blanks_between_tokens_may_differ() {
     let (text, resolved) = run(file.as_bytes(), &[hunk(patch)]).unwrap();
     assert_eq!(text, file.replace("call( first,second );", "call(first);"));
     assert!(resolved.ops[0].notes[0].contains("Blanks between the tokens"), "{:?}", resolved.ops[0].notes);
-    // Words are not run together.
+    // Words are not joined.
     refuse("returnvalue = long_name_here\n", hunk("-return value = long_name_here\n+x"));
 }
 

@@ -1,9 +1,9 @@
 //! Tier 12: a block replaced as a whole, found by its first and last line.
 //!
-//! Models get the first and the last line of a block right and misremember some between. Where the edit keeps none of the
-//! lines between, these say only which block is meant: both edge lines are there, the block has about as many lines, what
-//! lies between is at least half alike, and no other place comes near. The whole block is replaced. A line with another
-//! number is not like it: it is about something else.
+//! Models get the first and the last line of a block right and misremember lines in between. If the edit keeps none of
+//! these, they only identify the block: both edge lines exist, the block has about as many lines, the lines in between
+//! are at least half alike, and no other place comes near. The whole block is replaced. A line with another number does
+//! not count as alike, because it is about something else.
 
 use crate::find::destination::{self, Depth, Matched};
 use crate::find::failure::nearest;
@@ -19,14 +19,14 @@ use crate::resolve;
 use crate::work;
 use core::ops::Range;
 
-/// The least likeness of the lines between, and what another place must stay below.
+/// Minimum likeness of the lines in between, and the margin to any other place.
 const LIKE: f64 = 0.5;
 const MARGIN: f64 = 0.15;
-/// Lines with text that a block has at least: its edges and two between.
+/// Lines with text of a block: its edges and two in between.
 const LINES: usize = 4;
-/// Lines of a block at most.
+/// Lines of a block.
 const MOST: usize = 400;
-/// First lines, and pairs of first and last lines, that are looked at.
+/// First lines, and pairs of first and last lines, that are examined.
 const PLACES: usize = 200;
 
 #[expect(clippy::unnecessary_wraps, reason = "the shape of every tier")]
@@ -54,7 +54,7 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
     Ok(trial)
 }
 
-/// The first and last line of old with text, where the edit replaces all lines between them.
+/// Returns the first and last line of old with text, if the edit replaces all lines between them.
 fn edges(search: &Search<'_>) -> Option<Range<usize>> {
     let wanted = &*search.wanted;
     let at: Vec<usize> = (0..wanted.old.len()).filter(|&at| !is_blank(wanted.old[at])).collect();
@@ -67,7 +67,7 @@ fn edges(search: &Search<'_>) -> Option<Range<usize>> {
     (!between.iter().any(is_kept)).then(|| at[0]..at[at.len() - 1] + 1)
 }
 
-/// The lines of the file that begin and end like old, and are about as many.
+/// Returns the ranges of the file that begin and end like old and have about as many lines.
 fn candidates(search: &Search<'_>, edges: &Range<usize>) -> Vec<Range<usize>> {
     let (first, last) = (search.wanted.old[edges.start], search.wanted.old[edges.end - 1]);
     let count = search.lines().count();
@@ -85,7 +85,7 @@ fn candidates(search: &Search<'_>, edges: &Range<usize>) -> Vec<Range<usize>> {
     out
 }
 
-/// The likeness of what lies between the edges, 0 to 1.
+/// The likeness of the lines between the edges, from 0 to 1.
 fn likeness(search: &Search<'_>, edges: &Range<usize>, lines: &Range<usize>) -> f64 {
     let trimmed = |line: &str| fold::form(line, Look::Runs).into_owned();
     let filled = |lines: Vec<String>| lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<String>>();
@@ -98,7 +98,7 @@ fn likeness(search: &Search<'_>, edges: &Range<usize>, lines: &Range<usize>) -> 
     nearest::likeness(&old, &file).min(nearest::likeness(&file, &old))
 }
 
-/// The whole block replaced by the new text, and whether that has the file's indentation already.
+/// Replaces the whole block by the new text; also tells whether that already has the file's indentation.
 fn plan<'a>(search: &Search<'a>, edges: &Range<usize>, lines: &Range<usize>) -> (Plan<'a>, bool) {
     let wanted = &*search.wanted;
     let ends = [(edges.start, lines.start), (edges.end - 1, lines.end - 1)];
@@ -115,7 +115,7 @@ fn plan<'a>(search: &Search<'a>, edges: &Range<usize>, lines: &Range<usize>) -> 
     let Some(indent) = indent else {
         return (refused(Refusal::new(Reason::Misindent, destination::UNCLEAR)), fitted);
     };
-    // Blank lines around the edges of old are none of the block's.
+    // Blank lines around the edges of old are not part of the block.
     let trailing = wanted.old.len() - edges.end;
     let new = &wanted.new[..];
     let front = new.iter().take(edges.start).take_while(|line| is_blank(line)).count();
@@ -159,9 +159,9 @@ mod tests {
         let old = "fn load_config(path: &Path) -> Config {\n    // Read the file\n    let text = read(path);\n    let parsed = parse(text);\n    parsed\n}\n";
         let error = refuse(&[FILE, FILE].concat(), old, NEW);
         assert_eq!(error.data()["candidates"].as_array().unwrap().len(), 2, "{error}");
-        // A line between that the edit keeps must be there.
+        // A line in between that the edit keeps must exist.
         refuse(FILE, old, "fn load_config(path: &Path) -> Config {\n    // Read the file\n    Config::default()\n}\n");
-        // Another number is another thing.
+        // Another number means something else.
         let file = "fn wait() {\n    start(10);\n    sleep(20);\n    stop();\n}\n";
         refuse(file, &file.replace("20", "30"), "fn wait() {\n    halt();\n}\n");
     }

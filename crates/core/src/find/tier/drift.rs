@@ -1,17 +1,17 @@
-//! Tier 11: drift. The text is not there as a whole, but the place is beyond doubt.
+//! Tier 11: drift. The text is not in the file as a whole, but the place is certain.
 //!
-//! *Blank-line drift* (11a): all lines that are not blank are there in order and nothing else stands between them; at
-//! least six letters or digits, at least one distinctive line (eight letters or digits, once in the file).
+//! *Blank-line drift* (11a): all lines that are not blank occur in order with nothing else between them; they have at
+//! least six letters or digits, and at least one of them is distinctive (eight letters or digits, unique in the file).
 //!
-//! *Context drift* (11b): at least four lines that are not blank and thirty letters or digits; the first and the last of
-//! them are there; three quarters of the lines and of their weight are there in order; at most max(1, n/5) lines of the
-//! file come in between and max(1, n/4) of old are missing; no other place comes within 0.15; one of the lines found is
-//! distinctive, or a run of them with half of the weight occurs once; no missing line of eight letters or digits occurs
-//! elsewhere in the file; and none of them has a counterpart
-//! in the file with another number or another name of what it defines.
+//! *Context drift* (11b): old has at least four lines that are not blank and thirty letters or digits; its first and
+//! last line occur; three quarters of the lines and of their weight occur in order; at most max(1, n/5) lines of the
+//! file are interspersed and max(1, n/4) of old are missing; no other place comes within 0.15; one of the found lines
+//! is distinctive, or a run of them with half of the weight is unique; no missing line of eight letters or digits
+//! occurs elsewhere in the file; and none of them has a counterpart in the file with another number or another name of
+//! what it defines.
 //!
-//! The lines to be changed must be there, nothing unseen may lie where something is written, and all readings of the
-//! place (repeated lines!) must lead to the same edit. Context the caller forgot is kept, context it invented is dropped.
+//! The lines to be changed must exist, no unseen lines may be at the place of writing, and all alignments (repeated
+//! lines!) must lead to the same edit. Context that the caller omitted is kept, context that it invented is dropped.
 
 use crate::find::TextEdit;
 use crate::find::align::{Pairs, align};
@@ -30,17 +30,17 @@ use core::ops::Range;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
-/// Cells (lines × lines) that all alignments may cost together.
+/// Cells (lines × lines) for all alignments together.
 const CELLS: usize = 8_000_000;
-/// What a reading costs beside, in cells.
+/// Fixed cost of an alignment, in cells.
 const READING: usize = 500;
 const LIKE: f64 = 0.75;
 const MARGIN: f64 = 0.15;
-/// A distinctive line has this many letters and digits.
+/// Letters and digits of a distinctive line.
 const DISTINCTIVE: usize = 8;
-/// Blank lines of the file that a window may have more than old.
+/// Blank lines that a window of the file may have in addition to those of old.
 const SLACK: usize = 6;
-/// Lines near places where old may begin, up to which only they get keys.
+/// Lines near possible beginnings of old, up to which only these are hashed.
 const NEARBY: usize = 4096;
 
 pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
@@ -49,7 +49,7 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
     place(search, &target, readings)
 }
 
-/// The same with readings alone whose lines are the file's, indentation included.
+/// Restricts the tier to alignments whose lines are equal to the file's, including indentation.
 pub(in crate::find) fn verbatim<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
     let Some(target) = Target::new(search) else { return Ok(Trial::default()) };
     let mut readings = target.readings()?;
@@ -61,7 +61,7 @@ fn place<'a>(search: &Search<'a>, target: &Target<'_, 'a>, mut readings: Vec<Rea
     if readings.is_empty() {
         return Ok(Trial::default());
     }
-    // Of readings of equal weight the one with the least in between: the tightest.
+    // Of alignments with equal weight, the tightest: the one with the fewest interspersed lines.
     readings.sort_by(|a, b| {
         b.score.total_cmp(&a.score).then(a.extra.cmp(&b.extra)).then(a.lines.len().cmp(&b.lines.len()))
     });
@@ -86,29 +86,29 @@ fn place<'a>(search: &Search<'a>, target: &Target<'_, 'a>, mut readings: Vec<Rea
         .map_err(|it| it.at(lines.start, lines.end))
 }
 
-/// What is looked for: the lines of old that are not blank.
+/// The lines of old that are not blank.
 struct Target<'s, 'a> {
     search: &'s Search<'a>,
-    /// Their positions in old.
+    /// Their indices in old.
     at: Vec<usize>,
     keys: Vec<u64>,
     /// Letters and digits of each, at least one.
     weights: Vec<usize>,
 }
 
-/// Lines of the file with their keys: all of them, or those near a place where old may begin.
+/// Hashed lines of the file: all of them, or those near a possible beginning of old.
 struct Stretch<'k> {
     /// The first of them.
     from: usize,
     keys: Cow<'k, [u64]>,
-    /// For every one the weight of lines of old before it.
+    /// For each of them, the weight of the lines of old before it.
     before: Vec<usize>,
 }
 
 impl<'k> Stretch<'k> {
     fn new(target: &Target<'_, '_>, from: usize, keys: Cow<'k, [u64]>) -> Stretch<'k> {
         let known: HashMap<u64, usize> = target.keys.iter().copied().zip(target.weights.iter().copied()).collect();
-        // Most lines of a file are none of old: one look at a bit tells that.
+        // Most lines of a file are not in old: one bit decides for them.
         let bits = target.keys.iter().fold(0u64, |bits, key| bits | 1 << (key & 63));
         let weight = |key: &u64| if bits >> (key & 63) & 1 == 0 { 0 } else { known.get(key).copied().unwrap_or(0) };
         let mut before = Vec::with_capacity(keys.len() + 1);
@@ -135,22 +135,22 @@ impl<'k> Stretch<'k> {
     }
 }
 
-/// One way to read a stretch of the file as old.
+/// An alignment of a range of the file with old.
 struct Reading {
     score: f64,
     lines: Range<usize>,
     early: Pairs,
     late: Pairs,
-    /// Positions among the lines of old that are not there.
+    /// Indices of the missing lines.
     missing: Vec<usize>,
-    /// Lines of the file in between, blank ones aside.
+    /// Interspersed lines of the file, except for blank ones.
     extra: usize,
-    /// Lines of the pairs that are not the file's to the letter.
+    /// Paired lines that are not verbatim in the file.
     typos: usize,
 }
 
 impl Reading {
-    /// True when all lines are there, and nothing else.
+    /// True when all lines are found, with nothing interspersed.
     fn is_complete(&self) -> bool {
         self.missing.is_empty() && self.extra == 0 && self.typos == 0
     }
@@ -172,12 +172,12 @@ impl<'s, 'a> Target<'s, 'a> {
         (self.at.len() / 5).max(1)
     }
 
-    /// How many lines of the file old may reach over.
+    /// Returns how many lines of the file old may extend over.
     fn reach(&self) -> usize {
         self.search.wanted.old.len() + self.most_extra() + SLACK
     }
 
-    /// Every stretch between a first and a last line that may be heavy enough to be the place, or a rival of it.
+    /// Returns every range between a first and a last line that may be heavy enough to be the place, or a rival of it.
     fn readings(&self) -> Result<Vec<Reading>, Refusal> {
         let (mut out, mut cells) = (Vec::new(), 0usize);
         let Some(starts) = self.starts() else {
@@ -193,7 +193,8 @@ impl<'s, 'a> Target<'s, 'a> {
         Ok(out)
     }
 
-    /// Where the first line stands, in front of a last one at least; `None` where only a look at all lines would tell.
+    /// Returns the positions of the first line that have a last line after them; `None` if only a look at all lines
+    /// would tell.
     fn starts(&self) -> Option<Vec<usize>> {
         let few = |places: &Vec<usize>| places.len().saturating_mul(self.reach()) <= NEARBY;
         if let Some(starts) = self.places(0).filter(few) {
@@ -206,14 +207,14 @@ impl<'s, 'a> Target<'s, 'a> {
         Some(near.into_iter().filter(first).collect()).filter(few)
     }
 
-    /// The lines of the file that are a line of old; `None` where only a look at all lines would tell.
+    /// Returns the lines of the file that match a line of old; `None` if only a look at all lines would tell.
     fn places(&self, old: usize) -> Option<Vec<usize>> {
         let stands = self.search.index.stands(self.search.wanted.old[self.at[old]])?;
         let same = |at: &usize| fold::key(self.search.line(*at), Look::Trimmed) == self.keys[old];
         Some(stands.all()?.iter().copied().filter(same).collect())
     }
 
-    /// How often a line of old stands in the file.
+    /// Counts the occurrences of a line of old in the file.
     fn count(&self, old: usize) -> usize {
         let all = || self.search.close_keys().iter().filter(|key| **key == self.keys[old]).count();
         self.places(old).map_or_else(all, |places| places.len())
@@ -260,7 +261,7 @@ impl<'s, 'a> Target<'s, 'a> {
             [(0, lines.start)].into_iter().chain(inside).chain([(last, lines.end - 1)]).collect()
         };
         let (mut early, mut late) = (pairs(early), pairs(late));
-        // Of two pairings one that has every line at its own depth is the one meant.
+        // Of two pairings, one that has every line at its own depth is the intended one.
         match (self.is_verbatim(&early), self.is_verbatim(&late)) {
             (true, false) => late.clone_from(&early),
             (false, true) => early.clone_from(&late),
@@ -284,7 +285,7 @@ impl<'s, 'a> Target<'s, 'a> {
         (score >= LIKE - MARGIN).then_some(Reading { score, lines, early, late, missing, extra, typos })
     }
 
-    /// True when all lines of a pairing are the file's, indentation included.
+    /// True when all lines of a pairing are equal to the file's, including indentation.
     fn is_verbatim(&self, pairs: &Pairs) -> bool {
         let same = |&(old, line): &(usize, usize)| {
             self.search.wanted.old[self.at[old]].trim_end() == self.search.line(line).trim_end()
@@ -292,7 +293,7 @@ impl<'s, 'a> Target<'s, 'a> {
         pairs.iter().all(same)
     }
 
-    /// Lines that the edit keeps and that the file has between the same neighbours with a slip of the pen in them.
+    /// Returns lines kept by the edit that the file has between the same neighbours with a typo.
     fn typos(&self, pairs: &Pairs, end: usize) -> Pairs {
         if pairs.len() == self.at.len() {
             return Pairs::new();
@@ -316,7 +317,7 @@ impl<'s, 'a> Target<'s, 'a> {
         out
     }
 
-    /// True when lines that follow each other in old and in the file, half of old by weight, are there only once.
+    /// True when consecutive lines, in old and in the file, with half of the weight of old are unique.
     fn has_unique_run(&self, reading: &Reading) -> bool {
         const LINES_MIN: usize = 3;
         let search = self.search;
@@ -338,7 +339,7 @@ impl<'s, 'a> Target<'s, 'a> {
         file.windows(wanted.len()).filter(|window| *window == wanted).count() == 1
     }
 
-    /// Whether the best reading is good enough.
+    /// Checks whether the best alignment is good enough.
     fn judge(&self, best: &Reading, complete: bool) -> Result<(), Refusal> {
         let lines = self.at.len();
         let unlike = |why: &str| {
@@ -362,7 +363,7 @@ impl<'s, 'a> Target<'s, 'a> {
         if let Some(why) = self.mistaken(best) {
             return unlike(&why);
         }
-        // All lines of a hunk, in order and separated by blank lines only, prove the place if they occur once.
+        // If all lines of a hunk are found in order, separated by blank lines only, uniqueness proves the place.
         let whole_hunk = complete && self.search.wanted.changes.is_some();
         let distinctive = || best.early.iter().any(|(old, _)| weighty(old) && self.count(*old) == 1);
         if !whole_hunk && !distinctive() && !self.has_unique_run(best) {
@@ -371,7 +372,7 @@ impl<'s, 'a> Target<'s, 'a> {
         Ok(())
     }
 
-    /// The reason for which a line that is missing is no slip: the file has a line there that means something else.
+    /// Returns the reason why a missing line is not a typo: the file has a line there with another meaning.
     fn mistaken(&self, reading: &Reading) -> Option<String> {
         for &old in &reading.missing {
             let before = reading.early.iter().rev().find(|pair| pair.0 < old)?.1;
@@ -389,12 +390,12 @@ impl<'s, 'a> Target<'s, 'a> {
         reading.extra > self.most_extra() || reading.missing.len() > (self.at.len() / 4).max(1)
     }
 
-    /// The edits, if all readings lead to the same.
+    /// Returns the edits, if all alignments lead to the same.
     fn edits_of_all(&self, readings: &[Reading]) -> Result<Vec<TextEdit>, Refusal> {
         let best = &readings[0];
         let edits = self.edits(&best.lines, &best.early)?;
         for (nth, reading) in readings.iter().enumerate() {
-            // A wider reading of the same place that does not hold by itself is no other place.
+            // A wider alignment of the same place that is not good enough by itself is not another place.
             let overlaps = reading.lines.start < best.lines.end && best.lines.start < reading.lines.end;
             let looser = reading.extra + reading.missing.len() > best.extra + best.missing.len();
             if nth > 0
@@ -449,7 +450,8 @@ impl<'s, 'a> Target<'s, 'a> {
         transplant::write(&window, &indent, false)
     }
 
-    /// The depth for which the new text was written; a hunk shows which lines it keeps, and needs no such guess.
+    /// Determines the depth for which the new text was written; a hunk states which lines it keeps, and needs no such
+    /// guess.
     fn depth(&self, pairs: &Pairs) -> Depth {
         let wanted = &*self.search.wanted;
         if wanted.changes.is_some() || wanted.new.is_empty() {
@@ -460,7 +462,7 @@ impl<'s, 'a> Target<'s, 'a> {
         destination::depth(&pairs.iter().map(matched).collect::<Vec<_>>(), &wanted.new)
     }
 
-    /// Blank lines between the same neighbours on both sides belong together.
+    /// Pairs blank lines between the same neighbours on both sides.
     fn pair_blanks(&self, partner: &mut [Option<usize>], pairs: &Pairs) {
         for pair in pairs.windows(2) {
             let (old, file) = (self.at[pair[0].0] + 1..self.at[pair[1].0], pair[0].1 + 1..pair[1].1);

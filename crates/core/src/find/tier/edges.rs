@@ -1,7 +1,7 @@
 //! Tier 7: blank lines at the edges of old.
 //!
-//! Blank lines at either end of old are dropped, and as many from the same end of new; then tiers 2 to 6. Where the caller
-//! marked what changes, only lines that stay are dropped.
+//! Blank lines at either end of old are dropped, with as many from the same end of new; then tiers 2 to 6 are tried. If
+//! the caller marked the changes, only kept lines are dropped.
 
 use super::windows::{self, RULES};
 use crate::find::fold::is_blank;
@@ -14,7 +14,7 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
     all_rules(search, &Rc::new(wanted))
 }
 
-/// The first of tiers 2 to 6 that has a place.
+/// Returns the result of the first of tiers 2 to 6 that has a site.
 pub(super) fn all_rules<'a>(search: &Search<'a>, wanted: &Rc<Wanted<'a>>) -> Result<Trial<'a>, Refusal> {
     let windows = search.windows(&wanted.old);
     for rule in RULES {

@@ -1,8 +1,8 @@
 //! Tier 10: elision lines.
 //!
-//! A line of nothing but `...` (also `// ...`, `# ...`, `<!-- ... -->` and the like) stands for lines that stay. The
-//! elision lines of old and new pair one to one; every piece between them that changes is unique in the file, trailing
-//! blanks aside, and the pieces are in order. Anything else is refused: unseen lines would be deleted.
+//! A line of only `...` (also `// ...`, `# ...`, `<!-- ... -->` and the like) represents lines that are kept. The
+//! elision lines of old and new correspond one to one; every piece between them that changes is unique in the file,
+//! trailing blanks aside, and the pieces are in order. Anything else is refused, because unseen lines would be deleted.
 
 use super::windows;
 use crate::find::indent::IndentMap;
@@ -59,14 +59,14 @@ fn unique(search: &Search<'_>, wanted: &Rc<Wanted<'_>>) -> Result<usize, Refusal
     }
 }
 
-/// The first place from a line on; a piece that stays need not be the only one of its kind.
+/// Returns the first occurrence from a line on; a piece that is kept need not be unique.
 fn next(search: &Search<'_>, wanted: &Rc<Wanted<'_>>, from: usize) -> Result<usize, Refusal> {
     let mut windows = search.windows(&wanted.old).into_iter();
     let at = windows.find(|&at| at >= from && windows::ends_equal(search, wanted, at));
     at.ok_or_else(|| refused("a piece between the elision lines is not in the file behind the one before"))
 }
 
-/// The lines between elision lines.
+/// Splits lines at elision lines.
 fn pieces<'a>(lines: &[&'a str]) -> Vec<Vec<&'a str>> {
     lines.split(|line| is_elision(line)).map(<[&str]>::to_vec).collect()
 }

@@ -1,7 +1,7 @@
 //! Tier 9: one level of escaping too many, then HTML entities.
 //!
-//! The raw text was not found, the decoded text is literal and unique. New is decoded for the classes of escapes seen in
-//! old; a class that only new has is refused.
+//! The raw text was not found; the decoded text is literal and unique. New is decoded for the classes of escapes that
+//! occur in old; a class that only new has is refused.
 
 use super::exact;
 use crate::find::refusal::{Reason, Refusal};
@@ -9,12 +9,12 @@ use crate::find::search::{Search, Trial};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// One way to write characters by others.
+/// An escaping scheme.
 struct Code {
     name: &'static str,
     /// The character that begins an escape.
     lead: char,
-    /// What stands after the lead, and what it stands for.
+    /// The text after the lead, and the character it encodes.
     rows: &'static [(&'static str, &'static str)],
 }
 
@@ -44,7 +44,7 @@ static CODES: [Code; 2] = [
 pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal> {
     for code in &CODES {
         let seen = code.classes(&search.find.old);
-        // Where line ends and tabs are part of string literals, only the quotes may be escaped too much.
+        // If line ends and tabs are part of string literals, only the quotes may be over-escaped.
         let quotes: BTreeSet<&str> =
             seen.iter().copied().filter(|class| !["n", "t", "r", "\\"].contains(class)).collect();
         let mut sets = vec![seen.clone()];
@@ -69,8 +69,8 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
     Ok(Trial::default())
 }
 
-/// What stands between the escapes of a text: it is there to the letter wherever the text is found by decoding them. `None`
-/// for a text without any.
+/// Returns the text between the escapes: it is found literally wherever the decoded text is found. `None` for a text
+/// without escapes.
 pub(in crate::find) fn plain_parts(text: &str) -> Option<Vec<&str>> {
     let (mut out, mut from, mut at) = (Vec::new(), 0, 0);
     while let Some((lead, ch)) = text[at..].char_indices().find(|(_, ch)| CODES.iter().any(|code| code.lead == *ch)) {
@@ -88,12 +88,12 @@ pub(in crate::find) fn plain_parts(text: &str) -> Option<Vec<&str>> {
 }
 
 impl Code {
-    /// The row of the escape that begins behind a lead.
+    /// Returns the row of the escape after a lead.
     fn row(&self, rest: &str) -> Option<&'static (&'static str, &'static str)> {
         self.rows.iter().find(|(name, _)| rest.starts_with(name))
     }
 
-    /// The kinds of escapes in a text.
+    /// Returns the classes of escapes in a text.
     fn classes(&self, text: &str) -> BTreeSet<&'static str> {
         let mut out = BTreeSet::new();
         let mut rest = text;
@@ -107,7 +107,7 @@ impl Code {
         out
     }
 
-    /// The text with these kinds of escapes decoded.
+    /// Decodes these classes of escapes.
     fn decoded(&self, text: &str, classes: &BTreeSet<&str>) -> String {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
@@ -161,7 +161,7 @@ mod tests {
     fn evidence_is_needed() {
         refuse("p(\"abc\")\n", r#"p(\"abc\")"#, r#"p(\"abc\n\")"#);
         refuse("p(\"abcd\")\np(\"abcd\")\n", r#"p(\"abcd\")"#, r#"p(\"b\")"#);
-        // Found as it is, a backslash is data.
+        // In text that is found as it is, a backslash is data.
         assert_eq!(edit("\\title{Old}\n", r"\title{Old}", r"\title{New}"), "\\title{New}\n");
     }
 }

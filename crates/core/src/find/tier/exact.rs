@@ -1,4 +1,4 @@
-//! Tier 0: literal text. Nothing is forgiven, `$` and `\` mean themselves.
+//! Tier 0: literal text. Nothing is tolerated; `$` and `\` have no special meaning.
 
 use crate::find::place::{Place, Plan};
 use crate::find::refusal::Refusal;
@@ -12,7 +12,7 @@ use crate::work::{self, STEP_BYTES};
 use memchr::memmem;
 use std::borrow::Cow;
 
-/// Counting stops here; a message says "more than".
+/// Occurrences after which counting stops; a message says "more than".
 pub(in crate::find) const MANY: usize = 1000;
 
 #[expect(clippy::unnecessary_wraps, reason = "the shape of every tier")]
@@ -31,7 +31,7 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
     Ok(trial)
 }
 
-/// How many places are looked for; `None` for all of them.
+/// Returns the number of occurrences to search for; `None` for all.
 pub(in crate::find) fn most(pick: Pick) -> Option<usize> {
     match pick {
         Pick::All => None,
@@ -40,7 +40,7 @@ pub(in crate::find) fn most(pick: Pick) -> Option<usize> {
     }
 }
 
-/// The places of `old` that begin and end with a line.
+/// Returns the occurrences of `old` that begin and end with a line.
 fn whole_lines(text: &str, old: &str, most: Option<usize>) -> Vec<Span> {
     let mut out = Vec::new();
     let finder = memmem::Finder::new(old);
@@ -56,13 +56,13 @@ fn whole_lines(text: &str, old: &str, most: Option<usize>) -> Vec<Span> {
         if out.len() >= most.unwrap_or(usize::MAX).min(MOST_PLACES + 1) {
             break;
         }
-        // No other place begins on this line.
+        // No other occurrence begins on this line.
         from = memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |end| at + end + 1);
     }
     out
 }
 
-/// True when a place begins and ends with a line.
+/// True when an occurrence begins and ends with a line.
 pub(in crate::find) fn is_whole_lines(text: &str, span: Span) -> bool {
     starts_line(text, span.start()) && ends_line(text, span.end())
 }
@@ -72,20 +72,20 @@ fn ends_line(text: &str, at: usize) -> bool {
     starts_line(text, at) || at == text.len() || text.as_bytes()[at] == b'\n'
 }
 
-/// Whole lines at the end of a text that has no final line end.
+/// Matches whole lines at the end of a text without a final line end.
 fn last_line(text: &str, old: &str) -> Option<Span> {
     let start = text.strip_suffix(old.strip_suffix('\n')?)?.len();
     (start < text.len() && starts_line(text, start)).then(|| Span::new(start, text.len()))
 }
 
-/// Places whose text is replaced by `new` as it is.
+/// Creates sites whose text is replaced by `new` as it is.
 pub(in crate::find) fn literal<'a>(spans: Vec<Span>, new: &Cow<'a, str>) -> Trial<'a> {
     let place = |span| Place { span, plan: Plan::Literal(new.clone()) };
     Trial { places: spans.into_iter().map(place).collect(), ..Trial::default() }
 }
 
-/// The places of `old`, in one pass: those that stand apart if all are wanted, else overlapping ones too (`aa` in `aaa`
-/// is two), up to `most`.
+/// Finds the occurrences of `old` in one pass: disjoint ones if all are wanted, else overlapping ones too (`aa` in
+/// `aaa` counts twice), up to `most`.
 pub(in crate::find) fn places(text: &str, old: &str, most: Option<usize>) -> Vec<Span> {
     let mut out = Vec::new();
     if old.is_empty() {
@@ -102,13 +102,13 @@ pub(in crate::find) fn places(text: &str, old: &str, most: Option<usize>) -> Vec
         if out.len() >= most.unwrap_or(usize::MAX).min(MOST_PLACES + 1) {
             break;
         }
-        // For all places only those that stand apart matter, and stepping over them keeps hostile text linear.
+        // If all are wanted, only disjoint ones matter; skipping the others keeps hostile text linear.
         from = if most.is_none() { at + len } else { at + 1 };
     }
     out
 }
 
-/// Replaces the place by `new`: only the lines that differ are written.
+/// Replaces an occurrence by `new`: only the lines that differ are written.
 pub(in crate::find) fn hit(search: &Search<'_>, span: Span, new: &str) -> Hit {
     let text = search.text;
     if new.is_empty() {
@@ -118,7 +118,7 @@ pub(in crate::find) fn hit(search: &Search<'_>, span: Span, new: &str) -> Hit {
     Hit { span, edits: resolve::difference(text, span, new) }
 }
 
-/// The note about a deletion that removed more than the given text: the rest of the lines that it emptied.
+/// Returns the note about a deletion that removed more than the given text: the rest of the lines that it emptied.
 pub(in crate::find) fn emptied_lines(search: &Search<'_>, places: &[Place<'_>], hits: &[Hit]) -> Option<String> {
     if !search.new.is_empty() {
         return None;
@@ -141,11 +141,11 @@ pub(in crate::find) fn emptied_lines(search: &Search<'_>, places: &[Place<'_>], 
     Some(format!("A line that held nothing else was removed whole, with {removed}."))
 }
 
-/// Deleting a text that leaves nothing but blanks on its lines takes these lines whole, with one line end; any other
-/// deletion is literal, that of white space too. So a deleted line leaves no empty one, and the end of a line never
-/// joins the next one on.
+/// Extends a deletion that leaves only blanks on its lines to these whole lines, with one line end; any other deletion
+/// is literal, including that of white space. So a deleted line leaves no empty one, and the end of a line never joins
+/// the next one to it.
 fn deletion(text: &str, span: Span) -> Span {
-    // Only blanks are looked at, so that many places on one long line stay cheap.
+    // Only blanks are examined, so that many occurrences on one long line remain cheap.
     let start = text[..span.start()].trim_end_matches([' ', '\t']).len();
     if !starts_line(text, start) || text[span.range()].trim().is_empty() {
         return span;
@@ -162,7 +162,7 @@ fn deletion(text: &str, span: Span) -> Span {
     }
 }
 
-/// Warnings about places that begin or end inside a word.
+/// Returns warnings about matches that begin or end inside a word.
 pub(in crate::find) fn notes(text: &str, hits: &[Hit]) -> Vec<String> {
     let word = |ch: char| ch.is_alphanumeric() || ch == '_';
     let cuts = |at: usize| {

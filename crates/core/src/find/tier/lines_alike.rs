@@ -1,6 +1,6 @@
-//! Tier 3: unicode punctuation in several lines.
+//! Tier 3: Unicode punctuation in several lines.
 //!
-//! Whole lines that are equal once folded as in tier 1, trailing blanks aside.
+//! Whole lines that are equal when folded as in tier 1, trailing blanks aside.
 
 use super::windows::{self, Fit, Rule};
 use crate::find::fold::Look;

@@ -1,4 +1,5 @@
-//! The tiers, one module each. A tier looks for places and says how the new text gets there; it never chooses.
+//! The tiers, one module each. A tier finds sites and determines how the new text is written; it never selects among
+//! them.
 
 pub(super) mod block;
 pub(super) mod drift;

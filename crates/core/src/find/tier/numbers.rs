@@ -1,8 +1,10 @@
 //! Tier 8: line numbers copied with the text.
 //!
-//! Every line of old has a number (`12<TAB>`, `12→`, `12:`, `12 |`, `12│`), the numbers are consecutive, one header line
-//! (`¶…`) may stand before them. They are taken off new too if all its lines that are not blank have one, and kept off if
-//! none has; a mixture is refused. Then tiers 2 to 6. The number may choose among equal places.
+//! Every line of old has a number (`12<TAB>`, `12→`, `12:`, `12 |`, `12│`), the numbers are consecutive, and one header
+//! line (`
+//!
+//! …`) may precede them. They are removed from new too if all its lines that are not blank have one, and new is used as
+//! it is if none has; a mixture is refused. Then tiers 2 to 6 are tried. The number may select among equal sites.
 
 use super::edges;
 use super::windows::{self, RULES};
@@ -15,10 +17,10 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
     let Some(old) = numbered(&search.wanted.old) else { return Ok(Trial::default()) };
     let new = stripped_new(&search.wanted.new, old.sign);
     let number = Some(old.first);
-    // Some readers put a blank after the sign; only where every line has it, it may be theirs.
+    // Some tools print a blank after the separator; only if every line has it, it may be theirs.
     let padded = old.padded && new.as_ref().is_none_or(|new| new.padded);
     let mut attempts = Vec::new();
-    // `12 | text` has a blank on either side of the sign.
+    // `12 | text` has a blank on either side of the separator.
     let pads: &[bool] = match (padded, old.set_off) {
         (true, true) => &[true],
         (true, false) => &[true, false],
@@ -33,8 +35,8 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
             attempts.push((Rc::new(wanted), windows));
         }
     }
-    // Indentation as it stands comes before any other. Where it is open whose the blank is, and new has no numbers to
-    // tell, no other is tried: new would be shifted by that blank.
+    // The indentation as it is takes precedence. If it is open whose blank it is, and new has no numbers to tell, no
+    // other is tried: new would be shifted by that blank.
     let open = pads.len() > 1 && new.as_ref().is_some_and(|new| !new.bared && !new.rests.is_empty());
     let rules: &[&[&windows::Rule]] = if open { &[&RULES[..2]] } else { &[&RULES[..2], &RULES[2..]] };
     for rules in rules {
@@ -56,13 +58,13 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
 
 const MIXED: &str = "old_string is there without its line numbers, but new_string has numbers on some lines only.";
 
-/// The text without the numbers, if every line has one: for the failure report.
+/// Returns the text without the numbers, if every line has one: for the failure report.
 pub(in crate::find) fn suggestion(search: &Search<'_>) -> Option<String> {
     let old = numbered(&search.wanted.old)?;
     Some(old.lines(old.padded).join("\n"))
 }
 
-/// The zero-based lines of the file that the numbers of old name, if it has them all.
+/// Returns the zero-based lines of the file that the numbers of old name, if it has them all.
 pub(in crate::find) fn lines_named(search: &Search<'_>) -> Option<core::ops::Range<usize>> {
     let old = numbered(&search.wanted.old)?;
     let first = old.first.checked_sub(1)?;
@@ -70,14 +72,14 @@ pub(in crate::find) fn lines_named(search: &Search<'_>) -> Option<core::ops::Ran
     (lines.end <= search.lines().count()).then_some(lines)
 }
 
-/// Lines that had a number each.
+/// Lines whose numbers were removed.
 pub(in crate::find) struct Numbered<'a> {
     pub(in crate::find) rests: Vec<&'a str>,
     pub(in crate::find) first: usize,
     pub(in crate::find) sign: char,
-    /// Every line that is not empty has a blank after the sign, which may be the reader's.
+    /// Every line that is not empty has a blank after the separator, which may be the tool's.
     pub(in crate::find) padded: bool,
-    /// The sign has a blank before it, too.
+    /// The separator has a blank before it, too.
     pub(in crate::find) set_off: bool,
     /// False for text that had no numbers.
     bared: bool,
@@ -92,7 +94,7 @@ impl<'a> Numbered<'a> {
     }
 }
 
-/// One line's number, sign and rest.
+/// Splits a line into its number, separator and rest.
 fn prefix(line: &str) -> Option<(usize, char, &str)> {
     let line = unmarked(line);
     let digits = line.len() - line.trim_start_matches(|ch: char| ch.is_ascii_digit()).len();
@@ -105,7 +107,7 @@ fn prefix(line: &str) -> Option<(usize, char, &str)> {
     let sign = rest.chars().next().unwrap_or('\0');
     match sign {
         '\t' | '→' | ':' => Some((number, sign, &rest[sign.len_utf8()..])),
-        // An empty line whose sign went with its trailing blanks.
+        // An empty line that lost its separator with its trailing blanks.
         _ if spaced.is_empty() => Some((number, '\0', "")),
         _ => {
             let sign = spaced.chars().next().filter(|ch| ['|', '│', '→'].contains(ch))?;
@@ -114,7 +116,7 @@ fn prefix(line: &str) -> Option<(usize, char, &str)> {
     }
 }
 
-/// A line without the blanks, and the mark of a changed line, with which replies set off its number.
+/// Strips the blanks, and the mark of a changed line, before the number.
 fn unmarked(line: &str) -> &str {
     let line = line.trim_start_matches([' ', '\t']);
     match line.strip_prefix('>') {
@@ -123,12 +125,12 @@ fn unmarked(line: &str) -> &str {
     }
 }
 
-/// True when a line begins with a number and its sign.
+/// True when a line begins with a number and a separator.
 pub(in crate::find) fn has_number(line: &str) -> bool {
     prefix(line).is_some_and(|(_, sign, _)| sign != '\0')
 }
 
-/// The lines without their numbers, if all have one and they are consecutive.
+/// Returns the lines without their numbers, if all have one and they are consecutive.
 pub(in crate::find) fn numbered<'a>(lines: &[&'a str]) -> Option<Numbered<'a>> {
     let (mut last, mut first, mut sign) = (None, 0, '\0');
     let mut rests = Vec::with_capacity(lines.len());
@@ -154,7 +156,7 @@ fn is_padded(rests: &[&str], sign: char) -> bool {
     sign != '\t' && rests.iter().all(|rest| rest.is_empty() || rest.starts_with(' '))
 }
 
-/// A header line of `read` in front of the numbered ones is left out.
+/// Skips a header line of `read` before the numbered ones.
 fn without_header<'s, 'a>(lines: &'s [&'a str]) -> &'s [&'a str] {
     match lines.split_first() {
         Some((header, rest)) if header.starts_with('¶') && !rest.is_empty() => rest,
@@ -162,7 +164,7 @@ fn without_header<'s, 'a>(lines: &'s [&'a str]) -> &'s [&'a str] {
     }
 }
 
-/// The new text without its numbers; as it is where no line has one; `None` for a mixture.
+/// Returns the new text without its numbers; unchanged if no line has one; `None` for a mixture.
 fn stripped_new<'a>(lines: &[&'a str], sign: char) -> Option<Numbered<'a>> {
     let lines = without_header(lines);
     let own = |line: &&'a str| prefix(line).filter(|&(_, own, _)| own == sign || (own == '\0' && lines.len() > 1));
@@ -177,9 +179,9 @@ fn stripped_new<'a>(lines: &[&'a str], sign: char) -> Option<Numbered<'a>> {
         return None;
     };
     let bared = signs > 0;
-    // Nothing behind one number is no text at all.
+    // A single number without text is an empty text.
     let rests = if bared && rests.len() == 1 && is_blank(rests[0]) { Vec::new() } else { rests };
-    // Text without numbers is nobody's evidence about the blank after the sign.
+    // Text without numbers is no evidence about the blank after the separator.
     let padded = !bared || is_padded(&rests, sign);
     Some(Numbered { rests, first: 0, sign, padded, set_off: false, bared })
 }

@@ -1,8 +1,8 @@
-//! Tier 1: unicode punctuation within one line.
+//! Tier 1: Unicode punctuation within one line.
 //!
-//! Both sides folded (quotes, primes, dashes, unicode blanks, `…`, zero-width characters, accents; see
-//! [`fold`](crate::find::fold)), the text is a literal part of one line, and it begins and ends on character borders of
-//! the file. The file keeps its own characters wherever old and new agree.
+//! With both sides folded (quotes, primes, dashes, Unicode blanks, `…`, zero-width characters, accents; see
+//! [`fold`](crate::find::fold)), the text is a literal part of one line, and it begins and ends on character boundaries
+//! of the file. The file keeps its own characters wherever old and new agree.
 
 use super::exact::{self, MANY};
 use crate::find::fold::{self, Mapped};
@@ -26,7 +26,7 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
     }
     let mut spans: BTreeSet<Span> = BTreeSet::new();
     if folded != old {
-        // What is folded already stands for itself.
+        // Text that is already in folded form represents itself.
         spans.extend(
             memmem::find_iter(search.text.as_bytes(), folded.as_bytes())
                 .take(MANY)
@@ -42,7 +42,7 @@ pub(in crate::find) fn run<'a>(search: &Search<'a>) -> Result<Trial<'a>, Refusal
             }
         }
     }
-    // A text too short for a search of everything alike is still found by its quotes.
+    // A text too short for a folded search is still found by its quotes.
     if search.wanted.substance(SUBSTANCE) < SUBSTANCE {
         spans.retain(|span| fold::differ_in_quotes_only(&search.text[span.range()], old));
     }
@@ -68,7 +68,7 @@ fn in_line(line: &str, start: usize, finder: &memmem::Finder<'_>) -> Vec<Span> {
     out
 }
 
-/// The change, token by token, in a piece of a line that looks like old.
+/// Computes the change token by token in a part of a line that resembles old.
 pub(in crate::find) fn hit(search: &Search<'_>, span: Span, new: &str) -> Hit {
     let carried = tokens::carried(&search.text[span.range()], &search.find.old, new, false);
     exact::hit(search, span, carried.as_deref().unwrap_or(new))
@@ -96,17 +96,17 @@ mod tests {
         let error = refuse("“x” and ”x“\n", "\"x\"", "\"y\"");
         assert_eq!(error.message(), "Found 2 matches of the string to replace, but replace_all is false.");
         assert_eq!(edit_all("“x” and ”x“\n", "\"x\"", "\"y\""), "“y” and ”y“\n");
-        // Nothing else is forgiven in short text.
+        // In short text nothing else is tolerated.
         refuse("a — b\n", "-'", "x");
         refuse("“a—b”\n", "\"a-b\"", "x");
     }
 
     #[test]
     fn character_borders() {
-        // The fold of … is three dots; two of them are not a place.
+        // `…` is folded to three dots; two of them do not match it.
         refuse("wait… done\n", "wait..", "x");
         assert_eq!(edit("café ’n bar\n", "'n bar", "'n tea"), "café ’n tea\n");
-        // é is e with an accent: what ends before the accent ends inside a character.
+        // é is folded to e; a match that ends before the accent would end inside a character.
         refuse("“café”\n", "\"cafe", "x");
     }
 

@@ -1,7 +1,7 @@
 //! Tier 4: one uniform indentation shift.
 //!
-//! Whole lines, the same prefix added to, or taken from, every line that is not blank. The new text is shifted alike; a
-//! line that would need a negative depth is refused.
+//! Whole lines, with the same prefix added to, or removed from, every line that is not blank. The new text is shifted
+//! in the same way; a line that would need a negative depth is refused.
 
 use super::windows::{self, Fit, Rule};
 use crate::find::fold::Look;

@@ -1,6 +1,6 @@
 //! Tier 2: trailing blanks.
 //!
-//! Whole lines, equal up to blanks at their ends. Lines that stay keep the file's blanks.
+//! Whole lines that are equal except for blanks at their ends. Kept lines retain the file's blanks.
 
 use super::windows::{self, Fit, Rule};
 use crate::find::indent::IndentMap;

@@ -1,7 +1,8 @@
-//! Tier 5: tabs for blanks, other widths.
+//! Tier 5: tabs instead of blanks, other widths.
 //!
-//! Whole lines whose depths map one-to-one onto the file's: order kept, steps of both sides agree, further depths of
-//! the new text follow by the step. The first line alone may have lost its indentation. Anything else is refused.
+//! Whole lines whose depths map one to one onto the file's: the order is preserved, the steps of both sides agree, and
+//! further depths of the new text follow from the step. The first line alone may have lost its indentation. Anything
+//! else is refused.
 
 use super::windows::{self, Fit, Rule};
 use crate::find::fold::{Look, indent_of};
@@ -23,7 +24,8 @@ fn fits(search: &Search<'_>, wanted: &Wanted<'_>, first: usize) -> Fit {
     map(search, wanted, &pairs, 0).or_else(|| first_line_exempt(search, wanted, &pairs)).map_or(Fit::Crooked, Fit::Yes)
 }
 
-/// The map of widths for these pairs; the first `but` lines of old and new say nothing about its steps.
+/// Returns the map of widths for these pairs; the first `but` lines of old and new are ignored when detecting the
+/// steps.
 pub(in crate::find) fn map(
     search: &Search<'_>,
     wanted: &Wanted<'_>,
@@ -33,7 +35,7 @@ pub(in crate::find) fn map(
     IndentMap::widths(pairs, || steps(search, wanted, pairs, but))
 }
 
-/// The map of a text whose first line lost its indentation, in old and in new.
+/// Returns the map for a text whose first line lost its indentation, in old and in new.
 pub(super) fn first_line_exempt(search: &Search<'_>, wanted: &Wanted<'_>, pairs: &[Pair<'_>]) -> Option<IndentMap> {
     let (&(old, file), rest) = pairs.split_first()?;
     let lost = old.is_empty() && !file.is_empty() && !rest.is_empty();
@@ -44,7 +46,8 @@ pub(super) fn first_line_exempt(search: &Search<'_>, wanted: &Wanted<'_>, pairs:
     Some(IndentMap::FirstLine { first: file.to_owned(), rest: Box::new(rest) })
 }
 
-/// The steps of both sides. The file's is told by its lines that are indented like the place, by tabs or by blanks.
+/// Detects the steps of both sides. The file's step is that of its lines with the same kind of indentation as the
+/// place, by tabs or by blanks.
 fn steps(search: &Search<'_>, wanted: &Wanted<'_>, pairs: &[Pair<'_>], but: usize) -> Option<(String, String)> {
     let old = indent::step(wanted.old.iter().skip(but).chain(wanted.new.iter().skip(but)).copied())?;
     let tabs = pairs.iter().any(|(_, file)| file.contains('\t'));

@@ -1,4 +1,4 @@
-//! What tiers 2 to 6 have in common: whole lines, one to one, tried where the keys that forgive most agree.
+//! Common part of tiers 2 to 6: whole lines, one to one, tried where the hashes under the loosest normalization agree.
 
 use crate::find::destination::{self, Depth, Matched};
 use crate::find::fold;
@@ -14,16 +14,16 @@ use std::rc::Rc;
 
 /// Lines compared for one tier.
 const LINES: usize = 2_000_000;
-/// Places counted, unless all are wanted.
+/// Sites counted, unless all are wanted.
 const MANY: usize = 100;
 
-/// What a tier says of a window.
+/// A tier's decision on a window.
 pub(in crate::find) enum Fit {
-    /// Not this tier's.
+    /// No match.
     No,
-    /// The place; indentation is carried over like this.
+    /// A match, with this indentation map.
     Yes(IndentMap),
-    /// The place, but its indentation cannot be carried over.
+    /// A match whose indentation cannot be carried over.
     Crooked,
 }
 
@@ -32,7 +32,7 @@ pub(in crate::find) struct Rule {
     pub(in crate::find) fits: fn(&Search<'_>, &Wanted<'_>, usize) -> Fit,
     /// Letters and digits that old must have.
     pub(in crate::find) substance: usize,
-    /// One or two less distinctive lines are found as well if they occur exactly once.
+    /// One or two less distinctive lines match as well if they occur exactly once.
     pub(in crate::find) short: bool,
     /// Blank runs may differ.
     pub(in crate::find) runs: bool,
@@ -42,12 +42,12 @@ pub(in crate::find) struct Rule {
 pub(in crate::find) static RULES: [&Rule; 5] =
     [&super::trailing::RULE, &super::lines_alike::RULE, &super::shift::RULE, &super::widths::RULE, &super::runs::RULE];
 
-/// The trial of one rule on old as it is.
+/// Applies one rule to old as it is.
 pub(super) fn run<'a>(search: &Search<'a>, rule: &Rule) -> Result<Trial<'a>, Refusal> {
     trial(search, &search.wanted, search.wanted_windows(), rule)
 }
 
-/// The trial of one rule on these windows.
+/// Applies one rule to these windows.
 pub(in crate::find) fn trial<'a>(
     search: &Search<'a>,
     wanted: &Rc<Wanted<'a>>,
@@ -103,7 +103,7 @@ pub(in crate::find) fn is_short(wanted: &Wanted<'_>) -> bool {
     (1..=2).contains(&filled.len()) && filled.iter().all(|line| fold::substance(line, 1) > 0)
 }
 
-/// True for short lines that are in one place only, as they are but for their indentation.
+/// True for short lines that occur at one place only, apart from their indentation.
 fn is_only_shifted(search: &Search<'_>, wanted: &Wanted<'_>, windows: &[usize]) -> bool {
     let same =
         |at: usize, old: &str| search.line(at).trim_start_matches(fold::BLANKS) == old.trim_start_matches(fold::BLANKS);
@@ -121,7 +121,8 @@ fn refused<'a>(search: &Search<'a>, lines: Range<usize>, why: &str) -> Place<'a>
     Place { span: span_of(search.lines(), lines.start, lines.end), plan: Plan::Refused(refusal) }
 }
 
-/// The depth for which the new text was written; a hunk shows which lines it keeps, and needs no such guess.
+/// Determines the depth for which the new text was written; a hunk states which lines it keeps, and needs no such
+/// guess.
 fn depth(search: &Search<'_>, wanted: &Wanted<'_>, first: usize) -> Depth {
     if wanted.changes.is_some() || wanted.new.is_empty() {
         return Depth::OldText;
@@ -130,19 +131,19 @@ fn depth(search: &Search<'_>, wanted: &Wanted<'_>, first: usize) -> Depth {
     destination::depth(&matched.collect::<Vec<_>>(), &wanted.new)
 }
 
-/// A place whose new text is written as it is.
+/// Creates a site whose new text is written as it is.
 fn fitted<'a>(search: &Search<'a>, wanted: &Wanted<'a>, first: usize, runs: bool) -> Place<'a> {
     let files: Vec<Option<&str>> = (first..).take(wanted.old.len()).map(|at| Some(search.line(at))).collect();
     let wanted = Rc::new(destination::fitted(wanted, &files));
     Place::lines(search, first, &wanted, IndentMap::Verbatim, runs)
 }
 
-/// True when all lines of the window look like old.
+/// True when all lines of the window are equal to old under a normalization.
 pub(super) fn alike(search: &Search<'_>, wanted: &Wanted<'_>, first: usize, look: Look) -> bool {
     (first..).zip(&wanted.old).all(|(at, old)| fold::alike(search.line(at), old, look))
 }
 
-/// True when all lines of the window are old's, trailing blanks aside.
+/// True when all lines of the window are equal to old, trailing blanks aside.
 pub(super) fn ends_equal(search: &Search<'_>, wanted: &Wanted<'_>, first: usize) -> bool {
     let end = |line: &str| line.trim_end_matches(fold::BLANKS).len();
     (first..).zip(&wanted.old).all(|(at, old)| {
@@ -151,7 +152,7 @@ pub(super) fn ends_equal(search: &Search<'_>, wanted: &Wanted<'_>, first: usize)
     })
 }
 
-/// The pairs of indentation in a window.
+/// Returns the pairs of indentation in a window.
 pub(super) fn pairs<'s>(search: &Search<'s>, wanted: &Wanted<'s>, first: usize) -> Vec<indent::Pair<'s>> {
     indent::pairs((first..).zip(&wanted.old).map(|(at, old)| (*old, search.line(at))))
 }
