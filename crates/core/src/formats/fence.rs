@@ -1,16 +1,16 @@
-//! Fences around edits in a reply: runs of backticks or tildes, and the tags that some models write in their place.
+//! Fences around edits in a reply: runs of backticks or tildes, and the tags that some models write instead.
 
 use super::name;
 
 /// Tags that are used as fences; a language may follow the opening one.
 pub(super) const TAGS: [&str; 5] = ["source", "code", "pre", "codeblock", "sourcecode"];
 
-/// A fence that is open.
+/// An open fence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Fence {
-    /// A run of one sign, at least so long at its end.
+    /// A run of one character; the closing run is at least as long.
     Run {
-        /// The sign.
+        /// The character.
         sign: char,
         /// Its length.
         len: usize,
@@ -22,14 +22,14 @@ pub(super) enum Fence {
 }
 
 impl Fence {
-    /// The fence that a line opens.
+    /// Returns the fence that a line opens.
     pub(super) fn opened_by(line: &str) -> Option<Fence> {
         let shells = ["bash", "sh", "shell", "zsh", "fish", "console", "powershell", "ps1", "cmd", "batch"];
         let run = name::fence(line).map(|(sign, len, info)| Fence::Run { sign, len, shell: shells.contains(&info) });
         run.or_else(|| tag(line).map(|(tag, _)| Fence::Tag(tag)))
     }
 
-    /// True for the line that closes it.
+    /// True for the line that closes this fence.
     pub(super) fn is_closed_by(&self, line: &str) -> bool {
         match self {
             Fence::Run { sign, len, .. } => {
@@ -39,20 +39,20 @@ impl Fence {
         }
     }
 
-    /// Its content is no command: it holds an edit.
+    /// Records that the content is an edit and not a command.
     pub(super) fn forget_shell(&mut self) {
         if let Fence::Run { shell, .. } = self {
             *shell = false;
         }
     }
 
-    /// True when it holds commands of a shell.
+    /// True when the content is shell commands.
     pub(super) fn is_shell(&self) -> bool {
         matches!(self, Fence::Run { shell: true, .. })
     }
 }
 
-/// The tag that a line opens as a fence, and the language behind it.
+/// Returns the tag that a line opens as a fence, and the language after it.
 pub(super) fn tag(line: &str) -> Option<(&'static str, &str)> {
     let (name, language) = line.trim().strip_prefix('<')?.split_once('>')?;
     let language = language.trim();
@@ -60,7 +60,7 @@ pub(super) fn tag(line: &str) -> Option<(&'static str, &str)> {
     TAGS.into_iter().find(|tag| *tag == name && plain).map(|tag| (tag, language))
 }
 
-/// Lines inside the one fence that encloses a whole text, blank lines around it aside.
+/// Returns the lines inside the single fence that encloses a whole text, apart from blank lines around it.
 pub fn inside_fence(text: &str) -> Option<&str> {
     let start = text.find(|ch: char| !ch.is_whitespace())?;
     let start = text[..start].rfind('\n').map_or(0, |end| end + 1);
@@ -72,7 +72,7 @@ pub fn inside_fence(text: &str) -> Option<&str> {
     if info.contains(' ') || !fence.is_closed_by(last) || inside.trim().is_empty() {
         return None;
     }
-    // Another fence inside, and nobody can say which of them is meant.
+    // With another fence inside, it is unclear which of them encloses the edit.
     if inside.lines().any(|line| name::fence(line).is_some()) {
         return None;
     }

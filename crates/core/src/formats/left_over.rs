@@ -1,4 +1,4 @@
-//! Parts of a text that look like an edit, but are in no format, or not in that of the rest.
+//! Parts of a text that look like an edit but are in no format, or not in that of the rest.
 
 use super::nearly::{NEW, OLD, PATHS};
 use super::{Format, hashline, literal, search_replace};
@@ -7,19 +7,19 @@ use crate::error::Error;
 use serde_json::Value;
 use std::ops::Range;
 
-/// Names of the old text that only tools for edits use.
+/// Field names for the old text that only editing tools use.
 const SURE: [&str; 5] = ["old_string", "oldString", "old_str", "old_text", "oldText"];
 
-/// The error for a text that holds such a part outside of the lines that its format claims.
+/// Returns the error for a text with such a part outside of the lines that its format detected.
 pub(super) fn check(text: &str, format: &dyn Format, claimed: &[Range<usize>]) -> Option<Error> {
     let name = format.spec().name;
-    // Hashline has rows without a mark, and reads nothing behind its end.
+    // Hashline has unmarked rows, and ignores everything after its end.
     if claimed.is_empty() || name.starts_with("hashline") {
         return None;
     }
     let lines = outside(text, claimed);
     let mut at = lines.iter().position(|line| begins(line)).or_else(|| json(&lines));
-    // The parsers of patches answer for all hunks themselves.
+    // The patch parsers handle all hunks themselves.
     if !["unified_diff", "apply_patch"].contains(&name) {
         at = at.or_else(|| hunk(&lines));
     }
@@ -38,7 +38,7 @@ pub(super) fn check(text: &str, format: &dyn Format, claimed: &[Range<usize>]) -
     )
 }
 
-/// The lines of a text, empty where they are claimed.
+/// Returns the lines of a text, with detected ones empty.
 fn outside<'a>(text: &'a str, claimed: &[Range<usize>]) -> Vec<&'a str> {
     let mut lines: Vec<&str> = text.lines().collect();
     for range in claimed {
@@ -62,13 +62,13 @@ fn begins(line: &str) -> bool {
     }
 }
 
-/// True for a tag that holds the old text of an edit.
+/// True for a tag that contains the old text of an edit.
 fn is_tag(rest: &str) -> bool {
     let name = rest.strip_prefix("parameter name=\"").unwrap_or(rest);
     SURE.iter().any(|field| name.strip_prefix(field).is_some_and(|rest| rest.starts_with(['>', '"'])))
 }
 
-/// The line on which JSON begins that is an edit.
+/// Returns the line on which JSON for an edit begins.
 fn json(lines: &[&str]) -> Option<usize> {
     let text = lines.join("\n");
     let keys = || OLD.iter().chain(&["content", "contents", "file_text"]);
@@ -86,7 +86,7 @@ fn json(lines: &[&str]) -> Option<usize> {
         match values.next() {
             Some(Ok(value)) if is_edit(&value) => return Some(at),
             Some(Ok(_)) => skip = at + rest[..values.byte_offset()].lines().count(),
-            // It was cut off, or is not quite JSON.
+            // Truncated or malformed JSON.
             Some(Err(error)) => {
                 let read = &lines[at..lines.len().min(at + error.line())];
                 let says = |line: &&str| SURE.iter().any(|key| line.contains(&format!("\"{key}\"")));
@@ -119,7 +119,7 @@ fn is_edit(value: &Value) -> bool {
     }
 }
 
-/// The line of the first hunk of a diff, or of an operation on line numbers with a row below it.
+/// Returns the line of the first hunk of a diff, or of an operation on line numbers with a row below it.
 fn hunk(lines: &[&str]) -> Option<usize> {
     lines.windows(2).position(|pair| {
         let diff = pair[0].starts_with("@@") && pair[1].starts_with(['+', '-', ' ']);
@@ -162,7 +162,7 @@ mod tests {
                     assert!(read(&text).is_err(), "{text}");
                 }
             }
-            // Below a hunk, a `@@` line is one of its own.
+            // Below a hunk, a `@@` line begins another one.
             if !part.contains("@@") {
                 assert!(read(&format!("{DIFF}{part}")).is_err(), "{part}");
             }

@@ -1,4 +1,4 @@
-//! `line_anchors`: whole lines named by the first and the last of them (seed 004, section 4).
+//! `line_anchors`: a range of whole lines named by the text of its first and last line (seed 004, section 4).
 
 use super::{Format, Input, Spec};
 use crate::code::Code;

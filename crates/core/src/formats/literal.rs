@@ -1,14 +1,14 @@
-//! Calls as documents print them in code: `EditTool({ filePath: "a.ts", oldString: `x`, newString: 'y' })`, or with named
-//! arguments, `str_replace(path="a.py", old_str="x", new_str="y", replace_all=True)`. Only literals are read.
+//! Tool calls written as code: `EditTool({ filePath: "a.ts", oldString: `x`, newString: 'y' })`, or with named
+//! arguments, `str_replace(path="a.py", old_str="x", new_str="y", replace_all=True)`. Only literals are accepted.
 
 use serde_json::{Map, Value};
 
-/// Values inside each other.
+/// Nesting levels of values.
 const DEPTH: usize = 16;
 
-/// The arguments of the one call that a text is, or that begins a line of it with prose around.
+/// Returns the arguments of the only call in a text; the call is the whole text, or begins a line with prose around it.
 pub(super) fn arguments(text: &str) -> Option<Value> {
-    // Most texts have none, and a look at each line costs more than these.
+    // Most texts have none, and examining each line costs more than this test.
     if !["ool(", "dit(", "eplace(", "ditor("].iter().any(|end| text.contains(end)) {
         return None;
     }
@@ -25,21 +25,21 @@ pub(super) fn arguments(text: &str) -> Option<Value> {
     (ends && !below.lines().any(begins)).then_some(value)
 }
 
-/// Names of tools that edit, without `_`, in lower case.
+/// Names of editing tools, without `_`, in lower case.
 const SURE: [&str; 7] =
     ["edittool", "multiedittool", "writetool", "multiedit", "strreplace", "strreplaceeditor", "searchreplace"];
 
-/// True for a line that begins the call of a tool that edits.
+/// True for a line that begins a call of an editing tool.
 pub(super) fn begins(line: &str) -> bool {
     called(line).is_some_and(|name| name == "edit" || SURE.contains(&&*name))
 }
 
-/// True for such a line whose name is no word of everyday code.
+/// True for such a line whose tool name does not occur in everyday code.
 pub(super) fn surely_begins(line: &str) -> bool {
     called(line).is_some_and(|name| SURE.contains(&&*name))
 }
 
-/// The name before the parenthesis at the beginning of a line.
+/// Returns the name before the parenthesis at the beginning of a line.
 fn called(line: &str) -> Option<String> {
     let line = line.trim_start();
     let line = line.strip_prefix("await ").unwrap_or(line);
@@ -49,7 +49,7 @@ fn called(line: &str) -> Option<String> {
     Some(name.to_ascii_lowercase().replace('_', ""))
 }
 
-/// The arguments of the call that a text begins with, and what follows it.
+/// Parses the call that a text begins with; returns its arguments and the rest.
 fn call(text: &str) -> Option<(Value, &str)> {
     let mut reader = Reader { rest: text.split_once('(')?.1 };
     reader.blanks();
@@ -65,7 +65,7 @@ fn call(text: &str) -> Option<(Value, &str)> {
     reader.eat(')').then_some((value, reader.rest))
 }
 
-/// Reads literals of JavaScript and Python.
+/// A parser of literals of JavaScript and Python.
 struct Reader<'a> {
     rest: &'a str,
 }
@@ -127,7 +127,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Fields up to `end`, each with `sign` between name and value; a field twice is none.
+    /// Parses fields up to `end`, with `sign` between name and value; a duplicate field is an error.
     fn fields(&mut self, end: char, sign: char, depth: usize) -> Option<Value> {
         let mut fields = Map::new();
         loop {
@@ -158,7 +158,8 @@ impl<'a> Reader<'a> {
         word
     }
 
-    /// A string in quotes, backticks or three quotes. `None` for one with an expression inside, and one without its end.
+    /// Parses a string in quotes, backticks or triple quotes. `None` for one with an interpolated expression, or
+    /// without its end.
     fn text(&mut self) -> Option<String> {
         let triple = ["\"\"\"", "'''"].into_iter().find(|quote| self.rest.starts_with(quote));
         let quote = triple.unwrap_or(&self.rest[..1]);
@@ -191,7 +192,7 @@ impl<'a> Reader<'a> {
             '\\' | '\'' | '"' | '`' | '$' | '/' => out.push(ch),
             'x' => out.push(self.code(2)?),
             'u' => out.push(self.code(4)?),
-            // Languages differ in the others.
+            // The other escapes differ between languages.
             _ => return None,
         }
         Some(())

@@ -1,4 +1,4 @@
-//! Texts that hold SEARCH/REPLACE blocks and whole files side by side: parts of a file are changed, others are written.
+//! Texts that contain both SEARCH/REPLACE blocks and whole files: some files are edited, others are written.
 
 use super::recognise::{Claims, Understood, claims, outer};
 use super::stream::{self, Manner};
@@ -13,9 +13,9 @@ const ABOVE: usize = 2;
 
 const NOTE: &str = "The text has SEARCH/REPLACE blocks and whole files; both were read.";
 
-/// The request of such a text; `None` for any other.
+/// Parses such a text; `None` for any other.
 ///
-/// Errors: those of both formats, and [`Code::EditUnparsable`] for a file that both are about.
+/// Errors: those of both formats, and [`Code::EditUnparsable`] for a file that occurs in both.
 pub(super) fn read(text: &str, named: Option<&'static dyn Format>, manner: &Manner) -> Option<Result<Understood>> {
     if named.is_some() || manner.reverse || !text.contains("SEARCH") {
         return None;
@@ -37,7 +37,7 @@ pub(super) fn read(text: &str, named: Option<&'static dyn Format>, manner: &Mann
     Some(request.map(understood))
 }
 
-/// True for the claims of these two formats, none inside the other.
+/// True when exactly these two formats were detected, with no range inside another.
 fn is_both(claims: &[Claims]) -> bool {
     let [(blocks, parts), (files, wholes)] = claims else { return false };
     let apart = |part: &Range<usize>| wholes.iter().all(|whole| part.end <= whole.start || whole.end <= part.start);
@@ -68,7 +68,7 @@ fn request(text: &str, (blocks, files): (&Claims, &Claims), manner: &Manner) -> 
     Ok(request)
 }
 
-/// The text with other lines empty, so that lines keep their numbers.
+/// Returns the text with the other lines empty, so that line numbers are preserved.
 fn kept(text: &str, keep: impl Fn(usize) -> bool) -> String {
     let lines = text.split_inclusive('\n').enumerate();
     lines.map(|(at, line)| if keep(at) { line } else { "\n" }).collect()

@@ -1,4 +1,5 @@
-//! The edit formats. To add one: a folder or file here with a type that implements [`Format`], and its row in [`FORMATS`].
+//! The edit formats. To add one: a directory or file here with a type that implements [`Format`], and its row in
+//! [`FORMATS`].
 
 pub mod anchors;
 pub mod apply_patch;
@@ -34,63 +35,63 @@ use serde_json::Value;
 use std::ops::Range;
 use stream::{Machine, Manner};
 
-/// What a format reads.
+/// Input of a format.
 #[derive(Clone, Debug)]
 pub enum Input {
-    /// A JSON object; its shape is given by [`Spec::schema`].
+    /// A JSON object; [`Spec::schema`] specifies its shape.
     Json(Value),
     /// Text as a model writes it.
     Text(String),
 }
 
-/// What is known of a format beside its parser. Help, schema, documentation and tools derive from it.
+/// Description of a format. Help, schema, documentation and tools are derived from it.
 pub struct Spec {
     /// The name used in calls, file names and documentation.
     pub name: &'static str,
-    /// One line.
+    /// A summary in one line.
     pub summary: &'static str,
-    /// The text that teaches it to a model.
+    /// The instructions for a model.
     pub prompt: &'static str,
-    /// The JSON schema of its input; `None` for formats that are text.
+    /// The JSON schema of its input; `None` for text formats.
     pub schema: Option<fn() -> Schema>,
-    /// The field of a JSON input that tells this format from the others; empty for text.
+    /// The field of a JSON input that identifies this format; empty for text formats.
     pub key: &'static str,
-    /// An input that parses, for documentation and tests.
+    /// A valid input, for documentation and tests.
     pub example: &'static str,
-    /// Its grammar in Lark's notation, for constrained decoding, where it has one.
+    /// The grammar in Lark's notation, for constrained decoding, if there is one.
     pub grammar: Option<&'static str>,
 }
 
-/// One edit syntax: from input to operations, without seeing a file.
+/// An edit syntax: parses input to operations without access to a file.
 pub trait Format: Sync {
-    /// What is known of it.
+    /// Its description.
     fn spec(&self) -> &'static Spec;
 
-    /// The stretches of a text (zero-based lines) that are surely meant in this format, from their first to their last
-    /// line; formats that are JSON claim none. Linear in the text.
+    /// Returns the ranges of a text (zero-based lines) that are certainly in this format, from first to last line; JSON
+    /// formats return none. Linear in the text.
     fn claims(&self, _text: &str) -> Vec<Range<usize>> {
         Vec::new()
     }
 
-    /// True for a line that begins a text in this format where it is the usual one.
+    /// True for a line that usually begins a text in this format.
     fn begins(&self, _line: &str) -> bool {
         false
     }
 
-    /// The name of the format whose parser this one has.
+    /// The name of the format whose parser this one uses.
     fn family(&self) -> &'static str {
         self.spec().name
     }
 
-    /// The parser of a text format.
+    /// Creates the parser of a text format.
     fn machine(&self, _manner: &Manner) -> Option<Box<dyn Machine>> {
         None
     }
 
-    /// Reads an input.
+    /// Parses an input.
     ///
-    /// Errors: [`Code::CallInvalid`] for JSON of another shape, [`Code::EditUnparsable`] for text that breaks the
-    /// syntax, [`Code::EditNoChange`] where the input says so by itself.
+    /// Errors: [`Code::CallInvalid`] for JSON of another shape, [`Code::EditUnparsable`] for text with syntax errors,
+    /// [`Code::EditNoChange`] for an edit without a change.
     fn parse(&self, input: Input) -> Result<Request>;
 }
 
@@ -112,19 +113,19 @@ pub static FORMATS: &[&dyn Format] = &[
     &hashline::Hashline::CURRENT,
 ];
 
-/// The formats that are text, as a model writes it.
+/// Returns the text formats.
 pub fn textual() -> impl Iterator<Item = &'static dyn Format> {
     FORMATS.iter().copied().filter(|format| format.spec().schema.is_none())
 }
 
-/// The format of that name.
+/// Returns the format of that name.
 pub fn named(name: &str) -> Option<&'static dyn Format> {
     FORMATS.iter().copied().find(|format| format.spec().name == name)
 }
 
-/// Reads a JSON input of the shape `T`.
+/// Deserializes a JSON input.
 ///
-/// Errors: [`Code::CallInvalid`] with what does not fit.
+/// Errors: [`Code::CallInvalid`] with the mismatch.
 pub fn from_json<T: DeserializeOwned>(input: Input) -> Result<T> {
     serde_path_to_error::deserialize(object(input)?).map_err(|error| {
         let path = error.path().to_string();
@@ -132,7 +133,7 @@ pub fn from_json<T: DeserializeOwned>(input: Input) -> Result<T> {
     })
 }
 
-/// The JSON object that an input holds.
+/// Returns the JSON object of an input.
 fn object(input: Input) -> Result<Value> {
     let value = match input {
         Input::Json(value) => value,
@@ -145,7 +146,7 @@ fn object(input: Input) -> Result<Value> {
         .next("Send an object with the tool's fields."))
 }
 
-/// Reads a JSON input of the shape `T` with a `file_path` beside its fields.
+/// Deserializes a JSON input with a `file_path` next to its fields.
 ///
 /// Errors: as [`from_json`].
 fn with_path<T: DeserializeOwned>(input: Input) -> Result<(String, T)> {
@@ -176,7 +177,7 @@ fn unfit(path: &str, what: &str) -> Error {
         .next("Correct that field and send the call again; nothing was changed.")
 }
 
-/// The error for text that is not JSON at all.
+/// Creates the error for text that is not JSON.
 pub fn malformed(error: &serde_json::Error) -> Error {
     Error::new(Code::CallInvalid, format!("The input is not valid JSON: {error}."))
         .next("Send one JSON object; in strings write line ends as \\n, quotes as \\\" and backslashes as \\\\.")

@@ -49,9 +49,9 @@ struct Args {
     order: EditOrder,
 }
 
-/// The operations of several replacements.
+/// Converts several replacements to operations.
 ///
-/// Errors: every replacement that is wrong by itself, at once; none at all; more than [`MOST_EDITS`].
+/// Errors: every replacement that is invalid by itself, all at once; an empty list; more than [`MOST_EDITS`].
 pub fn to_ops(edits: &[Replacement]) -> Result<Vec<Op>> {
     if edits.is_empty() {
         return Err(Error::new(Code::CallInvalid, "No edits provided.")
@@ -76,8 +76,8 @@ pub fn to_ops(edits: &[Replacement]) -> Result<Vec<Op>> {
     Error::all(errors, edits.len()).map_or(Ok(ops), Err)
 }
 
-/// True when two lists of edits of one file say the same, or lead to the same text from the file as it is now (seed 001,
-/// "Input Equivalence Checking"). Front ends use it to drop a repeated call.
+/// True when two lists of edits of one file are equal, or lead to the same text from the current file (seed 001, "Input
+/// Equivalence Checking"). Front ends use it to drop a repeated call.
 pub fn edits_equivalent(a: &[Replacement], b: &[Replacement], file: &Snapshot, order: Order) -> bool {
     let all = |edit: &Replacement| edit.replace_all.unwrap_or(false);
     let same = |(a, b): (&Replacement, &Replacement)| {

@@ -1,6 +1,6 @@
 //! File names above or inside a fence, with the decorations that models put around them.
 
-/// A line that may stand between a file name and its block: a fence, or a lone tag.
+/// True for a line that may come between a file name and its block: a fence, or a single tag.
 pub(super) fn is_frame(line: &str) -> bool {
     let line = line.trim();
     let tag = line.strip_prefix('<').and_then(|it| it.strip_suffix('>'));
@@ -10,7 +10,7 @@ pub(super) fn is_frame(line: &str) -> bool {
         || tag.is_some_and(|tag| tag.chars().all(|ch| ch.is_ascii_alphanumeric() || ch == '_'))
 }
 
-/// The sign, length and info string of a fence.
+/// Returns the character, length and info string of a fence.
 pub(in crate::formats) fn fence(line: &str) -> Option<(char, usize, &str)> {
     let line = line.trim();
     let sign = line.chars().next().filter(|sign| ['`', '~'].contains(sign))?;
@@ -19,7 +19,7 @@ pub(in crate::formats) fn fence(line: &str) -> Option<(char, usize, &str)> {
     (len >= 3 && !info.contains('`')).then_some((sign, len, info.trim()))
 }
 
-/// The file name that the lines above a block give it, nearest first.
+/// Returns the file name in the lines above a block, nearest first.
 pub(super) fn above<'a>(lines: impl Iterator<Item = &'a str>) -> Option<String> {
     let mut blanks = 0;
     for line in lines {
@@ -39,7 +39,8 @@ pub(super) fn above<'a>(lines: impl Iterator<Item = &'a str>) -> Option<String> 
     None
 }
 
-/// A name in the info string of a fence: ```` ```src/a.rs ````, ```` ```rust:src/a.rs ````, ```` ```rust title="a.rs" ````.
+/// Returns the name in the info string of a fence: ```` ```src/a.rs ````, ```` ```rust:src/a.rs ````, ```` ```rust
+/// title="a.rs" ````.
 pub(super) fn in_info(info: &str) -> Option<String> {
     let word = info.split_whitespace().next_back()?;
     let word = word.rsplit(['=']).next().unwrap_or(word);
@@ -52,13 +53,13 @@ pub(super) fn in_info(info: &str) -> Option<String> {
     (word.contains('/') && !word.ends_with('/') || extension(word)).then(|| word.to_owned())
 }
 
-/// The name in a line of text, without its decorations; `None` when there is none.
+/// Returns the name in a line of text, without decorations; `None` if there is none.
 pub(super) fn clean(line: &str) -> Option<String> {
     let mut name = line.trim();
     if let Some(path) = name.strip_prefix("<path>").and_then(|it| it.strip_suffix("</path>")) {
         return Some(path.trim().to_owned()).filter(|path| !path.is_empty());
     }
-    // A quoted name says where it begins and ends, whatever words stand around.
+    // A quoted name is delimited, whatever words surround it.
     if let Some(quoted) = quoted(name) {
         return Some(quoted);
     }
@@ -91,7 +92,7 @@ pub(super) fn clean(line: &str) -> Option<String> {
     }
 }
 
-/// The one word that the lines above a block end in, as the name of a file without an extension.
+/// Returns the last line above a block as the name of a file without an extension, if it is a single word.
 pub(super) fn word_above<'a>(lines: impl Iterator<Item = &'a str>) -> Option<String> {
     let line = lines.filter(|line| !line.trim().is_empty()).find(|line| !is_frame(line))?;
     let word = line.trim().trim_matches(['*', '`', '#', ' ', ':']);
@@ -100,7 +101,7 @@ pub(super) fn word_above<'a>(lines: impl Iterator<Item = &'a str>) -> Option<Str
     named.then(|| word.to_owned())
 }
 
-/// The name in a line that says nothing else, a label aside; one with blanks only in backticks.
+/// Returns the name in a line that contains nothing else, apart from a label; a name with blanks must be in backticks.
 pub(super) fn alone(line: &str) -> Option<String> {
     let name = clean(line)?;
     let (before, after) = line.split_once(&*name)?;
@@ -111,7 +112,7 @@ pub(super) fn alone(line: &str) -> Option<String> {
     (whole && !says(after) && (!says(before) || label.is_some())).then_some(name)
 }
 
-/// Words by which a sentence about a file begins.
+/// First words of sentences about a file.
 const LEADS: [&str; 16] = [
     "update", "edit", "modify", "change", "in", "to", "create", "add", "now", "then", "next", "and", "for", "first",
     "finally", "file",
@@ -123,7 +124,7 @@ fn is_label(label: &str) -> bool {
         .contains(&label.as_str())
 }
 
-/// The only name in backticks.
+/// Returns the only name in backticks.
 fn quoted(line: &str) -> Option<String> {
     let mut parts =
         line.split('`').skip(1).step_by(2).filter(|part| part.contains('/') && !part.ends_with('/') || extension(part));
@@ -131,14 +132,14 @@ fn quoted(line: &str) -> Option<String> {
     line.matches('`').count().is_multiple_of(2).then(|| part.trim().to_owned())
 }
 
-/// True when a word ends like a file name.
+/// True when a word ends with a file extension.
 fn extension(word: &str) -> bool {
     word.rsplit_once('.').is_some_and(|(_, tail)| {
         (1..=12).contains(&tail.len()) && tail.chars().all(|ch| ch.is_ascii_alphanumeric() || ch == '_')
     })
 }
 
-/// Names without an extension that are known.
+/// True for well-known file names without an extension.
 fn bare(word: &str) -> bool {
     [
         "Makefile",

@@ -1,24 +1,24 @@
-//! Texts that are almost in a format: what they look like and, where it is certain, how they look when they are right.
+//! Hints for texts that are almost in a format: what they look like and, if it is certain, their corrected form.
 
 use super::{envelope, hashline, literal, name, textual};
 use crate::code::Code;
 use crate::error::Error;
 use serde_json::{Map, Value, json};
 
-/// Largest text that is shown converted, in bytes.
+/// Bytes of a corrected text that is shown.
 const SHOWN: usize = 8_000;
 
-/// What a text looks like.
+/// A hint for a text.
 struct Likeness {
-    /// One sentence.
+    /// One sentence on what the text looks like.
     what: &'static str,
     /// The next call that would work.
     next: &'static str,
-    /// The text as it should have been.
+    /// The corrected text.
     converted: Option<String>,
 }
 
-/// The error for a text that no format claims.
+/// Creates the error for a text that no format detects.
 pub(super) fn unrecognised(text: &str) -> Error {
     let names: Vec<&str> = textual().map(|format| format.spec().name).collect();
     let error = Error::new(Code::EditUnparsable, "The text is in none of the formats that apply knows.");
@@ -35,8 +35,8 @@ pub(super) fn unrecognised(text: &str) -> Error {
     }
 }
 
-/// The one call of a tool for edits that a text holds as JSON, by itself or in a fence with prose around: the name of the
-/// format that reads it, and its arguments with a path.
+/// Returns the only tool call for edits that a text contains as JSON, by itself or in a fence with prose around it: the
+/// name of its format, and its arguments with a path.
 pub(super) fn json_call(text: &str, file: Option<&str>) -> Option<(&'static str, Value)> {
     let arguments = arguments(text)?;
     let mut converted = call(&arguments)?;
@@ -49,7 +49,7 @@ pub(super) fn json_call(text: &str, file: Option<&str>) -> Option<(&'static str,
     Some((name, converted))
 }
 
-/// The arguments of the call of a tool.
+/// Returns the arguments of a tool call.
 fn arguments(text: &str) -> Option<Value> {
     let text = text.trim();
     let body = envelope::in_fence(text).or_else(|| only_fence(text)).unwrap_or(text);
@@ -64,7 +64,7 @@ fn arguments(text: &str) -> Option<Value> {
     }
 }
 
-/// The text of the only fence in a text.
+/// Returns the text of the only fence in a text.
 fn only_fence(text: &str) -> Option<&str> {
     let mut fences = text.match_indices("```").filter(|(at, _)| *at == 0 || text.as_bytes()[at - 1] == b'\n');
     let (open, close) = (fences.next()?.0, fences.next()?.0);
@@ -72,17 +72,17 @@ fn only_fence(text: &str) -> Option<&str> {
     fences.next().is_none().then(|| inside.trim())
 }
 
-/// The path of a call that names none.
+/// Path of a call without one.
 const NO_PATH: &str = "/absolute/path/of/FILE";
 
-/// The names that tools have for the same thing.
+/// Field names of different tools for the same thing.
 pub(super) const PATHS: [&str; 6] = ["file_path", "path", "filePath", "target_file", "filename", "file"];
 pub(super) const OLD: [&str; 8] =
     ["old_string", "oldString", "old_str", "old_text", "oldText", "search", "find", "old"];
 pub(super) const NEW: [&str; 8] =
     ["new_string", "newString", "new_str", "new_text", "newText", "replace", "replacement", "new"];
 
-/// Arguments of a tool for edits, as JSON.
+/// Recognizes arguments of an editing tool as JSON.
 fn json_edits(text: &str) -> Option<Likeness> {
     let converted = call(&arguments(text)?)?;
     Some(Likeness {
@@ -92,7 +92,7 @@ fn json_edits(text: &str) -> Option<Likeness> {
     })
 }
 
-/// The arguments for `edit`, `multi_edit` or `write` that say the same.
+/// Returns equivalent arguments for `edit`, `multi_edit` or `write`.
 fn call(arguments: &Value) -> Option<Value> {
     let path = |of: &Map<String, Value>| Some(text_at(of, &PATHS)?.to_owned());
     match arguments {
@@ -133,7 +133,8 @@ fn named(path: Option<String>) -> Value {
     path.unwrap_or_else(|| NO_PATH.to_owned()).into()
 }
 
-/// One replacement in our words; `None` when it says more than the two texts and whether all places are meant.
+/// Converts one replacement to our field names; `None` if it has more than the two texts and a flag for all
+/// occurrences.
 fn edit(value: &Value) -> Option<Value> {
     let fields = value.as_object()?;
     let mut out = json!({ "old_string": text_at(fields, &OLD)?, "new_string": text_at(fields, &NEW)? });
@@ -149,13 +150,13 @@ fn edit(value: &Value) -> Option<Value> {
     Some(out)
 }
 
-/// The text under the one of these names that is there.
+/// Returns the text in the first existing field of these names.
 fn text_at<'a>(fields: &'a Map<String, Value>, names: &[&str]) -> Option<&'a str> {
     let mut found = names.iter().filter_map(|name| fields.get(*name));
     found.next().filter(|_| found.next().is_none())?.as_str()
 }
 
-/// The zero-based line of the first hunk of a diff that names no file.
+/// Returns the zero-based line of the first hunk of a diff without a file name.
 fn nameless_hunk(text: &str) -> Option<usize> {
     let first = text.lines().position(|line| line.starts_with("@@"))?;
     let changes = text.lines().skip(first + 1).any(|line| line.starts_with(['+', '-']));
@@ -164,7 +165,7 @@ fn nameless_hunk(text: &str) -> Option<usize> {
     (changes && !named).then_some(first)
 }
 
-/// True for hunks of a diff that names no file.
+/// True for hunks of a diff without a file name.
 pub(super) fn is_nameless_diff(text: &str) -> bool {
     nameless_hunk(text).is_some()
 }
@@ -181,8 +182,8 @@ fn nameless_diff(text: &str) -> Option<Likeness> {
     })
 }
 
-/// Blocks between bare markers (`<<<<`, `====`, `>>>>`), with the markers that blocks have; `None` for anything else, or if
-/// a divider is missing or occurs twice.
+/// Converts blocks between bare markers (`<<<<`, `====`, `>>>>`) to blocks with the usual markers; `None` for anything
+/// else, or if a divider is missing or duplicated.
 pub(super) fn bare_blocks(text: &str) -> Option<String> {
     const SIGNS_MIN: usize = 3;
     let run = |line: &str, sign: char| {
@@ -203,7 +204,7 @@ pub(super) fn bare_blocks(text: &str) -> Option<String> {
                 blocks += usize::from(next == 0);
             }
             Some(_) => return None,
-            // Prose or a path between blocks may mean anything.
+            // Prose or a path between blocks may have any meaning.
             None if next == 0 && !line.trim().is_empty() && !line.trim_start().starts_with("```") => return None,
             None => out.push_str(line),
         }
@@ -212,7 +213,7 @@ pub(super) fn bare_blocks(text: &str) -> Option<String> {
     (next == 0 && blocks > 0).then_some(out)
 }
 
-/// Blocks with other words behind their markers.
+/// Recognizes blocks with other words in their markers.
 fn other_markers(text: &str) -> Option<Likeness> {
     const OPEN: [&str; 6] = ["ORIGINAL", "OLD", "BEFORE", "FIND", "search", "Search"];
     const CLOSE: [&str; 7] = ["UPDATED", "NEW", "AFTER", "REPLACE", "REPLACED", "replace", "Replace"];
@@ -245,7 +246,7 @@ fn other_markers(text: &str) -> Option<Likeness> {
     })
 }
 
-/// Markers that do not begin their line, or are too short.
+/// Recognizes markers that are indented, or too short.
 fn indented_markers(text: &str) -> Option<Likeness> {
     let is_marker = |line: &str| {
         let rest = line.trim_start_matches([' ', '\t', '>', '+']).trim_start_matches('<');
@@ -259,7 +260,7 @@ fn indented_markers(text: &str) -> Option<Likeness> {
     })
 }
 
-/// The conflict markers of a merge.
+/// Recognizes merge conflict markers.
 fn conflict(text: &str) -> Option<Likeness> {
     let has = |start: &str| text.lines().any(|line| line.starts_with(start));
     (has("<<<<<<< ") && has("=======") && has(">>>>>>> ")).then_some(Likeness {
@@ -269,7 +270,7 @@ fn conflict(text: &str) -> Option<Likeness> {
     })
 }
 
-/// Operations on line numbers.
+/// Recognizes operations on line numbers.
 fn numbered_ops(text: &str) -> Option<Likeness> {
     let verbs = ["replace ", "delete ", "insert ", "PUT ", "CUT "];
     let numbered = |line: &str| {
@@ -289,7 +290,7 @@ fn numbered_ops(text: &str) -> Option<Likeness> {
     })
 }
 
-/// A fence with text and no file name.
+/// Recognizes a fence with text but without a file name.
 fn nameless_fence(text: &str) -> Option<Likeness> {
     let fences = text.lines().filter(|line| line.trim_start().starts_with("```")).count();
     (fences >= 2).then_some(Likeness {

@@ -65,7 +65,7 @@ struct Around {
     edits: Option<Vec<OneCell>>,
 }
 
-/// The fields of one edit and those around them, in one object.
+/// Creates the schema: the fields of one edit and of the call in one object.
 fn schema() -> Schema {
     let (mut whole, one) = (schemars::schema_for!(Around), schemars::schema_for!(OneCell));
     if let (Some(Value::Object(fields)), Some(Value::Object(more))) =
@@ -114,7 +114,7 @@ impl Format for NotebookEdit {
     }
 }
 
-/// The edits of a call: the one whose fields it has, or the list.
+/// Returns the edits of a call: the single one, or the list.
 fn together(one: OneCell, edits: Option<Vec<OneCell>>) -> Result<Vec<OneCell>> {
     let Some(edits) = edits else { return Ok(vec![one]) };
     let OneCell { cell_id, cell_number, new_source, cell_type, edit_mode, clear_outputs } = one;
@@ -129,7 +129,7 @@ fn together(one: OneCell, edits: Option<Vec<OneCell>>) -> Result<Vec<OneCell>> {
         let what = format!("{} edits are more than the {MOST_EDITS} that one call may have.", edits.len());
         return Err(Error::new(Code::CallTooLarge, what).next("Send them in several calls."));
     }
-    // Said once for all of them.
+    // Applies to all of them.
     let settled = |edit: OneCell| OneCell { clear_outputs: edit.clear_outputs.or(clear_outputs), ..edit };
     Ok(edits.into_iter().map(settled).collect())
 }
@@ -173,7 +173,7 @@ fn op(edit: OneCell) -> Result<Op> {
     Ok(Op { at: Locator::Cell(Box::new(CellEdit { cell, act, kind, clear: edit.clear_outputs })), text })
 }
 
-/// The text that teaches it to a model.
+/// The instructions for a model.
 pub const PROMPT: &str = "\
 Edits the cells of a Jupyter notebook that was read before. A cell is named by cell_id, or by cell_number (0 for the first), as read shows \
 them. new_source becomes the whole source of the cell; its outputs are cleared. edit_mode insert puts a new cell of cell_type behind the cell \

@@ -1,4 +1,4 @@
-//! Which format a text is in, from what it is.
+//! Detection of the format of a text.
 
 use super::envelope::{self, Peeled};
 use super::mixed;
@@ -14,34 +14,34 @@ use crate::op::Request;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// A text that was read.
+/// A parsed text.
 pub struct Understood {
-    /// The format it is in.
+    /// Its format.
     pub format: &'static dyn Format,
-    /// What it asks for; its notes tell which wrappers were taken off.
+    /// The request; its notes list the wrappers that were removed.
     pub request: Request,
-    /// The directory that names in it start from, where a wrapper says it; may be relative.
+    /// The directory that names in the text are relative to, if a wrapper gives it; may be relative itself.
     pub directory: Option<String>,
 }
 
-/// A text without its wrappers, and how it is to be read.
+/// A text without its wrappers, and its format.
 pub(super) struct Settled<'a> {
     pub(super) text: Cow<'a, str>,
     pub(super) format: &'static dyn Format,
     manner: Manner,
     directory: Option<String>,
     notes: Vec<String>,
-    /// The lines of the text that are surely in the format; empty where that was not asked.
+    /// The lines that are certainly in the format; empty if detection was not needed.
     claimed: Vec<Range<usize>>,
 }
 
 impl Settled<'_> {
-    /// True when there was no wrapper: text and manner are those of the caller.
+    /// True when there was no wrapper: text and options are those of the caller.
     pub(super) fn is_bare(&self) -> bool {
         self.notes.is_empty()
     }
 
-    /// A parser for it.
+    /// Creates a parser for it.
     pub(super) fn machine(&self) -> Result<Box<dyn Machine>> {
         self.format.machine(&self.manner).ok_or_else(|| {
             let name = self.format.spec().name;
@@ -50,9 +50,9 @@ impl Settled<'_> {
         })
     }
 
-    /// The text with the request that its format makes of it.
+    /// Combines the text with the request that its format parsed.
     ///
-    /// Errors: [`Code::EditUnparsable`] for a part outside of the format that looks like an edit, too.
+    /// Errors: [`Code::EditUnparsable`] for a part outside of the format that looks like an edit.
     pub(super) fn into_understood(mut self, mut request: Request) -> Result<Understood> {
         if let Some(error) = left_over::check(&self.text, self.format, &self.claimed) {
             return Err(error);
@@ -63,7 +63,7 @@ impl Settled<'_> {
     }
 }
 
-/// Takes the wrappers off and finds the format.
+/// Removes the wrappers and detects the format.
 pub(super) fn settle<'a>(text: &'a str, named: Option<&'static dyn Format>, manner: &Manner) -> Result<Settled<'a>> {
     let Peeled { mut text, format, manner: said, directory, mut notes } = envelope::peel(text);
     let manner = Manner {
@@ -73,7 +73,7 @@ pub(super) fn settle<'a>(text: &'a str, named: Option<&'static dyn Format>, mann
     };
     let (format, claimed): Claims = match named.or_else(|| super::named(format?)) {
         Some(format) => (format, format.claims(&text)),
-        // Bare hunks are nothing by themselves, but something where the file is known.
+        // Bare hunks are incomplete by themselves, but valid if the file is known.
         None if manner.file.is_some() && nearly::is_nameless_diff(&text) => (&UnifiedDiff, Vec::new()),
         None => match (detect(&text), nearly::bare_blocks(&text).filter(|_| manner.file.is_some())) {
             (Err(_), Some(blocks)) => {
@@ -87,8 +87,8 @@ pub(super) fn settle<'a>(text: &'a str, named: Option<&'static dyn Format>, mann
     Ok(Settled { text, format, manner, directory, notes, claimed })
 }
 
-/// Reads a text as a model sent it: wrappers off, the format as named or else recognised, then parsed. What the caller
-/// says in `manner` goes before what a wrapper says.
+/// Parses a text as a model sent it: removes wrappers, uses the named format or detects it, then parses. The caller's
+/// options in `manner` override those of a wrapper.
 ///
 /// Errors: those of [`recognise`], and of the format's parser.
 pub fn understand(text: &str, named: Option<&'static dyn Format>, manner: &Manner) -> Result<Understood> {
@@ -103,8 +103,7 @@ pub fn understand(text: &str, named: Option<&'static dyn Format>, manner: &Manne
     settled.into_understood(request)
 }
 
-/// True when a text is meant in this format unless it is clearly in another one: its first line is, or no format claims
-/// all of it.
+/// True when a text is probably meant in this format: its first line is, or no format detects all of it.
 pub fn is_meant(text: &str, format: &'static dyn Format) -> bool {
     let peeled = envelope::peel(text);
     let first = peeled.text.lines().find(|line| !line.trim().is_empty() && line.trim() != "*** Begin Patch");
@@ -112,7 +111,7 @@ pub fn is_meant(text: &str, format: &'static dyn Format) -> bool {
     peeled.format.is_none() && (begins || outermost(&peeled.text).is_none_or(|it| it.spec().name == format.spec().name))
 }
 
-/// A text that is the call of a tool for edits, as JSON.
+/// Parses a text that is a tool call for edits as JSON.
 pub(super) fn json(text: &str, named: Option<&'static dyn Format>, manner: &Manner) -> Option<Result<Understood>> {
     if named.is_some() || manner.reverse || !text.contains(['{', '(']) {
         return None;
@@ -131,7 +130,7 @@ pub(super) fn json(text: &str, named: Option<&'static dyn Format>, manner: &Mann
     Some(format.parse(Input::Json(arguments)).map(read))
 }
 
-/// A format and the stretches of a text that it claims.
+/// A format and the ranges of a text that it detected.
 pub(super) type Claims = (&'static dyn Format, Vec<Range<usize>>);
 
 pub(super) fn claims(text: &str) -> Vec<Claims> {
@@ -139,7 +138,7 @@ pub(super) fn claims(text: &str) -> Vec<Claims> {
     claims.filter(|(_, claims)| !claims.is_empty()).collect()
 }
 
-/// The index of the format that holds all that any other claims.
+/// Returns the index of the format whose ranges contain all others.
 pub(super) fn outer(claims: &[Claims]) -> Option<usize> {
     let is_outer = |(at, (_, mine)): &(usize, &Claims)| {
         let others = claims.iter().enumerate().filter(|(other, _)| other != at);
@@ -148,22 +147,22 @@ pub(super) fn outer(claims: &[Claims]) -> Option<usize> {
     claims.iter().enumerate().find(is_outer).map(|(at, _)| at)
 }
 
-/// The format that a text, or the beginning of one, is in as far as can be seen.
+/// Returns the format of a text, or of the beginning of one, as far as it can be detected.
 pub(super) fn outermost(text: &str) -> Option<&'static dyn Format> {
     let claims = claims(text);
     outer(&claims).map(|at| claims[at].0)
 }
 
-/// The one format a text is in. Where two formats claim parts of it, one of them has to hold all that the other claims: a
-/// patch may add lines that look like another format.
+/// Detects the only format of a text. If two formats detect parts of it, the ranges of one must contain those of the
+/// other: a patch may add lines that look like another format.
 ///
-/// Errors: [`Code::EditUnparsable`] when no format claims a part of the text, with what it looks like; and when two do,
-/// with the first line of either.
+/// Errors: [`Code::EditUnparsable`] if no format detects a part of the text, with a hint; and if two do, with the first
+/// line of each.
 pub fn recognise(text: &str) -> Result<&'static dyn Format> {
     detect(text).map(|(format, _)| format)
 }
 
-/// The format of [`recognise`], and the lines that are surely in it.
+/// Returns the format of [`recognise`], and the lines that are certainly in it.
 fn detect(text: &str) -> Result<Claims> {
     let mut claims = claims(text);
     match outer(&claims) {
@@ -177,7 +176,7 @@ fn detect(text: &str) -> Result<Claims> {
     }
 }
 
-/// True when every one of the inner stretches lies in an outer one; both are sorted.
+/// True when every inner range lies in an outer one; both are sorted.
 fn holds(outer: &[Range<usize>], inner: &[Range<usize>]) -> bool {
     let mut outer = outer.iter().peekable();
     inner.iter().all(|inner| {

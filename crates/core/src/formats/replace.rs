@@ -33,9 +33,10 @@ pub struct Replacement {
 }
 
 impl Replacement {
-    /// The operation it stands for.
+    /// Converts it to an operation.
     ///
-    /// Errors: [`Code::EditNoChange`] when old and new are equal, [`Code::CallInvalid`] when the counts contradict each other.
+    /// Errors: [`Code::EditNoChange`] if old and new are equal, [`Code::CallInvalid`] if the counts contradict each
+    /// other.
     pub fn to_op(&self) -> Result<Op> {
         let text = reading_of(&self.new_string);
         let pick = self.pick()?;

@@ -1,4 +1,5 @@
-//! Reading text line by line while it arrives. The machine that shows progress is the one that parses the whole.
+//! Incremental parsing, line by line while the text arrives. The parser that shows progress is also the one for
+//! complete texts.
 
 use super::Format;
 use super::mixed;
@@ -8,14 +9,14 @@ use crate::content::Handle;
 use crate::error::{Error, Result};
 use crate::op::{LineKind, Op, Request};
 
-/// What was understood so far.
+/// A parse event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A file begins.
     File {
-        /// Its path as the text says it.
+        /// Its path as written in the text.
         path: String,
-        /// What is to be done to it.
+        /// The action on it.
         action: Action,
     },
     /// A hunk or block begins.
@@ -25,16 +26,16 @@ pub enum Event {
     },
     /// A line of the hunk, or of a new file.
     Line {
-        /// What it is.
+        /// Its kind.
         kind: LineKind,
         /// Its text.
         text: String,
     },
-    /// An operation on lines by their numbers is complete; [`Event::HunkDone`] follows.
+    /// An operation on lines by number is complete; [`Event::HunkDone`] follows.
     Rows {
         /// The operation: its locator is [`Locator::Rows`](crate::op::Locator::Rows).
         op: Box<Op>,
-        /// The version whose lines the numbers mean.
+        /// The version that the numbers refer to.
         base: Option<Handle>,
     },
     /// The hunk is complete.
@@ -43,16 +44,16 @@ pub enum Event {
     FileDone,
 }
 
-/// What a text asks of a file.
+/// The action of a text on a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Create it.
     Add,
-    /// Change it.
+    /// Edit it.
     Update,
-    /// Remove it.
+    /// Delete it.
     Delete,
-    /// Change it and give it another path.
+    /// Edit it and move it to another path.
     Move {
         /// The new path.
         to: String,
@@ -61,34 +62,33 @@ pub enum Action {
     Write,
 }
 
-/// What a caller says beside the text.
+/// Options of the caller for parsing a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Manner {
-    /// Leading folders to take off every name, as `-p` of `git apply`; `None`: prefixes are recognised.
+    /// Leading directories to strip from every name, like `-p` of `git apply`; `None`: prefixes are detected.
     pub strip: Option<usize>,
-    /// The file that a text is about which names none.
+    /// The file for a text that names none.
     pub file: Option<String>,
-    /// Every change the other way round.
+    /// Reverses every change.
     pub reverse: bool,
 }
 
-/// A format's parser: a state machine that is fed line by line.
+/// The parser of a format: a state machine that is fed line by line.
 pub trait Machine {
-    /// Nobody listens to the lines of hunks and files, so they need not be told: a copy of each line costs more than its
-    /// parsing.
+    /// Suppresses the events for lines of hunks and files: a copy of each line costs more than parsing it.
     fn quiet(&mut self) {}
 
-    /// The next line, without `\n` and without one `\r` before it. `out` gets what it tells.
+    /// Parses the next line, without `\n` and without one `\r` before it. `out` receives the events.
     fn line(&mut self, line: &str, out: &mut Vec<Event>);
 
-    /// The end of the text; `cut` is true when its last line had no line end.
+    /// Ends the text; `cut` is true if its last line had no line end.
     ///
-    /// Errors: as [`Format::parse`]. What was wrong in a line is told here, not before.
+    /// Errors: as [`Format::parse`]. Errors in earlier lines are reported here, not before.
     fn finish(self: Box<Self>, cut: bool, out: &mut Vec<Event>) -> Result<Request>;
 }
 
 impl Manner {
-    /// A name without the leading folders that are to be taken off; its last part always stays.
+    /// Returns a name without the leading directories to strip; its last component always remains.
     pub fn name(&self, name: &str) -> String {
         let mut rest = name;
         for _ in 0..self.strip.unwrap_or(0) {
@@ -98,9 +98,9 @@ impl Manner {
     }
 }
 
-/// Feeds a whole text to a machine.
+/// Feeds a whole text to a parser.
 ///
-/// Errors: those of the machine.
+/// Errors: those of the parser.
 pub fn read(mut machine: Box<dyn Machine>, text: &str) -> Result<Request> {
     let mut events = Vec::new();
     let text = without_mark(text);
@@ -121,41 +121,41 @@ fn is_cut(text: &str) -> bool {
     !text.is_empty() && !text.ends_with('\n')
 }
 
-/// A line without its line end.
+/// Returns a line without its line end.
 fn bare(line: &str) -> &str {
     let line = line.strip_suffix('\n').unwrap_or(line);
     line.strip_suffix('\r').unwrap_or(line)
 }
 
-/// Reads a text while it arrives, in pieces of any size. Linear in the text.
+/// Parses a text while it arrives, in chunks of any size. Linear in the text.
 ///
-/// What it tells on the way is a preview, and may be of another format than the one the whole text turns out to be in; what
-/// counts is the end, which is the same as [`understand`](recognise::understand) of the whole text.
+/// The events are a preview, and may be of another format than the one detected for the complete text. The end counts:
+/// it is the same as [`understand`](recognise::understand) of the whole text.
 pub struct PatchStream {
     named: Option<&'static dyn Format>,
     manner: Manner,
     text: Vec<u8>,
-    /// How many bytes of it have been fed to the machine: whole lines.
+    /// Bytes fed to the parser so far: whole lines.
     fed: usize,
     state: State,
 }
 
 enum State {
-    /// No format has claimed a part of the text yet; at how many bytes the claims are asked for again.
+    /// No format has been detected yet; the number of bytes at which detection is tried again.
     Undecided(usize),
     Feeding(&'static dyn Format, Box<dyn Machine>),
-    /// It is not text.
+    /// Not text.
     Broken,
 }
 
 impl PatchStream {
-    /// A text in this format; `None`: it is recognised.
+    /// Creates a stream for this format; `None`: the format is detected.
     pub fn new(named: Option<&'static dyn Format>, manner: Manner) -> PatchStream {
         let feeding = named.and_then(|format| Some(State::Feeding(format, format.machine(&manner)?)));
         PatchStream { named, manner, text: Vec::new(), fed: 0, state: feeding.unwrap_or(State::Undecided(0)) }
     }
 
-    /// The next piece of the text; it may end inside a line or a character. `out` gets what was understood by it.
+    /// Adds the next chunk; it may end inside a line or a character. `out` receives the events.
     pub fn push(&mut self, chunk: &[u8], out: &mut Vec<Event>) {
         let before = self.text.len();
         self.text.extend_from_slice(chunk);
@@ -170,7 +170,7 @@ impl PatchStream {
             self.state = match format.and_then(|format| Some((format, format.machine(&self.manner)?))) {
                 _ if text.is_err() => State::Broken,
                 Some((format, machine)) => State::Feeding(format, machine),
-                // A fixed part more each time: all claims together stay linear.
+                // A constant factor more each time, so that all detections together remain linear.
                 None => State::Undecided(whole + whole / 4),
             };
         }
@@ -185,9 +185,9 @@ impl PatchStream {
         }
     }
 
-    /// The end of the text. `out` gets the rest of what is told.
+    /// Ends the text. `out` receives the remaining events.
     ///
-    /// Errors: as [`understand`](recognise::understand); [`Code::EditUnparsable`] for what is not UTF-8.
+    /// Errors: as [`understand`](recognise::understand); [`Code::EditUnparsable`] for input that is not UTF-8.
     pub fn finish(self, out: &mut Vec<Event>) -> Result<Understood> {
         let text = String::from_utf8(self.text).map_err(|error| {
             let at = error.utf8_error().valid_up_to();

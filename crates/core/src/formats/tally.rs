@@ -1,9 +1,9 @@
-//! Mistakes that were repaired in a text, and the lines that had them, for the notes of a request.
+//! Repaired mistakes of a text with their lines, for the notes of a request.
 
 /// Lines of one kind that a note names.
 const SHOWN: usize = 5;
 
-/// The first lines of each kind of mistake, and how many there are.
+/// For each kind of mistake, its first lines and the number of occurrences.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tally<K>(Vec<(K, Vec<usize>, usize)>);
 
@@ -14,7 +14,7 @@ impl<K> Default for Tally<K> {
 }
 
 impl<K: Copy + PartialEq> Tally<K> {
-    /// Counts a mistake on a 1-based line of the request.
+    /// Records a mistake on a 1-based line of the request.
     pub(super) fn add(&mut self, kind: K, line: usize) {
         let at = self.0.iter().position(|row| row.0 == kind).unwrap_or_else(|| {
             self.0.push((kind, Vec::new(), 0));
@@ -27,7 +27,7 @@ impl<K: Copy + PartialEq> Tally<K> {
         }
     }
 
-    /// One note per kind.
+    /// Returns one note per kind.
     pub(super) fn into_notes(self, what: fn(K) -> &'static str) -> impl Iterator<Item = String> {
         self.0.into_iter().map(move |(kind, lines, count)| {
             let shown: Vec<String> = lines.iter().map(ToString::to_string).collect();

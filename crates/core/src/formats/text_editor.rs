@@ -1,4 +1,5 @@
-//! `text_editor`: the edits of Anthropic's text editor tool (`str_replace_based_edit_tool`): create, `str_replace`, insert.
+//! `text_editor`: the edits of Anthropic's text editor tool (`str_replace_based_edit_tool`): create, `str_replace`,
+//! insert.
 
 use super::replace::Replacement;
 use super::{Format, Input, Spec};
@@ -59,7 +60,7 @@ pub struct Args {
     pub view_range: Option<[i64; 2]>,
 }
 
-/// Reads a call of the tool, whatever it is to do.
+/// Parses a call of the tool with any command.
 ///
 /// Errors: [`Code::CallInvalid`] for another shape.
 pub fn read(input: Input) -> Result<Args> {
@@ -129,7 +130,7 @@ fn insertion(line: usize, text: &str) -> Result<Op> {
     Ok(Op { at: Locator::Rows(Box::new(rows)), text })
 }
 
-/// The text that teaches it.
+/// The instructions for a model.
 pub const PROMPT: &str = "\
 Shows, creates and edits text files. view shows a file with line numbers (view_range for a part) or lists a folder; a file must have been \
 viewed before it is changed. str_replace: old_str must match the file exactly, without line numbers, and occur once; give more lines to \

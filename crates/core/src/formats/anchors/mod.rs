@@ -1,4 +1,4 @@
-//! `anchors`: lines named by their words (seed 004, section 6), as `read` with format `anchors` shows them.
+//! `anchors`: lines named by their anchors (seed 004, section 6), as `read` with format `anchors` shows them.
 
 use super::{Format, Input, Spec};
 use crate::advice;
@@ -17,7 +17,7 @@ mod tests;
 /// The format.
 pub struct WordAnchors;
 
-/// What stands between a word and its line: what `read` writes, and what others did.
+/// Delimiters between an anchor and its line: the one that `read` prints, and those of other tools.
 const DELIMITERS: [char; 3] = [':', '\t', '§'];
 
 /// What an edit does.
@@ -93,7 +93,7 @@ impl Format for WordAnchors {
         let mut value = super::object(input)?;
         let mut notes = Vec::new();
         for name in ["edits", "files"] {
-            // Models put lists into strings, and leave the brackets of a list of one out.
+            // Models encode lists as strings, and omit the brackets of a list of one.
             let inner = value.get(name).and_then(Value::as_str).and_then(|text| serde_json::from_str(text).ok());
             if let Some(inner @ (Value::Array(_) | Value::Object(_))) = inner {
                 value[name] = inner;
@@ -115,7 +115,7 @@ impl Format for WordAnchors {
         let mut errors = Vec::new();
         for OneFile { path, edits } in files {
             let ops = ops(&edits, &mut errors);
-            // One path in two entries is one file: its edits are all meant for the text as it is now.
+            // One path in two entries is one file: all of its edits refer to the current text.
             let known = request.files.iter_mut().find(|file: &&mut FileRequest| file.path == path);
             match known.map(|file| &mut file.ask) {
                 Some(Ask::Edit { ops: known, .. }) => known.extend(ops),
@@ -173,7 +173,7 @@ fn op(index: usize, edit: &Edit) -> Result<Op> {
     Ok(Op { at: Locator::Words(Box::new(Worded { place, index })), text })
 }
 
-/// New rows, each with a line end. One line end behind the last row is that row's own.
+/// Splits text into rows, each with a line end. A single final line end belongs to the last row.
 fn rows_of(text: &str) -> String {
     let mut rows = reading_of(text);
     if !(rows.is_empty() || rows.ends_with('\n')) {
@@ -182,7 +182,7 @@ fn rows_of(text: &str) -> String {
     rows
 }
 
-/// Splits at the first delimiter; what follows is the line, to the letter.
+/// Splits at the first delimiter; the rest is the literal line.
 fn anchor(field: &str, said: &str) -> Result<Anchor> {
     let (word, line) = match said.split_once(DELIMITERS) {
         Some((word, line)) => (word, Some(line.strip_suffix('\n').unwrap_or(line))),
@@ -203,20 +203,20 @@ fn anchor(field: &str, said: &str) -> Result<Anchor> {
     Ok(Anchor { word, line })
 }
 
-/// Advice to read lines with their words, where a client has to ask for them.
+/// Returns advice to read lines with their anchors, where a client has to request them.
 pub(crate) fn read_words(first: &str, then: &str) -> Advice {
     advice![format!("{first} with "), Phrase::FieldOf("read", "format"), format!(" anchors, {then}")]
         .or(format!("{first}, {then}"))
 }
 
-/// The word that was meant by one with other capitals, or with what stands around it.
+/// Returns the word for one with other capitals, or with surrounding characters.
 fn meant(said: &str) -> Option<Word> {
     let said = said.trim_matches(|ch: char| !ch.is_ascii_alphabetic());
     let capital = |word: &str| word[..1].to_ascii_uppercase() + &word[1..].to_ascii_lowercase();
     (!said.is_empty()).then(|| capital(said).parse().or_else(|()| said.parse()).ok())?
 }
 
-/// The text that teaches it to a model.
+/// The instructions for a model.
 pub const PROMPT: &str = "\
 Edits lines by their words. read with format anchors shows every line as Word:text; the word stays with its line while other lines change. \
 An edit names a line by its word (or by Word: and the whole line), a range by anchor and end_anchor, both included. edit_type is replace, \

@@ -8,7 +8,8 @@ use crate::words::{Page, Words};
 use crate::{Order, Settings, resolve};
 use serde_json::{Value, json};
 
-/// What edits make of a text; `{0}` in an input stands for the word of the first line, and so on. Or the error's message.
+/// Applies edits to a text, or returns the error message; `{0}` in an input is replaced by the anchor of the first
+/// line, and so on.
 fn done(text: &str, edits: &Value) -> Result<String, String> {
     let base = Snapshot::from_text(text);
     let words = Words::new(text).unwrap();
@@ -55,7 +56,7 @@ fn insertions_stand_in_the_order_given_around_their_line() {
     let want = "a\np\nq\nb: x\nz\n\n  d\ne\n";
     assert_eq!(done(TEXT, &json!([before, after])).as_deref(), Ok(want));
     assert_eq!(done(TEXT, &json!([after, before])).as_deref(), Ok(want));
-    // At one boundary: what belongs to the upper line first, and of one line in the order given.
+    // At one boundary: insertions at the upper line first, and those at one line in the given order.
     let below = insert("{2}", "insert_before", "y");
     let more = insert("{1}", "insert_after", "z2");
     assert_eq!(done(TEXT, &json!([below, after, more])).as_deref(), Ok("a\nb: x\nz\nz2\ny\n\n  d\ne\n"));
@@ -90,7 +91,7 @@ fn what_does_not_fit_is_refused() {
         let error = done(TEXT, &edits).unwrap_err();
         assert!(error.to_lowercase().contains(part), "{edits}: {error}");
     }
-    // Text that only looks like a mark is text.
+    // Text that only resembles a mark is text.
     assert!(done(TEXT, &json!([{ "anchor": "{0}", "text": "Table:x" }])).is_ok());
     let unknown = Words::new(TEXT).unwrap();
     let unknown = ["Table", "Drop"].into_iter().find(|word| !unknown.all().contains(&word.parse().unwrap())).unwrap();

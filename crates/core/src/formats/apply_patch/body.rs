@@ -10,7 +10,7 @@ use crate::op::{Hunk, HunkLine, LineKind};
 const AT: &str = "Write the lines below `@@`: each begins with a blank (it stays), `-` (it goes) or `+` (it is new).";
 
 impl Reader {
-    /// A line of an operation.
+    /// Parses a line of an operation.
     pub(super) fn body(&mut self, line: &str, out: &mut Vec<Event>) {
         match self.state {
             State::Update => self.update(line, out),
@@ -34,7 +34,7 @@ impl Reader {
         }
     }
 
-    /// A line of a new file.
+    /// Parses a line of a new file.
     fn add(&mut self, line: &str, out: &mut Vec<Event>) {
         if let Some((_, _)) = self.header.take() {
             let names = self.sections.last().is_some_and(|section| request::names(line, "+++ ", &section.path));
@@ -75,7 +75,7 @@ impl Reader {
         }
     }
 
-    /// A line of an update.
+    /// Parses a line of an update.
     fn update(&mut self, line: &str, out: &mut Vec<Event>) {
         let path = self.sections.last().map_or("", |section| &section.path);
         if let Some((number, header)) = self.header.take() {
@@ -106,7 +106,7 @@ impl Reader {
         self.chunk_line(line, self.line, out);
     }
 
-    /// An `@@` line.
+    /// Parses an `@@` line.
     fn open_chunk(&mut self, at: &At<'_>, out: &mut Vec<Event>) {
         let nested = self.chunk.as_ref().is_some_and(|chunk| !chunk.begun);
         if !nested {
@@ -128,7 +128,7 @@ impl Reader {
         hunk.section = at.section.map(str::to_owned).or(hunk.section.take());
     }
 
-    /// A line of a chunk that is not empty.
+    /// Parses a line of a chunk that is not empty.
     fn chunk_line(&mut self, line: &str, number: usize, out: &mut Vec<Event>) {
         self.fresh = false;
         let ended = self.chunk.is_none() && self.last_hunk().is_some_and(|hunk| hunk.at_end);
@@ -147,7 +147,7 @@ impl Reader {
             Some(b'+') => (LineKind::Added, &line[1..]),
             _ => (LineKind::Bare, line),
         };
-        // An empty line between others is an empty line of the file; at an edge it may be nothing.
+        // An empty line between others is an empty line of the file; at an edge it may be layout.
         let blank = if chunk.begun { LineKind::Context } else { LineKind::Bare };
         if !chunk.begun {
             out.push(Event::Hunk { line: chunk.hunk.said_at });
@@ -157,7 +157,7 @@ impl Reader {
             out.push(Event::Line { kind: blank, text: String::new() });
             chunk.hunk.lines.push(HunkLine { kind: blank, text: String::new() });
         }
-        // What is said to have no line end, but is not the last of its side, has one.
+        // A line marked as unterminated that is not the last of its side does have a line end.
         chunk.hunk.open.0 &= kind == LineKind::Added;
         chunk.hunk.open.1 &= kind == LineKind::Removed;
         out.push(Event::Line { kind, text: text.to_owned() });
@@ -167,7 +167,7 @@ impl Reader {
         }
     }
 
-    /// `\ No newline at end of file`, in any wording.
+    /// Parses `\ No newline at end of file`, in any wording.
     fn open_end(&mut self) {
         let Some(Chunk { hunk, .. }) = &mut self.chunk else { return };
         match hunk.lines.last().map(|line| line.kind) {
@@ -185,7 +185,7 @@ impl Reader {
         }
     }
 
-    /// The end of a chunk.
+    /// Ends a chunk.
     pub(super) fn close_chunk(&mut self, out: &mut Vec<Event>) {
         let Some(Chunk { mut hunk, begun }) = self.chunk.take() else { return };
         if !begun {
@@ -198,7 +198,7 @@ impl Reader {
             return;
         }
         let blanks = std::mem::take(&mut self.blanks);
-        // Below lines that are all new, an empty one shows no place.
+        // After new lines only, an empty line is no context.
         let only_new = hunk.lines.iter().all(|line| line.kind == LineKind::Added);
         if only_new && blanks > 0 {
             self.slips.add(Slip::BlankBetween, self.line - 1);
@@ -213,7 +213,7 @@ impl Reader {
         }
     }
 
-    /// The line of a unified header that had no partner.
+    /// Handles the line of a unified header without its partner.
     pub(super) fn flush_header(&mut self, out: &mut Vec<Event>) {
         let Some((number, header)) = self.header.take() else { return };
         if self.state == State::Update {
@@ -228,7 +228,7 @@ impl Reader {
         }
     }
 
-    /// `*** End Patch` behind blanks, as the last line of all: nothing else can be meant.
+    /// Accepts an indented `*** End Patch` as the last line of all: nothing else can be meant.
     pub(super) fn end_behind_blanks(&mut self, out: &mut Vec<Event>) {
         let Some(Chunk { hunk, .. }) = &mut self.chunk else { return };
         let ends = |line: &HunkLine| {

@@ -1,7 +1,7 @@
-//! From lines to operations: the state machine that shows a patch while it arrives and parses it when it is there.
+//! The parser: a state machine from lines to operations, for patches that arrive in chunks and for complete ones.
 //!
-//! The first thing that is wrong is kept, and reading goes on as if the line had been right: so the error can show the
-//! whole patch as it should have been.
+//! The first error is kept, and parsing continues as if the line had been correct, so that the error can show the whole
+//! corrected patch.
 
 use super::marker::{self, Marker};
 use super::request::{self, Problem};
@@ -11,32 +11,32 @@ use crate::error::Result;
 use crate::formats::stream::{Action, Event, Machine, Manner};
 use crate::op::{Hunk, Request};
 
-/// Where in a patch the machine is.
+/// State of the parser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// Before a patch.
     Before,
-    /// Behind its first line, or behind a line that closed an operation.
+    /// After its first line, or after a line that closed an operation.
     Between,
     Add,
     Delete,
     Update,
-    /// Behind its last line.
+    /// After its last line.
     After,
 }
 
-/// One operation, as said.
+/// One operation as written.
 #[derive(Debug)]
 pub(super) struct Section {
     pub(super) path: String,
-    /// Other names that may be meant.
+    /// Alternative names.
     pub(super) also: Vec<String>,
     /// 1-based line of its header.
     pub(super) line: usize,
     pub(super) what: What,
 }
 
-/// What an operation does.
+/// The action of an operation.
 #[derive(Debug)]
 pub(super) enum What {
     Add { text: String },
@@ -44,15 +44,15 @@ pub(super) enum What {
     Update { to: Option<String>, hunks: Vec<Hunk> },
 }
 
-/// A chunk that is being read.
+/// The chunk that is being parsed.
 #[derive(Debug, Default)]
 pub(super) struct Chunk {
     pub(super) hunk: Hunk,
-    /// A line of it was read.
+    /// It has a line.
     pub(super) begun: bool,
 }
 
-/// The machine.
+/// The parser.
 pub(super) struct Reader {
     pub(super) manner: Manner,
     pub(super) state: State,
@@ -61,17 +61,18 @@ pub(super) struct Reader {
     pub(super) begin: usize,
     pub(super) sections: Vec<Section>,
     pub(super) chunk: Option<Chunk>,
-    /// Empty lines whose meaning the next line decides.
+    /// Empty lines whose meaning depends on the next line.
     pub(super) blanks: usize,
     /// The `---` line of a unified header that waits for its `+++`.
     pub(super) header: Option<(usize, String)>,
-    /// Nothing stood in the operation so far.
+    /// The operation has no lines so far.
     pub(super) fresh: bool,
-    /// White space before `*** Begin Patch`; taken off all lines once a line shows that it is the patch's.
+    /// White space before `*** Begin Patch`; stripped from all lines once a line shows that the whole patch is
+    /// indented.
     pub(super) indent: String,
     pub(super) indented: bool,
     pub(super) opener: Option<(usize, Opener)>,
-    /// The folder of a `cd` line directly above.
+    /// The directory of a `cd` line directly above.
     pub(super) entered: Option<String>,
     pub(super) directory: Option<String>,
     pub(super) environment: Option<String>,
@@ -111,7 +112,7 @@ impl Reader {
         self.slips.add(slip, self.line);
     }
 
-    /// Keeps what is wrong with a line, if it is the first.
+    /// Keeps the problem with a line, if it is the first one.
     pub(super) fn wrong(&mut self, line: &str, what: impl Into<String>, next: impl Into<String>, sure: bool) {
         let sure_so_far = self.problem.as_ref().is_none_or(|problem| problem.sure);
         let first = self.problem.take();
@@ -120,7 +121,7 @@ impl Reader {
         self.problem = Some(problem);
     }
 
-    /// A line outside of any patch.
+    /// Parses a line outside of any patch.
     fn outside(&mut self, line: &str, out: &mut Vec<Event>) {
         let trimmed = line.trim();
         let found = marker::read(trimmed);
@@ -157,7 +158,7 @@ impl Reader {
         }
     }
 
-    /// `*** Begin Patch`.
+    /// Parses `*** Begin Patch`.
     fn begin(&mut self, line: &str, exact: bool) {
         if !exact {
             self.slip(Slip::Marker);
@@ -177,7 +178,7 @@ impl Reader {
         }
     }
 
-    /// The shell line above the patch.
+    /// Parses the shell line above the patch.
     fn unwrap_shell(&mut self, line: &str, opener: Opener) {
         let mut note = "The shell command around the patch was taken off".to_owned();
         if let Some(folder) = &opener.directory {
@@ -194,7 +195,7 @@ impl Reader {
         self.directory = opener.directory;
     }
 
-    /// A line in a patch.
+    /// Parses a line inside a patch.
     fn inside(&mut self, line: &str, out: &mut Vec<Event>) {
         let line = self.without_indent(line);
         // In an update, white space before a marker makes it a line of the file.
@@ -242,7 +243,7 @@ impl Reader {
         if self.indented { inner } else { line }
     }
 
-    /// The first line of an operation.
+    /// Parses the first line of an operation.
     fn operation(&mut self, marker: Marker<'_>, line: &str, out: &mut Vec<Event>) {
         self.close(out);
         let (state, said, action, what) = match marker {
@@ -258,7 +259,7 @@ impl Reader {
         self.sections.push(Section { path, also, line: self.line, what });
     }
 
-    /// The name that a marker says, and the one without its prefix.
+    /// Returns the name in a marker, and the one without its prefix.
     fn name(&mut self, line: &str, said: &str) -> (String, Vec<String>) {
         let (name, slip) = marker::clean(said);
         if slip && !said.trim().eq(name) {
@@ -332,7 +333,7 @@ impl Reader {
         }
     }
 
-    /// The end of an operation.
+    /// Ends an operation.
     pub(super) fn close(&mut self, out: &mut Vec<Event>) {
         self.close_chunk(out);
         if std::mem::take(&mut self.blanks) > 0 && self.state != State::Update {

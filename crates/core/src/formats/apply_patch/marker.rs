@@ -1,6 +1,6 @@
-//! Marker lines: `*** Begin Patch` and its kin, and the `@@` lines, in every spelling whose meaning is certain.
+//! Marker lines: `*** Begin Patch` and the like, and the `@@` lines, in every unambiguous spelling.
 
-/// What a marker line says.
+/// A marker line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Marker<'a> {
     Begin,
@@ -11,7 +11,7 @@ pub(super) enum Marker<'a> {
     Update(&'a str),
     MoveTo(&'a str),
     EndOfFile,
-    /// `*** Frobnicate File: x`: it can be nothing else than a marker, but none that exists.
+    /// `*** Frobnicate File: x`: certainly a marker, but an unknown one.
     Unknown,
 }
 
@@ -24,15 +24,15 @@ impl Marker<'_> {
 
 /// The first line of a patch.
 pub(super) const BEGIN: &str = "*** Begin Patch";
-/// Its last line.
+/// The last line of a patch.
 pub(super) const END: &str = "*** End Patch";
-/// The last line of a chunk that reaches the end of the file.
+/// The last line of a chunk that extends to the end of the file.
 pub(super) const END_OF_FILE: &str = "*** End of File";
 
-/// A label, as spelled and in lower case, and what it makes of the text behind its colon.
+/// A label, as specified and its variants in lower case, and the marker it creates from the text after its colon.
 type Row = (&'static str, &'static [&'static str], for<'a> fn(&'a str) -> Marker<'a>);
 
-/// The markers that name something: their spelling, and what else is surely meant by them.
+/// The markers with a name: their spelling, and unambiguous variants.
 const NAMING: &[Row] = &[
     ("*** Add File: ", &["add file", "create file", "new file"], |name| Marker::Add(name)),
     ("*** Delete File: ", &["delete file", "remove file"], |name| Marker::Delete(name)),
@@ -41,17 +41,17 @@ const NAMING: &[Row] = &[
     ("*** Environment ID: ", &["environment id"], |name| Marker::Environment(name)),
 ];
 
-/// The markers that stand alone.
+/// The markers without a name.
 const BARE: &[(&str, &[&str], Marker<'_>)] = &[
     (BEGIN, &["begin patch", "start patch", "begin of patch"], Marker::Begin),
     (END, &["end patch", "end of patch"], Marker::End),
     (END_OF_FILE, &["end of file", "end file", "eof"], Marker::EndOfFile),
 ];
 
-/// Longer labels are none.
+/// Bytes of a label.
 const LONGEST: usize = 40;
 
-/// Reads a marker that begins in the first column; and whether it is spelled as the format has it.
+/// Parses a marker in the first column; also returns whether it is spelled as specified.
 pub(super) fn read(line: &str) -> Option<(Marker<'_>, bool)> {
     if !line.starts_with("**") {
         return None;
@@ -96,7 +96,7 @@ fn after_two_words(text: &str) -> usize {
     blanks.nth(1).map_or(text.len(), |(at, _)| at)
 }
 
-/// Without a closing run of stars that stands apart.
+/// Strips a separate closing run of stars.
 fn without_stars(text: &str) -> &str {
     let bare = text.trim_end_matches('*');
     if text.len() - bare.len() >= 2 && bare.ends_with(' ') { bare.trim_end() } else { text }
@@ -106,13 +106,13 @@ fn is_label(text: &str, labels: &[&str]) -> bool {
     text.len() <= LONGEST && labels.contains(&plain(text).as_str())
 }
 
-/// In lower case, one blank between words.
+/// Normalizes to lower case, with one blank between words.
 fn plain(text: &str) -> String {
     let text = text.to_ascii_lowercase().replace(['_', '-'], " ");
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A name without the decorations around it, and whether it had any.
+/// Strips the decorations from a name; also returns whether it had any.
 pub(super) fn clean(said: &str) -> (&str, bool) {
     let name = without_stars(said.trim());
     let quoted = ['`', '"', '\''].into_iter().find_map(|quote| {
@@ -123,20 +123,20 @@ pub(super) fn clean(said: &str) -> (&str, bool) {
     (name, name.len() != said.len())
 }
 
-/// A line that opens a chunk.
+/// The header line of a chunk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct At<'a> {
     /// The line it names.
     pub(super) scope: Option<&'a str>,
     /// The number of its first old line.
     pub(super) first: Option<usize>,
-    /// The name behind the numbers.
+    /// The section name after the numbers.
     pub(super) section: Option<&'a str>,
-    /// What was spelled in another way than the format has it.
+    /// The deviation from the specified form.
     pub(super) slip: Option<AtSlip>,
 }
 
-/// Other ways to write an `@@` line.
+/// Other forms of an `@@` line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AtSlip {
     /// `@@ text @@`, `@@text`, `@@ ... @@`.
@@ -145,7 +145,7 @@ pub(super) enum AtSlip {
     Numbers,
 }
 
-/// Reads an `@@` line in the first column.
+/// Parses an `@@` line in the first column.
 pub(super) fn at(line: &str) -> Option<At<'_>> {
     let rest = line.strip_prefix("@@")?;
     if rest.starts_with('@') {
@@ -177,7 +177,7 @@ fn named(text: &str) -> Option<&str> {
     (!text.trim().is_empty()).then_some(text)
 }
 
-/// The old start of `-a,b +c,d`, with or without a closing `@@`.
+/// Parses the old start of `-a,b +c,d`, with or without a closing `@@`.
 fn numbers(text: &str) -> Option<usize> {
     let mut parts = text.split_whitespace();
     let old = range(parts.next()?.strip_prefix('-')?)?;

@@ -1,7 +1,7 @@
-//! `apply_patch`: patches as Codex models write them (`*** Begin Patch`, also called V4A), several files at once.
+//! `apply_patch`: patches as Codex models write them (`*** Begin Patch`, also called V4A), for several files at once.
 //!
-//! One state machine reads line by line, whether the patch arrives in pieces or is there as a whole. What can only mean
-//! one thing is read as that and told; a patch that does not end is refused, because it may be cut off.
+//! One parser handles both incremental and complete patches. Unambiguous mistakes are repaired and reported; a patch
+//! without its end is refused, because it may be truncated.
 
 mod body;
 pub mod codex;
@@ -40,7 +40,7 @@ impl Format for ApplyPatch {
 
     fn claims(&self, text: &str) -> Vec<Range<usize>> {
         let mut out = Vec::new();
-        // The first line of the patch that is open, and of the shell line directly above.
+        // The first line of the open patch, and of the shell line directly above it.
         let (mut open, mut above) = (None, None);
         let (mut last, mut indented_end) = (0, None);
         for (number, line) in text.lines().enumerate() {
@@ -55,7 +55,7 @@ impl Format for ApplyPatch {
                     out.push(from..number + 1);
                     open = None;
                 }
-                // Behind blanks it may be a line of the file; the last one counts.
+                // If it is indented, it may be a line of the file; the last one counts.
                 (Some(_), Some((Marker::End, _, false))) => indented_end = Some(number),
                 // The envelope of another format.
                 (Some(_), None) if hashline::opens(line) => open = None,
@@ -82,7 +82,7 @@ impl Format for ApplyPatch {
     }
 }
 
-/// The text that teaches it.
+/// The instructions for a model.
 pub const PROMPT: &str = "\
 Changes files by a patch, all or nothing:
 

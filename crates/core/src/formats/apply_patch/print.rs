@@ -1,12 +1,13 @@
-//! A request as a patch in this format.
+//! Printer: a request as a patch in this format.
 
 use super::marker::{BEGIN, END, END_OF_FILE};
 use crate::op::{Ask, FileRequest, Hunk, LineKind, Locator, NewFile, Op, Request};
 
-/// The patch that asks for this; `None` where the format has no words for it: other locators than hunks, copies, links,
-/// bytes, permissions, names and lines with line ends in them.
+/// Prints a patch for this request; `None` if the format cannot express it: other locators than hunks, copies, links,
+/// bytes, permissions, and names or lines that contain line ends.
 ///
-/// Numbers, section names and open ends of hunks are written where they are said; the original tool does not know them.
+/// Numbers, section names and missing final line ends of hunks are written if present; the original tool does not know
+/// them.
 pub fn print(request: &Request) -> Option<String> {
     let mut out = format!("{BEGIN}\n");
     for file in &request.files {

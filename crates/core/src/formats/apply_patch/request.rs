@@ -1,4 +1,4 @@
-//! From operations as said to a request, and the errors that show how the patch should have been.
+//! Conversion of parsed operations to a request, and errors that show the corrected patch.
 
 use super::machine::{Section, What};
 use super::marker;
@@ -16,14 +16,14 @@ const SHOWN: usize = 200;
 /// Bytes of a corrected patch that an error shows; a longer one is cheaper to correct in place.
 const LONGEST_FIX: usize = 4_000;
 
-/// What is wrong with a line.
+/// A problem with a line.
 #[derive(Debug)]
 pub(super) struct Problem {
     line: usize,
     shown: String,
     what: String,
     next: String,
-    /// What was meant is certain enough to show the corrected patch.
+    /// The intention is certain enough to show the corrected patch.
     pub(super) sure: bool,
 }
 
@@ -40,7 +40,7 @@ impl Problem {
     }
 }
 
-/// The operations of a request, and what they leave out.
+/// The operations of a request, and the omitted ones.
 pub(super) struct Built {
     files: Vec<FileRequest>,
     edits: usize,
@@ -49,10 +49,10 @@ pub(super) struct Built {
     problem: Option<Problem>,
 }
 
-/// Makes operations of sections. Those on one file become one, as long as nothing else touches it in between.
+/// Converts sections to operations. Those on one file are joined, unless something else touches the file in between.
 pub(super) fn build(sections: Vec<Section>, slips: &mut Slips) -> Built {
     let mut out = Built { files: Vec::new(), edits: 0, idle: None, problem: None };
-    // Where further edits of a file may join.
+    // The entry that further edits of a file may join.
     let mut open: HashMap<String, usize> = HashMap::new();
     for Section { path, also, line, what } in sections {
         out.edits += 1;
@@ -97,7 +97,7 @@ pub(super) fn build(sections: Vec<Section>, slips: &mut Slips) -> Built {
 }
 
 impl Built {
-    /// The operations of the chunks that change something.
+    /// Returns the operations of the chunks that change something.
     fn effective(&mut self, hunks: Vec<Hunk>, slips: &mut Slips) -> Vec<Op> {
         self.edits += hunks.len();
         let changes = |hunk: &Hunk| hunk.open.0 != hunk.open.1 || hunk.old_text() != hunk.new_text();
@@ -114,7 +114,7 @@ impl Built {
     }
 }
 
-/// The request, or what is wrong.
+/// Returns the request, or the error.
 pub(super) fn settle(built: Built, problem: Option<Problem>, manner: &Manner, notes: Vec<String>) -> Result<Request> {
     let Built { files, edits, idle, problem: empty } = built;
     let request = Request { files, notes };
@@ -147,7 +147,7 @@ pub(super) fn settle(built: Built, problem: Option<Problem>, manner: &Manner, no
     Ok(request)
 }
 
-/// The error for a text without any patch in it.
+/// Creates the error for a text without any patch.
 pub(super) fn none() -> Error {
     let what = format!("There is no patch in it: no line says `{}`.", marker::BEGIN);
     Error::new(Code::EditUnparsable, what).next(format!(
@@ -157,7 +157,7 @@ pub(super) fn none() -> Error {
     ))
 }
 
-/// The error for a patch that does not end.
+/// Creates the error for a patch without its end.
 pub(super) fn cut(line: usize, last: &str, problem: Option<&Problem>) -> Error {
     let end = marker::END;
     let indented = if last.trim() == end { ", in the first column" } else { "" };
@@ -173,12 +173,12 @@ pub(super) fn cut(line: usize, last: &str, problem: Option<&Problem>) -> Error {
     error.next(format!("Send the whole patch again, with `{end}` as its last line{indented}."))
 }
 
-/// A line as a message shows it.
+/// Returns a line as a message shows it.
 pub(super) fn shown(line: &str) -> &str {
     line.char_indices().nth(SHOWN).map_or(line, |(at, _)| &line[..at])
 }
 
-/// A name without its first `count` folders.
+/// Strips the first `count` directories from a name.
 pub(super) fn stripped(name: &str, count: usize) -> Option<&str> {
     let mut rest = name;
     for _ in 0..count {
@@ -187,7 +187,7 @@ pub(super) fn stripped(name: &str, count: usize) -> Option<&str> {
     Some(rest)
 }
 
-/// True for `--- NAME` or `+++ NAME` (as `start` says) about this file.
+/// True for `--- NAME` or `+++ NAME` (with the prefix `start`) of this file.
 pub(super) fn names(line: &str, start: &str, path: &str) -> bool {
     let Some(name) = line.strip_prefix(start) else { return false };
     let name = marker::clean(name.split('\t').next().unwrap_or(name)).0;

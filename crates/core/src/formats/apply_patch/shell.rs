@@ -1,17 +1,17 @@
 //! The shell line above a patch: `apply_patch <<'EOF'`, `cat <<EOF | apply_patch`, `cd DIR && apply_patch <<"TAG"`.
 
-/// What such a line says.
+/// A parsed shell line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Opener {
-    /// The word that ends the text.
+    /// The delimiter that ends the here-document.
     pub(super) tag: String,
-    /// The folder that the names start from.
+    /// The directory that names are relative to.
     pub(super) directory: Option<String>,
-    /// Commands before it; nobody runs them.
+    /// Other commands before it, which are not run.
     pub(super) beside: Vec<String>,
 }
 
-/// Reads a line that opens a here-document for a patch.
+/// Parses a line that opens a here-document with a patch.
 pub(super) fn opener(line: &str) -> Option<Opener> {
     let (head, tail) = line.trim().split_once("<<")?;
     let (tag, tail) = tag(tail)?;
@@ -43,7 +43,7 @@ pub(super) fn opener(line: &str) -> Option<Opener> {
     Some(out)
 }
 
-/// The folder that a `cd` command alone on its line changes to.
+/// Returns the directory of a `cd` command alone on its line.
 pub(super) fn folder(command: &str) -> Option<&str> {
     let folder = command.trim().strip_prefix("cd ")?.trim();
     let bare = ['\'', '"'].into_iter().find_map(|quote| folder.strip_prefix(quote)?.strip_suffix(quote));
@@ -51,12 +51,12 @@ pub(super) fn folder(command: &str) -> Option<&str> {
     (!folder.is_empty() && (bare.is_some() || !folder.contains(char::is_whitespace))).then_some(folder)
 }
 
-/// True for a folder that only a shell knows.
+/// True for a directory that only a shell can expand.
 pub(super) fn is_unknown(folder: &str) -> bool {
     folder.starts_with(['~', '-']) || folder.contains(['$', '`', '*', '?', '(', '\\'])
 }
 
-/// A name as it is called from outside of the folder.
+/// Prepends the directory to a name.
 pub(super) fn join(folder: Option<&str>, name: &str) -> String {
     match folder.map(|folder| folder.trim_end_matches('/')) {
         None | Some(".") => name.to_owned(),
@@ -65,7 +65,7 @@ pub(super) fn join(folder: Option<&str>, name: &str) -> String {
     }
 }
 
-/// The words behind `bash -lc "`.
+/// Returns the words after `bash -lc "`.
 fn shell_word(head: &str) -> &str {
     let Some((shell, rest)) = head.split_once(' ') else { return head };
     let name = shell.rsplit('/').next().unwrap_or(shell);
@@ -77,7 +77,7 @@ fn shell_word(head: &str) -> &str {
     rest.trim_start().trim_start_matches(['"', '\''])
 }
 
-/// The tag behind `<<`, and the rest of the line.
+/// Returns the delimiter after `<<`, and the rest of the line.
 fn tag(text: &str) -> Option<(&str, &str)> {
     let text = text.strip_prefix('-').unwrap_or(text).trim_start();
     let quote = text.chars().next().filter(|ch| ['\'', '"', '\\'].contains(ch));

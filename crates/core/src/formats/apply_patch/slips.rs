@@ -1,8 +1,8 @@
-//! What was forgiven in a text, and on which lines. Told in the notes of the request.
+//! Repaired mistakes of a patch with their lines, for the notes of the request.
 
 use crate::formats::tally::Tally;
 
-/// What may be forgiven, because only one thing can be meant.
+/// A mistake that is repaired because only one thing can be meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Slip {
     NoBegin,
@@ -48,5 +48,5 @@ impl Slip {
     }
 }
 
-/// The slips of a text.
+/// The mistakes of a text.
 pub(super) type Slips = Tally<Slip>;

@@ -21,7 +21,7 @@ fn with(manner: &Manner, text: &str) -> Result<Request, Error> {
     read(ApplyPatch.machine(manner).unwrap(), text)
 }
 
-/// A patch around these lines.
+/// Wraps these lines in a patch.
 fn patch(body: &str) -> String {
     format!("*** Begin Patch\n{body}*** End Patch\n")
 }
@@ -35,7 +35,7 @@ fn hunks(file: &FileRequest) -> Vec<Hunk> {
     ops.iter().map(hunk).collect()
 }
 
-/// The only hunk of the only file.
+/// Returns the only hunk of the only file.
 fn hunk(text: &str) -> Hunk {
     let request = parse(text);
     assert_eq!(request.files.len(), 1, "{text}");
@@ -201,7 +201,7 @@ fn the_other_way_round() {
     let back = with(&manner, &patch(&format!("{UPDATE}*** Add File: n\n+x\n"))).unwrap();
     assert_eq!(back.files[0].ask, Ask::Delete { text: Some("x\n".into()) });
     assert_eq!(lines(&hunks(&back.files[1])[0]), " a\n-c\n+b\n");
-    // What a deleted file held, this format does not say.
+    // This format does not have the content of a deleted file.
     assert_eq!(with(&manner, &patch("*** Delete File: d\n")).unwrap_err().code(), Code::CallInvalid);
 }
 
@@ -411,7 +411,7 @@ fn any_request() -> impl Strategy<Value = Request> {
     })
 }
 
-/// Without what a patch does not say: where hunks stand in it, and what it leaves out because nothing changes.
+/// Removes what a patch cannot express: line numbers of hunks, and edits that change nothing.
 fn essence(mut request: Request) -> Request {
     for file in &mut request.files {
         let (Ask::Edit { ops, .. } | Ask::Move { ops, .. }) = &mut file.ask else { continue };

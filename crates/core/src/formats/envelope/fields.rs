@@ -1,17 +1,17 @@
-//! The arguments of a tool call, from JSON or from XML.
+//! Arguments of a tool call, from JSON or XML.
 
 use super::{Layer, json};
 use crate::formats::textual;
 use serde_json::Value;
 
-/// Fields that hold the text.
+/// Fields for the text.
 const TEXT: [&str; 9] =
     ["input", "patch", "diff", "cmd", "command", "patchText", "patch_text", "patch_content", "script"];
-/// Fields that name the file.
+/// Fields for the file name.
 const FILE: [&str; 6] = ["path", "file_path", "filePath", "target_file", "filename", "file"];
-/// Fields that name the directory.
+/// Fields for the directory.
 const DIRECTORY: [&str; 4] = ["directory", "workdir", "cwd", "working_directory"];
-/// Fields that say nothing about the edit.
+/// Fields that are irrelevant to the edit.
 const IDLE: [&str; 17] = [
     "explanation",
     "description",
@@ -32,17 +32,17 @@ const IDLE: [&str; 17] = [
     "login",
 ];
 
-/// True for a field of a call that [`layer`] reads or may leave out.
+/// True for a field of a call that [`layer`] uses or may ignore.
 pub(super) fn is_known(key: &str) -> bool {
     key == "format" || [&TEXT[..], &FILE, &DIRECTORY, &IDLE].iter().any(|keys| keys.contains(&key))
 }
 
-/// True for a field of a call that says nothing about the edit.
+/// True for a field of a call that is irrelevant to the edit.
 pub(super) fn is_idle(key: &str) -> bool {
     IDLE.contains(&key)
 }
 
-/// Reads the arguments: one text, and around it nothing that is not known. `of` says for the note where they stood.
+/// Unwraps the arguments: exactly one text, and no unknown fields. `of` describes their origin for the note.
 pub(super) fn layer(fields: impl Iterator<Item = (String, Value)>, of: &str) -> Option<Layer<'static>> {
     let mut out: Option<Layer<'static>> = None;
     let (mut file, mut directory, mut format) = (None, None, None);

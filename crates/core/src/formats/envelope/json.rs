@@ -1,4 +1,4 @@
-//! Wrappers of JSON: a string, the arguments of a tool, a tool call, the words of a command.
+//! JSON wrappers: a string, the arguments of a tool, a tool call, the words of a command.
 
 use super::{Layer, fields, shell};
 use serde_json::{Map, Value};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 /// Fields of a tool call that hold its arguments.
 const ARGUMENTS: [&str; 4] = ["arguments", "input", "parameters", "args"];
 
-/// Reads a text that is JSON and nothing else.
+/// Unwraps a text that is a single JSON value.
 pub(super) fn layer(text: &str) -> Option<Layer<'static>> {
     if !text.starts_with(['{', '[', '"']) {
         return None;
@@ -24,19 +24,19 @@ fn read(value: Value) -> Option<Layer<'static>> {
     }
 }
 
-/// The one thing in a list.
+/// Returns the only item of a list.
 fn only(items: Vec<Value>) -> Option<Value> {
     let mut items = items.into_iter();
     items.next().filter(|_| items.next().is_none())
 }
 
-/// The words of a command, e.g. `["apply_patch", "…"]` or `["bash", "-lc", "…"]`.
+/// Unwraps the words of a command, e.g. `["apply_patch", "…"]` or `["bash", "-lc", "…"]`.
 pub(super) fn command(words: Vec<Value>) -> Option<Layer<'static>> {
     let words: Option<Vec<String>> = words.into_iter().map(|word| word.as_str().map(str::to_owned)).collect();
     shell::of_words(words?)
 }
 
-/// A tool call, or the arguments of one.
+/// Unwraps a tool call, or the arguments of one.
 fn call(mut fields: Map<String, Value>) -> Option<Layer<'static>> {
     let named = fields.get("name").is_some_and(Value::is_string);
     for inner in ["tool_calls", "function", "function_call", "tool_call"] {

@@ -1,8 +1,8 @@
-//! What models wrap around an edit: JSON, tool calls in XML, shell commands. [`peel`] takes it off and leaves the bare
-//! text of a format.
+//! Wrappers that models put around an edit: JSON, tool calls in XML, shell commands. [`peel`] removes them and returns
+//! the bare text of a format.
 //!
-//! Never a guess: a wrapper is taken off when it parses as one, every part of it is known, and what stands around it is in
-//! no format by itself. Anything else is left as it is.
+//! Nothing is guessed: a wrapper is removed if it parses as one, every part of it is known, and the text around it is
+//! in no format itself. Anything else is left unchanged.
 
 mod fields;
 mod json;
@@ -15,25 +15,25 @@ use super::textual;
 use std::borrow::Cow;
 use std::path::Path;
 
-/// Wrappers inside each other that are taken off.
+/// Nested wrappers that are removed.
 const DEEPEST: usize = 8;
 
-/// A text without its wrappers, and what they said.
+/// A text without its wrappers, and the information in them.
 #[derive(Clone, Debug, Default)]
 pub struct Peeled<'a> {
     /// The text inside.
     pub text: Cow<'a, str>,
-    /// The name of the format, where a wrapper says it.
+    /// The name of the format, if a wrapper gives it.
     pub format: Option<&'static str>,
-    /// The file the text is about, leading folders to take off, the direction: as the wrappers say.
+    /// The parse options given by the wrappers: file, directories to strip, direction.
     pub manner: Manner,
-    /// The directory that names in the text start from; may be relative.
+    /// The directory that names in the text are relative to; may be relative itself.
     pub directory: Option<String>,
-    /// One sentence per wrapper; none: the text is as it was.
+    /// One sentence per wrapper; empty if there was none.
     pub notes: Vec<String>,
 }
 
-/// One wrapper, taken off.
+/// One wrapper that was removed.
 #[derive(Default)]
 struct Layer<'a> {
     text: Cow<'a, str>,
@@ -53,7 +53,7 @@ impl<'a> Layer<'a> {
     }
 }
 
-/// Takes off every wrapper. Linear in the text.
+/// Removes all wrappers. Linear in the text.
 pub fn peel(text: &str) -> Peeled<'_> {
     let mut out = Peeled { text: Cow::Borrowed(text), ..Peeled::default() };
     for _ in 0..DEEPEST {
@@ -82,7 +82,7 @@ fn layer(text: &str) -> Option<Layer<'_>> {
     json.or_else(|| xml::layer(text)).or_else(|| shell::layer(text))
 }
 
-/// What stands in the fence that a text is from its first to its last line.
+/// Returns the content of the fence that encloses the whole text.
 pub(super) fn in_fence(text: &str) -> Option<&str> {
     let (open, rest) = text.split_once('\n')?;
     let (inside, close) = rest.rsplit_once('\n')?;
@@ -96,7 +96,7 @@ fn is_quiet(text: &str) -> bool {
     text.trim().is_empty() || textual().all(|format| format.claims(text).is_empty())
 }
 
-/// The lines of a text with the offsets at which they begin, without their line ends.
+/// Returns the lines of a text without line ends, with their offsets.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     text.split_inclusive('\n').map(move |line| {

@@ -1,5 +1,5 @@
-//! Wrappers of shell: a command that would have applied a patch, with the patch in a here-document, an argument or a pipe.
-//! Nothing is run: the patch is read, and the directory and options that the command gives are kept.
+//! Shell wrappers: a command that would apply a patch given as a here-document, an argument or a pipe. Nothing is run:
+//! the patch is extracted, with the directory and the options of the command.
 
 use super::words::{self, Token};
 use super::{Layer, is_quiet, lines};
@@ -9,10 +9,10 @@ use std::borrow::Cow;
 /// Names of the command that applies a V4A patch.
 const APPLY_PATCH: [&str; 3] = ["apply_patch", "applypatch", "apply-patch"];
 const SHELLS: [&str; 5] = ["bash", "sh", "zsh", "dash", "ksh"];
-/// Beginnings of command lines that are tried: each costs one pass.
+/// Positions at which a command line is tried; each costs one pass.
 const TRIES: usize = 4;
 
-/// Takes a patch out of the first command line that applies one.
+/// Extracts a patch from the first command line that applies one.
 pub(super) fn layer(text: &str) -> Option<Layer<'_>> {
     let starts = lines(text).filter(|(_, line)| line.contains("<<") || begins_command(line));
     let (mut layer, at, after) = starts.take(TRIES).find_map(|(at, line)| {
@@ -41,14 +41,14 @@ fn begins_command(line: &str) -> bool {
     APPLY_PATCH.contains(&word) || SHELLS.contains(&word) || ["cd", "echo", "printf"].contains(&word)
 }
 
-/// The directory of the last line before the command, if that changes it.
+/// Returns the directory of the last line before the command, if that is a `cd`.
 fn changed_directory(before: &str) -> Option<String> {
     let line = before.lines().rev().find(|line| !line.trim().is_empty())?;
     let (tokens, _) = words::read(line.trim_start_matches("$ "))?;
     directory_of(&tokens).map(str::to_owned)
 }
 
-/// `cd DIR`.
+/// Parses `cd DIR`.
 fn directory_of(tokens: &[Token]) -> Option<&str> {
     match tokens {
         [Token::Word { text: cd, .. }, Token::Word { text, open: false }] if cd == "cd" => Some(text),
@@ -56,7 +56,7 @@ fn directory_of(tokens: &[Token]) -> Option<&str> {
     }
 }
 
-/// A command given word by word.
+/// Unwraps a command given word by word.
 pub(super) fn of_words(words: Vec<String>) -> Option<Layer<'static>> {
     let mut words = words.into_iter();
     let program = words.next()?;
@@ -74,7 +74,7 @@ pub(super) fn of_words(words: Vec<String>) -> Option<Layer<'static>> {
     runs.then(|| Layer::new(script, format!("The script of `{name} {flags}` was read, not run.")))
 }
 
-/// Reads the command line at the start of a text: what it applies, and where what follows it begins.
+/// Parses the command line at the start of a text: returns the patch, and the offset of the rest.
 fn command(text: &str) -> Option<(Layer<'_>, usize)> {
     let (tokens, len) = words::read(text)?;
     let mut directory = None;
@@ -143,10 +143,10 @@ fn is_source(tokens: &[Token]) -> bool {
     }
 }
 
-/// The body of a here-document that begins a text, and its length with the closing line.
+/// Returns the body of a here-document that begins a text, and its length including the closing line.
 fn here<'a>(text: &'a str, tag: &str, tabs: bool) -> Option<(Cow<'a, str>, usize)> {
     let bare = |line: &'a str| if tabs { line.trim_start_matches('\t') } else { line };
-    // The line that ends it may have blanks behind it, which a shell would not take for the end.
+    // The closing line may have trailing blanks, which a shell would not accept.
     let (end, line) = lines(text).find(|(_, line)| bare(line).trim_end() == tag)?;
     let body = &text[..end];
     let used = (end + line.len() + 1).min(text.len());
@@ -156,8 +156,8 @@ fn here<'a>(text: &'a str, tag: &str, tabs: bool) -> Option<(Cow<'a, str>, usize
     Some((Cow::Owned(body.split_inclusive('\n').map(bare).collect()), used))
 }
 
-/// How the command that applies a patch is told to read it, and in which directory; `None` for any other command and for
-/// options that are not known.
+/// Returns the parse options and the directory of a command that applies a patch; `None` for any other command and for
+/// unknown options.
 fn manner(words: &[&str]) -> Option<(Manner, Option<String>)> {
     let (name, rest) = words.split_first()?;
     let name = name.rsplit('/').next()?;
@@ -183,7 +183,7 @@ fn manner(words: &[&str]) -> Option<(Manner, Option<String>)> {
         } else if ["-R", "--reverse"].contains(word) {
             out.reverse = true;
         } else if is_harmless(word) {
-            // Says how strict to be, which is our own business.
+            // An option for strictness, which is ours to decide.
         } else if !is_git && !word.starts_with('-') && out.file.is_none() {
             out.file = Some((*word).to_owned());
         } else {
@@ -193,7 +193,7 @@ fn manner(words: &[&str]) -> Option<(Manner, Option<String>)> {
     Some((out, directory))
 }
 
-/// True for options of `git apply` and `patch` that change nothing of what a patch says.
+/// True for options of `git apply` and `patch` that do not affect the meaning of a patch.
 fn is_harmless(word: &str) -> bool {
     const WORDS: [&str; 27] = [
         "-",

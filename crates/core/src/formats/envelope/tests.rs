@@ -69,7 +69,7 @@ fn what_is_not_known_stays() {
     same("");
 }
 
-/// Written in pieces, so that nobody takes this file for a call.
+/// Builds an element from parts, so that this file is not itself taken for a call.
 fn element(name: &str, said: &str, text: &str) -> String {
     format!("<{name}{said}>{text}</{name}>")
 }
@@ -98,7 +98,7 @@ fn tags() {
         let peeled = inner(&wrapped);
         assert_eq!((&*peeled.text, peeled.manner.file.as_deref()), (BLOCK, Some("src/b.rs")));
     }
-    // The text holds the closing tag of its own wrapper.
+    // The text contains the closing tag of its own wrapper.
     let tricky = BLOCK.replace("old", "a</diff>b\n</diff>");
     let wrapped = element("replace_in_file", "", &format!("<path>a</path><diff>\n{tricky}</diff>"));
     assert_eq!(inner(&wrapped).text, tricky);
@@ -106,7 +106,7 @@ fn tags() {
 
 #[test]
 fn tags_that_stay() {
-    // Two calls; another one's arguments; a name above; a patch about such tags.
+    // Two calls; another call's arguments; a name above; a patch about such tags.
     same(&element("apply_patch", "", BLOCK).repeat(2).replace("><", ">\n<"));
     same(&element("replace_in_file", "", "<path>a</path><dif>x</dif>"));
     same(&format!("a.rs\n{}", element("diff", "", "\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n")));

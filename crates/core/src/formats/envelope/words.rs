@@ -1,18 +1,18 @@
-//! The words of one shell command line, quotes taken off; nothing is expanded.
+//! Tokens of one shell command line, with quotes removed; nothing is expanded.
 
-/// A piece of a command line.
+/// A token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Token {
-    /// A word. `open` is true when a shell would have put something else into it.
+    /// A word. `open` is true if a shell would expand something in it.
     Word { text: String, open: bool },
-    /// `<<TAG`: its tag, whether it was quoted, whether leading tabs go.
+    /// `<<TAG`: the delimiter, whether it was quoted, whether leading tabs are stripped.
     Here { tag: String, quoted: bool, tabs: bool },
     /// `&&`, `||`, `;`, `&`, `|`.
     Then(&'static str),
 }
 
-/// The tokens up to the end of the command line, and the offset behind its line end. `None` for what is no command line
-/// that could be understood: open quotes, groups, comments, input from files.
+/// Tokenizes up to the end of the command line; also returns the offset after its line end. `None` for a command line
+/// that cannot be understood: open quotes, groups, comments, input from files.
 pub(super) fn read(text: &str) -> Option<(Vec<Token>, usize)> {
     let mut out = Vec::new();
     let mut rest = text;
@@ -52,14 +52,14 @@ pub(super) fn read(text: &str) -> Option<(Vec<Token>, usize)> {
     Some((out, text.len() - rest.len()))
 }
 
-/// What follows a redirection of output: `>`, `>>`, `2>`, `&>`, `2>&`.
+/// Returns the text after a redirection of output: `>`, `>>`, `2>`, `&>`, `2>&`.
 fn output(text: &str) -> Option<&str> {
     let rest = text.strip_prefix(['1', '2', '&']).unwrap_or(text).strip_prefix('>')?;
     let rest = rest.strip_prefix('>').unwrap_or(rest);
     Some(rest.strip_prefix('&').unwrap_or(rest))
 }
 
-/// One word: its text, whether a shell would have expanded something in it, and what follows.
+/// Parses one word: its text, whether a shell would expand something in it, and the rest.
 fn word(text: &str) -> Option<(String, bool, &str)> {
     let mut out = String::new();
     let mut open = false;
@@ -99,7 +99,7 @@ fn word(text: &str) -> Option<(String, bool, &str)> {
                         't' => '\t',
                         'r' => '\r',
                         ch if ['\\', '\'', '"', '?'].contains(&ch) => ch,
-                        // Numbers of characters: rare, and never worth a guess.
+                        // Numeric character escapes: rare, and ambiguous between shells.
                         _ => return None,
                     }),
                     ch => out.push(ch),
@@ -118,8 +118,8 @@ fn word(text: &str) -> Option<(String, bool, &str)> {
     Some((out, open, ""))
 }
 
-/// True when a quote in the middle of several lines was hardly meant to end them: the word goes on behind it. A shell would
-/// take such quotes off, and nobody who writes a patch wants that.
+/// True when a quote inside several lines was probably not meant to end them, because the word continues after it. A
+/// shell would remove such quotes, which is never intended in a patch.
 fn is_stray(quoted: &str, behind: &str, joins: &[char]) -> bool {
     let goes_on = |ch: char| !(ch.is_whitespace() || ";|&)>".contains(ch) || joins.contains(&ch));
     quoted.contains('\n') && behind.chars().next().is_some_and(goes_on)

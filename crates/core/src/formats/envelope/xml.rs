@@ -1,17 +1,17 @@
-//! Wrappers of tags: tool calls as models write them when they have no JSON for it. Texts in them are taken as they stand;
-//! entities are not decoded.
+//! Tag wrappers: tool calls as models write them without JSON. The content is taken literally; entities are not
+//! decoded.
 
 use super::{Layer, fields, is_quiet, lines};
 use serde_json::Value;
 
-/// What a wrapper of that name holds.
+/// The content of a wrapper.
 #[derive(Clone, Copy, PartialEq)]
 enum Holds {
     /// A text.
     Text,
-    /// A text; a file name may stand above, so that it has to be the whole input.
+    /// A text; a file name may precede it, so it has to be the whole input.
     Alone,
-    /// One element per argument, or else a text.
+    /// One element per argument, or a text.
     Either,
     /// One element per argument.
     Arguments,
@@ -34,16 +34,16 @@ const WRAPPERS: [(&str, Holds); 12] = [
 
 /// An opening tag.
 struct Tag<'a> {
-    /// With its prefix, if it has one.
+    /// The name with its prefix, if it has one.
     full: &'a str,
     name: &'a str,
-    /// The value of its attribute, or what follows `=` behind the name.
+    /// The value of its attribute, or the text after `=` in the name.
     said: &'a str,
-    /// What follows it.
+    /// The text after the tag.
     rest: &'a str,
 }
 
-/// Reads the tag at the start of a text.
+/// Parses the tag at the start of a text.
 fn open(text: &str) -> Option<Tag<'_>> {
     let inside = text.strip_prefix('<')?;
     let full = &inside[..inside.find(|ch: char| !(ch.is_ascii_alphanumeric() || "_-:".contains(ch)))?];
@@ -55,7 +55,7 @@ fn open(text: &str) -> Option<Tag<'_>> {
     (!name.is_empty()).then_some(Tag { full, name, said, rest })
 }
 
-/// Takes off the first wrapper that begins a line.
+/// Removes the first wrapper that begins a line.
 pub(super) fn layer(text: &str) -> Option<Layer<'_>> {
     let (at, tag, holds) = lines(text).find_map(|(at, line)| {
         let at = at + line.len() - line.trim_start().len();
@@ -87,7 +87,7 @@ fn is_element(text: &str) -> bool {
     open(text.trim_start()).is_some_and(|tag| fields::is_known(tag.name) || tag.name == "parameter")
 }
 
-/// The arguments: elements one after another and nothing between them.
+/// Parses arguments: elements in sequence, with nothing between them.
 fn children(text: &str) -> Option<Vec<(String, Value)>> {
     let mut out = Vec::new();
     let mut rest = text.trim_start();
@@ -98,7 +98,7 @@ fn children(text: &str) -> Option<Vec<(String, Value)>> {
             return None;
         }
         let close = format!("</{}>", tag.full);
-        // The text may hold such a tag itself: the one that counts has an argument or nothing behind it.
+        // The text may contain such a tag itself: the one that counts is followed by an argument or by nothing.
         let ends = |at: usize| {
             let after = tag.rest[at + close.len()..].trim_start();
             after.is_empty() || is_element(after)
@@ -110,7 +110,7 @@ fn children(text: &str) -> Option<Vec<(String, Value)>> {
     Some(out)
 }
 
-/// The text of an element: without the line end behind its tag, the blanks before the closing one, and CDATA.
+/// Returns the text of an element without the line end after its tag, the blanks before the closing tag, and CDATA.
 fn bare(text: &str) -> &str {
     let inside = text.trim().strip_prefix("<![CDATA[").and_then(|it| it.strip_suffix("]]>"));
     let text = inside.unwrap_or(text);

@@ -1,4 +1,4 @@
-//! The rows under an operation: which of them are its new lines.
+//! The rows under an operation, and which of them are its new lines.
 
 use super::dialect::Dialect;
 use super::token::{Kind, OpLine, trimmed};
@@ -7,14 +7,14 @@ use crate::content::Header;
 use crate::error::{Error, Result};
 use crate::rows::RowPlace;
 
-/// How a row was written.
+/// Form of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sort {
-    /// With a `+`, which is taken off.
+    /// With a `+`, which is stripped.
     Plus,
     /// Without.
     Bare,
-    /// Nothing but white space.
+    /// White space only.
     Blank,
 }
 
@@ -35,12 +35,12 @@ pub(super) struct Open {
     pub(super) rows: Vec<Row>,
 }
 
-/// What the rows mean.
+/// The meaning of the rows.
 #[derive(Default)]
 pub(super) struct Settled {
     /// The new lines, each with a line end.
     pub(super) text: String,
-    /// Lines that are said to go away.
+    /// Lines that are marked as removed.
     pub(super) old: Vec<String>,
     pub(super) notes: Vec<&'static str>,
 }
@@ -54,9 +54,9 @@ const LOOKS_LIKE_OP: &str =
     "A body row `+…` reads like an operation; it was written as text. Leave out the `+` to make it one.";
 const BLANKS: &str = "Blank rows before or after the body were dropped; write `+` alone for an empty line.";
 
-/// Reads the rows of an operation. `cut_off`: the text was aborted in the middle of it.
+/// Resolves the rows of an operation. `cut_off`: the text was aborted inside it.
 ///
-/// Errors: rows under an operation that takes none, none under one that needs them, rows with `-`.
+/// Errors: rows under an operation without a body, no rows under one that needs them, rows with `-`.
 pub(super) fn settle(dialect: &Dialect, open: &mut Open, cut_off: bool) -> Result<Settled> {
     let mut out = Settled { notes: open.op.lenient.into_iter().collect(), ..Settled::default() };
     let mut rows = std::mem::take(&mut open.rows);
@@ -90,7 +90,7 @@ pub(super) fn settle(dialect: &Dialect, open: &mut Open, cut_off: bool) -> Resul
     Ok(out)
 }
 
-/// Blank rows at the edges are the layout of the patch; between rows they are lines.
+/// Drops blank rows at the edges, which are layout; between rows they are lines.
 fn drop_edges(rows: &mut Vec<Row>, notes: &mut Vec<&'static str>) {
     let first = rows.iter().position(|row| row.sort != Sort::Blank).unwrap_or(rows.len());
     let last = rows.iter().rposition(|row| row.sort != Sort::Blank).map_or(first, |at| at + 1);
@@ -121,7 +121,7 @@ fn no_body(dialect: &Dialect, open: &Open, row: &Row) -> Error {
     broken(row.at, &what, &row.text).next(next)
 }
 
-/// No rows at all: lines are deleted, insertions and blocks need some.
+/// Handles an empty body: it deletes lines, but insertions and blocks need rows.
 fn empty(dialect: &Dialect, open: &Open, cut_off: bool, out: &mut Settled) -> Result<()> {
     let newer = dialect.header == Header::Brackets;
     let what = match open.op.place {
@@ -142,8 +142,8 @@ fn empty(dialect: &Dialect, open: &Open, cut_off: bool, out: &mut Settled) -> Re
     Err(broken(open.at, &what, &open.said).next(dialect.shape()))
 }
 
-/// A row such as `[src/b.ts]` right before an operation may be a header without its tag; one with a pilcrow also
-/// elsewhere, and where it is all that the body has.
+/// Refuses a row such as `[src/b.ts]` right before an operation, which may be a header without its tag; one with a
+/// pilcrow also elsewhere, and as the only row of a body.
 fn suspicious(dialect: &Dialect, rows: &[Row]) -> Result<()> {
     let plus = rows.iter().any(|row| row.sort == Sort::Plus);
     let found = rows.iter().enumerate().find(|(at, row)| {
@@ -159,7 +159,7 @@ fn suspicious(dialect: &Dialect, rows: &[Row]) -> Result<()> {
         .next(format!("Write `{}` for a header, or `+{}` for a line.", dialect.form, row.text)))
 }
 
-/// Rows with `-`: lines that go away where others have a `+`, bullets of a list where all are bullets.
+/// Handles rows with `-`: removed lines if others have a `+`, bullets of a list if all have one.
 fn minus_rows(open: &OpLine, rows: &mut Vec<Row>, out: &mut Settled) -> Result<()> {
     let is_minus = |row: &Row| row.sort == Sort::Bare && trimmed(&row.text).starts_with('-');
     let bullet = |text: &str| trimmed(text).starts_with("- ");
@@ -191,8 +191,8 @@ fn minus_rows(open: &OpLine, rows: &mut Vec<Row>, out: &mut Settled) -> Result<(
     Ok(())
 }
 
-/// Takes `N:` off bare rows if every one has the shape that `read` prints and the number of that very row, and what
-/// remains is not a table of literals.
+/// Strips `N:` from bare rows if every one has the form that `read` prints and the number of that very row, and the
+/// rest is not a table of literals.
 fn numbered_rows(place: RowPlace, rows: &mut [Row], notes: &mut Vec<&'static str>) {
     let bare = || rows.iter().filter(|row| row.sort == Sort::Bare);
     let first = match place {
@@ -204,7 +204,7 @@ fn numbered_rows(place: RowPlace, rows: &mut [Row], notes: &mut Vec<&'static str
     if first.checked_add(rows.len()).is_none() {
         return;
     }
-    // Rows in between may be blank or have their `+`: they may count or not.
+    // Rows in between that are blank or have a `+` may count or not.
     let own = |row: &Row, number: usize| shown(&row.text).is_some_and(|(found, _)| found == number);
     let by_place = rows.iter().zip(first..).all(|(row, number)| row.sort != Sort::Bare || own(row, number));
     let in_a_row = || bare().zip(first..).all(|(row, number)| own(row, number));
@@ -222,13 +222,13 @@ fn numbered_rows(place: RowPlace, rows: &mut [Row], notes: &mut Vec<&'static str
     }
 }
 
-/// The same for rows that can only be lines of a reply: `N: TEXT`, with one blank, is how a person or a table writes.
+/// Parses a row that can only be a line of a reply: `N: TEXT` with one blank is how a person or a table writes it.
 fn shown(text: &str) -> Option<(usize, &str)> {
     let spaced = |rest: &str| rest.strip_prefix(' ').is_some_and(|rest| rest.starts_with(|ch| ch != ' '));
     numbered(text).filter(|(_, rest)| !spaced(rest))
 }
 
-/// The number and the text of a row as `read` prints it: `N:TEXT`, `N|TEXT`, `N` TAB `TEXT`.
+/// Parses the number and the text of a row as `read` prints it: `N:TEXT`, `N|TEXT`, `N` TAB `TEXT`.
 pub(super) fn numbered(text: &str) -> Option<(usize, &str)> {
     let text = text.trim_start_matches(' ');
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -237,7 +237,7 @@ pub(super) fn numbered(text: &str) -> Option<(usize, &str)> {
     Some((number.parse().ok()?, rest))
 }
 
-/// True for one literal, with or without a comma: what stands behind the numeric key of a table.
+/// True for one literal, with or without a comma, as it follows the numeric key of a table.
 fn is_literal(text: &str) -> bool {
     let text = trimmed(text);
     let text = text.strip_suffix([',', ';']).unwrap_or(text);

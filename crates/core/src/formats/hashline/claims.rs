@@ -1,27 +1,27 @@
-//! Which lines of a text are surely hashline, before it is parsed.
+//! Detection of hashline in a text before it is parsed.
 
 use super::dialect::Dialect;
 use super::token::trimmed;
 use super::{current, foreign, header, stray};
 use std::ops::Range;
 
-/// What was read so far.
+/// State of the detection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// Nothing of it, at the very beginning of the text or later.
+    /// Outside, at the very beginning of the text or later.
     Before { first: bool },
-    /// A header, or an operation without one, that waits for what proves it.
+    /// After a header, or an operation without one, that still needs confirmation.
     Waiting { from: usize, tagged: bool, header: bool },
-    /// A section.
+    /// In a section.
     Inside,
 }
 
-/// The lines of a text that are surely meant in this dialect: from a header, or from operations that lack theirs, to the
-/// last line that is theirs. What is wrong in them is for the parser to say.
+/// Returns the lines of a text that are certainly in this dialect: from a header, or from operations without one, to
+/// the last line that belongs to them. Errors in them are left to the parser.
 pub(super) fn claims(text: &str, dialect: &Dialect) -> Vec<Range<usize>> {
     let mut out: Vec<Range<usize>> = Vec::new();
     let mut place = Place::Before { first: true };
-    // Below the header of a hunk of a unified diff, its rows are ours to refuse.
+    // Below the header of a unified diff hunk, the parser refuses its rows.
     let mut diff = false;
     for (at, line) in text.lines().enumerate() {
         let line = if at == 0 { line.strip_prefix('\u{FEFF}').unwrap_or(line) } else { line };
@@ -57,7 +57,7 @@ pub(super) fn claims(text: &str, dialect: &Dialect) -> Vec<Range<usize>> {
     out
 }
 
-/// True when a line proves that the one before it was a header, or an operation without one.
+/// True when a line confirms that the one before it was a header, or an operation without one.
 fn proven(line: &str, (op, row): (bool, bool), (tagged, header): (bool, bool)) -> bool {
     match (tagged, header) {
         (true, _) => {

@@ -4,7 +4,7 @@ use super::dialect::{CURRENT, Fault};
 use super::token::{Kind, OpLine, Range, SEPARATOR, Scan, misplaced, trimmed, unknown_word};
 use crate::rows::{Ends, Register, RowPlace};
 
-/// Reads an operation; `None` for a line that is none.
+/// Parses an operation; `None` for any other line.
 pub(super) fn read(line: &str) -> Option<Result<OpLine, Fault>> {
     let mut scan = Scan::new(line);
     if scan.eat("PUT") {
@@ -23,7 +23,7 @@ pub(super) fn read(line: &str) -> Option<Result<OpLine, Fault>> {
         let path = unquoted(trimmed(scan.rest));
         return (!path.is_empty()).then(|| Ok(OpLine::new(Kind::Move(path.to_owned()), RowPlace::Head)));
     }
-    // A range with a colon, the verb forgotten.
+    // A range with a colon but without a verb.
     let range = scan
         .range(&CURRENT)
         .filter(|it| it.from > 0 && it.to > 0 && !it.open && line.contains(['.', '=', '…', '-']))?;
@@ -33,7 +33,7 @@ pub(super) fn read(line: &str) -> Option<Result<OpLine, Fault>> {
     whole.then(|| checked(op, Some(range)))
 }
 
-/// True for an operation without its verb, which is none inside a body.
+/// True for an operation without its verb, which is not an operation inside a body.
 pub(super) fn is_verbless(line: &str) -> bool {
     trimmed(line).starts_with(|ch: char| ch.is_ascii_digit())
 }
@@ -43,7 +43,7 @@ fn unquoted(path: &str) -> &str {
     quoted.unwrap_or(path)
 }
 
-/// A block, a gap or lines.
+/// Parses a block, a gap or lines.
 fn target(scan: &mut Scan<'_>) -> Option<(RowPlace, Ends, Option<Range>)> {
     let gap = if scan.eat("<") {
         Some(false)

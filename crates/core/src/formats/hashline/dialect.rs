@@ -1,4 +1,4 @@
-//! The table of dialects: how each writes what both can say.
+//! The table of dialects: how each writes what both can express.
 
 use super::token::{Kind, OpLine};
 use super::{current, seed};
@@ -8,17 +8,17 @@ use crate::rows::{Register, RowPlace};
 use crate::words::Word;
 use core::fmt;
 
-/// One way to write hashline.
+/// A dialect of hashline.
 pub(super) struct Dialect {
-    /// The header it writes; also tells the dialect of a section.
+    /// The header style; it determines the dialect of a section.
     pub(super) header: Header,
-    /// The shape of a header, for messages.
+    /// The form of a header, for messages.
     pub(super) form: &'static str,
-    /// A header, for messages.
+    /// A sample header, for messages.
     pub(super) sample: &'static str,
-    /// What may stand above a body, for messages.
+    /// The lines allowed above a body, for messages.
     pub(super) above: &'static str,
-    /// The operations by name, for messages.
+    /// The names of the operations, for messages.
     pub(super) ops: &'static str,
     /// The form that replaces lines.
     pub(super) replace: &'static str,
@@ -26,11 +26,11 @@ pub(super) struct Dialect {
     pub(super) delete: &'static str,
     /// The separator of a range.
     pub(super) between: &'static str,
-    /// Reads an operation; `None` for a line that is none.
+    /// Parses an operation; `None` for any other line.
     pub(super) read: fn(&str) -> Option<Result<OpLine, Fault>>,
 }
 
-/// A line as it is written: by its word where it has one.
+/// A line as it is written: by its anchor if it has one.
 pub(super) struct Named(usize, Option<Word>);
 
 impl fmt::Display for Named {
@@ -43,7 +43,7 @@ impl fmt::Display for Named {
 }
 
 impl OpLine {
-    /// The first and the last line it names, as they are written; line 1 where it names none.
+    /// The first and the last line it names, as written; line 1 if it names none.
     pub(super) fn ends(&self) -> (Named, Named) {
         let (from, to) = match self.place {
             RowPlace::Lines { from, to } => (from, to),
@@ -53,7 +53,7 @@ impl OpLine {
     }
 }
 
-/// An operation that is recognised and wrong.
+/// An error in a recognized operation.
 pub(super) struct Fault {
     pub(super) what: String,
     pub(super) next: String,
@@ -84,7 +84,7 @@ pub(super) static CURRENT: Dialect = Dialect {
 };
 
 impl Dialect {
-    /// The dialect with this header.
+    /// Returns the dialect with this header.
     pub(super) fn of(header: Header) -> &'static Dialect {
         match header {
             Header::Pilcrow => &SEED,
@@ -92,7 +92,7 @@ impl Dialect {
         }
     }
 
-    /// The other one.
+    /// Returns the other dialect.
     pub(super) fn other(&self) -> &'static Dialect {
         match self.header {
             Header::Pilcrow => &CURRENT,
@@ -100,12 +100,12 @@ impl Dialect {
         }
     }
 
-    /// The header line, whether or not a tag is known.
+    /// Formats the header line, whether or not a tag is known.
     pub(super) fn headed(&self, path: &str, tag: impl AsRef<str>) -> String {
         self.header.line(path, tag.as_ref())
     }
 
-    /// What to send, in a few words.
+    /// Describes the form to send.
     pub(super) fn shape(&self) -> String {
         format!(
             "Write `{}` as the header, then {}, and under those that end in `:` one `+TEXT` row for each new line.",
@@ -113,17 +113,17 @@ impl Dialect {
         )
     }
 
-    /// The operation that replaces these lines.
+    /// Formats the operation that replaces these lines.
     pub(super) fn replacing(&self, from: impl fmt::Display, to: impl fmt::Display) -> String {
         self.replace.replace('N', &from.to_string()).replace('M', &to.to_string())
     }
 
-    /// The operation that removes these lines.
+    /// Formats the operation that removes these lines.
     pub(super) fn deleting(&self, from: impl fmt::Display, to: impl fmt::Display) -> String {
         self.delete.replace('N', &from.to_string()).replace('M', &to.to_string())
     }
 
-    /// Writes an operation in this dialect; `None` where it has no word for it.
+    /// Formats an operation in this dialect; `None` if it cannot express it.
     pub(super) fn write(&self, op: &OpLine) -> Option<String> {
         let seed = self.header == Header::Pilcrow;
         let name = |register: &Option<Register>| {
@@ -156,7 +156,7 @@ impl Dialect {
 }
 
 impl Fault {
-    /// The error of line `at`.
+    /// Creates the error for line `at`.
     pub(super) fn error(self, at: usize, row: &str) -> Error {
         super::broken(at, &self.what, row).next(self.next)
     }

@@ -1,5 +1,5 @@
-//! Texts that are nearly hashline: older spellings, the other dialect's operations, rows pasted from `read`. The error
-//! shows the whole text as it should have been, if that is certain and parses.
+//! Texts that are nearly hashline: older spellings, operations of the other dialect, rows pasted from `read`. The error
+//! shows the whole corrected text, if it is certain and parses.
 
 use super::body::numbered;
 use super::dialect::{CURRENT, Dialect, SEED};
@@ -25,14 +25,14 @@ pub(super) fn taught(text: &str, error: Error) -> Error {
     }
 }
 
-/// The text in the dialect of its headers, if all of it is understood.
+/// Converts the text to the dialect of its headers, if all of it is understood.
 pub(in crate::formats) fn converted(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len() + text.len() / 4);
     let mut dialect: Option<&Dialect> = None;
     let mut changed = false;
     let mut pasted = Vec::new();
     let mut diff: Option<Diff> = None;
-    // Below a pasted row another row would be a line more, which nobody asked for.
+    // Below a pasted row another row would insert a line, which was not requested.
     let mut lone = false;
     for line in text.lines() {
         if let (Some(of), Some(it)) = (&mut diff, dialect) {
@@ -43,7 +43,7 @@ pub(in crate::formats) fn converted(text: &str) -> Option<String> {
             diff = None;
         }
         if let Some((header, inner)) = header::look(line).filter(|(_, inner)| header::is_tagged(inner)) {
-            // Older texts in brackets use verbs that read best in the dialect of their header.
+            // Older texts in brackets use verbs that fit the dialect of their header best.
             let named = header::read(inner)?;
             let it = Dialect::of(header);
             (dialect, lone) = (Some(it), false);
@@ -77,28 +77,28 @@ pub(in crate::formats) fn converted(text: &str) -> Option<String> {
     (changed && parses()).then_some(out)
 }
 
-/// A hunk of a unified diff below a header of ours: its numbers are taken to be those of the version shown.
+/// A unified diff hunk below a hashline header: its numbers are assumed to refer to the version shown.
 struct Diff {
     /// The next line of the old side.
     next: usize,
-    /// Lines of the old side that go away right before it.
+    /// Lines of the old side removed right before it.
     gone: usize,
-    /// Rows that come in their place.
+    /// Rows that replace them.
     rows: String,
 }
 
 impl Diff {
-    /// By its first line, `@@ -a,b +c,d @@`.
+    /// Parses its first line, `@@ -a,b +c,d @@`.
     fn begun(line: &str) -> Option<Diff> {
         let text = trimmed(line);
         let old = text.strip_prefix("@@ -").filter(|_| is_unified(text))?;
         let mut scan = Scan::new(old);
-        // Behind line `a` where the old side is empty.
+        // After line `a` if the old side is empty.
         let next = scan.number()? + usize::from(scan.rest.starts_with(",0"));
         Some(Diff { next, gone: 0, rows: String::new() })
     }
 
-    /// Takes a row; false for what is none.
+    /// Adds a row; false for any other line.
     fn takes(&mut self, line: &str, dialect: &Dialect, out: &mut String) -> bool {
         match line.as_bytes().first() {
             Some(b'+') => {
@@ -120,7 +120,7 @@ impl Diff {
         true
     }
 
-    /// Writes what was changed so far as one operation.
+    /// Writes the changes so far as one operation.
     fn flush(&mut self, dialect: &Dialect, out: &mut String) {
         let rows = std::mem::take(&mut self.rows);
         let gone = std::mem::take(&mut self.gone);
@@ -138,9 +138,9 @@ impl Diff {
     }
 }
 
-/// One line in another spelling, in the words of `dialect`; `None` for a line that is no such.
+/// Translates a line in another spelling to `dialect`; `None` for any other line.
 ///
-/// Errors: where what is meant is not certain.
+/// Errors: an ambiguous line.
 fn translated(dialect: &Dialect, line: &str, pasted: &mut Vec<usize>) -> Result<Option<String>, ()> {
     let verb_in = |case: fn(&str) -> String| (dialect.read)(&case(line)).and_then(Result::ok);
     let cased = || verb_in(str::to_ascii_lowercase).or_else(|| verb_in(str::to_ascii_uppercase));
@@ -157,7 +157,7 @@ fn translated(dialect: &Dialect, line: &str, pasted: &mut Vec<usize>) -> Result<
         let op = dialect.write(&op).ok_or(())?;
         return Ok(Some(format!("{op}\n+{row}")));
     }
-    // A pasted row names its line; the same number twice says nothing certain.
+    // A pasted row names its line; the same number twice is ambiguous.
     let Some((number, text)) = numbered(line) else { return Ok(None) };
     if pasted.contains(&number) {
         return Err(());
@@ -166,12 +166,12 @@ fn translated(dialect: &Dialect, line: &str, pasted: &mut Vec<usize>) -> Result<
     Ok(Some(format!("{}\n+{text}", dialect.replacing(number, number))))
 }
 
-/// True for an operation in a spelling that is not in use any more.
+/// True for an operation in an obsolete spelling.
 pub(super) fn is_older(line: &str) -> bool {
     older(line).is_some()
 }
 
-/// `SWAP`, `DEL`, `INS.…` and the ranges of still older transcripts.
+/// Parses `SWAP`, `DEL`, `INS.…` and the ranges of still older transcripts.
 fn older(line: &str) -> Option<OpLine> {
     let mut scan = Scan::new(line);
     let body = |place| Some(OpLine::new(Kind::Body, place));

@@ -1,10 +1,12 @@
-//! Headers: `¶PATH#TAG` and `[PATH#TAG]`, with the noise that models put around the path.
+//! Headers: `
+//!
+//! PATH#TAG` and `[PATH#TAG]`, with the noise that models put around the path.
 
 use super::token::trimmed;
 use crate::content::{Handle, Header, ShortTag, Tag};
 use core::fmt;
 
-/// What a header says.
+/// A parsed header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Named {
     pub(super) path: String,
@@ -24,7 +26,7 @@ impl NamedTag {
         ShortTag::parse(digits).map(NamedTag::Short).or_else(full)
     }
 
-    /// The handle of a section with this header.
+    /// Returns the version handle of a section with this header.
     pub(super) fn handle(self, header: Header) -> Handle {
         match self {
             NamedTag::Short(tag) => Handle::Lines(header, tag),
@@ -42,7 +44,8 @@ impl fmt::Display for NamedTag {
     }
 }
 
-/// Kind and content of the header that a line looks like. The words of a patch may precede the sign of a complete header.
+/// Returns kind and content of a line that looks like a header. Words of a patch may precede the sign of a complete
+/// header.
 pub(super) fn look(line: &str) -> Option<(Header, &str)> {
     let noisy = line.starts_with(|first: char| matches!(first.to_ascii_lowercase(), '*' | 'u' | 'a' | 'd' | 'm'));
     if !noisy {
@@ -53,7 +56,7 @@ pub(super) fn look(line: &str) -> Option<(Header, &str)> {
     sure.then_some((header, inner))
 }
 
-/// The header of a line that begins with its sign.
+/// Parses the header of a line that begins with its sign.
 fn plain(line: &str) -> Option<(Header, &str)> {
     if let Some(inner) = line.strip_prefix('¶') {
         return Some((Header::Pilcrow, trimmed(inner)));
@@ -62,12 +65,12 @@ fn plain(line: &str) -> Option<(Header, &str)> {
     (!is_notice(line)).then(|| (Header::Brackets, trimmed(inner)))
 }
 
-/// True for what `read` prints below lines, not part of a file.
+/// True for notices that `read` prints below lines and that are not part of a file.
 pub(super) fn is_notice(line: &str) -> bool {
     line.starts_with("[Showing lines ") || line.starts_with("[Showing line ")
 }
 
-/// Reads what stands in a header; `None` when it cannot be one.
+/// Parses the content of a header; `None` if it cannot be one.
 pub(super) fn read(inner: &str) -> Option<Named> {
     let inner = trimmed(without_noise(inner));
     let (path, tag) = match inner.rsplit_once('#') {
@@ -78,17 +81,17 @@ pub(super) fn read(inner: &str) -> Option<Named> {
     (!path.is_empty()).then(|| Named { path: path.to_owned(), tag })
 }
 
-/// True for the inside of a header with a tag.
+/// True for header content with a tag.
 pub(super) fn is_tagged(inner: &str) -> bool {
     inner.rsplit_once('#').is_some_and(|(path, digits)| !trimmed(path).is_empty() && NamedTag::parse(digits).is_some())
 }
 
-/// True for the inside of a header that looks like the path of a file.
+/// True for header content that looks like the path of a file.
 pub(super) fn names_file(inner: &str) -> bool {
     inner.contains(['/', '.', '#'])
 }
 
-/// Takes off up to three stars and the words of a patch: `*** Update File:`, `Move to:`.
+/// Strips up to three stars and the words of a patch: `*** Update File:`, `Move to:`.
 fn without_noise(inner: &str) -> &str {
     let mut rest = inner;
     for _ in 0..3 {
@@ -101,13 +104,13 @@ fn without_noise(inner: &str) -> &str {
     let after = ["file", "to"].iter().find_map(|word| after_word(after, word)).unwrap_or(after);
     let colon = after.find(|ch: char| ch.is_alphanumeric() || ch == ':');
     match colon {
-        // A file may have such a word as its name.
+        // Such a word may be the name of a file.
         Some(at) if after[at..].starts_with(':') && !trimmed(&after[at + 1..]).starts_with('#') => &after[at + 1..],
         _ => rest,
     }
 }
 
-/// What stands behind a word, whatever its case.
+/// Returns the text after a word, in any case.
 fn after_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     let head = text.get(..word.len())?;
     head.eq_ignore_ascii_case(word).then(|| &text[word.len()..])

@@ -1,4 +1,4 @@
-//! The parser: fed line by line, it tells what it understands and keeps the sections.
+//! The parser: fed line by line, it emits events and collects the sections.
 
 use super::body::{self, Open, Row, Sort};
 use super::dialect::Dialect;
@@ -11,35 +11,35 @@ use crate::formats::stream::{Action, Event, Machine, Manner};
 use crate::op::{LineKind, Request};
 use std::collections::HashSet;
 
-/// Errors of one text that are told.
+/// Errors of one text that are reported.
 const ERRORS: usize = 20;
 
 /// The state between two lines.
 #[derive(Default)]
 pub(super) struct Reader {
-    /// Number of lines read.
+    /// Number of lines parsed.
     at: usize,
-    /// The file of a text that names none.
+    /// The file for a text that names none.
     file: Option<String>,
     sections: Vec<Section>,
     /// The paths of all sections.
     paths: HashSet<String>,
     open: Option<Open>,
-    /// What is wrong was told; rows until the next operation belong to it.
+    /// An error was reported; rows until the next operation belong to it.
     skipping: bool,
-    /// `*** End Patch` or `*** Abort` was read.
+    /// `*** End Patch` or `*** Abort` was parsed.
     ended: bool,
-    /// The fence the sections stand in.
+    /// The fence around the sections.
     fence: Option<Fence>,
-    /// A fence was closed: what follows up to the next header is not for us.
+    /// A fence was closed: lines up to the next header are ignored.
     outside: bool,
-    /// Why the text may not begin as it does, until a fence tells that it was only prose.
+    /// The error for the beginning of the text, dropped if a fence shows that it was only prose.
     start: Option<Error>,
     errors: Vec<Error>,
     notes: Vec<String>,
-    /// Nobody listens to the events.
+    /// Events are suppressed.
     quiet: bool,
-    /// The text so far, for showing it as it should have been; given up where it is too long for that.
+    /// The text so far, for showing its corrected form; dropped if it is too long for that.
     said: Option<String>,
 }
 
@@ -94,7 +94,7 @@ impl Reader {
         Reader { file: manner.file.clone(), said: Some(String::new()), ..Reader::default() }
     }
 
-    /// One that does not show texts as they should have been, for trying whether one is.
+    /// Creates a parser that does not produce corrected texts, to test whether a text parses.
     pub(super) fn trial() -> Reader {
         Reader::default()
     }
@@ -125,8 +125,8 @@ impl Reader {
         }
     }
 
-    /// Takes the lines of fences around sections. A line that closes one ends what is open, unless it may as well be one
-    /// of its rows.
+    /// Handles fences around sections. A line that closes one ends the open section, unless it may as well be one of
+    /// its rows.
     fn fenced(&mut self, line: &str, out: &mut Vec<Event>) -> bool {
         let Some(found) = Fence::of(line) else { return false };
         if self.sections.is_empty() || self.outside {
@@ -152,7 +152,7 @@ impl Reader {
         true
     }
 
-    /// True for a line of the envelope that may stand around sections.
+    /// True for an envelope line that may surround sections.
     fn envelope(&mut self, text: &str, out: &mut Vec<Event>) -> bool {
         match text {
             "*** Begin Patch" => return true,
@@ -163,7 +163,7 @@ impl Reader {
             "*** End Patch" => self.close(out, false),
             "*** Abort" => {
                 self.close(out, true);
-                // The operations of the last section did not come.
+                // The operations of the last section are missing.
                 if self.errors.is_empty() && self.sections.len() > 1 {
                     self.sections.pop_if(|section| section.is_untouched());
                 }
@@ -174,7 +174,7 @@ impl Reader {
         true
     }
 
-    /// Whether a line that looks like a header is one here: inside a section it may be a line of the file.
+    /// Decides whether a line that looks like a header is one: inside a section it may be a line of the file.
     fn is_header(&self, header: Header, inner: &str) -> bool {
         let within = self.sections.last().is_some_and(|section| section.dialect.header == Header::Brackets);
         if self.sections.is_empty() || self.outside || header::is_tagged(inner) {
@@ -216,7 +216,7 @@ impl Reader {
         self.sections.push(Section::new(dialect, named.path, named.tag, self.at));
     }
 
-    /// The first line that is neither blank nor a header: an error, unless the caller named the file.
+    /// Handles the first line that is neither blank nor a header: an error, unless the caller named the file.
     fn start(&mut self, line: &str, out: &mut Vec<Event>) -> bool {
         if self.start.is_some() || !self.errors.is_empty() || header::is_notice(line) {
             return false;
@@ -232,7 +232,7 @@ impl Reader {
         false
     }
 
-    /// A line of a section.
+    /// Parses a line of a section.
     fn row(&mut self, line: &str, out: &mut Vec<Event>) {
         let Some(section) = self.sections.last_mut() else { return };
         let dialect = section.dialect;
@@ -265,7 +265,7 @@ impl Reader {
         }
     }
 
-    /// A row of the open operation, or one that belongs to none.
+    /// Adds a row to the open operation, or reports one that belongs to none.
     fn push(&mut self, dialect: &'static Dialect, sort: Sort, text: &str, out: &mut Vec<Event>) {
         let at = self.at;
         if let Some(open) = &mut self.open {
@@ -301,7 +301,7 @@ impl Reader {
         self.open = Some(Open { op, said: trimmed(line).to_owned(), at: self.at, rows });
     }
 
-    /// Settles the open operation.
+    /// Completes the open operation.
     fn close(&mut self, out: &mut Vec<Event>, cut_off: bool) {
         let Some(mut open) = self.open.take() else { return };
         let Some(section) = self.sections.last_mut() else { return };
@@ -336,7 +336,7 @@ impl Reader {
 struct Fence {
     sign: u8,
     run: usize,
-    /// Nothing stands behind the signs.
+    /// No info string follows.
     bare: bool,
 }
 

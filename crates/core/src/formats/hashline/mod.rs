@@ -1,8 +1,10 @@
 //! `hashline`: edits by line number against a tagged version, as `read` prints it. Two dialects of one language: the
-//! seed's (`¶PATH#TAG`; `replace`, `delete`, `insert`) and the current one (`[PATH#TAG]`; `PUT`, `CUT`, `MV`, `REM`).
+//! seed's (`
 //!
-//! The header tells the dialect of its section. Reading is tolerant where only one thing can be meant, and says so;
-//! everything else is refused with the text to send instead.
+//! PATH#TAG`; `replace`, `delete`, `insert`) and the current one (`[PATH#TAG]`; `PUT`, `CUT`, `MV`, `REM`).
+//!
+//! The header determines the dialect of its section. Unambiguous mistakes are repaired with a note; everything else is
+//! refused with the text to send instead.
 
 mod body;
 mod claims;
@@ -28,7 +30,7 @@ use dialect::Dialect;
 use machine::Reader;
 use std::ops::Range;
 
-/// The format, taught in one of its dialects; it reads both.
+/// The format with the instructions for one dialect; it parses both.
 pub struct Hashline(Header);
 
 impl Hashline {
@@ -38,12 +40,12 @@ impl Hashline {
     pub const CURRENT: Hashline = Hashline(Header::Brackets);
 }
 
-/// True for a line that can only be a header of this format: at the left edge, with a tag.
+/// True for a line that can only be a header of this format: at the left margin, with a tag.
 pub(super) fn opens(line: &str) -> bool {
     header::look(line).is_some_and(|(_, inner)| header::is_tagged(inner))
 }
 
-/// True for an operation at the left edge that takes rows.
+/// True for an operation with a body at the left margin.
 pub(super) fn begins(line: &str) -> bool {
     let read = |dialect: &Dialect| (dialect.read)(line).is_some_and(|op| op.is_ok_and(|op| op.colon));
     let sure = line.starts_with(|first: char| first.is_ascii_alphabetic()) && line.trim_end().ends_with(':');
@@ -52,7 +54,7 @@ pub(super) fn begins(line: &str) -> bool {
 
 pub(super) use foreign::converted;
 
-/// True for a path that a header of either kind holds without being read as something else.
+/// True for a path that headers of both kinds can contain unambiguously.
 pub fn is_name(path: &str) -> bool {
     let tag = crate::content::ShortTag::of("");
     [Header::Pilcrow, Header::Brackets].into_iter().all(|header| {
@@ -62,7 +64,7 @@ pub fn is_name(path: &str) -> bool {
     })
 }
 
-/// The error of a line of the input.
+/// Creates the error for a line of the input.
 fn broken(at: usize, what: &str, row: &str) -> Error {
     let row = crate::marks::clipped(row);
     Error::new(Code::EditUnparsable, format!("line {at}: {what}"))
@@ -122,7 +124,7 @@ impl Format for Hashline {
     }
 }
 
-/// The text that teaches the seed's dialect to a model.
+/// The instructions for the seed's dialect.
 pub const SEED_PROMPT: &str = "\
 Edits files by line number. read prints a header ¶PATH#TAG and rows N:TEXT; copy the header, use only the numbers.
 
@@ -159,8 +161,8 @@ text: CUT N.=M @name, then PUT >K @name without a colon, also under another head
 mean the file as it was shown, whatever other hunks do; the number behind .= is a line, not a count; no line may be in two ranges. Never \
 repeat the lines around a range in its body. Several sections, one per file, are applied all or not at all. The reply gives the new header.";
 
-/// A grammar: the rules of a dialect, and what both have in common. A line is named by its number or its word. A path
-/// may have any sign inside that is none of the noise around it; the tag ends it.
+/// A grammar: the rules of a dialect, and the common ones. A line is named by its number or its anchor. A path may
+/// contain any character except for the noise around it; the tag ends it.
 macro_rules! grammar {
     ($rules:literal) => {
         concat!(

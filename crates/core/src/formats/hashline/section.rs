@@ -1,4 +1,4 @@
-//! Sections: what is asked of one file, and how sections become a request.
+//! Sections: the edits of one file, and the conversion of sections to a request.
 
 use super::body::{Open, Settled};
 use super::broken;
@@ -12,7 +12,7 @@ use crate::op::{Ask, FileRequest, Locator, Op, Order, Request};
 use crate::rows::{self, Rows};
 use std::collections::HashMap;
 
-/// What is asked of one file.
+/// The edits of one file.
 pub(super) struct Section {
     pub(super) dialect: &'static Dialect,
     pub(super) path: String,
@@ -20,10 +20,10 @@ pub(super) struct Section {
     /// 1-based line of its header.
     at: usize,
     ops: Vec<Op>,
-    /// What happens to the file itself, with the line that says it.
+    /// The action on the file itself, with its line.
     file: Option<(Kind, usize)>,
     notes: Vec<&'static str>,
-    /// The first comment in front of the first operation.
+    /// The first comment before the first operation.
     pub(super) comment: Option<(usize, String)>,
 }
 
@@ -32,14 +32,14 @@ impl Section {
         Section { dialect, path, tag, at, ops: Vec::new(), file: None, notes: Vec::new(), comment: None }
     }
 
-    /// True as long as no operation was read.
+    /// True as long as there is no operation.
     pub(super) fn is_untouched(&self) -> bool {
         self.ops.is_empty() && self.file.is_none()
     }
 
-    /// Takes a settled operation.
+    /// Adds a completed operation.
     ///
-    /// Errors: operations on the file that do not go together.
+    /// Errors: contradictory operations on the file.
     pub(super) fn take(&mut self, open: Open, settled: Settled) -> Result<()> {
         for note in settled.notes {
             if !self.notes.contains(&note) {
@@ -72,7 +72,7 @@ impl Section {
         Ok(())
     }
 
-    /// The operation taken last, unless it is about the file itself, with the version that it means.
+    /// Returns the last operation, unless it is about the file itself, with the version it refers to.
     pub(super) fn last_op(&self) -> Option<(&Op, Option<Handle>)> {
         let base = self.tag.map(|tag| tag.handle(self.dialect.header));
         self.ops.last().filter(|_| self.file.is_none()).map(|op| (op, base))
@@ -92,7 +92,7 @@ fn with_file(at: usize, said: &str) -> Error {
     broken(at, &what, said).next("One of `REM` and `MV` per file: `REM` alone, `MV` below all line operations.")
 }
 
-/// The error for a text that begins with something else; `line` is what it begins with.
+/// Creates the error for a text that begins with something else; `line` is its first line.
 pub(super) fn no_header(line: &str, at: usize) -> Error {
     let got: String = line.chars().take(120).collect();
     let current = (CURRENT.read)(line).is_some() || line.starts_with('[');
@@ -114,9 +114,9 @@ pub(super) fn no_header(line: &str, at: usize) -> Error {
         .fact("line", at)
 }
 
-/// The request of all sections; those of one path become one, where the first of them stands.
+/// Converts all sections to a request; those of one path are joined at the position of the first one.
 ///
-/// Errors: no section, tags that differ, no tag, registers used across sections that are merged.
+/// Errors: no section, different tags, no tag, registers used across joined sections.
 pub(super) fn request(sections: Vec<Section>, mut notes: Vec<String>) -> Result<Request> {
     let mut merged: Vec<Section> = Vec::with_capacity(sections.len());
     let mut known: HashMap<String, usize> = HashMap::new();
@@ -153,7 +153,7 @@ pub(super) fn request(sections: Vec<Section>, mut notes: Vec<String>) -> Result<
     Ok(Request { files, notes })
 }
 
-/// The error for a header with nothing to do below it.
+/// Creates the error for a header without operations.
 fn idle(section: &Section) -> Error {
     let said = section.dialect.headed(&section.path, section.tag.map_or_else(String::new, |tag| tag.to_string()));
     let what = format!("the section of {} has no operation.", section.path);
@@ -191,7 +191,7 @@ fn interleaved(section: &Section) -> Error {
 
 fn asked(section: Section) -> Result<FileRequest> {
     let Section { dialect, path, tag, ops, file, .. } = section;
-    // Words name their lines whatever the version.
+    // Anchors name their lines in any version.
     if tag.is_none() && rows::are_by_word(&ops) && file.is_none() {
         return Ok(FileRequest::new(path, Ask::Edit { ops, order: Order::Together }));
     }

@@ -4,7 +4,7 @@ use super::dialect::{Fault, SEED};
 use super::token::{COLON, Kind, OpLine, Range, SEPARATOR, Scan, misplaced, unknown_word};
 use crate::rows::{Ends, RowPlace};
 
-/// Reads an operation; `None` for a line that is none.
+/// Parses an operation; `None` for any other line.
 pub(super) fn read(line: &str) -> Option<Result<OpLine, Fault>> {
     let mut scan = Scan::new(line);
     if scan.word("replace") {
@@ -24,7 +24,7 @@ pub(super) fn read(line: &str) -> Option<Result<OpLine, Fault>> {
         return None;
     }
     let mut op = OpLine::new(Kind::Body, RowPlace::Head);
-    // `insert head:` has no blank behind the word.
+    // `insert head:` has no blank after the word.
     if scan.eat("head") {
         op.place = RowPlace::Head;
     } else if scan.eat("tail") {

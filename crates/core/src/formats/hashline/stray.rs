@@ -1,11 +1,11 @@
-//! Rows that are wrong wherever they stand: marks of other formats, numbers without a verb, what `read` prints.
+//! Rows that are wrong anywhere: marks of other formats, numbers without a verb, notices of `read`.
 
 use super::dialect::Dialect;
 use super::token::{Scan, trimmed};
 use super::{broken, header};
 use crate::error::Error;
 
-/// The error for a bare row that belongs to another format; `None` for any other row.
+/// Returns the error for a bare row that belongs to another format; `None` for any other row.
 pub(super) fn foreign(dialect: &Dialect, row: &str, at: usize) -> Option<Error> {
     let text = trimmed(row);
     if text.starts_with("@@") {
@@ -69,21 +69,21 @@ fn is_sentinel(text: &str) -> bool {
     ["*** Update File:", "*** Add File:", "*** Delete File:", "*** Move to:"].iter().any(|mark| text.starts_with(mark))
 }
 
-/// True for a line by which `read` says that it left something out.
+/// True for the line by which `read` marks omitted lines.
 pub(super) fn is_elision(row: &str) -> bool {
     let text = trimmed(row);
     let text = text.trim_start_matches(|ch: char| ch.is_ascii_digit() || ch == ':');
     matches!(text, "…" | "...") || header::is_notice(trimmed(row))
 }
 
-/// The error for such a line inside a body.
+/// Creates the error for such a line inside a body.
 pub(super) fn elided(row: &str, at: usize) -> Error {
     let what = format!("{:?} stands for lines that were left out; a body has to hold them all.", short(trimmed(row)));
     broken(at, &what, row)
         .next("Write the lines out, or replace only those that change. If it is a line of the file, write it with `+`.")
 }
 
-/// The error for the end of a fence that may be a row of the body.
+/// Creates the error for the end of a fence that may be a row of the body.
 pub(super) fn fence(row: &str, at: usize) -> Error {
     let what = "the line may end the fence around the edits, or be a row of the body.";
     broken(at, what, row).next("Write every row of a body with `+`, or send the edits without a fence.")
@@ -96,7 +96,7 @@ fn short(text: &str) -> String {
     }
 }
 
-/// The error for a row where no operation is open.
+/// Creates the error for a row without an open operation.
 pub(super) fn orphan(dialect: &Dialect, row: &str, at: usize, plus: bool) -> Error {
     let above = if plus { String::new() } else { format!(" Use {} above the body.", dialect.above) };
     let what = format!("payload line has no preceding hunk header.{above} Got {:?}.", short(row));
@@ -109,7 +109,7 @@ pub(super) fn begins_like_an_operation(text: &str) -> bool {
     ["replace", "delete", "insert", "put", "cut"].iter().any(|verb| word.eq_ignore_ascii_case(verb))
 }
 
-/// What was probably meant by a line that is nearly an operation.
+/// Suggests a correction for a line that is nearly an operation.
 fn hint(dialect: &Dialect, text: &str) -> Option<String> {
     let lower = text.to_ascii_lowercase();
     if lower != text && matches!((dialect.read)(&lower), Some(Ok(_))) {

@@ -11,14 +11,14 @@ fn parse(text: &str) -> Result<Request, Error> {
     Hashline::SEED.parse(Input::Text(text.to_owned()))
 }
 
-/// Operations on the only file.
+/// Parses operations on a single file.
 fn read(text: &str) -> Vec<Op> {
     let mut request = parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     let Some(FileRequest { ask: Ask::Edit { ops, .. }, .. }) = request.files.pop() else { panic!("{text}") };
     ops
 }
 
-/// Their places and texts.
+/// Returns their lines and texts.
 fn ops(text: &str) -> Vec<(RowPlace, String)> {
     read(text).into_iter().map(|op| (rows::of(&op).unwrap().place, op.text)).collect()
 }
@@ -131,7 +131,7 @@ fn bodies() {
     assert_eq!(body("2:3:a"), "3:a\n");
     assert_eq!(body("1: \"one\",\n2: \"two\","), "1: \"one\",\n2: \"two\",\n");
     assert_eq!(body("2:a\nb"), "2:a\nb\n");
-    // Only the number of that very row, in the shape of a reply, is no text.
+    // Only the number of that very row, in the form of a reply, is stripped.
     assert_eq!(body("2:    a\n3:}"), "    a\n}\n");
     assert_eq!(body("2: a\n3: b"), "2: a\n3: b\n");
     assert_eq!(body("2: x"), "2: x\n");
@@ -189,7 +189,7 @@ fn refusals_show_what_to_send() {
     ] {
         assert_eq!(refused(text).data().get("converted").and_then(|it| it.as_str()), Some(converted), "{text}");
     }
-    // A repair adds no lines: a row below a pasted one may be a line more.
+    // A repair adds no lines: a row below a pasted one may be an inserted line.
     for text in ["¶a#1A2B\n2:x\n2:y\n", "¶a#1A2B\n2:x\n+y\n", "¶a#1A2B\n2:x\ny\n3:z\n"] {
         assert!(refused(text).data().get("converted").is_none(), "{text}");
     }
@@ -293,7 +293,7 @@ fn events_come_as_the_lines_do() {
 
 #[test]
 fn many_hunks_and_sections_are_linear_work() {
-    // Ten thousand of each: anything quadratic would not end.
+    // Ten thousand of each: anything quadratic would not finish.
     let hunks: String = (1..=10_000).map(|n| format!("replace {}..{}:\n+x\n", n * 3, n * 3 + 1)).collect();
     assert_eq!(ops(&format!("¶a#1A2B\n{hunks}")).len(), 10_000);
     let files: String = (1..=10_000).map(|n| format!("[f{n}#1A2B]\nPUT 1.=1:\n[x{n}]\n+y\n")).collect();
@@ -302,7 +302,7 @@ fn many_hunks_and_sections_are_linear_work() {
     assert!(refused(&format!("¶a#1A2B\n{bad}")).to_string().len() < 20_000);
 }
 
-/// Pieces of which texts are made that come close to the language.
+/// Fragments of texts that are close to the language.
 const PIECE: &str = "(¶a#1A2B|\\[a#1A2B\\]|\\[b\\]|replace |delete |insert |PUT |CUT |MV |REM|before |after |head|tail|block |2|9|\\.\\.|\\.=|\\*|:|\\+|-|@r|\\||<|>|\\$|…|@@|\\*\\*\\* |End Patch|Abort|#| |\t|é|x|\n|\n|\n|\r)";
 
 proptest! {
@@ -371,14 +371,14 @@ fn words_stand_where_numbers_may() {
             assert_eq!((rows.place, rows.words), (place, Ends { from: words.0, to: words.1 }), "{text}");
         }
     }
-    // No version is named: words alone are enough, numbers are not.
+    // Without a version, anchors are sufficient, numbers are not.
     for (text, fine) in [
         ("¶a\ndelete Table..Former\n", true),
         ("[a]\nCUT Table\nPUT <1:\n+x\n", true),
         ("¶a\ndelete Table..9\n", false),
         ("¶a\ndelete Table\ndelete 3\n", false),
         ("¶a\ninsert head:\n+x\n", false),
-        // What no dictionary has, and words that only stand beside each other.
+        // Words outside the dictionary, and words that are merely adjacent.
         ("¶a#1A2B\ndelete Qwertyuiop\n", false),
         ("¶a#1A2B\ndelete Table Former\n", false),
         ("¶a#1A2B\ndelete table\n", false),

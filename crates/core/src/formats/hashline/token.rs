@@ -1,31 +1,31 @@
-//! The tokens that both dialects share: white space, numbers, ranges, what may follow them.
+//! Tokens common to both dialects: white space, numbers, ranges, and the end of an operation line.
 
 use super::dialect::{Dialect, Fault};
 use crate::content::Header;
 use crate::rows::{Ends, Register, RowPlace};
 use crate::words::Word;
 
-/// What an operation does.
+/// The action of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// It puts the rows below it.
+    /// Writes the rows below it.
     Body,
-    /// It takes lines away.
+    /// Removes lines.
     Take,
-    /// It puts a register.
+    /// Pastes a register.
     Paste,
-    /// It removes the file.
+    /// Deletes the file.
     Remove,
-    /// It moves the file there.
+    /// Moves the file to this path.
     Move(String),
 }
 
-/// An operation's line, read.
+/// A parsed operation line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct OpLine {
     pub(super) kind: Kind,
     pub(super) place: RowPlace,
-    /// Words in place of its numbers.
+    /// Anchors in place of its numbers.
     pub(super) words: Ends,
     /// Text expected on the first line.
     pub(super) check: Option<String>,
@@ -33,9 +33,9 @@ pub(super) struct OpLine {
     pub(super) inline: Option<String>,
     pub(super) keep: Option<Register>,
     pub(super) paste: Option<Register>,
-    /// It ends in a colon.
+    /// It ends with a colon.
     pub(super) colon: bool,
-    /// What was forgiven.
+    /// The note about a repaired mistake.
     pub(super) lenient: Option<&'static str>,
 }
 
@@ -54,44 +54,44 @@ impl OpLine {
         }
     }
 
-    /// With words in place of numbers.
+    /// Sets anchors in place of numbers.
     pub(super) fn named(self, words: Ends) -> OpLine {
         OpLine { words, ..self }
     }
 
-    /// True when it keeps nothing under a name.
+    /// True when it does not cut to a named register.
     pub(super) fn unnamed(&self) -> bool {
         self.keep.as_ref().is_none_or(|register| register.0.is_none())
     }
 }
 
-/// White space of the format: no NBSP, no other Unicode.
+/// True for white space of the format: no NBSP, no other Unicode.
 pub(super) fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | 0x0B | 0x0C | b'\r')
 }
 
-/// The line without white space at its ends.
+/// Trims white space at both ends of a line.
 pub(super) fn trimmed(line: &str) -> &str {
     let blank = |ch: char| u8::try_from(ch).is_ok_and(is_blank);
     line.trim_matches(blank)
 }
 
-/// Reads a line from left to right.
+/// A scanner for one line, from left to right.
 #[derive(Clone, Copy)]
 pub(super) struct Scan<'a> {
     pub(super) rest: &'a str,
 }
 
-/// Lines from one number to another.
+/// A range of lines by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Range {
     pub(super) from: usize,
     pub(super) to: usize,
-    /// Words in place of the numbers.
+    /// Anchors in place of the numbers.
     pub(super) words: Ends,
-    /// As it was written in the dialect's own way.
+    /// Written in the dialect's own form.
     pub(super) strict: bool,
-    /// It has a separator and no last line.
+    /// It has a separator but no last line.
     pub(super) open: bool,
 }
 
@@ -104,7 +104,7 @@ impl<'a> Scan<'a> {
         self.rest.is_empty()
     }
 
-    /// Skips white space; true when there was some.
+    /// Skips white space; true if there was some.
     pub(super) fn blanks(&mut self) -> bool {
         let before = self.rest.len();
         self.rest = self.rest.trim_start_matches(|ch: char| u8::try_from(ch).is_ok_and(is_blank));
@@ -117,7 +117,7 @@ impl<'a> Scan<'a> {
         rest.is_some()
     }
 
-    /// A word with white space, or nothing, behind it.
+    /// Accepts a word followed by white space or nothing.
     pub(super) fn word(&mut self, word: &str) -> bool {
         let mut next = *self;
         let found = next.eat(word) && (next.blanks() || next.at_end());
@@ -127,7 +127,7 @@ impl<'a> Scan<'a> {
         found
     }
 
-    /// A line number: no sign, no leading zero; too large a one stays too large.
+    /// Parses a line number without sign or leading zero; an overflowing one saturates.
     pub(super) fn number(&mut self) -> Option<usize> {
         let digits = self.rest.bytes().take_while(u8::is_ascii_digit).count();
         if digits == 0 || self.rest.starts_with('0') {
@@ -138,7 +138,7 @@ impl<'a> Scan<'a> {
         Some(number.parse().unwrap_or(usize::MAX))
     }
 
-    /// A line by its number, or by its word; the number is 0 then. What only looks like a word has neither.
+    /// Parses a line by its number, or by its anchor with the number 0. Text that only resembles an anchor has neither.
     pub(super) fn line(&mut self) -> Option<(usize, Option<Word>)> {
         if let Some(number) = self.number() {
             return Some((number, None));
@@ -154,8 +154,8 @@ impl<'a> Scan<'a> {
         Some((0, word.parse().ok()))
     }
 
-    /// One line or a range of them, with any separator made of blanks, `-`, `.`, `=` and `…`; between words blanks alone
-    /// are none.
+    /// Parses one line or a range, with any separator made of blanks, `-`, `.`, `=` and `…`; between anchors, blanks
+    /// alone are not a separator.
     pub(super) fn range(&mut self, dialect: &Dialect) -> Option<Range> {
         let (from, first) = self.line()?;
         let alone = |strict| Range { from, to: from, words: Ends { from: first, to: first }, strict, open: false };
@@ -173,14 +173,14 @@ impl<'a> Scan<'a> {
             return Some(Range { from, to, words: Ends { from: first, to: last }, strict, open: false });
         }
         if written {
-            // The separator has nothing behind it.
+            // Nothing follows the separator.
             *self = next;
             return Some(Range { open: true, ..alone(false) });
         }
         Some(alone(true))
     }
 
-    /// A register's name, with its `@`; `Some(Err)` for one that is none.
+    /// Parses a register's name with its `@`; `Some(Err)` for an invalid one.
     pub(super) fn register(&mut self) -> Option<Result<Register, ()>> {
         let mut next = *self;
         next.blanks();
@@ -195,7 +195,7 @@ impl<'a> Scan<'a> {
         Some(if (1..=64).contains(&len) { Ok(Register(Some(name.to_owned()))) } else { Err(()) })
     }
 
-    /// What may stand behind an operation's lines: `|expected text|`, a colon, the first row. False for anything else.
+    /// Parses the rest of an operation line: `|expected text|`, a colon, the first row. False for anything else.
     pub(super) fn tail(&mut self, op: &mut OpLine) -> bool {
         self.blanks();
         if let Some(rest) = self.rest.strip_prefix('|') {
@@ -215,7 +215,7 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// A name of a line that no line can have.
+/// Returns the error for a name that no line can have.
 pub(super) fn unknown_word(op: &OpLine) -> Option<Fault> {
     let wrong = match op.place {
         RowPlace::Lines { from, to } => from == 0 && op.words.from.is_none() || to == 0 && op.words.to.is_none(),
@@ -230,8 +230,8 @@ pub(super) fn unknown_word(op: &OpLine) -> Option<Fault> {
     })
 }
 
-/// The fault of a range that ends before it starts, or that has a separator and no last line: the current dialect forgives
-/// the latter, the seed's does not know it.
+/// Returns the error for a range that ends before it starts, or that has a separator and no last line: the current
+/// dialect tolerates the latter, the seed's does not.
 pub(super) fn misplaced(range: Range, dialect: &Dialect) -> Option<Fault> {
     if range.open && dialect.header == Header::Pilcrow {
         let from = range.words.from.map_or_else(|| range.from.to_string(), |word| word.to_string());
@@ -247,7 +247,7 @@ pub(super) fn misplaced(range: Range, dialect: &Dialect) -> Option<Fault> {
 }
 
 fn reversed(range: Range, dialect: &Dialect) -> Option<Fault> {
-    // Where a word names a line, the file says which is the upper one.
+    // If an anchor names a line, only the file tells which line is the upper one.
     (range.from > 0 && range.to > 0 && range.to < range.from).then(|| Fault {
         what: format!("range {}..{} ends before it starts.", range.from, range.to),
         next: format!(
@@ -259,7 +259,7 @@ fn reversed(range: Range, dialect: &Dialect) -> Option<Fault> {
     })
 }
 
-/// The remark for a range that was not written in the dialect's way.
+/// The note for a range that was not written in the dialect's form.
 pub(super) const SEPARATOR: &str = "A range was written with another separator; it was read as first and last line.";
-/// The remark for a missing colon.
+/// The note for a missing colon.
 pub(super) const COLON: &str = "A missing `:` behind an operation was added.";

@@ -1,4 +1,4 @@
-//! From lines to blocks: a state machine, in time linear in the text. What is wrong in a line is told at the end.
+//! From lines to blocks: a state machine, linear in the text. Errors are reported at the end.
 
 use super::draft::{Closed, Draft, Later};
 use super::marker::{self, Open};
@@ -21,9 +21,9 @@ const ABOVE: usize = 5;
 pub(super) struct Block {
     /// The file's name, without decorations.
     pub(super) path: String,
-    /// The text to look for; whole lines with their line ends, unless it stood in tags.
+    /// The text to search for; whole lines with their line ends, unless it was in tags.
     pub(super) search: String,
-    /// The text to put there.
+    /// The replacement.
     pub(super) replace: String,
     /// 1-based line of the file at which the caller expects it.
     pub(super) hint: Option<usize>,
@@ -33,22 +33,22 @@ pub(super) struct Block {
     pub(super) lines: bool,
 }
 
-/// A mistake that is repaired, because only one thing can be meant.
+/// A mistake that is repaired because only one thing can be meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Slip {
     /// A closing marker of another length or form.
     Close,
-    /// The fence around the block ends it.
+    /// The surrounding fence ends the block.
     Fence,
     /// A divider of another length.
     Divider,
-    /// Two dividers and nothing between them.
+    /// Two dividers with nothing between them.
     Doubled,
     /// Options below the divider.
     Option,
     /// Both parts are the same.
     NoChange,
-    /// Commands of a shell.
+    /// Shell commands.
     Shell,
 }
 
@@ -69,13 +69,13 @@ impl Slip {
 /// The blocks of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Blocks {
-    /// In order.
+    /// The blocks in order.
     pub(super) list: Vec<Block>,
     /// Repaired mistakes.
     pub(super) slips: Tally<Slip>,
 }
 
-/// An error that names the line of the request.
+/// Creates an error that names the line of the request.
 pub(super) fn broken(line: usize, what: &str) -> Error {
     Error::new(Code::EditUnparsable, format!("Line {line} of the request: {what}")).next(SHAPE).fact("line", line)
 }
@@ -88,7 +88,7 @@ length).";
 enum State {
     #[default]
     Between,
-    /// Behind an opening marker: Roo's lines of options may follow; whether one did.
+    /// After an opening marker, where Roo's option lines may follow; whether one did.
     Options(Draft, bool),
     Search(Draft),
     /// Directly below the divider.
@@ -97,20 +97,20 @@ enum State {
     Tagged(Draft, Tags),
 }
 
-/// Reads blocks line by line.
+/// A parser of blocks, fed line by line.
 pub(super) struct Reader {
     manner: Manner,
     state: State,
-    /// Lines read.
+    /// Lines parsed.
     count: usize,
     above: VecDeque<String>,
     fence: Option<Fence>,
     /// The first command in the open fence, if that is a shell's without blocks.
     command: Option<usize>,
     out: Blocks,
-    /// A word above a block that was taken for the name of its file.
+    /// A word above a block that was taken for its file name.
     word: Option<String>,
-    /// The file that was told last.
+    /// The file of the last event.
     file: Option<String>,
     failed: Option<Error>,
 }
@@ -131,7 +131,7 @@ impl Reader {
         }
     }
 
-    /// Reads the next line.
+    /// Parses the next line.
     pub(super) fn line(&mut self, line: &str, out: &mut Vec<Event>) {
         self.count += 1;
         if self.failed.is_some() {
@@ -143,14 +143,14 @@ impl Reader {
         }
     }
 
-    /// The end of the text.
+    /// Ends the text.
     ///
     /// Errors: [`Code::EditUnparsable`] with the line of the request.
     pub(super) fn end(mut self, out: &mut Vec<Event>) -> Result<Blocks> {
         if let Some(error) = self.failed {
             return Err(error);
         }
-        // Each round ends a block; the lines behind it may open another one.
+        // Each round ends a block; the lines after it may open another one.
         loop {
             match mem::take(&mut self.state) {
                 State::Between => break,
@@ -202,12 +202,12 @@ impl Reader {
         Ok(State::Between)
     }
 
-    /// A block begins on this line.
+    /// Begins a block on this line.
     fn begin(&mut self, at: usize, run: usize, hint: Option<usize>, out: &mut Vec<Event>) -> Draft {
         let above = name::above(self.above.iter().rev().map(String::as_str)).map(|name| self.manner.name(&name));
         let before = || self.out.list.last().map(|block| block.path.clone());
         let path = above.or_else(before).or_else(|| self.manner.file.clone());
-        // A word alone may be a file that is there; it never creates one.
+        // A single word may name an existing file; it never creates one.
         let path = path.or_else(|| {
             self.word = name::word_above(self.above.iter().rev().map(String::as_str));
             self.word.clone()
@@ -245,7 +245,7 @@ impl Reader {
         Ok(State::Search(draft))
     }
 
-    /// The first lines below the divider: options that belong above the first part.
+    /// Parses the first lines below the divider: options that belong above the first part.
     fn below(&mut self, mut draft: Draft, at: usize, line: &str, out: &mut Vec<Event>) -> Result<State> {
         if let Some((is_start, number)) = marker::option(line) {
             draft.option(at, is_start.then_some(number));
@@ -286,7 +286,7 @@ impl Reader {
         Ok(State::Replace(draft))
     }
 
-    /// The next block begins behind one that is nearly closed.
+    /// Begins the next block after one without an exact end.
     fn reopen(&mut self, closed: Closed, at: usize, line: &str, out: &mut Vec<Event>) -> Result<State> {
         self.state = self.complete(closed, out)?;
         self.step(at, line, out)
@@ -302,7 +302,7 @@ impl Reader {
         self.complete(Closed { block, told: 0, slips: Vec::new(), later: Vec::new() }, out)
     }
 
-    /// Takes a complete block, and reads the lines behind it once more.
+    /// Takes a complete block, and parses the lines after it once more.
     fn complete(&mut self, closed: Closed, out: &mut Vec<Event>) -> Result<State> {
         let Closed { block, told, slips, later } = closed;
         self.tell(LineKind::Added, &block.replace[told..], out);
@@ -326,7 +326,7 @@ impl Reader {
         Ok(mem::take(&mut self.state))
     }
 
-    /// Tells lines of a block.
+    /// Emits events for lines of a block.
     fn tell(&self, kind: LineKind, text: &str, out: &mut Vec<Event>) {
         let kind = match kind {
             LineKind::Removed if self.manner.reverse => LineKind::Added,
@@ -337,7 +337,7 @@ impl Reader {
         out.extend(lines.map(|line| Event::Line { kind, text: line.to_owned() }));
     }
 
-    /// Keeps track of fences between blocks.
+    /// Tracks fences between blocks.
     fn track(&mut self, at: usize, line: &str) {
         match &self.fence {
             Some(open) if open.is_closed_by(line) => {
@@ -353,7 +353,7 @@ impl Reader {
     }
 }
 
-/// A marker where none belongs.
+/// Reports a marker out of place.
 fn stray(line: &str, at: usize) -> Result<()> {
     if marker::close(line).is_some() {
         return Err(broken(at, "a block is closed here, but none is open."));

@@ -1,7 +1,7 @@
-//! One block while it is read: its lines, and the markers among them that are not quite right.
+//! One block while it is parsed: its lines, and inexact markers among them.
 //!
-//! The exact markers decide as soon as they come. A marker of another length, an indented one or one with text around it
-//! counts only where no exact one follows up to the next block or the end of the text.
+//! Exact markers take effect immediately. A marker of another length, an indented one or one with text around it counts
+//! only if no exact one follows before the next block or the end of the text.
 
 use super::blocks::{Block, Slip, broken};
 use super::marker::{self, Likeness};
@@ -10,47 +10,47 @@ use crate::formats::fence::Fence;
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Length of the usual marker: text in longer ones may hold markers of other lengths.
+/// Length of the usual marker: text in longer ones may contain markers of other lengths.
 const USUAL: usize = 7;
 
-/// A line of the request behind what may be the end of a block.
+/// A line of the request after the possible end of a block.
 #[derive(Debug)]
 pub(super) struct Later {
     pub(super) at: usize,
     pub(super) line: String,
 }
 
-/// A block that was read to its end.
+/// A block that was parsed to its end.
 pub(super) struct Closed {
     pub(super) block: Block,
     /// Bytes of its second part already reported as events.
     pub(super) told: usize,
     /// Repaired mistakes, with their lines.
     pub(super) slips: Vec<(Slip, usize)>,
-    /// Lines behind it that were read already.
+    /// Lines after it that were read already.
     pub(super) later: Vec<Later>,
 }
 
-/// A line that divides the block if no exact divider does.
+/// A line that divides the block if there is no exact divider.
 struct Divider {
     at: usize,
     len: usize,
     lines: Range<usize>,
 }
 
-/// A line that ends the block if no exact marker does.
+/// A line that ends the block if there is no exact marker.
 struct Cut {
     at: usize,
     slip: Slip,
     /// Offset in the text at which the block's last line ends.
     end: usize,
-    /// Text in front of the marker.
+    /// Text before the marker.
     before: String,
 }
 
-/// A block that is being read.
+/// A block that is being parsed.
 pub(super) struct Draft {
-    /// `None` when nothing names a file.
+    /// `None` if no file name was found.
     pub(super) path: Option<String>,
     pub(super) at: usize,
     pub(super) run: usize,
@@ -62,13 +62,13 @@ pub(super) struct Draft {
     /// Dividers of other lengths in the first part, at most two.
     dividers: Vec<Divider>,
     cut: Option<Cut>,
-    /// Lines behind the cut.
+    /// Lines after the possible end.
     later: Vec<Later>,
-    /// Length of an opening marker inside the part, until its partner closes it.
+    /// Length of an opening marker inside the part, until its counterpart closes it.
     inner: Option<usize>,
     /// A fence inside the second part.
     fence: Option<Fence>,
-    /// Bare fences behind a cut at a fence.
+    /// Bare fences after a possible end at a fence.
     fences: usize,
     /// 1-based line of a second divider directly below the first one.
     pub(super) doubled: Option<usize>,
@@ -102,7 +102,7 @@ impl Draft {
         }
     }
 
-    /// True once the exact divider was read.
+    /// True once the exact divider was parsed.
     pub(super) fn is_divided(&self) -> bool {
         self.split.is_some()
     }
@@ -117,7 +117,7 @@ impl Draft {
         self.second().trim().is_empty()
     }
 
-    /// Reads the exact divider.
+    /// Handles the exact divider.
     pub(super) fn divide(&mut self) {
         let end = self.text.len();
         self.split = Some(end..end);
@@ -125,7 +125,7 @@ impl Draft {
         self.later.clear();
     }
 
-    /// Reads a line below the divider that belongs to it: an option, or the dashes behind one.
+    /// Handles a line below the divider that belongs to it: an option, or the dashes after one.
     pub(super) fn option(&mut self, at: usize, number: Option<usize>) {
         self.hint = self.hint.or(number);
         self.slips.push((Slip::Option, at));
@@ -136,7 +136,7 @@ impl Draft {
         self.slips.iter().any(|(slip, _)| *slip == Slip::Option)
     }
 
-    /// Reads a line of either part. The lines that are surely text are returned for the events.
+    /// Adds a line to either part. Returns the lines that are certainly text, for events.
     pub(super) fn line(&mut self, at: usize, line: &str, around: Option<&Fence>) -> &str {
         if self.cut.is_some() {
             self.later.push(Later { at, line: line.to_owned() });
@@ -155,7 +155,7 @@ impl Draft {
         &self.text[from..]
     }
 
-    /// Looks whether a line is nearly a marker.
+    /// Checks whether a line is an inexact marker.
     fn weigh(&mut self, at: usize, line: &str, from: usize) {
         if !self.is_divided()
             && let Some(len) = marker::divider(line.trim_start())
@@ -191,7 +191,7 @@ impl Draft {
         }
     }
 
-    /// Looks whether a line ends the fence around the block.
+    /// Checks whether a line ends the fence around the block.
     fn fenced(&mut self, at: usize, line: &str, from: usize, around: Option<&Fence>) {
         if !self.is_divided() || self.cut.as_ref().is_some_and(|cut| cut.slip != Slip::Fence) {
             return;
@@ -212,7 +212,7 @@ impl Draft {
         }
     }
 
-    /// The block, closed by the exact marker.
+    /// Closes the block at the exact marker.
     ///
     /// Errors: no divider; lines of the second part that look like markers.
     pub(super) fn close(mut self, at: usize) -> Result<Closed> {
@@ -232,18 +232,18 @@ impl Draft {
         Ok(self.into_closed(None))
     }
 
-    /// True when every line of the second part that looks like a marker is a line of the first part, too.
+    /// True when every line of the second part that looks like a marker is also a line of the first part.
     fn keeps_markers(&self) -> bool {
         let Some(split) = &self.split else { return false };
         let kept: HashSet<&str> = self.text[..split.start].lines().collect();
         self.second().lines().filter(|line| marker::look(line).is_some()).all(|line| kept.contains(line))
     }
 
-    /// The block, closed by what is nearly a marker or by the end of the fence around it.
+    /// Closes the block at an inexact marker or at the end of the surrounding fence.
     ///
-    /// `reopened` is true where the next block follows.
+    /// `reopened` is true if the next block follows.
     ///
-    /// Errors: there is no such line; the divider is missing, too.
+    /// Errors: no such line; a missing divider.
     pub(super) fn close_nearly(mut self, reopened: bool) -> Result<Closed> {
         let cut = self.cut.take();
         let cut = cut.filter(|cut| {
@@ -264,7 +264,7 @@ impl Draft {
         last.is_some_and(|later| Fence::opened_by(&later.line).is_some())
     }
 
-    /// Takes the only divider of another length.
+    /// Accepts the only divider of another length.
     fn divide_nearly(&mut self) -> Result<()> {
         let [divider] = &*self.dividers else { return Err(self.undivided()) };
         self.slips.push((Slip::Divider, divider.at));
@@ -292,7 +292,7 @@ impl Draft {
         Closed { block, told, slips, later: Vec::new() }
     }
 
-    /// The error for a block that the text or the next block ends.
+    /// Creates the error for a block that is ended by the text or the next block.
     pub(super) fn unclosed(&self) -> Error {
         if !self.is_divided() {
             return self.undivided();

@@ -1,12 +1,12 @@
-//! Marker lines: what opens, divides and closes a block, in every spelling in use.
+//! Marker lines that open, divide and close a block, in every spelling in use.
 //!
-//! `<<<<<<< SEARCH`, `=======`, `>>>>>>> REPLACE` (aider, Roo, Zed; five signs or more), `------- SEARCH`, `=======`,
-//! `+++++++ REPLACE` (Cline; three or more). The length of the opening run is that of its partners, so text that
-//! contains markers is edited with longer ones, or with a backslash before each marker of the text.
+//! `<<<<<<< SEARCH`, `=======`, `>>>>>>> REPLACE` (aider, Roo, Zed; five characters or more), `------- SEARCH`,
+//! `=======`, `+++++++ REPLACE` (Cline; three or more). The other markers of a block have the length of the opening
+//! one, so text that contains markers is edited with longer ones, or with a backslash before each marker of the text.
 
-/// The fewest signs of a run in angle brackets, and of a divider that stands for itself.
+/// Minimum length of a run in angle brackets, and of an independent divider.
 const ANGLES: usize = 5;
-/// The fewest signs of Cline's runs.
+/// Minimum length of Cline's runs.
 const DASHES: usize = 3;
 
 /// A line that opens a block.
@@ -18,13 +18,13 @@ pub(super) struct Open {
     pub(super) line: Option<usize>,
 }
 
-/// The run of one sign at the start of a line, and what follows, without trailing blanks.
+/// Returns the length of the run of one character at the start of a line, and the rest without trailing blanks.
 fn run(line: &str, sign: char) -> (usize, &str) {
     let rest = line.trim_start_matches(sign);
     (line.len() - rest.len(), rest.trim_end())
 }
 
-/// Reads an opening line.
+/// Parses an opening line.
 pub(super) fn open(line: &str) -> Option<Open> {
     let (count, rest) = match line.chars().next()? {
         '<' => Some(run(line, '<')).filter(|it| it.0 >= ANGLES)?,
@@ -39,13 +39,13 @@ pub(super) fn open(line: &str) -> Option<Open> {
     Some(Open { run: count, line })
 }
 
-/// Length of the run, if the line divides a block.
+/// Returns the length of the run, if the line divides a block.
 pub(super) fn divider(line: &str) -> Option<usize> {
     let (count, rest) = run(line, '=');
     (count >= DASHES && rest.is_empty()).then_some(count)
 }
 
-/// Length of the run, if the line closes a block.
+/// Returns the length of the run, if the line closes a block.
 pub(super) fn close(line: &str) -> Option<usize> {
     let (count, rest) = match line.chars().next()? {
         '>' => Some(run(line, '>')).filter(|it| it.0 >= ANGLES)?,
@@ -55,7 +55,7 @@ pub(super) fn close(line: &str) -> Option<usize> {
     matches!(rest.trim_start().strip_prefix("REPLACE")?, "" | "<").then_some(count)
 }
 
-/// A line whose marker was escaped with a backslash, without it.
+/// Returns a line without the backslash that escapes its marker.
 pub(super) fn unescaped(line: &str) -> Option<&str> {
     let rest = line.strip_prefix('\\')?;
     let bare = rest.trim_start_matches('\\');
@@ -67,7 +67,7 @@ pub(super) fn unescaped(line: &str) -> Option<&str> {
     (['<', '=', '>', '-', '+'].into_iter().any(long) || option).then_some(rest)
 }
 
-/// `:start_line:N` or `:end_line:N` (Roo): whether it is the start, and the number.
+/// Parses `:start_line:N` or `:end_line:N` (Roo): whether it is the start, and the number.
 pub(super) fn option(line: &str) -> Option<(bool, usize)> {
     let (start, rest) = match line.strip_prefix(":start_line:") {
         Some(rest) => (true, rest),
@@ -76,19 +76,19 @@ pub(super) fn option(line: &str) -> Option<(bool, usize)> {
     Some((start, rest.trim().parse().ok()?))
 }
 
-/// The line that ends Roo's options.
+/// True for the line that ends Roo's options.
 pub(super) fn ends_options(line: &str) -> bool {
     let (count, rest) = run(line, '-');
     count >= ANGLES && rest.is_empty()
 }
 
-/// A line that is nearly an opening marker with the word SEARCH.
+/// True for an inexact opening marker with the word SEARCH.
 pub(super) fn nearly_open(line: &str) -> bool {
     let (count, rest) = run(line, '<');
     count >= 2 && open(line).is_none() && rest.trim_start().starts_with("SEARCH")
 }
 
-/// A line that looks like a marker, of whatever length and indentation.
+/// A line that resembles a marker, of any length and indentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Likeness<'a> {
     /// An opening marker.
@@ -100,10 +100,10 @@ pub(super) enum Likeness<'a> {
     Close {
         /// Length of the run.
         run: usize,
-        /// Text in front of it on the same line.
+        /// Text before it on the same line.
         before: &'a str,
     },
-    /// A run of closing signs with other words behind it, or none.
+    /// A run of closing characters with other words after it, or none.
     Other {
         /// Length of the run.
         run: usize,
@@ -119,13 +119,13 @@ impl Likeness<'_> {
     }
 }
 
-/// Words behind opening and closing markers of several tools, in capitals.
+/// Words after opening and closing markers in several tools, in capitals.
 const OPENING: [&str; 5] = ["SEARCH", "ORIGINAL", "FIND", "BEFORE", "OLD"];
 const CLOSING: [&str; 6] = ["REPLACE", "REPLACED", "UPDATED", "UPDATE", "AFTER", "NEW"];
-/// The fewest signs of a run that counts as a marker whatever follows it.
+/// Minimum length of a run that counts as a marker whatever follows it.
 const SURE: usize = 7;
 
-/// Classifies a line that looks like a marker. A line that *is* the right marker is one, too.
+/// Classifies a line that resembles a marker, including exact ones.
 pub(super) fn look(line: &str) -> Option<Likeness<'_>> {
     let text = line.trim();
     match text.as_bytes().first()? {
@@ -157,7 +157,8 @@ pub(super) fn look(line: &str) -> Option<Likeness<'_>> {
     }
 }
 
-/// True for a marker's word with nothing but signs and end tags behind it. A short run needs the first word as it is.
+/// True for a marker's word followed only by punctuation and end tags. A short run needs the first word in its exact
+/// form.
 fn worded(rest: &str, run: usize, words: &[&str]) -> bool {
     let rest = rest.trim_start();
     let len = rest.bytes().take_while(u8::is_ascii_alphabetic).count();

@@ -1,9 +1,9 @@
-//! `search_replace`: blocks of text to look for and text to put there, as models write them into a reply: aider's,
-//! Cline's, Roo's and Zed's spellings, with prose around, several blocks and files per reply.
+//! `search_replace`: blocks with a search text and its replacement, as models write them into a reply, in the spellings
+//! of aider, Cline, Roo and Zed, with prose around them, and several blocks and files per reply.
 //!
-//! Blocks between markers are whole lines, those in tags are any text. A block whose target is made by an earlier block
-//! of the same file is not known here: the request asks for [`Order::AsNeeded`]. A name that is not the path of a file is
-//! looked up by the engine, among the files it has read.
+//! Blocks between markers are whole lines, those in tags are any text. Whether a block's target is created by an
+//! earlier block of the same file is not known here: the request has [`Order::AsNeeded`]. A name that is not the path
+//! of a file is looked up by the engine among the files it has read.
 
 mod blocks;
 mod draft;
@@ -26,7 +26,7 @@ pub(crate) use print::{print_block, print_name};
 /// The format.
 pub struct SearchReplace;
 
-/// True for a line that looks like the opening marker of a block or a conflict, whatever is wrong with it.
+/// True for a line that resembles the opening marker of a block or a conflict, whatever is wrong with it.
 pub(super) fn nearly_opens(line: &str) -> bool {
     matches!(marker::look(line), Some(marker::Likeness::Open { .. }))
 }
@@ -37,9 +37,9 @@ pub(super) fn opens(line: &str) -> bool {
 }
 
 impl Block {
-    /// The block the other way round.
+    /// Returns the reversed block.
     ///
-    /// Errors: [`Code::EditUnparsable`] when its second part is empty, so that nothing says where its first one belongs.
+    /// Errors: [`Code::EditUnparsable`] if its second part is empty, so that the place of the first one is unknown.
     fn reversed(self) -> Result<Block> {
         let Block { path, search, replace, .. } = self;
         if replace.is_empty() || search.is_empty() {
@@ -49,9 +49,9 @@ impl Block {
         Ok(Block { path, search: replace, replace: search, ..self })
     }
 
-    /// The operation it stands for.
+    /// Converts it to an operation.
     ///
-    /// Errors: [`Code::EditNoChange`] when both parts are equal.
+    /// Errors: [`Code::EditNoChange`] if both parts are equal.
     fn to_op(&self) -> Result<Op> {
         let text = reading_of(&self.replace);
         let find = Find { line: self.hint, lines: self.lines, ..Find::new(&self.search, Pick::Unique) };
@@ -66,11 +66,11 @@ impl Block {
     }
 }
 
-/// A block that is open, for claims.
+/// An open block, for detection.
 struct Claim {
     from: usize,
     until: Until,
-    /// Behind the first line that ends it if no exact marker does.
+    /// The index after the first line that ends it if there is no exact marker.
     nearly: Option<usize>,
 }
 
@@ -78,7 +78,7 @@ struct Claim {
 enum Until {
     /// A closing marker of this length.
     Marker(usize),
-    /// So many end tags.
+    /// This many end tags.
     Tags(usize),
 }
 
@@ -89,7 +89,7 @@ impl Claim {
         Some(Claim { from, until, nearly: None })
     }
 
-    /// True for a block behind this one, whose end is missing.
+    /// True for the start of another block, so that this one lacks its end.
     fn is_cut_by(&self, line: &str) -> bool {
         let Until::Marker(run) = self.until else { return false };
         marker::open(line).is_some_and(|open| open.run == run)
@@ -208,7 +208,7 @@ fn request(read: Blocks) -> Result<Request> {
     Ok(Request { files: files.into_iter().map(file).collect(), notes })
 }
 
-/// The text that teaches it.
+/// The instructions for a model.
 pub const PROMPT: &str = "\
 Changes files by blocks. Each block: the file's path alone on a line, then
 

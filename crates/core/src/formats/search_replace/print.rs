@@ -1,4 +1,4 @@
-//! Blocks as text in this format.
+//! Printer of blocks in this format.
 
 use super::marker;
 use crate::formats::name;
@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 /// The usual length of a marker.
 const RUN: usize = 7;
 
-/// Writes the line that names a file; `None` when no spelling of it is read as this name.
+/// Writes the line with the file name; `None` if no spelling of it is parsed as this name.
 pub(crate) fn print_name(path: &str, out: &mut String) -> Option<()> {
     let tagged = format!("<path>{path}</path>");
     let line = [path, &*tagged].into_iter().find(|line| name::clean(line).as_deref() == Some(path))?;
@@ -19,8 +19,8 @@ pub(crate) fn print_name(path: &str, out: &mut String) -> Option<()> {
     Some(())
 }
 
-/// Writes a block; both texts are whole lines. Its markers are longer than any in the texts, and lines that would be taken
-/// for escaped ones are escaped once more.
+/// Writes a block; both texts are whole lines. Its markers are longer than any in the texts, and lines that look
+/// escaped are escaped once more.
 pub(crate) fn print_block(search: &str, replace: &str, out: &mut String) {
     let runs = |line: &str| {
         let alike = marker::look(line).map(|found| found.run().max(RUN));

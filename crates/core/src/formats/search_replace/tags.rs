@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 /// End tags of either part.
 const ENDS: [&str; 2] = ["</old_text>", "</new_text>"];
 
-/// Reads `<old_text>`: its line number, if it has one, and what follows it.
+/// Parses `<old_text>`: its line number, if it has one, and the rest of the line.
 pub(super) fn open(line: &str) -> Option<(Option<usize>, &str)> {
     let attributes = line.trim_start().strip_prefix("<old_text")?;
     let (attributes, rest) = attributes.split_once('>')?;
@@ -18,24 +18,25 @@ pub(super) fn open(line: &str) -> Option<(Option<usize>, &str)> {
     }
 }
 
-/// How many end tags are on a line.
+/// Counts the end tags on a line.
 pub(super) fn ends(line: &str) -> usize {
     ENDS.iter().map(|tag| line.matches(tag).count()).sum()
 }
 
-/// A block in tags that is being read.
+/// A block in tags that is being parsed.
 #[derive(Default)]
 pub(super) struct Tags {
     /// The first part, once it is complete.
     search: Option<String>,
-    /// `<new_text>` was read.
+    /// `<new_text>` was parsed.
     opened: bool,
-    /// The part that is open.
+    /// The open part.
     part: String,
 }
 
 impl Tags {
-    /// Reads the rest of the line with the opening tag, then whole lines; the two parts when the block is complete.
+    /// Parses the rest of the line with the opening tag, then whole lines; returns the two parts when the block is
+    /// complete.
     pub(super) fn read(&mut self, text: &str, here: usize) -> Result<Option<(String, String)>> {
         let mut rest = text;
         if self.search.is_none() {
@@ -57,7 +58,8 @@ impl Tags {
         Ok(replace.map(|(replace, _)| (self.search.take().unwrap_or_default(), replace)))
     }
 
-    /// The part up to an end tag on this line, without the line ends next to the tags; and what follows the tag.
+    /// Returns the part up to an end tag on this line, without the line ends next to the tags, and the text after the
+    /// tag.
     fn part<'a>(&mut self, line: &'a str) -> Option<(String, &'a str)> {
         let end = ENDS.iter().filter_map(|tag| Some((line.find(tag)?, tag.len()))).min();
         let Some((place, len)) = end else {
@@ -72,7 +74,7 @@ impl Tags {
         Some((text, &line[place + len..]))
     }
 
-    /// The error for a text that ends here.
+    /// Creates the error for a text that ends here.
     pub(super) fn unfinished(&self, at: usize) -> Error {
         match (&self.search, self.opened) {
             (None, _) => broken(at, "<old_text> is not closed."),

@@ -56,7 +56,7 @@ fn every_spelling() {
         "Sure! I will change this.\n\n**a.rs**\n\n~~~~~\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n~~~~~\nDone.",
         "<source>\na.rs\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n</source>\n",
         "a.rs\r\n<<<<<<< SEARCH\r\nold\r\n=======\r\nnew\r\n>>>>>>> REPLACE\r\n",
-        // Only the fence ends it, or a marker that is not spelled as it should be.
+        // Only the fence ends it, or a misspelled marker.
         "a.rs\n```\n<<<<<<< SEARCH\nold\n=======\nnew\n```\n\n",
         "a.rs\n```\n<<<<<<< SEARCH\nold\n=======\nnew\n```\nDone.\n",
         "a.rs\n<source>rust\n<<<<<<< SEARCH\nold\n=======\nnew\n</source>\nDone.\n",
@@ -189,7 +189,7 @@ fn a_word_is_a_name_where_nothing_else_is() {
 
 #[test]
 fn markers_that_are_text() {
-    // Balanced, of the search part, or in a block with longer markers.
+    // Balanced, in the search part, or in a block with longer markers.
     for (run, new) in [
         (7, "x = (\n    <<<<<<< SEARCH\n    a\n    =======\n    b\n    >>>>>>> REPLACE\n)\n"),
         (7, "<<<<< SEARCH\na\n=====\nb\n>>>>> REPLACE\n"),

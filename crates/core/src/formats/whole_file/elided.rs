@@ -1,4 +1,4 @@
-//! `elided`: whole files, or functions, in which placeholders replace code that stays (see [`crate::elided`]).
+//! `elided`: whole files, or functions, with placeholders for unchanged code (see [`crate::elided`]).
 
 use super::WholeFile;
 use crate::elided;
@@ -8,11 +8,11 @@ use crate::formats::{Format, Input, Spec};
 use crate::op::Request;
 use core::ops::Range;
 
-/// The format. Its texts are those of [`WholeFile`]; the placeholders tell them apart.
+/// The format. Its syntax is that of [`WholeFile`]; the placeholders distinguish them.
 pub struct Elided;
 
 impl Elided {
-    /// True when one of these stretches of a text, each a file with the lines around it, has a placeholder.
+    /// True when one of these ranges of a text, each a file with the lines around it, has a placeholder.
     pub(crate) fn is_in(text: &str, files: &[Range<usize>]) -> bool {
         let lines: Vec<&str> = text.lines().collect();
         files.iter().any(|file| {

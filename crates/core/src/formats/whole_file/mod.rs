@@ -1,8 +1,8 @@
 //! `whole_file`: whole files in a reply, each in a fence with its name above it or in its info string (aider's whole
 //! format), in Cline's `<write_to_file>`, or in `<file path="…">`.
 //!
-//! A name has to stand alone on its line: a sentence about a file may well be followed by a part of it. Where a text leaves
-//! open where a file ends, it is refused.
+//! A name has to be alone on its line: a sentence about a file may well be followed by only a part of it. If the end of
+//! a file is ambiguous, the text is refused.
 
 pub mod elided;
 mod reader;
@@ -51,7 +51,7 @@ impl Format for WholeFile {
                     fresh = true;
                 }
                 Some((start, end, is_file)) => {
-                    // What begins like an edit is one, with the name of its file above.
+                    // Text that begins like an edit is one, with the name of its file above.
                     *is_file &= !fresh || !reader::is_edit(line);
                     fresh &= line.trim().is_empty();
                     if end.is_on(line) {

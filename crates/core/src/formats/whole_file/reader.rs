@@ -1,4 +1,4 @@
-//! From lines to files: a state machine. What is wrong in a line is told at the end.
+//! From lines to files: a state machine. Errors are reported at the end.
 
 use crate::code::Code;
 use crate::error::{Error, Result};
@@ -17,7 +17,7 @@ pub(super) struct File {
     pub(super) at: usize,
 }
 
-/// An error that names the line of the request.
+/// Creates an error that names the line of the request.
 pub(super) fn broken(line: usize, what: &str) -> Error {
     Error::new(Code::EditUnparsable, format!("Line {line} of the request: {what}")).next(SHAPE).fact("line", line)
 }
@@ -28,34 +28,34 @@ itself, use a longer one around it (````).";
 /// Bytes of blank lines above the first line of a text that may be an edit.
 const BLANK_MAX: usize = 256;
 
-/// What ends a text that is open.
+/// The end of an open text.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum End {
-    /// A fence of this sign, at least so long, and not further in.
+    /// A fence of this character, at least as long and not indented deeper.
     Fence { sign: char, len: usize, indent: usize },
     /// The end tag of a fence such as `<source>`.
     Tag(&'static str),
-    /// `</content>`, and behind it what follows the text in the call.
+    /// `</content>`, followed by the rest of the call.
     Content,
     /// `</file>`.
     File,
 }
 
 impl End {
-    /// What a fence opens.
+    /// Returns the end for the fence that a line opens.
     pub(super) fn of_fence(line: &str) -> Option<(End, &str)> {
         let run = name::fence(line).map(|(sign, len, info)| (End::Fence { sign, len, indent: indent(line) }, info));
         run.or_else(|| fence::tag(line).map(|(tag, language)| (End::Tag(tag), language)))
     }
 
-    /// The info string of a fence that could end a text in such a one.
+    /// Returns the info string of a fence that could end a text in such a fence.
     fn competes(self, line: &str) -> Option<&str> {
         let End::Fence { sign, len, indent: depth } = self else { return None };
         let inner = name::fence(line).filter(|it| it.0 == sign && it.1 >= len && indent(line) <= depth);
         inner.map(|(_, _, info)| info)
     }
 
-    /// True when a line ends it, as far as the line alone can say.
+    /// True when a line ends the text, as far as the line alone can tell.
     pub(super) fn is_on(self, line: &str) -> bool {
         match self {
             End::Fence { .. } => self.competes(line).is_some_and(str::is_empty),
@@ -72,21 +72,21 @@ fn indent(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }
 
-/// The name that a fence gives to its text, or else the line above it.
+/// Returns the name that the info string of a fence gives, or the line above it.
 pub(super) fn named(info: &str, above: &str) -> Option<String> {
     // One word with a dot in it may be a language.
     let says = info.contains(['/', ':', '=']) || info.split_whitespace().nth(1).is_some();
     name::in_info(info).filter(|_| says).or_else(|| name::alone(above))
 }
 
-/// Reads a tag that opens a file.
+/// Parses a tag that opens a file.
 pub(super) fn opens_tag(line: &str) -> Option<End> {
     let line = line.trim_start();
     let file = || file_tag(line).map(|_| End::File);
     line.starts_with("<write_to_file>").then_some(End::Content).or_else(file)
 }
 
-/// `<file path="…">`: the path and what follows.
+/// Parses `<file path="…">`: the path and the rest.
 fn file_tag(line: &str) -> Option<(&str, &str)> {
     let (said, rest) = line.trim_start().strip_prefix("<file ")?.split_once('>')?;
     let said = said.trim();
@@ -100,22 +100,22 @@ pub(super) fn is_text(info: &str) -> bool {
     !["diff", "patch", "udiff"].contains(&info.split([' ', ':']).next().unwrap_or_default())
 }
 
-/// True for a first line by which edits begin, and files do not.
+/// True for a first line that begins an edit and not a file.
 pub(super) fn is_edit(line: &str) -> bool {
     let starts = ["*** Begin Patch", "*** Update File:", "diff --git ", "--- a/", "--- /dev/null", "@@ ", "¶"];
     search_replace::opens(line) || starts.iter().any(|start| line.starts_with(start))
 }
 
-/// A text that is being read.
+/// A text that is being parsed.
 struct Draft {
     /// `None` for a fence without a name.
     path: Option<String>,
     at: usize,
     end: End,
     text: String,
-    /// Where the text ends if the tag seen last was the closing one.
+    /// The end of the text, if the last tag seen was the closing one.
     ends: Option<usize>,
-    /// How much of the text has been told.
+    /// Bytes of the text reported as events.
     told: usize,
 }
 
@@ -124,21 +124,21 @@ enum State {
     #[default]
     Between,
     Open(Draft),
-    /// Inside `<write_to_file>`, before its text; the path, and where it began.
+    /// Inside `<write_to_file>`, before its text; the path and the start line.
     Head(Option<String>, usize),
-    /// Inside `<write_to_file>`, behind its text.
+    /// Inside `<write_to_file>`, after its text.
     Tail,
 }
 
-/// The fence that closed the file before, while it may have been one inside of it.
+/// The fence that closed the previous file, as long as it may have been one inside of it.
 struct Closed {
     path: String,
     end: End,
-    /// Text follows right behind it.
+    /// Text follows right after it.
     followed: bool,
 }
 
-/// Reads files line by line.
+/// A parser of files, fed line by line.
 pub(super) struct Reader {
     manner: Manner,
     state: State,
@@ -166,7 +166,7 @@ impl Reader {
         }
     }
 
-    /// Reads the next line.
+    /// Parses the next line.
     pub(super) fn line(&mut self, line: &str, out: &mut Vec<Event>) {
         self.count += 1;
         if self.failed.is_some() {
@@ -184,7 +184,7 @@ impl Reader {
         }
     }
 
-    /// The end of the text: the files and what is to be told.
+    /// Ends the text; returns the files and the notes.
     ///
     /// Errors: [`Code::EditUnparsable`] with the line of the request.
     pub(super) fn end(mut self, out: &mut Vec<Event>) -> Result<(Vec<File>, Vec<String>)> {
@@ -241,19 +241,20 @@ impl Reader {
         Ok(State::Between)
     }
 
-    /// A line between files. A blank one counts as blank only once text was seen: behind a fence both are empty.
+    /// Remembers a line between files. A blank one counts as blank only once there was text: after a fence both are
+    /// empty.
     fn remember(&mut self, line: &str) {
         self.above.swap(0, 1);
         self.above[0].clear();
         self.above[0].push_str(if line.trim().is_empty() { " " } else { line });
     }
 
-    /// A fence opens.
+    /// Handles a fence that opens.
     fn fence(&mut self, end: End, info: &str, out: &mut Vec<Event>) -> Result<State> {
         let near = usize::from(self.above[0].trim().is_empty());
         let path = named(info, &self.above[near]).map(|name| self.manner.name(&name));
         if let (None, End::Tag(tag)) = (&path, end) {
-            // A tag of some text.
+            // A tag within some text.
             self.remember(tag);
             return Ok(State::Between);
         }
@@ -274,7 +275,7 @@ impl Reader {
         Ok(State::Open(self.begin(path, end, out)))
     }
 
-    /// A text begins on this line.
+    /// Begins a text on this line.
     fn begin(&mut self, path: Option<String>, end: End, out: &mut Vec<Event>) -> Draft {
         if let Some(path) = &path {
             out.push(Event::File { path: path.clone(), action: Action::Write });
@@ -282,7 +283,7 @@ impl Reader {
         Draft { path, at: self.count, end, text: String::new(), ends: None, told: 0 }
     }
 
-    /// What stands before the text of `<write_to_file>`.
+    /// Parses a line before the text of `<write_to_file>`.
     fn head(&mut self, path: Option<String>, at: usize, line: &str, out: &mut Vec<Event>) -> Result<State> {
         let rest = line.trim_start();
         if rest.is_empty() {
@@ -301,7 +302,7 @@ impl Reader {
         if rest.trim().is_empty() { Ok(State::Open(draft)) } else { self.open(draft, rest, out) }
     }
 
-    /// A line of a text, or its end.
+    /// Parses a line of a text, or its end.
     fn open(&mut self, mut draft: Draft, line: &str, out: &mut Vec<Event>) -> Result<State> {
         let fresh = draft.text.len() < BLANK_MAX && draft.text.trim_start().is_empty();
         if draft.path.is_some() && fresh && is_edit(line) {
@@ -357,7 +358,7 @@ impl Reader {
         Ok(State::Open(draft))
     }
 
-    /// The text is complete.
+    /// Completes the text.
     fn complete(&mut self, mut draft: Draft, out: &mut Vec<Event>) {
         draft.text.truncate(draft.ends.unwrap_or(draft.text.len()));
         let len = draft.text.len();
@@ -382,13 +383,13 @@ fn tail(line: &str) -> State {
     if line.contains("</write_to_file>") { State::Between } else { State::Tail }
 }
 
-/// True for what may stand behind the text of `<write_to_file>`.
+/// True for lines that may follow the text of `<write_to_file>`.
 fn follows_content(line: &str) -> bool {
     let ends = ["</write_to_file>", "<line_count>", "<task_progress>"];
     ends.iter().any(|end| line.trim_start().starts_with(end))
 }
 
-/// Tells the lines of a file up to an offset.
+/// Emits events for the lines of a file up to an offset.
 fn tell(draft: &mut Draft, to: usize, out: &mut Vec<Event>) {
     if draft.path.is_some() && to > draft.told {
         let lines = draft.text[draft.told..to].split_inclusive('\n');
