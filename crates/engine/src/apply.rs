@@ -1,4 +1,4 @@
-//! The tool `apply`: edits written as text, in any of the text formats, for any number of files, all or nothing.
+//! The tool `apply`: edits as text in any of the text formats, for any number of files, all or nothing.
 
 use crate::caller::Caller;
 use crate::changing::change;
@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 
-/// The input of `apply`, beside the option fields.
+/// The input of `apply`, apart from the option fields.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
@@ -45,13 +45,13 @@ pub(crate) struct Args {
     compat: Option<String>,
 }
 
-/// A text of edits that was read.
+/// A parsed text of edits.
 pub(crate) struct Heard {
     pub(crate) format: &'static dyn Format,
     /// Its paths are absolute.
     pub(crate) request: Request,
     pub(crate) options: Options,
-    /// What relative names started from.
+    /// The directory that relative names were resolved against.
     pub(crate) directory: PathBuf,
 }
 
@@ -66,12 +66,12 @@ impl Engine {
             return self.apply_compat(caller, tool, &args, &mut options);
         }
         let Heard { format, request, options, directory } = self.hear(caller, args, options)?;
-        // Names in the answer mean what they meant in the text.
+        // Names in the answer are relative to the same directory as in the text.
         let caller = Caller { names_from: Some(directory), ..caller.clone() };
         self.answer_all(&caller, request, &options, format)
     }
 
-    /// Edits by the words of lines, which are JSON, where the text is such a call: Dirac's (seed 004).
+    /// Detects a call with edits by anchors, which are JSON: Dirac's (seed 004).
     fn by_words(&self, caller: &Caller, input: &Value) -> Option<Value> {
         let text = input.get("input")?.as_str()?.trim_start();
         if !text.starts_with('{') || input.get("format").is_some() {
@@ -91,7 +91,7 @@ impl Engine {
         Some(Value::Object(call))
     }
 
-    /// The input of a call with edits as text.
+    /// Parses the input of a call with edits as text.
     pub(crate) fn asked(&self, caller: &Caller, tool: &'static str, mut input: Value) -> Result<(Args, Options)> {
         let mut options = Options::take(&mut input, caller, self.config(), tool)?;
         let args: Args = formats::from_json(Input::Json(input))?;
@@ -99,7 +99,7 @@ impl Engine {
         Ok((args, options))
     }
 
-    /// Reads a text of edits and names its files.
+    /// Parses a text of edits and resolves the names of its files.
     pub(crate) fn hear(&self, caller: &Caller, args: Args, mut options: Options) -> Result<Heard> {
         let named = args.format.as_deref().map(chosen).transpose()?;
         let file = args.file.clone();
@@ -107,7 +107,7 @@ impl Engine {
         if let Some(format) = named {
             caller.reads_as(format.spec().name);
         }
-        // Where lines are shown in the marks of a text format, texts are in it unless they are clearly in another one.
+        // If lines are shown in a text format, texts are in that format unless they are clearly in another one.
         let usual = caller.marks.and_then(|marks| formats::textual().find(|format| format.spec().name == marks.name));
         let named = named.or_else(|| usual.filter(|format| recognise::is_meant(&args.input, *format)));
         let Understood { format, mut request, directory } = recognise::understand(&args.input, named, &manner)?;
@@ -149,7 +149,7 @@ impl Engine {
     }
 }
 
-/// The text format a call names.
+/// Returns the text format that a call names.
 fn chosen(name: &str) -> Result<&'static dyn Format> {
     formats::textual().find(|format| format.spec().name == name).ok_or_else(|| {
         let names: Vec<&str> = formats::textual().map(|format| format.spec().name).collect();

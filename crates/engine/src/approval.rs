@@ -1,6 +1,6 @@
-//! Hop 6: what a person decides. Nothing waits here. A call that the rules ask about ends with the question and with what it
-//! would do; the same call made again with the answer is worked out on the file as it is then, and goes through only if
-//! it still does what the person saw.
+//! Hop 6: a person's decision. Nothing waits here. A call that needs approval ends with the question and with the
+//! change it would make. The same call with the answer is planned again on the current file, and is carried out only if
+//! it still makes the change that the person saw.
 
 use crate::caller::{Caller, Shows};
 use crate::config::Mode;
@@ -14,50 +14,50 @@ use emendate_fs::Place;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// Largest text that a question carries along for a person to change, in bytes.
+/// Bytes of a proposed text that a question includes for a person to change.
 const PROPOSED: usize = 256 << 10;
 
-/// Longest diff of one file in a question, in bytes.
+/// Bytes of the diff of one file in a question.
 const CHANGE_MAX: usize = 256 << 10;
 
 impl Hit {
-    /// The sentence that names the rule.
+    /// Formats the sentence that names the rule.
     pub(crate) fn told(&self, place: &Place) -> String {
         format!("{} matches the rule `{}` of {}.", place.shown(), self.rule, self.origin)
     }
 }
 
-/// What a person answered.
+/// A person's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approval {
     /// The seal of the question.
     pub seal: String,
     /// Yes or no.
     pub agreed: bool,
-    /// What shall be written in place of what was proposed, by path.
+    /// The texts to write instead of the proposed ones, by path.
     pub texts: Vec<(PathBuf, String)>,
 }
 
 impl Approval {
-    /// A yes to what was shown.
+    /// Approves the change that was shown.
     pub fn to(seal: &str) -> Approval {
         Approval { seal: seal.to_owned(), agreed: true, texts: Vec::new() }
     }
 
-    /// A no.
+    /// Refuses it.
     pub fn refusing(seal: &str) -> Approval {
         Approval { agreed: false, ..Approval::to(seal) }
     }
 }
 
-/// The question that a call ended with, where it did: `{"seal", "files": [{"filePath", "rule", "origin",
+/// Returns the question of a call that ended with one: `{"seal", "files": [{"filePath", "rule", "origin",
 /// "structuredPatch", "proposed"?, …}]}`.
 pub fn question(error: &Error) -> Option<&Value> {
     if error.code() == Code::AccessAsk { error.data().get("question") } else { None }
 }
 
 impl Engine {
-    /// Lets plans through that nobody needs to be asked about, or that a person agreed to, with the person's own changes.
+    /// Passes plans that need no approval, or have it, with the person's own changes.
     ///
     /// Errors: `access.ask` with the question; `access.denied` for documentation that must not be created.
     pub(crate) fn approved(&self, caller: &Caller, mut plans: Vec<Plan>) -> Result<Vec<Plan>> {
@@ -93,7 +93,7 @@ impl Engine {
         Ok(plans)
     }
 
-    /// The rule by which a person is asked before a file is written; for hooks of clients, which ask themselves.
+    /// Returns the rule that requires approval before a file is written; for hooks of clients, which ask themselves.
     ///
     /// Errors: `path.*`, `access.denied`, `io.*`.
     pub fn asked_about(&self, path: &Path) -> Result<Option<String>> {
@@ -105,9 +105,9 @@ impl Engine {
         Ok(hit.map(|hit| hit.told(&place)))
     }
 
-    /// Notes with the plans of a dry run that a person would be asked about.
+    /// Notes the plans of a dry run that would need approval.
     ///
-    /// Errors: as [`Engine::approved`], but for the question.
+    /// Errors: as [`Engine::approved`], except for the question.
     pub(crate) fn tell_who_is_asked(&self, plans: &mut [Plan]) -> Result<()> {
         for plan in plans.iter_mut().filter(|plan| plan.writes()) {
             plan.asked = self.decided(plan)?;
@@ -115,7 +115,7 @@ impl Engine {
         Ok(())
     }
 
-    /// The decision of the rules about creating a file.
+    /// Decides by the rules about creating a file.
     ///
     /// Errors: `access.denied`.
     fn creation(&self, place: &Place) -> Result<Option<Hit>> {
@@ -126,7 +126,7 @@ impl Engine {
         if mode == Mode::Allow { Ok(None) } else { documentation(self.config(), place, mode) }
     }
 
-    /// Who has to be asked about a plan.
+    /// Returns the rule that requires approval for a plan.
     ///
     /// Errors: `access.denied`, `io.*`.
     fn decided(&self, plan: &Plan) -> Result<Option<Hit>> {
@@ -139,9 +139,9 @@ impl Engine {
         self.creation(&plan.place)
     }
 
-    /// What these plans would do, as a word that nobody else can make.
+    /// Computes an unforgeable hash of the changes that these plans would make.
     ///
-    /// Errors: `io.failed` where the system has no random numbers.
+    /// Errors: `io.failed` if the system has no random numbers.
     fn seal(&self, plans: &[Plan]) -> Result<String> {
         let mut hash = blake3::Hasher::new_keyed(self.secret()?);
         for plan in plans {
@@ -151,7 +151,7 @@ impl Engine {
             hash.update(&plan.before.id().to_bytes()).update(&after.to_bytes());
             hash.update(format!("{:?} {:?} {:?}\n", plan.becomes, plan.executable, plan.mode).as_bytes());
             if plan.source.is_some() {
-                // An extract shows what is around a change, not where that is.
+                // A sparse snapshot shows the text around a change, but not its position.
                 hash.update(format!("{:?}\n", plan.parts()).as_bytes());
             }
         }
@@ -159,7 +159,7 @@ impl Engine {
     }
 }
 
-/// The question about some of the plans.
+/// Creates the question about some of the plans.
 fn ask(plans: Vec<Plan>, asked: &[(usize, Hit)], seal: &str) -> Error {
     let mut error = Error::new(Code::AccessAsk, "A person has to agree before this is written; nothing was changed.");
     let mut files = Vec::with_capacity(asked.len());

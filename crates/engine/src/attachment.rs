@@ -1,4 +1,4 @@
-//! What goes along with a reply beside its text: images and documents, in base64.
+//! Attachments of a reply: images and documents, in base64.
 
 use data_encoding::BASE64;
 use emendate_core::Result;
@@ -8,20 +8,20 @@ use serde_json::{Value, json};
 /// The field of a reply's data that lists them: `[{"mediaType", "data", "width"?, "height"?, "uri"?}]`.
 pub const ATTACHMENTS: &str = "attachments";
 
-/// Bytes of an image that goes along, or of all images in a notebook together: 5 MiB as base64.
+/// Bytes of one image, or of all images of a notebook together: 5 MiB as base64.
 pub(crate) const MOST_IMAGE: usize = 3_932_160;
 
-/// One of them.
+/// An attachment.
 pub(crate) struct Attachment {
     media_type: &'static str,
     data: String,
     image: Option<Image>,
-    /// Where it comes from, for what is no image.
+    /// The origin of a document; `None` for images.
     uri: Option<String>,
 }
 
 impl Attachment {
-    /// An image, measured.
+    /// Creates an image attachment with its dimensions.
     ///
     /// Errors: `media.unreadable`.
     pub(crate) fn image(bytes: &[u8]) -> Result<Attachment> {
@@ -30,12 +30,12 @@ impl Attachment {
         Ok(Attachment { media_type, data: BASE64.encode(bytes), image: Some(image), uri: None })
     }
 
-    /// Anything else.
+    /// Creates any other attachment.
     pub(crate) fn document(media_type: &'static str, bytes: &[u8], uri: String) -> Attachment {
         Attachment { media_type, data: BASE64.encode(bytes), image: None, uri: Some(uri) }
     }
 
-    /// What it is, for people.
+    /// Describes the attachment for people.
     pub(crate) fn told(&self) -> String {
         match self.image {
             Some(image) => format!("{}, {}×{} pixels", self.media_type, image.width, image.height),
@@ -56,7 +56,7 @@ impl Attachment {
     }
 }
 
-/// All of them, for a reply's data.
+/// Converts attachments to JSON for a reply's data.
 pub(crate) fn listed(attachments: &[Attachment]) -> Value {
     attachments.iter().map(Attachment::to_json).collect()
 }

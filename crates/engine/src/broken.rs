@@ -1,10 +1,10 @@
-//! A project's configuration that cannot be understood: files are read, and nothing is edited.
+//! A project's configuration that cannot be parsed: files can be read, but not edited.
 
 use crate::config::Config;
 use crate::engine::Engine;
 use emendate_core::{Code, Error, Result};
 
-/// The configuration where a project's file cannot be read: its rules are unknown, so nothing is edited.
+/// Returns a configuration that denies edits, because the rules of the project are unknown.
 pub(crate) fn without(mut config: Config, error: &Error, notices: &mut Vec<String>) -> Config {
     notices.push(format!("{} Files can be read; edits are refused until it is corrected.", error.message()));
     config.broken.get_or_insert_with(|| error.message().to_owned());
@@ -12,7 +12,7 @@ pub(crate) fn without(mut config: Config, error: &Error, notices: &mut Vec<Strin
 }
 
 impl Engine {
-    /// Errors: `access.denied` where a project's configuration cannot be understood.
+    /// Errors: `access.denied` if a project's configuration cannot be parsed.
     pub(crate) fn rules_are_known(&self) -> Result<()> {
         let Some(what) = self.config().broken() else { return Ok(()) };
         Err(Error::new(

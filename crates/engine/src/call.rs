@@ -1,4 +1,4 @@
-//! A call from its name and JSON to the reply: the tool is found, its arguments are read, faults are caught.
+//! A call from its name and JSON to the reply: finds the tool, parses the arguments, and catches panics.
 
 use crate::arguments::{self, Arguments};
 use crate::caller::Caller;
@@ -14,14 +14,14 @@ use serde_json::Value;
 use std::path::PathBuf;
 
 impl Tool {
-    /// Reads the arguments, does what they ask for, and reports how they were read.
+    /// Parses the arguments, runs the tool, and notes how the arguments were understood.
     fn answer(&'static self, engine: &Engine, caller: &Caller, input: Value) -> Result<Answer> {
         let Arguments { mut value, mut notes } = Arguments::read(self, engine.start(caller).as_deref(), input)?;
         engine.read_windows_fields(&mut value, &mut notes);
         if notes.is_empty() {
             return self.run(engine, caller, value);
         }
-        // The words of another tool, and text for a file, stay as they are.
+        // Output in the words of another tool, and text for a file, remain unchanged.
         let silent = self.answers_bare() || value.get("compat").is_some();
         match self.run(engine, caller, value) {
             Ok(mut answer) => {
@@ -40,7 +40,8 @@ impl Tool {
 }
 
 impl Engine {
-    /// The reply to a call, with advice in these names. Never panics outward: a fault inside is answered as `internal.bug`.
+    /// Returns the reply to a call, with advice in these names. Never panics: an internal fault is reported as
+    /// `internal.bug`.
     pub(crate) fn answered(&self, caller: &Caller, name: &str, input: Value, names: Option<&dyn Vocabulary>) -> Reply {
         let Some(tool) = tool(name).or_else(|| tool(arguments::tool_named(name)?)) else {
             let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
@@ -53,7 +54,7 @@ impl Engine {
             Err(Error::new(Code::InternalBug, format!("{name} failed by a fault of the engine."))
                 .next("Please report the call that led here. Read the file to see its state."))
         });
-        // Before the limits: advice that was shortened cannot be worded any more.
+        // Before the limits apply: advice cannot be rendered once it is shortened.
         let result = match names {
             Some(names) => result.map_err(|error| error.worded(names)),
             None => result,
@@ -63,7 +64,7 @@ impl Engine {
         Reply::new(result, tool.seed, limits, tool.rest)
     }
 
-    /// Runs a call under its meter. Where that ended the work, what came of the work is incomplete and not given out.
+    /// Runs a call under its meter. If the meter ended the work, its incomplete result is dropped.
     fn metered(&self, caller: &Caller, run: impl FnOnce() -> Result<Answer>) -> Result<Answer> {
         let meter = Meter::also(
             self.config().max_work,
@@ -83,7 +84,7 @@ impl Engine {
         }
     }
 
-    /// The directory that relative paths in arguments start from: the caller's, or the only root.
+    /// Returns the base directory of relative paths in arguments: the caller's, or the only root.
     fn start(&self, caller: &Caller) -> Option<PathBuf> {
         let only = || match &*self.roots() {
             [root] => Some(root.to_path_buf()),
@@ -92,7 +93,7 @@ impl Engine {
         caller.names_from.clone().or_else(only)
     }
 
-    /// Calls a tool with JSON text, as the machine door and NDJSON do.
+    /// Calls a tool with JSON text, as `emend call` and NDJSON do.
     pub fn call_json(&self, caller: &Caller, name: &str, input: &str) -> Reply {
         let seed = tool(name).map_or(SeedCodes::None, |tool| tool.seed);
         if input.len() > MAX_INPUT {

@@ -1,4 +1,4 @@
-//! Who calls, and under which rules: what a front end passes along with every call. There is no per-connection state.
+//! The context of a call: identity and rules that a front end passes with every call. There is no per-connection state.
 
 use crate::approval::Approval;
 use crate::events::Front;
@@ -9,31 +9,31 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// May a file be edited that this session has not read?
+/// Whether files may be edited that this session has not read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unread {
-    /// Yes: a person at a terminal sees what is there.
+    /// Allowed: a person at a terminal sees the files.
     Allow,
-    /// No: a model must have been shown what it changes.
+    /// Denied: a model must have been shown the lines it changes.
     #[default]
     Deny,
 }
 
-/// What to do when the file changed since it was read.
+/// Reaction to a file that changed since it was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnStale {
-    /// Carry the edit over to the new text if both sides changed different lines; refuse otherwise.
+    /// Rebase the edit if both sides changed different lines; refuse otherwise.
     #[default]
     Merge,
     /// Refuse.
     Reject,
-    /// As merge, but write conflict markers where both sides changed the same lines.
+    /// Like merge, but with conflict markers where both sides changed the same lines.
     Markers,
     /// Refuse, and list the choices.
     Ask,
 }
 
-/// What a reply shows of a change, beside its numbers.
+/// The form in which a reply shows a change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shows {
     /// The changed places of the new text, at most 1,000 characters.
@@ -43,7 +43,7 @@ pub enum Shows {
     Diff,
 }
 
-/// An option whose values are words of a closed set.
+/// An option with a closed set of named values.
 pub trait Word: Copy + PartialEq + 'static {
     /// Every value with its name; the default first.
     const WORDS: &'static [(&'static str, Self)];
@@ -53,9 +53,9 @@ pub trait Word: Copy + PartialEq + 'static {
         Self::WORDS.iter().find(|(_, value)| *value == self).map_or("", |(name, _)| name)
     }
 
-    /// The value with that name.
+    /// Returns the value with that name.
     ///
-    /// Errors: `call.invalid` with the names there are.
+    /// Errors: `call.invalid` with the existing names.
     fn parse(option: &str, word: &str) -> Result<Self> {
         let known = Self::WORDS.iter().find(|(name, _)| *name == word).map(|(_, value)| *value);
         known.ok_or_else(|| {
@@ -84,80 +84,81 @@ impl Word for Matching {
         &[("standard", Matching::Standard), ("strict", Matching::Strict), ("exact", Matching::Exact)];
 }
 
-/// Who calls, and under which rules. A call may override `on_stale` and `dry_run` for itself.
+/// The context of a call. A call may override `on_stale` and `dry_run` for itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
     /// Name of the session whose reads count.
     pub session: String,
-    /// May unread files be edited?
+    /// Whether unread files may be edited.
     pub unread: Unread,
-    /// What to do with stale edits; `None` leaves it to the configuration.
+    /// Reaction to stale edits; `None` uses the configuration.
     pub on_stale: Option<OnStale>,
-    /// Work everything out, write nothing.
+    /// Plan everything, write nothing.
     pub dry_run: bool,
     /// The caller's working directory, for messages only.
     pub cwd: Option<PathBuf>,
-    /// How lines are shown where a call does not say it; `None`: numbered by reads, as the edits were written by replies.
+    /// The line format for calls that do not name one; `None`: numbered lines in reads, and the edit's own format in
+    /// replies.
     pub marks: Option<&'static Marks>,
-    /// What a person agreed to, of what an earlier try of the same call asked.
+    /// A person's approval of a question that the same call ended with before.
     pub approval: Option<Approval>,
-    /// The directory that relative names in its texts start from, and those in headers shown to it; absolute. `None`: the
-    /// first root.
+    /// The absolute directory that relative names in texts, and names in headers, are relative to. `None`: the first
+    /// root.
     pub names_from: Option<PathBuf>,
-    /// What follows the call from outside, and may stop it.
+    /// A handle for progress and cancellation.
     pub watch: Option<Watch>,
-    /// Through what the call came, for events; `None`: through the library.
+    /// The client, for events; `None` for calls through the library.
     pub front: Option<Arc<Front>>,
-    /// A person reads the reply at a terminal, so the limits on replies to models and programs do not count.
+    /// A person reads the reply at a terminal, so the limits for models and programs do not apply.
     pub person_reads: bool,
-    /// May be done what cannot be undone afterwards? `None`: where unread files may be edited.
+    /// Whether changes that cannot be undone are allowed. `None`: if unread files may be edited.
     pub irreversible: Option<bool>,
 }
 
 impl Caller {
-    /// Tells who follows the call in which format it is.
+    /// Records the format of the call's input.
     pub(crate) fn reads_as(&self, format: &'static str) {
         if let Some(watch) = &self.watch {
             watch.reads_as(format);
         }
     }
 
-    /// A step of the call begins, over so many files; 0 where that is not known.
+    /// Begins a phase of the call over `of` files; 0 if the number is unknown.
     pub(crate) fn begin(&self, step: Step, of: usize) {
         if let Some(watch) = &self.watch {
             watch.begin(step, of);
         }
     }
 
-    /// One file more of the step.
+    /// Counts one more file of the phase.
     ///
-    /// Errors: `call.cancelled`, when the call was asked to stop.
+    /// Errors: `call.cancelled` if the call was asked to stop.
     pub(crate) fn advance(&self) -> Result<()> {
         let Some(watch) = &self.watch else { return Ok(()) };
         watch.advance(1);
         watch.check()
     }
 
-    /// All of so many files are written: it is too late to stop.
+    /// Records that all files are written, so that it is too late to stop.
     pub(crate) fn wrote(&self, files: usize) {
         if let Some(watch) = &self.watch {
             watch.advance(files);
         }
     }
 
-    /// What is set when the call shall stop.
+    /// The flag that is set to stop the call.
     pub(crate) fn stop(&self) -> &AtomicBool {
         self.watch.as_ref().map_or(&NEVER, Watch::stopped)
     }
 
-    /// Errors: `call.cancelled`, when the call was asked to stop.
+    /// Errors: `call.cancelled` if the call was asked to stop.
     pub(crate) fn go_on(&self) -> Result<()> {
         self.watch.as_ref().map_or(Ok(()), Watch::check)
     }
 }
 
 impl Default for Caller {
-    /// The session `default`, under the rules for models.
+    /// The session `default`, with the rules for models.
     fn default() -> Caller {
         Caller {
             session: "default".to_owned(),

@@ -1,4 +1,4 @@
-//! A call that changes files: its options are taken out, a format reads the rest, the request is applied.
+//! Calls that change files: the options are extracted, a format parses the rest, the request is applied.
 
 use crate::caller::Caller;
 use crate::engine::Engine;
@@ -11,7 +11,7 @@ use emendate_core::{Code, Error, Result};
 use serde_json::{Map, Value};
 use std::os::unix::ffi::OsStringExt as _;
 
-/// A change of files: takes out the options, lets the format read the rest, applies the request.
+/// Runs a changing tool: extracts the options, lets the format parse the rest, and applies the request.
 pub(crate) fn change(
     engine: &Engine,
     caller: &Caller,
@@ -42,7 +42,7 @@ pub(crate) fn change(
     Ok(answer)
 }
 
-/// The format whose own field the input has; the first of the row when it has none, which then says what is missing.
+/// Selects the format whose own field the input has; without any, the first one, which then reports the missing field.
 ///
 /// Errors: `call.invalid` for the fields of two formats.
 fn chosen(formats: &[&'static dyn Format], input: &Value) -> Result<&'static dyn Format> {

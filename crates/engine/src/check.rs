@@ -1,4 +1,4 @@
-//! The tool `check`: what the grammar and the language servers say is wrong with files as they are.
+//! The tool `check`: problems that the grammar and the language servers find in the current files.
 
 use crate::caller::Caller;
 use crate::config::Moment;
@@ -19,10 +19,10 @@ use std::time::Duration;
 
 /// Files of a call.
 pub(crate) const MOST_CHECKED: usize = 50;
-/// Milliseconds that a server may take, where the call does not say it, and the longest it may say.
+/// Milliseconds to wait for a server: the default, and the maximum that a call may set.
 const TIMEOUT: u64 = 30_000;
 const LONGEST: u64 = 600_000;
-/// Problems that the text lists of a file.
+/// Problems of one file that the text lists.
 const LISTED: usize = 50;
 
 /// The input of `check`.
@@ -36,7 +36,7 @@ pub(crate) struct Args {
 }
 
 impl Engine {
-    /// The tool `check`. What it shows does not count as read.
+    /// Runs the tool `check`. Files shown by it do not count as read.
     pub(crate) fn check(&self, caller: &Caller, input: Value) -> Result<Answer> {
         let args: Args = formats::from_json(Input::Json(input))?;
         if args.paths.is_empty() {
@@ -86,7 +86,7 @@ impl Engine {
     }
 }
 
-/// What is wrong with a file, in words.
+/// Formats the problems of a file.
 fn told(place: &Place, diagnosis: &Diagnosis) -> String {
     let (path, by, problems) = (place.shown(), diagnosis.by(), diagnosis.fresh());
     if diagnosis.said.is_empty() {

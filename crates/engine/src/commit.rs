@@ -1,4 +1,4 @@
-//! Hops 7 and 8: what was planned for all files becomes visible together, and the session knows what it wrote.
+//! Hops 7 and 8: publishes the changes of all files together, and records what the session wrote.
 
 use crate::big;
 use crate::caller::{Caller, Shows};
@@ -20,16 +20,17 @@ use emendate_fs::{Draft, Piece, Stamp, Written, readable_size};
 use emendate_history::{Lines, OperationId, Record};
 use serde_json::Value;
 
-/// Times a request is worked out again because a file changed between the check and the write. Where eight processes keep
-/// editing one file, each loses seven races of eight.
+/// Retries of a request after a file changed between the check and the write. If eight processes keep editing one file,
+/// each of them loses seven races of eight.
 const ATTEMPTS: usize = 256;
 
-/// Files of a call up to which what their replies show is kept until they are written.
+/// Files of a call up to which the previews for their replies are kept until they are written.
 const PREVIEWED: usize = 16;
 
 impl Engine {
-    /// Plans, commits and settles, again while somebody writes in between. Callers of this process queue up at
-    /// [`Engine::turns`] before; other processes are met by the check right before the write.
+    /// Plans, commits and records a request, and retries if another process writes in between. Callers in this process
+    /// take the locks of [`Engine::turns`] first; changes by other processes are detected by the check right before the
+    /// write.
     pub(crate) fn carry_out(
         &self,
         caller: &Caller,
@@ -63,7 +64,7 @@ impl Engine {
             work::commit()?;
             caller.begin(Step::Writing, plans.len());
             match self.commit(caller, cause, &mut plans) {
-                // Look again, and merge or refuse as for any other change.
+                // Plan again, and merge or refuse as for any other change.
                 Err(error) if error.code() == Code::ConflictRaced && attempt < ATTEMPTS => {
                     work::begin_again();
                     for plan in plans {
@@ -87,8 +88,8 @@ impl Engine {
         Err(Error::new(Code::InternalBug, "The attempts ran out without an answer."))
     }
 
-    /// Has the changed lines of every file shown as the caller wants it, where nothing else says how; each header names its
-    /// file.
+    /// Shows the changed lines of every file in the caller's line format, unless something else determines it; each
+    /// header names its file.
     fn as_asked(&self, caller: &Caller, mut plans: Vec<Plan>) -> Vec<Plan> {
         for plan in &mut plans {
             if let Some(marks) = caller.marks.filter(|_| plan.header.is_none() && plan.worded.is_none()) {
@@ -102,7 +103,7 @@ impl Engine {
         plans
     }
 
-    /// Says what could be freed where there is no room.
+    /// Adds what could be deleted to an error about a full disk.
     fn with_room(&self, error: Error, plans: &[Plan]) -> Error {
         let device = error.data().get("device").and_then(Value::as_u64);
         let held = plans.first().and_then(|plan| self.history(plan.place.root()).on_disk());
@@ -120,7 +121,7 @@ impl Engine {
         with_holders(error, &holders)
     }
 
-    /// The answer of the first receipt, for calls about one file; `replace_all` is what the call said.
+    /// Renders the first receipt as an answer, for calls about one file; `replace_all` is the value in the call.
     /// Language servers are asked first, so no lock must be held.
     pub(crate) fn answer_of_one(&self, mut receipts: Vec<Receipt>, replace_all: bool) -> Answer {
         self.diagnose(&mut receipts);
@@ -132,13 +133,13 @@ impl Engine {
         answer
     }
 
-    /// What the receipts say: text for a model, data of each file, and rejected parts as a patch.
-    /// Language servers are asked first, so no lock must be held.
+    /// Renders receipts: text for a model, data of each file, and rejected parts as a patch. Language servers are asked
+    /// first, so no lock must be held.
     pub(crate) fn tell(&self, receipts: Vec<Receipt>) -> (String, Vec<Value>, String) {
         self.tell_with(receipts, &[])
     }
 
-    /// The same with warnings that are about the whole call.
+    /// Renders receipts with warnings about the whole call.
     pub(crate) fn tell_with(&self, mut receipts: Vec<Receipt>, common: &[String]) -> (String, Vec<Value>, String) {
         let (several, mut warnings) = (receipts.len() > 1, Vec::new());
         self.diagnose(&mut receipts);
@@ -162,8 +163,8 @@ impl Engine {
         (text, files, rejected)
     }
 
-    /// Hop 7: the only writer. Stages, writes down what is about to be done, checks again under the lock, publishes; all
-    /// files or none. A plan that changes nothing is left out and has no entry in the answer.
+    /// Hop 7, the only writer: stages the files, logs the intent, checks again under the lock, and publishes all files
+    /// or none. A plan that changes nothing is skipped and has no entry in the result.
     fn commit(&self, caller: &Caller, cause: Cause<'_>, plans: &mut [Plan]) -> Result<Done> {
         plans.iter_mut().filter(|plan| plan.writes()).for_each(|plan| self.save_attributes(plan));
         let plans = &*plans;
@@ -180,14 +181,14 @@ impl Engine {
         let ahead = staged.ahead();
         let promised = writing.iter().find_map(|plan| plan.promised);
         if promised.is_some() && promised != ahead.spliced {
-            // Dropping what was staged leaves everything as it was.
+            // Dropping the staged files leaves everything unchanged.
             return Err(Error::new(
                 Code::OperationLost,
                 "What the log says of that change does not lead back to the earlier text; nothing was written.",
             )
             .next("Read the file and make the change with an edit."));
         }
-        // From here on the disk is at work; what can be made ready meanwhile is.
+        // From here on the disk is busy; previews are prepared in the meantime.
         let shows = self.config().shows;
         let room = self.reply_limits(caller).per_file(drafts.len());
         let previews: Vec<Option<Preview>> = plans
@@ -205,7 +206,7 @@ impl Engine {
             .collect();
         let announced = self.announce(caller, cause, plans, &known, &ahead.made);
         if let Some(error) = announced.as_ref().and_then(Announced::overtaken) {
-            // Dropping what was staged leaves everything as it was.
+            // Dropping the staged files leaves everything unchanged.
             return Err(error);
         }
         if let Some(announced) = &announced {
@@ -228,7 +229,7 @@ impl Engine {
         Ok(Done { files, previews, operation, trouble })
     }
 
-    /// Owner and attributes of a file that goes away, for whoever brings it back.
+    /// Saves owner and attributes of a file that is removed, so that they can be restored.
     fn save_attributes(&self, plan: &mut Plan) {
         if !self.keeps_history() || !plan.loses_file() {
             return;
@@ -243,7 +244,7 @@ impl Engine {
         }
     }
 
-    /// Hop 8: the receipts say what happened.
+    /// Hop 8: creates the receipts.
     fn settle(&self, plans: Vec<Plan>, done: Done) -> Vec<Receipt> {
         let (mut trouble, mut previews) = (done.trouble.into_iter(), done.previews.into_iter());
         let receipts = plans.into_iter().zip(done.files).map(|(mut plan, written)| {
@@ -258,14 +259,14 @@ impl Engine {
         receipts.collect()
     }
 
-    /// The words of the lines as a plan leaves them, where the reply is to show them.
+    /// Returns the anchors of the lines after a plan, if the reply shows them.
     fn words_after(&self, plan: &Plan) -> Option<Words> {
         plan.worded.filter(|_| plan.becomes == Becomes::File && !plan.before.is_opaque())?;
-        // A reply without words costs a read; the file is written already, so it is no failure of the edit.
+        // A reply without anchors costs a read; the file is already written, so this is not a failure of the edit.
         plan.after().and_then(|after| self.words_edited(plan, &after)).ok()
     }
 
-    /// Keeps the buffers of a plan that has served.
+    /// Recycles the buffers of a finished plan.
     pub(crate) fn finish(&self, plan: Plan) {
         drop(plan.before);
         if let Now::File(now) = plan.now {
@@ -274,20 +275,20 @@ impl Engine {
     }
 }
 
-/// What a commit did.
+/// The result of a commit.
 #[derive(Default)]
 struct Done {
-    /// Of each plan that wrote something: the content that is there now, and how it came there.
+    /// For each plan that wrote something, the current content and how it was written.
     files: Vec<Option<(ContentId, Written)>>,
-    /// What the replies about them show, where it is known.
+    /// Previews for the replies, if they were prepared.
     previews: Vec<Option<Preview>>,
     operation: Option<OperationId>,
-    /// What the log could not do, in words for a note.
+    /// A failure of the log, as text for a note.
     trouble: Option<String>,
 }
 
 impl Plan {
-    /// What the caller knows of the file once it is written and the reply is read. Nothing, when no file is there then.
+    /// Returns the caller's knowledge of the file after the write and the reply. `None` if the file no longer exists.
     fn known(
         &self,
         stamp: Stamp,
@@ -303,7 +304,8 @@ impl Plan {
             None => ContentId::of_pieces(self.changes.pieces(self.before.raw())),
         };
         let mut lines = self.lines.clone();
-        // A diff may be cut, or be a summary: what it shows for certain is what was written, and that is known anyway.
+        // A diff may be cut, or be a summary: the only lines it certainly shows are the written ones, which are known
+        // anyway.
         let told = shows == Shows::Snippet || self.header.is_some() || self.worded.is_some();
         if told && room.counts && !lines.is_all() {
             lines.union(&shown(self, preview, room));

@@ -1,5 +1,5 @@
-//! `apply` with `compat`: a patch does what the tool of its makers would do with it, word for word, but through our own
-//! doors: roots, policy, what was read, all files or none.
+//! `apply` with `compat`: emulates another tool's handling of a patch exactly, but within our roots, policy and read
+//! checks, for all files or none.
 
 use crate::apply::Args;
 use crate::caller::{Caller, OnStale, Unread, Word};
@@ -23,7 +23,7 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// A tool that can be followed to the letter.
+/// A tool that can be emulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Compat {
     /// The `apply_patch` of Codex.
@@ -35,7 +35,7 @@ impl Word for Compat {
 }
 
 impl Engine {
-    /// The tool `apply`, as another tool would do it.
+    /// Runs the tool `apply` as another tool would.
     pub(crate) fn apply_compat(
         &self,
         caller: &Caller,
@@ -76,7 +76,7 @@ impl Engine {
         data.insert("dryRun".to_owned(), options.dry_run.into());
         data.insert("files".to_owned(), files.into());
         data.extend(operation.map(|operation| ("operation".to_owned(), operation.to_string().into())));
-        // The tool has no dry run, so what it would print is not true of one.
+        // The tool has no dry run, so its output would not be true of one.
         if options.dry_run {
             return Answer { text: told, data };
         }
@@ -86,7 +86,7 @@ impl Engine {
 }
 
 impl Args {
-    /// Refuses what the other tool has no word for.
+    /// Refuses options that the other tool does not have.
     fn only_compat(&self, options: &Options) -> Result<()> {
         let extra = [
             ("format", self.format.is_some()),
@@ -104,15 +104,15 @@ impl Args {
     }
 }
 
-/// What the emulation was shown at one path.
+/// The state of one path as shown to the emulation.
 struct Seen {
     place: Place,
     now: Option<Opened>,
-    /// The path itself where it is a link, and where the link leads.
+    /// The path itself if it is a link, and its target.
     link: Option<(Place, OsString)>,
 }
 
-/// What content of an existing file is carried on from.
+/// The existing file from which content is carried on.
 struct Source {
     place: Place,
     text: Snapshot,
@@ -126,21 +126,21 @@ struct View<'a> {
     options: &'a Options,
     /// By the absolute path that the patch names.
     seen: RefCell<HashMap<String, Seen>>,
-    /// The same by the file that a path leads to.
+    /// By the file that a path resolves to.
     names: RefCell<HashMap<PathBuf, String>>,
-    /// Why a path could not be looked at; the emulation takes it for missing.
+    /// The reason why a path could not be read; the emulation takes it for missing.
     refused: RefCell<Option<Error>>,
 }
 
-/// What becomes of a path, all operations together.
+/// The final state of a path after all operations.
 #[derive(Default)]
 struct Fate {
     bytes: Option<Vec<u8>>,
-    /// The path its content comes from.
+    /// The path that its content comes from.
     from: Option<String>,
-    /// What had the path was taken away on the way, be it a link.
+    /// The former entry of the path was removed in between, even if it was a link.
     vacated: bool,
-    /// All of its text is new to it, whatever was there.
+    /// Its whole text is new, whatever was there.
     whole: bool,
 }
 
@@ -150,7 +150,7 @@ impl<'a> View<'a> {
         View { engine, caller, options, seen, names, refused }
     }
 
-    /// Lets the emulation loose on the files.
+    /// Runs the emulation on the files.
     fn run(&self, patch: &str, directory: &str) -> Result<Outcome> {
         let outcome = codex::apply(patch, directory, self.options.overwrite, |path| self.look(path));
         match self.refused.take() {
@@ -177,7 +177,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// What is at a path: a file or nothing, or something that can be neither.
+    /// Opens a path: a file or nothing, or an entry that can be neither.
     fn open(&self, path: &Path) -> Result<Result<Seen, Looked>> {
         let store = self.engine.store();
         let place = match store.admit(path) {
@@ -217,14 +217,14 @@ impl<'a> View<'a> {
         path.ancestors().skip(1).any(is_file)
     }
 
-    /// The plans that together do what the emulation did step by step.
+    /// Returns the plans that together have the effect of the emulation's steps.
     fn plans(&self, outcome: &Outcome) -> Result<Vec<Plan>> {
         let mut seen = self.seen.take();
         let fates = fates(&outcome.changes);
         let mut sources = HashMap::new();
         for (path, fate) in &fates {
             let Some(Seen { place, now: Some(now), link }) = seen.get(path) else { continue };
-            // What has the name is removed, not what a link of that name leads to; what is moved becomes a file.
+            // The entry itself is removed, not the target of a link; a moved entry becomes a file.
             if link.is_some() && fate.vacated {
                 continue;
             }
@@ -237,7 +237,7 @@ impl<'a> View<'a> {
         for (path, fate) in fates {
             let seen = match seen.remove(&path) {
                 Some(seen) => seen,
-                // Something that the patch takes away first stood in the way.
+                // The patch first removes an entry that was in the way.
                 None => Seen { place: self.cleared(&path)?, now: None, link: None },
             };
             let source = fate.from.as_ref().and_then(|from| sources.get(from));
@@ -261,14 +261,14 @@ impl<'a> View<'a> {
         })
     }
 
-    /// The lines that the caller knows of a file it changes.
+    /// Returns the lines that the caller knows of a file it changes.
     ///
     /// Errors: `read.required`, `read.partial`, `stale.changed`.
     fn known(&self, place: &Place, now: &Opened, whole: bool) -> Result<Lines> {
         let person = self.caller.unread == Unread::Allow;
         let lines = match self.engine.base(self.caller, self.options, place, now)? {
             Base::Fresh { lines, .. } => lines,
-            // A person sees what is there; the tool takes it as it is, too.
+            // A person sees the file, and the tool also takes it as it is.
             _ if person && self.options.on_stale != OnStale::Reject => Lines::all(),
             _ => return Err(stale::lost(self.engine, self.caller, place, now)),
         };
@@ -284,7 +284,7 @@ fn looked(seen: &Seen) -> Looked {
     seen.now.as_ref().map_or(Looked::Missing, |now| Looked::File(now.snapshot.raw().to_vec()))
 }
 
-/// The plan for one path; `lines` are those that the caller knows of what the content comes from.
+/// Creates the plan for one path; `lines` are the ones that the caller knows of its source.
 fn plan(fate: Fate, seen: Seen, source: Option<&Source>, lines: Lines) -> Plan {
     let (place, now) = match seen.link {
         Some((itself, target)) if fate.vacated => (itself, Now::Link(target)),
@@ -302,7 +302,7 @@ fn plan(fate: Fate, seen: Seen, source: Option<&Source>, lines: Lines) -> Plan {
     Plan { origin, ..Plan::new(place, now, before, written_over(changes), lines) }
 }
 
-/// What becomes of each path, in the order in which the paths are met.
+/// Returns the final state of each path, in order of first occurrence.
 fn fates(changes: &[Change]) -> Vec<(String, Fate)> {
     let mut order: Vec<String> = Vec::new();
     let mut fates: HashMap<String, Fate> = HashMap::new();
@@ -321,7 +321,7 @@ fn fates(changes: &[Change]) -> Vec<(String, Fate)> {
             How::Edited(bytes) => Fate { bytes: Some(bytes.clone()), ..was },
             How::Removed => Fate { vacated: true, ..Fate::default() },
             How::Moved { to, bytes } => {
-                // The content may have come a long way.
+                // The content may have been moved several times.
                 let from = if was.whole { was.from } else { Some(path.clone()) };
                 let vacated = fates.get(to).is_some_and(|there| there.vacated);
                 fates.insert(to.clone(), Fate { bytes: Some(bytes.clone()), from, vacated, whole: true });
@@ -333,7 +333,7 @@ fn fates(changes: &[Change]) -> Vec<(String, Fate)> {
     order.into_iter().filter_map(|path| fates.remove(&path).map(|fate| (path, fate))).collect()
 }
 
-/// The change of a text to these bytes, as small as lines allow.
+/// Returns the change of a text to these bytes, as small as lines allow.
 fn changes(before: Snapshot, bytes: Vec<u8>) -> (Snapshot, ChangeSet) {
     match before.reopen(bytes.clone()) {
         Ok(after) if !before.is_opaque() && before.codec().charset == after.codec().charset => {

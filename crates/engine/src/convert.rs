@@ -1,4 +1,4 @@
-//! The tool `convert`: edits written as text in one format, worked out against the files as they are, written in another.
+//! The tool `convert`: applies edits in one format to the current files, and prints the changes in another.
 
 use crate::apply::{self, Heard};
 use crate::caller::Caller;
@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde_json::{Map, Value};
 use std::path::Path;
 
-/// What `convert` takes; the schema is all that is asked of it.
+/// The input of `convert`, used for its schema only.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "the fields are read as those of apply, once `to` is taken out")]
 pub(crate) struct Args {
@@ -34,7 +34,7 @@ struct Turned {
 }
 
 impl Engine {
-    /// The tool `convert`. Nothing is written.
+    /// Runs the tool `convert`. Nothing is written.
     pub(crate) fn convert(&self, caller: &Caller, tool: &'static str, mut input: Value) -> Result<Answer> {
         let to = input.as_object_mut().and_then(|fields| fields.shift_remove("to"));
         let target = target(to.as_ref().and_then(Value::as_str).unwrap_or_default())?;
@@ -63,12 +63,12 @@ impl Engine {
     }
 }
 
-/// A part of a change is another change, so what does not fit into a reply is refused.
+/// Refuses text that does not fit into a reply, because a part of a change is another change.
 ///
 /// Errors: `read.too_large`.
 fn whole(text: &str, limits: ReplyLimits) -> Result<()> {
     let chars = text.chars().count();
-    // The data has the text once more, and as JSON it may be longer.
+    // The data repeats the text, and JSON escapes may make it longer.
     let bytes = text.len() + text.bytes().filter(|byte| *byte < b' ' || matches!(byte, b'"' | b'\\')).count();
     if chars <= limits.text && bytes <= limits.data / 2 {
         return Ok(());

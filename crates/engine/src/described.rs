@@ -1,15 +1,15 @@
-//! What programs can know of tools and formats.
+//! Descriptions of tools and formats for programs.
 
 use crate::tools::{TOOLS, Tool};
 use emendate_core::formats::{self, Spec};
 use serde_json::{Value, json};
 
-/// What is known of every format, for documentation.
+/// Returns the descriptions of all formats, for documentation.
 pub fn format_specs() -> Vec<&'static Spec> {
     formats::FORMATS.iter().map(|format| format.spec()).collect()
 }
 
-/// Everything programs can know about the tools, as `emend tools --json` prints it.
+/// Describes all tools, as `emend tools --json` prints it.
 pub fn describe() -> Value {
     let one = |tool: &Tool| {
         json!({

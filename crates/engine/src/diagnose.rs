@@ -1,5 +1,5 @@
-//! After hop 8: what language servers say about the files that a call wrote, told apart by whether it was there before. The
-//! files are on the disk and no lock is held; nothing that goes wrong here is a failure of the edit.
+//! After hop 8: problems that language servers find in the files that a call wrote, separated into new and existing
+//! ones. The files are on disk and no lock is held; a failure here is not a failure of the edit.
 
 use crate::config::{Moment, Server};
 use crate::engine::Engine;
@@ -18,37 +18,37 @@ use std::time::Duration;
 
 /// Files of a call that a server is asked about.
 pub(crate) const MOST_ASKED: usize = 50;
-/// Bytes of a text that a server is shown.
+/// Bytes of a text that is sent to a server.
 const LARGEST: usize = 2 << 20;
-/// Problems that the text of a reply lists, of all its files.
+/// Problems that the text of a reply lists for all its files.
 const LISTED: usize = 30;
-/// Problems that it lists of one file that was not written.
+/// Problems that it lists for one file that was not written.
 const LISTED_ELSEWHERE: usize = 5;
-/// Problems that the data of a reply lists, of one file.
+/// Problems that the data of a reply lists for one file.
 const IN_DATA: usize = 100;
 
-/// What one server says of a file.
+/// The report of one server about a file.
 pub(crate) struct Said {
     pub(crate) server: String,
     pub(crate) answer: Result<Found, Unknown>,
 }
 
-/// What is known of a file.
+/// The diagnosis of a file.
 #[derive(Default)]
 pub(crate) struct Diagnosis {
     pub(crate) said: Vec<Said>,
     /// Problems that the text lists.
     pub(crate) most: usize,
-    /// What the call brought to files that it did not write, each with who says so.
+    /// Problems that the call caused in files it did not write, each with its server.
     pub(crate) elsewhere: Vec<(String, Elsewhere)>,
 }
 
 /// A file that servers are asked about.
 pub(crate) struct Subject<'a> {
     pub(crate) place: &'a Place,
-    /// Where it stood before, and the text then.
+    /// Its former path and text.
     pub(crate) before: Option<(&'a Path, Cow<'a, str>)>,
-    /// The text now; `None` for a file that is gone.
+    /// The current text; `None` for a deleted file.
     pub(crate) after: Option<Cow<'a, str>>,
     pub(crate) edits: Vec<Edit>,
     pub(crate) written: bool,
@@ -56,7 +56,7 @@ pub(crate) struct Subject<'a> {
 }
 
 impl Engine {
-    /// Asks the language servers about the files that were written.
+    /// Asks the language servers about the written files.
     pub(crate) fn diagnose(&self, receipts: &mut [Receipt]) {
         if self.config().servers.is_empty() {
             return;
@@ -89,8 +89,7 @@ impl Engine {
         }
     }
 
-    /// What the servers that are to be asked say about each of some files; all servers at once, within their time or the
-    /// one given.
+    /// Asks all servers concerned about some files at once, within their time or the given one.
     pub(crate) fn consulted(
         &self,
         subjects: &[Subject<'_>],
@@ -120,7 +119,7 @@ impl Engine {
                 let server = self.config().servers.get(*which)?;
                 let jobs: Vec<Job<'_>> =
                     files.iter().filter_map(|(nth, language)| Some(subjects.get(*nth)?.job(language))).collect();
-                // Where nothing was written, nothing came of it.
+                // If nothing was written, nothing can have been caused.
                 let written = jobs.iter().any(|job| job.written);
                 let stands =
                     |path: &Path, text: &str| written && self.glance(path).is_some_and(|now| exact(&now) == text);
@@ -143,8 +142,8 @@ impl Engine {
         (all, elsewhere)
     }
 
-    /// The folder of the project that a file belongs to, for a server: the nearest one above the file with the surest
-    /// marker that is found, or the root.
+    /// Returns the project directory of a file for a server: the nearest one above the file with the most significant
+    /// marker, or the root.
     fn project(&self, server: &Server, place: &Place) -> PathBuf {
         let root = self.store().roots().get(place.root()).map_or(Path::new("/"), |root| &*root.canonical);
         let above = || place.absolute().ancestors().skip(1).take_while(|folder| folder.starts_with(root));
@@ -180,7 +179,7 @@ fn over_limit(files: usize, length: usize) -> Option<Unknown> {
     }
 }
 
-/// What a plan did, for those who look at texts.
+/// Describes the change of a plan for consumers of texts.
 fn subject<'a>(plan: &'a Plan, after: &'a Snapshot) -> Subject<'a> {
     let stood = match (&plan.origin, &plan.now) {
         (Some(origin), _) => Some(&origin.place),
@@ -194,7 +193,7 @@ fn subject<'a>(plan: &'a Plan, after: &'a Snapshot) -> Subject<'a> {
     Subject { place: &plan.place, before, after: after.map(exact), edits, written: true, copied }
 }
 
-/// The text as it stands in the file, line ends and all; where that is not UTF-8, its reading.
+/// Returns the text exactly as in the file, with its line ends; for files that are not UTF-8, the decoded text.
 pub(crate) fn exact(snapshot: &Snapshot) -> Cow<'_, str> {
     utf8(snapshot).map_or(Cow::Borrowed(snapshot.text()), Cow::Borrowed)
 }
@@ -205,7 +204,7 @@ fn utf8(snapshot: &Snapshot) -> Option<&str> {
     std::str::from_utf8(text).ok()
 }
 
-/// The change in bytes of the exact texts.
+/// Returns the change in bytes of the exact texts.
 fn edits(plan: &Plan, after: &Snapshot) -> Vec<Edit> {
     let of = |changes: &ChangeSet, mark: usize| {
         let one = |splice: &emendate_core::Splice| {
@@ -224,7 +223,7 @@ fn edits(plan: &Plan, after: &Snapshot) -> Vec<Edit> {
 }
 
 impl Diagnosis {
-    /// New problems, the worst first, each with who says so.
+    /// The new problems, the worst first, each with its server.
     pub(crate) fn fresh(&self) -> Vec<(&str, &Problem)> {
         let found = self.said.iter().filter_map(|said| Some((&*said.server, said.answer.as_ref().ok()?)));
         let mut all: Vec<(&str, &Problem)> =
@@ -237,18 +236,18 @@ impl Diagnosis {
         self.said.iter().filter_map(|said| said.answer.as_ref().ok()).map(|found| found.existing).sum()
     }
 
-    /// Those of which nothing is known.
+    /// The servers without a result.
     pub(crate) fn unknown(&self) -> impl Iterator<Item = (&str, &Unknown)> {
         self.said.iter().filter_map(|said| Some((&*said.server, said.answer.as_ref().err()?)))
     }
 
-    /// Those who answered, as a list in words.
+    /// Lists the servers that answered.
     pub(crate) fn by(&self) -> String {
         let known = self.said.iter().filter(|said| said.answer.is_ok()).map(|said| &*said.server);
         known.collect::<Vec<&str>>().join(", ")
     }
 
-    /// For a model, after an edit.
+    /// Formats the diagnosis for a model, after an edit.
     pub(crate) fn text(&self) -> String {
         let (new, existing, by) = (self.fresh(), self.existing(), self.by());
         let mut out = String::new();
@@ -277,13 +276,13 @@ impl Diagnosis {
         out
     }
 
-    /// What is known of other files.
+    /// The problems in other files.
     fn brought(&self) -> impl Iterator<Item = (&str, &Path, &[Problem])> {
         self.elsewhere.iter().filter_map(|(server, it)| Some((&**server, &*it.path, it.new.as_deref().ok()?)))
     }
 
-    /// For programs, in a shape that stays: `{"state": "clean" | "new" | "existing" | "unknown", "new", "newCount",
-    /// "existing", "servers", "text"}`.
+    /// Converts to the stable JSON for programs: `{"state": "clean" | "new" | "existing" | "unknown", "new",
+    /// "newCount", "existing", "servers", "text"}`.
     pub(crate) fn to_json(&self) -> Value {
         let (new, existing) = (self.fresh(), self.existing());
         let state = match (new.len(), self.unknown().next(), existing) {
@@ -329,7 +328,7 @@ impl Diagnosis {
     }
 }
 
-/// Problems, a line each.
+/// Formats problems, one per line.
 pub(crate) fn listed(problems: &[(&str, &Problem)], most: usize) -> String {
     let mut out = String::new();
     for (server, problem) in problems.iter().take(most) {
@@ -344,7 +343,7 @@ pub(crate) fn listed(problems: &[(&str, &Problem)], most: usize) -> String {
     out
 }
 
-/// Why nothing is known, in words.
+/// Formats the reason for a missing result.
 pub(crate) fn reason(unknown: &Unknown) -> String {
     let name = unknown.why.name();
     if unknown.detail.is_empty() { name.to_owned() } else { format!("{name}: {}", unknown.detail) }

@@ -23,11 +23,11 @@ use emendate_history::Lines;
 use std::borrow::Cow;
 use std::cell::Cell;
 
-/// What is to be done, worked out in the version the caller saw.
+/// A function that returns the operations for the version the caller saw.
 type OpsIn<'a, 'o> = &'a mut dyn FnMut(&Snapshot) -> Result<Cow<'o, [Op]>>;
 
 impl Engine {
-    /// Does what a request asks of all its files, or nothing. One receipt per file, in the order of the request.
+    /// Applies a request to all its files, or to none. Returns one receipt per file, in the order of the request.
     pub(crate) fn apply(&self, caller: &Caller, request: Request, options: &Options) -> Result<Vec<Receipt>> {
         let targets = self.targets(request)?;
         let _turns = self.turns(targets.iter().flat_map(Target::paths));
@@ -53,7 +53,7 @@ impl Engine {
             && let Err(error) = self.close_drawer(caller, &drawer, registers)
             && let Some(receipt) = receipts.first_mut()
         {
-            // The files are changed, so this is no failure of the call.
+            // The files are already changed, so this is not a failure of the call.
             receipt.note(format!("What was cut under a name could not be kept for later calls: {}", error.message()));
         }
         Ok(receipts)
@@ -84,7 +84,7 @@ impl Engine {
             let resolved = resolve(&before, ops, order, settings(options, false))?;
             return Ok(Plan::create(place, before, resolved));
         };
-        // Code 3 comes before the questions of what was read.
+        // Code 3 takes precedence over the checks of what was read.
         if fills && !now.snapshot.text().trim().is_empty() {
             let error = not_blank(&now.snapshot);
             return Err(if ops.len() > 1 { error.prefixed("edits[0]: ").op(0) } else { error });
@@ -92,7 +92,8 @@ impl Engine {
         self.plan_against(caller, place, now, (&mut |_| Ok(Cow::Borrowed(ops)), order), options)
     }
 
-    /// Hops 4 and 5: the version the caller saw, and the change of it carried over to the file as it is.
+    /// Hops 4 and 5: finds the version that the caller saw, resolves the edit in it, and rebases the change to the
+    /// current file.
     pub(crate) fn plan_against(
         &self,
         caller: &Caller,
@@ -101,7 +102,7 @@ impl Engine {
         (ops, order): (OpsIn<'_, '_>, Order),
         options: &Options,
     ) -> Result<Plan> {
-        // Only a notebook is looked at before it is known what was read.
+        // Only a notebook is opened before it is known what was read.
         if notebook::is_named(&place) {
             let meant = ops(&now.snapshot).unwrap_or_default();
             self.no_notebook(caller, &place, &now.snapshot, &meant)?;
@@ -121,7 +122,7 @@ impl Engine {
         }
     }
 
-    /// The file changed since it was read: resolve in what was read, then rebase.
+    /// Resolves an edit in the version that was read, then rebases it to the changed file.
     fn plan_stale(
         &self,
         caller: &Caller,
@@ -134,7 +135,7 @@ impl Engine {
         let theirs = ChangeSet::between(seen, &now.snapshot);
         let mine = match resolve(seen, ops, order, settings(options, true)) {
             Ok(mine) => mine,
-            // A person may look at the file elsewhere; a model knows what it was shown.
+            // A person may have seen the file elsewhere; a model knows only what it was shown.
             Err(_) if caller.unread == Unread::Allow => {
                 let resolved = resolve(&now.snapshot, ops, order, settings(options, true))?;
                 return Ok(Plan::edit(place, now, resolved, Lines::all()));
@@ -183,7 +184,7 @@ impl Engine {
         Ok(plan)
     }
 
-    /// A file's whole text.
+    /// Plans a write of a file's whole text.
     fn plan_whole(&self, caller: &Caller, place: Place, content: &str, options: &Options) -> Result<Plan> {
         let Some(now) = self.snapshot(&place, options.declared, content)? else {
             let before = self.blank(&place, options)?;
@@ -228,7 +229,7 @@ impl Engine {
                 Ok(told(Plan::edit(place, now, written_over(changes), Lines::all())))
             }
             Base::Lost => Err(stale::lost(self, caller, &place, &now)),
-            // A whole text says something about every line, so it is merged only when the caller asks for it.
+            // A whole text is about every line, so it is merged only at the caller's request.
             Base::Stale { .. } if reject => Err(stale::lost(self, caller, &place, &now)),
             Base::Stale { seen, lines } => {
                 let missing = lines.missing(seen.lines().count(seen.text()) as u64);
@@ -241,7 +242,7 @@ impl Engine {
         }
     }
 
-    /// The empty text of a file to be created, in the encoding declared for it.
+    /// Creates the empty text of a file to be created, in the encoding declared for it.
     pub(crate) fn blank(&self, place: &Place, options: &Options) -> Result<Snapshot> {
         let configured = || encoding::configured(self.config(), self.store(), place);
         let (declared, marked) = match options.declared {
@@ -263,7 +264,7 @@ pub(crate) fn settings(options: &Options, stale: bool) -> Settings {
     Settings { matching: options.matching, stale, partial: options.partial, omissions, ..Settings::default() }
 }
 
-/// The change that makes `content` the whole text; none when it already is.
+/// Returns the change that makes `content` the whole text; empty if it already is.
 pub(crate) fn whole(now: &Snapshot, content: &str) -> Result<ChangeSet> {
     let op = Op { at: Locator::Whole, text: reading_of(content) };
     match resolve(now, &[op], Order::Together, Settings::default()) {

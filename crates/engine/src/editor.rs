@@ -1,5 +1,5 @@
-//! The tool `text_editor`: the commands of Anthropic's text editor tool, each done by the tool that does it already, told in
-//! the words that models know.
+//! The tool `text_editor`: the commands of Anthropic's text editor tool, mapped to our tools, with replies in the
+//! wording that models know.
 
 use crate::caller::Caller;
 use crate::changing::change;
@@ -14,17 +14,17 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Names that a view of a folder lists.
+/// Names that a view of a directory lists.
 const NAMES: usize = 1000;
-/// Characters of the reply beside the names.
+/// Characters of the reply besides the names.
 const BESIDE_NAMES: usize = 500;
 
 /// Entries that a view of a directory cannot list.
 #[derive(Default)]
 struct LeftOut {
-    /// Paths that are too long to be named.
+    /// Paths that are too long.
     long: usize,
-    /// Folders whose entries cannot be listed.
+    /// Directories that cannot be read.
     closed: usize,
 }
 
@@ -41,7 +41,7 @@ impl LeftOut {
 }
 
 impl Engine {
-    /// The tool `text_editor`.
+    /// Runs the tool `text_editor`.
     pub(crate) fn text_editor(&self, caller: &Caller, tool: &'static str, input: Value) -> Result<Answer> {
         let args = text_editor::read(Input::Json(input.clone()))?;
         let answer = match args.command {
@@ -82,7 +82,7 @@ impl Engine {
         Ok(answer)
     }
 
-    /// A folder, two levels deep, without what is hidden.
+    /// Lists a directory two levels deep, without hidden entries.
     fn names(&self, caller: &Caller, place: &Place) -> Result<Answer> {
         let (mut names, mut left_out) = (Vec::new(), LeftOut::default());
         self.add_names(place, 2, &mut names, &mut left_out)?;
@@ -120,7 +120,7 @@ impl Engine {
             }
             let place = match self.store().admit_link(&folder.absolute().join(&entry.name)) {
                 Ok(place) => place,
-                // Entries that vanish meanwhile, or lead out of the roots, are not named.
+                // Entries that vanish meanwhile, or lead out of the roots, are not listed.
                 Err(error) => {
                     left_out.long += usize::from(error.code() == Code::PathInvalid);
                     continue;
@@ -134,7 +134,7 @@ impl Engine {
             }
             names.push(format!("{}/", place.shown()));
             if levels > 1 {
-                // A folder that cannot be entered still has its name.
+                // A directory that cannot be entered still has a name.
                 left_out.closed += usize::from(self.add_names(&place, levels - 1, names, left_out).is_err());
             }
         }
@@ -142,7 +142,7 @@ impl Engine {
     }
 }
 
-/// The answer in the tool's own words: a headline that models know, the snippet, and then what else there is to say.
+/// Rewords an answer for this tool: the headline that models know, the snippet, then everything else.
 fn told(mut answer: Answer, args: &Args) -> Answer {
     let (headline, rest) = answer.text.split_once('\n').unwrap_or((&answer.text, ""));
     if answer.data.get("dryRun") == Some(&Value::Bool(true)) || answer.data.get("writtenBy").is_none() {
@@ -168,11 +168,11 @@ fn told(mut answer: Answer, args: &Args) -> Answer {
     answer
 }
 
-/// The error with advice that this tool can follow: its only tool is itself, and its fields have names of their own.
+/// Rewords the advice of an error: this client has only this tool, with field names of its own.
 fn taught(error: Error, args: &Args) -> Error {
     let view = json!({ "command": "view", "path": args.path });
     let next = match error.code() {
-        // Line numbers have no header here: what is out of date is viewed again.
+        // Inserts have no version header: a stale file has to be viewed again.
         Code::StaleChanged | Code::StaleUnknownTag if args.command == Command::Insert => {
             let line = args.insert_line.unwrap_or_default();
             let what = format!("Nothing was inserted: the file changed around line {line} since it was viewed.");
@@ -200,7 +200,7 @@ fn taught(error: Error, args: &Args) -> Error {
     error.next(next)
 }
 
-/// The call that views the place that is most like the text, where there is one, else all of the file.
+/// Formats the call that views the place most similar to the text if there is one, else the whole file.
 fn nearest(error: &Error, mut view: Value) -> String {
     let line = |key: &str| error.data().get("nearest")?.get(key)?.as_u64();
     if let (Some(from), Some(to)) = (line("from"), line("to")) {

@@ -1,4 +1,4 @@
-//! Lazy edits: a new text in which placeholders replace code that stays.
+//! Lazy edits: new text with placeholders for unchanged code.
 
 use crate::caller::Caller;
 use crate::engine::{Engine, Opened};
@@ -12,8 +12,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 impl Engine {
-    /// Plans the edit that a text with placeholders means. `refusal` is the error for a text whose placeholders cannot be
-    /// placed beyond doubt.
+    /// Plans the edit that a text with placeholders expresses. `refusal` is the error for ambiguous placeholders.
     pub(crate) fn plan_elided(
         &self,
         caller: &Caller,
@@ -46,7 +45,7 @@ impl Engine {
         Ok(plan)
     }
 
-    /// The symbols that a file and a text with placeholders both have, by their lines. None where there is no grammar.
+    /// Returns the symbols common to a file and a text with placeholders, by their lines. Empty without a grammar.
     fn extents(&self, caller: &Caller, place: &Place, old: &str, new: &str) -> Vec<Extent> {
         let grammars = self.grammars(caller);
         let outline = |text: &str| grammars.symbols(place, text).unwrap_or_default();
@@ -58,7 +57,7 @@ impl Engine {
             let by = |known: &HashMap<String, Symbol>, mine: &HashMap<String, Symbol>, key: &str| {
                 mine.get(key).and_then(|_| known.get(key)).map(lines)
             };
-            // A method that is shown without its class has another path there.
+            // A method shown without its class has another path there.
             by(&by_path, &paths, &it.path).or_else(|| if it.depth == 0 { by(&by_name, &names, &it.name) } else { None })
         };
         let extent = |it: &Symbol| Some(Extent { old: same(it)?, new: lines(it) });
@@ -66,7 +65,7 @@ impl Engine {
     }
 }
 
-/// Symbols by a key that only one of them has.
+/// Maps symbols by a key that is unique to one of them.
 fn only(symbols: &[Symbol], key: impl Fn(&Symbol) -> &String) -> HashMap<String, Symbol> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     for symbol in symbols {

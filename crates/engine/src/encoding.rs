@@ -1,4 +1,4 @@
-//! The encoding somebody declared for a file: the call, the configuration, `.editorconfig`.
+//! The declared encoding of a file: by the call, the configuration, or `.editorconfig`.
 
 use crate::config::{Config, Rule};
 use ec4rs::{ConfigParser, Properties, PropertiesSource as _};
@@ -6,12 +6,12 @@ use emendate_core::{Charset, Code, Declared, Error, Result};
 use emendate_fs::{Place, Store};
 use std::path::Path;
 
-/// `.editorconfig` files larger than this are ignored.
+/// Bytes up to which `.editorconfig` files are read.
 const MAX_EDITORCONFIG: u64 = 1 << 20;
 
-/// The encoding a call names.
+/// Returns the encoding that a call names.
 ///
-/// Errors: `call.invalid` for labels nobody knows.
+/// Errors: `call.invalid` for an unknown label.
 pub(crate) fn by_call(label: &str) -> Result<Declared> {
     Charset::for_label(label).map(|charset| Declared { charset, by_call: true }).ok_or_else(|| {
         Error::new(Code::CallInvalid, format!("`{label}` is not an encoding that can be edited."))
@@ -19,13 +19,14 @@ pub(crate) fn by_call(label: &str) -> Result<Declared> {
     })
 }
 
-/// The encoding that configuration files declare for a place. `mark` tells that new files begin with a byte order mark.
+/// The encoding that configuration files declare for a path. `mark` tells that new files begin with a byte order mark.
 pub(crate) struct Configured {
     pub(crate) declared: Declared,
     pub(crate) mark: bool,
 }
 
-/// Looks in the configuration, then in the `.editorconfig` files from the root down to the file; the nearest wins.
+/// Looks up the configuration, then the `.editorconfig` files from the root down to the file; the nearest takes
+/// precedence.
 pub(crate) fn configured(config: &Config, store: &dyn Store, place: &Place) -> Option<Configured> {
     let covers = |rule: &Rule| rule.matches(place.relative(), place.absolute());
     let ruled = config.encodings.iter().find(|(rule, _)| covers(rule)).map(|(_, charset)| *charset);
@@ -39,14 +40,14 @@ pub(crate) fn configured(config: &Config, store: &dyn Store, place: &Place) -> O
     Some(Configured { declared: Declared { charset, by_call: false }, mark })
 }
 
-/// The folders that a file is in, the nearest first, up to its root.
+/// The directories that contain a file, the nearest first, up to its root.
 pub(crate) fn folders(place: &Place) -> impl Iterator<Item = &Path> {
     let root = place.absolute().ancestors().nth(place.relative().components().count());
     let above = place.absolute().ancestors().skip(1);
     above.take_while(move |folder| root.is_some_and(|root| folder.starts_with(root)))
 }
 
-/// Value of a property of the file in its `.editorconfig` files, in lower case.
+/// Returns a property of the file in its `.editorconfig` files, in lower case.
 pub(crate) fn editorconfig(store: &dyn Store, place: &Place, property: &str) -> Option<String> {
     let mut found: Vec<(&Path, Vec<u8>)> = Vec::new();
     for folder in folders(place) {
@@ -65,7 +66,7 @@ pub(crate) fn editorconfig(store: &dyn Store, place: &Place, property: &str) -> 
         let Ok(parser) = ConfigParser::new(&bytes[..]) else { continue };
         let Ok(below) = place.absolute().strip_prefix(folder) else { continue };
         for section in parser.flatten() {
-            // A section that does not apply leaves the properties as they are.
+            // A section that does not apply leaves the properties unchanged.
             let _ = (&section).apply_to(&mut properties, below);
         }
     }

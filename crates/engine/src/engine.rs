@@ -1,4 +1,5 @@
-//! The engine: what every use case shares. Opening a file is hop 3 of an edit: admit the path, policy, read, decode.
+//! The engine: the state shared by all use cases. Opening a file is hop 3 of an edit: resolve the path, check the
+//! policy, read, decode.
 
 use crate::broken::without;
 use crate::caller::Caller;
@@ -24,24 +25,24 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Buffers kept for the next file, and the largest one worth keeping.
+/// Buffers kept for reuse, and bytes of the largest one.
 const POOL: usize = 4;
 const POOLED: usize = 16 << 20;
 
-/// Names of a project's configuration file; the first that is there counts.
+/// Names of a project's configuration file; the first existing one counts.
 pub const PROJECT_FILES: [&str; 2] = ["emend.toml", ".emend.toml"];
-/// Largest configuration file, in bytes.
+/// Bytes of a configuration file.
 const CONFIGURATION: u64 = 1 << 20;
 
-/// Locks that edits of one process queue at.
+/// Locks for edits within one process.
 const TURNS: usize = 64;
 
-/// Reads, edits and writes files below its roots, for any number of callers at once.
+/// Reads, edits and writes files below its roots, for any number of concurrent callers.
 pub struct Engine {
     store: Box<dyn Store>,
     shelves: Shelves,
     config: Config,
-    /// The state directory, where that is beneath a root.
+    /// The state directory, if it is below a root.
     own: Option<PathBuf>,
     pool: Mutex<Vec<Vec<u8>>>,
     turns: [Mutex<()>; TURNS],
@@ -51,18 +52,18 @@ pub struct Engine {
     parsers: Parsers,
     notices: Mutex<Vec<String>>,
     loose: Mutex<Vec<Loose>>,
-    /// What the seals of questions are made with.
+    /// The key for the seals of questions.
     secret: OnceLock<[u8; 32]>,
     unsettled: Mutex<Vec<(usize, OperationId)>>,
     settling: Mutex<()>,
     events: Sink,
     servers: Servers,
-    /// Nobody waits for any answer any more.
+    /// Set when the client is gone and nothing reads the answers.
     gone: Arc<AtomicBool>,
 }
 
-/// The roots with a journal, and what dead processes left in it put right. Without one, where it cannot be kept: each file
-/// for itself is safe all the same.
+/// Opens the roots with a journal, after recovering what dead processes left in it. Without a journal if it cannot be
+/// kept: single files are still written safely.
 fn recovered(roots: &[PathBuf], journal: &Path, notices: &mut Vec<String>) -> Result<Local> {
     let store = match Local::open(roots)?.with_journal(journal) {
         Ok(store) => store,
@@ -89,7 +90,8 @@ fn recovered(roots: &[PathBuf], journal: &Path, notices: &mut Vec<String>) -> Re
     Ok(store)
 }
 
-/// Adds the configuration that stands in a root. The rules of Claude Code there are read last: the project may ask for it.
+/// Adds the configuration file of a root. The rules of Claude Code there come last, because the project may ask for
+/// them.
 fn project(store: &dyn Store, root: &Path, mut config: Config, notices: &mut Vec<String>) -> Result<Config> {
     let read = |name: &str| -> Result<Option<(PathBuf, Vec<u8>)>> {
         let path = root.join(name);
@@ -130,7 +132,7 @@ fn project(store: &dyn Store, root: &Path, mut config: Config, notices: &mut Vec
     Ok(config)
 }
 
-/// A file as it is now.
+/// A file in its current version.
 #[derive(Clone)]
 pub(crate) struct Opened {
     pub(crate) snapshot: Snapshot,
@@ -139,12 +141,13 @@ pub(crate) struct Opened {
 }
 
 impl Engine {
-    /// An engine over directories of the local disk. Reads `emend.toml` (or `.emend.toml`) of each root. With a state
-    /// directory, what a process that died left half done there is finished or undone first; the notices say so.
+    /// Opens an engine over directories of the local disk. Reads `emend.toml` (or `.emend.toml`) of each root. With a
+    /// state directory, half-finished writes of a dead process are first completed or rolled back, as the notices
+    /// report.
     ///
-    /// A project's configuration that is wrong is a notice: files can be read, and edits are refused.
+    /// An invalid project configuration is a notice: files can be read, and edits are refused.
     ///
-    /// Errors: a root that is no directory.
+    /// Errors: a root that is not a directory.
     pub fn open(roots: &[PathBuf], state: State, config: Config) -> Result<Engine> {
         let mut notices = Vec::new();
         let store = match &state {
@@ -156,9 +159,9 @@ impl Engine {
         Ok(engine)
     }
 
-    /// An engine over any store.
+    /// Creates an engine over any store.
     ///
-    /// Errors: a configuration file that is wrong.
+    /// Errors: an invalid configuration file.
     pub fn over(store: Box<dyn Store>, state: State, mut config: Config) -> Result<Engine> {
         let mut notices = Vec::new();
         for root in store.roots() {
@@ -193,20 +196,20 @@ impl Engine {
         })
     }
 
-    /// A flag to be set when nobody waits for any answer any more: calls end before they write, or not at all.
+    /// The flag to set when nothing reads the answers any more: calls then end before they write, or not at all.
     pub fn gone(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.gone)
     }
 
-    /// Parses in processes of their own, where a fault of a grammar ends nothing else. `words` are a program and arguments
-    /// that do as [`answer_questions`](crate::answer_questions) does with the standard streams.
+    /// Parses in separate processes, so that a crash of a grammar does not affect this one. `words` are a program and
+    /// arguments that run [`answer_questions`](crate::answer_questions) on the standard streams.
     #[must_use]
     pub fn parsing_apart(mut self, words: Vec<String>, apart: Apart) -> Engine {
         self.parsers = Parsers::apart(words, apart);
         self
     }
 
-    /// The directories that can be reached, canonical.
+    /// The canonical directories that can be accessed.
     pub fn roots(&self) -> Vec<&Path> {
         self.store.roots().iter().map(|root| &*root.canonical).collect()
     }
@@ -216,12 +219,12 @@ impl Engine {
         &self.config
     }
 
-    /// Limits on a reply to this caller.
+    /// The limits of a reply to this caller.
     pub(crate) fn reply_limits(&self, caller: &Caller) -> ReplyLimits {
         if caller.person_reads { self.config.reply.for_person() } else { self.config.reply }
     }
 
-    /// Messages for a person about the configuration and the session store; each is handed out once.
+    /// Takes the messages for a person about the configuration and the session store; each is returned once.
     pub fn notices(&self) -> Vec<String> {
         let mut all = std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner));
         all.extend(self.shelves.notices());
@@ -242,31 +245,31 @@ impl Engine {
         self.history(place.root())
     }
 
-    /// What sessions know of the files of a root, and what they did to them.
+    /// The history of a root: what sessions know of its files, and what they did to them.
     pub(crate) fn history(&self, root: usize) -> &dyn History {
         self.shelves.of(self.store.roots(), root)
     }
 
-    /// True where what is done can be undone at all.
+    /// True when changes can be undone at all.
     pub(crate) fn keeps_history(&self) -> bool {
         self.shelves.keep()
     }
 
-    /// The same engine for a process that ends after one call: a history in memory ends with it.
+    /// Marks the engine as belonging to a process that ends after one call, and an in-memory history with it.
     #[must_use]
     pub fn for_one_call(mut self) -> Engine {
         self.shelves.one_call = true;
         self
     }
 
-    /// Why what is done below a root cannot be undone by another process, where this one ends after the call.
+    /// Returns why changes below a root cannot be undone by another process, if this one ends after the call.
     pub(crate) fn history_ends_with_process(&self, root: usize) -> Option<&str> {
         self.shelves.lost_with_process(root)
     }
 
-    /// A key of this engine alone.
+    /// The secret key of this engine.
     ///
-    /// Errors: `io.failed` where the system has no random numbers.
+    /// Errors: `io.failed` if the system has no random numbers.
     pub(crate) fn secret(&self) -> Result<&[u8; 32]> {
         if let Some(secret) = self.secret.get() {
             return Ok(secret);
@@ -282,36 +285,36 @@ impl Engine {
         &self.servers
     }
 
-    /// Contents that are to be kept whole when there is time.
+    /// Contents that are to be stored when idle.
     pub(crate) fn loose(&self) -> MutexGuard<'_, Vec<Loose>> {
         self.loose.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Operations that were done and that the log does not know as such yet, each with the root whose history tells it.
+    /// Committed operations that the log does not know as such yet, each with the index of its root.
     pub(crate) fn unsettled(&self) -> MutexGuard<'_, Vec<(usize, OperationId)>> {
         self.unsettled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Held while the log is told of them.
+    /// A lock held while the log is updated.
     pub(crate) fn settling(&self) -> MutexGuard<'_, ()> {
         self.settling.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets a path through the sandbox and the policy.
+    /// Resolves a path within the sandbox and checks the policy.
     pub(crate) fn admit(&self, path: impl AsRef<Path>, access: Access) -> Result<Place> {
         let place = self.store.admit(path.as_ref())?;
         self.may(&place, access)?;
         Ok(place)
     }
 
-    /// The same for what has the name itself, be it a link.
+    /// Resolves a path without following a link in its last component, and checks the policy.
     pub(crate) fn admit_link(&self, path: impl AsRef<Path>, access: Access) -> Result<Place> {
         let place = self.store.admit_link(path.as_ref())?;
         self.may(&place, access)?;
         Ok(place)
     }
 
-    /// Asks the policy, and before a read the hooks.
+    /// Checks the policy, and before a read the hooks.
     ///
     /// Errors: `access.denied`, `access.ask`.
     pub(crate) fn may(&self, place: &Place, access: Access) -> Result<()> {
@@ -322,13 +325,13 @@ impl Engine {
         if access == Access::Read { self.before_read(place) } else { Ok(()) }
     }
 
-    /// The rule by which a person is asked before the file is changed.
+    /// Returns the rule that requires approval before the file is changed.
     pub(crate) fn asks(&self, place: &Place) -> Result<Option<Hit>> {
         Guard { config: &self.config, store: &*self.store, own: self.own.as_deref() }.asks(place)
     }
 
-    /// Asks the policy about the resolved path only: for walks over many files, whose contents are shown after
-    /// [`Engine::may`] alone.
+    /// Checks the policy for the resolved path only: for walks over many files, whose contents are shown only after
+    /// [`Engine::may`].
     pub(crate) fn may_by_name(&self, place: &Place, access: Access) -> bool {
         let known = access == Access::Read || self.config.broken.is_none();
         known
@@ -337,7 +340,7 @@ impl Engine {
                 .is_ok()
     }
 
-    /// The file as it is now; what is no text as bytes.
+    /// Loads the current file; a binary one as bytes.
     pub(crate) fn opened(&self, place: &Place, declared: Option<Declared>) -> Result<Option<Opened>> {
         match self.snapshot(place, declared, "") {
             Err(error) if matches!(error.code(), Code::ContentBinary | Code::ContentUndecodable) => self.opaque(place),
@@ -345,13 +348,13 @@ impl Engine {
         }
     }
 
-    /// The file as it is now, as bytes that need not be text; `None` when there is none.
+    /// Loads the current file as bytes, whether text or not; `None` if it does not exist.
     pub(crate) fn opaque(&self, place: &Place) -> Result<Option<Opened>> {
         let version = self.version(place)?;
         Ok(version.map(|it| Opened { snapshot: Snapshot::opaque(it.bytes), stamp: it.stamp, racy: it.racy }))
     }
 
-    /// The bytes of the file as it is now; `None` when there is none.
+    /// Reads the bytes of the current file; `None` if it does not exist.
     pub(crate) fn version(&self, place: &Place) -> Result<Option<Version>> {
         let version = self.read_up_to(place, self.config.whole());
         version.map_err(|error| {
@@ -359,19 +362,19 @@ impl Engine {
             if !fits || error.code() != Code::FileTooLarge {
                 return error;
             }
-            // Only what needs all of its text is refused.
+            // Only operations that need the whole text are refused.
             error.next(
                 "Change parts of it by line number, or by text that is copied exactly, and read it in parts of some hundred lines.",
             )
         })
     }
 
-    /// The same of a file of at most so many bytes.
+    /// Reads a file of at most `most` bytes.
     pub(crate) fn read_up_to(&self, place: &Place, most: u64) -> Result<Option<Version>> {
         self.store.read(place, most, self.buffer())
     }
 
-    /// The same, decoded.
+    /// Reads and decodes a file of at most `most` bytes.
     pub(crate) fn decoded(
         &self,
         place: &Place,
@@ -383,7 +386,8 @@ impl Engine {
         Ok(Opened { snapshot: self.decode(place, version.bytes, declared, fresh_text)?, stamp, racy })
     }
 
-    /// The file as it is now, decoded; `None` when there is none. `fresh_text` is text that may be put into it.
+    /// Loads and decodes the current file; `None` if it does not exist. `fresh_text` is text that may be inserted into
+    /// it.
     pub(crate) fn snapshot(
         &self,
         place: &Place,
@@ -394,8 +398,8 @@ impl Engine {
         self.decoded(place, version, declared, fresh_text).map(Some)
     }
 
-    /// Decodes a version of a file. Configuration files are asked for the encoding only where it could matter: bytes
-    /// that are not UTF-8 text, and plain ASCII that is about to get other characters.
+    /// Decodes a version of a file. Configuration files are consulted for the encoding only if it could matter: for
+    /// bytes that are not UTF-8, and for plain ASCII that is about to get other characters.
     pub(crate) fn decode(
         &self,
         place: &Place,
@@ -419,12 +423,12 @@ impl Engine {
         }
     }
 
-    /// Events of this engine go there as well.
+    /// Adds a target for the events of this engine.
     pub fn export(&mut self, export: Box<dyn emendate_events::Export>) {
         self.events.export(export);
     }
 
-    /// Where events go.
+    /// The target of events.
     pub(crate) fn events(&self) -> &Sink {
         &self.events
     }
@@ -445,19 +449,21 @@ impl Engine {
         &self.failures
     }
 
-    /// The locks of some paths within this process, each once and in one order for all callers. Two paths may share one.
+    /// Takes the locks of some paths within this process, each once and in the same order for all callers. Two paths
+    /// may share a lock.
     pub(crate) fn turns<'a>(&self, paths: impl Iterator<Item = &'a Path>) -> Vec<MutexGuard<'_, ()>> {
         let slot = |path: &Path| ContentId::of(path.as_os_str().as_encoded_bytes()).tag().to_u32() as usize % TURNS;
         let slots: BTreeSet<usize> = paths.map(slot).collect();
         slots.into_iter().map(|slot| self.turns[slot].lock().unwrap_or_else(PoisonError::into_inner)).collect()
     }
 
-    /// A buffer to read into; give it back with [`Engine::recycle`].
+    /// Returns a buffer to read into; return it with [`Engine::recycle`].
     fn buffer(&self) -> Vec<u8> {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
     }
 
-    /// Keeps a snapshot's buffer for the next file: fresh memory is the dearest part of reading a large one.
+    /// Keeps a snapshot's buffer for the next file: allocating memory is the most expensive part of reading a large
+    /// one.
     pub(crate) fn recycle(&self, snapshot: Snapshot) {
         if let Some(buffer) = snapshot.into_buffer().filter(|buffer| buffer.capacity() <= POOLED) {
             let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,5 +1,5 @@
-//! The history as documents, for programs and the people in front of them: its operations page by page, and what a file
-//! held before and after one. What is shown this way does not count as read by any session.
+//! The history as documents for programs and people: pages of operations, and the content of a file before and after
+//! each. Documents shown in this way do not count as read by any session.
 
 use crate::engine::Engine;
 use crate::past;
@@ -15,49 +15,49 @@ use std::path::Path;
 /// An operation in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its name: a number and four digits.
+    /// Its name: a number and four hexadecimal digits.
     pub id: String,
-    /// What was called, and the file or how many.
+    /// The tool, and the file or the number of files.
     pub title: String,
-    /// Time, session, tool, files, lines added and removed, what became of it since.
+    /// Time, session, tool, files, lines added and removed, and its state.
     pub line: String,
 }
 
-/// A page of the list, the newest first.
+/// A page of the list, the newest operations first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entries {
     /// The operations.
     pub entries: Vec<Entry>,
-    /// What names the next page, if there is one.
+    /// The name of the next page, if there is one.
     pub next: Option<String>,
 }
 
-/// A page of the operations that fit.
+/// A query for a page of operations.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct PageOf<'a> {
-    /// The name that the page before gave.
+    /// The name that the previous page returned.
     pub(crate) from: Option<&'a str>,
-    /// The session whose operations are meant; `None` for all.
+    /// The session of the operations; `None` for all.
     pub(crate) session: Option<&'a str>,
-    /// The file that they touched; `None` for all.
+    /// The file that they changed; `None` for all.
     pub(crate) path: Option<&'a [u8]>,
-    /// The number of operations at most.
+    /// The maximum number of operations.
     pub(crate) most: usize,
 }
 
-/// Which side of an operation.
+/// A side of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
     /// Before it.
     Before,
-    /// When it had been done.
+    /// After it.
     After,
 }
 
 impl Engine {
-    /// Operations of all roots, the newest first, at most `most`; `from` is the `next` of the page before.
+    /// Returns operations of all roots, the newest first, at most `most`; `from` is the `next` of the previous page.
     ///
-    /// Errors: `call.invalid` for a `from` that no page gave; those of the session store.
+    /// Errors: `call.invalid` for a `from` that no page returned; those of the session store.
     pub fn entries(&self, from: Option<&str>, most: usize) -> Result<Entries> {
         for root in 0..self.roots().len() {
             if from.is_none() {
@@ -73,10 +73,10 @@ impl Engine {
         Ok(Entries { entries, next })
     }
 
-    /// Gives operations of all roots to `take`, the newest first, until it breaks; the one at which it breaks is not taken.
-    /// Returns the name of the next page, if there is one.
+    /// Passes operations of all roots to `take`, the newest first, until it breaks; the operation at which it breaks is
+    /// not consumed. Returns the name of the next page, if there is one.
     ///
-    /// Errors: `call.invalid` for a page that there is not; those of the session store and of `take`.
+    /// Errors: `call.invalid` for a page that does not exist; those of the session store and of `take`.
     pub(crate) fn newest(
         &self,
         page: PageOf<'_>,
@@ -107,11 +107,11 @@ impl Engine {
         Ok(more.then(|| numbers.collect::<Vec<String>>().join(",")))
     }
 
-    /// What a file held before or after an operation: its bytes, or where a link led. `lines` names the first line and the
-    /// number of lines of a part; `None` means all of it.
+    /// Returns the content of a file before or after an operation: its bytes, or the target of a link. `lines` is the
+    /// first line and the number of lines of a part; `None` means everything.
     ///
-    /// Errors: `operation.not_found` where there is no such operation, it did not touch the file, the file was not there at
-    /// that moment, or its content was not kept; `read.too_large`; those of the policy.
+    /// Errors: `operation.not_found` if there is no such operation, it did not change the file, the file did not exist
+    /// then, or its content was not kept; `read.too_large`; those of the policy.
     pub fn content_at(&self, id: &str, path: &Path, moment: Moment, lines: Option<(usize, usize)>) -> Result<Vec<u8>> {
         let (root, logged) = self.operation(Named::read(id)?.name)?;
         let missing = |what: &str| {
@@ -144,7 +144,7 @@ impl Engine {
     }
 }
 
-/// The bytes of some lines: the number of the first one, and how many they are.
+/// Returns the byte range of some lines, given the first one and their number.
 fn lines_of(bytes: &[u8], (offset, limit): (usize, usize)) -> Range<usize> {
     let mut ends = memchr::memchr_iter(b'\n', bytes).map(|at| at + 1);
     let start = match offset {

@@ -1,4 +1,4 @@
-//! Each call as an event: what it was and what came of it, for the owner of the machine (`emend stats`, `[events]`).
+//! Events about calls and their results, for the owner of the machine (`emend stats`, `[events]`).
 
 use crate::caller::Caller;
 use crate::config::Config;
@@ -12,34 +12,34 @@ use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The counters' file in the state directory.
+/// Name of the counters file in the state directory.
 pub const COUNTERS: &str = "counts";
 /// Paths of one event.
 const PATHS: usize = 100;
 
-/// Through what a call came, as events tell it.
+/// The origin of a call, for events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Front {
     /// The front end: `cli`, `call`, `serve`, `mcp` or `hook`.
     pub door: &'static str,
-    /// Its profile, where it has one.
+    /// Its profile, if it has one.
     pub profile: &'static str,
-    /// The program that calls, as it calls itself.
+    /// The calling program by its own name.
     pub client: String,
-    /// The model, where it was told.
+    /// The model, if it is known.
     pub model: String,
-    /// The trace that its calls belong to, as W3C's `traceparent`, where it was told.
+    /// The trace that its calls belong to, as W3C's `traceparent`, if it is known.
     pub traceparent: String,
 }
 
 impl Front {
-    /// A front end, and the model that is behind it.
+    /// Creates the info for a front end and the model behind it.
     pub fn new(door: &'static str, model: Option<&str>) -> Arc<Front> {
         Arc::new(Front { door, model: model.unwrap_or_default().to_owned(), ..Front::default() })
     }
 }
 
-/// Where events go by the configuration, and what is to be said about it.
+/// Opens the target of events according to the configuration; also returns a notice about it.
 pub(crate) fn sink(config: &Config, state: &State) -> (Sink, Option<String>) {
     let directory = match state {
         State::Directory(directory) => Some(directory),
@@ -60,16 +60,16 @@ pub(crate) fn sink(config: &Config, state: &State) -> (Sink, Option<String>) {
 }
 
 impl Engine {
-    /// Calls a tool, and tells of it. Never panics outward: a fault inside is answered as `internal.bug`.
+    /// Calls a tool and records an event. Never panics: an internal fault is reported as `internal.bug`.
     pub fn call(&self, caller: &Caller, name: &str, input: Value) -> Reply {
         self.call_as(caller, name, input, None)
     }
 
-    /// The same, with advice in the names of a client.
+    /// Calls a tool with advice in the names of a client.
     pub(crate) fn call_as(&self, caller: &Caller, name: &str, input: Value, names: Option<&dyn Vocabulary>) -> Reply {
         let Some(begun) = self.events().begin() else { return self.answered(caller, name, input, names) };
         let asked = Asked::of(&input, self.events().wants_paths());
-        // The format is known while the call runs, and not from an error.
+        // The format becomes known during the call, and an error does not tell it.
         let watch = caller.watch.clone().unwrap_or_default();
         let own = caller.watch.is_none().then(|| Caller { watch: Some(watch.clone()), ..caller.clone() });
         let caller = own.as_ref().unwrap_or(caller);
@@ -78,15 +78,15 @@ impl Engine {
         reply
     }
 
-    /// Writes what is left over from calls: contents that the history keeps whole, and events. For front ends, after an
-    /// answer is out; what is left is done when the engine is dropped.
+    /// Finishes background work of calls: stores contents for the history, and writes events. For front ends, after
+    /// sending an answer; the rest is done when the engine is dropped.
     pub fn catch_up(&self) {
         self.settle_history();
         self.events().flush_in_time();
     }
 }
 
-/// What is looked at before a call takes its input.
+/// Summary of a call's input, taken before the call consumes it.
 struct Asked {
     bytes: usize,
     paths: Vec<String>,
@@ -100,7 +100,7 @@ impl Asked {
     }
 }
 
-/// Bytes of all texts in a value.
+/// Total bytes of all texts in a value.
 fn text_bytes(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len(),
@@ -116,7 +116,7 @@ fn event(caller: &Caller, name: &str, asked: Asked, reply: &Reply, (begun, forma
     let mut event = Event {
         at,
         micros,
-        // A name that is no tool's may be anything.
+        // A name that is not a tool's may be arbitrary text.
         tool: crate::tools::tool(name).map_or("unknown", |tool| tool.name),
         format,
         code: "ok",
@@ -147,7 +147,7 @@ fn event(caller: &Caller, name: &str, asked: Asked, reply: &Reply, (begun, forma
     event
 }
 
-/// Adds what the data of a reply say of one file.
+/// Adds the data of a reply about one file.
 fn done(event: &mut Event, data: &Map<String, Value>) {
     let number = |key: &str| data.get(key).and_then(Value::as_u64);
     let edits = data.get("edits").and_then(Value::as_array).into_iter().flatten();

@@ -1,5 +1,5 @@
-//! Hop 6: a file that is edited is put into shape by the program that the configuration names for it. That is planned with
-//! the edit, so it is seen in a dry run, asked about and undone with it; what the program changed beyond the edit is told.
+//! Hop 6: formats an edited file with the program that the configuration names for it. Formatting is planned with the
+//! edit, so it is part of its dry run, its approval and its undo; changes by the program beyond the edit are noted.
 
 use crate::caller::Caller;
 use crate::config::{Formatter, When};
@@ -10,13 +10,13 @@ use emendate_run::{COPY, Job, run_on_copy, run_until};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// Files of one call that are put into shape: each starts a process.
+/// Files of one call that are formatted: each starts a process.
 const MOST: usize = 200;
-/// Bytes that a formatter may make of a text, beside twice its size.
+/// Bytes that a formatter may add to a text, in addition to doubling it.
 const ROOM: usize = 64 << 10;
 
 impl Engine {
-    /// Puts what plans leave into shape. A program that fails leaves the edit as it is, and that is told.
+    /// Formats the results of plans. If a program fails, the edit remains as it is, with a note.
     ///
     /// Errors: `call.cancelled`.
     pub(crate) fn format(&self, caller: &Caller, plans: &mut [Plan]) -> Result<()> {
@@ -29,7 +29,7 @@ impl Engine {
             let covers = |it: &&Formatter| it.files.matches(plan.place.relative(), plan.place.absolute());
             if let Some(formatter) = self.config().formatters.iter().find(covers) {
                 let root = self.store().roots().get(plan.place.root()).map(|root| &*root.canonical);
-                // The folder of a new file may not be there yet.
+                // The directory of a new file may not exist yet.
                 let folder = if plan.creates() { root } else { plan.place.absolute().parent() };
                 let folder = folder.unwrap_or(Path::new("/")).to_owned();
                 shape(plan, formatter, &folder, caller.stop());
@@ -58,9 +58,9 @@ fn shape(plan: &mut Plan, formatter: &Formatter, folder: &Path, stop: &AtomicBoo
     }
 }
 
-/// What the program makes of a text.
+/// Returns the program's output for a text.
 ///
-/// Errors: why it makes nothing, as a sentence.
+/// Errors: the reason for having none, as a sentence.
 fn formatted(
     formatter: &Formatter,
     (path, folder): (&Path, &Path),
@@ -82,7 +82,7 @@ fn formatted(
         return Err(format!("{name} did not take it: {complaint}."));
     }
     let shaped = String::from_utf8(said.output).map_err(|_| format!("{name} wrote what is no UTF-8 text."))?;
-    // A program that fails without saying so must not empty a file.
+    // A program that fails silently must not empty a file.
     if shaped.trim().is_empty() && !text.trim().is_empty() {
         return Err(format!("{name} wrote nothing."));
     }

@@ -1,6 +1,6 @@
-//! Hop 6 and 8: programs of the configuration that have a say. Before a read or an edit they may refuse, let a person be
-//! asked, rewrite the new text or say something to the model; after an edit they may only say something. One that fails,
-//! hangs or talks without end changes nothing, and that is told; one that is required refuses then.
+//! Hops 6 and 8: hook programs of the configuration. Before a read or an edit they may refuse, request approval,
+//! rewrite the new text or send a message to the model; after an edit they may only send a message. One that fails,
+//! hangs or exceeds its output limit has no effect except a note; if it is required, the edit is refused.
 
 use crate::caller::Caller;
 use crate::config::{Event, Hook};
@@ -19,23 +19,23 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// Bytes of a text that a hook gets; of longer ones it gets the path alone.
+/// Bytes of a text that a hook receives; for longer ones it receives the path only.
 const TEXT: usize = 1 << 20;
-/// Bytes that a hook may answer.
+/// Bytes of a hook's answer.
 const ANSWER: usize = 4 << 20;
-/// Characters of what a hook says to a model.
+/// Characters of a hook's message to a model.
 const MESSAGE: usize = 2000;
-/// The exit status that refuses, as in Claude Code: the reason is on standard error.
+/// The exit status for a refusal, as in Claude Code: the reason is on standard error.
 const REFUSED: i32 = 2;
 
-/// What a hook answers: nothing at all is a yes.
+/// The answer of a hook; an empty one allows.
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
 struct Answer {
     decision: Option<Decision>,
-    /// Why, for the model and the person.
+    /// The reason, for the model and the person.
     reason: Option<String>,
-    /// The whole text to be written in place of the new one.
+    /// The whole text to write instead of the new one.
     content: Option<String>,
     /// For the model.
     message: Option<String>,
@@ -50,7 +50,7 @@ enum Decision {
 }
 
 impl Engine {
-    /// Asks the hooks before anything of a file is shown. There is nobody to tell what they say beside a no.
+    /// Runs the hooks before a file is shown. Only a refusal has an effect, since there is no reply to add messages to.
     ///
     /// Errors: `access.denied`.
     pub(crate) fn before_read(&self, place: &Place) -> Result<()> {
@@ -68,7 +68,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Asks the hooks before planned edits are written.
+    /// Runs the hooks before planned edits are written.
     ///
     /// Errors: `access.denied`, `call.cancelled`.
     pub(crate) fn before_edit(&self, caller: &Caller, cause: &Cause, dry_run: bool, plans: &mut [Plan]) -> Result<()> {
@@ -102,7 +102,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Tells the hooks of edits that were made. The files are written: nothing that goes wrong here is a failure.
+    /// Runs the hooks after edits were made. The files are written, so a failure here is not a failure of the call.
     pub(crate) fn after_edit(&self, caller: &Caller, cause: &Cause, receipts: &mut [Receipt]) {
         if self.config().hooks.is_empty() {
             return;
@@ -129,9 +129,9 @@ impl Engine {
         self.config().hooks.iter().filter(move |hook| hook.on == on && hook.files.matches(&relative, &absolute))
     }
 
-    /// What a hook answers; nothing where it failed, which is noted.
+    /// Runs a hook and returns its answer; `None` if it failed, which is noted.
     ///
-    /// Errors: `access.denied` where a required one failed, and where it refuses by its exit status; `call.cancelled`.
+    /// Errors: `access.denied` if a required one failed, or one refuses by its exit status; `call.cancelled`.
     fn consult(
         &self,
         hook: &Hook,
@@ -145,7 +145,7 @@ impl Engine {
         let why = match run_until(job, stop) {
             Err(error) if error.code() == Code::CallCancelled => return Err(cancelled()),
             Err(error) => error.message().to_owned(),
-            // The edit is made: there is nothing to refuse any more, but something to say.
+            // The edit is made: there is nothing to refuse any more, but a message to pass on.
             Ok(Said { status: Some(REFUSED), complaint, .. }) if hook.on == Event::AfterEdit => {
                 return Ok(Some(Answer { message: Some(complaint), ..Answer::default() }));
             }
@@ -176,7 +176,7 @@ impl Hit {
     }
 }
 
-/// What a hook is told of an edit.
+/// Creates the input of a hook about an edit.
 fn edit_event(event: &str, caller: &Caller, cause: &Cause, plan: &Plan, dry_run: bool) -> Value {
     let mut out = json!({
         "event": event, "tool": cause.tool, "session": caller.session, "file_path": plan.place.shown(), "dry_run": dry_run,

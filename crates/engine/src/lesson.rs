@@ -1,5 +1,5 @@
-//! What an engine can add to an edit that found no place: the text is in another file that was read; and, for a call that
-//! fails a second time in the same way, a short answer that says what to read.
+//! Additions to the error of an edit that found no place: the text is in another file that was read; and a short answer
+//! that tells what to read, if a call fails in the same way a second time.
 
 use crate::caller::Caller;
 use crate::engine::Engine;
@@ -15,21 +15,21 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// Other files that are looked into, and the largest of them.
+/// Other files that are searched, and bytes of the largest one.
 const FILES: usize = 100;
 const BYTES: u64 = 4 << 20;
-/// Failed edits of a call that are looked for elsewhere, and places told.
+/// Failed edits of a call that are searched for elsewhere, and places that are reported.
 const EDITS: usize = 5;
 const TOLD: usize = 3;
 /// Failures that are remembered for the next call.
 const REMEMBERED: usize = 512;
 
-/// The last failure of each session on each path, by its words.
+/// The message of the last failure of each session on each path.
 #[derive(Default)]
 pub(crate) struct Failures(Mutex<HashMap<(String, PathBuf), String>>);
 
 impl Failures {
-    /// True when this very failure was the last one here; remembers it otherwise.
+    /// True when the same failure was the last one here; remembers it otherwise.
     pub(crate) fn again(&self, caller: &Caller, place: &Place, words: &str) -> bool {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if last.len() >= REMEMBERED {
@@ -41,7 +41,7 @@ impl Failures {
 }
 
 impl Engine {
-    /// The error of an edit with what else is known.
+    /// Adds further information to the error of an edit.
     pub(crate) fn taught(&self, caller: &Caller, place: &Place, ops: &[Op], error: Error) -> Error {
         if !matches!(error.code(), Code::MatchNotFound | Code::MatchAmbiguous | Code::MatchCount) {
             return error;
@@ -55,7 +55,7 @@ impl Engine {
         if wanted.is_empty() {
             return error;
         }
-        // This is advice: where it cannot be had, the error stands as it is.
+        // This is only advice: if it is not available, the error remains as it is.
         let known = self.sessions(place).paths(&caller.session).unwrap_or_default();
         let others =
             known.iter().map(|path| Path::new(OsStr::from_bytes(path))).filter(|path| *path != place.absolute());
@@ -82,7 +82,7 @@ impl Engine {
             .fact("other_files", found)
     }
 
-    /// Another file as it is now, if it may be read and is of a handy size.
+    /// Reads another file, if that is allowed and it is small enough.
     pub(crate) fn glance(&self, path: &Path) -> Option<Snapshot> {
         let place = self.store().admit(path).ok()?;
         self.may(&place, Access::Read).ok()?;
@@ -91,7 +91,7 @@ impl Engine {
     }
 }
 
-/// The texts that were not found.
+/// Returns the texts that were not found.
 fn missing(ops: &[Op], error: &Error) -> Vec<String> {
     let find = |op: &Op| match &op.at {
         Locator::Find(find) => Some(find.old.clone()),

@@ -1,5 +1,5 @@
-//! What one call may cost: every limit that a caller can meet, in one table. `docs/limits.md` is written from it, and
-//! `tests/limits.rs` has a test at each number and one above.
+//! Limits of one call: every limit that a caller can reach, in one table. `docs/limits.md` is generated from it, and
+//! `tests/limits.rs` has a test at each number and one above it.
 
 use crate::attachment::MOST_IMAGE;
 use crate::big::{MAX_WHOLE, MOST_LINE, MOST_PARTS, MOST_READ, NEAR};
@@ -26,24 +26,24 @@ use emendate_syntax::Limits;
 /// Files that one call may name.
 const MOST_FILES: usize = 1_000;
 
-/// Bytes of all contents that a history keeps where the configuration does not say it.
+/// Bytes of all contents that a history keeps by default.
 const HISTORY_DEFAULT: u64 = 256 << 20;
 
-/// Levels of lists and objects in a call's input: the number of the JSON parser.
+/// Nesting levels of lists and objects in a call's input, as limited by the JSON parser.
 const NESTING: u64 = 127;
 
-/// One limit.
+/// A limit.
 #[derive(Clone, Copy, Debug)]
 pub struct Limit {
-    /// What is counted, in a word or two.
+    /// The limited quantity, in a word or two.
     pub name: &'static str,
-    /// So much is taken; one more is not.
+    /// The largest allowed number.
     pub most: u64,
-    /// What the number counts.
+    /// The unit of the number.
     pub unit: &'static str,
-    /// The refusal; `None` where nothing is refused but the rest is left out of the reply, which says so.
+    /// The error code; `None` if nothing is refused but the reply is shortened, with a remark.
     pub code: Option<Code>,
-    /// What a caller does then, or what else there is to say.
+    /// Advice to the caller, or a remark.
     pub next: &'static str,
 }
 
@@ -318,7 +318,7 @@ pub static LIMITS: &[Limit] = &[
     },
 ];
 
-/// The limits on what a call asks for, whatever format it came in.
+/// Checks the limits on a request in any format.
 ///
 /// Errors: `call.too_large`.
 pub(crate) fn check_request(request: &Request) -> Result<()> {
@@ -331,14 +331,14 @@ pub(crate) fn check_request(request: &Request) -> Result<()> {
     check(edits, MOST_EDITS, "edits")
 }
 
-/// The limit on the files of a call that is done in another tool's way.
+/// Checks the number of files of a call in compatibility mode.
 ///
 /// Errors: `call.too_large`.
 pub(crate) fn check_files(files: usize) -> Result<()> {
     check(files, MOST_FILES, "files")
 }
 
-/// The limit on the files of a check.
+/// Checks the number of files of a `check`.
 ///
 /// Errors: `call.too_large`.
 pub(crate) fn check_checked(files: usize) -> Result<()> {

@@ -1,4 +1,4 @@
-//! The tool `list`: the files below a directory, without those that ignore files leave out.
+//! The tool `list`: the files below a directory, without ignored ones.
 
 use crate::caller::Caller;
 use crate::engine::Engine;
@@ -16,7 +16,7 @@ use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// Entries shown when the call names no limit, and the most it can name.
+/// Entries shown by default, and the largest number that a call can ask for.
 const ENTRIES: usize = 500;
 const ENTRIES_MAX: usize = 10_000;
 
@@ -45,14 +45,14 @@ pub(crate) struct Args {
 
 /// A file, or a directory that is not shown in detail.
 struct Entry {
-    /// Its name below the directory that is listed; a directory ends in `/`.
+    /// Its path relative to the listed directory; a directory ends with `/`.
     name: String,
-    /// Files in it.
+    /// Number of files in it.
     files: usize,
 }
 
 impl Engine {
-    /// The tool `list`.
+    /// Runs the tool `list`.
     pub(crate) fn list(&self, caller: &Caller, mut input: Value) -> Result<Answer> {
         let raw = raw_path::take_beside(&mut input, "path")?;
         let args: Args = formats::from_json(formats::Input::Json(input))?;
@@ -65,7 +65,7 @@ impl Engine {
         self.files_below(caller, &place, &args)
     }
 
-    /// The list of a directory as the tool shows it without further fields; `None` for anything else.
+    /// Lists a directory like the tool without further fields; `None` for anything else.
     pub(crate) fn list_of(&self, caller: &Caller, place: &Place) -> Option<Result<Answer>> {
         let args =
             Args { path: String::new(), depth: None, glob: Vec::new(), hidden: false, no_ignore: false, limit: None };
@@ -101,7 +101,7 @@ impl Engine {
     }
 }
 
-/// A path below the directory that is listed, or the directory it is in if that is deeper than the call asks for.
+/// Returns a path relative to the listed directory, or its ancestor at the requested depth.
 fn folded(below: &Path, depth: usize) -> String {
     if below.components().count() <= depth {
         return shown(below);

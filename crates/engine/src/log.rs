@@ -1,5 +1,5 @@
-//! The log of operations, from the engine's side: what goes into it right before a request changes files, so that it can be
-//! told and taken back whatever ends the process then.
+//! The engine's side of the operation log: a write-ahead record of every request that changes files, so that it can be
+//! reported and undone even if the process is killed.
 
 use crate::caller::{Caller, Unread};
 use crate::config::Mode;
@@ -19,33 +19,33 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
-/// Files of at most so many bytes are kept whole once the answer is out. A larger one can be taken back as long as nobody
-/// else changes it, or if the session read it.
+/// Bytes of a file that is stored whole once the answer is out. A larger one can be undone as long as nothing else
+/// changes it, or if the session read it.
 const WHOLE: u64 = 256 << 10;
 
-/// Contents that are kept in one go: others who want to write the history wait for that long.
+/// Contents that are stored in one transaction: other writers of the history wait for that long.
 const TOGETHER: usize = 128;
 
-/// What was called, and why.
+/// The origin of an operation: the call and its purpose.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cause<'a> {
     pub(crate) tool: &'static str,
-    /// Name of the format of its input; empty where it has none.
+    /// Name of the format of its input; empty if it has none.
     pub(crate) format: &'static str,
     pub(crate) digest: [u8; 16],
     pub(crate) role: Role,
-    /// Older operations that it takes back as well.
+    /// Older operations that it undoes as well.
     pub(crate) also: &'a [OperationId],
-    /// The call lets a file be invalid afterwards.
+    /// The call allows a file to become invalid.
     pub(crate) allows_invalid: bool,
-    /// The call is meant even where it cannot be undone.
+    /// The call is intended even if it cannot be undone.
     pub(crate) irreversible: bool,
-    /// The call is meant even where its result is in place already.
+    /// The call is intended even if its result is already there.
     pub(crate) repeat: bool,
 }
 
 impl Cause<'static> {
-    /// A call of `tool` with that input.
+    /// Creates the origin for a call of `tool` with that input.
     pub(crate) fn new(tool: &'static str, input: &Value) -> Cause<'static> {
         Cause {
             tool,
@@ -61,16 +61,16 @@ impl Cause<'static> {
 }
 
 impl Cause<'_> {
-    /// False where something is to become what it was, to the byte.
+    /// False for operations that restore an earlier state byte by byte.
     pub(crate) fn is_an_edit(self) -> bool {
         self.role == Role::Edit && self.tool != "restore"
     }
 }
 
-/// Hash of a call's input. Texts are not copied: they may be large.
+/// Hashes a call's input without copying its texts, which may be large.
 pub(crate) fn digest(input: &Value) -> [u8; 16] {
     fn collect<'a>(value: &'a Value, out: &mut Vec<Cow<'a, [u8]>>) {
-        // A mark before each value, so that no two inputs give the same bytes.
+        // A type mark before each value, so that different inputs have different bytes.
         match value {
             Value::String(text) => out.extend([Cow::Borrowed(&b"\xFFs"[..]), Cow::Borrowed(text.as_bytes())]),
             Value::Array(list) => {
@@ -96,12 +96,12 @@ pub(crate) fn digest(input: &Value) -> [u8; 16] {
     ContentId::of_pieces(pieces.iter().map(|piece| &**piece)).to_bytes()
 }
 
-/// What a plan will have done, for the log.
+/// The change of a plan as recorded in the log.
 struct Done<'a> {
     plan: &'a Plan,
     touched: Touched,
     swaps: Vec<Swap<'a>>,
-    /// What the session knows of the file now; nothing when it is gone.
+    /// The session's new knowledge of the file; `None` if the file is deleted.
     record: Option<&'a Record>,
 }
 
@@ -133,24 +133,25 @@ impl<'a> Done<'a> {
         let splices = plan.changes.splices().iter();
         let at = |span| plan.before.in_file(span).unwrap_or_default();
         let swaps = splices.map(|it| Swap { at: at(it.span), old: &raw[it.span.range()], new: &it.text });
-        // A new file may begin with a mark of its encoding.
+        // A new file may begin with a byte order mark.
         let mark = (base(plan).is_none() && !raw.is_empty()).then_some(Swap { at: 0, old: b"", new: raw });
         let swaps = mark.into_iter().chain(swaps).collect();
         Done { plan, touched, swaps, record }
     }
 
-    /// True where undo would have to take more bytes into memory than it does, because the change is not one of parts.
+    /// True when undo would need more bytes in memory than allowed, because the change is not made of parts.
     fn is_beyond_undo(&self) -> bool {
         let size = self.record.map_or(0, |record| record.stamp.size);
         self.plan.source.is_none() && self.touched.before.is_some() && size > LARGEST
     }
 
-    /// How both sides can be had later; `new` is what stands there now, for a session that has to know its version.
+    /// Describes how both sides can be restored later; `new` is the current content, for a session that has to know its
+    /// version.
     fn change<'b>(&'b self, new: Option<&'b dyn Fn() -> Vec<u8>>) -> Change<'b> {
         let plan = self.plan;
         let base = base(plan);
         let old = match &plan.now {
-            // The text goes on elsewhere, or it is what the change begins with.
+            // The text moves to another path, or the change begins with it.
             Now::File(_) if plan.moved_on => None,
             Now::File(now) if base == Some(now.snapshot.id()) => None,
             Now::File(now) => Some(now.snapshot.raw()),
@@ -162,53 +163,54 @@ impl<'a> Done<'a> {
     }
 }
 
-/// The version that a plan's changes lead from; `None` when they lead from nothing.
+/// The version that a plan's changes start from; `None` if there is none.
 fn base(plan: &Plan) -> Option<ContentId> {
     let here = matches!(&plan.now, Now::File(now) if now.snapshot.id() == plan.before.id());
     (plan.becomes == Becomes::File && (here || plan.origin.is_some())).then(|| plan.before.id())
 }
 
-/// A regular file with that content.
+/// The state of a regular file with that content.
 fn file(content: ContentId, stamp: &Stamp) -> Side {
     Side { content, mode: stamp.mode & 0o7777, kind: Kind::Regular }
 }
 
-/// A symbolic link; its permission bits mean nothing.
+/// The state of a symbolic link; its permission bits are meaningless.
 fn link(target: &OsStr) -> Side {
     Side { content: ContentId::of(target.as_bytes()), mode: 0o777, kind: Kind::Link }
 }
 
-/// How a version's bytes are kept for its session: not at all when they are secret, or when only parts of them are here.
+/// Returns how a version's bytes are stored for its session: not at all if they are secret, or if the snapshot is
+/// sparse.
 pub(crate) fn body<'a>(place: &Place, version: &'a Snapshot) -> Body<'a> {
     if version.is_extract() || policy::is_secret(place) { Body::None } else { Body::Bytes(version.raw()) }
 }
 
-/// A version that can only be had from the file itself, for now.
+/// A version that so far exists only in the working file.
 pub(crate) struct Loose {
-    /// The root whose history wants it.
+    /// Index of the root whose history will store it.
     root: usize,
     place: Place,
     content: ContentId,
 }
 
-/// A request in the log, before it is done.
+/// A request recorded in the log before it is carried out.
 pub(crate) struct Announced<'a> {
-    /// The root whose history tells it.
+    /// Index of the root whose history has it.
     root: usize,
     done: Vec<Done<'a>>,
     entered: Result<Entered>,
 }
 
 impl Announced<'_> {
-    /// The error where somebody else already takes back what this request would.
+    /// Returns the error if another request is already undoing the same operations.
     pub(crate) fn overtaken(&self) -> Option<Error> {
         self.entered.as_ref().err().filter(|error| error.code() == Code::ConflictRaced).cloned()
     }
 }
 
 impl Engine {
-    /// Writes down what a request is about to do to all its files, and what the session knows of them then: `known` has the
-    /// stamp and the record of each plan, where there are any. `None` when it does nothing.
+    /// Records the intent of a request with all its files, and what the session will know of them: `known` has the
+    /// stamp and the record of each plan, if there are any. `None` if it changes nothing.
     pub(crate) fn announce<'a>(
         &self,
         caller: &Caller,
@@ -228,14 +230,14 @@ impl Engine {
         let root = done.first()?.plan.place.root();
         let operation = operation(caller, cause, (plans, &done), made);
         let new: Vec<_> = done.iter().map(|done| || done.plan.changes.apply(&done.plan.before)).collect();
-        // A person sees what is there; a model may have to be told what changed since its last edit.
+        // A person sees the file; a model may have to be told what changed since its last edit.
         let wanted = caller.unread == Unread::Deny;
         let new = new.iter().zip(&done).map(|(new, done)| {
             let kept = wanted && !done.plan.unseen && done.plan.source.is_none();
             kept.then_some(new as &dyn Fn() -> Vec<u8>)
         });
         let changes: Vec<Change<'_>> = done.iter().zip(new).map(|(done, new)| done.change(new)).collect();
-        // What a session knows of a file belongs to that file's root; the operation is told in one of them.
+        // Knowledge of a file belongs to that file's root; the operation is recorded in one root only.
         let here = done.iter().filter(|done| done.plan.place.root() == root && !done.plan.unseen);
         let here: Vec<Known<'_>> =
             here.filter_map(|done| Some(Known { path: key(&done.plan.place), record: done.record? })).collect();
@@ -243,8 +245,8 @@ impl Engine {
         Some(Announced { root, done, entered })
     }
 
-    /// It was done. Files are changed by now, so a log that fails is no failure of the request: it is told, in words for a
-    /// note.
+    /// Records a committed request. The files are already changed, so a failure of the log is not a failure of the
+    /// request: it is returned as text for a note.
     pub(crate) fn confirm(
         &self,
         caller: &Caller,
@@ -257,7 +259,7 @@ impl Engine {
             .filter_map(|done| Some((&done.plan.place, done.record?)))
             .try_for_each(|(place, it)| self.sessions(place).record(&caller.session, key(place), it, &Body::None));
         for gone in done.iter().filter(|done| done.touched.after.is_none()) {
-            // Who is told of a file that is gone need not know it any more; where that fails, it is told once more.
+            // The session may forget a deleted file; if that fails it is merely told again.
             let _ = self.sessions(&gone.plan.place).forget(&caller.session, key(&gone.plan.place));
         }
         if let Ok(entered) = &entered {
@@ -283,10 +285,10 @@ impl Engine {
         }
     }
 
-    /// It was not done, or nobody can say how far it got.
+    /// Records a request that was aborted, or whose outcome is unknown.
     pub(crate) fn retract(&self, announced: &Announced<'_>, error: &Error) {
         let &Announced { root, entered: Ok(Entered { id, .. }), .. } = announced else { return };
-        // Where the log fails now, whoever looks into it later finds the files as they were.
+        // If the log fails now, a later resolution finds the files unchanged.
         if error.code() == Code::IoPartial {
             let _ = self.look_into(root, |logged| logged.id == id);
         } else {
@@ -294,8 +296,7 @@ impl Engine {
         }
     }
 
-    /// Refuses what is about to be done where it could not be undone afterwards, and the caller does not say that it is meant
-    /// nevertheless.
+    /// Refuses a change that could not be undone, unless the caller explicitly allows it.
     ///
     /// Errors: `operation.irreversible`.
     pub(crate) fn may_be_done(&self, caller: &Caller, cause: Cause<'_>, announced: &Announced<'_>) -> Result<()> {
@@ -317,7 +318,7 @@ impl Engine {
         ))
     }
 
-    /// Why an operation cannot be undone, if so.
+    /// Returns the reason why an operation cannot be undone, if there is one.
     fn undoable(&self, entered: &Entered, done: &[Done<'_>]) -> Option<String> {
         if !self.keeps_history() {
             return None;
@@ -351,8 +352,8 @@ impl Engine {
         self.loose().extend(found);
     }
 
-    /// Keeps whole what could so far only be had from the files themselves. For front ends, after an answer is out; what is
-    /// left is done when the engine is dropped.
+    /// Stores contents that so far exist only in working files. For front ends, after sending an answer; the rest is
+    /// done when the engine is dropped.
     pub fn settle_history(&self) {
         self.store().settle();
         self.settle_log();
@@ -367,13 +368,14 @@ impl Engine {
         }
     }
 
-    /// Keeps some contents of one root whole. Where that fails, their past stays where it is: in the changes of the log.
+    /// Stores some contents of one root. If that fails, their earlier versions remain reachable through the deltas in
+    /// the log.
     fn keep_whole(&self, some: &[Loose]) {
         let Some(root) = some.first().map(|it| it.root) else { return };
         let contents: Vec<ContentId> = some.iter().map(|it| it.content).collect();
         let Ok(lacking) = self.history(root).lacking(&contents) else { return };
         let read = |it: &Loose| {
-            // A file that changed since, or cannot be read, is left out.
+            // Skip a file that changed since, or cannot be read.
             let version = self.store().read(&it.place, WHOLE, Vec::new()).ok()??;
             (ContentId::of(&version.bytes) == it.content).then_some((it.content, version.bytes))
         };

@@ -1,5 +1,5 @@
-//! The lines of one hunk. Its counts are a witness, never an order: lines with a mark belong as long as nothing separates
-//! them; lines without one wait until the counts come out or a change behind them shows that the hunk goes on.
+//! The lines of one hunk. Its counts are evidence, not commands: marked lines belong to it as long as nothing separates
+//! them; unmarked lines wait until the counts are complete or a later change shows that the hunk continues.
 
 use super::range::Header;
 use super::slips::{Slip, Slips, broken};
@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::formats::stream::Event;
 use crate::op::{Hunk, HunkLine, LineKind};
 
-/// A hunk and where it lies on its new side.
+/// A hunk and its position on the new side.
 #[derive(Clone, Debug)]
 pub(super) struct Numbered {
     pub(super) hunk: Hunk,
@@ -15,7 +15,7 @@ pub(super) struct Numbered {
     pub(super) new_first: Option<usize>,
 }
 
-/// A line that waits.
+/// A pending line.
 #[derive(Debug)]
 struct Waiting {
     at: usize,
@@ -24,59 +24,59 @@ struct Waiting {
     naked: bool,
 }
 
-/// A hunk that is being read.
+/// A hunk that is being parsed.
 #[derive(Debug)]
 pub(super) struct Body {
     header: Header,
     hunk: Hunk,
     /// Lines that the counts still announce.
     left: Option<(usize, usize)>,
-    /// More lines came than the counts announced.
+    /// More lines were parsed than the counts announced.
     over: bool,
     tail: Vec<Waiting>,
     /// Old and new lines in the tail.
     waiting: (usize, usize),
-    /// The tail holds a line without a mark, and one that is not blank.
+    /// Whether the tail has a line without a mark, and one that is not blank.
     naked: (bool, bool),
     /// A line of the hunk is removed or added.
     changed: bool,
-    /// 1-based line of the request that was taken last.
+    /// 1-based line of the request that was added last.
     last: usize,
-    /// Nobody listens to its lines.
+    /// Events are suppressed.
     quiet: bool,
 }
 
 impl Body {
-    /// Begins at a hunk header, or at the first line of a hunk without one.
+    /// Begins a hunk at its header, or at its first line if it has none.
     pub(super) fn new(header: Header, at: usize, quiet: bool) -> Body {
         let hunk = Hunk { section: header.section.clone(), said_at: at, ..Hunk::default() };
         let (left, waiting, naked) = (header.counts, (0, 0), (false, false));
         Body { header, hunk, left, over: false, tail: Vec::new(), waiting, naked, changed: false, last: at, quiet }
     }
 
-    /// The counts announced lines, and all of them have come.
+    /// True when the counts announced lines, and all of them have been parsed.
     pub(super) fn is_full(&self) -> bool {
         self.left == Some((0, 0))
     }
 
-    /// The counts announce no lines, or none are left.
+    /// True when the counts announce no lines, or none remain.
     pub(super) fn may_end(&self) -> bool {
         self.left.is_none() || self.is_full()
     }
 
-    /// With so many old and new lines more, the counts come out.
+    /// True when this many more old and new lines complete the counts.
     pub(super) fn comes_out_with(&self, old: usize, new: usize) -> bool {
         !self.is_full() && self.left == Some((self.waiting.0 + old, self.waiting.1 + new))
     }
 
-    /// The counts announce no more old lines, or no more new ones.
+    /// True when the counts announce no more old lines, or no more new ones.
     pub(super) fn is_half_full(&self) -> bool {
         self.left.is_some_and(|left| left.0 == 0 || left.1 == 0)
     }
 
-    /// Takes a line of the request.
+    /// Adds a line of the request.
     ///
-    /// Errors: a change behind text that cannot belong to the hunk.
+    /// Errors: a change after text that cannot belong to the hunk.
     pub(super) fn take(&mut self, at: usize, text: &str, slips: &mut Slips, out: &mut Vec<Event>) -> Result<()> {
         let (kind, text, naked) = match text.as_bytes().first() {
             None => (LineKind::Context, text, true),
@@ -93,7 +93,7 @@ impl Body {
             self.push(at, line, out);
             return Ok(());
         }
-        // Behind lines without a mark, a line like `- this` may be an item of a list, unless the hunk has yet to change something.
+        // After unmarked lines, a line like `- this` may be an item of a list, unless the hunk has no change yet.
         let goes_on = changes && !(bullet && self.naked.0 && self.changed);
         self.wait(Waiting { at, line, naked });
         if self.comes_out_with(0, 0) {
@@ -134,7 +134,7 @@ impl Body {
             left.0 = left.0.saturating_sub(usize::from(old));
             left.1 = left.1.saturating_sub(usize::from(new));
         }
-        // Lines behind a marker disprove it.
+        // Lines after a marker disprove it.
         self.hunk.open.0 &= !old;
         self.hunk.open.1 &= !new;
         self.changed |= old != new;
@@ -145,7 +145,7 @@ impl Body {
         self.hunk.lines.push(line);
     }
 
-    /// `\ No newline at end of file`, in whatever words.
+    /// Handles `\ No newline at end of file`, in any wording.
     pub(super) fn mark_open(&mut self, at: usize, slips: &mut Slips, out: &mut Vec<Event>) {
         if !self.tail.is_empty() {
             if self.is_full() && self.naked.0 {
@@ -164,8 +164,8 @@ impl Body {
         self.hunk.said_at
     }
 
-    /// True when the text ends behind a changed line while the header promises more lines on both sides: the rest of the
-    /// hunk is missing, unless its counts are wrong.
+    /// True when the text ends after a changed line while the header announces more lines on both sides: the rest of
+    /// the hunk is missing, unless its counts are wrong.
     pub(super) fn is_truncated(&self) -> bool {
         let promised = self.left.is_some_and(|left| left.0 > 0 && left.1 > 0);
         let last = self.hunk.lines.last().map(|line| line.kind);
@@ -173,9 +173,9 @@ impl Body {
         promised && blank && matches!(last, Some(LineKind::Added | LineKind::Removed))
     }
 
-    /// Ends the hunk, and says which line was its last; `cut` is true where the text ends here without a line end.
+    /// Ends the hunk, and returns its last line; `cut` is true if the text ends here without a line end.
     ///
-    /// Errors: the text was cut inside the hunk; changes of which nobody can say whether they belong to it.
+    /// Errors: the text was truncated inside the hunk; changes that may or may not belong to it.
     pub(super) fn end(mut self, cut: bool, slips: &mut Slips, out: &mut Vec<Event>) -> Result<(Numbered, usize)> {
         let announced = self.left.unwrap_or_default();
         if cut && announced != (0, 0) {
@@ -207,7 +207,7 @@ impl Body {
         Ok((Numbered { hunk: self.hunk, new_first }, self.last))
     }
 
-    /// How many waiting lines are kept at the end: context, and lines without a mark that follow it directly.
+    /// Returns how many pending lines are kept at the end: context, and unmarked lines that follow it directly.
     fn keeps(&self) -> usize {
         let mut keep = 0;
         for (index, it) in self.tail.iter().enumerate() {
@@ -223,7 +223,7 @@ impl Body {
         keep
     }
 
-    /// True when the hunk has a line that is not of this kind.
+    /// True when the hunk has a line of another kind.
     fn has(&self, other: LineKind) -> bool {
         self.hunk.lines.iter().any(|line| line.kind != other)
     }
@@ -239,10 +239,10 @@ impl Body {
     }
 }
 
-/// [`Hunk::first`], from a number, the count behind it, and whether the side has lines at all.
+/// Computes [`Hunk::first`] from a number, the count after it, and whether the side has lines at all.
 fn first(number: Option<usize>, count: Option<usize>, lines: bool) -> Option<usize> {
     match (number?, count, lines) {
-        // A place that only wrong numbers name is none.
+        // A position given only by wrong numbers is none.
         (0, _, true) | (_, Some(1..), false) => None,
         (number, Some(0), true) => Some(number + 1),
         (number, ..) => Some(number),

@@ -1,4 +1,4 @@
-//! Where a hunk ends: what looks like one of its lines and is a header, a trailer or a fence, and the other way round.
+//! The end of a hunk: lines that look like its own but are a header, a trailer or a fence, and vice versa.
 
 use super::body::Body;
 use super::name;
@@ -8,7 +8,7 @@ use crate::formats::name::fence;
 /// The next two lines, without the patch's indentation.
 pub(super) type Ahead<'a> = [Option<&'a str>; 2];
 
-/// Lines that have to be known after this one before it can be judged.
+/// Number of following lines that are needed to judge this one.
 pub(super) fn ahead(line: &str) -> usize {
     let text = line.trim_start();
     match text.as_bytes().first() {
@@ -37,7 +37,8 @@ pub(super) fn ends(body: &Body, text: &str, ahead: Ahead<'_>, open: Option<(char
     }
 }
 
-/// `--- x` in a hunk: the removal of `-- x`, or the header of the next file? The counts decide, where they come out.
+/// Decides whether `--- x` in a hunk is the removal of `-- x` or the header of the next file, by the counts if they are
+/// consistent.
 fn is_file_header(body: &Body, old: &str, ahead: Ahead<'_>) -> bool {
     let begins = |line: Option<&str>| line.is_some_and(range::is_header);
     let Some(new) = ahead[0].and_then(|next| next.strip_prefix("+++ ")) else {
@@ -51,16 +52,16 @@ fn is_file_header(body: &Body, old: &str, ahead: Ahead<'_>) -> bool {
         return agree || begins(ahead[1]);
     }
     if begins(ahead[1]) {
-        // Counts that are too large by one each look the same; then the names must not be those of one file.
+        // Counts that are both too large by one look the same; then the names must not be those of one file.
         !body.comes_out_with(1, 1) || agree
     } else {
         agree && body.is_half_full()
     }
 }
 
-/// The signature of a mail: `-- ` and git's version. It may also be the removal of `- `.
+/// True for a mail signature, `-- ` and git's version, which may also be the removal of `- `.
 fn is_trailer(body: &Body, text: &str, next: Option<&str>) -> bool {
-    // A version without a mark is no line of a hunk, whatever the counts say.
+    // An unmarked version is not a line of a hunk, whatever the counts say.
     if next.is_some_and(is_version) {
         return true;
     }
@@ -84,13 +85,13 @@ fn ends_with_fence(body: &Body, text: &str, next: Option<&str>, open: Option<(ch
     match (body.is_full(), closes) {
         (true, _) => true,
         (false, true) if open.is_some() => !goes_on,
-        // Nobody opened it: it may be context that lost its space.
+        // Without an opening fence it may be context that lost its space.
         (false, true) => !goes_on && !body.comes_out_with(1, 1),
         (false, false) => false,
     }
 }
 
-/// A line that is removed or added, and neither an item of a list nor a header.
+/// True for a removed or added line that is neither an item of a list nor a header.
 pub(super) fn changes(line: &str) -> bool {
     let not = ["- ", "+ ", "--- ", "+++ "];
     line.starts_with(['-', '+'])
@@ -98,7 +99,7 @@ pub(super) fn changes(line: &str) -> bool {
         && !not.iter().any(|start| line.starts_with(start))
 }
 
-/// Lines without a mark that are part of a patch, but never of a hunk.
+/// True for unmarked lines that are part of a patch, but never of a hunk.
 pub(super) fn is_structure(text: &str, next: Option<&str>) -> bool {
     range::is_header(text)
         || range::is_combined(text)
@@ -134,7 +135,7 @@ pub(super) fn is_envelope(text: &str) -> bool {
     })
 }
 
-/// The line that separates mails of `git format-patch`.
+/// True for the line that separates mails of `git format-patch`.
 fn is_mail(text: &str) -> bool {
     let id = text.strip_prefix("From ").and_then(|rest| rest.get(..40));
     id.is_some_and(|id| id.bytes().all(|byte| byte.is_ascii_hexdigit()))

@@ -3,7 +3,7 @@
 use super::name;
 use super::patch::FilePatch;
 
-/// Reads one into the file; false for a line that is none. The error says what is wrong with it.
+/// Parses a header into the file; false for any other line. The error describes what is wrong.
 pub(super) fn read(file: &mut FilePatch, text: &str) -> Result<bool, &'static str> {
     let after = |word: &str| text.strip_prefix(word).map(str::trim_end);
     if let Some(value) = after("old mode ") {
@@ -36,7 +36,7 @@ fn mode(value: &str) -> Result<u32, &'static str> {
     u32::from_str_radix(value, 8).ok().filter(|mode| *mode <= 0o177_777).ok_or("the file mode is no octal number.")
 }
 
-/// A whole name, quoted or not.
+/// Parses a whole name, quoted or not.
 fn full(value: &str) -> Result<String, &'static str> {
     let name = if value.starts_with('"') { name::unquoted(value)?.0 } else { value.to_owned() };
     name::check(&name)?;

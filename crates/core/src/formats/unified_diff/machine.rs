@@ -1,4 +1,5 @@
-//! The state machine: line by line, with at most two lines of foresight. What is outside of headers and hunks is prose.
+//! The parser: a state machine fed line by line, with a lookahead of at most two lines. Text outside of headers and
+//! hunks is prose.
 
 use super::body::Body;
 use super::bounds::{self, Ahead};
@@ -15,7 +16,7 @@ use crate::op::Request;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Where the machine is.
+/// State of the parser.
 #[derive(Debug)]
 pub(super) enum State {
     Outside,
@@ -27,29 +28,29 @@ pub(super) enum State {
 pub(super) struct Reader {
     pub(super) manner: Manner,
     pub(super) state: State,
-    /// Lines that wait for the next ones.
+    /// Lines that wait for the following ones.
     held: VecDeque<String>,
-    /// 1-based line that is being read.
+    /// 1-based number of the current line.
     pub(super) at: usize,
     /// The patch's indentation.
     pub(super) indent: String,
-    /// The fence that is open: sign and length.
+    /// The open fence: character and length.
     pub(super) fence: Option<(char, usize)>,
-    /// The line before was `+++`: a hunk may begin without its header.
+    /// The preceding line was `+++`: a hunk may begin without its header.
     pub(super) fresh: bool,
     /// The line that ended a hunk without being part of one.
     pub(super) left_at: usize,
     pub(super) file: Option<FilePatch>,
     done: Vec<FilePatch>,
     hunks: usize,
-    /// Bytes that binary patches may still unpack.
+    /// Remaining bytes that binary patches may unpack.
     budget: usize,
     pub(super) slips: Slips,
     failed: Option<Error>,
     claimed: Option<Vec<Range<usize>>>,
-    /// Nobody listens to the lines of hunks.
+    /// Events for the lines of hunks are suppressed.
     quiet: bool,
-    /// Within `apply_patch` headers, whose lines are none of ours whatever they look like.
+    /// Within `apply_patch` headers, whose lines are ignored whatever they look like.
     pub(super) foreign: bool,
 }
 
@@ -76,7 +77,7 @@ impl Reader {
         }
     }
 
-    /// The stretches of lines that are surely unified diff; what is wrong in them is not asked.
+    /// Returns the ranges of lines that are certainly unified diff, even if they have errors.
     pub(super) fn claims(text: &str) -> Vec<Range<usize>> {
         let mut reader = Reader { claimed: Some(Vec::new()), quiet: true, ..Reader::new(&Manner::default()) };
         let mut events = Vec::new();
@@ -105,7 +106,7 @@ impl Reader {
         }
     }
 
-    /// The lines that were held back.
+    /// Parses the lines that were held back.
     fn rest(&mut self, out: &mut Vec<Event>) {
         while !self.held.is_empty() {
             self.next_held(out);
@@ -163,7 +164,7 @@ impl Reader {
         }
     }
 
-    /// Ends what is open: a hunk or a binary patch. `cut` as in [`Machine::finish`].
+    /// Ends the open hunk or binary patch. `cut` as in [`Machine::finish`].
     fn leave(&mut self, cut: bool, out: &mut Vec<Event>) {
         match std::mem::replace(&mut self.state, State::Outside) {
             State::Outside => {}
@@ -191,7 +192,7 @@ impl Reader {
         }
     }
 
-    /// The file is complete.
+    /// Completes the file.
     pub(super) fn close(&mut self, out: &mut Vec<Event>) {
         let Some(mut file) = self.file.take().filter(|file| !file.is_void()) else { return };
         if file.git && file.hunks.is_empty() {
@@ -205,7 +206,7 @@ impl Reader {
         self.done.push(file);
     }
 
-    /// Tells that the file begins, once.
+    /// Emits the event for the beginning of the file, once.
     fn tell(&mut self, file: &mut FilePatch, out: &mut Vec<Event>) {
         if std::mem::replace(&mut file.told, true) || self.claimed.is_some() {
             return;
@@ -216,13 +217,13 @@ impl Reader {
         }
     }
 
-    /// A file begins on this line.
+    /// Begins a file on this line.
     pub(super) fn begin(&mut self, out: &mut Vec<Event>) -> &mut FilePatch {
         self.close(out);
         self.file.insert(FilePatch::at(self.at))
     }
 
-    /// Takes the indentation of a line for that of the patch.
+    /// Takes the indentation of a line as that of the patch.
     pub(super) fn indented(&mut self, indent: &str) {
         if self.indent != indent {
             indent.clone_into(&mut self.indent);
@@ -232,7 +233,7 @@ impl Reader {
         }
     }
 
-    /// A hunk begins: on the next line, or, without a header, on this one.
+    /// Begins a hunk: on the next line, or, without a header, on this one.
     pub(super) fn begin_hunk(&mut self, header: Header, out: &mut Vec<Event>) {
         let numbered = header.first.0.is_some();
         let mut file = match (self.file.take().filter(|file| !file.is_void()), &self.manner.file) {

@@ -1,7 +1,7 @@
-//! `unified_diff`: what `diff -u` and git write, and what models write in its likeness. The text says which lines stay, go
-//! and come; where they are in the file is found by those who place hunks. Line numbers are hints and counts are witnesses.
+//! `unified_diff`: the output of `diff -u` and git, and what models write in its style. The text tells which lines are
+//! kept, removed and added; their place in the file is found later. Line numbers are hints, and counts are evidence.
 //!
-//! `docs/formats/unified_diff.md` says for every flaw whether it is mended or refused.
+//! `docs/formats/unified_diff.md` lists every flaw and whether it is repaired or refused.
 
 mod body;
 mod bounds;

@@ -1,18 +1,18 @@
-//! File names in headers: quoted ones, time stamps behind them, prefixes before them, and which of two is meant.
+//! File names in headers: quotes, time stamps after them, prefixes before them, and which of two names is meant.
 
 /// One side of a file header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Side {
-    /// The name as it stands there; `None` for `/dev/null`.
+    /// The name as written; `None` for `/dev/null`.
     pub(super) name: Option<String>,
-    /// What stands behind the name says that there is no file on this side: the epoch as its time, or svn's word.
+    /// The text after the name says that there is no file on this side: the epoch as its time, or svn's notice.
     pub(super) absent: bool,
 }
 
 /// Prefixes that git puts before names: `a/ b/`, and its mnemonics for index, work tree, commit and object.
 const PREFIXES: [&str; 6] = ["a", "b", "i", "w", "c", "o"];
 
-/// Reads what stands behind `--- ` or `+++ `; the error says what is wrong with it.
+/// Parses the text after `--- ` or `+++ `; the error describes what is wrong.
 pub(super) fn side(text: &str) -> Result<Side, &'static str> {
     let (name, rest) = if text.starts_with('"') {
         unquoted(text)?
@@ -26,7 +26,7 @@ pub(super) fn side(text: &str) -> Result<Side, &'static str> {
     Ok(Side { name, absent })
 }
 
-/// Names that no file can have.
+/// Refuses names that no file can have.
 pub(super) fn check(name: &str) -> Result<(), &'static str> {
     match name {
         "" => Err("the file name is empty"),
@@ -35,7 +35,7 @@ pub(super) fn check(name: &str) -> Result<(), &'static str> {
     }
 }
 
-/// A name and what stands behind it: a TAB ends it, or a time stamp or revision does.
+/// Splits a name from the text after it: a TAB ends it, or a time stamp or revision does.
 fn unstamped(text: &str) -> (&str, &str) {
     if let Some(parts) = text.split_once('\t') {
         return parts;
@@ -46,7 +46,7 @@ fn unstamped(text: &str) -> (&str, &str) {
             return text.split_at(at);
         }
     }
-    // A date and a time at least; the zone and a fraction may be there.
+    // At least a date and a time; zone and fraction are optional.
     let mut starts = text.match_indices(' ').map(|(at, _)| at).rev().take(8);
     let stamp = |at: &usize| *at > 0 && (is_date(text[at + 1..].trim()) || is_long_date(text[at + 1..].trim()));
     starts.find(stamp).map_or((text, ""), |at| text.split_at(at))
@@ -70,13 +70,13 @@ fn is_long_date(text: &str) -> bool {
     days.contains(day) && shaped(time, "00:00:00") && year && rest.len() <= 2
 }
 
-/// True when the text has digits where the pattern has `0`, and else the same characters.
+/// True when the text has digits where the pattern has `0`, and the same characters elsewhere.
 fn shaped(text: &str, pattern: &str) -> bool {
     let same = |(ch, like): (u8, u8)| if like == b'0' { ch.is_ascii_digit() } else { ch == like };
     text.len() == pattern.len() && text.bytes().zip(pattern.bytes()).all(same)
 }
 
-/// The beginning of 1970, in whatever zone: diff writes it for a file that is not there.
+/// True for the beginning of 1970 in any time zone, which diff writes for a missing file.
 fn is_epoch(stamp: &str) -> bool {
     let mut words = stamp.split(' ').filter(|word| !word.is_empty());
     let (Some(date), Some(time)) = (words.next(), words.next()) else { return false };
@@ -90,11 +90,11 @@ fn is_epoch(stamp: &str) -> bool {
         _ => return false,
     };
     let offset = zone.get(..3).and_then(|hours| hours.parse::<i32>().ok()).unwrap_or(0);
-    // Zones of half hours show in the minutes; diff writes them, nobody's files were changed then.
+    // Zones with half hours show in the minutes; diff writes them, and no real file was changed then.
     rest.chars().all(|ch| ch == '3') && days + hours == offset
 }
 
-/// Reads a name in C quotes; the rest is what stands behind the closing one.
+/// Parses a name in C quotes; the rest is the text after the closing one.
 pub(super) fn unquoted(text: &str) -> Result<(String, &str), &'static str> {
     let open = "the quoted file name does not end";
     let mut bytes = Vec::new();
@@ -117,7 +117,7 @@ pub(super) fn unquoted(text: &str) -> Result<(String, &str), &'static str> {
     Ok((name, &text[text.len() - rest.len()..]))
 }
 
-/// The byte that an escape stands for, and the length of the escape without its backslash.
+/// Returns the byte of an escape, and the length of the escape without its backslash.
 fn escape(sign: u8, text: &[u8]) -> Option<(u8, usize)> {
     let simple = |byte| Some((byte, 1));
     match sign {
@@ -140,7 +140,7 @@ fn escape(sign: u8, text: &[u8]) -> Option<(u8, usize)> {
     }
 }
 
-/// The two names behind `diff --git `; `None` where blanks leave it open.
+/// Returns the two names after `diff --git `; `None` if blanks make them ambiguous.
 pub(super) fn git_pair(text: &str) -> Option<(String, String)> {
     let text = text.trim_end();
     if text.starts_with('"') {
@@ -153,7 +153,7 @@ pub(super) fn git_pair(text: &str) -> Option<(String, String)> {
         let new = &text[text.len() - new.len() - 1..];
         return Some((old.to_owned(), unquoted(new).ok()?.0));
     }
-    // `a/NAME b/NAME`: both halves are of one length, whatever blanks the name holds.
+    // `a/NAME b/NAME`: both halves have the same length, whatever blanks the name contains.
     let (old, new) = (text.get(..text.len() / 2)?, text.get(text.len() / 2 + 1..)?);
     let is_pair = text.len() % 2 == 1 && text.as_bytes().get(text.len() / 2) == Some(&b' ');
     if is_pair && (old == new || bare(old).is_some() && bare(old) == bare(new)) {
@@ -163,13 +163,13 @@ pub(super) fn git_pair(text: &str) -> Option<(String, String)> {
     (!new.contains(' ')).then(|| (old.to_owned(), new.to_owned()))
 }
 
-/// The name without git's prefix, if it has one. A path of Windows has a backslash behind the prefix.
+/// Returns the name without git's prefix, if it has one. A Windows path has a backslash after the prefix.
 pub(super) fn bare(name: &str) -> Option<&str> {
     let (head, rest) = name.split_once(['/', '\\'])?;
     (PREFIXES.contains(&head) && !rest.is_empty()).then_some(rest)
 }
 
-/// The name without its first `count` folders; runs of slashes count once.
+/// Strips the first `count` directories; runs of slashes count once.
 pub(super) fn without_folders(name: &str, count: usize) -> Option<&str> {
     let mut rest = name;
     for _ in 0..count {
@@ -178,14 +178,15 @@ pub(super) fn without_folders(name: &str, count: usize) -> Option<&str> {
     (!rest.is_empty()).then_some(rest)
 }
 
-/// True for two names with different prefixes, as git gives them.
+/// True for two names with different prefixes, as git writes them.
 pub(super) fn are_prefixed(old: &str, new: &str) -> bool {
     bare(old).is_some() && bare(new).is_some() && old.as_bytes().first() != new.as_bytes().first()
 }
 
-/// Which file two names mean, best first: the new one without its prefix, the old one, then both as they stand.
+/// Returns the possible files of two names, best first: the new one without its prefix, the old one, then both as
+/// written.
 pub(super) fn candidates(old: Option<&str>, new: Option<&str>) -> Vec<String> {
-    // Alone, only `a/` and `b/` are prefixes; `c/x` is a folder.
+    // Of a single name, only `a/` and `b/` are prefixes; `c/x` is in a directory.
     let alone = |name: &'_ str| name.starts_with(['a', 'b']).then(|| bare(name)).flatten().map(str::to_owned);
     let mut out: Vec<String> = Vec::new();
     match (old, new) {
@@ -196,7 +197,7 @@ pub(super) fn candidates(old: Option<&str>, new: Option<&str>) -> Vec<String> {
                 rests = [new, old].map(|name| alone(name).unwrap_or_else(|| name.to_owned()));
             }
             let full = [new.to_owned(), old.to_owned()];
-            // `a/x` twice is a folder called `a`, until nothing is found there.
+            // `a/x` on both sides is in a directory `a`, unless that does not exist.
             let folder = both && !are_prefixed(old, new);
             out.extend(if folder { [full, rests] } else { [rests, full] }.into_iter().flatten());
             if let (Some((old_top, old)), Some((new_top, new))) = (old.split_once('/'), new.split_once('/')) {
@@ -217,7 +218,7 @@ pub(super) fn candidates(old: Option<&str>, new: Option<&str>) -> Vec<String> {
     seen
 }
 
-/// True when a name behind `---` or `+++` is the one behind `diff --git`.
+/// True when a name after `---` or `+++` is the one after `diff --git`.
 pub(super) fn same(side: Option<&str>, git: Option<&str>) -> bool {
     let rest = |name: &str| bare(name).unwrap_or(name).to_owned();
     side.is_some() && side.map(rest) == git.map(rest)

@@ -1,4 +1,4 @@
-//! Lines outside of hunks: file headers, what begins a hunk, what is refused; all else is prose.
+//! Lines outside of hunks: file headers, the beginnings of hunks, and lines that are refused; everything else is prose.
 
 use super::bounds::{self, Ahead};
 use super::header;
@@ -12,7 +12,7 @@ use crate::formats::name::fence;
 use crate::formats::stream::Event;
 
 impl Reader {
-    /// A line outside of hunks.
+    /// Parses a line outside of hunks.
     pub(super) fn outside(&mut self, line: &str, ahead: Ahead<'_>, out: &mut Vec<Event>) {
         if self.foreign {
             self.foreign = !line.trim_start().starts_with("*** End Patch");
@@ -42,7 +42,7 @@ impl Reader {
         }
         if let Some(header) = range::read(text) {
             let known = self.file.as_ref().is_some_and(|file| !file.is_void()) || self.manner.file.is_some();
-            // In prose, words behind `@@` are words.
+            // In prose, words after `@@` are just words.
             if known || header.section.is_none() || header.first.0.is_some() {
                 self.indented(indent);
                 if header.first.0.is_none() && !header.overflow {
@@ -68,13 +68,13 @@ impl Reader {
         }
     }
 
-    /// Here a changed line cannot be prose: below file headers, and directly behind what ended a hunk.
+    /// True where a changed line cannot be prose: below file headers, and directly after the line that ended a hunk.
     fn is_adrift(&self) -> bool {
         let waits = |file: &FilePatch| file.is_named() && file.hunks.is_empty();
         self.left_at + 1 == self.at || self.file.as_ref().is_some_and(waits)
     }
 
-    /// A hunk without a header: a line with a mark directly below `+++`.
+    /// Begins a hunk without a header: a marked line directly below `+++`.
     fn headless(&mut self, line: &str, out: &mut Vec<Event>) -> bool {
         let text = line.strip_prefix(&*self.indent).unwrap_or(line);
         if !text.starts_with([' ', '-', '+']) || text.starts_with("--- ") {
@@ -90,11 +90,11 @@ impl Reader {
         true
     }
 
-    /// `--- old` and `+++ new`, or one of them above a hunk.
+    /// Parses `--- old` and `+++ new`, or one of them above a hunk.
     fn names(&mut self, text: &str, indent: &str, ahead: Ahead<'_>, out: &mut Vec<Event>) -> bool {
         let next = ahead[0].unwrap_or_default();
         let new = next.strip_prefix("+++ ");
-        // One name alone is a header when a hunk follows, and name or hunk look the part.
+        // A single name is a header if a hunk follows and either of them has the typical form.
         let alone = |side: &str| range::is_header(next) && (name::bare(side).is_some() || next.starts_with("@@ -"));
         let (old, side) = match (text.strip_prefix("--- "), text.strip_prefix("+++ ")) {
             (Some(side), _) if new.is_some() || alone(side) => (true, side),
@@ -129,13 +129,13 @@ impl Reader {
         true
     }
 
-    /// The line before was `---` with this file's old name.
+    /// True when the preceding line was `---` with this file's old name.
     fn awaits_new(&self) -> bool {
         let waits = |file: &FilePatch| file.sides.0.is_some() && file.sides.1.is_none() && file.lines.1 + 1 == self.at;
         self.file.as_ref().is_some_and(waits)
     }
 
-    /// The other lines that say something.
+    /// Parses the other structural lines.
     fn structure(&mut self, text: &str, indent: &str, out: &mut Vec<Event>) {
         let at = self.at;
         if let Some(pair) = text.strip_prefix("diff --git ") {

@@ -1,4 +1,4 @@
-//! GIT binary patches: `literal N` or `delta N`, then base 85 of what zlib packed, one part per direction.
+//! GIT binary patches: `literal N` or `delta N`, then zlib data in base 85, one part per direction.
 
 use super::slips::broken;
 use crate::binary::MOST_BYTES;
@@ -6,10 +6,10 @@ use crate::code::Code;
 use crate::error::{Error, Result};
 use crate::op::BinaryHow;
 
-/// git's alphabet.
+/// git's base-85 alphabet.
 const DIGITS: &[u8; 85] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
 
-/// The value of every byte as a digit; 85 for those that are none.
+/// The value of every byte as a digit; 85 for other bytes.
 const VALUES: [u8; 256] = {
     let mut values = [85; 256];
     let mut digit = 0;
@@ -22,17 +22,17 @@ const VALUES: [u8; 256] = {
     values
 };
 
-/// A binary patch that is being read.
+/// A binary patch that is being parsed.
 #[derive(Debug, Default)]
 pub(super) struct Packed {
-    /// The part that is open: line, whether it is a delta, its size, what is packed.
+    /// The open part: line, whether it is a delta, its size, the packed data.
     part: Option<(usize, bool, usize, Vec<u8>)>,
-    /// The parts that are complete: forward, backward.
+    /// The complete parts: forward, backward.
     parts: Vec<BinaryHow>,
 }
 
 impl Packed {
-    /// Takes a line; false when it is not part of the patch. `budget` is what may still be unpacked, in bytes.
+    /// Adds a line; false if it is not part of the patch. `budget` is the remaining number of bytes to unpack.
     pub(super) fn take(&mut self, at: usize, line: &str, budget: &mut usize) -> Result<bool> {
         let line = line.trim_end();
         let Some((.., packed)) = &mut self.part else {
@@ -63,7 +63,7 @@ impl Packed {
         Ok(())
     }
 
-    /// The parts: forward and backward.
+    /// Returns the parts: forward and backward.
     pub(super) fn end(mut self, at: usize) -> Result<(BinaryHow, Option<BinaryHow>)> {
         self.close()?;
         let mut parts = self.parts.into_iter();
@@ -77,7 +77,7 @@ fn too_large(at: usize) -> Error {
     Error::new(Code::CallTooLarge, what).next("Send them in several calls, or write the files by another way.")
 }
 
-/// Decodes one line: the number of bytes as a letter, then five digits for each four of them.
+/// Decodes one line: the number of bytes as a letter, then five digits for every four bytes.
 fn decode(line: &str, out: &mut Vec<u8>) -> Option<()> {
     let (&first, digits) = line.as_bytes().split_first()?;
     let count = match first {

@@ -1,4 +1,4 @@
-//! One file of a patch: what its headers say, and the request that comes of it.
+//! One file of a patch: its headers, and the requests created from it.
 
 use super::body::Numbered;
 use super::name::{self, Side};
@@ -12,27 +12,27 @@ use crate::op::{
 };
 use std::mem::swap;
 
-/// A symbolic link, a submodule, and the bits that tell the kind of file.
+/// File modes: a symbolic link, a submodule, and the mask of the file type.
 const LINK: u32 = 0o120_000;
 const SUBMODULE: u32 = 0o160_000;
 const KIND: u32 = 0o170_000;
 
-/// The id of no content, by SHA-1 and by SHA-256.
+/// The object id of empty content, by SHA-1 and by SHA-256.
 const EMPTY: [&str; 2] =
     ["e69de29bb2d1d6434b8b29ae775ad8c2e48c5391", "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"];
 
-/// What stands in a patch about one file; pairs are the old and the new side.
+/// The part of a patch about one file; pairs are the old and the new side.
 #[derive(Debug, Default)]
 pub(super) struct FilePatch {
     /// 1-based line on which it begins, and the last of its headers.
     pub(super) lines: (usize, usize),
     /// It begins with `diff --git`.
     pub(super) git: bool,
-    /// The names behind `diff --git`.
+    /// The names after `diff --git`.
     pub(super) pair: (Option<String>, Option<String>),
-    /// Behind `---` and `+++`.
+    /// The names after `---` and `+++`.
     pub(super) sides: (Option<Side>, Option<Side>),
-    /// Behind svn's `Index:`, or given by the caller.
+    /// The name after svn's `Index:`, or given by the caller.
     pub(super) known: Option<String>,
     /// `rename from` and `rename to`.
     pub(super) rename: (Option<String>, Option<String>),
@@ -40,45 +40,45 @@ pub(super) struct FilePatch {
     pub(super) copy: (Option<String>, Option<String>),
     /// `old mode` and `new mode`; also those of deleted and new files.
     pub(super) modes: (Option<u32>, Option<u32>),
-    /// The mode that the `index` line gives to both.
+    /// The mode that the `index` line gives to both sides.
     pub(super) kept_mode: Option<u32>,
-    /// `deleted file mode`, `new file mode`: the side that is there alone.
+    /// `deleted file mode`, `new file mode`: the only existing side.
     pub(super) deleted: bool,
     /// See `deleted`.
     pub(super) created: bool,
     /// Object ids.
     pub(super) ids: (Option<String>, Option<String>),
-    /// In order.
+    /// The hunks in order.
     pub(super) hunks: Vec<Numbered>,
     /// Forward and backward.
     pub(super) binary: Option<(BinaryHow, Option<BinaryHow>)>,
-    /// [`Event::File`](crate::formats::stream::Event::File) was told.
+    /// [`Event::File`](crate::formats::stream::Event::File) was emitted.
     pub(super) told: bool,
 }
 
-/// Which file is meant.
+/// The file that is meant.
 struct Names {
     path: String,
     also: Vec<String>,
 }
 
 impl FilePatch {
-    /// Begins at this line.
+    /// Begins a file at this line.
     pub(super) fn at(line: usize) -> FilePatch {
         FilePatch { lines: (line, line), ..FilePatch::default() }
     }
 
-    /// True when it has been given names by `---` and `+++`, or more.
+    /// True when it has names from `---` and `+++`, or more.
     pub(super) fn is_named(&self) -> bool {
         self.sides.0.is_some() || self.sides.1.is_some() || self.known.is_some()
     }
 
-    /// True while svn's `Index:` is all that is known of it.
+    /// True while only svn's `Index:` line is known.
     pub(super) fn is_index(&self) -> bool {
         self.known.is_some() && self.sides == (None, None) && self.hunks.is_empty()
     }
 
-    /// True when git's headers are complete in themselves, and these names are not theirs.
+    /// True when git's headers are complete by themselves, and these names are not theirs.
     pub(super) fn is_other(&self, names: (Option<&str>, Option<&str>)) -> bool {
         let done = self.rename.1.is_some() || self.copy.1.is_some() || self.binary.is_some();
         let done = done || self.modes.0.is_some() && self.modes.1.is_some();
@@ -86,12 +86,12 @@ impl FilePatch {
         done && self.pair.0.is_some() && !theirs
     }
 
-    /// True when nothing at all is asked.
+    /// True when the part changes nothing at all.
     pub(super) fn is_void(&self) -> bool {
         !self.git && !self.is_named()
     }
 
-    /// Path and action, for those who watch.
+    /// Returns path and action, for events.
     pub(super) fn heading(&self, manner: &Manner) -> Result<(String, Action)> {
         let action = match (&self.rename, self.creates(), self.deletes()) {
             ((Some(from), Some(to)), ..) => {
@@ -109,7 +109,7 @@ impl FilePatch {
         broken(self.lines.0, what)
     }
 
-    /// The requests that come of it, the other way round if the caller says so.
+    /// Creates the requests, reversed if the caller says so.
     pub(super) fn requests(mut self, manner: &Manner, slips: &mut Slips) -> Result<Vec<FileRequest>> {
         if manner.reverse {
             self.turn()?;
@@ -141,13 +141,13 @@ impl FilePatch {
             return Ok(vec![FileRequest { mode, ..FileRequest::new(from, ask) }]);
         }
         let Names { path, also } = self.names(manner.strip)?;
-        // git leaves `---` and `+++` away where there is no hunk.
+        // git omits `---` and `+++` if there is no hunk.
         if self.hunks.is_empty() && self.is_named() && mode.is_none() {
             return Err(self.broken("the file is named, but no hunk follows that says what to change in it."));
         }
         if self.creates() {
             let made = self.created_file()?;
-            // The permission of a new file is the usual one unless the patch says more.
+            // A new file has the usual permissions unless the patch says otherwise.
             let mode = mode.filter(|mode| *mode == FileMode::Executable);
             return Ok(vec![FileRequest { mode, ..FileRequest::new(path, Ask::Create(made)) }]);
         }
@@ -177,7 +177,7 @@ impl FilePatch {
         }
     }
 
-    /// Errors: [`Code::EditUnparsable`] when the names behind `---` and `+++` are not those behind `diff --git`.
+    /// Errors: [`Code::EditUnparsable`] if the names after `---` and `+++` are not those after `diff --git`.
     fn agree(&self) -> Result<()> {
         if self.rename.0.is_some() || self.copy.0.is_some() {
             return Ok(());
@@ -196,7 +196,7 @@ impl FilePatch {
         Ok(())
     }
 
-    /// A link that gets another target or becomes a file, or a file that becomes a link: the old is removed, the new made.
+    /// Replaces a link by another target or a file, or a file by a link: the old entry is removed, the new one created.
     fn exchanged(&self, path: String, also: Vec<String>) -> Result<Vec<FileRequest>> {
         let made = self.created_file()?;
         // The target of a link has no line end of its own.
@@ -208,7 +208,7 @@ impl FilePatch {
         Ok(vec![gone, FileRequest::new(path, Ask::Create(made))])
     }
 
-    /// The operation that puts the new lines into a file without any.
+    /// Returns the operation that puts the new lines into an empty file.
     fn filled(&self) -> Op {
         let mut text: String = self.hunks.iter().map(|it| it.hunk.new_text()).collect();
         if self.hunks.iter().any(|it| it.hunk.open.1) {
@@ -217,7 +217,7 @@ impl FilePatch {
         Op { at: Locator::Blank, text }
     }
 
-    /// True for one hunk that says the old file has no lines, and nothing that says there was one.
+    /// True for a single hunk that says that the old file has no lines, if nothing says that there was one.
     fn fills(&self) -> bool {
         let [Numbered { hunk, .. }] = &*self.hunks else { return false };
         let id = self.ids.0.as_deref().is_some_and(|id| !is_empty_id(id));
@@ -226,7 +226,7 @@ impl FilePatch {
         named && !id && hunk.first == Some(0) && added
     }
 
-    /// The other way round.
+    /// Reverses the part.
     fn turn(&mut self) -> Result<()> {
         if self.copy.0.is_some() {
             return Err(self
@@ -263,7 +263,7 @@ impl FilePatch {
         self.deleted || self.sides.1.as_ref().is_some_and(absent)
     }
 
-    /// There are no lines of this kind, nor any that stay.
+    /// True when there are neither lines of this kind nor context lines.
     fn is_bare(&self, of: LineKind) -> bool {
         let lines = self.hunks.iter().flat_map(|it| &it.hunk.lines);
         lines.into_iter().all(|line| line.kind != of && matches!(line.kind, LineKind::Added | LineKind::Removed))
@@ -286,7 +286,7 @@ impl FilePatch {
         };
         let git = matches!(&self.pair, (Some(old), Some(new)) if name::are_prefixed(old, new));
         let mut all = match strip {
-            // The other name is no part of the question, but it shows what is a prefix.
+            // The other name is irrelevant, but it shows what is a prefix.
             None if git && (old.is_none() || new.is_none()) => {
                 let full = new.or(old).unwrap_or_default();
                 name::bare(&full).map(str::to_owned).into_iter().chain([full.clone()]).collect()
@@ -313,7 +313,7 @@ impl FilePatch {
         rest.map(str::to_owned).ok_or_else(|| self.broken(&what()).next("Use a smaller -p."))
     }
 
-    /// Both names of a rename or copy. git writes them without the prefixes that the other headers have.
+    /// Returns both names of a rename or copy. git writes them without the prefixes of the other headers.
     fn pair_of(&self, from: &str, to: &str, manner: &Manner) -> Result<(String, String)> {
         if let Some(count) = manner.strip {
             let count = count.saturating_sub(1);
@@ -325,9 +325,9 @@ impl FilePatch {
         Ok(if differ { (bare(from), bare(to)) } else { (from.to_owned(), to.to_owned()) })
     }
 
-    /// The hunks as operations, those apart that change nothing.
+    /// Converts the hunks to operations, except for those that change nothing.
     ///
-    /// Errors: [`Code::EditNoChange`] when none is left of some, if `needed`.
+    /// Errors: [`Code::EditNoChange`] if none of them changes anything, if `needed`.
     fn ops(&mut self, needed: bool, slips: &mut Slips) -> Result<Vec<Op>> {
         let hunks = std::mem::take(&mut self.hunks);
         let mut idle = Vec::new();
@@ -357,7 +357,7 @@ impl FilePatch {
         }
     }
 
-    /// What the hunks of a new file hold; also the target of a link.
+    /// Returns the content of the hunks of a new file, or the target of a link.
     fn created_file(&self) -> Result<NewFile> {
         let is_link = self.modes.1.or(self.kept_mode).is_some_and(|mode| mode & KIND == LINK);
         let target = !self.creates();
@@ -366,7 +366,7 @@ impl FilePatch {
         for Numbered { hunk, .. } in &self.hunks {
             let wrong = |line: &&HunkLine| match line.kind {
                 LineKind::Added => false,
-                // A blank line of the new text, its mark forgotten.
+                // A blank line of the new text without its mark.
                 LineKind::Context => !line.text.is_empty(),
                 LineKind::Removed => !target,
                 LineKind::Bare => true,
@@ -393,7 +393,7 @@ impl FilePatch {
         }
     }
 
-    /// All text of a deleted file, where the patch says it.
+    /// Returns the whole text of a deleted file, if the patch has it.
     fn deleted_text(&self) -> Result<Option<String>> {
         if self.hunks.is_empty() {
             return Ok(self.ids.0.as_deref().filter(|id| is_empty_id(id)).map(|_| String::new()));
@@ -417,7 +417,7 @@ impl FilePatch {
         Ok(Some(text))
     }
 
-    /// A GIT binary patch.
+    /// Creates the requests of a GIT binary patch.
     fn bytes(
         mut self,
         (how, _): (BinaryHow, Option<BinaryHow>),
@@ -442,7 +442,7 @@ impl FilePatch {
             let made = NewFile::Bytes(apply_binary(&[], &change)?);
             return Ok(vec![FileRequest { mode, ..FileRequest::new(path, Ask::Create(made)) }]);
         } else if self.deletes() {
-            // The change to nothing looks whether the file is the one that is meant.
+            // The change to empty content verifies that the file is the one that is meant.
             let emptied = FileRequest { also: also.clone(), ..FileRequest::new(path.clone(), Ask::Binary(change)) };
             let deleted = FileRequest { also, ..FileRequest::new(path, Ask::Delete { text: None }) };
             return Ok(vec![emptied, deleted]);
@@ -453,7 +453,7 @@ impl FilePatch {
     }
 }
 
-/// True when the old and the new side are the same lines.
+/// True when the old and the new side have the same lines.
 fn is_idle(lines: &[HunkLine]) -> bool {
     let side = |without: LineKind| lines.iter().filter(move |line| line.kind != without).map(|line| &line.text);
     side(LineKind::Added).eq(side(LineKind::Removed))

@@ -1,15 +1,15 @@
-//! Hunk headers: `@@ -l,c +l,c @@ section`, and everything that is written in their place.
+//! Hunk headers: `@@ -l,c +l,c @@ section`, and all variants in use.
 
 /// A hunk header.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Header {
-    /// The first line on the old and on the new side, where it is a number.
+    /// The first line on the old and on the new side, if it is a number.
     pub(super) first: (Option<usize>, Option<usize>),
-    /// How many lines of both sides it announces; `None`: it does not say.
+    /// Announced number of lines on both sides; `None` if it is not given.
     pub(super) counts: Option<(usize, usize)>,
-    /// A number is too large to be one.
+    /// A number is too large.
     pub(super) overflow: bool,
-    /// What stands behind the second `@@`.
+    /// The text after the second `@@`.
     pub(super) section: Option<String>,
 }
 
@@ -18,15 +18,15 @@ pub(super) fn is_header(line: &str) -> bool {
     line.strip_prefix("@@").is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '-', '\t']))
 }
 
-/// True for a hunk of a combined diff, of several parents.
+/// True for a hunk of a combined diff, with several parents.
 pub(super) fn is_combined(line: &str) -> bool {
     line.starts_with("@@@ ") || line.starts_with("@@@@")
 }
 
-/// Reads a hunk header.
+/// Parses a hunk header.
 pub(super) fn read(line: &str) -> Option<Header> {
     let rest = is_header(line).then(|| line.trim_start_matches('@').trim())?;
-    // Behind numbers the section begins, with or without a second `@@`.
+    // The section begins after the numbers, with or without a second `@@`.
     let Some((old, tail)) = side(rest, '-') else { return Some(unnumbered(rest)) };
     let (new, tail) = side(tail.trim_start(), '+').map_or((None, tail), |(new, tail)| (Some(new), tail));
     let tail = tail.trim_start();
@@ -41,7 +41,7 @@ pub(super) fn read(line: &str) -> Option<Header> {
     Some(header)
 }
 
-/// `@@`, `@@ @@`, `@@ ... @@`, `@@ -,+ @@ section`, `@@ section`, `@@ section @@`.
+/// Parses `@@`, `@@ @@`, `@@ ... @@`, `@@ -,+ @@ section`, `@@ section`, `@@ section @@`.
 fn unnumbered(rest: &str) -> Header {
     let (before, behind) = rest.split_once("@@").unwrap_or((rest, ""));
     let section = if behind.trim().is_empty() { before } else { behind }.trim();
@@ -56,7 +56,7 @@ struct Numbers {
     overflow: bool,
 }
 
-/// `-l,c` or `-l`, and what follows it.
+/// Parses `-l,c` or `-l`; also returns the rest.
 fn side(text: &str, sign: char) -> Option<(Numbers, &str)> {
     let (first, rest) = number(text.strip_prefix(sign)?)?;
     let (count, rest) = match rest.strip_prefix(',').and_then(number) {
@@ -67,7 +67,7 @@ fn side(text: &str, sign: char) -> Option<(Numbers, &str)> {
     Some((Numbers { first, count: count.flatten(), overflow }, rest))
 }
 
-/// Digits and what follows them; the number is `None` when it is beyond every file.
+/// Parses digits; also returns the rest. The number is `None` if it exceeds any file.
 fn number(text: &str) -> Option<(Option<usize>, &str)> {
     let rest = text.trim_start_matches(|ch: char| ch.is_ascii_digit());
     let digits = &text[..text.len() - rest.len()];

@@ -1,34 +1,34 @@
-//! What was forgiven, told once per kind.
+//! Repaired mistakes, noted once per kind.
 
 use crate::code::Code;
 use crate::error::Error;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// A kind of slip that is mended.
+/// A kind of mistake that is repaired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Slip {
     /// The patch was indented as a whole.
     Indent,
-    /// There was no hunk header at all.
+    /// The hunk had no header.
     NoHeader,
     /// The hunk header had no numbers.
     NoNumbers,
     /// Its numbers are too large.
     Overflow,
-    /// Its counts are not those of its lines.
+    /// Its counts do not agree with its lines.
     Counts,
     /// Blank lines without their mark.
     Blank,
     /// Other lines without their mark.
     Bare,
-    /// Lines with a mark that were taken for prose.
+    /// Marked lines that were taken for prose.
     Prose,
     /// The hunk changes nothing.
     NoChange,
     /// `Only in …`.
     OnlyIn,
-    /// A hunk with an empty old side, and a file on both sides.
+    /// A hunk with an empty old side for a file that exists on both sides.
     Fills,
 }
 
@@ -50,12 +50,12 @@ impl Slip {
     }
 }
 
-/// All slips of a text.
+/// All mistakes of a text.
 #[derive(Debug, Default)]
 pub(super) struct Slips(BTreeMap<Slip, Vec<usize>>);
 
 impl Slips {
-    /// Notes a slip at a 1-based line of the request.
+    /// Records a mistake at a 1-based line of the request.
     pub(super) fn add(&mut self, slip: Slip, line: usize) {
         self.0.entry(slip).or_default().push(line);
     }
@@ -79,7 +79,7 @@ fn list(lines: &[usize]) -> String {
     out
 }
 
-/// The error for a line of the request.
+/// Creates the error for a line of the request.
 pub(super) fn broken(line: usize, what: &str) -> Error {
     Error::new(Code::EditUnparsable, format!("Line {line} of the request: {what}")).next(SHAPE).fact("line", line)
 }

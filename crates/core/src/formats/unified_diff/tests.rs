@@ -45,7 +45,7 @@ fn hunks(file: &FileRequest) -> Vec<&Hunk> {
     }
 }
 
-/// The lines of a hunk with their marks; `?` for those that have none.
+/// Prints the lines of a hunk with their marks; `?` for unmarked ones.
 fn marked(hunk: &Hunk) -> String {
     let mark = |line: &HunkLine| match line.kind {
         LineKind::Context => ' ',
@@ -56,7 +56,7 @@ fn marked(hunk: &Hunk) -> String {
     hunk.lines.iter().map(|line| format!("{}{}\n", mark(line), line.text)).collect()
 }
 
-/// Every file: path, its other names, and its hunks.
+/// Prints every file: path, alternative names, and hunks.
 fn shape(text: &str) -> String {
     let file = |file: &FileRequest| {
         let head = [std::slice::from_ref(&file.path), &*file.also].concat().join(" ");
@@ -68,7 +68,7 @@ fn shape(text: &str) -> String {
 
 const HEAD: &str = "--- a/x\n+++ b/x\n";
 
-/// The only file's hunks, below the usual header.
+/// Prints the only file's hunks, parsed below the usual header.
 fn body(text: &str) -> String {
     let shape = shape(&format!("{HEAD}{text}"));
     shape.strip_prefix("x b/x a/x\n").unwrap_or_else(|| panic!("{shape}")).to_owned()
@@ -170,7 +170,7 @@ fn hunk_headers_in_every_shape() {
     let empty = good(&format!("{HEAD}@@ -0,0 +1,2 @@\n+a\n+b\n"));
     let Ask::Edit { ops, .. } = &empty.files[0].ask else { panic!() };
     assert_eq!(ops[..], [Op { at: Locator::Blank, text: "a\nb\n".into() }]);
-    // git's id says that there was a text: lines are put in front of it.
+    // git's id shows that there was a text: lines are inserted before it.
     let git = good("diff --git a/x b/x\nindex 1234567..89abcde 100644\n--- a/x\n+++ b/x\n@@ -0,0 +1,2 @@\n+a\n+b\n");
     assert_eq!(hunks(&git.files[0])[0].first, Some(0));
     unparsable("diff --git a/x b/x\n--- a/x\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n", "the lines below it name b/y");
@@ -186,7 +186,7 @@ fn counts_are_witnesses() {
         assert!(notes(&format!("{HEAD}{text}")).contains("Line counts of hunks were wrong"), "{text}");
         body(text)
     };
-    // What follows the hunk shows that the text was not cut off.
+    // The text after the hunk shows that nothing was truncated.
     assert_eq!(wrong("@@ -1,9 +1,9 @@\n a\n-b\n+c\n*** End Patch\n"), " a\n-b\n+c\n");
     assert_eq!(wrong("@@ -1,9 +1,9 @@\n a\n-b\n+c\n d\n"), " a\n-b\n+c\n d\n");
     assert_eq!(wrong("@@ -1,9 +1,9 @@\n a\n-b\n+c\n@@ -20 +20 @@\n-d\n+e\n"), " a\n-b\n+c\n@\n-d\n+e\n");
@@ -194,7 +194,7 @@ fn counts_are_witnesses() {
     assert_eq!(wrong("@@ -1,2 +1,2 @@\n a\n-b\n+c\n\n d\n-e\n+f\n"), " a\n-b\n+c\n \n d\n-e\n+f\n");
     assert_eq!(wrong("@@ -1,2 +1,2 @@\n a\n-b\n+c\n d\n \n"), " a\n-b\n+c\n d\n");
     assert_eq!(wrong("@@ -5,2 +5,1 @@\n-a\n+b\n+c\n"), "-a\n+b\n+c\n");
-    // Right counts, no last line end: nothing is missing.
+    // Consistent counts, no final line end: nothing is missing.
     assert_eq!(body("@@ -1,2 +1,2 @@\n a\n-b\n+c"), " a\n-b\n+c\n");
     assert_eq!(good(&format!("{HEAD}@@ -1,2 +1,2 @@\n a\n-b\n+c")).notes, Vec::<String>::new());
     for cut in [
@@ -218,7 +218,7 @@ fn lines_that_lost_their_mark() {
     assert_eq!(body("@@ -1,3 +1,3 @@\n-a\n+b\n\n\n"), "-a\n+b\n \n \n");
     assert_eq!(body("@@ -1,3 +1,3 @@\n-a\n+b\n\tx\n\ty\n"), "-a\n+b\n?\tx\n?\ty\n");
     assert!(notes(&format!("{HEAD}@@ -1,2 +1,2 @@\nx\n-a\n+b\n")).contains("lost its space (line 4)"));
-    // A second change behind bare lines, without counts: those who place the hunk look whether they are there.
+    // A second change after unmarked lines, without counts: the placement checks whether they exist.
     assert_eq!(body("@@\n-a\n+b\nx\n-c\n+d\n"), "-a\n+b\n?x\n-c\n+d\n");
 }
 
@@ -251,11 +251,11 @@ fn prose_is_not_swallowed() {
         "Sure:\n\n```diff\n{HEAD}@@ -1,5 +1,5 @@\n{a}```\n\nAnd - this:\n\n```diff\n@@ -9 +9 @@\n-c\n+d\n```\n- Done\n"
     );
     assert_eq!(shape(&text), "x b/x a/x\n-a\n+b\n@\n-c\n+d\n");
-    // What looks like an end in the midst of changes is none.
+    // A line among changes that only looks like an end.
     assert_eq!(body("@@ -1 +1 @@\n-a\n+b\n---\n+-- c\n"), "-a\n+b\n---\n+-- c\n");
     assert_eq!(body("@@ -1 +1 @@\n-a\n+b\n--\n+c\n"), "-a\n+b\n--\n+c\n");
     unparsable(&format!("{HEAD}@@ -1,9 +1,9 @@\n{a}Only in x: y\n-c\n+d\n"), "outside of a hunk");
-    // Changes behind text that nobody can place.
+    // Changes after text of unknown meaning.
     unparsable(&format!("{HEAD}@@ -1,1 +1,1 @@\n{a}text\n-c\n+d\n"), "part of the hunk of line 3");
     unparsable(&format!("{HEAD}@@ -1,9 +1,9 @@\n{a}\ntext\n\n- Changed a\n+ Added b\n"), "part of the hunk of line 3");
     unparsable("*** Begin Patch\n*** Update File: x\n@@\n-a\n+b\n*** End Patch\n", "apply_patch header");
@@ -263,7 +263,7 @@ fn prose_is_not_swallowed() {
 
 #[test]
 fn removals_that_look_like_headers() {
-    // SQL comments, Lua, and worse: the counts come out.
+    // SQL comments, Lua, and worse: the counts are consistent.
     let sql = "@@ -1,3 +1,3 @@\n select 1;\n--- old comment\n+-- new comment\n select 2;\n";
     assert_eq!(body(sql), sql.split_once('\n').unwrap().1);
     let pair = "@@ -1,2 +1,2 @@\n a\n--- old\n+++ new\n@@ -9 +9 @@\n-c\n+d\n";
@@ -271,7 +271,7 @@ fn removals_that_look_like_headers() {
     assert_eq!(body("@@ -1,3 +1,3 @@\n--- a/x\n+++ b/x\n b\n c\n"), "--- a/x\n+++ b/x\n b\n c\n");
     assert_eq!(body("@@ -1,2 +1,1 @@\n--- \n-- \n+--\n"), "--- \n-- \n+--\n");
     assert_eq!(body("@@ -1,2 +1,1 @@\n a\n-- \n"), " a\n-- \n");
-    // Used up, or with too much in the counts: the next file.
+    // Counts used up, or too large: the next file.
     let next = "--- a/y\n+++ b/y\n@@ -1 +1 @@\n-c\n+d\n";
     for counts in ["-1 +1", "-1,1 +1,1", "-1,2 +1,2", "-1,3 +1,3", "-1,9 +1,9"] {
         let text = format!("{HEAD}@@ {counts} @@\n-a\n+b\n{next}");
@@ -298,7 +298,7 @@ fn the_last_line_end() {
     assert_eq!(open(&format!("@@ -1,2 +1,2 @@\n-a\n+b\n c\n{marker}\n")), (true, true));
     assert_eq!(open("@@ -1 +1 @@\n-a\n+b\n\\ Kein Zeilenumbruch am Dateiende.\n"), (false, true));
     assert_eq!(open(&format!("@@ -1,2 +1,2 @@\n-a\n{marker}\n+b\n c\n")), (false, false));
-    // A change of nothing but the line end is a change.
+    // A change of only the line end is a change.
     assert_eq!(body(&format!("@@ -1 +1 @@\n-a\n{marker}\n+a\n")), "-a\n+a\n");
     // Two hunks, the marker in the first.
     assert_eq!(body(&format!("@@ -1 +1 @@\n-a\n{marker}\n+b\n{marker}\n@@ -5 +5 @@\n-c\n+d\n")), "-a\n+b\n@\n-c\n+d\n");
@@ -370,7 +370,7 @@ fn files_made_and_removed() {
     unparsable("--- a/x\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-a\n+b\n", "no removed line");
     let mnemonic = only("diff --git i/x w/x\nnew file mode 100644\n--- /dev/null\n+++ w/x\n@@ -0,0 +1 @@\n+a\n");
     assert_eq!(mnemonic.path, "x");
-    // Named on both sides, a file whose lines all go is emptied, not removed.
+    // If both sides have a name, a file whose lines are all removed is emptied, not deleted.
     assert_eq!(body("@@ -1,2 +0,0 @@\n-a\n-b\n"), "-a\n-b\n");
 }
 
@@ -567,7 +567,7 @@ fn a_watcher_sees_files_hunks_and_lines() {
     assert_eq!(events, expected);
 }
 
-/// What each shared case asks for: files and hunks; the placing is tested where it happens.
+/// Files and hunks requested by each shared case; placement is tested elsewhere.
 #[test]
 fn the_shared_cases_have_their_shape() {
     let cases: Vec<Value> = serde_json::from_str(include_str!("../../../tests/cases/patches.json")).unwrap();

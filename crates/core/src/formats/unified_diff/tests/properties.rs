@@ -1,4 +1,4 @@
-//! Any valid diff is read as it was meant, and no text at all does harm.
+//! Any valid diff is parsed as intended, and no text at all causes a panic.
 
 use super::{good, hunks, read};
 use crate::formats::Format;
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use std::fmt::Write as _;
 use std::ops::Range;
 
-/// Texts of lines that look like something else once they are marked.
+/// Lines that look like something else once they are marked.
 const NASTY: [&str; 24] = [
     "",
     " ",
@@ -43,14 +43,14 @@ fn line() -> impl Strategy<Value = HunkLine> {
     (kind, text).prop_map(|(kind, text)| HunkLine { kind, text })
 }
 
-/// A hunk that changes something, and where its new side begins.
+/// A hunk that changes something, and the start of its new side.
 fn hunk() -> impl Strategy<Value = (Hunk, usize)> {
     let section = prop::option::of("[a-z(){:]{1,3}( [a-z]{1,5})?");
     let parts = (prop::collection::vec(line(), 1..9), 1..900_usize, 1..900_usize, section, any::<(bool, bool)>());
     let whole = parts.prop_map(|(lines, first, new_first, section, open)| {
         let last = |without| lines.iter().rposition(|line: &HunkLine| line.kind != without);
         let (old, new) = (last(LineKind::Added), last(LineKind::Removed));
-        // One line that both sides end with is open on both or on none.
+        // A line that ends both sides is unterminated on both or on none.
         let shared = old == new;
         let open = (open.0 && old.is_some(), if shared { open.0 } else { open.1 } && new.is_some());
         (Hunk { lines, first: Some(first), section, open, ..Hunk::default() }, new_first)
@@ -82,7 +82,8 @@ fn print(out: &mut String, hunk: &Hunk, new_first: usize, short: bool) {
     }
 }
 
-/// A marker below a context line speaks of both sides; so it cannot be said of one that only the other side ends with.
+/// A marker below a context line applies to both sides, so it cannot be printed if only the other side ends with that
+/// line.
 fn sayable(hunk: &Hunk) -> bool {
     let last = |without| hunk.lines.iter().rposition(|line| line.kind != without);
     let is_context = |at: Option<usize>| at.is_some_and(|at| hunk.lines[at].kind == LineKind::Context);
@@ -106,7 +107,7 @@ fn text(files: &[Vec<(Hunk, usize)>], short: bool) -> String {
     out
 }
 
-/// What must not depend on anything but the text: no panic, claims in order and inside.
+/// Invariants for any text: no panic, detected ranges in order and within bounds.
 fn survives(text: &str) {
     let _ = read(text);
     let _ = crate::formats::stream::read(
@@ -130,7 +131,7 @@ proptest! {
             prop_assert_eq!(&file.path, &format!("f{index}"));
             let read: Vec<Hunk> = hunks(file).into_iter().map(|hunk| Hunk { said_at: 0, ..hunk.clone() }).collect();
             let printed: Vec<Hunk> = printed.iter().map(|(hunk, _)| hunk.clone()).collect();
-            // Without old lines the number is that of the line before; with some it is never 0 here.
+            // Without old lines the number is that of the preceding line; with some it is never 0 here.
             prop_assert_eq!(read, printed, "{}", text);
         }
         prop_assert_eq!(UnifiedDiff.claims(&text), vec![Range { start: 0, end: text.lines().count() }]);
@@ -174,14 +175,14 @@ proptest! {
     }
 }
 
-/// Lines as code has them.
+/// Lines of typical code.
 fn plain() -> impl Strategy<Value = HunkLine> {
     let kind = prop_oneof![Just(LineKind::Context), Just(LineKind::Removed), Just(LineKind::Added)];
     let text = prop_oneof![3 => "( {0}| {2,4})[a-z]{1,6}[(){};]?", 1 => Just(String::new())];
     (kind, text).prop_map(|(kind, text)| HunkLine { kind, text })
 }
 
-/// The two sides differ.
+/// True when the two sides differ.
 fn changes(lines: &[HunkLine]) -> bool {
     let side = |without| lines.iter().filter(move |line| line.kind != without).map(|line| &line.text);
     !side(LineKind::Added).eq(side(LineKind::Removed))
@@ -193,7 +194,7 @@ fn needed(lines: &[HunkLine]) -> usize {
 }
 
 proptest! {
-    /// Whatever the counts say: every change is read, nothing is added, and context is lost at the end only.
+    /// With any counts, every change is parsed, nothing is added, and context is lost at the end only.
     #[test]
     fn counts_may_be_wrong(
         files in prop::collection::vec(prop::collection::vec((prop::collection::vec(plain(), 1..8).prop_filter("it changes something", |lines| changes(lines)), 0..9_usize, 0..9_usize), 1..3), 1..3),
@@ -231,7 +232,7 @@ proptest! {
 }
 
 proptest! {
-    /// However a patch is damaged, a changed line is read or the patch is refused: none is dropped in silence.
+    /// However a patch is damaged, a changed line is parsed or the patch is refused: none is dropped silently.
     #[test]
     fn no_change_is_lost(
         files in prop::collection::vec(prop::collection::vec((prop::collection::vec(0..3_u8, 1..6), 0..3_usize, 0..3_usize), 1..3), 1..3),
@@ -256,7 +257,7 @@ proptest! {
                 _ if lines[at].starts_with("+++ ") => {}
                 0 => lines.insert(at, String::new()),
                 1 => lines.insert(at, "words".to_owned()),
-                // Without its headers, nothing tells a patch from prose: they stay.
+                // Without its headers, a patch cannot be told from prose: they remain.
                 _ if is_header(&lines[at]) || is_header(&lines[other]) => {}
                 2 => lines[at] = lines[at].chars().skip(1).collect(),
                 3 => lines[at].insert(0, ' '),
